@@ -1,0 +1,50 @@
+// The proof that no plan exists, carried inside an absl::Status.
+#ifndef PLANWRIGHT_CORE_BASE_INFEASIBILITY_H_
+#define PLANWRIGHT_CORE_BASE_INFEASIBILITY_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace planwright {
+
+// One shortage that no plan can avoid.
+struct Shortage {
+  // "memory", "support" or "devices".
+  std::string resource;
+  // What needs it, e.g. the name of an operator; may be empty.
+  std::string subject;
+  int64_t needed_bytes = 0;
+  int64_t available_bytes = 0;
+  // A sentence that says what is missing and what to change.
+  std::string description;
+
+  bool operator==(const Shortage&) const = default;
+};
+
+struct Infeasibility {
+  std::vector<Shortage> shortages;
+  // See InfeasibleDetail.minimum_devices; 0: none or not known.
+  int32_t minimum_devices = 0;
+
+  bool operator==(const Infeasibility&) const = default;
+};
+
+// FAILED_PRECONDITION whose message joins the descriptions. REQUIRES: at least one shortage.
+absl::Status InfeasibleError(const Infeasibility& infeasibility);
+
+// What InfeasibleError packed; nullopt for any other status.
+std::optional<Infeasibility> InfeasibilityOf(const absl::Status& status);
+
+// DEADLINE_EXCEEDED: neither a plan nor a proof was found before the search had to stop.
+absl::Status NoPlanFoundError(const std::string& message);
+
+// Whether NoPlanFoundError made `status`.
+bool IsNoPlanFound(const absl::Status& status);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_BASE_INFEASIBILITY_H_

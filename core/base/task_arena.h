@@ -1,0 +1,40 @@
+// The threads that searches run on: a oneTBB arena of bounded width.
+//
+// Every loop gets a task_group_context of its own, isolated from the others, because an arena breaks the binding of
+// inner contexts to outer ones (toolchain.md section 2). Stopping is by polling SolveLimits in the bodies, not by
+// cancelling contexts: oneTBB checks those only between tasks.
+#ifndef PLANWRIGHT_CORE_BASE_TASK_ARENA_H_
+#define PLANWRIGHT_CORE_BASE_TASK_ARENA_H_
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <cstddef>
+#include <functional>
+
+namespace planwright {
+
+// Thread-safe: several searches may share one arena.
+class TaskArena {
+ public:
+  // `threads` >= 1. The process must allow that many workers (oneTBB's global_control), else fewer take part.
+  explicit TaskArena(int threads);
+
+  int threads() const { return threads_; }
+
+  // Runs body(i) for i in [0, count), `grain` consecutive indices to a task, and waits. Bodies may run on any thread
+  // of the arena, the caller included, in any order: they must write only to places of their own. An exception thrown
+  // by a body is rethrown after all running bodies have ended.
+  void ParallelFor(std::size_t count, std::size_t grain, const std::function<void(std::size_t)>& body);
+
+  // Runs body(begin, end) on disjoint ranges that cover [0, count), each of at most `grain` indices, and waits.
+  void ParallelForRanges(std::size_t count, std::size_t grain,
+                         const std::function<void(std::size_t, std::size_t)>& body);
+
+ private:
+  int threads_;
+  oneapi::tbb::task_arena arena_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_BASE_TASK_ARENA_H_

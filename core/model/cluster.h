@@ -1,0 +1,114 @@
+// The hardware: device classes, devices, interconnect (proto: cluster.proto). Plain values; groups are expanded.
+#ifndef PLANWRIGHT_CORE_MODEL_CLUSTER_H_
+#define PLANWRIGHT_CORE_MODEL_CLUSTER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+
+namespace planwright {
+
+enum class DeviceKind { kAccelerator, kCpu };
+
+struct DeviceClass {
+  std::string name;
+  DeviceKind kind = DeviceKind::kAccelerator;
+  // nullopt: unlimited.
+  std::optional<int64_t> memory_bytes;
+  double peak_flops = 0;
+  // Share of peak_flops that kernels reach, in (0, 1].
+  double compute_efficiency = 1;
+  double memory_bandwidth_bytes_per_second = 0;
+  Picoseconds kernel_overhead{0};
+};
+
+struct Device {
+  std::string name;
+  DeviceClassId device_class;
+  std::string host;
+  std::map<std::string, std::string> labels;
+  int64_t reserved_memory_bytes = 0;
+};
+
+// Accelerators exchange tensors through host memory.
+struct HostStagedInterconnect {
+  // nullopt: every tensor has a transfer time.
+  std::optional<double> bandwidth_bytes_per_second;
+  Picoseconds latency{0};
+};
+
+// Every pair of devices is connected alike.
+struct UniformInterconnect {
+  std::optional<double> bandwidth_bytes_per_second;
+  Picoseconds latency{0};
+};
+
+// A tree, innermost level first.
+struct HierarchyInterconnect {
+  struct Level {
+    int32_t fan_out = 1;
+    double bandwidth_bytes_per_second = 0;
+    Picoseconds latency{0};
+  };
+  std::vector<Level> levels;
+};
+
+// A mesh or torus, first dimension fastest.
+struct GridInterconnect {
+  enum class NonAdjacent { kLinkBandwidth, kDividedByHops };
+  std::vector<int32_t> dimensions;
+  bool wrap_around = false;
+  double link_bandwidth_bytes_per_second = 0;
+  Picoseconds latency{0};
+  NonAdjacent non_adjacent = NonAdjacent::kLinkBandwidth;
+};
+
+// Explicit links; other pairs are routed.
+struct LinksInterconnect {
+  enum class Routing { kWidestPath, kShortestPath };
+  struct Link {
+    DeviceId device_a;
+    DeviceId device_b;
+    double bandwidth_bytes_per_second = 0;
+    Picoseconds latency{0};
+  };
+  std::vector<Link> links;
+  Routing routing = Routing::kWidestPath;
+};
+
+// Bandwidth of every pair, row-major D x D.
+struct MatrixInterconnect {
+  std::vector<double> bandwidth_bytes_per_second;
+  Picoseconds latency{0};
+};
+
+using Interconnect = std::variant<HostStagedInterconnect, UniformInterconnect, HierarchyInterconnect, GridInterconnect,
+                                  LinksInterconnect, MatrixInterconnect>;
+
+struct Cluster {
+  std::string display_name;
+  std::vector<DeviceClass> device_classes;
+  std::vector<Device> devices;
+  Interconnect interconnect;
+
+  const DeviceClass& class_of(DeviceId device) const {
+    return device_classes[devices[device.index()].device_class.index()];
+  }
+  const DeviceClass& class_of(const Device& device) const { return device_classes[device.device_class.index()]; }
+};
+
+// The oneof field name of the proto, e.g. "host_staged".
+std::string InterconnectName(const Interconnect& interconnect);
+
+// Memory of a device that plans may use; nullopt: unlimited.
+std::optional<int64_t> UsableMemoryBytes(const Cluster& cluster, DeviceId device);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MODEL_CLUSTER_H_

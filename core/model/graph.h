@@ -1,0 +1,72 @@
+// The DNN: operators and the tensors between them (proto: graph.proto). Plain values.
+#ifndef PLANWRIGHT_CORE_MODEL_GRAPH_H_
+#define PLANWRIGHT_CORE_MODEL_GRAPH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+
+namespace planwright {
+
+enum class Pass { kForward, kBackward };
+
+// Measured times on one class of devices, per micro-batch.
+struct OperatorCost {
+  // By name: a graph may know classes that the cluster lacks.
+  std::string device_class;
+  Picoseconds forward{0};
+  Picoseconds backward{0};
+  // Part of `backward` that zero-bubble schedules may delay.
+  Picoseconds backward_weight{0};
+};
+
+struct Operator {
+  std::string name;
+  std::string type;
+  std::string layer;
+  Pass pass = Pass::kForward;
+  // Of a BACKWARD operator: its forward operator, placed on the same device.
+  std::optional<OperatorId> forward_operator;
+  std::vector<OperatorCost> costs;
+  double forward_flops = 0;
+  double backward_flops = 0;
+  int64_t forward_bytes_accessed = 0;
+  int64_t backward_bytes_accessed = 0;
+  // Names of classes that cannot run it.
+  std::vector<std::string> unsupported_device_classes;
+  // Memory model DECLARED; nullopt: not declared.
+  std::optional<int64_t> memory_bytes;
+  int64_t parameter_bytes = 0;
+  int64_t activation_bytes = 0;
+  int64_t workspace_bytes = 0;
+  // Same non-empty label: same device.
+  std::string colocation_group;
+};
+
+// Graph inputs are operators of this type and cost nothing.
+inline constexpr char kInputOperatorType[] = "Input";
+
+struct Tensor {
+  std::string name;
+  OperatorId producer;
+  // Distinct, never the producer; ascending after validation is not guaranteed.
+  std::vector<OperatorId> consumers;
+  int64_t size_bytes = 0;
+  // nullopt: from size_bytes and the bandwidth of the link.
+  std::optional<Picoseconds> transfer;
+};
+
+struct OperatorGraph {
+  std::string display_name;
+  std::vector<Operator> operators;
+  std::vector<Tensor> tensors;
+  int64_t samples_per_micro_batch = 1;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MODEL_GRAPH_H_

@@ -1,0 +1,129 @@
+// The answer: stages, devices, loads, bounds, and why the search stopped (proto: plan.proto).
+#ifndef PLANWRIGHT_CORE_MODEL_PLAN_H_
+#define PLANWRIGHT_CORE_MODEL_PLAN_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+enum class StopReason {
+  kOptimal,
+  kGapReached,
+  kWorkLimit,
+  kTimeLimit,
+  kCancelled,
+  kIdealLimit,
+  kMemoryLimit,
+  kExhausted
+};
+
+enum class BoundScope { kProblem, kGivenPartition, kGivenStagesAndReplicas, kGivenAllocation };
+
+struct Bound {
+  Picoseconds value{0};
+  std::string method;
+  BoundScope scope = BoundScope::kProblem;
+};
+
+struct Replica {
+  DeviceId device;
+  int32_t copy = 0;
+  Picoseconds load{0};
+};
+
+struct Stage {
+  // Ascending.
+  std::vector<OperatorId> operators;
+  std::vector<Replica> replicas;
+  // The replicas' devices in ring order; empty without replication.
+  std::vector<DeviceId> ring_order;
+  Picoseconds compute{0};
+  Picoseconds communication_in{0};
+  Picoseconds communication_out{0};
+  Picoseconds allreduce{0};
+  // Undivided time of one replica.
+  Picoseconds load{0};
+  int64_t memory_bytes = 0;
+  int32_t in_flight_micro_batches = 1;
+  bool backward_contiguous = true;
+};
+
+struct DeviceUsage {
+  DeviceId device;
+  // Positions in Plan::stages, in execution order.
+  std::vector<StageId> stages;
+  Picoseconds load{0};
+  int64_t memory_bytes = 0;
+  std::optional<int64_t> memory_limit_bytes;
+};
+
+struct LinkUsage {
+  DeviceId device_a;
+  DeviceId device_b;
+  Picoseconds load{0};
+};
+
+struct Incumbent {
+  double time_ms = 0;
+  int64_t work = 0;
+  Picoseconds objective{0};
+  Picoseconds lower_bound{0};
+  std::string algorithm;
+};
+
+struct Estimate {
+  // Zero where the number of micro-batches is unset.
+  Picoseconds step_time{0};
+  double micro_batches_per_second = 0;
+  double samples_per_second = 0;
+  double bubble_fraction = 0;
+  int64_t peak_memory_bytes = 0;
+  int32_t estimated_operators = 0;
+};
+
+struct Provenance {
+  std::string algorithm;
+  std::string algorithm_version;
+  int64_t seed = 1;
+  double wall_time_ms = 0;
+  double cpu_time_ms = 0;
+  bool proven_optimal = false;
+  StopReason stop_reason = StopReason::kExhausted;
+  std::map<std::string, int64_t> counters;
+  std::vector<Incumbent> incumbents;
+  // The simpler method that made the plan; empty: `algorithm` did.
+  std::string fallback;
+};
+
+struct Plan {
+  // Resolved (ResolveProblem).
+  PlanningProblem problem;
+  Picoseconds objective{0};
+  Picoseconds lower_bound{0};
+  std::vector<Bound> bounds;
+  std::vector<Stage> stages;
+  // One for each device of the cluster, in its order.
+  std::vector<DeviceUsage> devices;
+  std::vector<LinkUsage> links;
+  Estimate estimate;
+  Provenance provenance;
+  std::vector<std::string> warnings;
+};
+
+// (objective - bound) / objective; 0 when the objective is 0.
+double RelativeGap(Picoseconds objective, Picoseconds lower_bound);
+
+// Operators and devices of the stages of `plan`.
+Placement PlacementOf(const Plan& plan);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MODEL_PLAN_H_

@@ -1,0 +1,130 @@
+// What a plan shall achieve and how the search may run (proto: problem.proto, which says what each field means).
+#ifndef PLANWRIGHT_CORE_MODEL_PROBLEM_H_
+#define PLANWRIGHT_CORE_MODEL_PROBLEM_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+
+namespace planwright {
+
+enum class Objective { kMaxThroughput, kMinLatency, kMinDevices };
+enum class Workload { kInference, kTraining };
+enum class Split { kContiguous, kNonContiguous };
+enum class Replication { kNone, kUniform, kPerStage };
+enum class Overlap { kSerial, kOverlapped, kFullDuplex };
+// kSteadyState is the unspecified schedule: only loads count.
+enum class ScheduleKind {
+  kSteadyState,
+  kGpipe,
+  kOneFOneB,
+  kPipedreamAsync,
+  kPeriodic,
+  kInterleaved,
+  kChimera,
+  kZeroBubbleH1
+};
+enum class Granularity { kOperator, kLayer };
+enum class Algorithm { kAuto, kIdealDp, kLinearizedDp };
+
+struct AllReduce {
+  enum class Factor { kRing, kHalf };
+  Factor factor = Factor::kRing;
+  bool amortize_over_micro_batches = false;
+};
+
+struct MemoryModel {
+  enum class Kind { kDeclared, kComponents };
+  enum class Recomputation { kNone, kFull };
+  // nullopt: chosen by ResolveProblem.
+  std::optional<Kind> kind;
+  std::optional<int32_t> weight_versions;
+  std::optional<int32_t> gradient_copies;
+  std::optional<double> optimizer_bytes_per_parameter_byte;
+  Recomputation recomputation = Recomputation::kNone;
+  int64_t reserved_bytes = 0;
+  // "", "sgd", "adam_mixed" or "madpipe"; ResolveProblem turns it into the fields above.
+  std::string preset;
+};
+
+struct DeviceSelection {
+  std::vector<std::string> hosts;
+  std::vector<DeviceId> devices;
+  std::map<std::string, std::string> match_labels;
+  std::vector<DeviceId> excluded_devices;
+  std::optional<int32_t> max_devices;
+
+  bool empty() const {
+    return hosts.empty() && devices.empty() && match_labels.empty() && excluded_devices.empty() &&
+           !max_devices.has_value();
+  }
+};
+
+struct OperatorDevice {
+  OperatorId op;
+  DeviceId device;
+};
+
+// Operators of each stage and the devices that run it.
+struct Placement {
+  struct Stage {
+    std::vector<OperatorId> operators;
+    std::vector<DeviceId> devices;
+  };
+  std::vector<Stage> stages;
+};
+
+struct PlanningProblem {
+  Objective objective = Objective::kMaxThroughput;
+  std::optional<Picoseconds> target_period;
+  // nullopt: inferred from the graph.
+  std::optional<Workload> workload;
+  Split split = Split::kContiguous;
+  std::optional<int32_t> max_stages_per_device;
+  std::optional<int32_t> max_subgraphs_per_device;
+  bool require_contiguous_backward = false;
+  Replication replication = Replication::kNone;
+  Overlap overlap = Overlap::kSerial;
+  ScheduleKind schedule = ScheduleKind::kSteadyState;
+  // nullopt: the limit of many.
+  std::optional<int32_t> micro_batches;
+  AllReduce allreduce;
+  MemoryModel memory_model;
+  std::optional<int32_t> num_stages;
+  std::optional<int32_t> num_replicas;
+  Granularity granularity = Granularity::kOperator;
+  DeviceSelection devices_to_use;
+  std::vector<OperatorDevice> pinned;
+  std::vector<OperatorDevice> forbidden;
+  std::optional<Placement> start_from;
+};
+
+struct SolverOptions {
+  Algorithm algorithm = Algorithm::kAuto;
+  // nullopt: the algorithm's own default.
+  std::optional<int64_t> work_limit;
+  double relative_gap = 0;
+  int64_t seed = 1;
+  std::optional<int64_t> ideal_limit;
+  // Never changes the plan. nullopt: all of the arena.
+  std::optional<int32_t> threads;
+};
+
+// `problem` with every default that depends on the graph filled in: workload, memory model, stages per device.
+// REQUIRES: `graph` and `problem` are valid.
+PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem);
+
+// Whether the graph says anything about backward passes: BACKWARD operators or backward times.
+bool HasBackwardOperators(const OperatorGraph& graph);
+bool HasBackwardTimes(const OperatorGraph& graph);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MODEL_PROBLEM_H_

@@ -1,0 +1,39 @@
+// The gate in front of the solvers: every rule on graph, cluster and problem that core values can break.
+//
+// The codec has already refused what core values cannot express (names that do not resolve, numbers that are not
+// finite). Paths are those of the wire ("graph.operators[17].forward_operator"). Complexity O(operators + tensors +
+// devices). Solvers may assume everything that is checked here.
+#ifndef PLANWRIGHT_CORE_MODEL_VALIDATOR_H_
+#define PLANWRIGHT_CORE_MODEL_VALIDATOR_H_
+
+#include "core/base/violations.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+// Sizes that a request may have; flags of the server.
+struct ModelLimits {
+  int64_t max_operators = 1'000'000;
+  int64_t max_tensors = 4'000'000;
+  int64_t max_devices = 16'384;
+  int64_t max_name_bytes = 256;
+};
+
+// Names unique and of legal length, ids in range, costs >= 0, sums below kMaxQuantity, acyclic (the violation names a
+// cycle), no BACKWARD -> FORWARD tensor, not both backward times and BACKWARD operators, forward_operator FORWARD.
+void ValidateGraph(const OperatorGraph& graph, const ModelLimits& limits, Violations& violations);
+
+// Names unique, at least one device, sizes and bandwidths in their domain, interconnect consistent with the devices.
+void ValidateCluster(const Cluster& cluster, const ModelLimits& limits, Violations& violations);
+
+// Domains of the numbers, ids in range, and what graph, cluster and problem must agree on: a transfer time for every
+// tensor that may cross, pins that colocation and supported classes allow.
+// REQUIRES: graph and cluster are valid.
+void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                     const SolverOptions& options, Violations& violations);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MODEL_VALIDATOR_H_

@@ -1,0 +1,52 @@
+// Which problems this version plans, and by what: cost-model.md section 11 as data.
+//
+// A problem is supported when one row allows every one of its settings. What no row covers is refused with the path of
+// the first setting that rules out the row which comes closest; nothing is silently ignored.
+#ifndef PLANWRIGHT_CORE_PLANNER_CAPABILITIES_H_
+#define PLANWRIGHT_CORE_PLANNER_CAPABILITIES_H_
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/violations.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+struct Capability {
+  std::vector<Objective> objectives;
+  // As in InterconnectName.
+  std::vector<std::string_view> interconnects;
+  std::vector<ScheduleKind> schedules;
+  std::vector<Replication> replications;
+  std::vector<Split> splits;
+  std::vector<Overlap> overlaps;
+  // The first one is what AUTO takes; the others can be asked for.
+  std::vector<Algorithm> algorithms;
+  std::string_view description;
+};
+
+struct AlgorithmInfo {
+  Algorithm algorithm;
+  // Stable name: Provenance::algorithm.
+  std::string_view name;
+  // Changes whenever the same request may give another plan.
+  std::string_view version;
+  std::string_view description;
+  std::string_view work_unit;
+};
+
+std::span<const Capability> Capabilities();
+std::span<const AlgorithmInfo> Algorithms();
+
+// Adds a violation, with "problem." or "options." paths, for every setting that this version does not support.
+// `problem` need not be resolved; graph and cluster are valid.
+void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                    const SolverOptions& options, Violations& violations);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PLANNER_CAPABILITIES_H_

@@ -1,0 +1,44 @@
+// The facade of core: validate -> choose an algorithm -> search -> verify -> Plan.
+//
+// One gate: solvers see valid input only, and no plan leaves that core/verify did not pass. Exceptions of oneTBB and
+// bad_alloc are caught here and nowhere else.
+#ifndef PLANWRIGHT_CORE_PLANNER_PLANNER_H_
+#define PLANWRIGHT_CORE_PLANNER_PLANNER_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/plan.h"
+#include "core/model/problem.h"
+#include "core/model/validator.h"
+#include "core/planner/observer.h"
+#include "core/verify/verify.h"
+
+namespace planwright {
+
+struct PlanRequest {
+  const OperatorGraph& graph;
+  const Cluster& cluster;
+  const PlanningProblem& problem;
+  const SolverOptions& options;
+};
+
+// Makes a plan. The same request gives the same plan for any arena unless the clock or a stop request cut the search
+// off (stop_reason says so). A stop request with an incumbent is an answer (CANCELLED), not an error.
+// `observer` outlives the call; its methods may be called from any thread of the arena, one at a time.
+// Errors: INVALID_ARGUMENT (ViolationsOf), FAILED_PRECONDITION (InfeasibilityOf: proven), DEADLINE_EXCEEDED
+// (IsNoPlanFound), CANCELLED (stopped before any plan), RESOURCE_EXHAUSTED (memory), INTERNAL (a plan was rejected by
+// the verifier; the message says why).
+absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
+                              TaskArena& arena, PlannerObserver& observer);
+
+// Judges a placement made by anyone; see VerifyPlacement. INVALID_ARGUMENT: graph, cluster or problem are at fault.
+absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
+                                          const Placement& placement);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PLANNER_PLANNER_H_

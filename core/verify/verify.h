@@ -1,0 +1,45 @@
+// Checks a plan against the problem from first principles and costs it.
+//
+// A second implementation of cost-model.md that shares only core/base and the values of core/model with the rest: it
+// neither calls nor is called by the solvers or core/cost. Every number that a plan states is computed anew and
+// compared exactly (core time is integer).
+// Complexity O((operators + tensor ends) log) for one plan.
+#ifndef PLANWRIGHT_CORE_VERIFY_VERIFY_H_
+#define PLANWRIGHT_CORE_VERIFY_VERIFY_H_
+
+#include <optional>
+
+#include "core/base/violations.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/plan.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+// What a placement costs under a problem, and every constraint that it breaks.
+struct Verdict {
+  // Broken constraints, with paths "plan.stages[2].operators[0]". Empty: the placement is feasible.
+  Violations violations;
+  // The placement with every number computed: stages (compute, communication, load, memory, replica loads, backward
+  // contiguity), devices, links, objective, estimate and warnings. nullopt: the structure is too broken to cost (an
+  // operator in no stage or in two, an id out of range, a stage without device, an operator on a class that cannot run
+  // it). Bounds and provenance are left empty.
+  std::optional<Plan> costed;
+};
+
+// Judges a placement. `problem` is resolved and supported (CheckSupported); graph and cluster are valid.
+// Stages are taken in the order given where that is a pipeline order, else in the first order by smallest operator id
+// that is one; if there is none, that is a violation under CONTIGUOUS.
+// Empty stages are dropped.
+Verdict VerifyPlacement(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                        const Placement& placement);
+
+// Compares every number of `plan` with a fresh judgement of its placement and adds what differs:
+// VerifyPlacement's violations, wrong loads, memory, objective, bounds above the objective, proven_optimal without
+// equal bound, estimate, device order.
+void VerifyPlan(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan, Violations& violations);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_VERIFY_VERIFY_H_
