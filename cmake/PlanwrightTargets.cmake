@@ -7,15 +7,33 @@ target_compile_options(planwright_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor
   $<$<BOOL:${PLANWRIGHT_WERROR}>:-Werror>)
 if(PLANWRIGHT_SANITIZE)
-  target_compile_options(planwright_flags INTERFACE -fsanitize=${PLANWRIGHT_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(planwright_flags INTERFACE
+    -fsanitize=${PLANWRIGHT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(planwright_flags INTERFACE -fsanitize=${PLANWRIGHT_SANITIZE})
 endif()
+if(PLANWRIGHT_COVERAGE)
+  target_compile_options(planwright_flags INTERFACE --coverage -fprofile-update=atomic)
+  target_link_options(planwright_flags INTERFACE --coverage)
+endif()
+if(PLANWRIGHT_FUZZ)
+  # Coverage feedback in everything that a fuzz target calls; the targets themselves bring libFuzzer's main.
+  target_compile_options(planwright_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(planwright_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# clang-tidy for one target of our own.
+function(planwright_tidy target)
+  if(PLANWRIGHT_CLANG_TIDY)
+    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "${CLANG_TIDY_PROGRAM};--warnings-as-errors=*")
+  endif()
+endfunction()
 
 # planwright_library(NAME name SOURCES ... DEPENDS ...)
 function(planwright_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PUBLIC planwright_flags ${ARG_DEPENDS})
+  planwright_tidy(${ARG_NAME})
 endfunction()
 
 # planwright_program(NAME name SOURCES ... DEPENDS ...)
@@ -23,16 +41,43 @@ function(planwright_program)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE planwright_flags ${ARG_DEPENDS})
+  planwright_tidy(${ARG_NAME})
+endfunction()
+
+# planwright_ctest(NAME name LABEL label COMMAND ... [TIMEOUT seconds])
+# One ctest test of any command that runs in the root of the sources. Exit code 77 means skipped; the command prints
+# why. Sanitizers and coverage slow code down, so its time is stretched there.
+function(planwright_ctest)
+  cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT" "COMMAND" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  if(PLANWRIGHT_SANITIZE OR PLANWRIGHT_COVERAGE)
+    math(EXPR ARG_TIMEOUT "10 * ${ARG_TIMEOUT}")
+  endif()
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 
 # planwright_test(NAME name LABEL unit|integration|... SOURCES ... DEPENDS ... [TIMEOUT seconds])
 # One GoogleTest program, registered as one ctest test that runs in the source folder.
 function(planwright_test)
   cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
-  endif()
   planwright_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
-  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT})
+  planwright_ctest(NAME ${ARG_NAME} LABEL ${ARG_LABEL} COMMAND ${ARG_NAME} TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# planwright_fuzz_target(NAME name SOURCES ... DEPENDS ... CORPUS folder)
+# A program around LLVMFuzzerTestOneInput. With PLANWRIGHT_FUZZ it is a libFuzzer program; otherwise it replays the
+# files of its corpus as a unit test.
+function(planwright_fuzz_target)
+  cmake_parse_arguments(ARG "" "NAME;CORPUS" "SOURCES;DEPENDS" ${ARGN})
+  if(PLANWRIGHT_FUZZ)
+    planwright_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS})
+    target_link_options(${ARG_NAME} PRIVATE -fsanitize=fuzzer)
+  else()
+    planwright_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay_main.cc
+      DEPENDS ${ARG_DEPENDS})
+    planwright_ctest(NAME ${ARG_NAME}_replay LABEL unit COMMAND ${ARG_NAME} ${ARG_CORPUS})
+  endif()
 endfunction()

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that Planwright needs, by purpose, as root or with sudo.
+#
+#   deploy/setup.sh [build] [test] [checks]      (default: build)
+#
+# Does nothing where everything is installed already, and starts no daemon.
+set -euo pipefail
+
+declare -A packages=(
+  # Compiling the programs.
+  [build]="g++ cmake ninja-build ccache mold pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc
+           libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libssl-dev"
+  # Compiling and passing the tests and benchmarks; promtool is in prometheus.
+  [test]="libgtest-dev libgmock-dev libbenchmark-dev clang-format shellcheck prometheus curl"
+  # clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
+  [checks]="clang clang-tidy-19 libclang-rt-dev gcovr dpkg-dev git"
+)
+
+say() { echo "setup: $*" >&2; }
+
+fail() {
+  say "$*"
+  exit 1
+}
+
+# Prints those of the given packages that are not installed.
+missing_of() {
+  local package
+  for package in "$@"; do
+    [[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" == installed ]] || echo "$package"
+  done
+}
+
+# Forbids package scripts to start daemons now, until this script ends, and masks the service that prometheus would
+# start at every boot: only its promtool is wanted.
+start_no_daemons() {
+  local policy=/usr/sbin/policy-rc.d
+  if [[ ! -e "$policy" ]]; then
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+    as_root chmod +x "$policy"
+    trap 'as_root rm -f /usr/sbin/policy-rc.d' EXIT
+  fi
+  if command -v systemctl >/dev/null; then
+    as_root systemctl mask --quiet prometheus.service
+  fi
+}
+
+as_root() {
+  if [[ "$(id -u)" == 0 ]]; then
+    "$@"
+  else
+    sudo "$@"
+  fi
+}
+
+wanted=()
+for purpose in "${@:-build}"; do
+  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, test, checks"
+  read -r -d '' -a list <<<"${packages[$purpose]}" || true
+  wanted+=("${list[@]}")
+done
+
+command -v dpkg-query >/dev/null || fail "this is not Debian; install the like of: ${wanted[*]}"
+mapfile -t missing < <(missing_of "${wanted[@]}")
+if [[ ${#missing[@]} == 0 ]]; then
+  say "all packages for ${*:-build} are installed"
+  exit 0
+fi
+if [[ "$(id -u)" != 0 ]] && ! command -v sudo >/dev/null; then
+  fail "neither root nor sudo here; as root run: apt-get install --no-install-recommends ${missing[*]}"
+fi
+
+say "installing ${missing[*]}"
+if [[ " ${missing[*]} " == *" prometheus "* ]]; then
+  start_no_daemons
+fi
+as_root apt-get -qq update
+as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends "${missing[@]}" \
+  </dev/null >&2
+say "done"
