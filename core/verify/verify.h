@@ -3,7 +3,7 @@
 // A second implementation of cost-model.md that shares only core/base and the values of core/model with the rest: it
 // neither calls nor is called by the solvers or core/cost. Every number that a plan states is computed anew and
 // compared exactly (core time is integer).
-// Complexity O((operators + tensor ends) log) for one plan.
+// Complexity O((operators + tensor ends) x (log + stages / 64)) for one plan; ids need not be in range.
 #ifndef PLANWRIGHT_CORE_VERIFY_VERIFY_H_
 #define PLANWRIGHT_CORE_VERIFY_VERIFY_H_
 
@@ -23,8 +23,8 @@ struct Verdict {
   Violations violations;
   // The placement with every number computed: stages (compute, communication, load, memory, replica loads, backward
   // contiguity), devices, links, objective, estimate and warnings. nullopt: the structure is too broken to cost (an
-  // operator in no stage or in two, an id out of range, a stage without device, an operator on a class that cannot run
-  // it). Bounds and provenance are left empty.
+  // operator in no stage or in two, an id out of range, a stage without device or with several, an operator on a class
+  // that cannot run it). Bounds and provenance are left empty.
   std::optional<Plan> costed;
 };
 
@@ -37,7 +37,9 @@ Verdict VerifyPlacement(const OperatorGraph& graph, const Cluster& cluster, cons
 
 // Compares every number of `plan` with a fresh judgement of its placement and adds what differs:
 // VerifyPlacement's violations, wrong loads, memory, objective, bounds above the objective, proven_optimal without
-// equal bound, estimate, device order.
+// equal bound, estimate, device order. Doubles may differ by 1e-9 relative. The best bound with scope PROBLEM must be
+// lower_bound, proven_optimal must say whether it equals the objective, and OPTIMAL is no reason to stop otherwise.
+// Warnings, incumbents, counters and times cannot be recomputed and are not judged.
 void VerifyPlan(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan, Violations& violations);
 
 }  // namespace planwright

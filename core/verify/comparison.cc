@@ -1,0 +1,176 @@
+#include "core/verify/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/verify/text.h"
+
+namespace planwright {
+namespace {
+
+// Rates and shares are doubles; any order of evaluation stays far below this.
+constexpr double kRelativeTolerance = 1e-9;
+
+std::string Text(Picoseconds time) { return TimeText(time); }
+std::string Text(int64_t count) { return CountText(count); }
+std::string Text(bool value) { return value ? "true" : "false"; }
+std::string Text(StageId stage) { return absl::StrCat(stage.index()); }
+std::string Text(DeviceId device) { return absl::StrCat("device ", device.index()); }
+std::string Text(OperatorId op) { return absl::StrCat("operator ", op.index()); }
+std::string Text(const std::optional<int64_t>& bytes) { return bytes.has_value() ? CountText(*bytes) : "unlimited"; }
+
+class Comparison {
+ public:
+  Comparison(const Plan& stated, const Plan& fresh, Violations& violations)
+      : stated_(stated), fresh_(fresh), violations_(violations) {}
+
+  void Run() {
+    if (SameSize("plan.stages", stated_.stages, fresh_.stages)) {
+      for (std::size_t i = 0; i < fresh_.stages.size(); ++i) CompareStage(i);
+    }
+    if (SameSize("plan.devices", stated_.devices, fresh_.devices)) {
+      for (std::size_t i = 0; i < fresh_.devices.size(); ++i) CompareDevice(i);
+    }
+    if (SameSize("plan.links", stated_.links, fresh_.links)) {
+      for (std::size_t i = 0; i < fresh_.links.size(); ++i) CompareLink(i);
+    }
+    Compare("plan.objective_ms", stated_.objective, fresh_.objective);
+    CompareEstimate();
+  }
+
+ private:
+  // Whether the two are the same.
+  template <typename T>
+  bool Compare(const std::string& path, const T& stated, const T& fresh) {
+    if (stated == fresh) return true;
+    violations_.Add(path, absl::StrCat("is stated as ", Text(stated), ", but is ", Text(fresh)));
+    return false;
+  }
+
+  template <typename T>
+  bool SameSize(const std::string& path, const std::vector<T>& stated, const std::vector<T>& fresh) {
+    if (stated.size() == fresh.size()) return true;
+    violations_.Add(path, absl::StrCat("has ", stated.size(), " entries, not ", fresh.size()));
+    return false;
+  }
+
+  template <typename T>
+  bool CompareList(const std::string& path, const std::vector<T>& stated, const std::vector<T>& fresh) {
+    if (!SameSize(path, stated, fresh)) return false;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      if (!Compare(absl::StrCat(path, "[", i, "]"), stated[i], fresh[i])) return false;
+    }
+    return true;
+  }
+
+  void CompareStage(std::size_t index) {
+    const Stage& stated = stated_.stages[index];
+    const Stage& fresh = fresh_.stages[index];
+    const std::string path = absl::StrCat("plan.stages[", index, "]");
+    // Operators out of order, or stages that are not in pipeline order: the numbers below would be another stage's.
+    if (!CompareList(path + ".operators", stated.operators, fresh.operators)) return;
+    Compare(path + ".compute_ms", stated.compute, fresh.compute);
+    Compare(path + ".communication_in_ms", stated.communication_in, fresh.communication_in);
+    Compare(path + ".communication_out_ms", stated.communication_out, fresh.communication_out);
+    Compare(path + ".allreduce_ms", stated.allreduce, fresh.allreduce);
+    Compare(path + ".load_ms", stated.load, fresh.load);
+    Compare(path + ".memory_bytes", stated.memory_bytes, fresh.memory_bytes);
+    Compare(path + ".in_flight_micro_batches", int64_t{stated.in_flight_micro_batches},
+            int64_t{fresh.in_flight_micro_batches});
+    Compare(path + ".backward_contiguous", stated.backward_contiguous, fresh.backward_contiguous);
+    CompareList(path + ".ring_order", stated.ring_order, fresh.ring_order);
+    CompareReplicas(path + ".replicas", stated, fresh);
+  }
+
+  void CompareReplicas(const std::string& list_path, const Stage& stated, const Stage& fresh) {
+    if (!SameSize(list_path, stated.replicas, fresh.replicas)) return;
+    for (std::size_t i = 0; i < fresh.replicas.size(); ++i) {
+      const std::string path = absl::StrCat(list_path, "[", i, "]");
+      Compare(path + ".device", stated.replicas[i].device, fresh.replicas[i].device);
+      Compare(path + ".copy", int64_t{stated.replicas[i].copy}, int64_t{fresh.replicas[i].copy});
+      Compare(path + ".load_ms", stated.replicas[i].load, fresh.replicas[i].load);
+    }
+  }
+
+  void CompareDevice(std::size_t index) {
+    const DeviceUsage& stated = stated_.devices[index];
+    const DeviceUsage& fresh = fresh_.devices[index];
+    const std::string path = absl::StrCat("plan.devices[", index, "]");
+    if (!Compare(path + ".device", stated.device, fresh.device)) return;
+    CompareList(path + ".stages", stated.stages, fresh.stages);
+    Compare(path + ".load_ms", stated.load, fresh.load);
+    Compare(path + ".memory_bytes", stated.memory_bytes, fresh.memory_bytes);
+    Compare(path + ".memory_limit_bytes", stated.memory_limit_bytes, fresh.memory_limit_bytes);
+  }
+
+  void CompareLink(std::size_t index) {
+    const LinkUsage& stated = stated_.links[index];
+    const LinkUsage& fresh = fresh_.links[index];
+    const std::string path = absl::StrCat("plan.links[", index, "]");
+    Compare(path + ".device_a", stated.device_a, fresh.device_a);
+    Compare(path + ".device_b", stated.device_b, fresh.device_b);
+    Compare(path + ".load_ms", stated.load, fresh.load);
+  }
+
+  void CompareEstimate() {
+    const Estimate& stated = stated_.estimate;
+    const Estimate& fresh = fresh_.estimate;
+    Compare("plan.estimate.step_time_ms", stated.step_time, fresh.step_time);
+    CompareRate("plan.estimate.micro_batches_per_second", stated.micro_batches_per_second,
+                fresh.micro_batches_per_second);
+    CompareRate("plan.estimate.samples_per_second", stated.samples_per_second, fresh.samples_per_second);
+    CompareRate("plan.estimate.bubble_fraction", stated.bubble_fraction, fresh.bubble_fraction);
+    Compare("plan.estimate.peak_memory_bytes", stated.peak_memory_bytes, fresh.peak_memory_bytes);
+    Compare("plan.estimate.estimated_operators", int64_t{stated.estimated_operators},
+            int64_t{fresh.estimated_operators});
+  }
+
+  // Written so that nan differs from everything. Shares near 0 are differences of numbers near 1.
+  void CompareRate(const std::string& path, double stated, double fresh) {
+    if (std::abs(stated - fresh) <= kRelativeTolerance * std::max(1.0, std::abs(fresh))) return;
+    violations_.Add(path, absl::StrCat("is stated as ", stated, ", but is ", fresh));
+  }
+
+  const Plan& stated_;
+  const Plan& fresh_;
+  Violations& violations_;
+};
+
+}  // namespace
+
+void CompareNumbers(const Plan& stated, const Plan& fresh, Violations& violations) {
+  Comparison(stated, fresh, violations).Run();
+}
+
+void CheckBounds(const Plan& plan, Picoseconds objective, Violations& violations) {
+  Picoseconds best{0};
+  for (std::size_t i = 0; i < plan.bounds.size(); ++i) {
+    if (plan.bounds[i].scope != BoundScope::kProblem) continue;
+    const Picoseconds bound = plan.bounds[i].value;
+    best = std::max(best, bound);
+    if (bound <= objective) continue;
+    violations.Add(absl::StrCat("plan.bounds[", i, "].value_ms"),
+                   absl::StrCat("is ", TimeText(bound), ", above the objective of ", TimeText(objective)));
+  }
+  if (plan.lower_bound != best) {
+    violations.Add("plan.lower_bound_ms", absl::StrCat("is stated as ", TimeText(plan.lower_bound),
+                                                       ", but the largest bound for the problem is ", TimeText(best)));
+  }
+  const bool is_proven = best == objective;
+  const Provenance& provenance = plan.provenance;
+  if (provenance.proven_optimal != is_proven) {
+    violations.Add("plan.provenance.proven_optimal",
+                   absl::StrCat("is ", Text(provenance.proven_optimal), ", but the bound of ", TimeText(best),
+                                is_proven ? " equals" : " differs from", " the objective of ", TimeText(objective)));
+  }
+  if (provenance.stop_reason == StopReason::kOptimal && !is_proven) {
+    violations.Add("plan.provenance.stop_reason", "is OPTIMAL, but no bound equals the objective");
+  }
+}
+
+}  // namespace planwright

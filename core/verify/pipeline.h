@@ -1,0 +1,20 @@
+// Contiguity: whether the stages form a pipeline (cost-model.md section 8).
+#ifndef PLANWRIGHT_CORE_VERIFY_PIPELINE_H_
+#define PLANWRIGHT_CORE_VERIFY_PIPELINE_H_
+
+#include "core/base/violations.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+#include "core/verify/assignment.h"
+
+namespace planwright {
+
+// Brings the stages into pipeline order: the order they have if it is one, else the first by smallest operator id.
+// Where none exists the order stays, and under CONTIGUOUS a violation names a cycle of stages and its tensors.
+// Complexity O(tensor ends log + stages log).
+void PutInPipelineOrder(const OperatorGraph& graph, const PlanningProblem& problem, Assignment& assignment,
+                        Violations& violations);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_VERIFY_PIPELINE_H_

@@ -1,0 +1,45 @@
+#include "core/verify/verify.h"
+
+#include <optional>
+
+#include "core/verify/assignment.h"
+#include "core/verify/comparison.h"
+#include "core/verify/costing.h"
+#include "core/verify/pipeline.h"
+
+namespace planwright {
+
+namespace {
+
+// The placement costed anew; nullopt: too broken.
+std::optional<Plan> Judge(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                          const Placement& placement, Violations& violations) {
+  std::optional<Assignment> assignment = CheckStructure(graph, cluster, problem, placement, violations);
+  if (!assignment.has_value()) return std::nullopt;
+  PutInPipelineOrder(graph, problem, *assignment, violations);
+  Plan plan = CostAssignment(graph, cluster, problem, *assignment);
+  CheckMemory(cluster, *assignment, plan, violations);
+  return plan;
+}
+
+}  // namespace
+
+Verdict VerifyPlacement(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                        const Placement& placement) {
+  Verdict verdict;
+  verdict.costed = Judge(graph, cluster, problem, placement, verdict.violations);
+  return verdict;
+}
+
+void VerifyPlan(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan, Violations& violations) {
+  if (!plan.problem.workload.has_value() || !plan.problem.memory_model.kind.has_value()) {
+    violations.Add("plan.problem", "workload and memory_model.kind must be resolved");
+    return;
+  }
+  const std::optional<Plan> fresh = Judge(graph, cluster, plan.problem, PlacementOf(plan), violations);
+  if (!fresh.has_value()) return;
+  CompareNumbers(plan, *fresh, violations);
+  CheckBounds(plan, fresh->objective, violations);
+}
+
+}  // namespace planwright
