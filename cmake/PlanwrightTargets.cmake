@@ -45,10 +45,14 @@ function(planwright_program)
 endfunction()
 
 # planwright_ctest(NAME name LABEL label COMMAND ... [TIMEOUT seconds])
-# One ctest test of any command that runs in the root of the sources. Exit code 77 means skipped; the command prints
-# why. Sanitizers and coverage slow code down, so its time is stretched there.
+# One ctest test of any command that runs in the root of the sources. Labels: unit, integration, format, structure; a
+# test with another label would be run by nobody. Exit code 77 means skipped; the command prints why. Sanitizers and
+# coverage slow code down, so its time is stretched there.
 function(planwright_ctest)
   cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT" "COMMAND" ${ARGN})
+  if(NOT ARG_LABEL MATCHES "^(unit|integration|format|structure)$")
+    message(FATAL_ERROR "Test ${ARG_NAME}: unknown label \"${ARG_LABEL}\"")
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()

@@ -1,0 +1,121 @@
+// Rules of the house that a reader would otherwise have to check by eye.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "tests/structure/include_rules.h"
+#include "tests/structure/source_tree.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::IsEmpty;
+
+// All matches of the first group of `pattern` in `text`.
+std::vector<std::string> Matches(const std::string& text, const std::string& pattern) {
+  const std::regex regex(pattern);
+  std::vector<std::string> matches;
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it) matches.push_back((*it)[1]);
+  return matches;
+}
+
+std::string GuardOf(const std::string& path) {
+  std::string guard = "PLANWRIGHT_" + path + "_";
+  std::transform(guard.begin(), guard.end(), guard.begin(),
+                 [](unsigned char c) { return std::isalnum(c) != 0 ? static_cast<char>(std::toupper(c)) : '_'; });
+  return guard;
+}
+
+TEST(HygieneTest, HeaderGuardsSpellTheirPath) {
+  for (const SourceFile& file : SourceFiles({".h"})) {
+    const std::string guard = GuardOf(file.path);
+    EXPECT_NE(file.text.find("#ifndef " + guard + "\n#define " + guard + "\n"), std::string::npos) << file.path;
+    EXPECT_TRUE(file.text.ends_with("#endif  // " + guard + "\n")) << file.path;
+  }
+}
+
+// A source includes its own header first, so every such header is known to compile alone; the others are compiled
+// alone by tests/structure/CMakeLists.txt.
+TEST(HygieneTest, SourcesIncludeTheirOwnHeaderFirst) {
+  for (const SourceFile& file : SourceFiles({".cc"})) {
+    const std::string header = file.path.substr(0, file.path.size() - 3) + ".h";
+    if (!std::filesystem::exists(header)) continue;
+    const std::vector<IncludeLine> includes = IncludeLines(file.text);
+    ASSERT_FALSE(includes.empty()) << file.path;
+    EXPECT_EQ(includes.front().target, header) << file.path;
+  }
+}
+
+TEST(HygieneTest, EverySourceIsCompiled) {
+  for (const SourceFile& file : SourceFiles({".cc"})) {
+    const std::filesystem::path path(file.path);
+    const std::string name = path.filename().string();
+    bool listed = false;
+    for (auto folder = path.parent_path(); !folder.empty() && !listed; folder = folder.parent_path()) {
+      listed = !Matches(ReadText((folder / "CMakeLists.txt").string()), "[\\s/(](" + name + ")").empty();
+    }
+    EXPECT_TRUE(listed || name == "replay_main.cc") << file.path << " is in no CMakeLists.txt";
+  }
+}
+
+TEST(HygieneTest, NothingIsLeftForLater) {
+  const std::string words = std::string("\\b(TO") + "DO|FIX" + "ME|XX" + "X)\\b";
+  for (const SourceFile& file : SourceFiles({".h", ".cc", ".proto", ".sh", ".cmake", "CMakeLists.txt", ".md"})) {
+    EXPECT_THAT(Matches(file.text, words), IsEmpty()) << file.path;
+  }
+}
+
+// planwright_ctest gives every test its label and its TIMEOUT, so nothing else may register one.
+TEST(HygieneTest, TestsAreRegisteredInOnePlace) {
+  for (const SourceFile& file : SourceFiles({"CMakeLists.txt", ".cmake"})) {
+    if (file.path == "cmake/PlanwrightTargets.cmake") continue;
+    EXPECT_THAT(Matches(file.text, "\\b(add_test|gtest_discover_tests|gtest_add_tests)\\s*\\("), IsEmpty())
+        << file.path;
+  }
+}
+
+TEST(HygieneTest, ScriptsAreExecutableAndStopAtTheFirstError) {
+  const std::vector<SourceFile> scripts = SourceFiles({".sh"});
+  EXPECT_GT(scripts.size(), 5U);
+  for (const SourceFile& script : scripts) {
+    const auto mode = std::filesystem::status(script.path).permissions();
+    EXPECT_NE(mode & std::filesystem::perms::owner_exec, std::filesystem::perms::none) << script.path;
+    EXPECT_TRUE(script.text.starts_with("#!/usr/bin/env bash\n#")) << script.path << " does not say what it does";
+    EXPECT_NE(script.text.find("\nset -euo pipefail\n"), std::string::npos) << script.path;
+  }
+}
+
+TEST(HygieneTest, EveryDisabledTidyCheckHasItsReason) {
+  const std::string config = ReadText(".clang-tidy");
+  const std::vector<std::string> disabled = Matches(config, "\n  -([a-z][a-zA-Z.-]*)");
+  EXPECT_FALSE(disabled.empty());
+  for (const std::string& check : disabled) {
+    EXPECT_TRUE(std::regex_search(config, std::regex("(^|\n)#[^:]*\\b" + check + "\\b[^:]*:"))) << check;
+  }
+}
+
+TEST(HygieneTest, LinksOfTheDocsLeadSomewhere) {
+  for (const SourceFile& page : SourceFiles({".md"})) {
+    const std::filesystem::path folder = std::filesystem::path(page.path).parent_path();
+    for (const std::string& target : Matches(page.text, "\\]\\(([^)#: ]+)(#[^)]*)?\\)")) {
+      EXPECT_TRUE(std::filesystem::exists(folder / target)) << page.path << " links to " << target;
+    }
+  }
+}
+
+TEST(HygieneTest, ScriptsThatTheDocsNameExist) {
+  for (const SourceFile& page : SourceFiles({".md"})) {
+    for (const std::string& script : Matches(page.text, "\\b((deploy|tests|cmake)/[a-z_/-]+\\.(sh|cmake))\\b")) {
+      EXPECT_TRUE(std::filesystem::exists(script)) << page.path << " names " << script;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace planwright
