@@ -1,0 +1,64 @@
+#include "core/zoo/resnet.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "core/zoo/graph_builder.h"
+
+namespace planwright {
+namespace {
+
+// Bottleneck blocks of the four layers of ResNet-50, and how much wider a block's output is than its middle.
+constexpr std::array<int, 4> kBlocks = {3, 4, 6, 3};
+constexpr int64_t kFirstWidth = 64;
+constexpr int64_t kExpansion = 4;
+
+Value AddConvNorm(std::string_view suffix, const Value& x, const Convolution& convolution, GraphBuilder& builder) {
+  const Value convolved = builder.Conv2d("conv" + std::string(suffix), x, convolution);
+  return builder.BatchNorm("norm" + std::string(suffix), convolved);
+}
+
+Value AddStem(const ResNetConfig& config, GraphBuilder& builder) {
+  builder.EnterLayer("stem");
+  const Value images =
+      builder.Input("images", {config.images, 3, config.image_size, config.image_size}, config.bytes_per_element);
+  const Value normed = AddConvNorm("", images, {.output_channels = kFirstWidth, .kernel = 7, .stride = 2}, builder);
+  return builder.MaxPool("pool", builder.Relu("relu", normed), 3, 2);
+}
+
+// 1 x 1, 3 x 3 and 1 x 1 convolutions beside a shortcut, which needs a convolution where the shape changes.
+Value AddBottleneck(const Value& x, int64_t width, int64_t stride, GraphBuilder& builder) {
+  const int64_t output_channels = kExpansion * width;
+  Value y = builder.Relu("relu1", AddConvNorm("1", x, {.output_channels = width}, builder));
+  y = AddConvNorm("2", y, {.output_channels = width, .kernel = 3, .stride = stride}, builder);
+  y = AddConvNorm("3", builder.Relu("relu2", y), {.output_channels = output_channels}, builder);
+  const Value shortcut =
+      x.shape == y.shape ? x
+                         : AddConvNorm("_shortcut", x, {.output_channels = output_channels, .stride = stride}, builder);
+  return builder.Relu("relu3", builder.Add("add", {y, shortcut}));
+}
+
+void AddHead(const ResNetConfig& config, const Value& x, GraphBuilder& builder) {
+  builder.EnterLayer("head");
+  const Value logits = builder.Linear("classifier", builder.GlobalAveragePool("pool", x), config.classes);
+  builder.CrossEntropyLoss("loss", logits);
+}
+
+}  // namespace
+
+OperatorGraph MakeResNet50(const ResNetConfig& config) {
+  GraphBuilder builder("resnet50", config.images, config.bytes_per_element);
+  Value x = AddStem(config, builder);
+  int64_t width = kFirstWidth;
+  for (std::size_t layer = 0; layer < kBlocks.size(); ++layer, width *= 2) {
+    for (int block = 0; block < kBlocks[layer]; ++block) {
+      builder.EnterLayer("layer" + std::to_string(layer + 1) + "." + std::to_string(block));
+      x = AddBottleneck(x, width, layer > 0 && block == 0 ? 2 : 1, builder);
+    }
+  }
+  AddHead(config, x, builder);
+  return builder.Build();
+}
+
+}  // namespace planwright
