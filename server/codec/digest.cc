@@ -1,0 +1,222 @@
+#include "server/codec/digest.h"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+
+namespace planwright::server {
+namespace {
+
+// Feeds values to SHA-256 in the encoding that the header describes.
+class CanonicalHash {
+ public:
+  // `kind` keeps graphs and clusters, and versions of the encoding, apart.
+  explicit CanonicalHash(std::string_view kind) : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
+    Add(kind);
+  }
+
+  void Add(std::string_view text) {
+    Add(static_cast<int64_t>(text.size()));
+    EVP_DigestUpdate(context_.get(), text.data(), text.size());
+  }
+  void Add(const std::string& text) { Add(std::string_view(text)); }
+
+  template <typename Integer>
+    requires std::is_integral_v<Integer> || std::is_enum_v<Integer>
+  void Add(Integer value) {
+    const auto bits = static_cast<uint64_t>(static_cast<int64_t>(value));
+    std::array<unsigned char, 8> bytes;
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(bits >> (8 * i));
+    EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
+  }
+  // Adding 0 turns -0 into 0: the two mean the same.
+  void Add(double value) { Add(std::bit_cast<int64_t>(value + 0.0)); }
+  void Add(Picoseconds time) { Add(time.count()); }
+
+  template <typename Value>
+  void Add(const std::optional<Value>& value) {
+    Add(value.has_value());
+    if (value.has_value()) Add(*value);
+  }
+
+  void AddSorted(std::vector<std::string_view> names) {
+    std::sort(names.begin(), names.end());
+    Add(names.size());
+    for (const std::string_view name : names) Add(name);
+  }
+
+  std::string Hex() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+    unsigned int size = 0;
+    EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
+    return absl::BytesToHexString(std::string(digest.begin(), digest.begin() + size));
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
+};
+
+// The elements in the order of their keys.
+template <typename Element, typename Key>
+std::vector<const Element*> SortedBy(const std::vector<Element>& elements, Key key) {
+  std::vector<const Element*> sorted;
+  sorted.reserve(elements.size());
+  for (const Element& element : elements) sorted.push_back(&element);
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const Element* a, const Element* b) { return std::invoke(key, *a) < std::invoke(key, *b); });
+  return sorted;
+}
+
+void AddOperator(const OperatorGraph& graph, const Operator& op, CanonicalHash& hash) {
+  hash.Add(op.name);
+  hash.Add(op.type);
+  hash.Add(op.layer);
+  hash.Add(op.pass);
+  hash.Add(op.forward_operator.has_value() ? graph.operators[op.forward_operator->index()].name : std::string());
+  hash.Add(op.costs.size());
+  for (const OperatorCost* cost : SortedBy(op.costs, &OperatorCost::device_class)) {
+    hash.Add(cost->device_class);
+    hash.Add(cost->forward);
+    hash.Add(cost->backward);
+    hash.Add(cost->backward_weight);
+  }
+  hash.Add(op.forward_flops);
+  hash.Add(op.backward_flops);
+  hash.Add(op.forward_bytes_accessed);
+  hash.Add(op.backward_bytes_accessed);
+  hash.AddSorted({op.unsupported_device_classes.begin(), op.unsupported_device_classes.end()});
+  hash.Add(op.memory_bytes);
+  hash.Add(op.parameter_bytes);
+  hash.Add(op.activation_bytes);
+  hash.Add(op.workspace_bytes);
+  hash.Add(op.colocation_group);
+}
+
+void AddTensor(const OperatorGraph& graph, const Tensor& tensor, CanonicalHash& hash) {
+  hash.Add(tensor.name);
+  hash.Add(graph.operators[tensor.producer.index()].name);
+  std::vector<std::string_view> consumers;
+  for (const OperatorId consumer : tensor.consumers) consumers.push_back(graph.operators[consumer.index()].name);
+  hash.AddSorted(std::move(consumers));
+  hash.Add(tensor.size_bytes);
+  hash.Add(tensor.transfer);
+}
+
+void AddClass(const DeviceClass& device_class, CanonicalHash& hash) {
+  hash.Add(device_class.name);
+  hash.Add(device_class.kind);
+  hash.Add(device_class.memory_bytes);
+  hash.Add(device_class.peak_flops);
+  hash.Add(device_class.compute_efficiency);
+  hash.Add(device_class.memory_bandwidth_bytes_per_second);
+  hash.Add(device_class.kernel_overhead);
+}
+
+void AddDevice(const Cluster& cluster, const Device& device, CanonicalHash& hash) {
+  hash.Add(device.name);
+  hash.Add(cluster.class_of(device).name);
+  hash.Add(device.host);
+  hash.Add(device.labels.size());
+  for (const auto& [label, value] : device.labels) {
+    hash.Add(label);
+    hash.Add(value);
+  }
+  hash.Add(device.reserved_memory_bytes);
+}
+
+// Adds each kind of interconnect.
+struct InterconnectHasher {
+  const Cluster& cluster;
+  CanonicalHash& hash;
+
+  template <typename Shared>
+  void AddShared(const Shared& shared) const {
+    hash.Add(shared.bandwidth_bytes_per_second);
+    hash.Add(shared.latency);
+  }
+  void AddDeviceOrder() const {
+    for (const Device& device : cluster.devices) hash.Add(device.name);
+  }
+
+  void operator()(const HostStagedInterconnect& core) const { AddShared(core); }
+  void operator()(const UniformInterconnect& core) const { AddShared(core); }
+  void operator()(const HierarchyInterconnect& core) const {
+    hash.Add(core.levels.size());
+    for (const HierarchyInterconnect::Level& level : core.levels) {
+      hash.Add(level.fan_out);
+      hash.Add(level.bandwidth_bytes_per_second);
+      hash.Add(level.latency);
+    }
+    AddDeviceOrder();
+  }
+  void operator()(const GridInterconnect& core) const {
+    hash.Add(core.dimensions.size());
+    for (const int32_t dimension : core.dimensions) hash.Add(dimension);
+    hash.Add(core.wrap_around);
+    hash.Add(core.link_bandwidth_bytes_per_second);
+    hash.Add(core.latency);
+    hash.Add(core.non_adjacent);
+    AddDeviceOrder();
+  }
+  void operator()(const LinksInterconnect& core) const {
+    // A link has no direction: the lower name comes first.
+    const auto ends = [this](const LinksInterconnect::Link& link) {
+      return std::minmax<std::string_view>(cluster.devices[link.device_a.index()].name,
+                                           cluster.devices[link.device_b.index()].name);
+    };
+    hash.Add(core.links.size());
+    for (const LinksInterconnect::Link* link : SortedBy(core.links, ends)) {
+      hash.Add(ends(*link).first);
+      hash.Add(ends(*link).second);
+      hash.Add(link->bandwidth_bytes_per_second);
+      hash.Add(link->latency);
+    }
+    hash.Add(core.routing);
+  }
+  void operator()(const MatrixInterconnect& core) const {
+    hash.Add(core.bandwidth_bytes_per_second.size());
+    for (const double bandwidth : core.bandwidth_bytes_per_second) hash.Add(bandwidth);
+    hash.Add(core.latency);
+    AddDeviceOrder();
+  }
+};
+
+}  // namespace
+
+std::string GraphDigest(const OperatorGraph& graph) {
+  CanonicalHash hash("planwright.graph.1");
+  hash.Add(graph.operators.size());
+  for (const Operator* op : SortedBy(graph.operators, &Operator::name)) AddOperator(graph, *op, hash);
+  hash.Add(graph.tensors.size());
+  for (const Tensor* tensor : SortedBy(graph.tensors, &Tensor::name)) AddTensor(graph, *tensor, hash);
+  hash.Add(graph.samples_per_micro_batch);
+  return hash.Hex();
+}
+
+std::string ClusterDigest(const Cluster& cluster) {
+  CanonicalHash hash("planwright.cluster.1");
+  hash.Add(cluster.device_classes.size());
+  for (const DeviceClass* device_class : SortedBy(cluster.device_classes, &DeviceClass::name)) {
+    AddClass(*device_class, hash);
+  }
+  hash.Add(cluster.devices.size());
+  for (const Device* device : SortedBy(cluster.devices, &Device::name)) AddDevice(cluster, *device, hash);
+  hash.Add(InterconnectName(cluster.interconnect));
+  std::visit(InterconnectHasher{cluster, hash}, cluster.interconnect);
+  return hash.Hex();
+}
+
+}  // namespace planwright::server

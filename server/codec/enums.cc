@@ -1,0 +1,203 @@
+#include "server/codec/enums.h"
+
+#include <array>
+#include <cstddef>
+
+namespace planwright::server {
+namespace {
+
+template <typename Wire, typename Core>
+struct EnumPair {
+  Wire wire;
+  Core core;
+};
+
+// Rows of one enum. A core value that two wire values mean is encoded as the later one.
+template <typename Wire, typename Core, std::size_t kRows>
+using EnumTable = std::array<EnumPair<Wire, Core>, kRows>;
+
+template <typename Wire, typename Core, std::size_t kRows>
+std::optional<Core> FindCore(const EnumTable<Wire, Core, kRows>& table, Wire wire) {
+  for (const EnumPair<Wire, Core>& row : table) {
+    if (row.wire == wire) return row.core;
+  }
+  return std::nullopt;
+}
+
+// UNSPECIFIED (0) if no row has `core`, which a complete table rules out.
+template <typename Wire, typename Core, std::size_t kRows>
+Wire FindWire(const EnumTable<Wire, Core, kRows>& table, Core core) {
+  Wire found{};
+  for (const EnumPair<Wire, Core>& row : table) {
+    if (row.core == core) found = row.wire;
+  }
+  return found;
+}
+
+constexpr EnumTable<v1::Pass, Pass, 3> kPassTable = {{
+    {v1::PASS_UNSPECIFIED, Pass::kForward},
+    {v1::PASS_FORWARD, Pass::kForward},
+    {v1::PASS_BACKWARD, Pass::kBackward},
+}};
+
+constexpr EnumTable<v1::DeviceKind, DeviceKind, 3> kDeviceKindTable = {{
+    {v1::DEVICE_KIND_UNSPECIFIED, DeviceKind::kAccelerator},
+    {v1::DEVICE_KIND_ACCELERATOR, DeviceKind::kAccelerator},
+    {v1::DEVICE_KIND_CPU, DeviceKind::kCpu},
+}};
+
+constexpr EnumTable<v1::Interconnect::NonAdjacent, GridInterconnect::NonAdjacent, 3> kNonAdjacentTable = {{
+    {v1::Interconnect::NON_ADJACENT_UNSPECIFIED, GridInterconnect::NonAdjacent::kLinkBandwidth},
+    {v1::Interconnect::NON_ADJACENT_LINK_BANDWIDTH, GridInterconnect::NonAdjacent::kLinkBandwidth},
+    {v1::Interconnect::NON_ADJACENT_DIVIDED_BY_HOPS, GridInterconnect::NonAdjacent::kDividedByHops},
+}};
+
+constexpr EnumTable<v1::Interconnect::Routing, LinksInterconnect::Routing, 3> kRoutingTable = {{
+    {v1::Interconnect::ROUTING_UNSPECIFIED, LinksInterconnect::Routing::kWidestPath},
+    {v1::Interconnect::ROUTING_WIDEST_PATH, LinksInterconnect::Routing::kWidestPath},
+    {v1::Interconnect::ROUTING_SHORTEST_PATH, LinksInterconnect::Routing::kShortestPath},
+}};
+
+constexpr EnumTable<v1::Objective, Objective, 4> kObjectiveTable = {{
+    {v1::OBJECTIVE_UNSPECIFIED, Objective::kMaxThroughput},
+    {v1::OBJECTIVE_MAX_THROUGHPUT, Objective::kMaxThroughput},
+    {v1::OBJECTIVE_MIN_LATENCY, Objective::kMinLatency},
+    {v1::OBJECTIVE_MIN_DEVICES, Objective::kMinDevices},
+}};
+
+constexpr EnumTable<v1::Workload, Workload, 2> kWorkloadTable = {{
+    {v1::WORKLOAD_INFERENCE, Workload::kInference},
+    {v1::WORKLOAD_TRAINING, Workload::kTraining},
+}};
+
+constexpr EnumTable<v1::Split, Split, 3> kSplitTable = {{
+    {v1::SPLIT_UNSPECIFIED, Split::kContiguous},
+    {v1::SPLIT_CONTIGUOUS, Split::kContiguous},
+    {v1::SPLIT_NON_CONTIGUOUS, Split::kNonContiguous},
+}};
+
+constexpr EnumTable<v1::Replication, Replication, 4> kReplicationTable = {{
+    {v1::REPLICATION_UNSPECIFIED, Replication::kNone},
+    {v1::REPLICATION_NONE, Replication::kNone},
+    {v1::REPLICATION_UNIFORM, Replication::kUniform},
+    {v1::REPLICATION_PER_STAGE, Replication::kPerStage},
+}};
+
+constexpr EnumTable<v1::Overlap, Overlap, 4> kOverlapTable = {{
+    {v1::OVERLAP_UNSPECIFIED, Overlap::kSerial},
+    {v1::OVERLAP_SERIAL, Overlap::kSerial},
+    {v1::OVERLAP_OVERLAPPED, Overlap::kOverlapped},
+    {v1::OVERLAP_FULL_DUPLEX, Overlap::kFullDuplex},
+}};
+
+constexpr EnumTable<v1::ScheduleKind, ScheduleKind, 8> kScheduleTable = {{
+    {v1::SCHEDULE_KIND_UNSPECIFIED, ScheduleKind::kSteadyState},
+    {v1::SCHEDULE_KIND_GPIPE, ScheduleKind::kGpipe},
+    {v1::SCHEDULE_KIND_ONE_F_ONE_B, ScheduleKind::kOneFOneB},
+    {v1::SCHEDULE_KIND_PIPEDREAM_ASYNC, ScheduleKind::kPipedreamAsync},
+    {v1::SCHEDULE_KIND_PERIODIC, ScheduleKind::kPeriodic},
+    {v1::SCHEDULE_KIND_INTERLEAVED, ScheduleKind::kInterleaved},
+    {v1::SCHEDULE_KIND_CHIMERA, ScheduleKind::kChimera},
+    {v1::SCHEDULE_KIND_ZERO_BUBBLE_H1, ScheduleKind::kZeroBubbleH1},
+}};
+
+constexpr EnumTable<v1::AllReduce::Factor, AllReduce::Factor, 3> kFactorTable = {{
+    {v1::AllReduce::FACTOR_UNSPECIFIED, AllReduce::Factor::kRing},
+    {v1::AllReduce::FACTOR_RING, AllReduce::Factor::kRing},
+    {v1::AllReduce::FACTOR_HALF, AllReduce::Factor::kHalf},
+}};
+
+constexpr EnumTable<v1::MemoryModel::Kind, MemoryModel::Kind, 2> kMemoryKindTable = {{
+    {v1::MemoryModel::KIND_DECLARED, MemoryModel::Kind::kDeclared},
+    {v1::MemoryModel::KIND_COMPONENTS, MemoryModel::Kind::kComponents},
+}};
+
+constexpr EnumTable<v1::MemoryModel::Recomputation, MemoryModel::Recomputation, 3> kRecomputationTable = {{
+    {v1::MemoryModel::RECOMPUTATION_UNSPECIFIED, MemoryModel::Recomputation::kNone},
+    {v1::MemoryModel::RECOMPUTATION_NONE, MemoryModel::Recomputation::kNone},
+    {v1::MemoryModel::RECOMPUTATION_FULL, MemoryModel::Recomputation::kFull},
+}};
+
+constexpr EnumTable<v1::Granularity, Granularity, 3> kGranularityTable = {{
+    {v1::GRANULARITY_UNSPECIFIED, Granularity::kOperator},
+    {v1::GRANULARITY_OPERATOR, Granularity::kOperator},
+    {v1::GRANULARITY_LAYER, Granularity::kLayer},
+}};
+
+constexpr EnumTable<v1::Algorithm, Algorithm, 4> kAlgorithmTable = {{
+    {v1::ALGORITHM_UNSPECIFIED, Algorithm::kAuto},
+    {v1::ALGORITHM_AUTO, Algorithm::kAuto},
+    {v1::ALGORITHM_IDEAL_DP, Algorithm::kIdealDp},
+    {v1::ALGORITHM_LINEARIZED_DP, Algorithm::kLinearizedDp},
+}};
+
+constexpr EnumTable<v1::StopReason, StopReason, 8> kStopReasonTable = {{
+    {v1::STOP_REASON_OPTIMAL, StopReason::kOptimal},
+    {v1::STOP_REASON_GAP_REACHED, StopReason::kGapReached},
+    {v1::STOP_REASON_WORK_LIMIT, StopReason::kWorkLimit},
+    {v1::STOP_REASON_TIME_LIMIT, StopReason::kTimeLimit},
+    {v1::STOP_REASON_CANCELLED, StopReason::kCancelled},
+    {v1::STOP_REASON_IDEAL_LIMIT, StopReason::kIdealLimit},
+    {v1::STOP_REASON_MEMORY_LIMIT, StopReason::kMemoryLimit},
+    {v1::STOP_REASON_EXHAUSTED, StopReason::kExhausted},
+}};
+
+constexpr EnumTable<v1::Bound::Scope, BoundScope, 4> kScopeTable = {{
+    {v1::Bound::SCOPE_PROBLEM, BoundScope::kProblem},
+    {v1::Bound::SCOPE_GIVEN_PARTITION, BoundScope::kGivenPartition},
+    {v1::Bound::SCOPE_GIVEN_STAGES_AND_REPLICAS, BoundScope::kGivenStagesAndReplicas},
+    {v1::Bound::SCOPE_GIVEN_ALLOCATION, BoundScope::kGivenAllocation},
+}};
+
+}  // namespace
+
+std::optional<Pass> ToCore(v1::Pass wire) { return FindCore(kPassTable, wire); }
+v1::Pass ToWire(Pass core) { return FindWire(kPassTable, core); }
+
+std::optional<DeviceKind> ToCore(v1::DeviceKind wire) { return FindCore(kDeviceKindTable, wire); }
+v1::DeviceKind ToWire(DeviceKind core) { return FindWire(kDeviceKindTable, core); }
+
+std::optional<GridInterconnect::NonAdjacent> ToCore(v1::Interconnect::NonAdjacent wire) { return FindCore(kNonAdjacentTable, wire); }
+v1::Interconnect::NonAdjacent ToWire(GridInterconnect::NonAdjacent core) { return FindWire(kNonAdjacentTable, core); }
+
+std::optional<LinksInterconnect::Routing> ToCore(v1::Interconnect::Routing wire) { return FindCore(kRoutingTable, wire); }
+v1::Interconnect::Routing ToWire(LinksInterconnect::Routing core) { return FindWire(kRoutingTable, core); }
+
+std::optional<Objective> ToCore(v1::Objective wire) { return FindCore(kObjectiveTable, wire); }
+v1::Objective ToWire(Objective core) { return FindWire(kObjectiveTable, core); }
+
+std::optional<Workload> ToCore(v1::Workload wire) { return FindCore(kWorkloadTable, wire); }
+v1::Workload ToWire(Workload core) { return FindWire(kWorkloadTable, core); }
+
+std::optional<Split> ToCore(v1::Split wire) { return FindCore(kSplitTable, wire); }
+v1::Split ToWire(Split core) { return FindWire(kSplitTable, core); }
+
+std::optional<Replication> ToCore(v1::Replication wire) { return FindCore(kReplicationTable, wire); }
+v1::Replication ToWire(Replication core) { return FindWire(kReplicationTable, core); }
+
+std::optional<Overlap> ToCore(v1::Overlap wire) { return FindCore(kOverlapTable, wire); }
+v1::Overlap ToWire(Overlap core) { return FindWire(kOverlapTable, core); }
+
+std::optional<ScheduleKind> ToCore(v1::ScheduleKind wire) { return FindCore(kScheduleTable, wire); }
+v1::ScheduleKind ToWire(ScheduleKind core) { return FindWire(kScheduleTable, core); }
+
+std::optional<AllReduce::Factor> ToCore(v1::AllReduce::Factor wire) { return FindCore(kFactorTable, wire); }
+v1::AllReduce::Factor ToWire(AllReduce::Factor core) { return FindWire(kFactorTable, core); }
+
+std::optional<MemoryModel::Kind> ToCore(v1::MemoryModel::Kind wire) { return FindCore(kMemoryKindTable, wire); }
+v1::MemoryModel::Kind ToWire(MemoryModel::Kind core) { return FindWire(kMemoryKindTable, core); }
+
+std::optional<MemoryModel::Recomputation> ToCore(v1::MemoryModel::Recomputation wire) { return FindCore(kRecomputationTable, wire); }
+v1::MemoryModel::Recomputation ToWire(MemoryModel::Recomputation core) { return FindWire(kRecomputationTable, core); }
+
+std::optional<Granularity> ToCore(v1::Granularity wire) { return FindCore(kGranularityTable, wire); }
+v1::Granularity ToWire(Granularity core) { return FindWire(kGranularityTable, core); }
+
+std::optional<Algorithm> ToCore(v1::Algorithm wire) { return FindCore(kAlgorithmTable, wire); }
+v1::Algorithm ToWire(Algorithm core) { return FindWire(kAlgorithmTable, core); }
+
+v1::StopReason ToWire(StopReason core) { return FindWire(kStopReasonTable, core); }
+
+v1::Bound::Scope ToWire(BoundScope core) { return FindWire(kScopeTable, core); }
+
+}  // namespace planwright::server

@@ -1,0 +1,37 @@
+#include "server/codec/names.h"
+
+namespace planwright::server {
+
+std::optional<OperatorId> RequestNames::ResolveOperator(std::string_view name, const FieldPath& path,
+                                                        Violations& violations) {
+  if (!operators_.has_value()) operators_ = IndexNames<OperatorId>(graph_.operators);
+  return operators_->Resolve(name, "an operator of the graph", path, violations);
+}
+
+std::optional<DeviceId> RequestNames::ResolveDevice(std::string_view name, const FieldPath& path,
+                                                    Violations& violations) {
+  if (!devices_.has_value()) devices_ = IndexNames<DeviceId>(cluster_.devices);
+  return devices_->Resolve(name, "a device of the cluster", path, violations);
+}
+
+std::vector<OperatorId> RequestNames::ResolveOperators(const Strings& names, std::string_view field,
+                                                       const FieldPath& path, Violations& violations) {
+  std::vector<OperatorId> operators;
+  for (int i = 0; i < names.size(); ++i) {
+    const auto op = ResolveOperator(names.Get(i), path.Element(field, i), violations);
+    if (op.has_value()) operators.push_back(*op);
+  }
+  return operators;
+}
+
+std::vector<DeviceId> RequestNames::ResolveDevices(const Strings& names, std::string_view field, const FieldPath& path,
+                                                   Violations& violations) {
+  std::vector<DeviceId> devices;
+  for (int i = 0; i < names.size(); ++i) {
+    const auto device = ResolveDevice(names.Get(i), path.Element(field, i), violations);
+    if (device.has_value()) devices.push_back(*device);
+  }
+  return devices;
+}
+
+}  // namespace planwright::server

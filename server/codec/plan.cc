@@ -1,0 +1,141 @@
+#include "server/codec/plan.h"
+
+#include "server/codec/names.h"
+#include "server/codec/problem.h"
+#include "server/codec/scalars.h"
+
+namespace planwright::server {
+namespace {
+
+// Encodes the parts of one plan.
+class PlanEncoder {
+ public:
+  PlanEncoder(const OperatorGraph& graph, const Cluster& cluster) : graph_(graph), cluster_(cluster) {}
+
+  void Encode(const Stage& stage, v1::Stage& wire) const {
+    for (const OperatorId op : stage.operators) wire.add_operators(graph_.operators[op.index()].name);
+    for (const Replica& replica : stage.replicas) Encode(replica, *wire.add_replicas());
+    for (const DeviceId device : stage.ring_order) wire.add_ring_order(NameOf(device));
+    wire.set_compute_ms(ToMilliseconds(stage.compute));
+    wire.set_communication_in_ms(ToMilliseconds(stage.communication_in));
+    wire.set_communication_out_ms(ToMilliseconds(stage.communication_out));
+    wire.set_allreduce_ms(ToMilliseconds(stage.allreduce));
+    wire.set_load_ms(ToMilliseconds(stage.load));
+    wire.set_memory_bytes(stage.memory_bytes);
+    wire.set_in_flight_micro_batches(stage.in_flight_micro_batches);
+    wire.set_backward_contiguous(stage.backward_contiguous);
+  }
+
+  void Encode(const DeviceUsage& usage, v1::DeviceUsage& wire) const {
+    wire.set_device(NameOf(usage.device));
+    for (const StageId stage : usage.stages) wire.add_stages(static_cast<int32_t>(stage.index()));
+    wire.set_load_ms(ToMilliseconds(usage.load));
+    wire.set_memory_bytes(usage.memory_bytes);
+    if (usage.memory_limit_bytes.has_value()) wire.set_memory_limit_bytes(*usage.memory_limit_bytes);
+  }
+
+  void Encode(const LinkUsage& link, v1::LinkUsage& wire) const {
+    wire.set_device_a(NameOf(link.device_a));
+    wire.set_device_b(NameOf(link.device_b));
+    wire.set_load_ms(ToMilliseconds(link.load));
+  }
+
+ private:
+  const std::string& NameOf(DeviceId device) const { return cluster_.devices[device.index()].name; }
+
+  void Encode(const Replica& replica, v1::Replica& wire) const {
+    wire.set_device(NameOf(replica.device));
+    wire.set_copy(replica.copy);
+    wire.set_load_ms(ToMilliseconds(replica.load));
+  }
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+};
+
+void EncodeBound(const Bound& bound, v1::Bound& wire) {
+  wire.set_value_ms(ToMilliseconds(bound.value));
+  wire.set_method(bound.method);
+  wire.set_scope(ToWire(bound.scope));
+}
+
+void EncodeSchedule(const Plan& plan, v1::Schedule& wire) {
+  wire.set_kind(ToWire(plan.problem.schedule));
+  if (plan.problem.micro_batches.has_value()) wire.set_micro_batches(*plan.problem.micro_batches);
+  wire.set_period_ms(ToMilliseconds(plan.objective));
+}
+
+void EncodeEstimate(const Estimate& estimate, v1::Estimate& wire) {
+  wire.set_step_time_ms(ToMilliseconds(estimate.step_time));
+  wire.set_micro_batches_per_second(estimate.micro_batches_per_second);
+  wire.set_samples_per_second(estimate.samples_per_second);
+  wire.set_bubble_fraction(estimate.bubble_fraction);
+  wire.set_peak_memory_bytes(estimate.peak_memory_bytes);
+  wire.set_estimated_operators(estimate.estimated_operators);
+}
+
+void EncodeIncumbent(const Incumbent& incumbent, v1::Provenance::Incumbent& wire) {
+  wire.set_time_ms(incumbent.time_ms);
+  wire.set_work(incumbent.work);
+  wire.set_objective_ms(ToMilliseconds(incumbent.objective));
+  wire.set_lower_bound_ms(ToMilliseconds(incumbent.lower_bound));
+  wire.set_algorithm(incumbent.algorithm);
+}
+
+void EncodeProvenance(const Provenance& provenance, v1::Provenance& wire) {
+  wire.set_algorithm(provenance.algorithm);
+  wire.set_algorithm_version(provenance.algorithm_version);
+  wire.set_seed(provenance.seed);
+  wire.set_wall_time_ms(provenance.wall_time_ms);
+  wire.set_cpu_time_ms(provenance.cpu_time_ms);
+  wire.set_proven_optimal(provenance.proven_optimal);
+  wire.set_stop_reason(ToWire(provenance.stop_reason));
+  wire.mutable_counters()->insert(provenance.counters.begin(), provenance.counters.end());
+  for (const Incumbent& incumbent : provenance.incumbents) EncodeIncumbent(incumbent, *wire.add_incumbents());
+  wire.set_fallback(provenance.fallback);
+}
+
+}  // namespace
+
+v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster& cluster) {
+  const PlanEncoder encoder(graph, cluster);
+  v1::Plan wire;
+  *wire.mutable_problem() = EncodeProblem(plan.problem, graph, cluster);
+  wire.set_objective_ms(ToMilliseconds(plan.objective));
+  wire.set_lower_bound_ms(ToMilliseconds(plan.lower_bound));
+  wire.set_relative_gap(RelativeGap(plan.objective, plan.lower_bound));
+  for (const Bound& bound : plan.bounds) EncodeBound(bound, *wire.add_bounds());
+  for (const Stage& stage : plan.stages) {
+    v1::Stage& encoded = *wire.add_stages();
+    encoded.set_index(wire.stages_size() - 1);
+    encoder.Encode(stage, encoded);
+  }
+  for (const DeviceUsage& usage : plan.devices) encoder.Encode(usage, *wire.add_devices());
+  for (const LinkUsage& link : plan.links) encoder.Encode(link, *wire.add_links());
+  EncodeSchedule(plan, *wire.mutable_schedule());
+  EncodeEstimate(plan.estimate, *wire.mutable_estimate());
+  EncodeProvenance(plan.provenance, *wire.mutable_provenance());
+  wire.mutable_warnings()->Add(plan.warnings.begin(), plan.warnings.end());
+  return wire;
+}
+
+Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, const Cluster& cluster,
+                          Violations& violations) {
+  const FieldPath path("plan");
+  RequestNames names(graph, cluster);
+  Placement placement;
+  for (int i = 0; i < wire.stages_size(); ++i) {
+    const FieldPath stage_path = path.Element("stages", i);
+    Placement::Stage& stage = placement.stages.emplace_back();
+    stage.operators = names.ResolveOperators(wire.stages(i).operators(), "operators", stage_path, violations);
+    for (int j = 0; j < wire.stages(i).replicas_size(); ++j) {
+      const FieldPath replica_path = stage_path.Element("replicas", j);
+      const auto device =
+          names.ResolveDevice(wire.stages(i).replicas(j).device(), replica_path.Field("device"), violations);
+      if (device.has_value()) stage.devices.push_back(*device);
+    }
+  }
+  return placement;
+}
+
+}  // namespace planwright::server
