@@ -43,6 +43,7 @@ const std::vector<FolderRule>& Rules() {
       {"server/serving", {"server/serving/", "core/"}, {"grpc", "google/", "prometheus/"}},
       {"server/codec", {"server/codec/", "core/", "planwright/v1/"}, {"grpc", "prometheus/"}},
       {"client", {"client/", "planwright/v1/"}, {"prometheus/"}},
+      {"client/local", {"client/", "server/", "core/", "planwright/v1/"}, {"prometheus/"}},
   };
   return kRules;
 }

@@ -1,0 +1,26 @@
+# planwrightd and the planwright program on Debian 12:
+#   docker build --tag planwright .
+#   docker run --rm planwright planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4
+# The server listens on loopback unless it is told otherwise (docs/operations.md).
+ARG BASE=debian:bookworm-slim
+
+FROM ${BASE} AS build
+WORKDIR /src
+COPY deploy/setup.sh deploy/setup.sh
+RUN deploy/setup.sh build
+COPY . .
+RUN cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCHMARKS=OFF \
+ && cmake --build --preset release --parallel "$(nproc)" --target planwrightd planwright \
+ && strip build/release/bin/planwrightd build/release/bin/planwright
+
+FROM ${BASE}
+RUN apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
+      ca-certificates libgrpc++1.51 libprometheus-cpp-pull1.0 libtbb12 \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build /src/build/release/bin/planwrightd /src/build/release/bin/planwright /usr/local/bin/
+COPY LICENSE /usr/share/doc/planwright/LICENSE
+# Nobody in particular: numeric, so that Kubernetes can see that it is not root.
+USER 65532:65532
+EXPOSE 50051 9464
+CMD ["planwrightd"]
