@@ -33,13 +33,11 @@ constexpr std::array kModels = {
 };
 
 constexpr std::array kClusters = {
-    ZooEntry{
-        "dgx1-v100:N",
-        "N DGX-1, 8 V100 32 GB each; one node: uniform at the bandwidth of one NVLink (conservative: the cube mesh "
-        "is not uniform); more nodes: a hierarchy, which this version describes but does not plan"},
+    ZooEntry{"dgx1-v100:N",
+             "N DGX-1 of 8 V100 32 GB; one: uniform, one NVLink for every pair (the cube mesh is not uniform); more: a "
+             "hierarchy, not planned by this version"},
     ZooEntry{"dgx-a100:N",
-             "N DGX A100, 8 A100 80 GB each; one node: uniform over NVSwitch; more nodes: a hierarchy, which this "
-             "version describes but does not plan"},
+             "N DGX A100 of 8 A100 80 GB; one: uniform over NVSwitch; more: a hierarchy, not planned by this version"},
     ZooEntry{"pcie:N", "one host with a CPU and N V100 16 GB on PCI Express 3.0 x16, staged through host memory"},
 };
 
