@@ -1,0 +1,159 @@
+#include "client/cli/flags.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr std::string_view kPrefix = "--";
+constexpr std::size_t kHelpColumn = 34;
+constexpr std::size_t kHelpWidth = 100;
+
+const Flag* Find(std::span<const FlagGroup> groups, std::string_view name) {
+  for (const FlagGroup& group : groups) {
+    for (const Flag& flag : group.flags) {
+      if (flag.name == name) return &flag;
+    }
+  }
+  return nullptr;
+}
+
+absl::Status UnknownFlag(std::string_view name, std::span<const FlagGroup> groups) {
+  std::vector<std::string> names;
+  for (const FlagGroup& group : groups) {
+    for (const Flag& flag : group.flags) names.push_back(flag.name);
+  }
+  const std::string closest = ClosestTo(name, names);
+  return absl::InvalidArgumentError(absl::StrCat("--", std::string(name), " is not a flag of this command",
+                                                 closest.empty() ? "" : "; did you mean --", closest,
+                                                 closest.empty() ? "" : "?"));
+}
+
+// Damerau-Levenshtein distance, adjacent transpositions only. O(|a| x |b|).
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> distance(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) distance[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) distance[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = distance[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      distance[i][j] = std::min({distance[i - 1][j] + 1, distance[i][j - 1] + 1, replaced});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
+    }
+  }
+  return distance[a.size()][b.size()];
+}
+
+std::string HelpOf(const Flag& flag) {
+  std::string line = absl::StrCat("  --", flag.name, flag.value.empty() ? "" : "=", flag.value);
+  if (line.size() + 2 > kHelpColumn) {
+    line += "\n" + std::string(kHelpColumn, ' ');
+  } else {
+    line.resize(kHelpColumn, ' ');
+  }
+  std::size_t column = kHelpColumn;
+  for (const std::string word : absl::StrSplit(flag.help, ' ')) {
+    if (column > kHelpColumn && column + word.size() > kHelpWidth) {
+      line += "\n" + std::string(kHelpColumn, ' ');
+      column = kHelpColumn;
+    }
+    if (column > kHelpColumn) line += ' ';
+    line += word;
+    column += word.size() + 1;
+  }
+  return line + "\n";
+}
+
+// One argument taken apart.
+struct Argument {
+  std::string name;
+  bool has_value = false;
+  std::string value;
+};
+
+Argument TakeApart(std::string_view text) {
+  text.remove_prefix(kPrefix.size());
+  const std::size_t equals = text.find('=');
+  Argument argument{std::string(text.substr(0, equals))};
+  std::replace(argument.name.begin(), argument.name.end(), '-', '_');
+  if (equals == std::string_view::npos) return argument;
+  argument.has_value = true;
+  argument.value = text.substr(equals + 1);
+  return argument;
+}
+
+}  // namespace
+
+Flag StringFlag(std::string name, std::string value, std::string help, std::string& target) {
+  return {std::move(name), std::move(value), std::move(help), [&target](std::string_view text) {
+            target = text;
+            return absl::OkStatus();
+          }};
+}
+
+Flag SwitchFlag(std::string name, std::string help, bool& target) {
+  return {std::move(name), "", std::move(help), [&target](std::string_view text) { return ParseSwitch(text, target); }};
+}
+
+absl::Status ParseSwitch(std::string_view text, bool& target) {
+  if (text == "true" || text == "1" || text == "yes") {
+    target = true;
+  } else if (text == "false" || text == "0" || text == "no") {
+    target = false;
+  } else {
+    return absl::InvalidArgumentError(absl::StrCat("must be true or false, is \"", std::string(text), "\""));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ParseFlags(std::span<const std::string> arguments, std::span<const FlagGroup> groups) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].starts_with(kPrefix) || arguments[i].size() == kPrefix.size()) {
+      return absl::InvalidArgumentError(absl::StrCat("\"", arguments[i], "\" is not a flag; flags begin with --"));
+    }
+    Argument argument = TakeApart(arguments[i]);
+    const Flag* flag = Find(groups, argument.name);
+    if (flag == nullptr) return UnknownFlag(argument.name, groups);
+    if (!argument.has_value && flag->value.empty()) {
+      argument.value = "true";
+    } else if (!argument.has_value) {
+      if (i + 1 == arguments.size() || arguments[i + 1].starts_with(kPrefix)) {
+        return absl::InvalidArgumentError(absl::StrCat("--", flag->name, " needs a value: --", flag->name, "=", flag->value));
+      }
+      argument.value = arguments[++i];
+    }
+    const absl::Status status = flag->set(argument.value);
+    if (!status.ok()) return absl::Status(status.code(), absl::StrCat("--", flag->name, ": ", status.message()));
+  }
+  return absl::OkStatus();
+}
+
+std::string FlagsHelp(std::span<const FlagGroup> groups) {
+  std::string text;
+  for (const FlagGroup& group : groups) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", group.heading, ":\n");
+    for (const Flag& flag : group.flags) text += HelpOf(flag);
+  }
+  return text;
+}
+
+std::string ClosestTo(std::string_view word, std::span<const std::string> candidates) {
+  std::string closest;
+  // A third of the letters may be wrong, and two in any case.
+  std::size_t best = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = EditDistance(word, candidate);
+    if (distance >= best) continue;
+    best = distance;
+    closest = candidate;
+  }
+  return closest;
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,186 @@
+#include "client/cli/message_flags.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace planwright::client {
+namespace {
+
+using google::protobuf::EnumDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+
+constexpr std::string_view kUnspecified = "UNSPECIFIED";
+constexpr double kSecondsPerYear = 365.0 * 24 * 3600;
+
+// Spellings that users try and that mean one thing.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSynonyms = {
+    {{"throughput", "max_throughput"}, {"latency", "min_latency"}, {"noncontiguous", "non_contiguous"}}};
+
+// A field and the message that holds it.
+struct Place {
+  Message* holder;
+  const FieldDescriptor* field;
+};
+
+const FieldDescriptor* FieldAt(const google::protobuf::Descriptor* type, std::string_view path) {
+  const FieldDescriptor* field = nullptr;
+  for (const std::string name : absl::StrSplit(std::string(path), '.')) {
+    field = type->FindFieldByName(name);
+    type = field->message_type();
+  }
+  return field;
+}
+
+// Creates the messages on the way.
+Place PlaceOf(Message& message, std::string_view path) {
+  Message* holder = &message;
+  const std::vector<std::string> names = absl::StrSplit(std::string(path), '.');
+  for (std::size_t i = 0; i + 1 < names.size(); ++i) {
+    holder = holder->GetReflection()->MutableMessage(holder, holder->GetDescriptor()->FindFieldByName(names[i]));
+  }
+  return {holder, holder->GetDescriptor()->FindFieldByName(names.back())};
+}
+
+absl::Status MustBe(std::string_view what, std::string_view text) {
+  return absl::InvalidArgumentError(absl::StrCat("must be ", std::string(what), ", is \"", std::string(text), "\""));
+}
+
+// The names that a flag offers: without the prefix that all share and without UNSPECIFIED, which is the default.
+std::vector<std::pair<std::string, int>> Choices(const EnumDescriptor* type) {
+  const std::size_t prefix = type->value(0)->name().size() - kUnspecified.size();
+  std::vector<std::pair<std::string, int>> choices;
+  for (int i = 1; i < type->value_count(); ++i) {
+    choices.emplace_back(absl::AsciiStrToLower(type->value(i)->name().substr(prefix)), type->value(i)->number());
+  }
+  return choices;
+}
+
+std::string ChoicesText(const EnumDescriptor* type, const char* separator) {
+  return absl::StrJoin(Choices(type), separator,
+                       [](std::string* text, const auto& choice) { text->append(choice.first); });
+}
+
+absl::Status SetEnum(std::string_view text, const Place& place) {
+  for (const auto& [synonym, meant] : kSynonyms) {
+    if (text == synonym) text = meant;
+  }
+  for (const auto& [name, number] : Choices(place.field->enum_type())) {
+    if (name != text) continue;
+    place.holder->GetReflection()->SetEnumValue(place.holder, place.field, number);
+    return absl::OkStatus();
+  }
+  return MustBe(absl::StrCat("one of ", ChoicesText(place.field->enum_type(), ", ")), text);
+}
+
+template <typename Number>
+bool ParseNumber(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+absl::Status SetField(std::string_view text, const Place& place) {
+  const auto* reflection = place.holder->GetReflection();
+  switch (place.field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return SetEnum(text, place);
+    case FieldDescriptor::CPPTYPE_INT32: {
+      int32_t number = 0;
+      if (!ParseNumber(text, number)) return MustBe("an integer", text);
+      reflection->SetInt32(place.holder, place.field, number);
+      return absl::OkStatus();
+    }
+    case FieldDescriptor::CPPTYPE_INT64: {
+      int64_t number = 0;
+      if (!ParseNumber(text, number)) return MustBe("an integer", text);
+      reflection->SetInt64(place.holder, place.field, number);
+      return absl::OkStatus();
+    }
+    case FieldDescriptor::CPPTYPE_DOUBLE: {
+      double number = 0;
+      if (!ParseNumber(text, number)) return MustBe("a number", text);
+      reflection->SetDouble(place.holder, place.field, number);
+      return absl::OkStatus();
+    }
+    case FieldDescriptor::CPPTYPE_BOOL: {
+      bool value = false;
+      const absl::Status status = ParseSwitch(text, value);
+      if (status.ok()) reflection->SetBool(place.holder, place.field, value);
+      return status;
+    }
+    case FieldDescriptor::CPPTYPE_STRING:
+      if (!place.field->is_repeated()) {
+        reflection->SetString(place.holder, place.field, std::string(text));
+        return absl::OkStatus();
+      }
+      for (const std::string item : absl::StrSplit(std::string(text), ',')) {
+        reflection->AddString(place.holder, place.field, item);
+      }
+      return absl::OkStatus();
+    default:
+      return ParseDuration(text, static_cast<google::protobuf::Duration&>(
+                                     *reflection->MutableMessage(place.holder, place.field)));
+  }
+}
+
+std::string Placeholder(const FieldDescriptor* field) {
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return ChoicesText(field->enum_type(), "|");
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "";
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return "X";
+    case FieldDescriptor::CPPTYPE_STRING:
+      return field->is_repeated() ? "NAME,..." : "NAME";
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return "DURATION";
+    default:
+      return "N";
+  }
+}
+
+}  // namespace
+
+Flag MessageFlag(std::string name, std::string_view path, std::string help, Message& message) {
+  return {std::move(name), Placeholder(FieldAt(message.GetDescriptor(), path)), std::move(help),
+          [&message, path = std::string(path)](std::string_view text) {
+            return SetField(text, PlaceOf(message, path));
+          }};
+}
+
+absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& duration) {
+  constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
+      {{"ms", 1e-3}, {"us", 1e-6}, {"s", 1}, {"m", 60}, {"h", 3600}}};
+  std::string_view digits = text;
+  double unit_seconds = 1;
+  for (const auto& [unit, seconds] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    digits.remove_suffix(unit.size());
+    unit_seconds = seconds;
+    break;
+  }
+  double number = 0;
+  const bool is_number = ParseNumber(digits, number) && std::isfinite(number);
+  const double seconds = number * unit_seconds;
+  if (!is_number || seconds < 0 || seconds > kSecondsPerYear) {
+    return MustBe("a time such as 500ms, 10s, 2m or 1h, at most a year", text);
+  }
+  const double whole = std::floor(seconds);
+  duration.set_seconds(static_cast<int64_t>(whole));
+  duration.set_nanos(static_cast<int32_t>(std::min((seconds - whole) * 1e9, 999'999'999.0)));
+  return absl::OkStatus();
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,28 @@
+// Flags that set a field of a message, found by reflection, so that a setting is spelled once.
+#ifndef PLANWRIGHT_CLIENT_CLI_MESSAGE_FLAGS_H_
+#define PLANWRIGHT_CLIENT_CLI_MESSAGE_FLAGS_H_
+
+#include <google/protobuf/duration.pb.h>
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "client/cli/flags.h"
+
+namespace planwright::client {
+
+// A flag for the field at `path` below `message` ("memory_model.kind"). Enums take the names of their values in lower
+// case without the common prefix; numbers what the whole text says; lists a comma-separated text; Durations what
+// ParseDuration takes. Whether a value makes sense is for the service to say.
+// REQUIRES: the field exists and is no other message. `message` outlives the flag.
+Flag MessageFlag(std::string name, std::string_view path, std::string help, google::protobuf::Message& message);
+
+// "500ms", "10s", "2m", "1h"; a bare number counts seconds; fractions are fine. INVALID_ARGUMENT: anything else,
+// negative, or longer than a year.
+absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& duration);
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_CLI_MESSAGE_FLAGS_H_

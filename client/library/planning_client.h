@@ -1,0 +1,47 @@
+// The service as a C++ interface, wherever it runs.
+#ifndef PLANWRIGHT_CLIENT_LIBRARY_PLANNING_CLIENT_H_
+#define PLANWRIGHT_CLIENT_LIBRARY_PLANNING_CLIENT_H_
+
+#include <algorithm>
+#include <chrono>
+#include <stop_token>
+
+#include "absl/status/statusor.h"
+#include "planwright/v1/planning_service.pb.h"
+
+namespace planwright::client {
+
+// Of one call.
+struct CallOptions {
+  using Clock = std::chrono::system_clock;
+
+  // When the caller stops waiting. Always sent: the search ends soon enough for its answer to arrive before. With a
+  // time_limit, leave room for the answer: see DeadlineFor.
+  Clock::time_point deadline = Clock::now() + std::chrono::minutes(5);
+  // Asks to stop. In-process, CreatePlan then answers with the best plan so far (STOP_REASON_CANCELLED) where there is
+  // one; over the network the call ends with CANCELLED.
+  std::stop_token stop;
+};
+
+// A deadline that lets a search use all of `time_limit`: the server keeps max(100 ms, 5 %) of the deadline for the
+// answer, and we keep as much again for the way.
+inline CallOptions::Clock::time_point DeadlineFor(std::chrono::milliseconds time_limit) {
+  return CallOptions::Clock::now() + time_limit + std::max(std::chrono::milliseconds(5000), time_limit / 5);
+}
+
+// Status codes of each call: planning_service.proto; what they carry: ErrorDetailsOf. Thread-safe.
+class PlanningClient {
+ public:
+  virtual ~PlanningClient() = default;
+
+  virtual absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request,
+                                                            const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
+                                                                const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest& request,
+                                                                  const CallOptions& options) = 0;
+};
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_LIBRARY_PLANNING_CLIENT_H_

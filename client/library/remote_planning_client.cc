@@ -1,0 +1,80 @@
+#include "client/library/remote_planning_client.h"
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <utility>
+
+#include "client/library/error_details.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr int kMaxMessageBytes = 64 << 20;
+
+// Only UNAVAILABLE is safe and useful to retry blindly; every call here is idempotent.
+constexpr char kServiceConfig[] = R"({
+  "loadBalancingConfig": [{"round_robin": {}}],
+  "methodConfig": [{
+    "name": [{"service": "planwright.v1.PlanningService"}],
+    "retryPolicy": {
+      "maxAttempts": 4,
+      "initialBackoff": "0.1s",
+      "maxBackoff": "2s",
+      "backoffMultiplier": 2,
+      "retryableStatusCodes": ["UNAVAILABLE"]
+    }
+  }]
+})";
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+  arguments.SetServiceConfigJSON(kServiceConfig);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// The codes of the two libraries are numerically equal.
+absl::Status ToAbslStatus(const grpc::Status& status) {
+  return WithErrorDetails(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()),
+                          status.error_details());
+}
+
+template <typename Response, typename Request>
+absl::StatusOr<Response> Call(v1::PlanningService::Stub& stub,
+                              grpc::Status (v1::PlanningService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                                Response*),
+                              const Request& request, const CallOptions& options) {
+  grpc::ClientContext context;
+  context.set_deadline(options.deadline);
+  const std::stop_callback cancel(options.stop, [&context] { context.TryCancel(); });
+  Response response;
+  const grpc::Status status = (stub.*method)(&context, request, &response);
+  if (!status.ok()) return ToAbslStatus(status);
+  return response;
+}
+
+}  // namespace
+
+RemotePlanningClient::RemotePlanningClient(const std::string& target)
+    : stub_(v1::PlanningService::NewStub(MakeChannel(target))) {}
+
+absl::StatusOr<v1::CreatePlanResponse> RemotePlanningClient::CreatePlan(const v1::CreatePlanRequest& request,
+                                                                        const CallOptions& options) {
+  return Call(*stub_, &v1::PlanningService::Stub::CreatePlan, request, options);
+}
+
+absl::StatusOr<v1::EvaluatePlanResponse> RemotePlanningClient::EvaluatePlan(const v1::EvaluatePlanRequest& request,
+                                                                            const CallOptions& options) {
+  return Call(*stub_, &v1::PlanningService::Stub::EvaluatePlan, request, options);
+}
+
+absl::StatusOr<v1::GetServerInfoResponse> RemotePlanningClient::GetServerInfo(const v1::GetServerInfoRequest& request,
+                                                                              const CallOptions& options) {
+  return Call(*stub_, &v1::PlanningService::Stub::GetServerInfo, request, options);
+}
+
+}  // namespace planwright::client

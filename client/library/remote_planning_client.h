@@ -1,0 +1,33 @@
+// PlanningClient over gRPC.
+#ifndef PLANWRIGHT_CLIENT_LIBRARY_REMOTE_PLANNING_CLIENT_H_
+#define PLANWRIGHT_CLIENT_LIBRARY_REMOTE_PLANNING_CLIENT_H_
+
+#include <memory>
+#include <string>
+
+#include "client/library/planning_client.h"
+#include "planwright/v1/planning_service.grpc.pb.h"
+
+namespace planwright::client {
+
+// One channel to a server, or to all addresses of a name in turn (round robin). Every call has a deadline; UNAVAILABLE
+// is retried with backoff, at most 4 attempts, nothing else is. Messages up to 64 MiB both ways. Without TLS.
+class RemotePlanningClient final : public PlanningClient {
+ public:
+  // `target` as gRPC names it: "localhost:50051", "dns:///planwright:50051". Connects with the first call.
+  explicit RemotePlanningClient(const std::string& target);
+
+  absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request,
+                                                    const CallOptions& options) override;
+  absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
+                                                        const CallOptions& options) override;
+  absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest& request,
+                                                          const CallOptions& options) override;
+
+ private:
+  std::unique_ptr<v1::PlanningService::Stub> stub_;
+};
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_LIBRARY_REMOTE_PLANNING_CLIENT_H_

@@ -1,0 +1,42 @@
+// Aligned columns of text.
+#ifndef PLANWRIGHT_CLIENT_REPORT_TABLE_H_
+#define PLANWRIGHT_CLIENT_REPORT_TABLE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace planwright::client {
+
+// `text` without control characters, which could steer the terminal of whoever reads a report: each becomes '?'.
+std::string Printable(std::string_view text);
+
+// Collects rows, then prints them two spaces apart. Names come from strangers: cells are made printable.
+class Table {
+ public:
+  enum class Align { kLeft, kRight };
+
+  struct Column {
+    std::string heading;
+    Align align = Align::kLeft;
+  };
+
+  explicit Table(std::vector<Column> columns);
+
+  // REQUIRES: as many cells as columns.
+  void AddRow(std::vector<std::string> cells);
+
+  // Every line indented by two spaces and without trailing spaces; the headings first unless all are empty.
+  std::string ToString() const;
+
+ private:
+  std::string Line(const std::vector<std::string>& cells) const;
+
+  std::vector<Column> columns_;
+  std::vector<std::size_t> widths_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_REPORT_TABLE_H_

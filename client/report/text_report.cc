@@ -1,0 +1,265 @@
+#include "client/report/text_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "client/report/table.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr Table::Align kRight = Table::Align::kRight;
+constexpr std::size_t kBarWidth = 20;
+constexpr std::size_t kMaxIdleNamed = 8;
+
+std::string Milliseconds(double value) { return absl::StrFormat("%.3f", value); }
+
+// "IDEAL_LIMIT" of STOP_REASON_IDEAL_LIMIT as "ideal limit".
+std::string EnumText(const std::string& name, std::string_view prefix) {
+  return absl::AsciiStrToLower(absl::StrReplaceAll(name.substr(prefix.size()), {{"_", " "}}));
+}
+
+std::string GapText(double relative_gap) {
+  if (relative_gap == 0) return "gap 0 %";
+  return absl::StrFormat("gap %.3g %%", relative_gap * 100);
+}
+
+// 1234567 as "1,234,567".
+std::string Grouped(int64_t count) {
+  std::string digits = absl::StrCat(count);
+  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > (count < 0 ? 1 : 0); at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+std::string Headline(const v1::Plan& plan, const std::string& title) {
+  std::string line = absl::StrCat(title, title.empty() ? "" : ": ", Milliseconds(plan.objective_ms()), " ms ",
+                                  plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency"
+                                                                                          : "per micro-batch");
+  if (plan.provenance().proven_optimal()) {
+    line += ", proven optimal";
+  } else if (plan.lower_bound_ms() > 0) {
+    absl::StrAppendFormat(&line, ", at most %.3g %% above the optimum",
+                          (plan.objective_ms() / plan.lower_bound_ms() - 1) * 100);
+  }
+  return Printable(line) + "\n";
+}
+
+std::string ThroughputText(const v1::Estimate& estimate) {
+  return absl::StrFormat("%.4g micro-batches/s, %.4g samples/s, devices in use idle %.1f %% of the time",
+                         estimate.micro_batches_per_second(), estimate.samples_per_second(),
+                         estimate.bubble_fraction() * 100);
+}
+
+std::string AlgorithmText(const v1::Provenance& provenance) {
+  std::string text = absl::StrCat(provenance.algorithm(), " ", provenance.algorithm_version());
+  if (!provenance.fallback().empty()) absl::StrAppend(&text, ", fell back to ", provenance.fallback());
+  return text;
+}
+
+std::string SearchText(const v1::Provenance& provenance) {
+  // Sorted: the order of a proto map is not stable.
+  const std::map<std::string, int64_t> counters(provenance.counters().begin(), provenance.counters().end());
+  std::string text =
+      absl::StrFormat("%.4g ms (CPU %.4g ms)", provenance.wall_time_ms(), provenance.cpu_time_ms());
+  for (const auto& [name, count] : counters) {
+    absl::StrAppend(&text, ", ", Grouped(count), " ", absl::StrReplaceAll(name, {{"_", " "}}));
+  }
+  return text;
+}
+
+std::string Summary(const v1::Plan& plan) {
+  Table table({{""}, {""}});
+  if (plan.has_estimate()) table.AddRow({"throughput", ThroughputText(plan.estimate())});
+  if (!plan.provenance().algorithm().empty()) {
+    const v1::Provenance& provenance = plan.provenance();
+    table.AddRow({"lower bound", absl::StrCat(Milliseconds(plan.lower_bound_ms()), " ms (",
+                                              GapText(plan.relative_gap()), ")")});
+    table.AddRow({"stopped", EnumText(v1::StopReason_Name(provenance.stop_reason()), "STOP_REASON_")});
+    table.AddRow({"algorithm", AlgorithmText(provenance)});
+    table.AddRow({"search", SearchText(provenance)});
+  }
+  return table.ToString();
+}
+
+std::string DevicesOf(const v1::Stage& stage) {
+  return absl::StrJoin(stage.replicas(), ", ",
+                       [](std::string* text, const v1::Replica& replica) { text->append(replica.device()); });
+}
+
+std::string SpanOf(const v1::Stage& stage) {
+  if (stage.operators().empty()) return "";
+  if (stage.operators_size() == 1) return stage.operators(0);
+  return absl::StrCat(stage.operators(0), " .. ", stage.operators(stage.operators_size() - 1));
+}
+
+std::string StagesSection(const v1::Plan& plan) {
+  Table table({{"stage", kRight},
+               {"device"},
+               {"operators", kRight},
+               {"first .. last"},
+               {"compute ms", kRight},
+               {"in ms", kRight},
+               {"out ms", kRight},
+               {"load ms", kRight},
+               {"memory", kRight}});
+  for (const v1::Stage& stage : plan.stages()) {
+    table.AddRow({absl::StrCat(stage.index()), DevicesOf(stage), Grouped(stage.operators_size()), SpanOf(stage),
+                  Milliseconds(stage.compute_ms()), Milliseconds(stage.communication_in_ms()),
+                  Milliseconds(stage.communication_out_ms()), Milliseconds(stage.load_ms()),
+                  BytesText(stage.memory_bytes())});
+  }
+  return absl::StrCat("\nStages\n", table.ToString());
+}
+
+// The load as a share of the objective.
+std::string Bar(double load_ms, double objective_ms) {
+  const double share = objective_ms > 0 ? std::clamp(load_ms / objective_ms, 0.0, 1.0) : 0;
+  const auto length = static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarWidth)));
+  return absl::StrFormat("%s%s %3.0f %%", std::string(length, '#'), std::string(kBarWidth - length, '.'), share * 100);
+}
+
+std::string MemoryText(const v1::DeviceUsage& device) {
+  if (!device.has_memory_limit_bytes()) return BytesText(device.memory_bytes());
+  return absl::StrCat(BytesText(device.memory_bytes()), " of ", BytesText(device.memory_limit_bytes()));
+}
+
+std::string IdleLine(const std::vector<std::string>& idle) {
+  if (idle.empty()) return "";
+  const std::size_t named = std::min(idle.size(), kMaxIdleNamed);
+  std::string line = absl::StrCat(
+      "  idle: ", absl::StrJoin(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  if (named < idle.size()) absl::StrAppend(&line, " and ", idle.size() - named, " more");
+  return Printable(line) + "\n";
+}
+
+std::string DevicesSection(const v1::Plan& plan) {
+  Table table({{"device"}, {"stages", kRight}, {"load ms", kRight}, {"share of the objective"}, {"memory", kRight}});
+  std::vector<std::string> idle;
+  for (const v1::DeviceUsage& device : plan.devices()) {
+    if (device.stages().empty()) {
+      idle.push_back(device.device());
+      continue;
+    }
+    table.AddRow({device.device(), absl::StrJoin(device.stages(), ", "), Milliseconds(device.load_ms()),
+                  Bar(device.load_ms(), plan.objective_ms()), MemoryText(device)});
+  }
+  return absl::StrCat("\nDevices\n", table.ToString(), IdleLine(idle));
+}
+
+std::string ContiguityNote(const v1::Plan& plan) {
+  std::vector<int> stages;
+  for (const v1::Stage& stage : plan.stages()) {
+    if (!stage.backward_contiguous()) stages.push_back(stage.index());
+  }
+  if (stages.empty() || plan.problem().workload() != v1::WORKLOAD_TRAINING) return "";
+  return absl::StrCat("\nThe backward operators are not contiguous in stage ", absl::StrJoin(stages, ", "), ".\n");
+}
+
+std::string WarningsSection(const v1::Plan& plan) {
+  if (plan.warnings().empty()) return "";
+  std::string text = "\nWarnings\n";
+  for (const std::string& warning : plan.warnings()) absl::StrAppend(&text, "  - ", Printable(warning), "\n");
+  return text;
+}
+
+std::string PlanBody(const v1::Plan& plan) {
+  return absl::StrCat(Summary(plan), StagesSection(plan), DevicesSection(plan), ContiguityNote(plan),
+                      WarningsSection(plan));
+}
+
+std::string ZooTable(const google::protobuf::RepeatedPtrField<v1::ZooEntry>& entries) {
+  Table table({{""}, {""}});
+  for (const v1::ZooEntry& entry : entries) table.AddRow({absl::StrCat("zoo:", entry.name()), entry.description()});
+  return table.ToString();
+}
+
+std::string AlgorithmsSection(const v1::GetServerInfoResponse& info) {
+  Table table({{"algorithm"}, {"version"}, {"work unit"}, {"description"}});
+  for (const v1::AlgorithmInfo& algorithm : info.algorithms()) {
+    table.AddRow({algorithm.name(), algorithm.version(), algorithm.work_unit(), algorithm.description()});
+  }
+  return absl::StrCat("\nAlgorithms\n", table.ToString());
+}
+
+std::string CapabilitiesSection(const v1::GetServerInfoResponse& info) {
+  std::string text = "\nPlans\n";
+  for (const v1::Capability& capability : info.capabilities()) {
+    absl::StrAppend(&text, "  - ", Printable(capability.description()), "\n");
+  }
+  return text;
+}
+
+std::string LimitsSection(const v1::ServerLimits& limits) {
+  Table table({{""}, {"", kRight}});
+  const std::array<std::pair<const char*, std::string>, 10> rows = {{
+      {"message", BytesText(limits.max_message_bytes())},
+      {"operators", Grouped(limits.max_operators())},
+      {"tensors", Grouped(limits.max_tensors())},
+      {"devices", Grouped(limits.max_devices())},
+      {"time limit, default", absl::StrCat(limits.default_time_limit().seconds(), " s")},
+      {"time limit, highest", absl::StrCat(limits.max_time_limit().seconds(), " s")},
+      {"requests running", Grouped(limits.max_running())},
+      {"requests waiting", Grouped(limits.max_waiting())},
+      {"CPUs", Grouped(limits.cpus())},
+      {"memory budget", BytesText(limits.memory_budget_bytes())},
+  }};
+  for (const auto& [name, value] : rows) table.AddRow({name, value});
+  return absl::StrCat("\nLimits\n", table.ToString());
+}
+
+}  // namespace
+
+std::string BytesText(int64_t bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return absl::StrCat(bytes, " B");
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return absl::StrFormat("%.2f %s", value, kUnits[unit]);
+}
+
+std::string PlanReport(const v1::Plan& plan, const std::string& title) {
+  return absl::StrCat(Headline(plan, title), PlanBody(plan));
+}
+
+std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const std::string& title) {
+  if (evaluation.valid()) {
+    return absl::StrCat("The plan is valid.\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan()));
+  }
+  std::string text = absl::StrCat("The plan is not valid: ", evaluation.violations_size(),
+                                  evaluation.violations_size() == 1 ? " violation.\n" : " violations.\n");
+  for (const v1::PlanViolation& violation : evaluation.violations()) {
+    absl::StrAppend(&text, "  - ", Printable(absl::StrCat(violation.field(), ": ", violation.description())), "\n");
+  }
+  if (evaluation.plan().stages().empty()) return text;
+  return absl::StrCat(text, "\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan()));
+}
+
+std::string ModelsReport(const v1::GetServerInfoResponse& info) {
+  return absl::StrCat("Models\n", ZooTable(info.models()),
+                      "\nPlan one with: planwright plan --graph=zoo:NAME --cluster=zoo:CLUSTER\n");
+}
+
+std::string TopologiesReport(const v1::GetServerInfoResponse& info) {
+  return absl::StrCat("Clusters (N stands for a number)\n", ZooTable(info.clusters()),
+                      "\nPlan for one with: planwright plan --graph=MODEL --cluster=zoo:NAME\n");
+}
+
+std::string ServerInfoReport(const v1::GetServerInfoResponse& info) {
+  return absl::StrCat("Planwright ", Printable(info.version()), "\n", CapabilitiesSection(info),
+                      AlgorithmsSection(info), LimitsSection(info.limits()));
+}
+
+}  // namespace planwright::client
