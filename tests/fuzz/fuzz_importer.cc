@@ -1,0 +1,43 @@
+// Any bytes as a file that a user names: the importers answer with a value or an error, and what they made of a file
+// survives being written as JSON and read again.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "client/importer/importer.h"
+#include "client/report/json.h"
+
+namespace planwright::client {
+namespace {
+
+// REQUIRES: `message` was parsed.
+void CheckReadsBack(const v1::CreatePlanRequest& message) {
+  const std::string json = JsonText(message);
+  const auto again = ImportGraph(json, "again", GraphFormat::kNativeJson);
+  if (again.ok() && JsonText(again->request) == json) return;
+  std::fprintf(stderr, "does not read back (%s):\n%s", again.status().ToString().c_str(), json.c_str());
+  std::abort();
+}
+
+void ImportAsEverything(std::string_view text) {
+  const auto request = ImportGraph(text, "input", GraphFormat::kAuto);
+  const v1::Graph* graph = nullptr;
+  if (request.ok()) {
+    CheckReadsBack(request->request);
+    graph = &request->request.graph();
+  }
+  ImportCluster(text, "input").IgnoreError();
+  ImportPlan(text, "input", graph).IgnoreError();
+  ImportPlan(text, "input", nullptr).IgnoreError();
+}
+
+}  // namespace
+}  // namespace planwright::client
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  planwright::client::ImportAsEverything({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

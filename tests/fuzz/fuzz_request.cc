@@ -1,0 +1,80 @@
+// Any CreatePlanRequest in text proto, through codec, validator and planner: every answer is a plan or an error that
+// speaks of the request. INTERNAL would mean that the verifier rejected a plan of ours. Requests are kept small enough
+// for many runs a second.
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "absl/status/status.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/base/violations.h"
+#include "core/planner/observer.h"
+#include "core/planner/planner.h"
+#include "planwright/v1/planning_service.pb.h"
+#include "server/codec/cluster.h"
+#include "server/codec/digest.h"
+#include "server/codec/field_path.h"
+#include "server/codec/graph.h"
+#include "server/codec/problem.h"
+
+namespace planwright::server {
+namespace {
+
+constexpr ModelLimits kSmall = {.max_operators = 12, .max_tensors = 40, .max_devices = 6, .max_name_bytes = 16};
+constexpr int64_t kMemoryBytes = int64_t{64} << 20;
+
+class SilentErrors : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int /*line*/, google::protobuf::io::ColumnNumber /*column*/, const std::string& /*message*/) override {}
+};
+
+[[noreturn]] void Fail(const std::string& what) {
+  std::fprintf(stderr, "%s\n", what.c_str());
+  std::abort();
+}
+
+void CheckDigestsSurviveEncoding(const OperatorGraph& graph, const Cluster& cluster) {
+  Violations violations;
+  const OperatorGraph graph_again = DecodeGraph(EncodeGraph(graph), violations);
+  const Cluster cluster_again = DecodeCluster(EncodeCluster(cluster), kSmall.max_devices, violations);
+  if (!violations.empty()) Fail("our own encoding is refused: " + violations.ToStatus().ToString());
+  if (ClusterDigest(cluster_again) != ClusterDigest(cluster)) Fail("the cluster changes when it is encoded");
+  if (GraphDigest(graph_again) != GraphDigest(graph)) Fail("the graph changes when it is encoded");
+}
+
+void PlanOnce(const v1::CreatePlanRequest& request) {
+  Violations violations;
+  const OperatorGraph graph = DecodeGraph(request.graph(), violations);
+  const Cluster cluster = DecodeCluster(request.cluster(), kSmall.max_devices, violations);
+  const PlanningProblem problem = DecodeProblem(request.problem(), graph, cluster, FieldPath("problem"), violations);
+  const DecodedOptions options = DecodeOptions(request.options(), violations);
+  if (!violations.empty()) return;
+
+  TaskArena arena(1);
+  PlannerObserver observer;
+  const PlanRequest plan_request{.graph = graph, .cluster = cluster, .problem = problem, .options = options.options};
+  const auto plan = MakePlan(plan_request, kSmall, {.memory_bytes = kMemoryBytes}, arena, observer);
+  if (absl::IsInternal(plan.status())) Fail("our own plan was rejected: " + plan.status().ToString());
+  if (plan.ok()) CheckDigestsSurviveEncoding(graph, cluster);
+}
+
+}  // namespace
+}  // namespace planwright::server
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  planwright::v1::CreatePlanRequest request;
+  planwright::server::SilentErrors errors;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  parser.SetRecursionLimit(100);
+  if (parser.ParseFromString(std::string(reinterpret_cast<const char*>(data), size), &request)) {
+    planwright::server::PlanOnce(request);
+  }
+  return 0;
+}
