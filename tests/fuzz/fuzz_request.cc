@@ -59,7 +59,9 @@ void PlanOnce(const v1::CreatePlanRequest& request) {
   TaskArena arena(1);
   PlannerObserver observer;
   const PlanRequest plan_request{.graph = graph, .cluster = cluster, .problem = problem, .options = options.options};
-  const auto plan = MakePlan(plan_request, kSmall, {.memory_bytes = kMemoryBytes}, arena, observer);
+  SolveLimits limits;
+  limits.memory_bytes = kMemoryBytes;
+  const auto plan = MakePlan(plan_request, kSmall, limits, arena, observer);
   if (absl::IsInternal(plan.status())) Fail("our own plan was rejected: " + plan.status().ToString());
   if (plan.ok()) CheckDigestsSurviveEncoding(graph, cluster);
 }
