@@ -229,9 +229,8 @@ class Costing {
       estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, usage.memory_bytes);
     }
     if (estimate.estimated_operators > 0) {
-      plan_.warnings.push_back(absl::StrCat(estimate.estimated_operators,
-                                            " operators have no measured time on their device; the roofline "
-                                            "estimate stands in for it"));
+      plan_.warnings.push_back(absl::StrCat("operators with a roofline estimate instead of a measured time: ",
+                                            estimate.estimated_operators));
     }
     if (plan_.objective.count() == 0) return;
     const auto objective = static_cast<double>(plan_.objective.count());

@@ -21,7 +21,7 @@ std::string TimeText(Picoseconds time) {
 std::string CountText(int64_t count) {
   std::string text = absl::StrCat(count);
   const std::size_t first_digit = count < 0 ? 1 : 0;
-  for (std::size_t end = text.size(); end > first_digit + 3; end -= 3) text.insert(end - 3, ",");
+  for (std::size_t end = text.size(); end > first_digit + 3; end -= 3) text.insert(end - 3, 1, ',');
   return text;
 }
 

@@ -1,7 +1,6 @@
 #include "tests/support/builders.h"
 
-#include <string>
-
+#include "absl/strings/str_cat.h"
 #include "core/base/units.h"
 
 namespace planwright {
@@ -26,7 +25,7 @@ OperatorId AddBackward(OperatorGraph& graph, const std::string& name, OperatorId
 TensorId AddTensor(OperatorGraph& graph, OperatorId producer, const std::vector<OperatorId>& consumers,
                    int64_t transfer_ps, int64_t size_bytes) {
   Tensor tensor;
-  tensor.name = "t" + std::to_string(graph.tensors.size());
+  tensor.name = absl::StrCat("t", graph.tensors.size());
   tensor.producer = producer;
   tensor.consumers = consumers;
   tensor.size_bytes = size_bytes;
@@ -48,8 +47,8 @@ Cluster MakeCluster(int accelerators, int cpus, std::optional<int64_t> accelerat
     device.device_class = device_class;
     cluster.devices.push_back(device);
   };
-  for (int i = 0; i < accelerators; ++i) add_device("acc" + std::to_string(i), DeviceClassId(0));
-  for (int i = 0; i < cpus; ++i) add_device("cpu" + std::to_string(i), DeviceClassId(1));
+  for (int i = 0; i < accelerators; ++i) add_device(absl::StrCat("acc", i), DeviceClassId(0));
+  for (int i = 0; i < cpus; ++i) add_device(absl::StrCat("cpu", i), DeviceClassId(1));
   return cluster;
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/units.h"
 
 namespace planwright {
@@ -54,9 +55,9 @@ class InstanceMaker {
     const uint64_t accelerators = random_.Below(4);
     const uint64_t cpus = accelerators == 0 ? 1 + random_.Below(2) : random_.Below(3);
     for (uint64_t i = 0; i < accelerators; ++i) {
-      AddDevice("acc" + std::to_string(i), two_classes ? DeviceClassId(random_.Below(2)) : DeviceClassId(0));
+      AddDevice(absl::StrCat("acc", i), two_classes ? DeviceClassId(random_.Below(2)) : DeviceClassId(0));
     }
-    for (uint64_t i = 0; i < cpus; ++i) AddDevice("cpu" + std::to_string(i), DeviceClassId(2));
+    for (uint64_t i = 0; i < cpus; ++i) AddDevice(absl::StrCat("cpu", i), DeviceClassId(2));
     Connect();
   }
 
@@ -98,7 +99,7 @@ class InstanceMaker {
 
   Operator& AddOperator(Pass pass) {
     Operator& op = graph().operators.emplace_back();
-    op.name = (pass == Pass::kForward ? "f" : "b") + std::to_string(graph().operators.size() - 1);
+    op.name = absl::StrCat(pass == Pass::kForward ? "f" : "b", graph().operators.size() - 1);
     op.pass = pass;
     mirrored_.push_back(std::nullopt);
     if (pass == Pass::kForward && Chance(0.05)) op.type = kInputOperatorType;
@@ -127,8 +128,7 @@ class InstanceMaker {
       op.forward_operator = forward;
     } else if (Chance(0.7)) {
       // As the published files do it: by the group alone.
-      op.colocation_group = graph().operators[forward.index()].colocation_group =
-          "pair" + std::to_string(forward.index());
+      op.colocation_group = graph().operators[forward.index()].colocation_group = absl::StrCat("pair", forward.index());
     }
   }
 
@@ -141,7 +141,7 @@ class InstanceMaker {
     for (std::size_t group = 0; group < groups; ++group) {
       for (int member = 0; member < 2 + static_cast<int>(random_.Below(2)); ++member) {
         Operator& op = graph().operators[random_.Below(graph().operators.size())];
-        if (op.colocation_group.empty()) op.colocation_group = "group" + std::to_string(group);
+        if (op.colocation_group.empty()) op.colocation_group = absl::StrCat("group", group);
       }
     }
   }
@@ -184,7 +184,7 @@ class InstanceMaker {
 
   void AddTensor(OperatorId producer, std::vector<OperatorId> consumers) {
     Tensor& tensor = graph().tensors.emplace_back();
-    tensor.name = "t" + std::to_string(graph().tensors.size() - 1);
+    tensor.name = absl::StrCat("t", graph().tensors.size() - 1);
     tensor.producer = producer;
     tensor.consumers = std::move(consumers);
     tensor.size_bytes = Size();
