@@ -74,7 +74,12 @@ say "installing ${missing[*]}"
 if [[ " ${missing[*]} " == *" prometheus "* ]]; then
   start_no_daemons
 fi
-as_root apt-get -qq update
-as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends "${missing[@]}" \
-  </dev/null >&2
-say "done"
+log=$(mktemp)
+if ! { as_root apt-get update &&
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "${missing[@]}"; } \
+  </dev/null >"$log" 2>&1; then
+  cat "$log" >&2
+  fail "apt-get failed; its output is above and in $log"
+fi
+rm -f "$log"
+say "installed ${#missing[@]} packages and what they depend on"
