@@ -3,53 +3,53 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "core/base/records.h"
 
 namespace planwright {
 namespace {
 
 constexpr char kInfeasibleUrl[] = "planwright/infeasible";
 constexpr char kNoPlanFoundUrl[] = "planwright/no_plan_found";
-constexpr char kFieldSeparator = '\x1f';
-constexpr char kRecordSeparator = '\x1e';
 
-Shortage ParseShortage(absl::string_view record) {
-  const std::vector<std::string> fields = absl::StrSplit(record, kFieldSeparator);
-  Shortage shortage;
-  if (fields.size() != 5) return shortage;
-  shortage.resource = fields[0];
-  shortage.subject = fields[1];
-  if (!absl::SimpleAtoi(fields[2], &shortage.needed_bytes)) shortage.needed_bytes = 0;
-  if (!absl::SimpleAtoi(fields[3], &shortage.available_bytes)) shortage.available_bytes = 0;
-  shortage.description = fields[4];
-  return shortage;
+Record ToRecord(const Shortage& shortage) {
+  return {shortage.resource, shortage.subject, absl::StrCat(shortage.needed_bytes),
+          absl::StrCat(shortage.available_bytes), shortage.description};
+}
+
+int64_t ToInteger(const std::string& text) {
+  int64_t value = 0;
+  return absl::SimpleAtoi(text, &value) ? value : 0;
+}
+
+Shortage ToShortage(const Record& record) {
+  return {.resource = record.at(0),
+          .subject = record.at(1),
+          .needed_bytes = ToInteger(record.at(2)),
+          .available_bytes = ToInteger(record.at(3)),
+          .description = record.at(4)};
 }
 
 }  // namespace
 
 absl::Status InfeasibleError(const Infeasibility& infeasibility) {
   std::string message = "no plan exists";
-  std::string payload = absl::StrCat(infeasibility.minimum_devices);
+  std::vector<Record> records = {{absl::StrCat(infeasibility.minimum_devices)}};
   for (const Shortage& shortage : infeasibility.shortages) {
-    absl::StrAppend(&message, &shortage == &infeasibility.shortages.front() ? ": " : "; ", shortage.description);
-    absl::StrAppend(&payload, std::string(1, kRecordSeparator),
-                    absl::StrJoin({shortage.resource, shortage.subject, absl::StrCat(shortage.needed_bytes),
-                                   absl::StrCat(shortage.available_bytes), shortage.description},
-                                  std::string(1, kFieldSeparator)));
+    absl::StrAppend(&message, records.size() == 1 ? ": " : "; ", shortage.description);
+    records.push_back(ToRecord(shortage));
   }
   absl::Status status = absl::FailedPreconditionError(message);
-  status.SetPayload(kInfeasibleUrl, absl::Cord(payload));
+  status.SetPayload(kInfeasibleUrl, absl::Cord(PackRecords(records)));
   return status;
 }
 
 std::optional<Infeasibility> InfeasibilityOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kInfeasibleUrl);
   if (!payload.has_value()) return std::nullopt;
+  const std::vector<Record> records = UnpackRecords(std::string(*payload));
   Infeasibility infeasibility;
-  const std::vector<std::string> records = absl::StrSplit(std::string(*payload), kRecordSeparator);
-  if (!absl::SimpleAtoi(records.front(), &infeasibility.minimum_devices)) infeasibility.minimum_devices = 0;
-  for (std::size_t i = 1; i < records.size(); ++i) infeasibility.shortages.push_back(ParseShortage(records[i]));
+  infeasibility.minimum_devices = static_cast<int32_t>(ToInteger(records.at(0).at(0)));
+  for (std::size_t i = 1; i < records.size(); ++i) infeasibility.shortages.push_back(ToShortage(records[i]));
   return infeasibility;
 }
 

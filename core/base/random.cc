@@ -27,7 +27,10 @@ uint64_t RandomStream::Below(uint64_t bound) {
 }
 
 int64_t RandomStream::Between(int64_t low, int64_t high) {
-  return low + static_cast<int64_t>(Below(static_cast<uint64_t>(high - low) + 1));
+  // Unsigned, because high - low may exceed int64; a bound of 2^64 wraps to 0.
+  const uint64_t bound = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
+  const uint64_t offset = bound == 0 ? Next() : Below(bound);
+  return static_cast<int64_t>(static_cast<uint64_t>(low) + offset);
 }
 
 double RandomStream::Unit() { return static_cast<double>(Next() >> 11U) * 0x1.0p-53; }

@@ -23,7 +23,7 @@ class RandomStream {
   int64_t Between(int64_t low, int64_t high);
   // Uniform over [0, 1) with 53 bits.
   double Unit();
-  // Normal with mean 0 and deviation 1 (Box-Muller).
+  // Normal with mean 0 and deviation 1 (Box-Muller). Its last bits may depend on the machine's log and cos.
   double Normal();
 
  private:

@@ -23,10 +23,11 @@ class TaskArena {
 
   // Runs body(i) for i in [0, count), `grain` consecutive indices to a task, and waits. Bodies may run on any thread
   // of the arena, the caller included, in any order: they must write only to places of their own. An exception thrown
-  // by a body is rethrown after all running bodies have ended.
+  // by a body is rethrown after all running bodies have ended. REQUIRES: grain >= 1.
   void ParallelFor(std::size_t count, std::size_t grain, const std::function<void(std::size_t)>& body);
 
   // Runs body(begin, end) on disjoint ranges that cover [0, count), each of at most `grain` indices, and waits.
+  // As above otherwise.
   void ParallelForRanges(std::size_t count, std::size_t grain,
                          const std::function<void(std::size_t, std::size_t)>& body);
 

@@ -27,15 +27,14 @@ int64_t CeilDivide(int64_t numerator, int64_t denominator) {
 }
 
 Picoseconds TransferTime(int64_t bytes, double bytes_per_second) {
-  if (bytes == 0) return Picoseconds(0);
-  if (bytes_per_second >= static_cast<double>(kMaxQuantity)) return Picoseconds(1);
-  const auto rate = static_cast<Wide>(std::max<int64_t>(1, std::llround(bytes_per_second)));
+  const auto rate =
+      static_cast<Wide>(std::llround(std::clamp(bytes_per_second, 1.0, static_cast<double>(kMaxQuantity))));
   const Wide quotient = (static_cast<Wide>(bytes) * kPicosecondsPerSecond + rate - 1) / rate;
   return Picoseconds(static_cast<int64_t>(std::min(quotient, static_cast<Wide>(kMaxQuantity))));
 }
 
-int64_t SaturatingAdd(int64_t a, int64_t b) {
-  return std::min(kMaxQuantity, a > kMaxQuantity - b ? kMaxQuantity : a + b);
-}
+int64_t SaturatingAdd(int64_t a, int64_t b) { return a > kMaxQuantity - b ? kMaxQuantity : a + b; }
+
+int64_t SaturatingMultiply(int64_t a, int64_t b) { return a != 0 && b > kMaxQuantity / a ? kMaxQuantity : a * b; }
 
 }  // namespace planwright

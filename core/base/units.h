@@ -27,12 +27,13 @@ double ToMilliseconds(Picoseconds time);
 int64_t CeilDivide(int64_t numerator, int64_t denominator);
 
 // Time to move `bytes` at `bytes_per_second`: ceil(bytes x 1e12 / bytes_per_second), the quotient computed in 128-bit
-// integers after the bandwidth is rounded to whole bytes per second (at least 1). Saturates at kMaxQuantity.
+// integers after the bandwidth is rounded to whole bytes per second in 1 .. kMaxQuantity. Saturates at kMaxQuantity.
 // REQUIRES: bytes >= 0; bytes_per_second finite and > 0.
 Picoseconds TransferTime(int64_t bytes, double bytes_per_second);
 
-// a + b for a, b >= 0, saturating at kMaxQuantity.
+// a + b and a x b for a, b >= 0, saturating at kMaxQuantity.
 int64_t SaturatingAdd(int64_t a, int64_t b);
+int64_t SaturatingMultiply(int64_t a, int64_t b);
 
 }  // namespace planwright
 

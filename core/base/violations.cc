@@ -4,22 +4,12 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "core/base/records.h"
 
 namespace planwright {
 namespace {
 
 constexpr char kPayloadUrl[] = "planwright/violations";
-// Paths and rules are text without these two control characters (Sanitize sees to it), so they can frame it.
-constexpr char kFieldSeparator = '\x1f';
-constexpr char kRecordSeparator = '\x1e';
-
-std::string Sanitize(std::string text) {
-  for (char& c : text) {
-    if (c == kFieldSeparator || c == kRecordSeparator) c = '?';
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -28,21 +18,20 @@ void Violations::Add(std::string path, std::string rule) {
     ++unlisted_count_;
     return;
   }
-  listed_.push_back({Sanitize(std::move(path)), Sanitize(std::move(rule))});
+  listed_.push_back({std::move(path), std::move(rule)});
 }
 
 absl::Status Violations::ToStatus() const {
   if (empty()) return absl::OkStatus();
   std::string message;
-  std::string payload;
+  std::vector<Record> records;
   for (const Violation& violation : listed_) {
     absl::StrAppend(&message, message.empty() ? "" : "\n", violation.path, ": ", violation.rule);
-    absl::StrAppend(&payload, payload.empty() ? "" : std::string(1, kRecordSeparator), violation.path,
-                    std::string(1, kFieldSeparator), violation.rule);
+    records.push_back({violation.path, violation.rule});
   }
   if (unlisted_count_ > 0) absl::StrAppend(&message, "\n... and ", unlisted_count_, " more");
   absl::Status status = absl::InvalidArgumentError(message);
-  status.SetPayload(kPayloadUrl, absl::Cord(payload));
+  status.SetPayload(kPayloadUrl, absl::Cord(PackRecords(records)));
   return status;
 }
 
@@ -50,10 +39,8 @@ std::vector<Violation> ViolationsOf(const absl::Status& status) {
   std::vector<Violation> violations;
   const auto payload = status.GetPayload(kPayloadUrl);
   if (!payload.has_value()) return violations;
-  const std::string text(*payload);
-  for (absl::string_view record : absl::StrSplit(text, kRecordSeparator)) {
-    const std::pair<std::string, std::string> fields = absl::StrSplit(record, absl::MaxSplits(kFieldSeparator, 1));
-    violations.push_back({fields.first, fields.second});
+  for (Record& record : UnpackRecords(std::string(*payload))) {
+    violations.push_back({std::move(record.at(0)), std::move(record.at(1))});
   }
   return violations;
 }

@@ -18,8 +18,9 @@ struct TransferRules {
 };
 TransferRules RulesOf(const Interconnect& interconnect);
 
-// One transfer of `tensor`, forward direction: its own transfer time, else latency + bytes over the bandwidth.
-// REQUIRES: interconnect is host_staged or uniform and one of the two is given (the validator saw to it).
+// One transfer of `tensor`, forward direction: its own transfer time, else latency + bytes over the bandwidth, else 0
+// (only a tensor that nobody consumes has neither: the validator saw to it).
+// REQUIRES: interconnect is host_staged or uniform.
 Picoseconds TensorTransferTime(const Tensor& tensor, const Interconnect& interconnect);
 
 // Whether a tensor that crosses a border forward brings back a gradient of the same cost: training by backward times

@@ -118,10 +118,12 @@ struct SolverOptions {
 };
 
 // `problem` with every default that depends on the graph filled in: workload, memory model, stages per device.
+// Under DECLARED memory the settings of COMPONENTS stay unset. Resolving twice changes nothing.
 // REQUIRES: `graph` and `problem` are valid.
 PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem);
 
-// Whether the graph says anything about backward passes: BACKWARD operators or backward times.
+// Whether the graph says anything about backward passes: BACKWARD operators, or backward times of forward operators
+// (measured, or as FLOPs or bytes for the roofline).
 bool HasBackwardOperators(const OperatorGraph& graph);
 bool HasBackwardTimes(const OperatorGraph& graph);
 

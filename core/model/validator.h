@@ -21,15 +21,18 @@ struct ModelLimits {
   int64_t max_name_bytes = 256;
 };
 
-// Names unique and of legal length, ids in range, costs >= 0, sums below kMaxQuantity, acyclic (the violation names a
-// cycle), no BACKWARD -> FORWARD tensor, not both backward times and BACKWARD operators, forward_operator FORWARD.
+// Sizes within the limits, at least one operator, names unique and of legal length, ids in range, numbers in their
+// domain, acyclic (the violation names a cycle), no BACKWARD -> FORWARD tensor, not both backward times and BACKWARD
+// operators, forward_operator only on BACKWARD operators and FORWARD.
 void ValidateGraph(const OperatorGraph& graph, const ModelLimits& limits, Violations& violations);
 
-// Names unique, at least one device, sizes and bandwidths in their domain, interconnect consistent with the devices.
+// At least one device, names unique and of legal length, sizes and bandwidths in their domain, the interconnect
+// consistent with the devices.
 void ValidateCluster(const Cluster& cluster, const ModelLimits& limits, Violations& violations);
 
 // Domains of the numbers, ids in range, and what graph, cluster and problem must agree on: a transfer time for every
-// tensor that may cross, pins that colocation and supported classes allow.
+// tensor that may cross, memory_bytes of every operator under DECLARED memory, and sums of times and bytes that stay
+// below kMaxQuantity, so that no later sum overflows.
 // REQUIRES: graph and cluster are valid.
 void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                      const SolverOptions& options, Violations& violations);

@@ -1,7 +1,7 @@
 // Which problems this version plans, and by what: cost-model.md section 11 as data.
 //
-// A problem is supported when one row allows every one of its settings. What no row covers is refused with the path of
-// the first setting that rules out the row which comes closest; nothing is silently ignored.
+// A problem is supported when one row allows every one of its settings. What no row covers is refused with the paths of
+// the settings that rule out the row which comes closest; nothing is silently ignored.
 #ifndef PLANWRIGHT_CORE_PLANNER_CAPABILITIES_H_
 #define PLANWRIGHT_CORE_PLANNER_CAPABILITIES_H_
 
@@ -42,7 +42,8 @@ struct AlgorithmInfo {
 std::span<const Capability> Capabilities();
 std::span<const AlgorithmInfo> Algorithms();
 
-// Adds a violation, with "problem." or "options." paths, for every setting that this version does not support.
+// Adds a violation, with "problem.", "options." or "cluster.interconnect" paths, for every setting that this version
+// does not support: "GPIPE is not supported by this version; supported: unspecified, ONE_F_ONE_B, PIPEDREAM_ASYNC".
 // `problem` need not be resolved; graph and cluster are valid.
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations);

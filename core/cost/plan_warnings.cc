@@ -1,0 +1,110 @@
+#include "core/cost/plan_warnings.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "core/cost/transfer.h"
+
+namespace planwright {
+namespace {
+
+constexpr double kLeastPlausibleRatio = 1e-4;
+constexpr double kGreatestPlausibleRatio = 1e2;
+
+// The upper median; reorders `times`. nullopt: there are none.
+std::optional<Picoseconds> Median(std::vector<Picoseconds>& times) {
+  if (times.empty()) return std::nullopt;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+std::optional<Picoseconds> MedianOperatorTime(const Cluster& cluster, const CostTable& costs, const Plan& plan) {
+  std::vector<Picoseconds> times;
+  for (const Stage& stage : plan.stages) {
+    const DeviceClassId device_class = cluster.devices[stage.replicas.front().device.index()].device_class;
+    for (const OperatorId op : stage.operators) {
+      const Picoseconds time = costs.time(op, device_class).total();
+      if (time > Picoseconds(0)) times.push_back(time);
+    }
+  }
+  return Median(times);
+}
+
+std::optional<Picoseconds> MedianTransferTime(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan) {
+  std::vector<Picoseconds> times;
+  for (const Tensor& tensor : graph.tensors) {
+    const bool dropped = plan.problem.workload == Workload::kInference &&
+                         graph.operators[tensor.producer.index()].pass == Pass::kBackward;
+    if (dropped || tensor.consumers.empty()) continue;
+    const Picoseconds time = TensorTransferTime(tensor, cluster.interconnect);
+    if (time > Picoseconds(0)) times.push_back(time);
+  }
+  return Median(times);
+}
+
+void WarnOfEstimates(const Plan& plan, std::vector<std::string>& warnings) {
+  const int32_t count = plan.estimate.estimated_operators;
+  if (count == 0) return;
+  warnings.push_back(absl::StrCat(count, count == 1 ? " operator has a roofline estimate, not a measured time"
+                                                    : " operators have roofline estimates, not measured times"));
+}
+
+void WarnOfUnits(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan,
+                 std::vector<std::string>& warnings) {
+  const auto transfer = MedianTransferTime(graph, cluster, plan);
+  const auto compute = MedianOperatorTime(cluster, costs, plan);
+  if (!transfer.has_value() || !compute.has_value()) return;
+  const double ratio = static_cast<double>(transfer->count()) / static_cast<double>(compute->count());
+  if (ratio >= kLeastPlausibleRatio && ratio <= kGreatestPlausibleRatio) return;
+  warnings.push_back(absl::StrCat("the median transfer takes ", ToMilliseconds(*transfer), " ms, ", ratio,
+                                  " times the median operator's ", ToMilliseconds(*compute),
+                                  " ms: check the units of sizes, bandwidths and times"));
+}
+
+void WarnOfMissingBackward(const OperatorGraph& graph, const Plan& plan, std::vector<std::string>& warnings) {
+  if (plan.problem.workload == Workload::kInference) return;
+  if (HasBackwardOperators(graph) || HasBackwardTimes(graph)) return;
+  warnings.emplace_back("the workload is TRAINING, but the graph has no backward times: backward passes take no time");
+}
+
+bool CountsMemory(const Operator& op) {
+  return op.parameter_bytes > 0 || op.activation_bytes > 0 || op.workspace_bytes > 0;
+}
+
+void WarnOfMemory(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan,
+                  std::vector<std::string>& warnings) {
+  std::vector<bool> unlimited_in_use(cluster.device_classes.size(), false);
+  bool limited_in_use = false;
+  for (const DeviceUsage& usage : plan.devices) {
+    if (usage.stages.empty()) continue;
+    limited_in_use |= usage.memory_limit_bytes.has_value();
+    if (!usage.memory_limit_bytes.has_value() && cluster.class_of(usage.device).kind == DeviceKind::kAccelerator) {
+      unlimited_in_use[cluster.devices[usage.device.index()].device_class.index()] = true;
+    }
+  }
+  for (std::size_t i = 0; i < unlimited_in_use.size(); ++i) {
+    if (!unlimited_in_use[i]) continue;
+    warnings.push_back(absl::StrCat("accelerators of class \"", cluster.device_classes[i].name,
+                                    "\" have no memory_bytes: their memory counts as unlimited"));
+  }
+  if (limited_in_use && plan.problem.memory_model.kind == MemoryModel::Kind::kComponents &&
+      std::none_of(graph.operators.begin(), graph.operators.end(), CountsMemory)) {
+    warnings.emplace_back("no operator says how much memory it needs: memory limits were held against buffers only");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> PlanWarnings(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
+                                      const Plan& plan) {
+  std::vector<std::string> warnings;
+  WarnOfEstimates(plan, warnings);
+  WarnOfUnits(graph, cluster, costs, plan, warnings);
+  WarnOfMissingBackward(graph, plan, warnings);
+  WarnOfMemory(graph, cluster, plan, warnings);
+  return warnings;
+}
+
+}  // namespace planwright

@@ -1,0 +1,27 @@
+// What a person should know before trusting the numbers of a plan.
+#ifndef PLANWRIGHT_CORE_COST_PLAN_WARNINGS_H_
+#define PLANWRIGHT_CORE_COST_PLAN_WARNINGS_H_
+
+#include <string>
+#include <vector>
+
+#include "core/cost/cost_table.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/plan.h"
+
+namespace planwright {
+
+// Warnings for a plan whose problem, stages, devices and estimate are filled in:
+//   - operators whose times are estimates;
+//   - transfers implausibly short or long beside operators, which smells of a wrong unit: the ratio of the median
+//     positive transfer time of consumed tensors to the median positive operator time is outside [1e-4, 1e2];
+//   - training without any backward time;
+//   - memory limits that nothing counts against, and accelerators without a limit.
+// Complexity O(operators + tensors + devices).
+std::vector<std::string> PlanWarnings(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
+                                      const Plan& plan);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_COST_PLAN_WARNINGS_H_

@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <variant>
+
+#include "core/model/validation_rules.h"
+#include "core/model/validator.h"
+
+namespace planwright {
+namespace {
+
+constexpr std::size_t kMaxMatrixDevices = 2048;
+constexpr std::size_t kMaxGridDimensions = 3;
+
+void CheckLatency(Picoseconds latency, const std::string& interconnect, Violations& violations) {
+  RequireNonNegative(
+      latency, [&] { return interconnect + ".latency_ms"; }, violations);
+}
+
+void CheckBandwidth(double bytes_per_second, const std::string& path, Violations& violations) {
+  RequirePositive(
+      bytes_per_second, [&] { return path; }, violations);
+}
+
+// Product of the sizes; saturates.
+template <typename List, typename Size>
+int64_t Product(const List& list, const Size& size) {
+  int64_t product = 1;
+  for (const auto& element : list) product = SaturatingMultiply(product, std::max<int64_t>(0, size(element)));
+  return product;
+}
+
+// Rules on the six kinds of interconnect.
+class InterconnectValidator {
+ public:
+  InterconnectValidator(const Cluster& cluster, Violations& violations)
+      : cluster_(cluster),
+        violations_(violations),
+        path_("cluster.interconnect." + InterconnectName(cluster.interconnect)) {}
+
+  void operator()(const HostStagedInterconnect& staged) { CheckSimple(staged); }
+  void operator()(const UniformInterconnect& uniform) { CheckSimple(uniform); }
+
+  void operator()(const HierarchyInterconnect& hierarchy) {
+    if (hierarchy.levels.empty()) violations_.Add(path_ + ".levels", "must not be empty");
+    for (std::size_t i = 0; i < hierarchy.levels.size(); ++i) {
+      const HierarchyInterconnect::Level& level = hierarchy.levels[i];
+      const std::string path = ElementPath(path_ + ".levels", i);
+      RequireAtLeast(
+          level.fan_out, 1, [&] { return path + ".fan_out"; }, violations_);
+      CheckBandwidth(level.bandwidth_bytes_per_second, path + ".bandwidth_bytes_per_second", violations_);
+      CheckLatency(level.latency, path, violations_);
+    }
+    RequireAllDevices(Product(hierarchy.levels, [](const auto& level) { return level.fan_out; }), ".levels",
+                      "the product of the fan-outs");
+  }
+
+  void operator()(const GridInterconnect& grid) {
+    if (grid.dimensions.empty() || grid.dimensions.size() > kMaxGridDimensions) {
+      violations_.Add(path_ + ".dimensions", absl::StrCat("must have 1 to 3 elements, has ", grid.dimensions.size()));
+    }
+    for (std::size_t i = 0; i < grid.dimensions.size(); ++i) {
+      RequireAtLeast(
+          grid.dimensions[i], 1, [&] { return ElementPath(path_ + ".dimensions", i); }, violations_);
+    }
+    RequireAllDevices(Product(grid.dimensions, [](int32_t size) { return size; }), ".dimensions", "their product");
+    CheckBandwidth(grid.link_bandwidth_bytes_per_second, path_ + ".link_bandwidth_bytes_per_second", violations_);
+    CheckLatency(grid.latency, path_, violations_);
+  }
+
+  void operator()(const LinksInterconnect& links) {
+    bool ids_in_range = true;
+    for (std::size_t i = 0; i < links.links.size(); ++i) {
+      const LinksInterconnect::Link& link = links.links[i];
+      const std::string path = ElementPath(path_ + ".links", i);
+      ids_in_range &= CheckEnd(link.device_a, path + ".device_a");
+      ids_in_range &= CheckEnd(link.device_b, path + ".device_b");
+      if (link.device_a == link.device_b) violations_.Add(path + ".device_b", "must not be device_a");
+      CheckBandwidth(link.bandwidth_bytes_per_second, path + ".bandwidth_bytes_per_second", violations_);
+      CheckLatency(link.latency, path, violations_);
+    }
+    if (ids_in_range) RequireConnected(links);
+  }
+
+  void operator()(const MatrixInterconnect& matrix) {
+    const std::size_t devices = cluster_.devices.size();
+    const std::string path = path_ + ".bandwidth_bytes_per_second";
+    CheckLatency(matrix.latency, path_, violations_);
+    if (devices > kMaxMatrixDevices) {
+      violations_.Add(path, absl::StrCat("must be for at most ", kMaxMatrixDevices, " devices, there are ", devices));
+    } else if (matrix.bandwidth_bytes_per_second.size() != devices * devices) {
+      violations_.Add(path, absl::StrCat("must have ", devices * devices, " elements (", devices, " x ", devices,
+                                         " devices), has ", matrix.bandwidth_bytes_per_second.size()));
+    } else {
+      for (std::size_t i = 0; i < devices * devices; ++i) {
+        if (i / devices == i % devices) continue;
+        RequirePositive(
+            matrix.bandwidth_bytes_per_second[i], [&] { return ElementPath(path, i); }, violations_);
+      }
+    }
+  }
+
+ private:
+  template <typename Simple>
+  void CheckSimple(const Simple& interconnect) {
+    if (interconnect.bandwidth_bytes_per_second.has_value()) {
+      CheckBandwidth(*interconnect.bandwidth_bytes_per_second, path_ + ".bandwidth_bytes_per_second", violations_);
+    }
+    CheckLatency(interconnect.latency, path_, violations_);
+  }
+
+  void RequireAllDevices(int64_t product, const char* field, const char* what) {
+    const auto devices = static_cast<int64_t>(cluster_.devices.size());
+    if (product == devices) return;
+    violations_.Add(path_ + field, absl::StrCat(what, " must be the number of devices (", devices, "), is ", product));
+  }
+
+  bool CheckEnd(DeviceId device, const std::string& path) {
+    if (device.index() < cluster_.devices.size()) return true;
+    violations_.Add(path, absl::StrCat("must be a device of the cluster, is number ", device.index()));
+    return false;
+  }
+
+  // Pairs without a link are routed, so there must be a way between any two devices. Union-find with path halving.
+  void RequireConnected(const LinksInterconnect& links) {
+    std::vector<std::size_t> parent(cluster_.devices.size());
+    for (std::size_t i = 0; i < parent.size(); ++i) parent[i] = i;
+    const auto find = [&parent](std::size_t device) {
+      while (parent[device] != device) device = parent[device] = parent[parent[device]];
+      return device;
+    };
+    for (const LinksInterconnect::Link& link : links.links) {
+      parent[find(link.device_a.index())] = find(link.device_b.index());
+    }
+    for (std::size_t i = 1; i < parent.size(); ++i) {
+      if (find(i) == find(0)) continue;
+      violations_.Add(path_ + ".links",
+                      absl::StrCat("must connect all devices, there is no way from \"", cluster_.devices[0].name,
+                                   "\" to \"", cluster_.devices[i].name, "\""));
+      return;
+    }
+  }
+
+  const Cluster& cluster_;
+  Violations& violations_;
+  const std::string path_;
+};
+
+void CheckDeviceClass(const DeviceClass& device_class, std::size_t index, Violations& violations) {
+  const auto path = [index](const char* field) {
+    return [index, field] { return ElementPath("cluster.device_classes", index) + field; };
+  };
+  RequireAtLeast(device_class.memory_bytes.value_or(0), 0, path(".memory_bytes"), violations);
+  RequireNonNegative(device_class.peak_flops, path(".peak_flops"), violations);
+  RequireNonNegative(device_class.memory_bandwidth_bytes_per_second, path(".memory_bandwidth_bytes_per_second"),
+                     violations);
+  RequireNonNegative(device_class.kernel_overhead, path(".kernel_overhead_ms"), violations);
+  if (!(device_class.compute_efficiency > 0 && device_class.compute_efficiency <= 1)) {
+    violations.Add(path(".compute_efficiency")(),
+                   absl::StrCat("must be in (0, 1], is ", device_class.compute_efficiency));
+  }
+}
+
+void CheckDevice(const Cluster& cluster, std::size_t index, Violations& violations) {
+  const Device& device = cluster.devices[index];
+  const auto path = [index](const char* field) {
+    return [index, field] { return ElementPath("cluster.devices", index) + field; };
+  };
+  if (device.device_class.index() >= cluster.device_classes.size()) {
+    violations.Add(path(".device_class")(),
+                   absl::StrCat("must be a device class of the cluster, is number ", device.device_class.index()));
+  }
+  RequireAtLeast(device.reserved_memory_bytes, 0, path(".reserved_memory_bytes"), violations);
+}
+
+}  // namespace
+
+void ValidateCluster(const Cluster& cluster, const ModelLimits& limits, Violations& violations) {
+  if (static_cast<int64_t>(cluster.display_name.size()) > limits.max_name_bytes) {
+    violations.Add("cluster.display_name", absl::StrCat("must have at most ", limits.max_name_bytes, " bytes, has ",
+                                                        cluster.display_name.size()));
+  }
+  if (cluster.device_classes.empty()) violations.Add("cluster.device_classes", "must not be empty");
+  if (cluster.devices.empty()) violations.Add("cluster.devices", "must not be empty");
+  if (static_cast<int64_t>(cluster.devices.size()) > limits.max_devices) {
+    violations.Add("cluster.devices",
+                   absl::StrCat("must have at most ", limits.max_devices, " elements, has ", cluster.devices.size()));
+    return;
+  }
+  NameRules class_names("cluster.device_classes", cluster.device_classes.size(), limits.max_name_bytes, violations);
+  for (std::size_t i = 0; i < cluster.device_classes.size(); ++i) {
+    class_names.Check(cluster.device_classes[i].name, i);
+    CheckDeviceClass(cluster.device_classes[i], i, violations);
+  }
+  NameRules device_names("cluster.devices", cluster.devices.size(), limits.max_name_bytes, violations);
+  for (std::size_t i = 0; i < cluster.devices.size(); ++i) {
+    device_names.Check(cluster.devices[i].name, i);
+    CheckDevice(cluster, i, violations);
+  }
+  std::visit(InterconnectValidator(cluster, violations), cluster.interconnect);
+}
+
+}  // namespace planwright

@@ -1,0 +1,75 @@
+#include "core/model/problem.h"
+
+#include <algorithm>
+
+namespace planwright {
+namespace {
+
+bool HasBackwardTime(const Operator& op) {
+  return op.backward_flops > 0 || op.backward_bytes_accessed > 0 ||
+         std::any_of(op.costs.begin(), op.costs.end(),
+                     [](const OperatorCost& cost) { return cost.backward > Picoseconds(0); });
+}
+
+Workload InferWorkload(const OperatorGraph& graph) {
+  return HasBackwardOperators(graph) || HasBackwardTimes(graph) ? Workload::kTraining : Workload::kInference;
+}
+
+// Every operator that the workload keeps says how much memory it occupies.
+bool MemoryIsDeclared(const OperatorGraph& graph, Workload workload) {
+  return std::all_of(graph.operators.begin(), graph.operators.end(), [workload](const Operator& op) {
+    const bool dropped = workload == Workload::kInference && op.pass == Pass::kBackward;
+    return dropped || op.memory_bytes.has_value();
+  });
+}
+
+// What a parameter costs in memory beside itself.
+struct ParameterCopies {
+  int32_t weight_versions = 1;
+  int32_t gradient_copies = 1;
+  double optimizer_bytes_per_parameter_byte = 0;
+};
+
+ParameterCopies CopiesOf(const std::string& preset, Workload workload) {
+  if (workload == Workload::kInference) return {.gradient_copies = 0};
+  // 16-bit parameters and gradients; 32-bit parameters and two moments: 12 bytes for every 2 of parameters.
+  if (preset == "adam_mixed") return {.optimizer_bytes_per_parameter_byte = 6};
+  if (preset == "madpipe") return {.weight_versions = 2};
+  return {};
+}
+
+MemoryModel ResolveMemoryModel(const OperatorGraph& graph, MemoryModel memory, Workload workload) {
+  using Kind = MemoryModel::Kind;
+  if (!memory.kind.has_value()) {
+    memory.kind = MemoryIsDeclared(graph, workload) ? Kind::kDeclared : Kind::kComponents;
+  }
+  if (memory.kind == Kind::kDeclared) return memory;
+  const ParameterCopies copies = CopiesOf(memory.preset, workload);
+  memory.weight_versions = memory.weight_versions.value_or(copies.weight_versions);
+  memory.gradient_copies = memory.gradient_copies.value_or(copies.gradient_copies);
+  memory.optimizer_bytes_per_parameter_byte =
+      memory.optimizer_bytes_per_parameter_byte.value_or(copies.optimizer_bytes_per_parameter_byte);
+  memory.preset.clear();
+  return memory;
+}
+
+}  // namespace
+
+PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem) {
+  PlanningProblem resolved = problem;
+  if (!resolved.workload.has_value()) resolved.workload = InferWorkload(graph);
+  resolved.memory_model = ResolveMemoryModel(graph, problem.memory_model, *resolved.workload);
+  if (!resolved.max_stages_per_device.has_value()) resolved.max_stages_per_device = 1;
+  return resolved;
+}
+
+bool HasBackwardOperators(const OperatorGraph& graph) {
+  return std::any_of(graph.operators.begin(), graph.operators.end(),
+                     [](const Operator& op) { return op.pass == Pass::kBackward; });
+}
+
+bool HasBackwardTimes(const OperatorGraph& graph) {
+  return std::any_of(graph.operators.begin(), graph.operators.end(), HasBackwardTime);
+}
+
+}  // namespace planwright

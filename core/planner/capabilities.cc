@@ -1,0 +1,178 @@
+#include "core/planner/capabilities.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/strings.h"
+
+namespace planwright {
+namespace {
+
+const std::array<Capability, 1>& Table() {
+  static const std::array<Capability, 1> kTable = {{{
+      .objectives = {Objective::kMaxThroughput},
+      .interconnects = {"host_staged", "uniform"},
+      .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
+      .replications = {Replication::kNone},
+      .splits = {Split::kContiguous},
+      .overlaps = {Overlap::kSerial},
+      .algorithms = {Algorithm::kIdealDp, Algorithm::kLinearizedDp},
+      .description = "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
+                     "training, one stage per device",
+  }}};
+  return kTable;
+}
+
+constexpr std::array<AlgorithmInfo, 2> kAlgorithms = {{
+    {.algorithm = Algorithm::kIdealDp,
+     .name = "ideal_dp",
+     .version = "1",
+     .description = "exact dynamic program over ideals (Tarnawski et al., Efficient algorithms for device placement of "
+                    "DNN graph operators, 2020, 5.1.1)",
+     .work_unit = "pairs of ideals looked at"},
+    {.algorithm = Algorithm::kLinearizedDp,
+     .name = "linearized_dp",
+     .version = "1",
+     .description = "dynamic program along one linear order of the operators (the same, 5.1.2)",
+     .work_unit = "pairs of ideals looked at"},
+}};
+
+std::string_view NameOf(Objective value) {
+  static constexpr std::array<std::string_view, 3> kNames = {"MAX_THROUGHPUT", "MIN_LATENCY", "MIN_DEVICES"};
+  return kNames.at(static_cast<std::size_t>(value));
+}
+
+std::string_view NameOf(ScheduleKind value) {
+  static constexpr std::array<std::string_view, 8> kNames = {
+      "unspecified", "GPIPE", "ONE_F_ONE_B", "PIPEDREAM_ASYNC", "PERIODIC", "INTERLEAVED", "CHIMERA", "ZERO_BUBBLE_H1"};
+  return kNames.at(static_cast<std::size_t>(value));
+}
+
+std::string_view NameOf(Replication value) {
+  static constexpr std::array<std::string_view, 3> kNames = {"NONE", "UNIFORM", "PER_STAGE"};
+  return kNames.at(static_cast<std::size_t>(value));
+}
+
+std::string_view NameOf(Split value) {
+  static constexpr std::array<std::string_view, 2> kNames = {"CONTIGUOUS", "NON_CONTIGUOUS"};
+  return kNames.at(static_cast<std::size_t>(value));
+}
+
+std::string_view NameOf(Overlap value) {
+  static constexpr std::array<std::string_view, 3> kNames = {"SERIAL", "OVERLAPPED", "FULL_DUPLEX"};
+  return kNames.at(static_cast<std::size_t>(value));
+}
+
+std::string_view NameOf(Algorithm value) {
+  static constexpr std::array<std::string_view, 3> kNames = {"AUTO", "IDEAL_DP", "LINEARIZED_DP"};
+  return kNames.at(static_cast<std::size_t>(value));
+}
+
+std::string_view NameOf(std::string_view interconnect) { return interconnect; }
+
+std::string Unsupported(std::string_view value, std::string_view supported) {
+  return absl::StrCat(ToAbsl(value), " is not supported by this version; supported: ", ToAbsl(supported));
+}
+
+// A setting that this row does not allow.
+template <typename Value>
+void CheckSetting(const Value& value, const std::vector<Value>& allowed, const char* path,
+                  std::vector<Violation>& misses) {
+  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
+  const auto append_name = [](std::string* out, const Value& name) { absl::StrAppend(out, ToAbsl(NameOf(name))); };
+  misses.push_back({path, Unsupported(NameOf(value), absl::StrJoin(allowed, ", ", append_name))});
+}
+
+std::vector<Algorithm> WithAuto(std::vector<Algorithm> algorithms) {
+  algorithms.insert(algorithms.begin(), Algorithm::kAuto);
+  return algorithms;
+}
+
+// What rules out `row`; empty: it plans the problem.
+std::vector<Violation> MissesOf(const Capability& row, std::string_view interconnect, const PlanningProblem& problem,
+                                const SolverOptions& options) {
+  std::vector<Violation> misses;
+  CheckSetting(problem.objective, row.objectives, "problem.objective", misses);
+  CheckSetting(interconnect, row.interconnects, "cluster.interconnect", misses);
+  CheckSetting(problem.split, row.splits, "problem.split", misses);
+  CheckSetting(problem.replication, row.replications, "problem.replication", misses);
+  CheckSetting(problem.overlap, row.overlaps, "problem.overlap", misses);
+  CheckSetting(problem.schedule, row.schedules, "problem.schedule", misses);
+  CheckSetting(options.algorithm, WithAuto(row.algorithms), "options.algorithm", misses);
+  return misses;
+}
+
+// What rules out the row that comes closest.
+std::vector<Violation> FewestMisses(const Cluster& cluster, const PlanningProblem& problem,
+                                    const SolverOptions& options) {
+  const std::string interconnect = InterconnectName(cluster.interconnect);
+  std::vector<std::vector<Violation>> misses;
+  for (const Capability& row : Table()) misses.push_back(MissesOf(row, interconnect, problem, options));
+  return *std::min_element(misses.begin(), misses.end(),
+                           [](const auto& a, const auto& b) { return a.size() < b.size(); });
+}
+
+// Settings that no row knows: each must keep its default.
+void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
+  const auto refuse_if = [&violations](bool refused, const char* path, std::string_view value,
+                                       std::string_view supported) {
+    if (refused) violations.Add(path, Unsupported(value, supported));
+  };
+  refuse_if(problem.target_period.has_value(), "problem.target_period_ms", "a target period", "unset");
+  refuse_if(problem.max_stages_per_device.value_or(1) != 1, "problem.max_stages_per_device",
+            absl::StrCat(problem.max_stages_per_device.value_or(1)), "unset, 1");
+  refuse_if(problem.max_subgraphs_per_device.has_value(), "problem.max_subgraphs_per_device",
+            absl::StrCat(problem.max_subgraphs_per_device.value_or(1)), "unset");
+  refuse_if(problem.require_contiguous_backward, "problem.require_contiguous_backward", "true", "false");
+  refuse_if(problem.micro_batches.has_value(), "problem.micro_batches", absl::StrCat(problem.micro_batches.value_or(1)),
+            "unset");
+  refuse_if(problem.allreduce.factor != AllReduce::Factor::kRing, "problem.allreduce.factor", "HALF", "RING");
+  refuse_if(problem.allreduce.amortize_over_micro_batches, "problem.allreduce.amortize_over_micro_batches", "true",
+            "false");
+  refuse_if(problem.memory_model.recomputation != MemoryModel::Recomputation::kNone,
+            "problem.memory_model.recomputation", "FULL", "NONE");
+  refuse_if(problem.num_stages.has_value(), "problem.num_stages", absl::StrCat(problem.num_stages.value_or(1)),
+            "unset");
+  refuse_if(problem.num_replicas.has_value(), "problem.num_replicas", absl::StrCat(problem.num_replicas.value_or(1)),
+            "unset");
+  refuse_if(problem.granularity != Granularity::kOperator, "problem.granularity", "LAYER", "OPERATOR");
+  refuse_if(!problem.devices_to_use.empty(), "problem.devices_to_use", "a selection of devices", "unset");
+  refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", "empty");
+  refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", "empty");
+  refuse_if(problem.start_from.has_value(), "problem.start_from", "a placement to start from", "unset");
+}
+
+// Under COMPONENTS memory the activations in flight depend on the stage where there is a schedule.
+void CheckMemoryUnderSchedule(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
+  if (problem.schedule != ScheduleKind::kOneFOneB && problem.schedule != ScheduleKind::kPipedreamAsync) return;
+  if (ResolveProblem(graph, problem).memory_model.kind != MemoryModel::Kind::kComponents) return;
+  if (problem.memory_model.kind.has_value()) {
+    violations.Add("problem.memory_model.kind",
+                   Unsupported(absl::StrCat("COMPONENTS with problem.schedule ", ToAbsl(NameOf(problem.schedule))),
+                               "DECLARED, or an unspecified schedule"));
+  } else {
+    violations.Add("problem.schedule",
+                   Unsupported(absl::StrCat(ToAbsl(NameOf(problem.schedule)), " with COMPONENTS memory"),
+                               "unspecified, or memory_bytes on every operator"));
+  }
+}
+
+}  // namespace
+
+std::span<const Capability> Capabilities() { return Table(); }
+
+std::span<const AlgorithmInfo> Algorithms() { return kAlgorithms; }
+
+void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                    const SolverOptions& options, Violations& violations) {
+  for (Violation& miss : FewestMisses(cluster, problem, options)) {
+    violations.Add(std::move(miss.path), std::move(miss.rule));
+  }
+  CheckDefaults(problem, violations);
+  CheckMemoryUnderSchedule(graph, problem, violations);
+}
+
+}  // namespace planwright
