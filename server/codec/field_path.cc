@@ -1,11 +1,15 @@
 #include "server/codec/field_path.h"
 
+#include "absl/strings/str_cat.h"
+#include "core/base/strings.h"
+
 namespace planwright::server {
 
 std::string FieldPath::ToString() const {
-  std::string text = parent_ == nullptr ? std::string() : parent_->ToString() + ".";
-  text += name_;
-  if (index_ != kNoIndex) text += "[" + std::to_string(index_) + "]";
+  std::string text;
+  if (parent_ != nullptr) text = absl::StrCat(parent_->ToString(), ".");
+  absl::StrAppend(&text, ToAbsl(name_));
+  if (index_ != kNoIndex) absl::StrAppend(&text, "[", index_, "]");
   return text;
 }
 

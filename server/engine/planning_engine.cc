@@ -1,0 +1,134 @@
+#include "server/engine/planning_engine.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "core/planner/planner.h"
+#include "server/codec/digest.h"
+#include "server/codec/plan.h"
+#include "server/codec/problem.h"
+#include "server/engine/request_input.h"
+#include "server/engine/server_info.h"
+
+namespace planwright::server {
+namespace {
+
+using Clock = SolveLimits::Clock;
+
+// The arena of a search that may use `threads`: the shared one unless it asks for less.
+class ArenaChoice {
+ public:
+  ArenaChoice(TaskArena& shared, std::optional<int32_t> threads) : arena_(&shared) {
+    if (!threads.has_value() || *threads >= shared.threads()) return;
+    own_ = std::make_unique<TaskArena>(std::max(1, *threads));
+    arena_ = own_.get();
+  }
+
+  TaskArena& get() const { return *arena_; }
+
+ private:
+  std::unique_ptr<TaskArena> own_;
+  TaskArena* arena_;
+};
+
+// Tells the observer of the two ends of the search around MakePlan.
+absl::StatusOr<Plan> Search(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
+                            TaskArena& arena, SearchObserver& observer) {
+  const Clock::time_point start = Clock::now();
+  observer.OnSearchStart({.operators = request.graph.operators.size(),
+                          .tensors = request.graph.tensors.size(),
+                          .devices = request.cluster.devices.size(),
+                          .time_limit = limits.deadline - start});
+  absl::StatusOr<Plan> plan = MakePlan(request, model_limits, limits, arena, observer);
+  observer.OnSearchEnd(plan, Clock::now() - start);
+  return plan;
+}
+
+v1::Plan EncodeWithDigests(const Plan& plan, const RequestInput& input) {
+  v1::Plan wire = EncodePlan(plan, input.graph, input.cluster);
+  wire.set_graph_digest(GraphDigest(input.graph));
+  wire.set_cluster_digest(ClusterDigest(input.cluster));
+  return wire;
+}
+
+void CheckDigest(const std::string& stated, const std::string& actual, const char* path, const char* noun,
+                 Violations& violations) {
+  if (stated.empty() || stated == actual) return;
+  violations.Add(path, "the plan was made for another " + std::string(noun) + ": must be " + actual + ", is " + stated);
+}
+
+// Every violation of the plan itself; its placement is costed where that is possible.
+absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanRequest& request,
+                                               const ModelLimits& limits, const RequestInput& input) {
+  Violations violations;
+  const Placement placement = DecodePlacement(plan, input.graph, input.cluster, violations);
+  ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement(request, limits, placement));
+  v1::EvaluatePlanResponse response;
+  // A placement with names left out is not the one that was sent: nothing else is said about it.
+  const bool understood = violations.empty();
+  if (understood) violations = verdict.violations;
+  if (understood && verdict.costed.has_value()) {
+    *response.mutable_plan() = EncodeWithDigests(*verdict.costed, input);
+    response.set_objective_ms(response.plan().objective_ms());
+    CheckStatedNumbers(plan, response.plan(), violations);
+  }
+  response.set_valid(violations.empty());
+  for (const Violation& violation : violations.listed()) {
+    v1::PlanViolation& wire = *response.add_violations();
+    wire.set_field(violation.path);
+    wire.set_description(violation.rule);
+  }
+  return response;
+}
+
+}  // namespace
+
+PlanningEngine::PlanningEngine(EngineConfig config) : config_(std::move(config)), arena_(config_.cpus) {}
+
+absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::CreatePlanRequest& request,
+                                                                  const CallContext& context) {
+  Violations violations;
+  ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, config_.model_limits, violations));
+  const PlanningProblem problem =
+      DecodeProblem(request.problem(), input.graph, input.cluster, FieldPath("problem"), violations);
+  const DecodedOptions decoded = DecodeOptions(request.options(), violations);
+  RETURN_IF_ERROR(CheckDecoded(input, config_.model_limits, violations));
+
+  SolveLimits limits;
+  limits.deadline = SearchDeadline(Clock::now(), decoded.time_limit, context.deadline, config_.time_limits);
+  limits.work = decoded.options.work_limit.value_or(limits.work);
+  limits.memory_bytes = config_.memory_budget_bytes / config_.max_running;
+  limits.stop = context.stop;
+
+  SearchObserver silent;
+  const ArenaChoice arena(arena_, decoded.options.threads);
+  ASSIGN_OR_RETURN(const Plan plan,
+                   Search({input.graph, input.cluster, problem, decoded.options}, config_.model_limits, limits,
+                          arena.get(), context.observer != nullptr ? *context.observer : silent));
+  v1::CreatePlanResponse response;
+  *response.mutable_plan() = EncodeWithDigests(plan, input);
+  return response;
+}
+
+absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::EvaluatePlanRequest& request) const {
+  Violations violations;
+  ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, config_.model_limits, violations));
+  if (!request.has_plan()) violations.Add("plan", "must be set");
+  const FieldPath plan_path("plan");
+  const PlanningProblem problem =
+      request.has_problem()
+          ? DecodeProblem(request.problem(), input.graph, input.cluster, FieldPath("problem"), violations)
+          : DecodeProblem(request.plan().problem(), input.graph, input.cluster, plan_path.Field("problem"), violations);
+  RETURN_IF_ERROR(CheckDecoded(input, config_.model_limits, violations));
+  CheckDigest(request.plan().graph_digest(), GraphDigest(input.graph), "plan.graph_digest", "graph", violations);
+  CheckDigest(request.plan().cluster_digest(), ClusterDigest(input.cluster), "plan.cluster_digest", "cluster",
+              violations);
+  RETURN_IF_ERROR(violations.ToStatus());
+  return Judge(request.plan(), {input.graph, input.cluster, problem, SolverOptions{}}, config_.model_limits, input);
+}
+
+v1::GetServerInfoResponse PlanningEngine::GetServerInfo() const { return MakeServerInfo(config_); }
+
+}  // namespace planwright::server

@@ -1,0 +1,65 @@
+// The service without gRPC: requests in, responses out. planwrightd and the CLI's in-process mode share it.
+#ifndef PLANWRIGHT_SERVER_ENGINE_PLANNING_ENGINE_H_
+#define PLANWRIGHT_SERVER_ENGINE_PLANNING_ENGINE_H_
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/model/validator.h"
+#include "planwright/v1/planning_service.pb.h"
+#include "server/engine/search_deadline.h"
+#include "server/engine/search_observer.h"
+
+namespace planwright::server {
+
+struct EngineConfig {
+  std::string version;
+  ModelLimits model_limits;
+  TimeLimits time_limits;
+  // Threads of the arena that all searches share. >= 1.
+  int cpus = 1;
+  // Memory of the tables of all searches; each may take its share of max_running. The share does not depend on how many
+  // run, so that the plan does not either.
+  int64_t memory_budget_bytes = int64_t{8} << 30;
+  // >= 1.
+  int max_running = 1;
+  // Reported by GetServerInfo only.
+  int max_waiting = 0;
+  int64_t max_message_bytes = int64_t{64} << 20;
+};
+
+// One call, as the transport sees it.
+struct CallContext {
+  // nullopt: the caller waits for as long as it takes.
+  std::optional<SolveLimits::Clock::time_point> deadline;
+  // Requested when nobody waits for the answer any more.
+  std::stop_token stop;
+  // nullptr: nobody listens. Outlives the call.
+  SearchObserver* observer = nullptr;
+};
+
+// Thread-safe. Calls compute on the calling thread and on the arena.
+class PlanningEngine {
+ public:
+  explicit PlanningEngine(EngineConfig config);
+
+  // Errors: see the contract (planning_service.proto), and those of MakePlan.
+  absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request, const CallContext& context);
+  absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request) const;
+  v1::GetServerInfoResponse GetServerInfo() const;
+
+  const EngineConfig& config() const { return config_; }
+
+ private:
+  EngineConfig config_;
+  TaskArena arena_;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_ENGINE_PLANNING_ENGINE_H_

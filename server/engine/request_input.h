@@ -1,0 +1,31 @@
+// The graph and the cluster of a request, whether they are in it or named by it.
+#ifndef PLANWRIGHT_SERVER_ENGINE_REQUEST_INPUT_H_
+#define PLANWRIGHT_SERVER_ENGINE_REQUEST_INPUT_H_
+
+#include "absl/status/statusor.h"
+#include "core/base/violations.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/validator.h"
+#include "planwright/v1/planning_service.pb.h"
+
+namespace planwright::server {
+
+struct RequestInput {
+  OperatorGraph graph;
+  Cluster cluster;
+};
+
+// Adds violations for a source that is not set, a reference that does not start with "zoo:", and all that the codec
+// finds. Errors: NOT_FOUND, no such model or cluster in the zoo.
+absl::StatusOr<RequestInput> ReadInput(const v1::CreatePlanRequest& request, const ModelLimits& limits,
+                                       Violations& violations);
+absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, const ModelLimits& limits,
+                                       Violations& violations);
+
+// OK where there are no violations; else INVALID_ARGUMENT with them and with all that the validator finds in the rest.
+absl::Status CheckDecoded(const RequestInput& input, const ModelLimits& limits, Violations& violations);
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_ENGINE_REQUEST_INPUT_H_

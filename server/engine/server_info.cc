@@ -1,0 +1,67 @@
+#include "server/engine/server_info.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include <string>
+
+#include "core/planner/capabilities.h"
+#include "core/zoo/zoo.h"
+#include "server/codec/enums.h"
+
+namespace planwright::server {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+void EncodeCapability(const Capability& capability, v1::Capability& wire) {
+  for (const Objective objective : capability.objectives) wire.add_objectives(ToWire(objective));
+  for (const std::string_view name : capability.interconnects) wire.add_interconnects(std::string(name));
+  for (const ScheduleKind schedule : capability.schedules) wire.add_schedules(ToWire(schedule));
+  for (const Replication replication : capability.replications) wire.add_replications(ToWire(replication));
+  for (const Split split : capability.splits) wire.add_splits(ToWire(split));
+  for (const Overlap overlap : capability.overlaps) wire.add_overlaps(ToWire(overlap));
+  for (const Algorithm algorithm : capability.algorithms) wire.add_algorithms(ToWire(algorithm));
+  wire.set_description(std::string(capability.description));
+}
+
+void EncodeAlgorithm(const AlgorithmInfo& info, v1::AlgorithmInfo& wire) {
+  wire.set_algorithm(ToWire(info.algorithm));
+  wire.set_name(std::string(info.name));
+  wire.set_version(std::string(info.version));
+  wire.set_description(std::string(info.description));
+  wire.set_work_unit(std::string(info.work_unit));
+}
+
+void EncodeLimits(const EngineConfig& config, v1::ServerLimits& wire) {
+  wire.set_max_message_bytes(config.max_message_bytes);
+  wire.set_max_operators(config.model_limits.max_operators);
+  wire.set_max_tensors(config.model_limits.max_tensors);
+  wire.set_max_devices(config.model_limits.max_devices);
+  wire.set_max_name_bytes(config.model_limits.max_name_bytes);
+  *wire.mutable_default_time_limit() = TimeUtil::NanosecondsToDuration(config.time_limits.default_time_limit.count());
+  *wire.mutable_max_time_limit() = TimeUtil::NanosecondsToDuration(config.time_limits.max_time_limit.count());
+  wire.set_max_running(config.max_running);
+  wire.set_max_waiting(config.max_waiting);
+  wire.set_cpus(config.cpus);
+  wire.set_memory_budget_bytes(config.memory_budget_bytes);
+}
+
+void EncodeZooEntry(const ZooEntry& entry, v1::ZooEntry& wire) {
+  wire.set_name(std::string(entry.name));
+  wire.set_description(std::string(entry.description));
+}
+
+}  // namespace
+
+v1::GetServerInfoResponse MakeServerInfo(const EngineConfig& config) {
+  v1::GetServerInfoResponse info;
+  info.set_version(config.version);
+  for (const Capability& capability : Capabilities()) EncodeCapability(capability, *info.add_capabilities());
+  for (const AlgorithmInfo& algorithm : Algorithms()) EncodeAlgorithm(algorithm, *info.add_algorithms());
+  EncodeLimits(config, *info.mutable_limits());
+  for (const ZooEntry& entry : ZooModels()) EncodeZooEntry(entry, *info.add_models());
+  for (const ZooEntry& entry : ZooClusters()) EncodeZooEntry(entry, *info.add_clusters());
+  return info;
+}
+
+}  // namespace planwright::server

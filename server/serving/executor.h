@@ -1,0 +1,96 @@
+// Who may search now, who waits, who is sent away.
+//
+// A fixed number of worker threads takes jobs from one bounded queue, first come, first served. A job that finds the
+// queue full is refused at once, so that the caller can go elsewhere; a job whose caller has given up while it waited
+// is answered without being run.
+#ifndef PLANWRIGHT_SERVER_SERVING_EXECUTOR_H_
+#define PLANWRIGHT_SERVER_SERVING_EXECUTOR_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace planwright::server {
+
+// Thread-safe.
+//
+// Invariants: (1) at most max_running jobs run and at most max_waiting wait; (2) `run` of an accepted job is called
+// exactly once, with OK only on a worker; (3) no lock is held while `run` runs.
+class Executor {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Options {
+    // >= 1.
+    int max_running = 1;
+    // >= 0.
+    int max_waiting = 0;
+    // What a refused caller is told to wait.
+    std::chrono::milliseconds retry_delay{1000};
+    // Replaced by tests.
+    std::function<Clock::time_point()> now = &Clock::now;
+  };
+
+  struct Job {
+    // When the caller stops waiting; nullopt: never.
+    std::optional<Clock::time_point> deadline;
+    // Requested by whoever learns that the caller has gone, and by StopAll.
+    std::stop_source stop;
+    // OK: do the work. Else: only answer, with this status; must be quick then, and must not call the executor.
+    std::function<void(const absl::Status& admission)> run;
+  };
+
+  struct Load {
+    int running = 0;
+    int waiting = 0;
+  };
+
+  explicit Executor(Options options);
+  // As StopAdmission and StopAll; waits for the running jobs.
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Queues `job`; it may start before Submit returns. On error `run` is not called.
+  // Errors: RESOURCE_EXHAUSTED, full (RetryDelayOf); UNAVAILABLE after StopAdmission (RetryDelayOf).
+  absl::Status Submit(Job job);
+
+  // Every later Submit is refused; what runs or waits goes on.
+  void StopAdmission();
+
+  // Asks the running jobs to stop and answers the waiting ones with UNAVAILABLE. Returns without waiting for the former.
+  void StopAll();
+
+  Load load() const;
+
+ private:
+  void Work();
+  // OK, or why `job` is not worth running any more.
+  absl::Status Admission(const Job& job) const;
+  // Takes out the waiting jobs whose callers have given up. REQUIRES: mutex_ is held.
+  std::vector<Job> TakeAbandoned();
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::condition_variable work_arrived_;
+  // Guarded by mutex_.
+  std::deque<Job> waiting_;
+  std::list<std::stop_source> running_;
+  bool admitting_ = true;
+  bool ending_ = false;
+  // Last: the threads use all of the above.
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVING_EXECUTOR_H_
