@@ -7,6 +7,9 @@
 #include <string>
 #include <tuple>
 
+#include "core/base/violations.h"
+#include "core/model/validator.h"
+
 namespace planwright {
 namespace {
 
@@ -46,6 +49,25 @@ TEST(ZooTest, MakesEveryListedModelTheSameEachTime) {
     EXPECT_EQ(first->display_name, entry.name);
     EXPECT_EQ(Costs(*first), Costs(*second));
   }
+}
+
+TEST(ZooTest, ModelsAndClustersAreValid) {
+  Violations violations;
+  for (const ZooEntry& entry : ZooModels()) ValidateGraph(MakeZooModel(entry.name).value(), {}, violations);
+  for (const char* name : {"dgx1-v100:1", "dgx1-v100:3", "dgx-a100:1", "dgx-a100:2048", "pcie:1", "pcie:16383"}) {
+    ValidateCluster(MakeZooCluster(name).value(), {}, violations);
+  }
+  EXPECT_TRUE(violations.empty()) << violations.ToStatus();
+}
+
+TEST(ZooTest, EveryModelCanBePosedOnEveryCluster) {
+  Violations violations;
+  for (const ZooEntry& entry : ZooModels()) {
+    for (const char* name : {"dgx1-v100:2", "dgx-a100:1", "pcie:2"}) {
+      ValidateProblem(MakeZooModel(entry.name).value(), MakeZooCluster(name).value(), {}, {}, violations);
+    }
+  }
+  EXPECT_TRUE(violations.empty()) << violations.ToStatus();
 }
 
 // Producers come before consumers, so the graphs are acyclic; every operator but the loss is read by another.
