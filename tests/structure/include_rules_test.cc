@@ -44,10 +44,18 @@ TEST(IncludeRulesTest, CoreKnowsNoTransport) {
   }
 }
 
-TEST(IncludeRulesTest, ServingIsFreeOfGrpcAndTheClientOfCore) {
-  EXPECT_THAT(IncludeViolations("server/serving/admission.cc", "#include <grpcpp/grpcpp.h>"), SizeIs(1));
+TEST(IncludeRulesTest, OnlyServiceAndMainOfTheServerKnowGrpc) {
+  for (const std::string layer : {"serving", "codec", "engine", "observability"}) {
+    EXPECT_THAT(IncludeViolations("server/" + layer + "/a.cc", "#include <grpcpp/grpcpp.h>"), SizeIs(1)) << layer;
+    EXPECT_THAT(IncludeViolations("server/" + layer + "/a.cc", "#include \"server/service/a.h\""), SizeIs(1)) << layer;
+  }
   EXPECT_THAT(IncludeViolations("server/service/create_plan.cc", "#include <grpcpp/grpcpp.h>"), IsEmpty());
+}
+
+TEST(IncludeRulesTest, OnlyTheInProcessClientKnowsTheServer) {
   EXPECT_THAT(IncludeViolations("client/cli/plan.cc", "#include \"core/planner/planner.h\""), SizeIs(1));
+  EXPECT_THAT(IncludeViolations("client/cli/plan.cc", "#include \"server/engine/planning_engine.h\""), SizeIs(1));
+  EXPECT_THAT(IncludeViolations("client/local/a.cc", "#include \"server/engine/planning_engine.h\""), IsEmpty());
 }
 
 TEST(IncludeRulesTest, NobodyButTestsIncludesTests) {
