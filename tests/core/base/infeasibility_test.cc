@@ -1,0 +1,47 @@
+#include "core/base/infeasibility.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace planwright {
+namespace {
+
+TEST(InfeasibilityTest, StatusCarriesAndNamesIt) {
+  const Infeasibility infeasibility = {
+      .shortages = {{"memory", "embedding", 3'000'000'000, 2'000'000'000, "operator \"embedding\" needs 1 GB more"},
+                    {"support", "", 0, std::numeric_limits<int64_t>::max(), "no device runs it"}},
+      .minimum_devices = 4};
+  const absl::Status status = InfeasibleError(infeasibility);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(), "no plan exists: operator \"embedding\" needs 1 GB more; no device runs it");
+  EXPECT_EQ(InfeasibilityOf(status), infeasibility);
+  EXPECT_FALSE(IsNoPlanFound(status));
+}
+
+TEST(InfeasibilityTest, HostileNamesStayInTheirField) {
+  const absl::Status status = InfeasibleError({.shortages = {{"memory",
+                                                              "a\x1f"
+                                                              "9\x1e",
+                                                              1, 0, "too large"}}});
+  ASSERT_TRUE(InfeasibilityOf(status).has_value());
+  EXPECT_EQ(InfeasibilityOf(status)->shortages, (std::vector<Shortage>{{"memory", "a?9?", 1, 0, "too large"}}));
+}
+
+TEST(InfeasibilityTest, OtherStatusesCarryNone) {
+  EXPECT_EQ(InfeasibilityOf(absl::OkStatus()), std::nullopt);
+  EXPECT_EQ(InfeasibilityOf(absl::FailedPreconditionError("x")), std::nullopt);
+}
+
+TEST(NoPlanFoundTest, IsADeadlineErrorOfItsOwn) {
+  const absl::Status status = NoPlanFoundError("allow more time");
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(status.message(), "allow more time");
+  EXPECT_TRUE(IsNoPlanFound(status));
+  EXPECT_FALSE(IsNoPlanFound(absl::DeadlineExceededError("allow more time")));
+  EXPECT_EQ(InfeasibilityOf(status), std::nullopt);
+}
+
+}  // namespace
+}  // namespace planwright
