@@ -58,13 +58,13 @@ std::string HelpOf(const Flag& flag) {
     line.resize(kHelpColumn, ' ');
   }
   std::size_t column = kHelpColumn;
-  for (const std::string word : absl::StrSplit(flag.help, ' ')) {
+  for (const absl::string_view word : absl::StrSplit(flag.help, ' ')) {
     if (column > kHelpColumn && column + word.size() > kHelpWidth) {
       line += "\n" + std::string(kHelpColumn, ' ');
       column = kHelpColumn;
     }
     if (column > kHelpColumn) line += ' ';
-    line += word;
+    absl::StrAppend(&line, word);
     column += word.size() + 1;
   }
   return line + "\n";
@@ -80,7 +80,8 @@ struct Argument {
 Argument TakeApart(std::string_view text) {
   text.remove_prefix(kPrefix.size());
   const std::size_t equals = text.find('=');
-  Argument argument{std::string(text.substr(0, equals))};
+  Argument argument;
+  argument.name = text.substr(0, equals);
   std::replace(argument.name.begin(), argument.name.end(), '-', '_');
   if (equals == std::string_view::npos) return argument;
   argument.has_value = true;
@@ -124,7 +125,8 @@ absl::Status ParseFlags(std::span<const std::string> arguments, std::span<const 
       argument.value = "true";
     } else if (!argument.has_value) {
       if (i + 1 == arguments.size() || arguments[i + 1].starts_with(kPrefix)) {
-        return absl::InvalidArgumentError(absl::StrCat("--", flag->name, " needs a value: --", flag->name, "=", flag->value));
+        return absl::InvalidArgumentError(
+            absl::StrCat("--", flag->name, " needs a value: --", flag->name, "=", flag->value));
       }
       argument.value = arguments[++i];
     }

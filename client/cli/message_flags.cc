@@ -36,7 +36,8 @@ struct Place {
 
 const FieldDescriptor* FieldAt(const google::protobuf::Descriptor* type, std::string_view path) {
   const FieldDescriptor* field = nullptr;
-  for (const std::string name : absl::StrSplit(std::string(path), '.')) {
+  const std::vector<std::string> names = absl::StrSplit(std::string(path), '.');
+  for (const std::string& name : names) {
     field = type->FindFieldByName(name);
     type = field->message_type();
   }
@@ -124,13 +125,13 @@ absl::Status SetField(std::string_view text, const Place& place) {
         reflection->SetString(place.holder, place.field, std::string(text));
         return absl::OkStatus();
       }
-      for (const std::string item : absl::StrSplit(std::string(text), ',')) {
-        reflection->AddString(place.holder, place.field, item);
+      for (const absl::string_view item : absl::StrSplit(absl::string_view(text.data(), text.size()), ',')) {
+        reflection->AddString(place.holder, place.field, std::string(item));
       }
       return absl::OkStatus();
     default:
-      return ParseDuration(text, static_cast<google::protobuf::Duration&>(
-                                     *reflection->MutableMessage(place.holder, place.field)));
+      return ParseDuration(
+          text, static_cast<google::protobuf::Duration&>(*reflection->MutableMessage(place.holder, place.field)));
   }
 }
 
@@ -154,10 +155,9 @@ std::string Placeholder(const FieldDescriptor* field) {
 }  // namespace
 
 Flag MessageFlag(std::string name, std::string_view path, std::string help, Message& message) {
-  return {std::move(name), Placeholder(FieldAt(message.GetDescriptor(), path)), std::move(help),
-          [&message, path = std::string(path)](std::string_view text) {
-            return SetField(text, PlaceOf(message, path));
-          }};
+  return {
+      std::move(name), Placeholder(FieldAt(message.GetDescriptor(), path)), std::move(help),
+      [&message, path = std::string(path)](std::string_view text) { return SetField(text, PlaceOf(message, path)); }};
 }
 
 absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& duration) {
@@ -179,7 +179,7 @@ absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& du
   }
   const double whole = std::floor(seconds);
   duration.set_seconds(static_cast<int64_t>(whole));
-  duration.set_nanos(static_cast<int32_t>(std::min((seconds - whole) * 1e9, 999'999'999.0)));
+  duration.set_nanos(static_cast<int32_t>(std::min(std::llround((seconds - whole) * 1e9), 999'999'999LL)));
   return absl::OkStatus();
 }
 

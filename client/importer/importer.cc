@@ -18,8 +18,8 @@ namespace {
 enum class Notation { kJson, kTextProto };
 
 constexpr std::array<std::string_view, 8> kRequestFields = {
-    "graph", "graph_reference", "graphReference", "cluster", "cluster_reference", "clusterReference", "problem",
-    "options"};
+    "graph",   "graph_reference", "graphReference", "cluster", "cluster_reference", "clusterReference",
+    "problem", "options"};
 
 bool IsRequestField(std::string_view name) {
   return std::find(kRequestFields.begin(), kRequestFields.end(), name) != kRequestFields.end();
@@ -114,7 +114,8 @@ absl::StatusOr<GraphFormat> DetectGraphFormat(std::string_view text, std::string
   if (!outline.ok()) return outline.status();
   if (IsDevicePlacementGraph(*outline)) return GraphFormat::kDevicePlacement;
   if (IsDevicePlacementSplit(*outline)) {
-    return Refused(source, "holds a split of device-placement, which is a plan: give it to `planwright evaluate --plan`");
+    return Refused(source,
+                   "holds a split of device-placement, which is a plan: give it to `planwright evaluate --plan`");
   }
   if (outline->Has("stages")) {
     return Refused(source, "holds a plan, not a graph: give it to `planwright evaluate --plan`");

@@ -1,8 +1,10 @@
 #include "client/library/error_details.h"
 
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -11,6 +13,8 @@ namespace planwright::client {
 namespace {
 
 constexpr char kTypeUrlPrefix[] = "type.googleapis.com/";
+// Metadata of ErrorInfo: how many violations there are, listed or not.
+constexpr char kViolationCount[] = "violations";
 
 template <typename Detail>
 std::optional<Detail> PayloadAs(const absl::Status& status) {
@@ -20,15 +24,32 @@ std::optional<Detail> PayloadAs(const absl::Status& status) {
   return detail;
 }
 
+template <typename Detail>
+void SetPayload(const Detail& detail, absl::Status& status) {
+  status.SetPayload(absl::StrCat(kTypeUrlPrefix, Detail::descriptor()->full_name()),
+                    absl::Cord(detail.SerializeAsString()));
+}
+
+// Leaves `count` as it is when the text is no larger number.
+void ReadCount(const std::string& text, int64_t& count) {
+  int64_t stated = 0;
+  if (absl::SimpleAtoi(text, &stated) && stated > count) count = stated;
+}
+
 }  // namespace
 
 ErrorDetails ErrorDetailsOf(const absl::Status& status) {
   ErrorDetails details;
-  if (const auto info = PayloadAs<google::rpc::ErrorInfo>(status)) details.reason = info->reason();
   if (const auto bad_request = PayloadAs<google::rpc::BadRequest>(status)) {
     for (const auto& violation : bad_request->field_violations()) {
       details.violations.push_back({violation.field(), violation.description()});
     }
+  }
+  details.violation_count = std::ssize(details.violations);
+  if (const auto info = PayloadAs<google::rpc::ErrorInfo>(status)) {
+    details.reason = info->reason();
+    const auto count = info->metadata().find(kViolationCount);
+    if (count != info->metadata().end()) ReadCount(count->second, details.violation_count);
   }
   details.infeasible = PayloadAs<v1::InfeasibleDetail>(status);
   if (const auto retry = PayloadAs<google::rpc::RetryInfo>(status)) {
@@ -66,9 +87,14 @@ absl::Status ViolationList::ToStatus(std::string_view source) const {
     detail->set_description(violation.description);
     absl::StrAppend(&message, "\n", violation.field, violation.field.empty() ? "" : ": ", violation.description);
   }
-  if (unlisted_count_ > 0) absl::StrAppend(&message, "\nand ", unlisted_count_, " more");
+  if (unlisted_count_ > 0) absl::StrAppend(&message, "\n... and ", unlisted_count_, " more");
+  google::rpc::ErrorInfo info;
+  info.set_reason("INVALID_INPUT");
+  info.set_domain("planwright");
+  (*info.mutable_metadata())[kViolationCount] = absl::StrCat(listed_.size() + unlisted_count_);
   absl::Status status = absl::InvalidArgumentError(message);
-  status.SetPayload(absl::StrCat(kTypeUrlPrefix, bad_request.GetTypeName()), absl::Cord(bad_request.SerializeAsString()));
+  SetPayload(info, status);
+  SetPayload(bad_request, status);
   return status;
 }
 

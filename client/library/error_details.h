@@ -6,6 +6,7 @@
 #define PLANWRIGHT_CLIENT_LIBRARY_ERROR_DETAILS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,8 +31,10 @@ struct FieldViolation {
 struct ErrorDetails {
   // google.rpc.ErrorInfo.reason, e.g. "INFEASIBLE"; empty when there is none.
   std::string reason;
-  // In the order found.
+  // In the order found; the first ones where there are very many.
   std::vector<FieldViolation> violations;
+  // How many there are.
+  int64_t violation_count = 0;
   // The proof that no plan exists.
   std::optional<v1::InfeasibleDetail> infeasible;
   // How long the server asks to wait before the next attempt.

@@ -5,11 +5,25 @@
 #include <algorithm>
 #include <chrono>
 #include <stop_token>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
+
+// Told of a search while it runs. Calls come one at a time, from any thread; they must be quick and not throw.
+class ProgressListener {
+ public:
+  virtual ~ProgressListener() = default;
+
+  // A new phase begins, e.g. "ideal_dp".
+  virtual void OnPhase(std::string_view phase) = 0;
+  // A better plan was found.
+  virtual void OnIncumbent(double objective_ms) = 0;
+  // A better bound was proven.
+  virtual void OnBound(double lower_bound_ms) = 0;
+};
 
 // Of one call.
 struct CallOptions {
@@ -21,6 +35,8 @@ struct CallOptions {
   // Asks to stop. In-process, CreatePlan then answers with the best plan so far (STOP_REASON_CANCELLED) where there is
   // one; over the network the call ends with CANCELLED.
   std::stop_token stop;
+  // May be nullptr; outlives the call. Only searches in-process report to it.
+  ProgressListener* progress = nullptr;
 };
 
 // A deadline that lets a search use all of `time_limit`: the server keeps max(100 ms, 5 %) of the deadline for the

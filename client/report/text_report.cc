@@ -36,17 +36,20 @@ std::string GapText(double relative_gap) {
 
 // 1234567 as "1,234,567".
 std::string Grouped(int64_t count) {
-  std::string digits = absl::StrCat(count);
-  for (std::ptrdiff_t at = std::ssize(digits) - 3; at > (count < 0 ? 1 : 0); at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
+  const std::string digits = absl::StrCat(count);
+  std::string grouped;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool group_begins = (digits.size() - i) % 3 == 0;
+    if (group_begins && !grouped.empty() && grouped != "-") grouped += ',';
+    grouped += digits[i];
   }
-  return digits;
+  return grouped;
 }
 
 std::string Headline(const v1::Plan& plan, const std::string& title) {
-  std::string line = absl::StrCat(title, title.empty() ? "" : ": ", Milliseconds(plan.objective_ms()), " ms ",
-                                  plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency"
-                                                                                          : "per micro-batch");
+  std::string line =
+      absl::StrCat(title, title.empty() ? "" : ": ", Milliseconds(plan.objective_ms()), " ms ",
+                   plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency" : "per micro-batch");
   if (plan.provenance().proven_optimal()) {
     line += ", proven optimal";
   } else if (plan.lower_bound_ms() > 0) {
@@ -71,8 +74,7 @@ std::string AlgorithmText(const v1::Provenance& provenance) {
 std::string SearchText(const v1::Provenance& provenance) {
   // Sorted: the order of a proto map is not stable.
   const std::map<std::string, int64_t> counters(provenance.counters().begin(), provenance.counters().end());
-  std::string text =
-      absl::StrFormat("%.4g ms (CPU %.4g ms)", provenance.wall_time_ms(), provenance.cpu_time_ms());
+  std::string text = absl::StrFormat("%.4g ms (CPU %.4g ms)", provenance.wall_time_ms(), provenance.cpu_time_ms());
   for (const auto& [name, count] : counters) {
     absl::StrAppend(&text, ", ", Grouped(count), " ", absl::StrReplaceAll(name, {{"_", " "}}));
   }
@@ -84,8 +86,8 @@ std::string Summary(const v1::Plan& plan) {
   if (plan.has_estimate()) table.AddRow({"throughput", ThroughputText(plan.estimate())});
   if (!plan.provenance().algorithm().empty()) {
     const v1::Provenance& provenance = plan.provenance();
-    table.AddRow({"lower bound", absl::StrCat(Milliseconds(plan.lower_bound_ms()), " ms (",
-                                              GapText(plan.relative_gap()), ")")});
+    table.AddRow(
+        {"lower bound", absl::StrCat(Milliseconds(plan.lower_bound_ms()), " ms (", GapText(plan.relative_gap()), ")")});
     table.AddRow({"stopped", EnumText(v1::StopReason_Name(provenance.stop_reason()), "STOP_REASON_")});
     table.AddRow({"algorithm", AlgorithmText(provenance)});
     table.AddRow({"search", SearchText(provenance)});
@@ -138,8 +140,8 @@ std::string MemoryText(const v1::DeviceUsage& device) {
 std::string IdleLine(const std::vector<std::string>& idle) {
   if (idle.empty()) return "";
   const std::size_t named = std::min(idle.size(), kMaxIdleNamed);
-  std::string line = absl::StrCat(
-      "  idle: ", absl::StrJoin(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(named), ", "));
+  std::string line =
+      absl::StrCat("  idle: ", absl::StrJoin(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(named), ", "));
   if (named < idle.size()) absl::StrAppend(&line, " and ", idle.size() - named, " more");
   return Printable(line) + "\n";
 }

@@ -1,0 +1,23 @@
+// The sub-commands.
+#ifndef PLANWRIGHT_CLIENT_CLI_COMMANDS_H_
+#define PLANWRIGHT_CLIENT_CLI_COMMANDS_H_
+
+#include <memory>
+#include <vector>
+
+#include "client/cli/command.h"
+
+namespace planwright::client {
+
+std::unique_ptr<Command> MakePlanCommand();
+std::unique_ptr<Command> MakeEvaluateCommand();
+std::unique_ptr<Command> MakeModelsCommand();
+std::unique_ptr<Command> MakeTopologiesCommand();
+std::unique_ptr<Command> MakeServerInfoCommand();
+
+// All of them, in the order of the help.
+std::vector<std::unique_ptr<Command>> MakeCommands();
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_CLI_COMMANDS_H_

@@ -1,0 +1,43 @@
+// planwright: the command line of the planning service.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "client/cli/interrupt.h"
+#include "client/cli/program.h"
+#include "client/library/remote_planning_client.h"
+#include "client/library/version.h"
+#include "client/local/local_planning_client.h"
+
+namespace planwright::client {
+namespace {
+
+std::unique_ptr<PlanningClient> Connect(const std::string& server) {
+  if (!server.empty()) return std::make_unique<RemotePlanningClient>(server);
+  server::EngineConfig config;
+  config.version = kVersion;
+  config.cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  return std::make_unique<LocalPlanningClient>(std::move(config));
+}
+
+int Main(const std::vector<std::string>& arguments) {
+  const char* server = std::getenv("PLANWRIGHT_SERVER");
+  Environment environment{.in = std::cin,
+                          .out = std::cout,
+                          .err = std::cerr,
+                          .err_is_terminal = isatty(STDERR_FILENO) == 1,
+                          .default_server = server != nullptr ? server : "",
+                          .interrupt = StopOnInterrupt(),
+                          .connect = &Connect};
+  return static_cast<int>(RunProgram(arguments, environment));
+}
+
+}  // namespace
+}  // namespace planwright::client
+
+int main(int argc, char** argv) { return planwright::client::Main({argv + 1, argv + argc}); }

@@ -1,0 +1,99 @@
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/cli/commands.h"
+#include "client/cli/errors.h"
+#include "client/cli/progress.h"
+#include "client/cli/shared_flags.h"
+#include "client/report/json.h"
+#include "client/report/text_report.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr int64_t kDefaultTimeLimitSeconds = 60;
+
+std::chrono::milliseconds ToChrono(const google::protobuf::Duration& duration) {
+  return std::chrono::seconds(duration.seconds()) + std::chrono::milliseconds(duration.nanos() / 1'000'000);
+}
+
+class PlanCommand final : public Command {
+ public:
+  std::string_view name() const override { return "plan"; }
+  std::string_view summary() const override { return "make a plan: which operators run where"; }
+  std::string_view usage() const override {
+    return "planwright plan --graph=FILE|zoo:NAME [--cluster=FILE|zoo:NAME] [flags]\n"
+           "\n"
+           "Examples:\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:dgx1-v100:1\n"
+           "  planwright plan --graph=bert.json --time_limit=10s --gap=0.01\n"
+           "  planwright plan --graph=bert.json --output=json --output_file=plan.json\n"
+           "  planwright plan --graph=bert.json --server=localhost:50051\n";
+  }
+
+  std::vector<FlagGroup> Flags() override {
+    std::vector<FlagGroup> groups = {input_.Flags(), ProblemFlags(problem_), SolverFlags(options_), server_.Flags(),
+                                     output_.Flags()};
+    groups.back().flags.push_back(
+        SwitchFlag("progress", "report progress on standard error (a live line where that is a terminal)", progress_));
+    return groups;
+  }
+
+  absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    auto request = input_.Load(environment);
+    if (!request.ok()) return request.status();
+    request->mutable_problem()->MergeFrom(problem_);
+    request->mutable_options()->MergeFrom(options_);
+    if (!request->options().has_time_limit()) {
+      request->mutable_options()->mutable_time_limit()->set_seconds(kDefaultTimeLimitSeconds);
+    }
+    const auto response = Search(*request, environment);
+    if (!response.ok()) return Explained(response.status(), environment);
+    const v1::Plan& plan = response->plan();
+    const absl::Status written =
+        output_.Write(output_.is_json() ? JsonText(plan) : PlanReport(plan, input_.Title()), environment);
+    if (!written.ok()) return written;
+    if (!environment.interrupt.stop_requested()) return ExitCode::kOk;
+    environment.err << "interrupted: this is the best plan so far\n";
+    return ExitCode::kInterrupted;
+  }
+
+ private:
+  absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request, Environment& environment) {
+    std::unique_ptr<ProgressDisplay> display;
+    if (environment.err_is_terminal) {
+      display = std::make_unique<ProgressDisplay>(ProgressStyle::kLiveLine, environment.err);
+    } else if (progress_) {
+      display = std::make_unique<ProgressDisplay>(ProgressStyle::kLog, environment.err);
+    }
+    const std::string address = server_.Address(environment);
+    if (display != nullptr && !address.empty()) display->OnPhase("asking " + address);
+    CallOptions call{.deadline = DeadlineFor(ToChrono(request.options().time_limit())),
+                     .stop = environment.interrupt,
+                     .progress = display.get()};
+    return server_.Connect(environment)->CreatePlan(request, call);
+  }
+
+  absl::Status Explained(const absl::Status& status, const Environment& environment) const {
+    if (status.code() != absl::StatusCode::kCancelled || !environment.interrupt.stop_requested()) return status;
+    const bool is_remote = !server_.Address(environment).empty();
+    return WithHint(
+        absl::CancelledError("interrupted"),
+        is_remote ? "The search on the server was cancelled; there is no plan." : "No plan had been found yet.");
+  }
+
+  InputFlags input_;
+  v1::PlanningProblem problem_;
+  v1::SolverOptions options_;
+  ServerFlags server_;
+  OutputFlags output_;
+  bool progress_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePlanCommand() { return std::make_unique<PlanCommand>(); }
+
+}  // namespace planwright::client

@@ -1,0 +1,113 @@
+#include "client/cli/program.h"
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/commands.h"
+#include "client/cli/errors.h"
+#include "client/cli/flags.h"
+#include "client/library/version.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr char kHelpCommand[] = "help";
+constexpr char kVersionCommand[] = "version";
+
+bool IsHelpFlag(std::string_view argument) {
+  return argument == "--help" || argument == "-h" || argument == "--help=true";
+}
+
+std::string ProgramHelp() {
+  std::string text =
+      "Planwright places a DNN on a cluster: which operators run where, and how far that is from the best possible.\n"
+      "\n"
+      "Usage: planwright COMMAND [flags]\n"
+      "\n"
+      "Commands:\n";
+  for (const auto& command : MakeCommands()) {
+    absl::StrAppendFormat(&text, "  %-14s%s\n", std::string(command->name()), std::string(command->summary()));
+  }
+  absl::StrAppendFormat(&text, "  %-14s%s\n", kVersionCommand, "print the version");
+  absl::StrAppendFormat(&text, "  %-14s%s\n", kHelpCommand, "explain a command: planwright help plan");
+  return absl::StrCat(
+      text,
+      "\n"
+      "Try: planwright plan --graph=zoo:bert-large --cluster=zoo:dgx1-v100:1\n"
+      "\n"
+      "Exit codes: 0 done; 1 internal error; 2 usage or invalid input; 3 infeasible, or an invalid plan;\n"
+      "4 the server cannot be reached or refused; 5 no plan found in time; 130 interrupted.\n");
+}
+
+std::string CommandHelp(Command& command) {
+  return absl::StrCat("planwright ", std::string(command.name()), ": ", std::string(command.summary()),
+                      "\n\nUsage: ", std::string(command.usage()), "\n", FlagsHelp(command.Flags()));
+}
+
+absl::StatusOr<std::unique_ptr<Command>> FindCommand(const std::string& name) {
+  std::vector<std::string> names = {kHelpCommand, kVersionCommand};
+  for (auto& command : MakeCommands()) {
+    if (command->name() == name) return std::move(command);
+    names.emplace_back(command->name());
+  }
+  const std::string closest = ClosestTo(name, names);
+  return UsageError(absl::StrCat("\"", name, "\" is not a command",
+                                 closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?")),
+                    "`planwright help` lists the commands.");
+}
+
+absl::StatusOr<ExitCode> Help(std::span<const std::string> arguments, Environment& environment) {
+  if (arguments.empty() || arguments[0] == kHelpCommand || arguments[0] == kVersionCommand) {
+    environment.out << ProgramHelp();
+    return ExitCode::kOk;
+  }
+  const auto command = FindCommand(arguments[0]);
+  if (!command.ok()) return command.status();
+  environment.out << CommandHelp(**command);
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> Dispatch(std::span<const std::string> arguments, Environment& environment) {
+  if (arguments.empty()) return UsageError("a command is missing", "`planwright help` lists the commands.");
+  const std::string& name = arguments[0];
+  const auto rest = arguments.subspan(1);
+  if (name == kHelpCommand) return Help(rest, environment);
+  if (IsHelpFlag(name)) return Help({}, environment);
+  if (name == kVersionCommand || name == "--version") {
+    environment.out << "planwright " << kVersion << "\n";
+    return ExitCode::kOk;
+  }
+  const auto command = FindCommand(name);
+  if (!command.ok()) return command.status();
+  if (std::any_of(rest.begin(), rest.end(), IsHelpFlag)) return Help(arguments.first(1), environment);
+  const std::vector<FlagGroup> flags = (*command)->Flags();
+  const absl::Status parsed = ParseFlags(rest, flags);
+  if (!parsed.ok()) return WithDefaultHint(parsed, absl::StrCat("`planwright help ", name, "` explains the flags."));
+  return (*command)->Run(environment);
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Command>> MakeCommands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(MakePlanCommand());
+  commands.push_back(MakeEvaluateCommand());
+  commands.push_back(MakeModelsCommand());
+  commands.push_back(MakeTopologiesCommand());
+  commands.push_back(MakeServerInfoCommand());
+  return commands;
+}
+
+ExitCode RunProgram(std::span<const std::string> arguments, Environment& environment) {
+  const auto result = Dispatch(arguments, environment);
+  if (result.ok()) return *result;
+  PrintError(result.status(), environment.err);
+  return ExitCodeFor(result.status());
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,74 @@
+#include "client/cli/progress.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/report/table.h"
+
+namespace planwright::client {
+namespace {
+
+// Quick searches show nothing.
+constexpr auto kFirstShown = std::chrono::milliseconds(300);
+constexpr auto kRefreshEvery = std::chrono::milliseconds(100);
+constexpr char kEraseLine[] = "\r\x1b[K";
+
+}  // namespace
+
+ProgressDisplay::ProgressDisplay(ProgressStyle style, std::ostream& out) : style_(style), out_(out) {
+  if (style_ == ProgressStyle::kLiveLine) {
+    refresher_ = std::jthread([this](const std::stop_token& stop) { Refresh(stop); });
+  }
+}
+
+ProgressDisplay::~ProgressDisplay() {
+  if (refresher_.joinable()) {
+    refresher_.request_stop();
+    refresher_.join();
+  }
+  if (is_shown_) out_ << kEraseLine << std::flush;
+}
+
+void ProgressDisplay::OnPhase(std::string_view phase) {
+  const std::lock_guard lock(mutex_);
+  phase_ = phase;
+  ShowEvent();
+}
+
+void ProgressDisplay::OnIncumbent(double objective_ms) {
+  const std::lock_guard lock(mutex_);
+  objective_ms_ = objective_ms;
+  ShowEvent();
+}
+
+void ProgressDisplay::OnBound(double lower_bound_ms) {
+  const std::lock_guard lock(mutex_);
+  lower_bound_ms_ = lower_bound_ms;
+  ShowEvent();
+}
+
+std::string ProgressDisplay::Line() const {
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+  std::string line = absl::StrFormat("%6.1f s  %-16s", elapsed.count(), Printable(phase_));
+  if (objective_ms_.has_value()) absl::StrAppendFormat(&line, "  incumbent %.3f ms", *objective_ms_);
+  if (lower_bound_ms_.has_value()) absl::StrAppendFormat(&line, "  bound %.3f ms", *lower_bound_ms_);
+  if (objective_ms_.has_value() && lower_bound_ms_.has_value() && *objective_ms_ > 0) {
+    absl::StrAppendFormat(&line, "  gap %.2f %%", (*objective_ms_ - *lower_bound_ms_) / *objective_ms_ * 100);
+  }
+  return line;
+}
+
+void ProgressDisplay::ShowEvent() {
+  if (style_ == ProgressStyle::kLog) out_ << Line() << std::endl;
+}
+
+void ProgressDisplay::Refresh(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  auto pause = kFirstShown;
+  while (!wake_.wait_for(lock, stop, pause, [&stop] { return stop.stop_requested(); })) {
+    out_ << kEraseLine << Line() << std::flush;
+    is_shown_ = true;
+    pause = kRefreshEvery;
+  }
+}
+
+}  // namespace planwright::client

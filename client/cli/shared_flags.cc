@@ -1,0 +1,197 @@
+#include "client/cli/shared_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/errors.h"
+#include "client/cli/files.h"
+#include "client/cli/message_flags.h"
+#include "client/importer/importer.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr std::string_view kZooPrefix = "zoo:";
+
+constexpr std::array<std::pair<std::string_view, GraphFormat>, 4> kFormats = {
+    {{"auto", GraphFormat::kAuto},
+     {"native_json", GraphFormat::kNativeJson},
+     {"text_proto", GraphFormat::kTextProto},
+     {"device_placement", GraphFormat::kDevicePlacement}}};
+
+// A flag with few values.
+Flag ChoiceFlag(std::string name, std::string help, std::vector<std::string> choices, std::string& target) {
+  std::string value = absl::StrJoin(choices, "|");
+  return {std::move(name), std::move(value), std::move(help),
+          [choices = std::move(choices), &target](std::string_view text) {
+            target = text;
+            if (std::find(choices.begin(), choices.end(), text) != choices.end()) return absl::OkStatus();
+            return absl::InvalidArgumentError(
+                absl::StrCat("must be one of ", absl::StrJoin(choices, ", "), ", is \"", target, "\""));
+          }};
+}
+
+GraphFormat FormatOf(std::string_view name) {
+  return std::find_if(kFormats.begin(), kFormats.end(), [name](const auto& format) { return format.first == name; })
+      ->second;
+}
+
+// What a title calls an input.
+std::string ShortName(const std::string& input) {
+  if (input.starts_with(kZooPrefix) || input == "-") return InputName(input);
+  return std::filesystem::path(input).filename().string();
+}
+
+// The paths of violations in a file are paths in that file.
+absl::Status FromFile(absl::Status status, const std::string& path) {
+  return WithDefaultHint(std::move(status), absl::StrCat("Mend ", InputName(path), " and try again."));
+}
+
+}  // namespace
+
+FlagGroup InputFlags::Flags() {
+  std::vector<std::string> formats;
+  for (const auto& [name, format] : kFormats) formats.emplace_back(name);
+  return {
+      "Input",
+      {StringFlag("graph", "FILE|zoo:NAME|-", "the DNN: a file (- reads standard input) or a built-in model", graph_),
+       ChoiceFlag("graph_format", "how the file is written; auto looks at its content", formats, graph_format_),
+       StringFlag("cluster", "FILE|zoo:NAME", "the hardware; may be left out when the graph's file describes it",
+                  cluster_)}};
+}
+
+absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment) const {
+  v1::CreatePlanRequest request;
+  absl::Status status = LoadGraph(environment, request);
+  if (!status.ok()) return status;
+  status = LoadCluster(environment, request);
+  if (!status.ok()) return status;
+  return request;
+}
+
+std::string InputFlags::Title() const {
+  return absl::StrCat(ShortName(graph_), cluster_.empty() ? "" : " on ", cluster_.empty() ? "" : ShortName(cluster_));
+}
+
+absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanRequest& request) const {
+  if (graph_.empty()) {
+    return UsageError("--graph is missing", "Name a file, or one of the models that `planwright models` lists.");
+  }
+  if (graph_.starts_with(kZooPrefix)) {
+    request.set_graph_reference(graph_);
+    return absl::OkStatus();
+  }
+  const auto text = ReadInput(graph_, environment.in);
+  if (!text.ok()) return FromFile(text.status(), graph_);
+  auto imported = ImportGraph(*text, InputName(graph_), FormatOf(graph_format_));
+  if (!imported.ok()) return FromFile(imported.status(), graph_);
+  for (const std::string& warning : imported->warnings) environment.err << "warning: " << warning << "\n";
+  request = std::move(imported->request);
+  return absl::OkStatus();
+}
+
+absl::Status InputFlags::LoadCluster(Environment& environment, v1::CreatePlanRequest& request) const {
+  if (cluster_.empty()) {
+    if (request.cluster_source_case() != v1::CreatePlanRequest::CLUSTER_SOURCE_NOT_SET) return absl::OkStatus();
+    return UsageError("--cluster is missing",
+                      "Name a file, or one of the clusters that `planwright topologies` lists.");
+  }
+  if (cluster_.starts_with(kZooPrefix)) {
+    request.set_cluster_reference(cluster_);
+    return absl::OkStatus();
+  }
+  if (cluster_ == "-" && graph_ == "-") {
+    return UsageError("graph and cluster cannot both come from standard input", "Put one of them into a file.");
+  }
+  const auto text = ReadInput(cluster_, environment.in);
+  if (!text.ok()) return FromFile(text.status(), cluster_);
+  auto cluster = ImportCluster(*text, InputName(cluster_));
+  if (!cluster.ok()) return FromFile(cluster.status(), cluster_);
+  *request.mutable_cluster() = *std::move(cluster);
+  return absl::OkStatus();
+}
+
+FlagGroup ServerFlags::Flags() {
+  return {
+      "Server",
+      {StringFlag("server", "HOST:PORT", "ask a planwrightd; default: $PLANWRIGHT_SERVER, else this process", server_),
+       SwitchFlag("local", "plan in this process even if a server is named", local_)}};
+}
+
+std::string ServerFlags::Address(const Environment& environment) const {
+  if (local_) return "";
+  return server_.empty() ? environment.default_server : server_;
+}
+
+std::unique_ptr<PlanningClient> ServerFlags::Connect(const Environment& environment) const {
+  return environment.connect(Address(environment));
+}
+
+FlagGroup OutputFlags::Flags() {
+  return {"Output",
+          {ChoiceFlag("output", "for people, or for programs (default: text)", {"text", "json"}, output_),
+           StringFlag("output_file", "FILE", "write the result there instead of standard output", output_file_)}};
+}
+
+absl::Status OutputFlags::Write(std::string_view text, Environment& environment) const {
+  return WriteOutput(text, output_file_, environment.out);
+}
+
+FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
+  struct Setting {
+    const char* name;
+    const char* path;
+    const char* help;
+  };
+  constexpr std::array<Setting, 25> kSettings = {{
+      {"objective", "objective", "what is optimised (default: max_throughput)"},
+      {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
+      {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
+      {"split", "split", "which sets of operators may form a stage (default: contiguous)"},
+      {"replication", "replication", "whether stages are copied for data parallelism (default: none)"},
+      {"overlap", "overlap", "whether a device computes while it transfers (default: serial)"},
+      {"schedule", "schedule", "order of work (default: steady state, only loads count)"},
+      {"micro_batches", "micro_batches", "micro-batches of a step (default: the limit of many)"},
+      {"stages", "num_stages", "number of stages (default: searched)"},
+      {"replicas", "num_replicas", "replicas of every stage (default: searched)"},
+      {"max_stages_per_device", "max_stages_per_device", "stages that one device may hold"},
+      {"max_subgraphs_per_device", "max_subgraphs_per_device", "min_latency: subgraphs of an accelerator and pass"},
+      {"require_contiguous_backward", "require_contiguous_backward", "backward parts of stages must be contiguous too"},
+      {"granularity", "granularity", "what moves as a unit (default: operator)"},
+      {"memory_model", "memory_model.kind", "which memory counts (default: declared where every operator declares it)"},
+      {"memory_preset", "memory_model.preset", "sgd, adam_mixed or madpipe"},
+      {"weight_versions", "memory_model.weight_versions", "copies of the parameters"},
+      {"gradient_copies", "memory_model.gradient_copies", "copies of the gradients"},
+      {"optimizer_bytes_per_parameter_byte", "memory_model.optimizer_bytes_per_parameter_byte", "optimizer state"},
+      {"recomputation", "memory_model.recomputation", "whether activations are kept or computed again"},
+      {"reserved_bytes", "memory_model.reserved_bytes", "bytes that every device keeps for other things"},
+      {"allreduce", "allreduce.factor", "share of the parameters that crosses the slowest ring edge"},
+      {"hosts", "devices_to_use.hosts", "use only devices of these hosts"},
+      {"exclude", "devices_to_use.excluded_devices", "devices not to use"},
+      {"max_devices", "devices_to_use.max_devices", "use at most that many devices"},
+  }};
+  FlagGroup group{"Problem (what a version does not support it refuses; see `planwright server-info`)", {}};
+  for (const Setting& setting : kSettings) {
+    group.flags.push_back(MessageFlag(setting.name, setting.path, setting.help, problem));
+  }
+  return group;
+}
+
+FlagGroup SolverFlags(v1::SolverOptions& options) {
+  return {"Search",
+          {MessageFlag("algorithm", "algorithm", "which algorithm plans (default: auto)", options),
+           MessageFlag("time_limit", "time_limit", "e.g. 500ms, 10s, 2m (default: 60s)", options),
+           MessageFlag("work_limit", "work_limit", "units of work, as the algorithm counts them", options),
+           MessageFlag("gap", "relative_gap", "stop at this relative gap (default: 0, prove)", options),
+           MessageFlag("ideal_limit", "ideal_limit", "ideals that the exact algorithm may store", options),
+           MessageFlag("seed", "seed", "of randomised algorithms (default: 1)", options),
+           MessageFlag("threads", "threads", "never changes the plan (default: all CPUs)", options)}};
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,77 @@
+// Flags that several sub-commands have: inputs, problem, search, server, output.
+#ifndef PLANWRIGHT_CLIENT_CLI_SHARED_FLAGS_H_
+#define PLANWRIGHT_CLIENT_CLI_SHARED_FLAGS_H_
+
+#include <google/protobuf/message.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/cli/command.h"
+#include "client/cli/flags.h"
+#include "client/library/planning_client.h"
+#include "planwright/v1/planning_service.pb.h"
+
+namespace planwright::client {
+
+// Graph and cluster, each a file or a name of the zoo.
+class InputFlags {
+ public:
+  FlagGroup Flags();
+
+  // The request that the inputs make: graph, cluster, and the problem and options that the graph's file may state.
+  // Warnings go to `environment.err`. Errors: INVALID_ARGUMENT.
+  absl::StatusOr<v1::CreatePlanRequest> Load(Environment& environment) const;
+
+  // "bert.json on zoo:dgx1-v100:1".
+  std::string Title() const;
+
+  const std::string& graph() const { return graph_; }
+
+ private:
+  absl::Status LoadGraph(Environment& environment, v1::CreatePlanRequest& request) const;
+  absl::Status LoadCluster(Environment& environment, v1::CreatePlanRequest& request) const;
+
+  std::string graph_;
+  std::string graph_format_ = "auto";
+  std::string cluster_;
+};
+
+// Where the service runs.
+class ServerFlags {
+ public:
+  FlagGroup Flags();
+
+  // Empty: in this process.
+  std::string Address(const Environment& environment) const;
+  std::unique_ptr<PlanningClient> Connect(const Environment& environment) const;
+
+ private:
+  std::string server_;
+  bool local_ = false;
+};
+
+// How the result is written.
+class OutputFlags {
+ public:
+  FlagGroup Flags();
+
+  bool is_json() const { return output_ == "json"; }
+  // Writes the result where the flags say.
+  absl::Status Write(std::string_view text, Environment& environment) const;
+
+ private:
+  std::string output_ = "text";
+  std::string output_file_;
+};
+
+// Settings of the problem; the flags that this version does not plan are passed on, and refused by the service.
+FlagGroup ProblemFlags(v1::PlanningProblem& problem);
+// Settings of the search.
+FlagGroup SolverFlags(v1::SolverOptions& options);
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_CLI_SHARED_FLAGS_H_

@@ -1,0 +1,69 @@
+#include "client/local/local_planning_client.h"
+
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "client/library/error_details.h"
+#include "core/base/units.h"
+#include "server/engine/rpc_status.h"
+
+namespace planwright::client {
+namespace {
+
+// Passes what the engine reports on to the caller's listener.
+class Relay final : public server::SearchObserver {
+ public:
+  explicit Relay(ProgressListener& listener) : listener_(listener) {}
+
+  void OnPhase(std::string_view phase) override { listener_.OnPhase(phase); }
+  void OnIncumbent(const Incumbent& incumbent) override { listener_.OnIncumbent(ToMilliseconds(incumbent.objective)); }
+  void OnBound(const Bound& bound) override { listener_.OnBound(ToMilliseconds(bound.value)); }
+
+ private:
+  ProgressListener& listener_;
+};
+
+// The same moment on the clock of searches.
+SolveLimits::Clock::time_point ToSteady(CallOptions::Clock::time_point deadline) {
+  return SolveLimits::Clock::now() +
+         std::chrono::duration_cast<SolveLimits::Clock::duration>(deadline - CallOptions::Clock::now());
+}
+
+// The status as it would arrive from a server.
+absl::Status AsFromServer(const absl::Status& status) {
+  const std::string details = server::ToRpcStatus(status, std::numeric_limits<std::size_t>::max()).SerializeAsString();
+  return WithErrorDetails(absl::Status(status.code(), status.message()), details);
+}
+
+}  // namespace
+
+LocalPlanningClient::LocalPlanningClient(server::EngineConfig config) : engine_(std::move(config)) {}
+
+absl::StatusOr<v1::CreatePlanResponse> LocalPlanningClient::CreatePlan(const v1::CreatePlanRequest& request,
+                                                                       const CallOptions& options) {
+  server::CallContext context{.deadline = ToSteady(options.deadline), .stop = options.stop};
+  std::optional<Relay> relay;
+  if (options.progress != nullptr) context.observer = &relay.emplace(*options.progress);
+  auto response = engine_.CreatePlan(request, context);
+  if (!response.ok()) return AsFromServer(response.status());
+  return response;
+}
+
+absl::StatusOr<v1::EvaluatePlanResponse> LocalPlanningClient::EvaluatePlan(const v1::EvaluatePlanRequest& request,
+                                                                           const CallOptions& /*options*/) {
+  auto response = engine_.EvaluatePlan(request);
+  if (!response.ok()) return AsFromServer(response.status());
+  return response;
+}
+
+absl::StatusOr<v1::GetServerInfoResponse> LocalPlanningClient::GetServerInfo(
+    const v1::GetServerInfoRequest& /*request*/, const CallOptions& /*options*/) {
+  return engine_.GetServerInfo();
+}
+
+}  // namespace planwright::client
