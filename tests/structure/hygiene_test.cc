@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/structure/include_rules.h"
 #include "tests/structure/source_tree.h"
 
@@ -35,8 +36,9 @@ std::string GuardOf(const std::string& path) {
 TEST(HygieneTest, HeaderGuardsSpellTheirPath) {
   for (const SourceFile& file : SourceFiles({".h"})) {
     const std::string guard = GuardOf(file.path);
-    EXPECT_NE(file.text.find("#ifndef " + guard + "\n#define " + guard + "\n"), std::string::npos) << file.path;
-    EXPECT_TRUE(file.text.ends_with("#endif  // " + guard + "\n")) << file.path;
+    EXPECT_NE(file.text.find(absl::StrCat("#ifndef ", guard, "\n#define ", guard, "\n")), std::string::npos)
+        << file.path;
+    EXPECT_TRUE(file.text.ends_with(absl::StrCat("#endif  // ", guard, "\n"))) << file.path;
   }
 }
 
@@ -103,7 +105,7 @@ TEST(HygieneTest, EveryDisabledTidyCheckHasItsReason) {
 TEST(HygieneTest, LinksOfTheDocsLeadSomewhere) {
   for (const SourceFile& page : SourceFiles({".md"})) {
     const std::filesystem::path folder = std::filesystem::path(page.path).parent_path();
-    for (const std::string& target : Matches(page.text, "\\]\\(([^)#: ]+)(#[^)]*)?\\)")) {
+    for (const std::string& target : Matches(page.text, R"(\]\(([^)#: ]+)(#[^)]*)?\))")) {
       EXPECT_TRUE(std::filesystem::exists(folder / target)) << page.path << " links to " << target;
     }
   }
@@ -111,7 +113,7 @@ TEST(HygieneTest, LinksOfTheDocsLeadSomewhere) {
 
 TEST(HygieneTest, ScriptsThatTheDocsNameExist) {
   for (const SourceFile& page : SourceFiles({".md"})) {
-    for (const std::string& script : Matches(page.text, "\\b((deploy|tests|cmake)/[a-z_/-]+\\.(sh|cmake))\\b")) {
+    for (const std::string& script : Matches(page.text, R"(\b((deploy|tests|cmake)/[a-z_/-]+\.(sh|cmake))\b)")) {
       EXPECT_TRUE(std::filesystem::exists(script)) << page.path << " names " << script;
     }
   }
