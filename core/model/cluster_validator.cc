@@ -40,7 +40,10 @@ class InterconnectValidator {
   void operator()(const UniformInterconnect& uniform) { CheckSimple(uniform); }
 
   void operator()(const HierarchyInterconnect& hierarchy) {
-    if (hierarchy.levels.empty()) violations_.Add(path_ + ".levels", "must not be empty");
+    if (hierarchy.levels.empty()) {
+      violations_.Add(path_ + ".levels", "must not be empty");
+      return;
+    }
     for (std::size_t i = 0; i < hierarchy.levels.size(); ++i) {
       const HierarchyInterconnect::Level& level = hierarchy.levels[i];
       const std::string path = ElementPath(path_ + ".levels", i);
@@ -54,16 +57,17 @@ class InterconnectValidator {
   }
 
   void operator()(const GridInterconnect& grid) {
+    CheckBandwidth(grid.link_bandwidth_bytes_per_second, path_ + ".link_bandwidth_bytes_per_second", violations_);
+    CheckLatency(grid.latency, path_, violations_);
     if (grid.dimensions.empty() || grid.dimensions.size() > kMaxGridDimensions) {
       violations_.Add(path_ + ".dimensions", absl::StrCat("must have 1 to 3 elements, has ", grid.dimensions.size()));
+      return;
     }
     for (std::size_t i = 0; i < grid.dimensions.size(); ++i) {
       RequireAtLeast(
           grid.dimensions[i], 1, [&] { return ElementPath(path_ + ".dimensions", i); }, violations_);
     }
     RequireAllDevices(Product(grid.dimensions, [](int32_t size) { return size; }), ".dimensions", "their product");
-    CheckBandwidth(grid.link_bandwidth_bytes_per_second, path_ + ".link_bandwidth_bytes_per_second", violations_);
-    CheckLatency(grid.latency, path_, violations_);
   }
 
   void operator()(const LinksInterconnect& links) {

@@ -196,13 +196,14 @@ class GraphValidator {
   }
 
   // A cycle among the operators that still miss inputs: each of them has a predecessor that does, so walking back from
-  // any of them comes round. In the direction of the tensors.
+  // any of them comes round. In the direction of the tensors, from the smallest id.
   std::vector<std::size_t> FindCycle(const std::vector<std::size_t>& missing) const {
     std::vector<std::optional<std::size_t>> predecessor(missing.size());
     for (const Tensor& tensor : graph_.tensors) {
       if (missing[tensor.producer.index()] == 0) continue;
       for (const OperatorId consumer : tensor.consumers) {
-        if (consumer != tensor.producer) predecessor[consumer.index()] = tensor.producer.index();
+        std::optional<std::size_t>& known = predecessor[consumer.index()];
+        if (consumer != tensor.producer && !known.has_value()) known = tensor.producer.index();
       }
     }
     const auto stuck = std::find_if(missing.begin(), missing.end(), [](std::size_t count) { return count > 0; });
@@ -212,6 +213,7 @@ class GraphValidator {
     std::vector<std::size_t> cycle = {op};
     for (std::size_t back = *predecessor[op]; back != op; back = *predecessor[back]) cycle.push_back(back);
     std::reverse(cycle.begin(), cycle.end());
+    std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end()), cycle.end());
     return cycle;
   }
 

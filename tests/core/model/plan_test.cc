@@ -1,0 +1,33 @@
+#include "core/model/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace planwright {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(PlanTest, RelativeGapIsAShareOfTheObjective) {
+  EXPECT_DOUBLE_EQ(RelativeGap(Picoseconds(200), Picoseconds(150)), 0.25);
+  EXPECT_DOUBLE_EQ(RelativeGap(Picoseconds(200), Picoseconds(200)), 0);
+  EXPECT_DOUBLE_EQ(RelativeGap(Picoseconds(0), Picoseconds(0)), 0);
+}
+
+TEST(PlanTest, PlacementKeepsOperatorsAndDevices) {
+  Plan plan;
+  plan.stages.resize(2);
+  plan.stages[0].operators = {OperatorId(0), OperatorId(2)};
+  plan.stages[0].replicas = {{.device = DeviceId(3)}, {.device = DeviceId(1), .copy = 1}};
+  plan.stages[1].operators = {OperatorId(1)};
+  plan.stages[1].replicas = {{.device = DeviceId(0)}};
+  const Placement placement = PlacementOf(plan);
+  ASSERT_EQ(placement.stages.size(), 2U);
+  EXPECT_THAT(placement.stages[0].operators, ElementsAre(OperatorId(0), OperatorId(2)));
+  EXPECT_THAT(placement.stages[0].devices, ElementsAre(DeviceId(3), DeviceId(1)));
+  EXPECT_THAT(placement.stages[1].operators, ElementsAre(OperatorId(1)));
+  EXPECT_THAT(placement.stages[1].devices, ElementsAre(DeviceId(0)));
+}
+
+}  // namespace
+}  // namespace planwright

@@ -1,0 +1,262 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "core/model/validator.h"
+#include "tests/core/model/violation_matchers.h"
+#include "tests/support/small_models.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Request {
+  OperatorGraph graph;
+  Cluster cluster = SmallCluster(2);
+  PlanningProblem problem;
+  SolverOptions options;
+};
+
+// a -> b -> c on two accelerators.
+Request Valid() {
+  Request request;
+  request.graph.operators = {MeasuredOperator("a", 1), MeasuredOperator("b", 2), MeasuredOperator("c", 3)};
+  request.graph.tensors = {TimedTensor("ta", 0, {1}, 1), TimedTensor("tb", 1, {2}, 1)};
+  return request;
+}
+
+std::vector<Violation> Validate(const Request& request) {
+  Violations violations;
+  ValidateProblem(request.graph, request.cluster, request.problem, request.options, violations);
+  return violations.listed();
+}
+
+// A valid request after one mutation, and the only violation that the mutation must bring.
+struct ProblemCase {
+  std::string name;
+  std::function<void(Request&)> mutate;
+  std::string path;
+  std::string rule;
+};
+
+std::string ProblemCaseName(const ::testing::TestParamInfo<ProblemCase>& info) { return info.param.name; }
+
+class ProblemRuleTest : public ::testing::TestWithParam<ProblemCase> {};
+
+TEST_P(ProblemRuleTest, IsTheOnlyViolation) {
+  Request request = Valid();
+  GetParam().mutate(request);
+  EXPECT_THAT(Validate(request), ElementsAre(Breaks(GetParam().path, GetParam().rule)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Numbers, ProblemRuleTest,
+    ::testing::Values(
+        ProblemCase{"TargetPeriod", [](Request& r) { r.problem.target_period = Picoseconds(0); },
+                    "problem.target_period_ms", "must be > 0, is 0"},
+        ProblemCase{"StagesPerDevice", [](Request& r) { r.problem.max_stages_per_device = 0; },
+                    "problem.max_stages_per_device", "must be >= 1, is 0"},
+        ProblemCase{"Subgraphs", [](Request& r) { r.problem.max_subgraphs_per_device = -1; },
+                    "problem.max_subgraphs_per_device", "must be >= 1, is -1"},
+        ProblemCase{"MicroBatches", [](Request& r) { r.problem.micro_batches = 0; }, "problem.micro_batches",
+                    "must be >= 1, is 0"},
+        ProblemCase{"Stages", [](Request& r) { r.problem.num_stages = 0; }, "problem.num_stages", "must be >= 1, is 0"},
+        ProblemCase{"Replicas", [](Request& r) { r.problem.num_replicas = 0; }, "problem.num_replicas",
+                    "must be >= 1, is 0"},
+        ProblemCase{"MaxDevices", [](Request& r) { r.problem.devices_to_use.max_devices = 0; },
+                    "problem.devices_to_use.max_devices", "must be >= 1, is 0"},
+        ProblemCase{"WeightVersions", [](Request& r) { r.problem.memory_model.weight_versions = 0; },
+                    "problem.memory_model.weight_versions", "must be >= 1, is 0"},
+        ProblemCase{"GradientCopies", [](Request& r) { r.problem.memory_model.gradient_copies = -1; },
+                    "problem.memory_model.gradient_copies", "must be >= 0, is -1"},
+        ProblemCase{"Optimizer", [](Request& r) { r.problem.memory_model.optimizer_bytes_per_parameter_byte = -0.5; },
+                    "problem.memory_model.optimizer_bytes_per_parameter_byte", "must be finite and >= 0, is -0.5"},
+        ProblemCase{"ReservedBytes", [](Request& r) { r.problem.memory_model.reserved_bytes = -1; },
+                    "problem.memory_model.reserved_bytes", "must be >= 0, is -1"},
+        ProblemCase{"Preset", [](Request& r) { r.problem.memory_model.preset = "lion"; }, "problem.memory_model.preset",
+                    "must be \"sgd\", \"adam_mixed\" or \"madpipe\", is \"lion\""},
+        ProblemCase{"WorkLimit", [](Request& r) { r.options.work_limit = 0; }, "options.work_limit",
+                    "must be >= 1, is 0"},
+        ProblemCase{"IdealLimit", [](Request& r) { r.options.ideal_limit = 0; }, "options.ideal_limit",
+                    "must be >= 1, is 0"},
+        ProblemCase{"Threads", [](Request& r) { r.options.threads = 0; }, "options.threads", "must be >= 1, is 0"},
+        ProblemCase{"Gap", [](Request& r) { r.options.relative_gap = 1; }, "options.relative_gap",
+                    "must be in [0, 1), is 1"},
+        ProblemCase{"GapNan", [](Request& r) { r.options.relative_gap = std::numeric_limits<double>::quiet_NaN(); },
+                    "options.relative_gap", "must be in [0, 1), is nan"}),
+    ProblemCaseName);
+
+const OperatorDevice kUnknownOperator = {OperatorId(3), DeviceId(0)};
+const OperatorDevice kUnknownDevice = {OperatorId(0), DeviceId(2)};
+
+INSTANTIATE_TEST_SUITE_P(
+    Ids, ProblemRuleTest,
+    ::testing::Values(
+        ProblemCase{"Device",
+                    [](Request& r) {
+                      r.problem.devices_to_use.devices = {DeviceId(1), DeviceId(2)};
+                    },
+                    "problem.devices_to_use.devices[1]", "must be a device of the cluster, is number 2"},
+        ProblemCase{"ExcludedDevice", [](Request& r) { r.problem.devices_to_use.excluded_devices = {DeviceId(2)}; },
+                    "problem.devices_to_use.excluded_devices[0]", "must be a device of the cluster, is number 2"},
+        ProblemCase{"PinnedOperator", [](Request& r) { r.problem.pinned = {kUnknownOperator}; },
+                    "problem.pinned[0].operator", "must be an operator of the graph, is number 3"},
+        ProblemCase{"PinnedDevice", [](Request& r) { r.problem.pinned = {kUnknownDevice}; }, "problem.pinned[0].device",
+                    "must be a device of the cluster, is number 2"},
+        ProblemCase{"ForbiddenDevice", [](Request& r) { r.problem.forbidden = {kUnknownDevice}; },
+                    "problem.forbidden[0].device", "must be a device of the cluster, is number 2"},
+        ProblemCase{"StartOperator",
+                    [](Request& r) {
+                      r.problem.start_from = Placement{{{{OperatorId(0), OperatorId(5)}, {}}}};
+                    },
+                    "problem.start_from.stages[0].operators[1]", "must be an operator of the graph, is number 5"},
+        ProblemCase{"StartDevice",
+                    [](Request& r) {
+                      r.problem.start_from = Placement{{{{}, {}}, {{}, {DeviceId(7)}}}};
+                    },
+                    "problem.start_from.stages[1].devices[0]", "must be a device of the cluster, is number 7"}),
+    ProblemCaseName);
+
+void Declare(Request& request) {
+  for (Operator& op : request.graph.operators) op.memory_bytes = 1;
+}
+
+constexpr char kDeclaredRule[] =
+    "must not be set, because memory is DECLARED; set problem.memory_model.kind to COMPONENTS";
+
+INSTANTIATE_TEST_SUITE_P(
+    Agreement, ProblemRuleTest,
+    ::testing::Values(
+        ProblemCase{"HostStagedWithoutBandwidth", [](Request& r) { r.graph.tensors[1].transfer.reset(); },
+                    "graph.tensors[1].transfer_ms",
+                    "must be set, because cluster.interconnect.host_staged has no bandwidth_bytes_per_second"},
+        ProblemCase{"UniformWithoutBandwidth",
+                    [](Request& r) {
+                      r.cluster.interconnect = UniformInterconnect();
+                      r.graph.tensors[0].transfer.reset();
+                    },
+                    "graph.tensors[0].transfer_ms",
+                    "must be set, because cluster.interconnect.uniform has no bandwidth_bytes_per_second"},
+        ProblemCase{"DeclaredWithoutMemory",
+                    [](Request& r) {
+                      Declare(r);
+                      r.graph.operators[2].memory_bytes.reset();
+                      r.problem.memory_model.kind = MemoryModel::Kind::kDeclared;
+                    },
+                    "graph.operators[2].memory_bytes", "must be set, because problem.memory_model.kind is DECLARED"},
+        ProblemCase{"DeclaredWithPreset",
+                    [](Request& r) {
+                      Declare(r);
+                      r.problem.memory_model.preset = "sgd";
+                    },
+                    "problem.memory_model.preset", kDeclaredRule},
+        ProblemCase{"DeclaredWithVersions",
+                    [](Request& r) {
+                      Declare(r);
+                      r.problem.memory_model.weight_versions = 2;
+                    },
+                    "problem.memory_model.weight_versions", kDeclaredRule},
+        ProblemCase{"DeclaredWithGradients",
+                    [](Request& r) {
+                      Declare(r);
+                      r.problem.memory_model.gradient_copies = 2;
+                    },
+                    "problem.memory_model.gradient_copies", kDeclaredRule},
+        ProblemCase{"DeclaredWithOptimizer",
+                    [](Request& r) {
+                      Declare(r);
+                      r.problem.memory_model.optimizer_bytes_per_parameter_byte = 2;
+                    },
+                    "problem.memory_model.optimizer_bytes_per_parameter_byte", kDeclaredRule},
+        ProblemCase{"DeclaredWithReserve",
+                    [](Request& r) {
+                      Declare(r);
+                      r.problem.memory_model.reserved_bytes = 2;
+                    },
+                    "problem.memory_model.reserved_bytes", kDeclaredRule}),
+    ProblemCaseName);
+
+constexpr int64_t kHalf = kMaxQuantity / 2;
+
+INSTANTIATE_TEST_SUITE_P(
+    Sums, ProblemRuleTest,
+    ::testing::Values(
+        ProblemCase{"OperatorTimes",
+                    [](Request& r) {
+                      r.graph.operators[0].costs[0].forward = Picoseconds(kHalf);
+                      r.graph.operators[1].costs[0].backward = Picoseconds(kHalf);
+                    },
+                    "graph.operators", "times of all operators must sum to less than 2^62 ps"},
+        ProblemCase{"Transfers", [](Request& r) { r.graph.tensors[0].transfer = Picoseconds(kMaxQuantity / 4); },
+                    "graph.tensors", "times of all operators and transfers must sum to less than 2^62 ps"},
+        ProblemCase{"SlowLink",
+                    [](Request& r) {
+                      r.cluster.interconnect = HostStagedInterconnect{.bandwidth_bytes_per_second = 1};
+                      r.graph.tensors[0].transfer.reset();
+                      r.graph.tensors[0].size_bytes = 10'000'000;
+                    },
+                    "graph.tensors", "times of all operators and transfers must sum to less than 2^62 ps"},
+        ProblemCase{"Estimates",
+                    [](Request& r) {
+                      r.cluster.device_classes[1].peak_flops = 1;
+                      r.graph.operators[0].forward_flops = 1e7;
+                    },
+                    "cluster.device_classes[1]",
+                    "must be fast enough that estimated times of all operators sum to less than 2^62 ps"},
+        ProblemCase{"DeclaredBytes",
+                    [](Request& r) {
+                      Declare(r);
+                      r.graph.operators[0].memory_bytes = kHalf;
+                      r.graph.operators[2].memory_bytes = kHalf;
+                    },
+                    "graph.operators", "memory_bytes of all operators must sum to less than 2^62"},
+        ProblemCase{"ComponentBytes",
+                    [](Request& r) {
+                      r.graph.operators[0].parameter_bytes = kMaxQuantity / 8;
+                      r.problem.memory_model.optimizer_bytes_per_parameter_byte = 7;
+                    },
+                    "graph.operators", "memory of all operators and transfer buffers must sum to less than 2^62 bytes"},
+        ProblemCase{"BufferBytes", [](Request& r) { r.graph.tensors[0].size_bytes = kMaxQuantity / 4; },
+                    "graph.operators",
+                    "memory of all operators and transfer buffers must sum to less than 2^62 bytes"}),
+    ProblemCaseName);
+
+TEST(ProblemValidatorTest, AcceptsAValidProblem) { EXPECT_THAT(Validate(Valid()), IsEmpty()); }
+
+TEST(ProblemValidatorTest, BandwidthStandsInForTransferTimes) {
+  Request request = Valid();
+  request.graph.tensors[0].transfer.reset();
+  request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1e9};
+  EXPECT_THAT(Validate(request), IsEmpty());
+}
+
+TEST(ProblemValidatorTest, TensorsThatCannotCrossNeedNoTransferTime) {
+  Request request = Valid();
+  request.graph.tensors.push_back(SizedTensor("output", 2, {}, 4));
+  request.graph.operators[1].pass = request.graph.operators[2].pass = Pass::kBackward;
+  request.graph.tensors[1].transfer.reset();
+  request.problem.workload = Workload::kInference;
+  EXPECT_THAT(Validate(request), IsEmpty());
+}
+
+TEST(ProblemValidatorTest, OperatorsThatNoDeviceSupportsAreNotItsBusiness) {
+  Request request = Valid();
+  request.graph.operators[0].unsupported_device_classes = {kAcceleratorClass, kCpuClass};
+  EXPECT_THAT(Validate(request), IsEmpty());
+}
+
+TEST(ProblemValidatorTest, AcceptsItsOwnResolvedProblem) {
+  Request request = Valid();
+  request.problem = ResolveProblem(request.graph, request.problem);
+  EXPECT_THAT(Validate(request), IsEmpty());
+  Declare(request);
+  request.problem = ResolveProblem(request.graph, {});
+  EXPECT_THAT(Validate(request), IsEmpty());
+}
+
+}  // namespace
+}  // namespace planwright
