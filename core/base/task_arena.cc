@@ -6,8 +6,19 @@
 #include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
+#include <ctime>
+#include <thread>
 
 namespace planwright {
+namespace {
+
+int64_t ThreadCpuNanoseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+}  // namespace
 
 TaskArena::TaskArena(int threads) : threads_(std::max(1, threads)), arena_(threads_) {}
 
@@ -20,11 +31,16 @@ void TaskArena::ParallelForRanges(std::size_t count, std::size_t grain,
     for (std::size_t begin = 0; begin < count; begin += grain) body(begin, std::min(count, begin + grain));
     return;
   }
+  const std::thread::id caller = std::this_thread::get_id();
+  const auto metered_body = [&](const Range& range) {
+    if (std::this_thread::get_id() == caller) return body(range.begin(), range.end());
+    const int64_t start = ThreadCpuNanoseconds();
+    body(range.begin(), range.end());
+    worker_cpu_ns_.fetch_add(ThreadCpuNanoseconds() - start, std::memory_order_relaxed);
+  };
   arena_.execute([&] {
     oneapi::tbb::task_group_context context(oneapi::tbb::task_group_context::isolated);
-    oneapi::tbb::parallel_for(
-        Range(0, count, grain), [&](const Range& range) { body(range.begin(), range.end()); },
-        oneapi::tbb::simple_partitioner(), context);
+    oneapi::tbb::parallel_for(Range(0, count, grain), metered_body, oneapi::tbb::simple_partitioner(), context);
   });
 }
 

@@ -8,7 +8,10 @@
 
 #include <oneapi/tbb/task_arena.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 namespace planwright {
@@ -20,6 +23,9 @@ class TaskArena {
   explicit TaskArena(int threads);
 
   int threads() const { return threads_; }
+
+  // CPU time that threads other than the callers have spent in bodies so far.
+  std::chrono::nanoseconds worker_cpu_time() const { return std::chrono::nanoseconds(worker_cpu_ns_.load()); }
 
   // Runs body(i) for i in [0, count), `grain` consecutive indices to a task, and waits. Bodies may run on any thread
   // of the arena, the caller included, in any order: they must write only to places of their own. An exception thrown
@@ -34,6 +40,7 @@ class TaskArena {
  private:
   int threads_;
   oneapi::tbb::task_arena arena_;
+  std::atomic<int64_t> worker_cpu_ns_{0};
 };
 
 }  // namespace planwright

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/records.h"
 
@@ -10,6 +11,7 @@ namespace planwright {
 namespace {
 
 constexpr char kPayloadUrl[] = "planwright/violations";
+constexpr char kUnlistedUrl[] = "planwright/unlisted_violations";
 
 }  // namespace
 
@@ -32,6 +34,7 @@ absl::Status Violations::ToStatus() const {
   if (unlisted_count_ > 0) absl::StrAppend(&message, "\n... and ", unlisted_count_, " more");
   absl::Status status = absl::InvalidArgumentError(message);
   status.SetPayload(kPayloadUrl, absl::Cord(PackRecords(records)));
+  status.SetPayload(kUnlistedUrl, absl::Cord(absl::StrCat(unlisted_count_)));
   return status;
 }
 
@@ -43,6 +46,13 @@ std::vector<Violation> ViolationsOf(const absl::Status& status) {
     violations.push_back({std::move(record.at(0)), std::move(record.at(1))});
   }
   return violations;
+}
+
+std::size_t UnlistedViolationsOf(const absl::Status& status) {
+  const auto payload = status.GetPayload(kUnlistedUrl);
+  std::size_t count = 0;
+  if (!payload.has_value() || !absl::SimpleAtoi(std::string(*payload), &count)) return 0;
+  return count;
 }
 
 }  // namespace planwright

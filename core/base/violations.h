@@ -42,6 +42,8 @@ class Violations {
 
 // The violations that ToStatus packed into `status`; empty for any other status.
 std::vector<Violation> ViolationsOf(const absl::Status& status);
+// How many more there were, beyond those that ToStatus listed; 0 for any other status.
+std::size_t UnlistedViolationsOf(const absl::Status& status);
 
 }  // namespace planwright
 

@@ -1,0 +1,264 @@
+#include "core/partition/block_instance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "core/cost/transfer.h"
+#include "core/graph/strongly_connected.h"
+#include "core/graph/topological_order.h"
+#include "core/graph/union_find.h"
+#include "core/partition/block_merging.h"
+
+namespace planwright {
+namespace {
+
+constexpr int32_t kDropped = -1;
+
+std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+// Whether each operator takes part: INFERENCE drops BACKWARD operators.
+std::vector<bool> ActiveOperators(const OperatorGraph& graph, Workload workload) {
+  std::vector<bool> active(graph.operators.size(), true);
+  if (workload == Workload::kInference) {
+    for (std::size_t i = 0; i < active.size(); ++i) active[i] = graph.operators[i].pass == Pass::kForward;
+  }
+  return active;
+}
+
+// Colocation unions of the active operators: a label for each, kDropped for the others.
+std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const std::vector<bool>& active) {
+  UnionFind unions(static_cast<int32_t>(graph.operators.size()));
+  std::unordered_map<std::string, int32_t> group_head;
+  for (std::size_t i = 0; i < graph.operators.size(); ++i) {
+    if (!active[i]) continue;
+    const auto op = static_cast<int32_t>(i);
+    const Operator& data = graph.operators[i];
+    if (data.forward_operator.has_value()) unions.Unite(op, static_cast<int32_t>(data.forward_operator->index()));
+    if (data.colocation_group.empty()) continue;
+    unions.Unite(op, group_head.try_emplace(data.colocation_group, op).first->second);
+  }
+  std::vector<int32_t> labels(graph.operators.size(), kDropped);
+  std::vector<int32_t> label_of_root(graph.operators.size(), kDropped);
+  int32_t next = 0;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!active[i]) continue;
+    int32_t& label = label_of_root[Index(unions.Find(static_cast<int32_t>(i)))];
+    if (label == kDropped) label = next++;
+    labels[i] = label;
+  }
+  return labels;
+}
+
+int32_t CountLabels(const std::vector<int32_t>& labels) {
+  return labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()) + 1;
+}
+
+// Edges between unions: forward tensors, and in reverse the backward tensors that touch an orphan.
+std::vector<Digraph::Edge> PrecedenceEdges(const OperatorGraph& graph, const std::vector<int32_t>& block_of) {
+  std::vector<bool> has_forward(Index(CountLabels(block_of)), false);
+  for (std::size_t i = 0; i < block_of.size(); ++i) {
+    if (block_of[i] != kDropped && graph.operators[i].pass == Pass::kForward) has_forward[Index(block_of[i])] = true;
+  }
+  std::vector<Digraph::Edge> edges;
+  for (const Tensor& tensor : graph.tensors) {
+    const int32_t from = block_of[tensor.producer.index()];
+    if (from == kDropped) continue;
+    const Pass producer_pass = graph.operators[tensor.producer.index()].pass;
+    for (const OperatorId consumer : tensor.consumers) {
+      const int32_t to = block_of[consumer.index()];
+      if (to == kDropped || graph.operators[consumer.index()].pass != producer_pass) continue;
+      if (producer_pass == Pass::kForward) {
+        edges.emplace_back(from, to);
+      } else if (!has_forward[Index(from)] || !has_forward[Index(to)]) {
+        edges.emplace_back(to, from);
+      }
+    }
+  }
+  return edges;
+}
+
+// Relabels `block_of` by `labels[block]`.
+void Relabel(std::vector<int32_t>& block_of, const std::vector<int32_t>& labels) {
+  for (int32_t& block : block_of) {
+    if (block != kDropped) block = labels[Index(block)];
+  }
+}
+
+std::vector<Digraph::Edge> MapEdges(std::span<const Digraph::Edge> edges, const std::vector<int32_t>& labels) {
+  std::vector<Digraph::Edge> mapped;
+  mapped.reserve(edges.size());
+  for (const auto& [from, to] : edges) mapped.emplace_back(labels[Index(from)], labels[Index(to)]);
+  return mapped;
+}
+
+std::vector<DevicePool> MakePools(const Cluster& cluster) {
+  const TransferRules rules = RulesOf(cluster.interconnect);
+  // Accelerators first, then by first device; the key finds the pool of a (class, usable memory) pair.
+  std::map<std::pair<DeviceClassId, std::optional<int64_t>>, std::size_t> position;
+  std::vector<DevicePool> pools;
+  for (const DeviceKind kind : {DeviceKind::kAccelerator, DeviceKind::kCpu}) {
+    for (std::size_t i = 0; i < cluster.devices.size(); ++i) {
+      const DeviceId device(i);
+      if (cluster.class_of(device).kind != kind) continue;
+      const std::optional<int64_t> memory = UsableMemoryBytes(cluster, device);
+      const DeviceClassId device_class = cluster.devices[i].device_class;
+      const auto [entry, is_new] = position.try_emplace({device_class, memory}, pools.size());
+      if (is_new) {
+        DevicePool& pool = pools.emplace_back();
+        pool.device_class = device_class;
+        pool.memory_bytes = memory;
+        pool.pays_transfers = kind == DeviceKind::kAccelerator || rules.cpus_pay;
+      }
+      pools[entry->second].devices.push_back(device);
+    }
+  }
+  return pools;
+}
+
+// Everything of an instance that depends on which operators form which block.
+class Assembler {
+ public:
+  Assembler(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem, const CostTable& costs)
+      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs) {}
+
+  // `block_of` has labels 0, 1, ...; `edges` is acyclic on them.
+  BlockInstance Assemble(const std::vector<int32_t>& block_of, std::vector<Digraph::Edge> edges) const {
+    BlockInstance instance;
+    instance.operators.resize(Index(CountLabels(block_of)));
+    for (std::size_t i = 0; i < block_of.size(); ++i) {
+      if (block_of[i] != kDropped) instance.operators[Index(block_of[i])].emplace_back(i);
+    }
+    instance.precedence = Digraph(instance.num_blocks(), std::move(edges));
+    AddNets(block_of, instance);
+    instance.pools = MakePools(cluster_);
+    for (DevicePool& pool : instance.pools) AddTimes(instance, pool);
+    AddMemory(instance);
+    return instance;
+  }
+
+ private:
+  void AddNets(const std::vector<int32_t>& block_of, BlockInstance& instance) const {
+    const bool gradients = GradientsFollowTensors(graph_, *problem_.workload);
+    const bool counts_buffers = *problem_.memory_model.kind == MemoryModel::Kind::kComponents;
+    std::map<std::vector<int32_t>, std::pair<int64_t, int64_t>> merged;
+    for (const Tensor& tensor : graph_.tensors) {
+      std::vector<int32_t> blocks = BlocksOf(tensor, block_of);
+      if (blocks.size() < 2) continue;
+      const int64_t transfer = TensorTransferTime(tensor, cluster_.interconnect).count();
+      const int64_t weight = gradients ? 2 * transfer : transfer;
+      const int64_t buffers = counts_buffers ? 2 * tensor.size_bytes : 0;
+      if (weight == 0 && buffers == 0) continue;
+      auto& [total_weight, total_buffers] = merged[std::move(blocks)];
+      total_weight += weight;
+      total_buffers += buffers;
+    }
+    instance.nets_of.resize(instance.operators.size());
+    for (auto& [blocks, sums] : merged) {
+      for (const int32_t block : blocks)
+        instance.nets_of[Index(block)].push_back(static_cast<int32_t>(instance.nets.size()));
+      instance.nets.push_back({blocks, sums.first, sums.second});
+    }
+  }
+
+  static std::vector<int32_t> BlocksOf(const Tensor& tensor, const std::vector<int32_t>& block_of) {
+    std::vector<int32_t> blocks;
+    if (block_of[tensor.producer.index()] == kDropped) return blocks;
+    blocks.push_back(block_of[tensor.producer.index()]);
+    for (const OperatorId consumer : tensor.consumers) {
+      if (block_of[consumer.index()] != kDropped) blocks.push_back(block_of[consumer.index()]);
+    }
+    std::sort(blocks.begin(), blocks.end());
+    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+    return blocks;
+  }
+
+  void AddTimes(const BlockInstance& instance, DevicePool& pool) const {
+    pool.time.assign(instance.operators.size(), 0);
+    pool.supported.assign(instance.operators.size(), true);
+    for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+      for (const OperatorId op : instance.operators[block]) {
+        const OperatorTime& time = costs_.time(op, pool.device_class);
+        pool.time[block] += time.total().count();
+        if (!time.supported) pool.supported[block] = false;
+      }
+      if (pool.supported[block]) continue;
+      pool.time[block] = 0;
+      pool.supports_all = false;
+    }
+  }
+
+  void AddMemory(BlockInstance& instance) const {
+    const MemoryModel& model = problem_.memory_model;
+    const bool declared = *model.kind == MemoryModel::Kind::kDeclared;
+    const bool keeps_activations = *problem_.workload == Workload::kTraining;
+    BlockMemory& memory = instance.memory;
+    memory.linear.assign(instance.operators.size(), 0);
+    memory.parameters.assign(instance.operators.size(), 0);
+    memory.workspace.assign(instance.operators.size(), 0);
+    for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+      for (const OperatorId op : instance.operators[block]) {
+        const Operator& data = graph_.operators[op.index()];
+        if (declared) {
+          memory.linear[block] += data.memory_bytes.value_or(0);
+          continue;
+        }
+        if (keeps_activations) memory.linear[block] += data.activation_bytes;
+        memory.parameters[block] += data.parameter_bytes;
+        memory.workspace[block] = std::max(memory.workspace[block], data.workspace_bytes);
+      }
+    }
+    if (declared) return;
+    memory.parameter_factor =
+        *model.weight_versions + *model.gradient_copies + *model.optimizer_bytes_per_parameter_byte;
+    memory.reserved = model.reserved_bytes;
+  }
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const PlanningProblem& problem_;
+  const CostTable& costs_;
+};
+
+// Numbers the blocks in a depth-first topological order, branches with the smallest operator first.
+std::vector<int32_t> TopologicalLabels(const BlockInstance& instance) {
+  std::vector<int64_t> priority(instance.operators.size());
+  for (std::size_t block = 0; block < priority.size(); ++block) {
+    priority[block] = -static_cast<int64_t>(instance.operators[block].front().index());
+  }
+  const std::vector<int32_t> order = DepthFirstTopologicalOrder(instance.precedence, priority);
+  std::vector<int32_t> labels(order.size());
+  for (std::size_t position = 0; position < order.size(); ++position) {
+    labels[Index(order[position])] = static_cast<int32_t>(position);
+  }
+  return labels;
+}
+
+}  // namespace
+
+int64_t MemorySums::Total(const BlockMemory& memory, int64_t buffers, int64_t workspace) const {
+  const double scaled = std::ceil(static_cast<double>(parameters) * memory.parameter_factor);
+  return linear + static_cast<int64_t>(scaled) + workspace + buffers + memory.reserved;
+}
+
+BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                                 const CostTable& costs) {
+  const Assembler assembler(graph, cluster, problem, costs);
+  std::vector<int32_t> block_of = ColocationUnions(graph, ActiveOperators(graph, *problem.workload));
+  std::vector<Digraph::Edge> edges = PrecedenceEdges(graph, block_of);
+
+  const auto contract = [&](const std::vector<int32_t>& labels) {
+    edges = MapEdges(edges, labels);
+    Relabel(block_of, labels);
+  };
+  contract(StronglyConnectedComponents(Digraph(CountLabels(block_of), edges)));
+  contract(MergeFreeBlocks(assembler.Assemble(block_of, edges)));
+  contract(TopologicalLabels(assembler.Assemble(block_of, edges)));
+  return assembler.Assemble(block_of, std::move(edges));
+}
+
+}  // namespace planwright

@@ -1,0 +1,102 @@
+// The contiguous throughput problem in the form that the dynamic programs work on (device-placement, Appendix B, in the
+// net form of exact-dp.md section 1).
+//
+// Operators that must share a device are one *block*: colocation unions (forward_operator, colocation_group), merged
+// along every cycle that contraction makes. A backward operator follows the forward operators of its union; an orphan
+// (a union without forward operators) is a block of its own, and each backward tensor that touches an orphan orders the
+// two blocks in reverse. A contiguous split is then a chain of ideals of the block graph, for inference and training.
+//
+// A *net* is the set of blocks that hold the producer and the consumers of a tensor. A device that pays for transfers
+// pays the weight of every net that it holds partly. This is exact for host_staged and the pay-once lower bound for
+// uniform (cost-model.md section 4).
+//
+// A *pool* is the set of devices of one class with the same usable memory.
+#ifndef PLANWRIGHT_CORE_PARTITION_BLOCK_INSTANCE_H_
+#define PLANWRIGHT_CORE_PARTITION_BLOCK_INSTANCE_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/cost/cost_table.h"
+#include "core/graph/digraph.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+struct DevicePool {
+  DeviceClassId device_class;
+  // nullopt: unlimited.
+  std::optional<int64_t> memory_bytes;
+  // Whether nets cost time on its devices.
+  bool pays_transfers = true;
+  // Ascending.
+  std::vector<DeviceId> devices;
+  // By block: picoseconds, and whether every operator of the block can run here.
+  std::vector<int64_t> time;
+  std::vector<bool> supported;
+  bool supports_all = true;
+};
+
+struct Net {
+  // Ascending, at least two.
+  std::vector<int32_t> blocks;
+  // Picoseconds that a paying device pays when it holds the net partly.
+  int64_t weight = 0;
+  // Bytes of transfer buffers, both directions (memory model COMPONENTS; 0 under DECLARED).
+  int64_t buffer_bytes = 0;
+};
+
+// Memory of a set of blocks that share a device:
+//   sum(linear) + ceil(sum(parameters) x parameter_factor) + max(workspace) + sum of buffer_bytes of cut nets +
+//   reserved.
+struct BlockMemory {
+  std::vector<int64_t> linear;
+  std::vector<int64_t> parameters;
+  std::vector<int64_t> workspace;
+  double parameter_factor = 0;
+  int64_t reserved = 0;
+};
+
+struct BlockInstance {
+  // Operators of each block, ascending; blocks are numbered in a depth-first topological order.
+  std::vector<std::vector<OperatorId>> operators;
+  // An edge for every pair of blocks whose order is fixed.
+  Digraph precedence;
+  std::vector<Net> nets;
+  // Positions in `nets` of the nets of each block.
+  std::vector<std::vector<int32_t>> nets_of;
+  // Pools in order of their first device; those of accelerators first.
+  std::vector<DevicePool> pools;
+  BlockMemory memory;
+
+  int32_t num_blocks() const { return static_cast<int32_t>(operators.size()); }
+};
+
+// REQUIRES: graph, cluster and problem are valid, resolved and supported. O((operators + tensor ends) log + classes).
+BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                                 const CostTable& costs);
+
+// Running sums of BlockMemory over a set of blocks, and the memory that they make.
+struct MemorySums {
+  int64_t linear = 0;
+  int64_t parameters = 0;
+
+  MemorySums operator-(const MemorySums& other) const { return {linear - other.linear, parameters - other.parameters}; }
+  void Add(const BlockMemory& memory, std::size_t block) {
+    linear += memory.linear[block];
+    parameters += memory.parameters[block];
+  }
+  // Bytes with `buffers` of cut nets and the largest `workspace`.
+  int64_t Total(const BlockMemory& memory, int64_t buffers, int64_t workspace) const;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_BLOCK_INSTANCE_H_

@@ -1,0 +1,129 @@
+#include "core/partition/block_merging.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "core/graph/union_find.h"
+
+namespace planwright {
+namespace {
+
+// The block graph under contraction. Neighbour sets and nets are kept by representative.
+class Merger {
+ public:
+  explicit Merger(const BlockInstance& instance)
+      : instance_(instance),
+        labels_(instance.num_blocks()),
+        predecessors_(instance.operators.size()),
+        successors_(instance.operators.size()),
+        nets_(instance.operators.size()),
+        pins_(instance.nets.size()) {
+    for (const auto& [from, to] : instance.precedence.edges()) {
+      successors_[Index(from)].insert(to);
+      predecessors_[Index(to)].insert(from);
+    }
+    for (std::size_t net = 0; net < instance.nets.size(); ++net) {
+      pins_[net].insert(instance.nets[net].blocks.begin(), instance.nets[net].blocks.end());
+      for (const int32_t block : instance.nets[net].blocks) nets_[Index(block)].insert(static_cast<int32_t>(net));
+    }
+  }
+
+  std::vector<int32_t> Run() {
+    std::vector<int32_t> candidates;
+    for (int32_t block = 0; block < instance_.num_blocks(); ++block) {
+      if (IsFree(block)) candidates.push_back(block);
+    }
+    for (bool merged = true; merged;) {
+      merged = false;
+      std::erase_if(candidates, [&](int32_t block) {
+        const std::optional<int32_t> target = TargetOf(block);
+        if (target.has_value()) Merge(block, *target);
+        merged |= target.has_value();
+        return target.has_value();
+      });
+    }
+    return labels_.Labels();
+  }
+
+ private:
+  static std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+  bool IsFree(int32_t block) const {
+    const BlockMemory& memory = instance_.memory;
+    const std::size_t b = Index(block);
+    if (memory.linear[b] != 0 || memory.parameters[b] != 0 || memory.workspace[b] != 0) return false;
+    return std::all_of(instance_.pools.begin(), instance_.pools.end(),
+                       [b](const DevicePool& pool) { return pool.time[b] == 0; });
+  }
+
+  bool SupportedWherever(int32_t block, int32_t other) const {
+    return std::all_of(instance_.pools.begin(), instance_.pools.end(), [&](const DevicePool& pool) {
+      return pool.supported[Index(block)] || !pool.supported[Index(other)];
+    });
+  }
+
+  // The block that free `block` may join.
+  std::optional<int32_t> TargetOf(int32_t block) const {
+    const auto& before = predecessors_[Index(block)];
+    const auto& after = successors_[Index(block)];
+    std::optional<int32_t> target;
+    if (before.size() == 1) target = Admissible(block, *before.begin());
+    if (!target.has_value() && after.size() == 1) target = Admissible(block, *after.begin());
+    if (before.empty() && after.empty()) target = TargetOfIsolated(block);
+    return target;
+  }
+
+  // Without neighbours, any block of its first net may do.
+  std::optional<int32_t> TargetOfIsolated(int32_t block) const {
+    const auto& nets = nets_[Index(block)];
+    if (nets.empty()) return std::nullopt;
+    for (const int32_t pin : pins_[Index(*nets.begin())]) {
+      if (pin != block && Admissible(block, pin).has_value()) return pin;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int32_t> Admissible(int32_t block, int32_t target) const {
+    if (!SupportedWherever(block, target)) return std::nullopt;
+    const auto& nets = nets_[Index(block)];
+    const bool nets_hold_target =
+        std::all_of(nets.begin(), nets.end(), [&](int32_t net) { return pins_[Index(net)].contains(target); });
+    return nets_hold_target ? std::optional(target) : std::nullopt;
+  }
+
+  void Merge(int32_t block, int32_t target) {
+    labels_.Unite(block, target);
+    Rewire(block, target, predecessors_, successors_);
+    Rewire(block, target, successors_, predecessors_);
+    for (const int32_t net : nets_[Index(block)]) {
+      pins_[Index(net)].erase(block);
+      // A net inside one block is never cut.
+      if (pins_[Index(net)].size() == 1) nets_[Index(target)].erase(net);
+    }
+  }
+
+  // Moves the `mine` edges of `block` to `target`; `theirs` is the opposite direction.
+  static void Rewire(int32_t block, int32_t target, std::vector<std::set<int32_t>>& mine,
+                     std::vector<std::set<int32_t>>& theirs) {
+    for (const int32_t neighbour : mine[Index(block)]) {
+      theirs[Index(neighbour)].erase(block);
+      if (neighbour == target) continue;
+      mine[Index(target)].insert(neighbour);
+      theirs[Index(neighbour)].insert(target);
+    }
+  }
+
+  const BlockInstance& instance_;
+  UnionFind labels_;
+  std::vector<std::set<int32_t>> predecessors_;
+  std::vector<std::set<int32_t>> successors_;
+  std::vector<std::set<int32_t>> nets_;
+  std::vector<std::set<int32_t>> pins_;
+};
+
+}  // namespace
+
+std::vector<int32_t> MergeFreeBlocks(const BlockInstance& instance) { return Merger(instance).Run(); }
+
+}  // namespace planwright

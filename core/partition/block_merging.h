@@ -1,0 +1,27 @@
+// Merges blocks that cost nothing into a neighbour, which shrinks the number of ideals and loses no optimum.
+//
+// A block v without time and memory may join block u when
+//   1. every pool that supports u supports v,
+//   2. every net of v holds u as well, and
+//   3. u is the only predecessor of v, or the only successor of v (or v has no neighbours at all).
+// Proof: take any feasible split and move v to the stage of u. By 3 the order of stages stays valid. By 2 no device
+// pays more: a net of v was already cut at u's device, and at v's old device it is cut at most where it was before. By
+// 1 and the missing time and memory nothing else changes. (The "trivial node" step of the paper's program,
+// semantics.md 3.3 step 7, lacks conditions 1 and the memory part, and can lose feasibility.)
+#ifndef PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_
+#define PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/partition/block_instance.h"
+
+namespace planwright {
+
+// The block that each block of `instance` joins, by repeated merging: labels 0, 1, ... by smallest member.
+// O(blocks x degree x log) for the sparse graphs of DNNs.
+std::vector<int32_t> MergeFreeBlocks(const BlockInstance& instance);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_

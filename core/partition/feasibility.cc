@@ -1,0 +1,156 @@
+#include "core/partition/feasibility.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace planwright {
+namespace {
+
+// Blocks are many, messages for people are few.
+constexpr std::size_t kMaxShortages = 10;
+
+// Bytes that a block needs on any device, whatever shares the device with it.
+int64_t BlockBytes(const BlockMemory& memory, std::size_t block) {
+  MemorySums sums;
+  sums.Add(memory, block);
+  return sums.Total(memory, 0, memory.workspace[block]);
+}
+
+// Bytes that all blocks together need, reserves and workspace apart.
+int64_t TotalBytes(const BlockMemory& memory) {
+  MemorySums sums;
+  for (std::size_t block = 0; block < memory.linear.size(); ++block) sums.Add(memory, block);
+  return sums.Total(memory, 0, 0) - memory.reserved;
+}
+
+// Memory of all devices; nullopt: some device is unlimited.
+std::optional<int64_t> Capacity(const BlockInstance& instance) {
+  int64_t capacity = 0;
+  for (const DevicePool& pool : instance.pools) {
+    if (!pool.memory_bytes.has_value()) return std::nullopt;
+    const int64_t usable = std::max<int64_t>(0, *pool.memory_bytes - instance.memory.reserved);
+    capacity = SaturatingAdd(capacity, SaturatingMultiply(usable, static_cast<int64_t>(pool.devices.size())));
+  }
+  return capacity;
+}
+
+std::string BlockName(const OperatorGraph& graph, const BlockInstance& instance, std::size_t block) {
+  const auto& operators = instance.operators[block];
+  const std::string& first = graph.operators[operators.front().index()].name;
+  if (operators.size() == 1) return absl::StrCat("operator \"", first, "\"");
+  return absl::StrCat("operator \"", first, "\" and the ", operators.size() - 1,
+                      operators.size() == 2 ? " operator" : " operators", " that must share its device");
+}
+
+const std::string& SubjectOf(const OperatorGraph& graph, const BlockInstance& instance, std::size_t block) {
+  return graph.operators[instance.operators[block].front().index()].name;
+}
+
+std::size_t LargestBlock(const BlockInstance& instance) {
+  std::size_t largest = 0;
+  for (std::size_t block = 1; block < instance.operators.size(); ++block) {
+    if (BlockBytes(instance.memory, block) > BlockBytes(instance.memory, largest)) largest = block;
+  }
+  return largest;
+}
+
+// The largest memory of a device that can run `block`; nullopt: unlimited. `runs_anywhere` tells whether there is one.
+std::optional<int64_t> LargestDevice(const BlockInstance& instance, std::size_t block, bool& runs_anywhere) {
+  std::optional<int64_t> largest = 0;
+  runs_anywhere = false;
+  for (const DevicePool& pool : instance.pools) {
+    if (!pool.supported[block]) continue;
+    runs_anywhere = true;
+    if (!pool.memory_bytes.has_value()) return std::nullopt;
+    largest = std::max(largest, pool.memory_bytes);
+  }
+  return largest;
+}
+
+Shortage UnsupportedBlock(const OperatorGraph& graph, const Cluster& cluster, const BlockInstance& instance,
+                          std::size_t block) {
+  std::string classes;
+  for (const DevicePool& pool : instance.pools) {
+    const std::string quoted = absl::StrCat("\"", cluster.device_classes[pool.device_class.index()].name, "\"");
+    if (absl::StrCat(", ", classes, ",").find(absl::StrCat(" ", quoted, ",")) != std::string::npos) continue;
+    absl::StrAppend(&classes, classes.empty() ? "" : ", ", quoted);
+  }
+  return {"support", SubjectOf(graph, instance, block), 0, 0,
+          absl::StrCat(BlockName(graph, instance, block), " cannot run on any device class of the cluster (", classes,
+                       "): give it a time or FLOPs and bytes for one of them, or add devices that can run it")};
+}
+
+Shortage OversizedBlock(const OperatorGraph& graph, const BlockInstance& instance, std::size_t block,
+                        int64_t available) {
+  const int64_t needed = BlockBytes(instance.memory, block);
+  return {"memory", SubjectOf(graph, instance, block), needed, available,
+          absl::StrCat(BlockName(graph, instance, block), " needs ", needed, " bytes, but the largest device that can ",
+                       "run it offers ", available, " bytes: ", needed - available, " bytes are missing")};
+}
+
+// Devices until the memory suffices when more of the largest kind are added; 0: more than can be told.
+int32_t MinimumDevices(const BlockInstance& instance, int64_t missing) {
+  int64_t largest = 0;
+  int64_t devices = 0;
+  for (const DevicePool& pool : instance.pools) {
+    largest = std::max(largest, pool.memory_bytes.value_or(0) - instance.memory.reserved);
+    devices += static_cast<int64_t>(pool.devices.size());
+  }
+  if (largest <= 0) return 0;
+  const int64_t needed = devices + CeilDivide(missing, largest);
+  return needed <= INT32_MAX ? static_cast<int32_t>(needed) : 0;
+}
+
+Shortage TooLargeAltogether(const OperatorGraph& graph, const BlockInstance& instance, int64_t needed,
+                            int64_t available) {
+  const std::size_t largest = LargestBlock(instance);
+  return {"memory", SubjectOf(graph, instance, largest), needed, available,
+          absl::StrCat("the model needs ", needed, " bytes, but all devices together offer ", available,
+                       " bytes: ", needed - available, " bytes are missing; the tightest is ",
+                       BlockName(graph, instance, largest), " with ", BlockBytes(instance.memory, largest), " bytes")};
+}
+
+}  // namespace
+
+std::optional<Infeasibility> FindShortages(const OperatorGraph& graph, const Cluster& cluster,
+                                           const BlockInstance& instance) {
+  Infeasibility infeasibility;
+  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+    if (infeasibility.shortages.size() == kMaxShortages) return infeasibility;
+    bool runs_anywhere = false;
+    const std::optional<int64_t> available = LargestDevice(instance, block, runs_anywhere);
+    if (!runs_anywhere) {
+      infeasibility.shortages.push_back(UnsupportedBlock(graph, cluster, instance, block));
+    } else if (available.has_value() && BlockBytes(instance.memory, block) > *available) {
+      infeasibility.shortages.push_back(OversizedBlock(graph, instance, block, *available));
+    }
+  }
+  const int64_t total = TotalBytes(instance.memory);
+  const std::optional<int64_t> capacity = Capacity(instance);
+  if (capacity.has_value() && total > *capacity) {
+    if (infeasibility.shortages.empty()) infeasibility.minimum_devices = MinimumDevices(instance, total - *capacity);
+    infeasibility.shortages.insert(infeasibility.shortages.begin(),
+                                   TooLargeAltogether(graph, instance, total, *capacity));
+  }
+  if (infeasibility.shortages.empty()) return std::nullopt;
+  return infeasibility;
+}
+
+Infeasibility NoSplitFits(const OperatorGraph& graph, const BlockInstance& instance) {
+  const std::size_t largest = LargestBlock(instance);
+  const int64_t needed = TotalBytes(instance.memory);
+  const int64_t available = Capacity(instance).value_or(0);
+  return {
+      {{"memory", SubjectOf(graph, instance, largest), needed, available,
+        absl::StrCat("every contiguous split overfills a device: the model needs ", needed, " bytes of ", available,
+                     " bytes on all devices, but its operators do not divide into stages that fit; the tightest is ",
+                     BlockName(graph, instance, largest), " with ", BlockBytes(instance.memory, largest),
+                     " bytes. Use devices with more memory, or more of them")}},
+      0};
+}
+
+}  // namespace planwright

@@ -1,0 +1,352 @@
+#include "core/partition/ideal_dp.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/partition/chain_code.h"
+#include "core/partition/ideal_enumeration.h"
+#include "core/partition/linearized_dp.h"
+#include "core/partition/lower_bounds.h"
+#include "core/partition/reached_set.h"
+
+namespace planwright {
+namespace {
+
+std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+// Candidates to a task: large enough to hide the cost of a task, small enough to stop within milliseconds.
+constexpr std::size_t kCandidatesPerTask = 128;
+// Largest instance whose splits are polished: the linearized program is quadratic.
+constexpr int32_t kMaxPolishedBlocks = 4096;
+// The first target lies this share above the bound; each refuted one makes the next step so much longer.
+constexpr int64_t kFirstStepShare = 10'000;
+constexpr int64_t kStepGrowth = 4;
+// Targets just below the incumbent that may succeed in a row before the gap is halved instead.
+constexpr int kMaxSmallImprovements = 2;
+// Tries with half the step after a target had too many ideals.
+constexpr int kMaxRetreats = 3;
+
+enum class PassEnd { kReached, kRefuted, kWorkLimit, kInterrupted, kTooManyIdeals, kTooMuchMemory };
+
+// Which ideals of the window of a state are reached with its devices or fewer.
+struct CoveredRange {
+  std::size_t begin = 0;
+  std::vector<bool> is_covered;
+
+  bool Contains(std::size_t ideal) const {
+    return ideal >= begin && ideal - begin < is_covered.size() && is_covered[ideal - begin];
+  }
+};
+
+template <std::size_t W>
+class Search {
+ public:
+  Search(const BlockInstance& instance, const ChainLayout& layout, const LoadWindows& windows,
+         const IdealDpOptions& options, const SolveLimits& limits, TaskArena& arena, const IdealDpListener& listener)
+      : instance_(instance),
+        layout_(layout),
+        windows_(windows),
+        options_(options),
+        limits_(limits),
+        arena_(arena),
+        listener_(listener),
+        costs_(instance, layout) {}
+
+  IdealDpOutcome Run(int64_t lower_bound, std::optional<BlockSplit> incumbent) {
+    outcome_.lower_bound = lower_bound;
+    outcome_.best = std::move(incumbent);
+    // Without an incumbent every load up to the trivial bound is open.
+    upper_ = outcome_.best.has_value() ? outcome_.best->max_load : TrivialLoadBound(instance_) + 1;
+    step_ = std::max<int64_t>(1, lower_bound / kFirstStepShare);
+    while (!IsDone()) {
+      const int64_t target = NextTarget();
+      const PassEnd end = Pass(target);
+      ++outcome_.passes;
+      if (end == PassEnd::kRefuted) {
+        Refuted(target);
+      } else if (end == PassEnd::kReached) {
+        Improve();
+      } else if (end == PassEnd::kTooManyIdeals && retreats_ < kMaxRetreats && target > outcome_.lower_bound) {
+        Retreat(target);
+      } else {
+        outcome_.end = EndOf(end);
+        break;
+      }
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  bool IsDone() {
+    if (outcome_.lower_bound >= upper_) {
+      outcome_.end = outcome_.best.has_value() ? IdealDpEnd::kProven : IdealDpEnd::kInfeasible;
+      return true;
+    }
+    const auto gap = static_cast<double>(upper_ - outcome_.lower_bound);
+    if (outcome_.best.has_value() && gap <= options_.relative_gap * static_cast<double>(upper_)) {
+      outcome_.end = IdealDpEnd::kGapReached;
+      return true;
+    }
+    return false;
+  }
+
+  IdealDpEnd EndOf(PassEnd end) const {
+    switch (end) {
+      case PassEnd::kTooManyIdeals:
+        return IdealDpEnd::kTooManyIdeals;
+      case PassEnd::kTooMuchMemory:
+        return IdealDpEnd::kTooMuchMemory;
+      case PassEnd::kWorkLimit:
+        return IdealDpEnd::kWorkLimit;
+      default:
+        return limits_.stop.stop_requested() ? IdealDpEnd::kCancelled : IdealDpEnd::kDeadline;
+    }
+  }
+
+  // In [lower_bound, upper_ - 1].
+  int64_t NextTarget() const {
+    const int64_t highest = upper_ - 1;
+    if (reached_once_) {
+      if (small_improvements_ <= kMaxSmallImprovements) return highest;
+      return outcome_.lower_bound + (highest - outcome_.lower_bound) / 2;
+    }
+    return highest - outcome_.lower_bound <= step_ ? highest : outcome_.lower_bound + step_;
+  }
+
+  void Refuted(int64_t target) {
+    outcome_.lower_bound = target + 1;
+    small_improvements_ = 0;
+    step_ = SaturatingMultiply(step_, kStepGrowth);
+    if (listener_.on_bound) listener_.on_bound(outcome_.lower_bound);
+  }
+
+  void Retreat(int64_t target) {
+    ++retreats_;
+    reached_once_ = false;
+    step_ = std::max<int64_t>(1, (target - outcome_.lower_bound) / 16);
+  }
+
+  void Improve() {
+    BlockSplit split = Polish(Backtrack());
+    reached_once_ = true;
+    ++small_improvements_;
+    upper_ = split.max_load;
+    outcome_.best = std::move(split);
+    if (listener_.on_split) listener_.on_split(*outcome_.best);
+  }
+
+  // The best split along the order of `split`.
+  BlockSplit Polish(BlockSplit split) const {
+    if (instance_.num_blocks() > kMaxPolishedBlocks) return split;
+    std::vector<int32_t> order;
+    for (const auto& stage : split.stages) order.insert(order.end(), stage.blocks.begin(), stage.blocks.end());
+    bool was_interrupted = false;
+    auto polished = LinearizedSplit(instance_, windows_, order, split.max_load, limits_, was_interrupted);
+    return polished.has_value() ? *std::move(polished) : split;
+  }
+
+  PassEnd Pass(int64_t target) {
+    const std::vector<LoadWindow> windows = windows_.At(target);
+    if (target > enumerated_for_) {
+      const PassEnd end = Enumerate(target, windows);
+      if (end != PassEnd::kReached) return end;
+    }
+    reached_.assign(windows.size(), ReachedSet<W>());
+    reached_[0] = ReachedSet<W>(costs_, table_, {0});
+    covered_.assign(windows.size(), CoveredRange());
+    int64_t reached_bytes = 0;
+    target_ = target;
+    for (std::size_t state = 1; state < windows.size(); ++state) {
+      if (windows[state].empty()) continue;
+      const std::vector<uint32_t> candidates = Candidates(state, windows[state]);
+      outcome_.work += static_cast<int64_t>(candidates.size());
+      if (outcome_.work > limits_.work) return PassEnd::kWorkLimit;
+      std::vector<uint32_t> reached;
+      if (!Query(state, candidates, reached)) return PassEnd::kInterrupted;
+      const bool is_full = !reached.empty() && reached.back() == table_.size() - 1;
+      reached_[state] = ReachedSet<W>(costs_, table_, std::move(reached));
+      if (is_full) {
+        last_state_ = state;
+        return PassEnd::kReached;
+      }
+      reached_bytes += reached_[state].Bytes();
+      if (reached_bytes > limits_.memory_bytes / 3) return PassEnd::kTooMuchMemory;
+    }
+    return PassEnd::kRefuted;
+  }
+
+  // kReached: the table holds the ideals of all windows of `target`.
+  PassEnd Enumerate(int64_t target, const std::vector<LoadWindow>& windows) {
+    enumerated_for_ = -1;
+    const EnumerationLimits enumeration_limits{options_.max_ideals, limits_.memory_bytes / 3};
+    const EnumerationEnd end = EnumerateIdeals<W>(instance_, layout_, windows_, windows, costs_.NeedsMemory(),
+                                                  enumeration_limits, limits_, arena_, table_);
+    if (end == EnumerationEnd::kTooMany) return PassEnd::kTooManyIdeals;
+    if (end == EnumerationEnd::kTooLarge) return PassEnd::kTooMuchMemory;
+    if (end == EnumerationEnd::kInterrupted) return PassEnd::kInterrupted;
+    enumerated_for_ = target;
+    const auto ideals = static_cast<int64_t>(table_.size());
+    outcome_.ideals = std::max(outcome_.ideals, ideals);
+    outcome_.work += ideals;
+    return outcome_.work > limits_.work ? PassEnd::kWorkLimit : PassEnd::kReached;
+  }
+
+  // Ideals inside the window of `state` that no state with fewer devices has reached: those need no more. Starts
+  // covered_[state] with the latter.
+  std::vector<uint32_t> Candidates(std::size_t state, const LoadWindow& window) {
+    const auto& weights = table_.weights;
+    const auto begin = std::lower_bound(weights.begin(), weights.end(), window.min_weight) - weights.begin();
+    const auto end = std::upper_bound(weights.begin(), weights.end(), window.max_weight) - weights.begin();
+    CoveredRange& covered = covered_[state];
+    covered.begin = static_cast<std::size_t>(begin);
+    covered.is_covered.assign(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end - begin)), false);
+    std::vector<uint32_t> candidates;
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const int64_t border = table_.borders[i];
+      if (weights[i] + border > window.max_before) continue;
+      if (windows_.total_weight() - weights[i] + border > window.max_after) continue;
+      if (IsReachedWithLess(state, i)) {
+        covered.is_covered[i - covered.begin] = true;
+      } else {
+        candidates.push_back(static_cast<uint32_t>(i));
+      }
+    }
+    return candidates;
+  }
+
+  bool IsReachedWithLess(std::size_t state, std::size_t ideal) const {
+    const StateSpace& states = windows_.states();
+    for (std::size_t pool = 0; pool < states.num_pools(); ++pool) {
+      if (states.used(state, pool) > 0 && covered_[states.without(state, pool)].Contains(ideal)) return true;
+    }
+    return false;
+  }
+
+  // Which candidates one more device reaches. False: interrupted.
+  bool Query(std::size_t state, const std::vector<uint32_t>& candidates, std::vector<uint32_t>& reached) {
+    std::vector<char> is_reached(candidates.size(), 0);
+    std::atomic<bool> interrupted{false};
+    arena_.ParallelForRanges(candidates.size(), kCandidatesPerTask, [&](std::size_t begin, std::size_t end) {
+      if (interrupted.load(std::memory_order_relaxed)) return;
+      if (CheckInterruption(limits_).has_value()) {
+        interrupted.store(true, std::memory_order_relaxed);
+        return;
+      }
+      for (std::size_t i = begin; i < end; ++i) is_reached[i] = IsReachable(state, candidates[i]) ? 1 : 0;
+    });
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (is_reached[i] == 0) continue;
+      reached.push_back(candidates[i]);
+      covered_[state].is_covered[candidates[i] - covered_[state].begin] = true;
+    }
+    return !interrupted;
+  }
+
+  bool IsReachable(std::size_t state, uint32_t ideal) const {
+    const StateSpace& states = windows_.states();
+    for (std::size_t pool = 0; pool < states.num_pools(); ++pool) {
+      if (states.used(state, pool) == 0) continue;
+      const ReachedSet<W>& from = reached_[states.without(state, pool)];
+      if (from.ideals().empty()) continue;
+      const StageQuery<W> query(costs_, table_, ideal, pool);
+      const int64_t min_weight = table_.weights[ideal] - windows_.StageCapacity(pool, target_);
+      if (from.Reaches(costs_, table_, query, target_, min_weight)) return true;
+    }
+    return false;
+  }
+
+  // The split behind the full ideal of the last pass: from the end, the start with the least load of each stage.
+  BlockSplit Backtrack() const {
+    const StateSpace& states = windows_.states();
+    BlockSplit split;
+    std::size_t state = last_state_;
+    auto ideal = static_cast<uint32_t>(table_.size() - 1);
+    while (ideal != 0) {
+      std::optional<uint32_t> start;
+      std::size_t pool = 0;
+      for (; pool < states.num_pools(); ++pool) {
+        if (states.used(state, pool) == 0) continue;
+        const StageQuery<W> query(costs_, table_, ideal, pool);
+        start = reached_[states.without(state, pool)].BestStart(costs_, table_, query, target_);
+        if (start.has_value()) break;
+      }
+      split.stages.push_back({pool, BlocksBetween(*start, ideal)});
+      state = states.without(state, pool);
+      ideal = *start;
+    }
+    std::reverse(split.stages.begin(), split.stages.end());
+    split.max_load = SplitLoad(instance_, split);
+    return split;
+  }
+
+  std::vector<int32_t> BlocksBetween(uint32_t from, uint32_t to) const {
+    std::vector<int32_t> blocks;
+    for (int32_t block = 0; block < instance_.num_blocks(); ++block) {
+      if (layout_.Contains(table_.codes[to], block) && !layout_.Contains(table_.codes[from], block)) {
+        blocks.push_back(block);
+      }
+    }
+    return blocks;
+  }
+
+  const BlockInstance& instance_;
+  const ChainLayout& layout_;
+  const LoadWindows& windows_;
+  const IdealDpOptions& options_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const IdealDpListener& listener_;
+  const StageCosts<W> costs_;
+
+  IdealDpOutcome outcome_;
+  int64_t upper_ = 0;
+  int64_t step_ = 1;
+  bool reached_once_ = false;
+  int small_improvements_ = 0;
+  int retreats_ = 0;
+
+  // The ideals of all windows up to this target.
+  IdealTable<W> table_;
+  int64_t enumerated_for_ = -1;
+  // The last pass.
+  int64_t target_ = 0;
+  std::vector<ReachedSet<W>> reached_;
+  std::vector<CoveredRange> covered_;
+  std::size_t last_state_ = 0;
+};
+
+}  // namespace
+
+IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
+                              std::optional<BlockSplit> incumbent, const IdealDpOptions& options,
+                              const SolveLimits& limits, TaskArena& arena, const IdealDpListener& listener) {
+  if (incumbent.has_value() && incumbent->max_load <= lower_bound) {
+    IdealDpOutcome outcome;
+    outcome.lower_bound = lower_bound;
+    outcome.best = std::move(incumbent);
+    return outcome;
+  }
+  std::vector<int32_t> order(Index(instance.num_blocks()));
+  std::iota(order.begin(), order.end(), 0);
+  const ChainLayout layout(instance.precedence, order);
+  const auto run = [&]<std::size_t W>() {
+    return Search<W>(instance, layout, windows, options, limits, arena, listener)
+        .Run(lower_bound, std::move(incumbent));
+  };
+  if (layout.num_words() <= 1) return run.template operator()<1>();
+  if (layout.num_words() <= 2) return run.template operator()<2>();
+  if (layout.num_words() <= 4) return run.template operator()<4>();
+  if (layout.num_words() <= 8) return run.template operator()<8>();
+  if (layout.num_words() <= 16) return run.template operator()<16>();
+  // So wide a graph has more ideals than any memory.
+  IdealDpOutcome outcome;
+  outcome.end = IdealDpEnd::kTooManyIdeals;
+  outcome.lower_bound = lower_bound;
+  outcome.best = std::move(incumbent);
+  return outcome;
+}
+
+}  // namespace planwright

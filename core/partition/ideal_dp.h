@@ -1,0 +1,75 @@
+// The exact contiguous split of least max load: dynamic program over ideals (device-placement 5.1.1), by decisions.
+//
+// A pass for a target T goes through the states (numbers of devices used) and keeps the set of ideals that so many
+// devices can hold with every load at most T. It looks only at ideals inside the load windows of T, so it gets cheap
+// as T approaches the work bound. A pass that does not reach the full ideal proves that the optimum is above T; one
+// that does yields a split, which is polished by the linearized program along its own order. Targets start near the
+// lower bound and grow geometrically until one succeeds; then every pass aims just below the incumbent or, where that
+// keeps succeeding, halves the gap. The proven bound rises and the incumbent falls from the first pass on.
+//
+// Exact for every instance (loads with nets paid once per device), inference and training. Work: output-sensitive, one
+// unit per ideal enumerated or queried. Memory: some 60 to 140 bytes per ideal inside the windows; beyond the limits
+// the search ends with what it has proven. Source: exact-dp.md section 6, without its final optimising pass.
+#ifndef PLANWRIGHT_CORE_PARTITION_IDEAL_DP_H_
+#define PLANWRIGHT_CORE_PARTITION_IDEAL_DP_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/partition/block_instance.h"
+#include "core/partition/block_split.h"
+#include "core/partition/load_windows.h"
+
+namespace planwright {
+
+struct IdealDpOptions {
+  // Ideals that may be stored at a time.
+  int64_t max_ideals = std::numeric_limits<int64_t>::max();
+  // Stop when incumbent - bound <= relative_gap x incumbent.
+  double relative_gap = 0;
+};
+
+enum class IdealDpEnd {
+  // The bound meets the incumbent.
+  kProven,
+  // Proven that no split exists.
+  kInfeasible,
+  kGapReached,
+  kWorkLimit,
+  kDeadline,
+  kCancelled,
+  kTooManyIdeals,
+  kTooMuchMemory
+};
+
+struct IdealDpOutcome {
+  IdealDpEnd end = IdealDpEnd::kProven;
+  // Proven: no split has a smaller max load.
+  int64_t lower_bound = 0;
+  // The best split known, the given incumbent included.
+  std::optional<BlockSplit> best;
+  int64_t passes = 0;
+  // Most ideals stored at a time.
+  int64_t ideals = 0;
+  int64_t work = 0;
+};
+
+// Told of progress on the calling thread.
+struct IdealDpListener {
+  std::function<void(const BlockSplit&)> on_split;
+  std::function<void(int64_t)> on_bound;
+};
+
+// Searches between `lower_bound` (proven) and the max load of `incumbent`. limits.work counts from 0 here.
+// The same outcome for any arena unless the clock or a stop request ends it.
+IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
+                              std::optional<BlockSplit> incumbent, const IdealDpOptions& options,
+                              const SolveLimits& limits, TaskArena& arena, const IdealDpListener& listener);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_IDEAL_DP_H_

@@ -1,0 +1,501 @@
+#include "core/partition/ideal_enumeration.h"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <utility>
+
+namespace planwright {
+namespace {
+
+std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+// Sub-trees that a long search is cut into; more than any machine has threads, and the same for every machine.
+constexpr std::size_t kSubtrees = 256;
+// Steps after which a search counts as long.
+constexpr int64_t kShortSearchSteps = 50'000;
+// Steps between two looks at the clock.
+constexpr int64_t kStepsPerCheck = 4096;
+
+// Whether a weight or a range of weights meets a window of any state.
+class WindowUnion {
+ public:
+  explicit WindowUnion(std::span<const LoadWindow> windows) {
+    for (const LoadWindow& window : windows) {
+      if (!window.empty()) windows_.push_back(window);
+    }
+    std::sort(windows_.begin(), windows_.end(),
+              [](const LoadWindow& a, const LoadWindow& b) { return a.min_weight < b.min_weight; });
+    for (const LoadWindow& window : windows_) {
+      if (!intervals_.empty() && window.min_weight <= intervals_.back().second) {
+        intervals_.back().second = std::max(intervals_.back().second, window.max_weight);
+      } else {
+        intervals_.emplace_back(window.min_weight, window.max_weight);
+      }
+    }
+  }
+
+  bool Meets(int64_t low, int64_t high) const {
+    const auto it = std::lower_bound(intervals_.begin(), intervals_.end(), low,
+                                     [](const auto& interval, int64_t value) { return interval.second < value; });
+    return it != intervals_.end() && it->first <= high;
+  }
+
+  bool Admits(int64_t weight, int64_t rest, int64_t border) const {
+    if (!Meets(weight, weight)) return false;
+    if (windows_.size() > kMaxScannedWindows) return true;
+    return std::any_of(windows_.begin(), windows_.end(), [&](const LoadWindow& window) {
+      return weight >= window.min_weight && weight <= window.max_weight && weight + border <= window.max_before &&
+             rest + border <= window.max_after;
+    });
+  }
+
+ private:
+  // Looking at more windows costs more than it saves.
+  static constexpr std::size_t kMaxScannedWindows = 64;
+
+  std::vector<LoadWindow> windows_;
+  std::vector<std::pair<int64_t, int64_t>> intervals_;
+};
+
+// What all branches share.
+template <std::size_t W>
+struct Shared {
+  const BlockInstance& instance;
+  const ChainLayout& layout;
+  const LoadWindows& load_windows;
+  WindowUnion windows;
+  bool with_memory;
+  EnumerationLimits enumeration_limits;
+  const SolveLimits& limits;
+  // By block: the largest ideal without it.
+  std::vector<ChainCode<W>> without;
+  // By lane: weight of the first i blocks.
+  std::vector<std::vector<int64_t>> lane_weights;
+  std::atomic<int64_t> ideals{0};
+  std::atomic<int64_t> bytes{0};
+  std::atomic<EnumerationEnd> end{EnumerationEnd::kComplete};
+
+  int64_t WeightOf(const ChainCode<W>& code) const {
+    int64_t weight = 0;
+    for (std::size_t lane = 0; lane < lane_weights.size(); ++lane) weight += lane_weights[lane][layout.Get(code, lane)];
+    return weight;
+  }
+  bool stopped() const { return end.load(std::memory_order_relaxed) != EnumerationEnd::kComplete; }
+  void Stop(EnumerationEnd reason) { end.store(reason, std::memory_order_relaxed); }
+};
+
+template <std::size_t W>
+std::vector<ChainCode<W>> LargestIdealsWithout(const BlockInstance& instance, const ChainLayout& layout) {
+  std::vector<ChainCode<W>> without(instance.operators.size());
+  const ChainCode<W> full = layout.Full<W>();
+  for (int32_t block = instance.num_blocks() - 1; block >= 0; --block) {
+    ChainCode<W>& code = without[Index(block)];
+    code = full;
+    layout.Set(code, layout.lane_of(block), layout.position_of(block));
+    for (const int32_t successor : instance.precedence.successors(block)) {
+      code = LaneMin(code, without[Index(successor)], layout.top_bits());
+    }
+  }
+  return without;
+}
+
+// A branch: blocks that are in, free blocks still to decide, and the largest ideal without the excluded blocks.
+template <std::size_t W>
+struct Branch {
+  std::vector<int32_t> blocks;
+  std::vector<int32_t> candidates;
+  ChainCode<W> upper_end;
+};
+
+// The current ideal with all its sums, updated block by block.
+template <std::size_t W>
+class Cursor {
+ public:
+  explicit Cursor(const Shared<W>& shared)
+      : shared_(shared),
+        missing_(shared.instance.operators.size()),
+        pins_inside_(shared.instance.nets.size(), 0),
+        position_in_cut_(shared.instance.nets.size(), 0),
+        times_(shared.instance.pools.size(), 0),
+        unsupported_(shared.instance.pools.size(), 0) {
+    for (int32_t block = 0; block < shared.instance.num_blocks(); ++block) {
+      missing_[Index(block)] = static_cast<int32_t>(shared.instance.precedence.predecessors(block).size());
+    }
+  }
+
+  int64_t weight() const { return weight_; }
+  int64_t border() const { return border_; }
+
+  // Adds `block` and appends the blocks that become free to `freed`.
+  void Add(int32_t block, std::vector<int32_t>& freed) {
+    shared_.layout.Increment(code_, block);
+    AddSums(block, 1);
+    for (const int32_t net : shared_.instance.nets_of[Index(block)]) {
+      const auto size = static_cast<int32_t>(shared_.instance.nets[Index(net)].blocks.size());
+      const int32_t inside = ++pins_inside_[Index(net)];
+      if (inside == 1) Cut(net);
+      if (inside == size) Uncut(net);
+    }
+    for (const int32_t successor : shared_.instance.precedence.successors(block)) {
+      if (--missing_[Index(successor)] == 0) freed.push_back(successor);
+    }
+  }
+
+  void Remove(int32_t block) {
+    shared_.layout.Decrement(code_, block);
+    AddSums(block, -1);
+    for (const int32_t net : shared_.instance.nets_of[Index(block)]) {
+      const auto size = static_cast<int32_t>(shared_.instance.nets[Index(net)].blocks.size());
+      const int32_t inside = --pins_inside_[Index(net)];
+      if (inside == 0) Uncut(net);
+      if (inside == size - 1) Cut(net);
+    }
+    for (const int32_t successor : shared_.instance.precedence.successors(block)) ++missing_[Index(successor)];
+  }
+
+  // Appends the ideal to `table`.
+  void Emit(IdealTable<W>& table) const {
+    table.codes.push_back(code_);
+    table.weights.push_back(weight_);
+    for (std::size_t pool = 0; pool < times_.size(); ++pool) {
+      table.times[pool].push_back(times_[pool]);
+      if (!shared_.instance.pools[pool].supports_all) table.unsupported[pool].push_back(unsupported_[pool]);
+    }
+    table.borders.push_back(border_);
+    table.cut_nets.insert(table.cut_nets.end(), cut_.begin(), cut_.end());
+    table.cut_start.push_back(static_cast<int64_t>(table.cut_nets.size()));
+    if (shared_.with_memory) table.memory.push_back(memory_);
+  }
+
+ private:
+  void AddSums(int32_t block, int64_t sign) {
+    weight_ += sign * shared_.load_windows.weight(block);
+    for (std::size_t pool = 0; pool < times_.size(); ++pool) {
+      times_[pool] += sign * shared_.instance.pools[pool].time[Index(block)];
+      if (!shared_.instance.pools[pool].supported[Index(block)]) unsupported_[pool] += static_cast<int32_t>(sign);
+    }
+    memory_.linear += sign * shared_.instance.memory.linear[Index(block)];
+    memory_.parameters += sign * shared_.instance.memory.parameters[Index(block)];
+  }
+
+  void Cut(int32_t net) {
+    border_ += shared_.instance.nets[Index(net)].weight;
+    position_in_cut_[Index(net)] = cut_.size();
+    cut_.push_back(net);
+  }
+
+  void Uncut(int32_t net) {
+    border_ -= shared_.instance.nets[Index(net)].weight;
+    const std::size_t position = position_in_cut_[Index(net)];
+    cut_[position] = cut_.back();
+    position_in_cut_[Index(cut_[position])] = position;
+    cut_.pop_back();
+  }
+
+  const Shared<W>& shared_;
+  ChainCode<W> code_{};
+  int64_t weight_ = 0;
+  int64_t border_ = 0;
+  MemorySums memory_;
+  // Predecessors of each block that are not in the ideal.
+  std::vector<int32_t> missing_;
+  std::vector<int32_t> pins_inside_;
+  std::vector<int32_t> cut_;
+  std::vector<std::size_t> position_in_cut_;
+  std::vector<int64_t> times_;
+  std::vector<int32_t> unsupported_;
+};
+
+template <std::size_t W>
+void Reset(const BlockInstance& instance, IdealTable<W>& table) {
+  table = IdealTable<W>();
+  table.times.resize(instance.pools.size());
+  table.unsupported.resize(instance.pools.size());
+  table.cut_start.assign(1, 0);
+}
+
+// Depth-first search of one branch, without recursion: a chain of 100,000 operators must not exhaust the stack.
+template <std::size_t W>
+class BranchSearch {
+ public:
+  BranchSearch(Shared<W>& shared, const Branch<W>& branch, IdealTable<W>& table)
+      : shared_(shared), cursor_(shared), table_(table) {
+    for (const int32_t block : branch.blocks) {
+      freed_.clear();
+      cursor_.Add(block, freed_);
+    }
+    candidates_ = branch.candidates;
+    frames_.push_back({kNoBlock, 0, 0, branch.upper_end, shared.WeightOf(branch.upper_end)});
+  }
+
+  // True: done. False: stopped by a limit of the search, or `max_steps` were not enough.
+  bool Run(int64_t max_steps) {
+    while (!frames_.empty()) {
+      if (++steps_ > max_steps || (steps_ % kStepsPerCheck == 0 && !MayGoOn())) return false;
+      Step();
+    }
+    return MayGoOn();
+  }
+
+ private:
+  static constexpr int32_t kNoBlock = -1;
+  struct Frame {
+    // The block whose inclusion opened the frame.
+    int32_t block;
+    // Its undecided candidates are candidates_[next ..]; they began at `begin`.
+    std::size_t begin;
+    std::size_t next;
+    ChainCode<W> upper_end;
+    int64_t upper_weight;
+  };
+
+  void Step() {
+    Frame& frame = frames_.back();
+    if (frame.next == frame_end() || !shared_.windows.Meets(cursor_.weight(), frame.upper_weight)) {
+      Close();
+      return;
+    }
+    const int32_t block = candidates_[frame.next];
+    const int64_t weight = cursor_.weight() + shared_.load_windows.weight(block);
+    if (shared_.windows.Meets(weight, frame.upper_weight)) {
+      Open(block);
+    } else {
+      Exclude(frame, block);
+    }
+  }
+
+  std::size_t frame_end() const { return candidates_.size(); }
+
+  void Open(int32_t block) {
+    const Frame& frame = frames_.back();
+    freed_.clear();
+    cursor_.Add(block, freed_);
+    Frame child{block, candidates_.size(), candidates_.size(), frame.upper_end, frame.upper_weight};
+    const std::size_t later = frame.next + 1;
+    const std::size_t end = candidates_.size();
+    // Freed blocks first: they follow the branch that was just entered.
+    candidates_.insert(candidates_.end(), freed_.begin(), freed_.end());
+    for (std::size_t i = later; i < end; ++i) candidates_.push_back(candidates_[i]);
+    ends_.push_back(end);
+    frames_.push_back(child);
+    const int64_t rest = shared_.load_windows.total_weight() - cursor_.weight();
+    if (shared_.windows.Admits(cursor_.weight(), rest, cursor_.border())) cursor_.Emit(table_);
+  }
+
+  void Close() {
+    const int32_t block = frames_.back().block;
+    frames_.pop_back();
+    if (block == kNoBlock) return;
+    candidates_.resize(ends_.back());
+    ends_.pop_back();
+    cursor_.Remove(block);
+    Exclude(frames_.back(), block);
+  }
+
+  void Exclude(Frame& frame, int32_t block) {
+    ++frame.next;
+    frame.upper_end = LaneMin(frame.upper_end, shared_.without[Index(block)], shared_.layout.top_bits());
+    frame.upper_weight = shared_.WeightOf(frame.upper_end);
+  }
+
+  // Publishes the growth of the table and looks at all limits.
+  bool MayGoOn() {
+    const auto ideals = static_cast<int64_t>(table_.size());
+    const int64_t bytes = table_.Bytes();
+    const int64_t all_ideals = shared_.ideals += ideals - published_ideals_;
+    const int64_t all_bytes = shared_.bytes += bytes - published_bytes_;
+    published_ideals_ = ideals;
+    published_bytes_ = bytes;
+    if (all_ideals > shared_.enumeration_limits.max_ideals) shared_.Stop(EnumerationEnd::kTooMany);
+    if (all_bytes > shared_.enumeration_limits.max_bytes) shared_.Stop(EnumerationEnd::kTooLarge);
+    if (CheckInterruption(shared_.limits).has_value()) shared_.Stop(EnumerationEnd::kInterrupted);
+    return !shared_.stopped();
+  }
+
+  Shared<W>& shared_;
+  Cursor<W> cursor_;
+  IdealTable<W>& table_;
+  std::vector<Frame> frames_;
+  // Candidate lists of all frames, one after the other; ends_ has the end of every list but the last.
+  std::vector<int32_t> candidates_;
+  std::vector<std::size_t> ends_;
+  std::vector<int32_t> freed_;
+  int64_t steps_ = 0;
+  int64_t published_ideals_ = 0;
+  int64_t published_bytes_ = 0;
+};
+
+template <std::size_t W>
+Branch<W> RootBranch(const Shared<W>& shared) {
+  Branch<W> root{{}, {}, shared.layout.template Full<W>()};
+  for (int32_t block = 0; block < shared.instance.num_blocks(); ++block) {
+    if (shared.instance.precedence.predecessors(block).empty()) root.candidates.push_back(block);
+  }
+  return root;
+}
+
+// Splits the search into branches, breadth first, and puts the ideals met on the way into `table`.
+template <std::size_t W>
+std::deque<Branch<W>> SplitIntoBranches(Shared<W>& shared, std::size_t wanted, IdealTable<W>& table) {
+  std::deque<Branch<W>> branches(1, RootBranch(shared));
+  // A branch gives at most two, so this many rounds are enough or the search is a thin one.
+  const std::size_t max_rounds = 16 * wanted;
+  for (std::size_t round = 0; round < max_rounds && !branches.empty() && branches.size() < wanted; ++round) {
+    Branch<W> branch = std::move(branches.front());
+    branches.pop_front();
+    std::vector<int32_t> freed;
+    Cursor<W> cursor(shared);
+    for (const int32_t block : branch.blocks) {
+      freed.clear();
+      cursor.Add(block, freed);
+    }
+    if (branch.candidates.empty() || !shared.windows.Meets(cursor.weight(), shared.WeightOf(branch.upper_end)))
+      continue;
+    const int32_t block = branch.candidates.front();
+    branch.candidates.erase(branch.candidates.begin());
+    Branch<W> with = branch;
+    with.blocks.push_back(block);
+    freed.clear();
+    cursor.Add(block, freed);
+    with.candidates.insert(with.candidates.begin(), freed.begin(), freed.end());
+    const int64_t rest = shared.load_windows.total_weight() - cursor.weight();
+    if (shared.windows.Admits(cursor.weight(), rest, cursor.border())) cursor.Emit(table);
+    branch.upper_end = LaneMin(branch.upper_end, shared.without[Index(block)], shared.layout.top_bits());
+    branches.push_back(std::move(with));
+    branches.push_back(std::move(branch));
+  }
+  return branches;
+}
+
+template <typename T>
+void AppendTo(std::vector<T>& target, std::vector<T>& source) {
+  target.insert(target.end(), source.begin(), source.end());
+  source = {};
+}
+
+template <std::size_t W>
+void Append(IdealTable<W>& target, IdealTable<W>& source) {
+  const int64_t offset = target.cut_start.back();
+  for (std::size_t i = 1; i < source.cut_start.size(); ++i) target.cut_start.push_back(offset + source.cut_start[i]);
+  source.cut_start = {};
+  AppendTo(target.codes, source.codes);
+  AppendTo(target.weights, source.weights);
+  for (std::size_t pool = 0; pool < target.times.size(); ++pool) {
+    AppendTo(target.times[pool], source.times[pool]);
+    AppendTo(target.unsupported[pool], source.unsupported[pool]);
+  }
+  AppendTo(target.borders, source.borders);
+  AppendTo(target.cut_nets, source.cut_nets);
+  AppendTo(target.memory, source.memory);
+}
+
+// Starts over in branches. They depend on the instance only, so the ideals come out in the same order for any arena.
+template <std::size_t W>
+void EnumerateInParallel(Shared<W>& shared, TaskArena& arena, IdealTable<W>& table) {
+  shared.ideals = 0;
+  shared.bytes = 0;
+  Reset(shared.instance, table);
+  Cursor<W>(shared).Emit(table);
+  const std::deque<Branch<W>> branches = SplitIntoBranches(shared, kSubtrees, table);
+  std::vector<IdealTable<W>> parts(branches.size());
+  arena.ParallelFor(branches.size(), 1, [&](std::size_t i) {
+    if (shared.stopped()) return;
+    Reset(shared.instance, parts[i]);
+    BranchSearch<W>(shared, branches[i], parts[i]).Run(std::numeric_limits<int64_t>::max());
+  });
+  if (shared.stopped()) return;
+  for (IdealTable<W>& part : parts) Append(table, part);
+}
+
+template <typename T>
+void Permute(std::vector<T>& values, const std::vector<uint32_t>& order) {
+  if (values.empty()) return;
+  std::vector<T> sorted(values.size());
+  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = values[order[i]];
+  values = std::move(sorted);
+}
+
+template <std::size_t W>
+void SortByWeight(IdealTable<W>& table) {
+  std::vector<uint32_t> order(table.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return table.weights[a] != table.weights[b] ? table.weights[a] < table.weights[b] : table.codes[a] < table.codes[b];
+  });
+  std::vector<int64_t> cut_start(1, 0);
+  std::vector<int32_t> cut_nets;
+  cut_start.reserve(table.cut_start.size());
+  cut_nets.reserve(table.cut_nets.size());
+  for (const uint32_t ideal : order) {
+    const auto nets = table.CutNets(ideal);
+    cut_nets.insert(cut_nets.end(), nets.begin(), nets.end());
+    cut_start.push_back(static_cast<int64_t>(cut_nets.size()));
+  }
+  table.cut_start = std::move(cut_start);
+  table.cut_nets = std::move(cut_nets);
+  Permute(table.codes, order);
+  Permute(table.weights, order);
+  for (auto& times : table.times) Permute(times, order);
+  for (auto& unsupported : table.unsupported) Permute(unsupported, order);
+  Permute(table.borders, order);
+  Permute(table.memory, order);
+}
+
+template <typename T>
+int64_t BytesOf(const std::vector<T>& values) {
+  return static_cast<int64_t>(values.capacity() * sizeof(T));
+}
+
+}  // namespace
+
+template <std::size_t W>
+int64_t IdealTable<W>::Bytes() const {
+  int64_t bytes =
+      BytesOf(codes) + BytesOf(weights) + BytesOf(borders) + BytesOf(cut_start) + BytesOf(cut_nets) + BytesOf(memory);
+  for (const auto& pool_times : times) bytes += BytesOf(pool_times);
+  for (const auto& pool_unsupported : unsupported) bytes += BytesOf(pool_unsupported);
+  return bytes;
+}
+
+template <std::size_t W>
+EnumerationEnd EnumerateIdeals(const BlockInstance& instance, const ChainLayout& layout,
+                               const LoadWindows& load_windows, std::span<const LoadWindow> windows, bool with_memory,
+                               const EnumerationLimits& enumeration_limits, const SolveLimits& limits, TaskArena& arena,
+                               IdealTable<W>& table) {
+  Shared<W> shared{instance,
+                   layout,
+                   load_windows,
+                   WindowUnion(windows),
+                   with_memory,
+                   enumeration_limits,
+                   limits,
+                   LargestIdealsWithout<W>(instance, layout),
+                   {}};
+  for (std::size_t lane = 0; lane < layout.num_lanes(); ++lane) {
+    auto& prefix = shared.lane_weights.emplace_back(1, 0);
+    for (const int32_t block : layout.lane(lane)) prefix.push_back(prefix.back() + load_windows.weight(block));
+  }
+  Reset(instance, table);
+  Cursor<W>(shared).Emit(table);
+  if (!BranchSearch<W>(shared, RootBranch(shared), table).Run(kShortSearchSteps) && !shared.stopped()) {
+    EnumerateInParallel(shared, arena, table);
+  }
+  if (shared.stopped()) return shared.end;
+  SortByWeight(table);
+  return CheckInterruption(limits).has_value() ? EnumerationEnd::kInterrupted : EnumerationEnd::kComplete;
+}
+
+#define PLANWRIGHT_INSTANTIATE(W)                                                                          \
+  template struct IdealTable<W>;                                                                           \
+  template EnumerationEnd EnumerateIdeals<W>(const BlockInstance&, const ChainLayout&, const LoadWindows&, \
+                                             std::span<const LoadWindow>, bool, const EnumerationLimits&,  \
+                                             const SolveLimits&, TaskArena&, IdealTable<W>&);
+PLANWRIGHT_INSTANTIATE(1)
+PLANWRIGHT_INSTANTIATE(2)
+PLANWRIGHT_INSTANTIATE(4)
+PLANWRIGHT_INSTANTIATE(8)
+PLANWRIGHT_INSTANTIATE(16)
+#undef PLANWRIGHT_INSTANTIATE
+
+}  // namespace planwright

@@ -1,0 +1,64 @@
+// Load and memory of stages that are intervals of one linear order of the blocks.
+//
+// Position i stands for the boundary before the i-th block of the order; a stage is [start, end). For a fixed end the
+// nets that its boundary cuts give the load of every start by the identity of reached_set.h, and the correction is a
+// step function of the start.
+#ifndef PLANWRIGHT_CORE_PARTITION_INTERVAL_COSTS_H_
+#define PLANWRIGHT_CORE_PARTITION_INTERVAL_COSTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/partition/block_instance.h"
+
+namespace planwright {
+
+// Not thread-safe: MoveTo changes the object.
+class IntervalCosts {
+ public:
+  static constexpr int64_t kInfeasible = kMaxQuantity;
+
+  // `order`: all blocks, topologically. Both outlive the object. O(blocks + pins).
+  IntervalCosts(const BlockInstance& instance, const std::vector<int32_t>& order);
+
+  std::size_t size() const { return order_.size(); }
+  const std::vector<int32_t>& order() const { return order_; }
+
+  // Makes `end` the end of the stages asked for. REQUIRES: ends are visited in ascending order, from 1.
+  // O(cut nets log) each.
+  void MoveTo(std::size_t end);
+
+  // Fills loads[start] for the stages [start, end) on a device of `pool`, from start = end - 1 down to the first one
+  // whose load alone in time, or whose memory, rules out this and every earlier start; returns one past that start, so
+  // that loads is filled on [returned, end). Loads above max_load or beyond the memory are kInfeasible.
+  // O(end - returned).
+  std::size_t Loads(std::size_t pool, int64_t max_load, std::vector<int64_t>& loads) const;
+
+ private:
+  // What is lost from the correction when the start moves down to `position`.
+  struct Step {
+    std::size_t position;
+    int64_t weight;
+    int64_t buffer_bytes;
+  };
+
+  const BlockInstance& instance_;
+  const std::vector<int32_t>& order_;
+  // Positions of the blocks of each net, ascending.
+  std::vector<std::vector<std::size_t>> pins_;
+  // Total weight and buffer bytes of the nets cut by each boundary.
+  std::vector<int64_t> borders_;
+  std::vector<int64_t> border_buffers_;
+
+  std::size_t end_ = 0;
+  // Nets cut by the boundary `end_`, and how many of their pins lie before it.
+  std::vector<int32_t> open_;
+  std::vector<std::size_t> pins_before_;
+  // Descending by position.
+  std::vector<Step> steps_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_INTERVAL_COSTS_H_

@@ -1,0 +1,257 @@
+#include "core/partition/linearized_dp.h"
+
+#include <algorithm>
+#include <span>
+
+#include "core/partition/interval_costs.h"
+#include "core/partition/lower_bounds.h"
+
+namespace planwright {
+namespace {
+
+std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+// The load of one device while blocks are added along the order.
+class GrowingStage {
+ public:
+  explicit GrowingStage(const BlockInstance& instance) : instance_(instance), pins_inside_(instance.nets.size(), 0) {}
+
+  // The largest end such that [start, end) has load at most max_load on `pool` and fits; `start` when there is none.
+  std::size_t FurthestEnd(const std::vector<int32_t>& order, std::size_t start, const DevicePool& pool,
+                          int64_t max_load) {
+    int64_t time = 0;
+    int64_t cut = 0;
+    int64_t buffers = 0;
+    int64_t workspace = 0;
+    int64_t load = 0;
+    MemorySums sums;
+    std::size_t furthest = start;
+    std::size_t end = start;
+    while (end < order.size()) {
+      const std::size_t block = Index(order[end++]);
+      time += pool.time[block];
+      if (!pool.supported[block] || time > max_load) break;
+      Touch(block, cut, buffers);
+      sums.Add(instance_.memory, block);
+      workspace = std::max(workspace, instance_.memory.workspace[block]);
+      if (pool.memory_bytes.has_value() && sums.Total(instance_.memory, 0, workspace) > *pool.memory_bytes) break;
+      load = time + (pool.pays_transfers ? cut : 0);
+      const bool fits =
+          !pool.memory_bytes.has_value() || sums.Total(instance_.memory, buffers, workspace) <= *pool.memory_bytes;
+      if (load > max_load || !fits) continue;
+      furthest = end;
+      load_ = load;
+    }
+    for (std::size_t i = start; i < end; ++i) {
+      for (const int32_t net : instance_.nets_of[Index(order[i])]) pins_inside_[Index(net)] = 0;
+    }
+    return furthest;
+  }
+
+  // Load of the stage last found.
+  int64_t load() const { return load_; }
+
+ private:
+  void Touch(std::size_t block, int64_t& cut, int64_t& buffers) {
+    for (const int32_t net : instance_.nets_of[block]) {
+      const Net& data = instance_.nets[Index(net)];
+      const std::size_t inside = ++pins_inside_[Index(net)];
+      const int64_t change = (inside == 1 ? 1 : 0) - (inside == data.blocks.size() ? 1 : 0);
+      cut += change * data.weight;
+      buffers += change * data.buffer_bytes;
+    }
+  }
+
+  const BlockInstance& instance_;
+  std::vector<std::size_t> pins_inside_;
+  int64_t load_ = 0;
+};
+
+void AddStage(BlockSplit& split, std::size_t pool, const std::vector<int32_t>& order, std::size_t start,
+              std::size_t end) {
+  BlockSplit::Stage& stage = split.stages.emplace_back();
+  stage.pool = pool;
+  stage.blocks.assign(order.begin() + static_cast<std::ptrdiff_t>(start),
+                      order.begin() + static_cast<std::ptrdiff_t>(end));
+  std::sort(stage.blocks.begin(), stage.blocks.end());
+}
+
+std::optional<BlockSplit> FillGreedily(const BlockInstance& instance, const std::vector<int32_t>& order,
+                                       int64_t max_load, GrowingStage& stage) {
+  std::vector<std::size_t> left;
+  for (const DevicePool& pool : instance.pools) left.push_back(pool.devices.size());
+  BlockSplit split;
+  std::size_t start = 0;
+  while (start < order.size()) {
+    std::size_t end = start;
+    for (std::size_t pool = 0; pool < left.size() && end == start; ++pool) {
+      if (left[pool] == 0) continue;
+      end = stage.FurthestEnd(order, start, instance.pools[pool], max_load);
+      if (end == start) continue;
+      --left[pool];
+      AddStage(split, pool, order, start, end);
+      split.max_load = std::max(split.max_load, stage.load());
+    }
+    if (end == start) return std::nullopt;
+    start = end;
+  }
+  return split;
+}
+
+// The dynamic program. Value (state, position): the least max load of a split of the blocks before the position over
+// exactly the devices of the state, each with a stage.
+class Program {
+ public:
+  Program(const BlockInstance& instance, const LoadWindows& windows, const std::vector<int32_t>& order,
+          int64_t max_load, const SolveLimits& limits)
+      : windows_(windows), order_(order), max_load_(max_load), limits_(limits), costs_(instance, order) {}
+
+  std::optional<BlockSplit> Run(bool& was_interrupted) {
+    was_interrupted = !AllocateRows();
+    if (was_interrupted) return std::nullopt;
+    rows_[0].At(0) = {0, 0, 0};
+    std::vector<int64_t> loads(order_.size() + 1);
+    for (std::size_t end = 1; end <= order_.size(); ++end) {
+      const auto states = StatesAt(end);
+      costs_.MoveTo(end);
+      if (states.empty()) continue;
+      if (CheckInterruption(limits_).has_value()) {
+        was_interrupted = true;
+        return std::nullopt;
+      }
+      for (std::size_t pool = 0; pool < windows_.states().num_pools(); ++pool) {
+        const std::size_t first = costs_.Loads(pool, max_load_, loads);
+        for (const std::size_t state : states) Extend(state, pool, first, end, loads);
+      }
+    }
+    return Best();
+  }
+
+ private:
+  struct Entry {
+    int64_t value = IntervalCosts::kInfeasible;
+    int32_t start = 0;
+    int32_t pool = 0;
+  };
+  // The entries of one state: positions first .. first + entries.size() - 1.
+  struct Row {
+    std::size_t first = 0;
+    std::vector<Entry> entries;
+
+    std::size_t end() const { return first + entries.size(); }
+    Entry& At(std::size_t position) { return entries[position - first]; }
+    const Entry& At(std::size_t position) const { return entries[position - first]; }
+  };
+
+  bool AllocateRows() {
+    std::vector<int64_t> weight_before(1, 0);
+    for (const int32_t block : order_) weight_before.push_back(weight_before.back() + windows_.weight(block));
+    int64_t bytes = 0;
+    for (const LoadWindow& window : windows_.At(max_load_)) {
+      Row& row = rows_.emplace_back();
+      if (window.empty()) continue;
+      const auto low = std::lower_bound(weight_before.begin(), weight_before.end(), window.min_weight);
+      const auto high = std::upper_bound(weight_before.begin(), weight_before.end(), window.max_weight);
+      if (low >= high) continue;
+      row.first = static_cast<std::size_t>(low - weight_before.begin());
+      bytes += (high - low) * static_cast<int64_t>(sizeof(Entry));
+      if (bytes > limits_.memory_bytes) return false;
+      row.entries.resize(static_cast<std::size_t>(high - low));
+    }
+    // No device at all reaches the empty prefix only.
+    rows_[0].first = 0;
+    rows_[0].entries.assign(1, Entry());
+    for (std::size_t state = 1; state < rows_.size(); ++state) {
+      if (!rows_[state].entries.empty()) by_first_.push_back(state);
+    }
+    return true;
+  }
+
+  std::vector<std::size_t> StatesAt(std::size_t position) const {
+    std::vector<std::size_t> states;
+    for (const std::size_t state : by_first_) {
+      if (position >= rows_[state].first && position < rows_[state].end()) states.push_back(state);
+    }
+    return states;
+  }
+
+  void Extend(std::size_t state, std::size_t pool, std::size_t first_start, std::size_t end,
+              const std::vector<int64_t>& loads) {
+    if (windows_.states().used(state, pool) == 0) return;
+    const Row& from = rows_[windows_.states().without(state, pool)];
+    Entry& entry = rows_[state].At(end);
+    const std::size_t begin = std::max(first_start, from.first);
+    for (std::size_t start = begin; start < std::min(end, from.end()); ++start) {
+      const int64_t value = std::max(from.At(start).value, loads[start]);
+      if (value >= entry.value) continue;
+      entry = {value, static_cast<int32_t>(start), static_cast<int32_t>(pool)};
+    }
+  }
+
+  std::optional<BlockSplit> Best() const {
+    const std::size_t end = order_.size();
+    std::optional<std::size_t> best;
+    for (std::size_t state = 0; state < rows_.size(); ++state) {
+      if (rows_[state].entries.empty() || rows_[state].first > end || rows_[state].end() <= end) continue;
+      const int64_t value = rows_[state].At(end).value;
+      if (value <= max_load_ && (!best.has_value() || value < rows_[*best].At(end).value)) best = state;
+    }
+    if (!best.has_value()) return std::nullopt;
+    return Backtrack(*best);
+  }
+
+  BlockSplit Backtrack(std::size_t state) const {
+    BlockSplit split;
+    std::size_t position = order_.size();
+    split.max_load = rows_[state].At(position).value;
+    while (position > 0) {
+      const Entry& entry = rows_[state].At(position);
+      const auto pool = static_cast<std::size_t>(entry.pool);
+      AddStage(split, pool, order_, static_cast<std::size_t>(entry.start), position);
+      position = static_cast<std::size_t>(entry.start);
+      state = windows_.states().without(state, pool);
+    }
+    std::reverse(split.stages.begin(), split.stages.end());
+    return split;
+  }
+
+  const LoadWindows& windows_;
+  const std::vector<int32_t>& order_;
+  const int64_t max_load_;
+  const SolveLimits& limits_;
+  IntervalCosts costs_;
+  std::vector<Row> rows_;
+  std::vector<std::size_t> by_first_;
+};
+
+}  // namespace
+
+std::optional<BlockSplit> GreedySplit(const BlockInstance& instance, const std::vector<int32_t>& order,
+                                      int64_t lower_bound) {
+  GrowingStage stage(instance);
+  int64_t low = lower_bound;
+  int64_t high = TrivialLoadBound(instance);
+  std::optional<BlockSplit> best = FillGreedily(instance, order, high, stage);
+  if (!best.has_value()) return best;
+  // Precise enough for a first plan; greedy filling is not monotone in the target anyway.
+  const auto is_close = [&] { return high - low <= high / 1024; };
+  for (high = best->max_load; low < high && !is_close();) {
+    const int64_t middle = low + (high - low) / 2;
+    std::optional<BlockSplit> split = FillGreedily(instance, order, middle, stage);
+    if (split.has_value()) {
+      high = split->max_load;
+      best = std::move(split);
+    } else {
+      low = middle + 1;
+    }
+  }
+  return best;
+}
+
+std::optional<BlockSplit> LinearizedSplit(const BlockInstance& instance, const LoadWindows& windows,
+                                          const std::vector<int32_t>& order, int64_t max_load,
+                                          const SolveLimits& limits, bool& was_interrupted) {
+  return Program(instance, windows, order, max_load, limits).Run(was_interrupted);
+}
+
+}  // namespace planwright

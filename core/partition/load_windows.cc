@@ -1,0 +1,117 @@
+#include "core/partition/load_windows.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace planwright {
+namespace {
+
+__extension__ using Wide = __int128;
+
+std::vector<int64_t> BlockWeights(const BlockInstance& instance) {
+  std::vector<int64_t> weights(instance.operators.size(), 0);
+  for (std::size_t block = 0; block < weights.size(); ++block) {
+    for (const DevicePool& pool : instance.pools) {
+      if (!pool.supported[block]) continue;
+      weights[block] = pool.time[block];
+      break;
+    }
+  }
+  return weights;
+}
+
+}  // namespace
+
+StateSpace::StateSpace(const BlockInstance& instance) {
+  for (const DevicePool& pool : instance.pools) {
+    strides_.push_back(size_);
+    device_counts_.push_back(std::min<int64_t>(static_cast<int64_t>(pool.devices.size()), instance.num_blocks()));
+    size_ *= static_cast<std::size_t>(device_counts_.back()) + 1;
+  }
+}
+
+Capacity::Capacity(const std::vector<int64_t>& times, const std::vector<int64_t>& values,
+                   const std::vector<bool>& usable, bool spare_rate)
+    : times_(1, 0), values_(1, 0), spare_rate_(spare_rate) {
+  std::vector<std::size_t> items;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    // With a spare rate, items of lower rate never pay.
+    if (usable[i] && values[i] > 0 && (!spare_rate || values[i] > times[i])) items.push_back(i);
+  }
+  std::sort(items.begin(), items.end(), [&](std::size_t a, std::size_t b) {
+    const Wide left = static_cast<Wide>(values[a]) * times[b];
+    const Wide right = static_cast<Wide>(values[b]) * times[a];
+    return left != right ? left > right : a < b;
+  });
+  for (const std::size_t item : items) {
+    times_.push_back(times_.back() + times[item]);
+    values_.push_back(values_.back() + values[item]);
+  }
+}
+
+int64_t Capacity::At(int64_t budget) const {
+  const auto beyond = std::upper_bound(times_.begin(), times_.end(), budget);
+  const auto taken = static_cast<std::size_t>(beyond - times_.begin()) - 1;
+  const int64_t spare = budget - times_[taken];
+  int64_t extra = spare_rate_ ? spare : 0;
+  if (beyond != times_.end()) {
+    const Wide value = values_[taken + 1] - values_[taken];
+    const int64_t time = times_[taken + 1] - times_[taken];
+    extra = static_cast<int64_t>((value * spare + time - 1) / time);
+  }
+  return SaturatingAdd(values_[taken], extra);
+}
+
+LoadWindows::LoadWindows(const BlockInstance& instance) : states_(instance), weights_(BlockWeights(instance)) {
+  total_weight_ = std::accumulate(weights_.begin(), weights_.end(), int64_t{0});
+  // A device that does not pay takes over the payments for all nets of its blocks.
+  std::vector<int64_t> weights_with_nets = weights_;
+  for (const Net& net : instance.nets) {
+    for (const int32_t block : net.blocks) {
+      int64_t& weight = weights_with_nets[static_cast<std::size_t>(block)];
+      weight = SaturatingAdd(weight, net.weight);
+    }
+  }
+  for (const DevicePool& pool : instance.pools) {
+    compute_.emplace_back(pool.time, weights_, pool.supported, /*spare_rate=*/false);
+    with_border_.emplace_back(pool.time, pool.pays_transfers ? weights_ : weights_with_nets, pool.supported,
+                              /*spare_rate=*/pool.pays_transfers);
+  }
+}
+
+int64_t LoadWindows::Sum(const std::vector<Capacity>& capacities, std::size_t state, int64_t max_load) const {
+  int64_t sum = 0;
+  for (std::size_t pool = 0; pool < capacities.size(); ++pool) {
+    const int64_t budget = SaturatingMultiply(states_.used(state, pool), max_load);
+    if (budget > 0 || states_.used(state, pool) > 0) sum = SaturatingAdd(sum, capacities[pool].At(budget));
+  }
+  return sum;
+}
+
+std::vector<LoadWindow> LoadWindows::At(int64_t max_load) const {
+  std::vector<LoadWindow> windows(states_.size());
+  for (std::size_t state = 0; state < windows.size(); ++state) {
+    const std::size_t rest = states_.complement(state);
+    LoadWindow& window = windows[state];
+    window.min_weight = std::max<int64_t>(0, total_weight_ - Sum(compute_, rest, max_load));
+    window.max_weight = std::min(total_weight_, Sum(compute_, state, max_load));
+    window.max_before = Sum(with_border_, state, max_load);
+    window.max_after = Sum(with_border_, rest, max_load);
+  }
+  return windows;
+}
+
+int64_t LoadWindows::WorkBound(int64_t upper) const {
+  int64_t low = 0;
+  while (low < upper) {
+    const int64_t middle = low + (upper - low) / 2;
+    if (Sum(compute_, states_.size() - 1, middle) >= total_weight_) {
+      upper = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return low;
+}
+
+}  // namespace planwright

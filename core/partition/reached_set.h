@@ -1,0 +1,150 @@
+// The ideals that a number of devices can hold with max load T, and the question whether one more device reaches a
+// given ideal from any of them (exact-dp.md section 6, QUERY).
+//
+// The load of the stage between ideals I' and I on a device that pays for transfers separates into a part of I, a part
+// of I' and a correction for the nets that both boundaries touch (exact-dp.md section 1):
+//   load(I \ I') = [p(I) + b(I)] + [b(I') - p(I')] - c(I', I),
+//   c(I', I) = sum over nets h cut by I of w_h ([h touches I'] + [h and I inside I']),
+// p the time, b the border. c only grows with I'. Large sets are kept as a tree over the codes, whose nodes know the
+// lane-wise least and greatest code and the extremes of the separable parts, so that whole nodes are refuted or
+// accepted at once. A device that does not pay has b = c = 0.
+#ifndef PLANWRIGHT_CORE_PARTITION_REACHED_SET_H_
+#define PLANWRIGHT_CORE_PARTITION_REACHED_SET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "core/partition/block_instance.h"
+#include "core/partition/chain_code.h"
+#include "core/partition/ideal_enumeration.h"
+
+namespace planwright {
+
+// What stage queries need to know of the instance. Immutable; any thread.
+template <std::size_t W>
+class StageCosts {
+ public:
+  // Both outlive the object.
+  StageCosts(const BlockInstance& instance, const ChainLayout& layout);
+
+  const BlockInstance& instance() const { return instance_; }
+  const ChainLayout& layout() const { return layout_; }
+  // Lane by lane the first position of a block of `net`; the largest lane value where it has none.
+  const ChainCode<W>& FirstPins(int32_t net) const { return first_pins_[static_cast<std::size_t>(net)]; }
+
+  // Whether the blocks between two ideals may share a device of `pool`: supported, and within its memory.
+  bool Fits(const IdealTable<W>& table, std::size_t from, std::size_t to, std::size_t pool) const;
+  // Whether Fits can fail for `pool` at all.
+  bool IsConstrained(std::size_t pool) const { return memory_binds_[pool] || !instance_.pools[pool].supports_all; }
+  // Whether the memory of any pool can bind: the tables must hold memory sums.
+  bool NeedsMemory() const;
+
+ private:
+  int64_t CutBuffers(const IdealTable<W>& table, std::size_t from, std::size_t to) const;
+  int64_t LargestWorkspace(const ChainCode<W>& from, const ChainCode<W>& to) const;
+
+  const BlockInstance& instance_;
+  const ChainLayout& layout_;
+  std::vector<ChainCode<W>> first_pins_;
+  std::vector<bool> memory_binds_;
+  // Blocks with workspace, the largest first.
+  std::vector<int32_t> blocks_by_workspace_;
+};
+
+// One ideal as the end of a stage on a device of one pool.
+template <std::size_t W>
+class StageQuery {
+ public:
+  StageQuery(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t ideal, std::size_t pool);
+
+  const ChainCode<W>& code() const { return code_; }
+  std::size_t ideal() const { return ideal_; }
+  std::size_t pool() const { return pool_; }
+  int64_t time() const { return time_; }
+  int64_t border() const { return border_; }
+  // p(I) + b(I).
+  int64_t base() const { return time_ + border_; }
+  // c(I', I); `from` need not be an ideal of the table, nor below I.
+  int64_t Correction(const ChainCode<W>& from, uint64_t top_bits) const;
+
+ private:
+  struct CutNet {
+    int64_t weight;
+    const ChainCode<W>* first_pins;
+    // Lane by lane one past the last block of the net inside the ideal.
+    ChainCode<W> inside;
+  };
+
+  ChainCode<W> code_;
+  // I' below this touches no cut net.
+  ChainCode<W> untouched_;
+  std::size_t ideal_;
+  std::size_t pool_;
+  int64_t time_;
+  int64_t border_ = 0;
+  absl::InlinedVector<CutNet, 8> nets_;
+};
+
+// Ideals reached with one number of devices. Filled once, then read from any thread.
+template <std::size_t W>
+class ReachedSet {
+ public:
+  // `ideals`: positions in `table`, ascending. `table` outlives the set.
+  ReachedSet(const StageCosts<W>& costs, const IdealTable<W>& table, std::vector<uint32_t> ideals);
+  ReachedSet() = default;
+
+  const std::vector<uint32_t>& ideals() const { return ideals_; }
+  int64_t Bytes() const;
+
+  // Whether a stage from one of the ideals to the one of `query` has load <= max_load and fits. `min_weight`: no
+  // lighter start can do.
+  bool Reaches(const StageCosts<W>& costs, const IdealTable<W>& table, const StageQuery<W>& query, int64_t max_load,
+               int64_t min_weight) const;
+
+  // The start with the least load of the stage (ties: the first), if any is at most max_load and fits.
+  std::optional<uint32_t> BestStart(const StageCosts<W>& costs, const IdealTable<W>& table, const StageQuery<W>& query,
+                                    int64_t max_load) const;
+
+ private:
+  // Extremes over the entries of a node, for one pool.
+  struct Extremes {
+    int64_t min_offset;
+    int64_t max_time;
+    int64_t max_time_plus_border;
+    int64_t max_time_minus_border;
+  };
+  struct Node {
+    ChainCode<W> meet;
+    ChainCode<W> join;
+    uint32_t begin;
+    uint32_t end;
+    // Children are nodes `left` and `left + 1`; 0: a leaf.
+    uint32_t left;
+  };
+  struct Probe;
+
+  void BuildTree(const StageCosts<W>& costs, const IdealTable<W>& table);
+  void SummarizeNode(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t node);
+  bool ReachesFromNode(const Probe& probe, uint32_t node) const;
+  bool ReachesFromRange(const Probe& probe, std::size_t begin, std::size_t end) const;
+  // A lower bound on the load of a stage that starts in `node`, or nothing when the node is refuted.
+  std::optional<int64_t> LoadBound(const Probe& probe, uint32_t node, int64_t& correction) const;
+
+  std::vector<uint32_t> ideals_;
+  // Entries in tree order (without a tree: in order of `ideals_`).
+  std::vector<uint32_t> entries_;
+  std::vector<ChainCode<W>> codes_;
+  // By pool: b(I') - p(I') of each entry.
+  std::vector<std::vector<int64_t>> offsets_;
+  std::vector<Node> nodes_;
+  // By node, then pool.
+  std::vector<Extremes> extremes_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_REACHED_SET_H_

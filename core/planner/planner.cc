@@ -1,0 +1,163 @@
+#include "core/planner/planner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
+#include "core/base/status_macros.h"
+#include "core/base/violations.h"
+#include "core/cost/cost_table.h"
+#include "core/cost/plan_costing.h"
+#include "core/partition/contiguous_throughput.h"
+#include "core/planner/capabilities.h"
+
+namespace planwright {
+namespace {
+
+double ThreadCpuMilliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// Wall and CPU time since construction: of this thread, and of the arena's workers on its behalf.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const TaskArena& arena) : arena_(arena) {}
+
+  double WallMilliseconds() const {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - wall_start_).count();
+  }
+  double CpuMilliseconds() const {
+    const auto workers = std::chrono::duration<double, std::milli>(arena_.worker_cpu_time());
+    return ThreadCpuMilliseconds() - cpu_start_ + workers.count();
+  }
+
+ private:
+  const TaskArena& arena_;
+  std::chrono::steady_clock::time_point wall_start_ = std::chrono::steady_clock::now();
+  double cpu_start_ = ThreadCpuMilliseconds();
+};
+
+// All rules of graph, cluster and problem. The problem is looked at only when the others are sound.
+absl::Status CheckRequest(const PlanRequest& request, const ModelLimits& model_limits) {
+  Violations violations;
+  ValidateGraph(request.graph, model_limits, violations);
+  ValidateCluster(request.cluster, model_limits, violations);
+  if (violations.empty()) {
+    ValidateProblem(request.graph, request.cluster, request.problem, request.options, violations);
+  }
+  if (violations.empty()) {
+    CheckSupported(request.graph, request.cluster, request.problem, request.options, violations);
+  }
+  return violations.ToStatus();
+}
+
+std::string VersionOf(std::string_view algorithm) {
+  for (const AlgorithmInfo& info : Algorithms()) {
+    if (info.name == algorithm) return std::string(info.version);
+  }
+  return "";
+}
+
+// One request on its way through the facade.
+class Planning {
+ public:
+  Planning(const PlanRequest& request, const SolveLimits& limits, TaskArena& arena, PlannerObserver& observer)
+      : request_(request),
+        limits_(limits),
+        arena_(arena),
+        observer_(observer),
+        stopwatch_(arena),
+        problem_(ResolveProblem(request.graph, request.problem)),
+        costs_(request.graph, request.cluster, *problem_.workload) {}
+
+  absl::StatusOr<Plan> Run() {
+    ThroughputCallbacks callbacks;
+    callbacks.objective = [this](const Placement& placement) { return Cost(placement).objective; };
+    callbacks.on_phase = [this](std::string_view phase) { observer_.OnPhase(phase); };
+    callbacks.on_bound = [this](const Bound& bound) { observer_.OnBound(bound); };
+    callbacks.on_incumbent = [this](Picoseconds objective, Picoseconds bound, int64_t work,
+                                    std::string_view algorithm) {
+      incumbents_.push_back({stopwatch_.WallMilliseconds(), work, objective, bound, std::string(algorithm)});
+      observer_.OnIncumbent(incumbents_.back());
+    };
+    const ThroughputRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options};
+    ASSIGN_OR_RETURN(ThroughputOutcome outcome, SolveContiguousThroughput(search, limits_, arena_, callbacks));
+    Plan plan = Assemble(std::move(outcome));
+    RETURN_IF_ERROR(Verify(plan));
+    plan.provenance.wall_time_ms = stopwatch_.WallMilliseconds();
+    plan.provenance.cpu_time_ms = stopwatch_.CpuMilliseconds();
+    return plan;
+  }
+
+ private:
+  Plan Cost(const Placement& placement) const {
+    return CostPlan(request_.graph, request_.cluster, problem_, costs_, placement);
+  }
+
+  Plan Assemble(ThroughputOutcome outcome) {
+    Plan plan = Cost(outcome.placement);
+    plan.bounds = std::move(outcome.bounds);
+    for (const Bound& bound : plan.bounds) plan.lower_bound = std::max(plan.lower_bound, bound.value);
+    Provenance& provenance = plan.provenance;
+    provenance.algorithm = outcome.algorithm;
+    provenance.algorithm_version = VersionOf(outcome.algorithm);
+    provenance.seed = request_.options.seed;
+    provenance.proven_optimal = plan.lower_bound == plan.objective;
+    provenance.stop_reason = outcome.stop_reason;
+    provenance.counters = std::move(outcome.counters);
+    provenance.incumbents = std::move(incumbents_);
+    provenance.fallback = std::move(outcome.fallback);
+    return plan;
+  }
+
+  absl::Status Verify(const Plan& plan) {
+    observer_.OnPhase("verify");
+    Violations violations;
+    VerifyPlan(request_.graph, request_.cluster, plan, violations);
+    if (violations.empty()) return absl::OkStatus();
+    return absl::InternalError(
+        absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
+  }
+
+  const PlanRequest& request_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  PlannerObserver& observer_;
+  const Stopwatch stopwatch_;
+  const PlanningProblem problem_;
+  const CostTable costs_;
+  std::vector<Incumbent> incumbents_;
+};
+
+}  // namespace
+
+absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
+                              TaskArena& arena, PlannerObserver& observer) {
+  try {
+    observer.OnPhase("validate");
+    RETURN_IF_ERROR(CheckRequest(request, model_limits));
+    // An arena of its own: counts the CPU time of this request, and is as wide as it may be.
+    TaskArena request_arena(std::min(arena.threads(), request.options.threads.value_or(arena.threads())));
+    return Planning(request, limits, request_arena, observer).Run();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("out of memory while planning; lower options.ideal_limit or the memory budget");
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("planning failed: ", error.what()));
+  }
+}
+
+absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
+                                          const Placement& placement) {
+  RETURN_IF_ERROR(CheckRequest(request, model_limits));
+  return VerifyPlacement(request.graph, request.cluster, ResolveProblem(request.graph, request.problem), placement);
+}
+
+}  // namespace planwright
