@@ -1,0 +1,112 @@
+#include "server/engine/rpc_status.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
+#include "core/base/strings.h"
+#include "core/base/violations.h"
+#include "google/rpc/error_details.pb.h"
+#include "planwright/v1/planning_service.pb.h"
+#include "server/serving/retry_delay.h"
+
+namespace planwright::server {
+namespace {
+
+std::string ReasonOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+      return "INVALID_REQUEST";
+    case absl::StatusCode::kFailedPrecondition:
+      return InfeasibilityOf(status).has_value() ? "INFEASIBLE" : "FAILED_PRECONDITION";
+    case absl::StatusCode::kDeadlineExceeded:
+      return IsNoPlanFound(status) ? "NO_PLAN_FOUND" : "DEADLINE_EXCEEDED";
+    case absl::StatusCode::kResourceExhausted:
+      return RetryDelayOf(status).has_value() ? "SERVER_FULL" : "LIMIT_EXCEEDED";
+    case absl::StatusCode::kUnavailable:
+      return "SHUTTING_DOWN";
+    default:
+      return absl::StatusCodeToString(status.code());
+  }
+}
+
+// At most `max_bytes` of `text`, not cut inside a character.
+std::string Shorten(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return std::string(text);
+  std::size_t end = max_bytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return absl::StrCat(ToAbsl(text.substr(0, end)), "...");
+}
+
+// Appends `entry` to the list `field` unless that takes the message beyond `max_bytes`; false: it did not fit.
+template <typename Message, typename Entry>
+bool AppendIfFits(Entry entry, std::size_t max_bytes, Message& message,
+                  google::protobuf::RepeatedPtrField<Entry>* (Message::*field)()) {
+  if (message.ByteSizeLong() + entry.ByteSizeLong() > max_bytes) return false;
+  *(message.*field)()->Add() = std::move(entry);
+  return true;
+}
+
+google::rpc::BadRequest MakeBadRequest(const std::vector<Violation>& violations, std::size_t max_bytes) {
+  google::rpc::BadRequest bad_request;
+  for (const Violation& violation : violations) {
+    google::rpc::BadRequest::FieldViolation entry;
+    entry.set_field(violation.path);
+    entry.set_description(violation.rule);
+    if (!AppendIfFits(std::move(entry), max_bytes, bad_request,
+                      &google::rpc::BadRequest::mutable_field_violations)) {
+      break;
+    }
+  }
+  return bad_request;
+}
+
+v1::InfeasibleDetail MakeInfeasibleDetail(const Infeasibility& infeasibility, std::size_t max_bytes) {
+  v1::InfeasibleDetail detail;
+  detail.set_minimum_devices(infeasibility.minimum_devices);
+  for (const Shortage& shortage : infeasibility.shortages) {
+    v1::InfeasibleDetail::Reason reason;
+    reason.set_resource(shortage.resource);
+    reason.set_subject(shortage.subject);
+    reason.set_needed_bytes(shortage.needed_bytes);
+    reason.set_available_bytes(shortage.available_bytes);
+    reason.set_description(shortage.description);
+    if (!AppendIfFits(std::move(reason), max_bytes, detail, &v1::InfeasibleDetail::mutable_reasons)) break;
+  }
+  return detail;
+}
+
+google::rpc::RetryInfo MakeRetryInfo(std::chrono::milliseconds delay) {
+  google::rpc::RetryInfo retry;
+  *retry.mutable_retry_delay() = google::protobuf::util::TimeUtil::MillisecondsToDuration(delay.count());
+  return retry;
+}
+
+}  // namespace
+
+google::rpc::Status ToRpcStatus(const absl::Status& status, std::size_t max_bytes) {
+  google::rpc::Status rpc_status;
+  rpc_status.set_code(static_cast<int>(status.code()));
+  if (status.ok()) return rpc_status;
+  rpc_status.set_message(Shorten(ToStd(status.message()), max_bytes / 8));
+  google::rpc::ErrorInfo info;
+  info.set_domain("planwright");
+  info.set_reason(ReasonOf(status));
+  const std::size_t max_list_bytes = max_bytes / 4 * 3;
+  const std::vector<Violation> violations = ViolationsOf(status);
+  if (!violations.empty()) {
+    (*info.mutable_metadata())["violations"] = absl::StrCat(violations.size() + UnlistedViolationsOf(status));
+  }
+  rpc_status.add_details()->PackFrom(info);
+  if (!violations.empty()) rpc_status.add_details()->PackFrom(MakeBadRequest(violations, max_list_bytes));
+  if (const auto infeasibility = InfeasibilityOf(status)) {
+    rpc_status.add_details()->PackFrom(MakeInfeasibleDetail(*infeasibility, max_list_bytes));
+  }
+  if (const auto delay = RetryDelayOf(status)) rpc_status.add_details()->PackFrom(MakeRetryInfo(*delay));
+  return rpc_status;
+}
+
+}  // namespace planwright::server

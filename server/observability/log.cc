@@ -1,0 +1,75 @@
+#include "server/observability/log.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/strings.h"
+
+namespace planwright::server {
+namespace {
+
+std::string_view NameOf(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo:
+      return "INFO";
+    case Severity::kWarning:
+      return "WARNING";
+    case Severity::kError:
+      return "ERROR";
+  }
+  return "ERROR";
+}
+
+std::string FormatTime(std::chrono::system_clock::time_point time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromChrono(time), absl::UTCTimeZone());
+}
+
+// JSON text on one line; bytes that are not UTF-8 become replacement characters.
+std::string Dump(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+nlohmann::ordered_json ToJson(const LogField& field) {
+  return std::visit([](const auto& value) { return nlohmann::ordered_json(value); }, field.value);
+}
+
+// Words stand as they are, everything else as a JSON string, so that a line can be split again.
+std::string TextValue(const LogField& field) {
+  const auto* text = std::get_if<std::string>(&field.value);
+  const bool is_word = text != nullptr && !text->empty() &&
+                       text->find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                               "-_.:/[]@+,%") == std::string::npos;
+  return is_word ? *text : Dump(ToJson(field));
+}
+
+}  // namespace
+
+void Logger::Write(Severity severity, std::string_view message, std::initializer_list<LogField> fields) const {
+  sink_(FormatLogLine(format_, std::chrono::system_clock::now(), severity, message, fields));
+}
+
+void WriteToStderr(const std::string& line) {
+  // Nothing can be done about a log that cannot be written.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_point time, Severity severity,
+                          std::string_view message, std::initializer_list<LogField> fields) {
+  if (format == LogFormat::kJson) {
+    nlohmann::ordered_json json;
+    json["time"] = FormatTime(time);
+    json["severity"] = NameOf(severity);
+    json["message"] = message;
+    for (const LogField& field : fields) json[std::string(field.name)] = ToJson(field);
+    return Dump(json) + "\n";
+  }
+  std::string line = absl::StrCat(FormatTime(time), " ", ToAbsl(NameOf(severity)), " ", ToAbsl(message));
+  for (const LogField& field : fields) absl::StrAppend(&line, " ", ToAbsl(field.name), "=", TextValue(field));
+  line += "\n";
+  return line;
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,97 @@
+#include "server/observability/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <map>
+
+namespace planwright::server {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Registry;
+
+Family<Counter>& MakeCounter(Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+Family<Histogram>& MakeHistogram(Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
+}
+
+Gauge& MakeGauge(Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
+}
+
+// From an answer without search to the longest search.
+Histogram::BucketBoundaries Buckets() {
+  return {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600};
+}
+
+double ToSeconds(std::chrono::nanoseconds elapsed) { return std::chrono::duration<double>(elapsed).count(); }
+
+std::map<std::string, std::string> LabelsOf(const RpcMethod& method) {
+  return {{"grpc_service", method.service}, {"grpc_method", method.method}, {"grpc_type", "unary"}};
+}
+
+}  // namespace
+
+Metrics::Metrics(const std::string& version)
+    : started_(MakeCounter(registry_, "grpc_server_started_total", "RPCs started.")),
+      handled_(MakeCounter(registry_, "grpc_server_handled_total", "RPCs answered, by code.")),
+      handling_seconds_(MakeHistogram(registry_, "grpc_server_handling_seconds",
+                                      "Time from the arrival of an RPC to its answer.")),
+      searches_(MakeCounter(registry_, "planwright_searches_total",
+                            "Searches that ended with a plan, by algorithm and by why they stopped.")),
+      failed_searches_(
+          MakeCounter(registry_, "planwright_failed_searches_total", "Searches that ended without a plan, by code.")),
+      search_seconds_(
+          MakeHistogram(registry_, "planwright_search_seconds", "Time of a search.").Add({}, Buckets())),
+      rejections_(MakeCounter(registry_, "planwright_verifier_rejections_total",
+                              "Plans of ours that the verifier refused; each is a defect.")
+                      .Add({})),
+      running_(MakeGauge(registry_, "planwright_running_requests", "Requests that are being worked on.")),
+      waiting_(MakeGauge(registry_, "planwright_waiting_requests", "Requests that wait for their turn.")),
+      draining_(MakeGauge(registry_, "planwright_draining", "1 while the server finishes its work before it ends.")) {
+  prometheus::BuildGauge()
+      .Name("planwright_build_info")
+      .Help("1, labelled with the version.")
+      .Register(registry_)
+      .Add({{"version", version}})
+      .Set(1);
+}
+
+void Metrics::RpcStarted(const RpcMethod& method) { started_.Add(LabelsOf(method)).Increment(); }
+
+void Metrics::RpcHandled(const RpcMethod& method, const std::string& code, std::chrono::nanoseconds elapsed) {
+  std::map<std::string, std::string> labels = LabelsOf(method);
+  handling_seconds_.Add(labels, Buckets()).Observe(ToSeconds(elapsed));
+  labels["grpc_code"] = code;
+  handled_.Add(labels).Increment();
+}
+
+void Metrics::SearchEnded(const std::string& algorithm, const std::string& stop_reason,
+                          std::chrono::nanoseconds elapsed) {
+  searches_.Add({{"algorithm", algorithm}, {"stop_reason", stop_reason}}).Increment();
+  search_seconds_.Observe(ToSeconds(elapsed));
+}
+
+void Metrics::SearchFailed(const std::string& code, std::chrono::nanoseconds elapsed) {
+  failed_searches_.Add({{"code", code}}).Increment();
+  search_seconds_.Observe(ToSeconds(elapsed));
+}
+
+void Metrics::PlanRejected() { rejections_.Increment(); }
+
+void Metrics::SetLoad(int running, int waiting) {
+  running_.Set(running);
+  waiting_.Set(waiting);
+}
+
+void Metrics::SetDraining(bool draining) { draining_.Set(draining ? 1 : 0); }
+
+std::string Metrics::Text() const { return prometheus::TextSerializer().Serialize(registry_.Collect()); }
+
+}  // namespace planwright::server

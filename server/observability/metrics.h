@@ -1,0 +1,62 @@
+// What Prometheus is told. No label value comes from a request.
+#ifndef PLANWRIGHT_SERVER_OBSERVABILITY_METRICS_H_
+#define PLANWRIGHT_SERVER_OBSERVABILITY_METRICS_H_
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <chrono>
+#include <string>
+
+namespace planwright::server {
+
+// Names of one RPC method, for labels and logs.
+struct RpcMethod {
+  // "planwright.v1.PlanningService".
+  std::string service;
+  // "CreatePlan".
+  std::string method;
+};
+
+// Thread-safe.
+class Metrics {
+ public:
+  explicit Metrics(const std::string& version);
+
+  // grpc_server_*; `code` as gRPC spells it ("OK", "InvalidArgument"), as other gRPC metrics do.
+  void RpcStarted(const RpcMethod& method);
+  void RpcHandled(const RpcMethod& method, const std::string& code, std::chrono::nanoseconds elapsed);
+
+  // A search ended with a plan. `algorithm` and `stop_reason` are names of ours.
+  void SearchEnded(const std::string& algorithm, const std::string& stop_reason, std::chrono::nanoseconds elapsed);
+  // A search ended without a plan; `code` as above.
+  void SearchFailed(const std::string& code, std::chrono::nanoseconds elapsed);
+  // The verifier refused a plan of ours: somebody should be woken.
+  void PlanRejected();
+
+  void SetLoad(int running, int waiting);
+  void SetDraining(bool draining);
+
+  // The exposition format, version 0.0.4.
+  std::string Text() const;
+
+ private:
+  prometheus::Registry registry_;
+  prometheus::Family<prometheus::Counter>& started_;
+  prometheus::Family<prometheus::Counter>& handled_;
+  prometheus::Family<prometheus::Histogram>& handling_seconds_;
+  prometheus::Family<prometheus::Counter>& searches_;
+  prometheus::Family<prometheus::Counter>& failed_searches_;
+  prometheus::Histogram& search_seconds_;
+  prometheus::Counter& rejections_;
+  prometheus::Gauge& running_;
+  prometheus::Gauge& waiting_;
+  prometheus::Gauge& draining_;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_OBSERVABILITY_METRICS_H_

@@ -1,0 +1,24 @@
+// What every RPC needs.
+#ifndef PLANWRIGHT_SERVER_SERVICE_CALL_SERVICES_H_
+#define PLANWRIGHT_SERVER_SERVICE_CALL_SERVICES_H_
+
+#include "server/engine/planning_engine.h"
+#include "server/observability/log.h"
+#include "server/observability/metrics.h"
+#include "server/serving/executor.h"
+#include "server/serving/in_flight.h"
+
+namespace planwright::server {
+
+// All of them outlive the service.
+struct CallServices {
+  PlanningEngine& engine;
+  Executor& executor;
+  InFlight& in_flight;
+  Metrics& metrics;
+  const Logger& log;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVICE_CALL_SERVICES_H_

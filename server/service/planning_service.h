@@ -1,0 +1,49 @@
+// planwright.v1.PlanningService on gRPC's callback API.
+#ifndef PLANWRIGHT_SERVER_SERVICE_PLANNING_SERVICE_H_
+#define PLANWRIGHT_SERVER_SERVICE_PLANNING_SERVICE_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "planwright/v1/planning_service.grpc.pb.h"
+#include "server/service/call_services.h"
+#include "server/service/rpc_record.h"
+
+namespace planwright::server {
+
+// Every method takes bytes (see unary_call.h). Thread-safe.
+class PlanningServiceImpl final
+    : public v1::PlanningService::WithRawCallbackMethod_CreatePlan<
+          v1::PlanningService::WithRawCallbackMethod_EvaluatePlan<
+              v1::PlanningService::WithRawCallbackMethod_GetServerInfo<v1::PlanningService::Service>>> {
+ public:
+  explicit PlanningServiceImpl(const CallServices& services);
+
+  grpc::ServerUnaryReactor* CreatePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* EvaluatePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  // Answered from memory, also when the server is full.
+  grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+
+ private:
+  std::unique_ptr<RpcRecord> StartRecord(const char* method, const grpc::CallbackServerContext& context);
+  // The caller's x-request-id where it sends a sensible one, else one of our own.
+  std::string RequestId(const grpc::CallbackServerContext& context);
+
+  CallServices services_;
+  grpc::ByteBuffer server_info_;
+  // Tells the calls of this process from those of others in the logs.
+  std::string request_id_prefix_;
+  std::atomic<uint64_t> calls_{0};
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVICE_PLANNING_SERVICE_H_

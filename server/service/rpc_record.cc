@@ -1,0 +1,34 @@
+#include "server/service/rpc_record.h"
+
+#include <utility>
+
+#include "core/base/strings.h"
+#include "server/service/status_conversion.h"
+
+namespace planwright::server {
+
+RpcRecord::RpcRecord(RpcMethod method, std::string request_id, std::string peer, Metrics& metrics, const Logger& log)
+    : method_(std::move(method)),
+      request_id_(std::move(request_id)),
+      peer_(std::move(peer)),
+      metrics_(metrics),
+      log_(log) {
+  metrics_.RpcStarted(method_);
+}
+
+RpcRecord::~RpcRecord() {
+  const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - start_;
+  const std::string code = CodeLabel(status_.code());
+  metrics_.RpcHandled(method_, code, elapsed);
+  // Messages can be long lists of violations; the first line says what went wrong.
+  const std::string_view message = ToStd(status_.message());
+  log_.Write(status_.code() == absl::StatusCode::kInternal ? Severity::kError : Severity::kInfo, "rpc",
+             {{"request_id", request_id_},
+              {"method", method_.method},
+              {"code", code},
+              {"duration_ms", std::chrono::duration<double, std::milli>(elapsed).count()},
+              {"peer", peer_},
+              {"error", std::string(message.substr(0, message.find('\n')).substr(0, 300))}});
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,40 @@
+// Metrics and the access log of one RPC, in one object.
+#ifndef PLANWRIGHT_SERVER_SERVICE_RPC_RECORD_H_
+#define PLANWRIGHT_SERVER_SERVICE_RPC_RECORD_H_
+
+#include <chrono>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/observability/log.h"
+#include "server/observability/metrics.h"
+
+namespace planwright::server {
+
+// Counts the call when made, and its code and time when destroyed; then writes its line of the access log. Not
+// thread-safe. `metrics` and `log` outlive it.
+class RpcRecord {
+ public:
+  RpcRecord(RpcMethod method, std::string request_id, std::string peer, Metrics& metrics, const Logger& log);
+  ~RpcRecord();
+  RpcRecord(const RpcRecord&) = delete;
+  RpcRecord& operator=(const RpcRecord&) = delete;
+
+  // The status that the call ends with; INTERNAL until set.
+  void SetStatus(const absl::Status& status) { status_ = status; }
+
+  const std::string& request_id() const { return request_id_; }
+
+ private:
+  RpcMethod method_;
+  std::string request_id_;
+  std::string peer_;
+  Metrics& metrics_;
+  const Logger& log_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  absl::Status status_ = absl::InternalError("not answered");
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVICE_RPC_RECORD_H_

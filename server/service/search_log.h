@@ -1,0 +1,43 @@
+// What operators see of searches: log lines and metrics.
+#ifndef PLANWRIGHT_SERVER_SERVICE_SEARCH_LOG_H_
+#define PLANWRIGHT_SERVER_SERVICE_SEARCH_LOG_H_
+
+#include <atomic>
+#include <chrono>
+#include <string>
+
+#include "server/engine/search_observer.h"
+#include "server/observability/log.h"
+#include "server/observability/metrics.h"
+
+namespace planwright::server {
+
+// One search: "search started", "search ended" and, where somebody asked it to stop, "search cancelled" with the time
+// that it took to obey (stopped_after_ms). `metrics` and `log` outlive it.
+class SearchLog : public SearchObserver {
+ public:
+  SearchLog(std::string request_id, Metrics& metrics, const Logger& log)
+      : request_id_(std::move(request_id)), metrics_(metrics), log_(log) {}
+
+  // The search was asked to stop, just now. Any thread; the first call counts.
+  void OnStopRequested();
+
+  void OnSearchStart(const SearchStart& start) override;
+  void OnSearchEnd(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void LogCancellation(Clock::time_point now) const;
+  void LogResult(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) const;
+
+  std::string request_id_;
+  Metrics& metrics_;
+  const Logger& log_;
+  // Since the clock's epoch; 0: not asked. Only the value is passed between threads, so relaxed order would do.
+  std::atomic<Clock::rep> stop_requested_at_{0};
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVICE_SEARCH_LOG_H_
