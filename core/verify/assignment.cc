@@ -143,20 +143,20 @@ class StructureCheck {
       }
       if (op_fields.colocation_group.empty()) return;
       const auto [first, is_new] = first_of_group.try_emplace(op_fields.colocation_group, op);
-      if (!is_new) {
-        RequireSharedDevice(op, first->second,
-                            absl::StrCat("of the same colocation group '", op_fields.colocation_group, "',"));
-      }
+      if (is_new) return;
+      const std::string relation = absl::StrCat("of its colocation group '", op_fields.colocation_group, "' operator");
+      RequireSharedDevice(op, first->second, relation);
     });
   }
 
+  // `relation` says what `other` is to `op`.
   void RequireSharedDevice(OperatorId op, OperatorId other, const std::string& relation) {
     const std::optional<DeviceId> device = PlacedOn(op);
     const std::optional<DeviceId> other_device = PlacedOn(other);
     if (!device.has_value() || !other_device.has_value() || *device == *other_device) return;
     violations_.Add(OperatorPath(*seats_[op.index()]),
-                    absl::StrCat("operator '", NameOf(op), "' is on device '", NameOf(*device), "', but '",
-                                 NameOf(other), "', ", relation, " is on '", NameOf(*other_device), "'"));
+                    absl::StrCat("operator '", NameOf(op), "' is on device '", NameOf(*device), "', but ", relation,
+                                 " '", NameOf(other), "' is on '", NameOf(*other_device), "'"));
   }
 
   // CONTIGUOUS allows one stage per device unless the problem says how many.

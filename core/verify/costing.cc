@@ -271,10 +271,11 @@ void CheckMemory(const Cluster& cluster, const Assignment& assignment, const Pla
     const int64_t excess = usage.memory_bytes - *usage.memory_limit_bytes;
     if (excess <= 0) continue;
     const std::size_t given_index = assignment.stages[usage.stages.front().index()].given_index;
-    violations.Add(absl::StrCat("plan.stages[", given_index, "]"),
-                   absl::StrCat("memory: needs ", SizeText(usage.memory_bytes), ", device '",
-                                cluster.devices[usage.device.index()].name, "' offers ",
-                                SizeText(*usage.memory_limit_bytes), " (", CountText(excess), " bytes too many)"));
+    violations.Add(
+        absl::StrCat("plan.stages[", given_index, "]"),
+        absl::StrCat("memory: needs ", SizeText(usage.memory_bytes), ", device '",
+                     cluster.devices[usage.device.index()].name, "' offers ", SizeText(*usage.memory_limit_bytes), " (",
+                     CountText(excess), excess == 1 ? " byte too many)" : " bytes too many)"));
   }
 }
 

@@ -133,12 +133,18 @@ std::vector<Precedence> FindCycle(const std::vector<Precedence>& precedences, co
   return cycle;
 }
 
-std::string CycleText(const OperatorGraph& graph, const Assignment& assignment, const std::vector<Precedence>& cycle) {
+// Starts with the stage that is given first.
+std::string CycleText(const OperatorGraph& graph, const Assignment& assignment, std::vector<Precedence> cycle) {
   const auto given = [&](std::size_t stage) { return assignment.stages[stage].given_index; };
-  std::string text = absl::StrCat("no pipeline order: stage ", given(cycle.front().before));
+  const auto given_earlier = [&](const Precedence& a, const Precedence& b) {
+    return given(a.before) < given(b.before);
+  };
+  std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end(), given_earlier), cycle.end());
+  std::string text = "no pipeline order";
   for (const Precedence& precedence : cycle) {
-    absl::StrAppend(&text, " before stage ", given(precedence.after), " (tensor '",
-                    graph.tensors[precedence.tensor.index()].name, "')");
+    absl::StrAppend(&text, &precedence == &cycle.front() ? ": " : ", ", "tensor '",
+                    graph.tensors[precedence.tensor.index()].name, "' puts stage ", given(precedence.before),
+                    " before stage ", given(precedence.after));
   }
   return text;
 }
@@ -154,8 +160,8 @@ void PutInPipelineOrder(const OperatorGraph& graph, const PlanningProblem& probl
   if (order.size() == assignment.stages.size()) {
     assignment.Reorder(order);
   } else if (problem.split == Split::kContiguous) {
-    const std::vector<Precedence> cycle = FindCycle(precedences, order, assignment.stages.size());
-    violations.Add("plan.stages", CycleText(graph, assignment, cycle));
+    std::vector<Precedence> cycle = FindCycle(precedences, order, assignment.stages.size());
+    violations.Add("plan.stages", CycleText(graph, assignment, std::move(cycle)));
   }
 }
 

@@ -80,21 +80,21 @@ class InstanceMaker {
   }
 
   void MakeOperators() {
-    // One more device multiplies the placements, so the larger graphs come with fewer devices.
-    const auto max_operators = static_cast<int64_t>(cluster().devices.size() >= 4 ? 8 : 10);
+    // One more device multiplies the placements that brute force has to try.
+    const std::size_t max_operators = 10 - (std::max<std::size_t>(cluster().devices.size(), 3) - 3);
     if (form_ != Form::kBackwardOperators) {
-      num_forward_ = static_cast<std::size_t>(random_.Between(1, max_operators));
+      num_forward_ = static_cast<std::size_t>(random_.Between(1, static_cast<int64_t>(max_operators)));
       for (std::size_t i = 0; i < num_forward_; ++i) AddOperator(Pass::kForward);
       return;
     }
-    num_forward_ = static_cast<std::size_t>(random_.Between(1, max_operators / 2));
+    num_forward_ = static_cast<std::size_t>(random_.Between(1, static_cast<int64_t>(max_operators / 2)));
     for (std::size_t i = 0; i < num_forward_; ++i) AddOperator(Pass::kForward);
     // The backward pass runs from the last forward operator to the first; orphans come anywhere.
     for (std::size_t i = num_forward_; i > 0; --i) {
-      MaybeAddOrphan(static_cast<std::size_t>(max_operators) - i);
+      MaybeAddOrphan(max_operators - i);
       if (Chance(0.85)) AddBackward(OperatorId(i - 1));
     }
-    MaybeAddOrphan(static_cast<std::size_t>(max_operators));
+    MaybeAddOrphan(max_operators);
   }
 
   Operator& AddOperator(Pass pass) {

@@ -4,7 +4,7 @@
 // orphans); colocation, operators that a class cannot run, operators and tensors that take no time, several tensors
 // per producer and several consumers per tensor, memory that binds, one or two classes of accelerators, devices with
 // reserved memory, host-staged and uniform interconnects, both memory models. Every instance is valid and supported;
-// about a third has no plan.
+// about a quarter has no plan.
 #ifndef PLANWRIGHT_TESTS_SUPPORT_RANDOM_INSTANCE_H_
 #define PLANWRIGHT_TESTS_SUPPORT_RANDOM_INSTANCE_H_
 
