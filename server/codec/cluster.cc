@@ -30,7 +30,9 @@ DeviceClass DecodeClass(const v1::DeviceClass& wire, const FieldPath& path, Viol
 class DeviceDecoder {
  public:
   DeviceDecoder(const v1::Cluster& wire, int64_t max_devices, Violations& violations)
-      : max_devices_(max_devices), violations_(violations), classes_(static_cast<std::size_t>(wire.device_classes_size())) {
+      : max_devices_(max_devices),
+        violations_(violations),
+        classes_(static_cast<std::size_t>(wire.device_classes_size())) {
     for (const v1::DeviceClass& device_class : wire.device_classes()) classes_.Add(device_class.name());
   }
 
@@ -161,8 +163,8 @@ MatrixInterconnect DecodeMatrix(const v1::Interconnect::Matrix& wire, const Fiel
   return matrix;
 }
 
-Interconnect DecodeInterconnect(const v1::Interconnect& wire, const std::vector<Device>& devices,
-                                const FieldPath& path, Violations& violations) {
+Interconnect DecodeInterconnect(const v1::Interconnect& wire, const std::vector<Device>& devices, const FieldPath& path,
+                                Violations& violations) {
   switch (wire.kind_case()) {
     case v1::Interconnect::kHostStaged:
       return DecodeSharedBandwidth<HostStagedInterconnect>(wire.host_staged(), path.Field("host_staged"), violations);

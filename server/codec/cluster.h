@@ -11,9 +11,9 @@
 namespace planwright::server {
 
 // Device groups are expanded, after the devices that are listed one by one.
-// Violations (paths below "cluster"): times that are not finite or too long, unknown enum numbers, names that resolve to
-// no class or device, an unset interconnect, groups whose count is < 1, no multiple of their hosts, makes names that are
-// taken, or passes `max_devices` together with the others. Complexity O(classes + devices + interconnect).
+// Violations (paths below "cluster"): times that are not finite or too long, unknown enum numbers, names that resolve
+// to no class or device, an unset interconnect, groups whose count is < 1, no multiple of their hosts, makes names that
+// are taken, or passes `max_devices` together with the others. Complexity O(classes + devices + interconnect).
 Cluster DecodeCluster(const v1::Cluster& wire, int64_t max_devices, Violations& violations);
 
 // The inverse, every device listed by itself. REQUIRES: ids in range.

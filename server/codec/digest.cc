@@ -35,7 +35,7 @@ class CanonicalHash {
   void Add(const std::string& text) { Add(std::string_view(text)); }
 
   template <typename Integer>
-    requires std::is_integral_v<Integer> || std::is_enum_v<Integer>
+  requires std::is_integral_v<Integer> || std::is_enum_v<Integer>
   void Add(Integer value) {
     const auto bits = static_cast<uint64_t>(static_cast<int64_t>(value));
     std::array<unsigned char, 8> bytes;

@@ -157,10 +157,14 @@ v1::Pass ToWire(Pass core) { return FindWire(kPassTable, core); }
 std::optional<DeviceKind> ToCore(v1::DeviceKind wire) { return FindCore(kDeviceKindTable, wire); }
 v1::DeviceKind ToWire(DeviceKind core) { return FindWire(kDeviceKindTable, core); }
 
-std::optional<GridInterconnect::NonAdjacent> ToCore(v1::Interconnect::NonAdjacent wire) { return FindCore(kNonAdjacentTable, wire); }
+std::optional<GridInterconnect::NonAdjacent> ToCore(v1::Interconnect::NonAdjacent wire) {
+  return FindCore(kNonAdjacentTable, wire);
+}
 v1::Interconnect::NonAdjacent ToWire(GridInterconnect::NonAdjacent core) { return FindWire(kNonAdjacentTable, core); }
 
-std::optional<LinksInterconnect::Routing> ToCore(v1::Interconnect::Routing wire) { return FindCore(kRoutingTable, wire); }
+std::optional<LinksInterconnect::Routing> ToCore(v1::Interconnect::Routing wire) {
+  return FindCore(kRoutingTable, wire);
+}
 v1::Interconnect::Routing ToWire(LinksInterconnect::Routing core) { return FindWire(kRoutingTable, core); }
 
 std::optional<Objective> ToCore(v1::Objective wire) { return FindCore(kObjectiveTable, wire); }
@@ -187,7 +191,9 @@ v1::AllReduce::Factor ToWire(AllReduce::Factor core) { return FindWire(kFactorTa
 std::optional<MemoryModel::Kind> ToCore(v1::MemoryModel::Kind wire) { return FindCore(kMemoryKindTable, wire); }
 v1::MemoryModel::Kind ToWire(MemoryModel::Kind core) { return FindWire(kMemoryKindTable, core); }
 
-std::optional<MemoryModel::Recomputation> ToCore(v1::MemoryModel::Recomputation wire) { return FindCore(kRecomputationTable, wire); }
+std::optional<MemoryModel::Recomputation> ToCore(v1::MemoryModel::Recomputation wire) {
+  return FindCore(kRecomputationTable, wire);
+}
 v1::MemoryModel::Recomputation ToWire(MemoryModel::Recomputation core) { return FindWire(kRecomputationTable, core); }
 
 std::optional<Granularity> ToCore(v1::Granularity wire) { return FindCore(kGranularityTable, wire); }

@@ -38,8 +38,9 @@ template <typename Wire>
 auto DecodeEnum(Wire wire, const FieldPath& path, Violations& violations) {
   const auto core = ToCore(wire);
   if (core.has_value()) return *core;
-  violations.Add(path.ToString(), absl::StrCat("must be a value of ", google::protobuf::GetEnumDescriptor<Wire>()->name(),
-                                               ", is ", static_cast<int>(wire)));
+  violations.Add(path.ToString(),
+                 absl::StrCat("must be a value of ", google::protobuf::GetEnumDescriptor<Wire>()->name(), ", is ",
+                              static_cast<int>(wire)));
   return typename decltype(ToCore(wire))::value_type{};
 }
 

@@ -106,9 +106,9 @@ void CheckBound(const v1::Plan& stated, const v1::Plan& fresh, const FieldPath& 
   const auto bound = FromMilliseconds(stated.lower_bound_ms());
   const auto objective = FromMilliseconds(fresh.objective_ms());
   if (!bound.has_value() || bound > objective) {
-    violations.Add(path.Field("lower_bound_ms").ToString(),
-                   absl::StrFormat("must be at most the objective %.9f, is %.9f", fresh.objective_ms(),
-                                   stated.lower_bound_ms()));
+    violations.Add(
+        path.Field("lower_bound_ms").ToString(),
+        absl::StrFormat("must be at most the objective %.9f, is %.9f", fresh.objective_ms(), stated.lower_bound_ms()));
   }
   if (stated.provenance().proven_optimal() && bound != objective) {
     violations.Add(path.Field("provenance").Field("proven_optimal").ToString(),

@@ -56,8 +56,7 @@ google::rpc::BadRequest MakeBadRequest(const std::vector<Violation>& violations,
     google::rpc::BadRequest::FieldViolation entry;
     entry.set_field(violation.path);
     entry.set_description(violation.rule);
-    if (!AppendIfFits(std::move(entry), max_bytes, bad_request,
-                      &google::rpc::BadRequest::mutable_field_violations)) {
+    if (!AppendIfFits(std::move(entry), max_bytes, bad_request, &google::rpc::BadRequest::mutable_field_violations)) {
       break;
     }
   }

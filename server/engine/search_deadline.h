@@ -16,8 +16,8 @@ struct TimeLimits {
   std::chrono::nanoseconds max_time_limit = std::chrono::hours(1);
 };
 
-// min(now + time_limit, call_deadline - max(100 ms, 5 % of what is left)); with neither, now + default_time_limit; never
-// beyond now + max_time_limit. May lie in the past: no time is left.
+// min(now + time_limit, call_deadline - max(100 ms, 5 % of what is left)); with neither, now + default_time_limit;
+// never beyond now + max_time_limit. May lie in the past: no time is left.
 SolveLimits::Clock::time_point SearchDeadline(SolveLimits::Clock::time_point now,
                                               std::optional<std::chrono::nanoseconds> time_limit,
                                               std::optional<SolveLimits::Clock::time_point> call_deadline,

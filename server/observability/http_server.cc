@@ -28,10 +28,10 @@ std::string_view ReasonOf(int code) {
 
 void Send(mg_connection* connection, const HttpResponse& response, bool with_body) {
   // Version 0.0.4 is that of the exposition format; it is plain text for everybody else.
-  const std::string head =
-      absl::StrCat("HTTP/1.1 ", response.code, " ", ToAbsl(ReasonOf(response.code)),
-                   "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: ",
-                   response.body.size(), "\r\nConnection: close\r\n\r\n");
+  const std::string head = absl::StrCat(
+      "HTTP/1.1 ", response.code, " ", ToAbsl(ReasonOf(response.code)),
+      "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: ", response.body.size(),
+      "\r\nConnection: close\r\n\r\n");
   mg_write(connection, head.data(), head.size());
   if (with_body) mg_write(connection, response.body.data(), response.body.size());
 }

@@ -40,8 +40,9 @@ nlohmann::ordered_json ToJson(const LogField& field) {
 std::string TextValue(const LogField& field) {
   const auto* text = std::get_if<std::string>(&field.value);
   const bool is_word = text != nullptr && !text->empty() &&
-                       text->find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                               "-_.:/[]@+,%") == std::string::npos;
+                       text->find_first_not_of(
+                           "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                           "-_.:/[]@+,%") == std::string::npos;
   return is_word ? *text : Dump(ToJson(field));
 }
 

@@ -41,14 +41,13 @@ std::map<std::string, std::string> LabelsOf(const RpcMethod& method) {
 Metrics::Metrics(const std::string& version)
     : started_(MakeCounter(registry_, "grpc_server_started_total", "RPCs started.")),
       handled_(MakeCounter(registry_, "grpc_server_handled_total", "RPCs answered, by code.")),
-      handling_seconds_(MakeHistogram(registry_, "grpc_server_handling_seconds",
-                                      "Time from the arrival of an RPC to its answer.")),
+      handling_seconds_(
+          MakeHistogram(registry_, "grpc_server_handling_seconds", "Time from the arrival of an RPC to its answer.")),
       searches_(MakeCounter(registry_, "planwright_searches_total",
                             "Searches that ended with a plan, by algorithm and by why they stopped.")),
       failed_searches_(
           MakeCounter(registry_, "planwright_failed_searches_total", "Searches that ended without a plan, by code.")),
-      search_seconds_(
-          MakeHistogram(registry_, "planwright_search_seconds", "Time of a search.").Add({}, Buckets())),
+      search_seconds_(MakeHistogram(registry_, "planwright_search_seconds", "Time of a search.").Add({}, Buckets())),
       rejections_(MakeCounter(registry_, "planwright_verifier_rejections_total",
                               "Plans of ours that the verifier refused; each is a defect.")
                       .Add({})),

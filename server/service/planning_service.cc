@@ -23,8 +23,9 @@ std::optional<Executor::Clock::time_point> DeadlineOf(const grpc::CallbackServer
 
 bool IsSensibleRequestId(std::string_view id) {
   constexpr std::size_t kMaxBytes = 64;
-  return !id.empty() && id.size() <= kMaxBytes &&
-         std::all_of(id.begin(), id.end(), [](unsigned char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; });
+  return !id.empty() && id.size() <= kMaxBytes && std::all_of(id.begin(), id.end(), [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_';
+  });
 }
 
 }  // namespace
@@ -37,8 +38,7 @@ PlanningServiceImpl::PlanningServiceImpl(const CallServices& services)
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::CreatePlan(grpc::CallbackServerContext* context,
-                                                          const grpc::ByteBuffer* request,
-                                                          grpc::ByteBuffer* response) {
+                                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
   using Call = UnaryCall<v1::CreatePlanRequest, v1::CreatePlanResponse>;
   auto handler = [this](const v1::CreatePlanRequest& message, const CallContext& call) {
     return services_.engine.CreatePlan(message, call);

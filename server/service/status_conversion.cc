@@ -15,9 +15,10 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
 
 std::string CodeLabel(absl::StatusCode code) {
   static constexpr std::array<const char*, 17> kLabels = {
-      "OK",           "Canceled",           "Unknown",           "InvalidArgument",    "DeadlineExceeded", "NotFound",
-      "AlreadyExists", "PermissionDenied",  "ResourceExhausted", "FailedPrecondition", "Aborted",          "OutOfRange",
-      "Unimplemented", "Internal",          "Unavailable",       "DataLoss",           "Unauthenticated"};
+      "OK",       "Canceled",       "Unknown",          "InvalidArgument",   "DeadlineExceeded",
+      "NotFound", "AlreadyExists",  "PermissionDenied", "ResourceExhausted", "FailedPrecondition",
+      "Aborted",  "OutOfRange",     "Unimplemented",    "Internal",          "Unavailable",
+      "DataLoss", "Unauthenticated"};
   const auto index = static_cast<std::size_t>(code);
   return index < kLabels.size() ? kLabels[index] : "Unknown";
 }

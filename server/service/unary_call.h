@@ -84,8 +84,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
     grpc::ByteBuffer bytes = request_;
     if (!grpc::SerializationTraits<Request>::Deserialize(&bytes, &request).ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("the message is no ", Request::descriptor()->full_name(),
-                                                     ", or a string in it is not UTF-8"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("the message is no ", Request::descriptor()->full_name(), ", or a string in it is not UTF-8"));
     }
     SearchLog search_log(record_->request_id(), services_.metrics, services_.log);
     const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });

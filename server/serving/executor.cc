@@ -94,8 +94,8 @@ absl::Status Executor::Admission(const Job& job) const {
 }
 
 std::vector<Executor::Job> Executor::TakeAbandoned() {
-  const auto first_gone = std::stable_partition(waiting_.begin(), waiting_.end(),
-                                                [this](const Job& job) { return Admission(job).ok(); });
+  const auto first_gone =
+      std::stable_partition(waiting_.begin(), waiting_.end(), [this](const Job& job) { return Admission(job).ok(); });
   std::vector<Job> abandoned(std::make_move_iterator(first_gone), std::make_move_iterator(waiting_.end()));
   waiting_.erase(first_gone, waiting_.end());
   return abandoned;

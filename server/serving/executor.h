@@ -67,7 +67,8 @@ class Executor {
   // Every later Submit is refused; what runs or waits goes on.
   void StopAdmission();
 
-  // Asks the running jobs to stop and answers the waiting ones with UNAVAILABLE. Returns without waiting for the former.
+  // Asks the running jobs to stop and answers the waiting ones with UNAVAILABLE. Returns without waiting for the
+  // former.
   void StopAll();
 
   Load load() const;

@@ -1,0 +1,225 @@
+#include "server/main/configuration.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/reflection.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+#include "core/base/violations.h"
+#include "server/main/byte_size.h"
+#include "server/main/config_sources.h"
+#include "server/main/listen_address.h"
+#include "server/main/resources.h"
+
+using planwright::server::ByteSize;
+
+ABSL_FLAG(std::string, listen_address, "127.0.0.1:50051",
+          "where gRPC is served; port 0 takes a free one. Other than loopback needs --allow_insecure_remote");
+ABSL_FLAG(bool, allow_insecure_remote, false,
+          "serve other machines without encryption and without asking who they are");
+ABSL_FLAG(std::string, metrics_address, "127.0.0.1:9464",
+          "where /metrics, /livez and /readyz are served over HTTP; empty: nowhere");
+ABSL_FLAG(int32_t, cpus, 0, "threads that searches share; 0: what CPU affinity and cgroup quota allow");
+ABSL_FLAG(ByteSize, memory_budget, ByteSize{},
+          "memory for the tables of all searches, e.g. 8GiB; each may take its share of --max_running. 0: 80 % of what "
+          "the cgroup or the machine has");
+ABSL_FLAG(int32_t, max_running, 0, "requests worked on at the same time; 0: half of --cpus, at least 2");
+ABSL_FLAG(int32_t, max_waiting, 64, "requests that may wait; more are refused with RESOURCE_EXHAUSTED");
+ABSL_FLAG(absl::Duration, default_time_limit, absl::Seconds(60),
+          "time for a search that comes with neither time limit nor deadline");
+ABSL_FLAG(absl::Duration, max_time_limit, absl::Hours(1), "time that no search may exceed");
+ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30),
+          "on SIGTERM, how long running searches may go on before they are stopped and answer with their best plan");
+ABSL_FLAG(ByteSize, max_message_bytes, ByteSize{int64_t{64} << 20}, "largest request");
+ABSL_FLAG(int64_t, max_operators, planwright::ModelLimits{}.max_operators, "most operators of a graph");
+ABSL_FLAG(int64_t, max_tensors, planwright::ModelLimits{}.max_tensors, "most tensors of a graph");
+ABSL_FLAG(int64_t, max_devices, planwright::ModelLimits{}.max_devices, "most devices of a cluster");
+ABSL_FLAG(int64_t, max_name_bytes, planwright::ModelLimits{}.max_name_bytes, "longest name");
+ABSL_FLAG(std::string, log_format, "", "text or json, on standard error; empty: text on a terminal, else json");
+ABSL_FLAG(std::string, config, "", "file with settings, one \"name = value\" a line");
+ABSL_FLAG(bool, validate_config, false, "check all settings and exit: 0, or 1 with what is wrong");
+
+namespace planwright::server {
+namespace {
+
+// The flags above, in their order; --config itself cannot be set by a file.
+constexpr std::array<std::string_view, 17> kSettings = {
+    "listen_address", "allow_insecure_remote", "metrics_address", "cpus",          "memory_budget",     "max_running",
+    "max_waiting",    "default_time_limit",    "max_time_limit",  "drain_timeout", "max_message_bytes", "max_operators",
+    "max_tensors",    "max_devices",           "max_name_bytes",  "log_format",    "validate_config"};
+
+std::optional<std::string> Getenv(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// --config=FILE or --config FILE, which must be known before the flags are parsed; else PLANWRIGHT_CONFIG.
+std::string ConfigFile(std::span<char*> arguments) {
+  constexpr std::string_view kFlag = "--config";
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    std::string_view argument = arguments[i];
+    if (argument.starts_with(kFlag) && argument.substr(kFlag.size()).starts_with("=")) {
+      return std::string(argument.substr(kFlag.size() + 1));
+    }
+    if (argument == kFlag && i + 1 < arguments.size()) return arguments[i + 1];
+  }
+  return Getenv("PLANWRIGHT_CONFIG").value_or("");
+}
+
+absl::Status ApplyConfigFile(const std::string& file) {
+  if (file.empty()) return absl::OkStatus();
+  std::ifstream stream(file);
+  if (!stream) return absl::InvalidArgumentError(absl::StrCat("--config: cannot read ", file));
+  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  ASSIGN_OR_RETURN(const std::vector<Setting> settings, ParseConfigText(text, file));
+  return ApplySettings(settings, kSettings);
+}
+
+bool HasArgument(std::span<char*> arguments, std::initializer_list<std::string_view> names) {
+  return std::any_of(arguments.begin() + 1, arguments.end(), [&](std::string_view argument) {
+    return std::find(names.begin(), names.end(), argument) != names.end();
+  });
+}
+
+// A flag's number, with a violation where it is below `least`.
+template <typename Number>
+Number AtLeast(Number value, Number least, std::string_view flag, Violations& violations) {
+  if (value < least) {
+    violations.Add(absl::StrCat("--", ToAbsl(flag)), absl::StrCat("must be >= ", least, ", is ", value));
+  }
+  return std::max(value, least);
+}
+
+std::chrono::nanoseconds PositiveTime(absl::Duration value, std::string_view flag, Violations& violations) {
+  if (value <= absl::ZeroDuration()) {
+    violations.Add(absl::StrCat("--", ToAbsl(flag)), absl::StrCat("must be > 0, is ", absl::FormatDuration(value)));
+  }
+  return absl::ToChronoNanoseconds(value);
+}
+
+LogFormat ReadLogFormat(Violations& violations) {
+  const std::string format = absl::GetFlag(FLAGS_log_format);
+  if (format == "text") return LogFormat::kText;
+  if (format == "json") return LogFormat::kJson;
+  if (!format.empty()) violations.Add("--log_format", absl::StrCat("must be text or json, is \"", format, "\""));
+  return isatty(STDERR_FILENO) == 1 ? LogFormat::kText : LogFormat::kJson;
+}
+
+std::string ReadListenAddress(Violations& violations) {
+  std::string address = absl::GetFlag(FLAGS_listen_address);
+  if (address.find(':') == std::string::npos) {
+    violations.Add("--listen_address", absl::StrCat("must be HOST:PORT, is \"", address, "\""));
+  } else if (!IsLoopback(address) && !absl::GetFlag(FLAGS_allow_insecure_remote)) {
+    violations.Add("--listen_address",
+                   absl::StrCat("\"", address,
+                                "\" can be reached from other machines, and nothing is encrypted or "
+                                "authenticated: use a loopback address or --allow_insecure_remote"));
+  }
+  return address;
+}
+
+int64_t ReadMaxMessageBytes(Violations& violations) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const int64_t bytes =
+      AtLeast<int64_t>(absl::GetFlag(FLAGS_max_message_bytes).bytes, 1024, "max_message_bytes", violations);
+  if (bytes > kMost) violations.Add("--max_message_bytes", absl::StrCat("must be <= ", kMost, ", is ", bytes));
+  return bytes;
+}
+
+ModelLimits ReadModelLimits(Violations& violations) {
+  ModelLimits limits;
+  limits.max_operators = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_operators), 1, "max_operators", violations);
+  limits.max_tensors = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_tensors), 1, "max_tensors", violations);
+  limits.max_devices = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_devices), 1, "max_devices", violations);
+  limits.max_name_bytes = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_name_bytes), 1, "max_name_bytes", violations);
+  return limits;
+}
+
+EngineConfig ReadEngineConfig(Violations& violations) {
+  EngineConfig config;
+  config.version = PLANWRIGHT_VERSION;
+  config.model_limits = ReadModelLimits(violations);
+  config.time_limits.default_time_limit =
+      PositiveTime(absl::GetFlag(FLAGS_default_time_limit), "default_time_limit", violations);
+  config.time_limits.max_time_limit = PositiveTime(absl::GetFlag(FLAGS_max_time_limit), "max_time_limit", violations);
+  config.cpus = AtLeast(absl::GetFlag(FLAGS_cpus), 0, "cpus", violations);
+  if (config.cpus == 0) config.cpus = AvailableCpus();
+  config.memory_budget_bytes = absl::GetFlag(FLAGS_memory_budget).bytes;
+  if (config.memory_budget_bytes == 0) config.memory_budget_bytes = AvailableMemoryBytes() / 5 * 4;
+  config.max_running = AtLeast(absl::GetFlag(FLAGS_max_running), 0, "max_running", violations);
+  if (config.max_running == 0) config.max_running = std::max(2, config.cpus / 2);
+  config.max_waiting = AtLeast(absl::GetFlag(FLAGS_max_waiting), 0, "max_waiting", violations);
+  config.max_message_bytes = ReadMaxMessageBytes(violations);
+  return config;
+}
+
+absl::StatusOr<Configuration> ReadConfiguration() {
+  Violations violations;
+  Configuration configuration;
+  configuration.listen_address = ReadListenAddress(violations);
+  configuration.metrics_address = absl::GetFlag(FLAGS_metrics_address);
+  configuration.engine = ReadEngineConfig(violations);
+  configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);
+  configuration.log_format = ReadLogFormat(violations);
+  RETURN_IF_ERROR(violations.ToStatus());
+  return configuration;
+}
+
+}  // namespace
+
+absl::StatusOr<Invocation> ReadInvocation(int argc, char** argv) {
+  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+  Invocation invocation;
+  if (HasArgument(arguments, {"--help", "-help", "-h"}))
+    return Invocation{.action = Action::kHelp, .configuration = {}};
+  if (HasArgument(arguments, {"--version", "-version"})) {
+    return Invocation{.action = Action::kVersion, .configuration = {}};
+  }
+  RETURN_IF_ERROR(ApplyConfigFile(ConfigFile(arguments)));
+  RETURN_IF_ERROR(ApplySettings(ReadEnvironment(kSettings, &Getenv), kSettings));
+  const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
+  if (rest.size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument \"", rest[1], "\" (see --help)"));
+  }
+  invocation.action = absl::GetFlag(FLAGS_validate_config) ? Action::kValidate : Action::kServe;
+  ASSIGN_OR_RETURN(invocation.configuration, ReadConfiguration());
+  return invocation;
+}
+
+std::string HelpText() {
+  std::string text =
+      "planwrightd serves planwright.v1.PlanningService: it plans which operators of a DNN run on which devices.\n\n"
+      "  planwrightd                                    serve this machine on 127.0.0.1:50051\n"
+      "  planwrightd --listen_address=127.0.0.1:0       take a free port; the log says which\n"
+      "  planwrightd --config=FILE --validate_config    check a configuration\n"
+      "  planwright server-info --server=127.0.0.1:50051    ask it from another terminal\n\n"
+      "SIGTERM and SIGINT drain: new requests are refused, running ones are answered, then it exits with 0.\n\n"
+      "Settings, each also as an environment variable (PLANWRIGHT_CPUS) and as a line \"cpus = 4\" of the --config\n"
+      "file; a flag wins over the environment, the environment over the file:\n";
+  std::vector<std::string_view> names(kSettings.begin(), kSettings.end());
+  names.push_back("config");
+  for (const std::string_view name : names) {
+    const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(ToAbsl(name));
+    absl::StrAppend(&text, "\n  --", ToAbsl(name), " (", flag->DefaultValue(), ")\n      ", flag->Help(), "\n");
+  }
+  return text;
+}
+
+std::string VersionText() { return "planwrightd " PLANWRIGHT_VERSION "\n"; }
+
+}  // namespace planwright::server

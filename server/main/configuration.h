@@ -1,0 +1,44 @@
+// Everything that planwrightd can be told.
+#ifndef PLANWRIGHT_SERVER_MAIN_CONFIGURATION_H_
+#define PLANWRIGHT_SERVER_MAIN_CONFIGURATION_H_
+
+#include <chrono>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "server/engine/planning_engine.h"
+#include "server/observability/log.h"
+
+namespace planwright::server {
+
+// Complete and checked: automatic values are filled in.
+struct Configuration {
+  std::string listen_address;
+  // Empty: no HTTP server.
+  std::string metrics_address;
+  EngineConfig engine;
+  std::chrono::nanoseconds drain_timeout{0};
+  LogFormat log_format = LogFormat::kText;
+};
+
+// What the command line asks for.
+enum class Action { kServe, kValidate, kHelp, kVersion };
+
+struct Invocation {
+  Action action = Action::kServe;
+  // Meaningful for kServe and kValidate.
+  Configuration configuration;
+};
+
+// Reads flags, environment and --config file (config_sources.h). An unknown flag or a value that a flag cannot take
+// ends the process with exit code 1 and a message that names the flag (absl::ParseCommandLine). Errors:
+// INVALID_ARGUMENT, with every setting that is wrong by the name of its flag.
+absl::StatusOr<Invocation> ReadInvocation(int argc, char** argv);
+
+// What --help prints: what the program does, every flag with its default, the ways to set them.
+std::string HelpText();
+std::string VersionText();
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_MAIN_CONFIGURATION_H_

@@ -1,0 +1,154 @@
+#include "server/main/daemon.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/server_builder.h>
+
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "server/main/listen_address.h"
+#include "server/observability/http_server.h"
+#include "server/observability/metrics.h"
+#include "server/service/planning_service.h"
+#include "server/serving/executor.h"
+#include "server/serving/in_flight.h"
+
+namespace planwright::server {
+namespace {
+
+// Streams of one connection; more wait in the client.
+constexpr int kMaxConcurrentStreams = 1000;
+// Clients may ping this often without being told to go away.
+constexpr int kMinPingIntervalMs = 10'000;
+// How long searches that were told to stop may take to answer, before their connections are closed. They obey within
+// 50 ms; encoding a large plan takes longer.
+constexpr std::chrono::seconds kStopGrace{10};
+
+class GrpcDaemon final : public Daemon {
+ public:
+  GrpcDaemon(const Configuration& configuration, const Logger& log)
+      : configuration_(configuration),
+        log_(log),
+        metrics_(configuration.engine.version),
+        engine_(configuration.engine),
+        executor_({.max_running = configuration.engine.max_running, .max_waiting = configuration.engine.max_waiting}),
+        service_({engine_, executor_, in_flight_, metrics_, log_}) {}
+
+  ~GrpcDaemon() override { Drain(); }
+
+  absl::Status Start() {
+    RETURN_IF_ERROR(StartHttp());
+    RETURN_IF_ERROR(StartGrpc());
+    SetServing(true);
+    return absl::OkStatus();
+  }
+
+  void Drain() override {
+    if (server_ == nullptr || draining_.exchange(true)) return;
+    log_.Info("draining", {{"running", int64_t{executor_.load().running}},
+                           {"waiting", int64_t{executor_.load().waiting}},
+                           {"drain_timeout_ms", ToMillisecondCount(configuration_.drain_timeout)}});
+    metrics_.SetDraining(true);
+    SetServing(false);
+    executor_.StopAdmission();
+    if (!in_flight_.WaitUntilNone(configuration_.drain_timeout)) {
+      log_.Warning("drain timeout: stopping searches", {{"running", int64_t{executor_.load().running}}});
+      executor_.StopAll();
+      in_flight_.WaitUntilNone(kStopGrace);
+    }
+    // Everything of ours is answered: what is left are idle connections and health watchers, which need no grace.
+    server_->Shutdown(std::chrono::system_clock::now());
+    log_.Info("drained");
+  }
+
+ private:
+  static double ToMillisecondCount(std::chrono::nanoseconds time) {
+    return std::chrono::duration<double, std::milli>(time).count();
+  }
+
+  absl::Status StartHttp() {
+    if (configuration_.metrics_address.empty()) return absl::OkStatus();
+    auto started =
+        HttpServer::Start(configuration_.metrics_address, {{"/metrics", [this] { return ServeMetrics(); }},
+                                                           {"/livez",
+                                                            [] {
+                                                              return HttpResponse{200, "ok\n"};
+                                                            }},
+                                                           {"/readyz", [this] { return ServeReadiness(); }}});
+    if (!started.ok()) {
+      return absl::Status(started.status().code(), absl::StrCat("--metrics_address: ", started.status().message()));
+    }
+    http_ = *std::move(started);
+    log_.Info("serving http", {{"address", http_->address()}});
+    return absl::OkStatus();
+  }
+
+  absl::Status StartGrpc() {
+    grpc::EnableDefaultHealthCheckService(true);
+    int port = 0;
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(configuration_.listen_address, grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&service_);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(configuration_.engine.max_message_bytes));
+    builder.SetMaxSendMessageSize(-1);
+    // Without this a second server could share the port, and each would get some of the calls.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
+    server_ = builder.BuildAndStart();
+    const bool is_unix = configuration_.listen_address.starts_with("unix");
+    if (server_ == nullptr || (port == 0 && !is_unix)) {
+      return absl::UnavailableError(absl::StrCat("--listen_address: cannot listen on ", configuration_.listen_address,
+                                                 ": no such address, or the port is taken"));
+    }
+    log_.Info("serving grpc", {{"address", WithPort(configuration_.listen_address, port)},
+                               {"version", configuration_.engine.version},
+                               {"cpus", int64_t{configuration_.engine.cpus}},
+                               {"memory_budget_bytes", configuration_.engine.memory_budget_bytes},
+                               {"max_running", int64_t{configuration_.engine.max_running}},
+                               {"max_waiting", int64_t{configuration_.engine.max_waiting}}});
+    return absl::OkStatus();
+  }
+
+  void SetServing(bool serving) {
+    grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
+    health->SetServingStatus(v1::PlanningService::service_full_name(), serving);
+    health->SetServingStatus(serving);
+  }
+
+  HttpResponse ServeMetrics() {
+    const Executor::Load load = executor_.load();
+    metrics_.SetLoad(load.running, load.waiting);
+    return {200, metrics_.Text()};
+  }
+
+  HttpResponse ServeReadiness() const {
+    return draining_ ? HttpResponse{503, "draining\n"} : HttpResponse{200, "ok\n"};
+  }
+
+  const Configuration configuration_;
+  const Logger& log_;
+  Metrics metrics_;
+  PlanningEngine engine_;
+  InFlight in_flight_;
+  std::atomic<bool> draining_{false};
+  // The server ends before the executor, whose workers finish its calls, and both before what the calls use.
+  Executor executor_;
+  PlanningServiceImpl service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<HttpServer> http_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Configuration& configuration, const Logger& log) {
+  auto daemon = std::make_unique<GrpcDaemon>(configuration, log);
+  RETURN_IF_ERROR(daemon->Start());
+  return daemon;
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,29 @@
+// The running server: gRPC, HTTP, queue and engine, from start to drain.
+#ifndef PLANWRIGHT_SERVER_MAIN_DAEMON_H_
+#define PLANWRIGHT_SERVER_MAIN_DAEMON_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "server/main/configuration.h"
+#include "server/observability/log.h"
+
+namespace planwright::server {
+
+class Daemon {
+ public:
+  // Listens and serves from now on. `log` outlives the daemon.
+  // Errors: UNAVAILABLE or INVALID_ARGUMENT, cannot listen; the message names the flag.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Configuration& configuration, const Logger& log);
+
+  // Drains, if that has not been done.
+  virtual ~Daemon() = default;
+
+  // Says NOT_SERVING, refuses new requests with UNAVAILABLE, waits for those in flight; after the drain timeout stops
+  // their searches, which then answer with the best plan they have. Returns when all is answered.
+  virtual void Drain() = 0;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_MAIN_DAEMON_H_
