@@ -1,7 +1,5 @@
 #include "server/engine/planning_engine.h"
 
-#include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -16,22 +14,6 @@ namespace planwright::server {
 namespace {
 
 using Clock = SolveLimits::Clock;
-
-// The arena of a search that may use `threads`: the shared one unless it asks for less.
-class ArenaChoice {
- public:
-  ArenaChoice(TaskArena& shared, std::optional<int32_t> threads) : arena_(&shared) {
-    if (!threads.has_value() || *threads >= shared.threads()) return;
-    own_ = std::make_unique<TaskArena>(std::max(1, *threads));
-    arena_ = own_.get();
-  }
-
-  TaskArena& get() const { return *arena_; }
-
- private:
-  std::unique_ptr<TaskArena> own_;
-  TaskArena* arena_;
-};
 
 // Tells the observer of the two ends of the search around MakePlan.
 absl::StatusOr<Plan> Search(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
@@ -103,10 +85,8 @@ absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::Crea
   limits.stop = context.stop;
 
   SearchObserver silent;
-  const ArenaChoice arena(arena_, decoded.options.threads);
-  ASSIGN_OR_RETURN(const Plan plan,
-                   Search({input.graph, input.cluster, problem, decoded.options}, config_.model_limits, limits,
-                          arena.get(), context.observer != nullptr ? *context.observer : silent));
+  ASSIGN_OR_RETURN(const Plan plan, Search({input.graph, input.cluster, problem, decoded.options}, config_.model_limits,
+                                           limits, arena_, context.observer != nullptr ? *context.observer : silent));
   v1::CreatePlanResponse response;
   *response.mutable_plan() = EncodeWithDigests(plan, input);
   return response;
