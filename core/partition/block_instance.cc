@@ -245,8 +245,21 @@ int64_t MemorySums::Total(const BlockMemory& memory, int64_t buffers, int64_t wo
   return linear + static_cast<int64_t>(scaled) + workspace + buffers + memory.reserved;
 }
 
+bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool) {
+  if (!pool.memory_bytes.has_value()) return false;
+  MemorySums sums;
+  int64_t workspace = 0;
+  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+    sums.Add(instance.memory, block);
+    workspace = std::max(workspace, instance.memory.workspace[block]);
+  }
+  int64_t buffers = 0;
+  for (const Net& net : instance.nets) buffers = SaturatingAdd(buffers, net.buffer_bytes);
+  return sums.Total(instance.memory, buffers, workspace) > *pool.memory_bytes;
+}
+
 BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                 const CostTable& costs) {
+                                 const CostTable& costs, MergeRule merge_rule) {
   const Assembler assembler(graph, cluster, problem, costs);
   std::vector<int32_t> block_of = ColocationUnions(graph, ActiveOperators(graph, *problem.workload));
   std::vector<Digraph::Edge> edges = PrecedenceEdges(graph, block_of);
@@ -256,7 +269,7 @@ BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& clus
     Relabel(block_of, labels);
   };
   contract(StronglyConnectedComponents(Digraph(CountLabels(block_of), edges)));
-  contract(MergeFreeBlocks(assembler.Assemble(block_of, edges)));
+  contract(MergeFreeBlocks(assembler.Assemble(block_of, edges), merge_rule));
   contract(TopologicalLabels(assembler.Assemble(block_of, edges)));
   return assembler.Assemble(block_of, std::move(edges));
 }

@@ -79,9 +79,15 @@ struct BlockInstance {
   int32_t num_blocks() const { return static_cast<int32_t>(operators.size()); }
 };
 
+// Which blocks without time join a neighbour (block_merging.h).
+enum class MergeRule { kExact, kIgnoreMemory };
+
 // REQUIRES: graph, cluster and problem are valid, resolved and supported. O((operators + tensor ends) log + classes).
 BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                 const CostTable& costs);
+                                 const CostTable& costs, MergeRule merge_rule);
+
+// Whether the memory of a device of `pool` can be too small for any set of blocks.
+bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool);
 
 // Running sums of BlockMemory over a set of blocks, and the memory that they make.
 struct MemorySums {

@@ -12,8 +12,9 @@ namespace {
 // The block graph under contraction. Neighbour sets and nets are kept by representative.
 class Merger {
  public:
-  explicit Merger(const BlockInstance& instance)
+  Merger(const BlockInstance& instance, MergeRule rule)
       : instance_(instance),
+        rule_(rule),
         labels_(instance.num_blocks()),
         predecessors_(instance.operators.size()),
         successors_(instance.operators.size()),
@@ -52,7 +53,8 @@ class Merger {
   bool IsFree(int32_t block) const {
     const BlockMemory& memory = instance_.memory;
     const std::size_t b = Index(block);
-    if (memory.linear[b] != 0 || memory.parameters[b] != 0 || memory.workspace[b] != 0) return false;
+    const bool has_memory = memory.linear[b] != 0 || memory.parameters[b] != 0 || memory.workspace[b] != 0;
+    if (has_memory && rule_ != MergeRule::kIgnoreMemory) return false;
     return std::all_of(instance_.pools.begin(), instance_.pools.end(),
                        [b](const DevicePool& pool) { return pool.time[b] == 0; });
   }
@@ -115,6 +117,7 @@ class Merger {
   }
 
   const BlockInstance& instance_;
+  const MergeRule rule_;
   UnionFind labels_;
   std::vector<std::set<int32_t>> predecessors_;
   std::vector<std::set<int32_t>> successors_;
@@ -124,6 +127,8 @@ class Merger {
 
 }  // namespace
 
-std::vector<int32_t> MergeFreeBlocks(const BlockInstance& instance) { return Merger(instance).Run(); }
+std::vector<int32_t> MergeFreeBlocks(const BlockInstance& instance, MergeRule rule) {
+  return Merger(instance, rule).Run();
+}
 
 }  // namespace planwright

@@ -6,8 +6,12 @@
 //   3. u is the only predecessor of v, or the only successor of v (or v has no neighbours at all).
 // Proof: take any feasible split and move v to the stage of u. By 3 the order of stages stays valid. By 2 no device
 // pays more: a net of v was already cut at u's device, and at v's old device it is cut at most where it was before. By
-// 1 and the missing time and memory nothing else changes. (The "trivial node" step of the paper's program,
-// semantics.md 3.3 step 7, lacks conditions 1 and the memory part, and can lose feasibility.)
+// 1 and the missing time and memory nothing else changes. (The "trivial node" step of the paper's program, semantics.md
+// 3.3 step 7, lacks conditions 1 and 2 and the memory part, and can lose feasibility.)
+//
+// MergeRule::kIgnoreMemory drops the condition on memory. A split of the merged blocks is still a split of the graph,
+// and the least load of the merged blocks without memory limits is that of the graph without them: a bound proven
+// without ever refusing a stage for its memory holds for the graph.
 #ifndef PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_
 #define PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_
 
@@ -20,7 +24,7 @@ namespace planwright {
 
 // The block that each block of `instance` joins, by repeated merging: labels 0, 1, ... by smallest member.
 // O(blocks x degree x log) for the sparse graphs of DNNs.
-std::vector<int32_t> MergeFreeBlocks(const BlockInstance& instance);
+std::vector<int32_t> MergeFreeBlocks(const BlockInstance& instance, MergeRule rule);
 
 }  // namespace planwright
 

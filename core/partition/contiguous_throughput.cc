@@ -40,6 +40,30 @@ Placement ToPlacement(const BlockInstance& instance, const BlockSplit& split) {
   return placement;
 }
 
+// The stages of `placement` as stages of blocks. REQUIRES: no block is torn apart.
+BlockSplit ToSplit(const BlockInstance& instance, std::size_t num_operators, const Placement& placement) {
+  std::vector<std::size_t> stage_of(num_operators, 0);
+  for (std::size_t stage = 0; stage < placement.stages.size(); ++stage) {
+    for (const OperatorId op : placement.stages[stage].operators) stage_of[op.index()] = stage;
+  }
+  BlockSplit split;
+  split.stages.resize(placement.stages.size());
+  for (int32_t block = 0; block < instance.num_blocks(); ++block) {
+    const OperatorId first = instance.operators[static_cast<std::size_t>(block)].front();
+    split.stages[stage_of[first.index()]].blocks.push_back(block);
+  }
+  for (std::size_t stage = 0; stage < placement.stages.size(); ++stage) {
+    const DeviceId device = placement.stages[stage].devices.front();
+    const auto holds = [&](const DevicePool& pool) {
+      return std::binary_search(pool.devices.begin(), pool.devices.end(), device);
+    };
+    const auto pool = std::find_if(instance.pools.begin(), instance.pools.end(), holds);
+    split.stages[stage].pool = static_cast<std::size_t>(pool - instance.pools.begin());
+  }
+  split.max_load = SplitLoad(instance, split);
+  return split;
+}
+
 class Solver {
  public:
   Solver(const ThroughputRequest& request, const SolveLimits& limits, TaskArena& arena,
@@ -48,51 +72,82 @@ class Solver {
         limits_(limits),
         arena_(arena),
         callbacks_(callbacks),
-        instance_(BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs)) {}
+        is_exact_(request.options.algorithm != Algorithm::kLinearizedDp) {
+    outcome_.algorithm = is_exact_ ? kIdealDpName : kLinearizedDpName;
+  }
 
+  // First with the fewest blocks, which is enough unless memory limits decide; then with the exact ones.
   absl::StatusOr<ThroughputOutcome> Run() {
-    const std::optional<Infeasibility> shortages = FindShortages(request_.graph, request_.cluster, instance_);
-    if (shortages.has_value()) return InfeasibleError(*shortages);
-    if (StateSpace(instance_).size() > kMaxStates) {
+    const BlockInstance merged = Build(MergeRule::kIgnoreMemory);
+    if (StateSpace(merged).size() > kMaxStates) {
       return absl::ResourceExhaustedError(
           "the cluster has too many combinations of device kinds: use fewer device classes or fewer devices");
     }
-    const LoadWindows windows(instance_);
-    for (const Bound& bound : ElementaryBounds(instance_, windows)) RaiseBound(bound);
-    FindFirstSplits(windows);
-    const bool is_exact = request_.options.algorithm != Algorithm::kLinearizedDp;
-    outcome_.algorithm = is_exact ? kIdealDpName : kLinearizedDpName;
-    if (is_exact) {
-      SearchIdeals(windows);
-    } else {
-      SettleLinearized();
+    const bool memory_can_bind = std::any_of(merged.pools.begin(), merged.pools.end(),
+                                             [&](const DevicePool& pool) { return MemoryCanBind(merged, pool); });
+    const bool is_sound = !FindShortages(request_.graph, request_.cluster, merged).has_value();
+    if (is_sound && !memory_can_bind) {
+      Search(merged, /*prove_without_memory=*/false);
+      return Finish(merged);
     }
-    outcome_.counters["blocks"] = instance_.num_blocks();
-    outcome_.counters["nets"] = static_cast<int64_t>(instance_.nets.size());
-    if (proven_infeasible_) return InfeasibleError(NoSplitFits(request_.graph, instance_));
-    if (!has_placement_) return NothingFound();
-    SettleStopReason();
-    std::sort(outcome_.bounds.begin(), outcome_.bounds.end(),
-              [](const Bound& a, const Bound& b) { return a.value < b.value; });
-    return std::move(outcome_);
+    const BlockInstance exact = Build(MergeRule::kExact);
+    const std::optional<Infeasibility> shortages = FindShortages(request_.graph, request_.cluster, exact);
+    if (shortages.has_value()) return InfeasibleError(*shortages);
+    const bool has_merged = merged.num_blocks() < exact.num_blocks();
+    if (has_merged && is_sound && !Search(merged, /*prove_without_memory=*/true)) return Finish(merged);
+    if (has_merged && best_split_.has_value()) {
+      best_split_ = ToSplit(exact, request_.graph.operators.size(), ToPlacement(merged, *best_split_));
+    }
+    Search(exact, /*prove_without_memory=*/false);
+    return Finish(exact);
   }
 
  private:
   int64_t lower_bound() const { return lower_bound_.count(); }
 
+  BlockInstance Build(MergeRule rule) const {
+    return BuildBlockInstance(request_.graph, request_.cluster, request_.problem, request_.costs, rule);
+  }
+
+  // True: memory limits decide, so the search must be done on the exact blocks.
+  bool Search(const BlockInstance& instance, bool prove_without_memory) {
+    const LoadWindows windows(instance);
+    for (const Bound& bound : ElementaryBounds(instance, windows)) RaiseBound(bound);
+    const bool was_cut_off = !FindFirstSplits(instance, windows);
+    outcome_.counters["blocks"] = instance.num_blocks();
+    outcome_.counters["nets"] = static_cast<int64_t>(instance.nets.size());
+    if (is_exact_) return SearchIdeals(instance, windows, prove_without_memory);
+    SettleLinearized(was_cut_off);
+    return prove_without_memory && !has_placement_ && !was_cut_off;
+  }
+
+  absl::StatusOr<ThroughputOutcome> Finish(const BlockInstance& instance) {
+    if (proven_infeasible_) return InfeasibleError(NoSplitFits(request_.graph, instance));
+    if (!has_placement_) return NothingFound();
+    SettleStopReason();
+    std::stable_sort(outcome_.bounds.begin(), outcome_.bounds.end(),
+                     [](const Bound& a, const Bound& b) { return a.value < b.value; });
+    return std::move(outcome_);
+  }
+
+  // Keeps the best bound of each method.
   void RaiseBound(const Bound& bound) {
-    // One entry for each method: the search raises its own again and again.
-    if (!outcome_.bounds.empty() && outcome_.bounds.back().method == bound.method) outcome_.bounds.pop_back();
-    outcome_.bounds.push_back(bound);
+    const auto same = std::find_if(outcome_.bounds.begin(), outcome_.bounds.end(),
+                                   [&](const Bound& known) { return known.method == bound.method; });
+    if (same == outcome_.bounds.end()) {
+      outcome_.bounds.push_back(bound);
+    } else {
+      same->value = std::max(same->value, bound.value);
+    }
     if (bound.value <= lower_bound_) return;
     lower_bound_ = bound.value;
     callbacks_.on_bound(bound);
   }
 
   // Takes `split` as the placement if its true objective is better.
-  void Offer(const BlockSplit& split, std::string_view algorithm) {
+  void Offer(const BlockInstance& instance, const BlockSplit& split, std::string_view algorithm) {
     if (!best_split_.has_value() || split.max_load < best_split_->max_load) best_split_ = split;
-    Placement placement = ToPlacement(instance_, split);
+    Placement placement = ToPlacement(instance, split);
     const Picoseconds objective = callbacks_.objective(placement);
     if (has_placement_ && objective >= outcome_.objective) return;
     has_placement_ = true;
@@ -102,60 +157,63 @@ class Solver {
     callbacks_.on_incumbent(objective, lower_bound_, work_, algorithm);
   }
 
-  std::vector<std::vector<int32_t>> Orders() const {
-    std::vector<int32_t> natural(static_cast<std::size_t>(instance_.num_blocks()));
+  static std::vector<std::vector<int32_t>> Orders(const BlockInstance& instance) {
+    std::vector<int32_t> natural(static_cast<std::size_t>(instance.num_blocks()));
     std::iota(natural.begin(), natural.end(), 0);
     std::vector<int64_t> reversed(natural.size());
     for (std::size_t block = 0; block < reversed.size(); ++block) reversed[block] = static_cast<int64_t>(block);
-    return {natural, DepthFirstTopologicalOrder(instance_.precedence, reversed)};
+    return {natural, DepthFirstTopologicalOrder(instance.precedence, reversed)};
   }
 
-  // Greedy for a plan at once, then the linearized program along two orders.
-  void FindFirstSplits(const LoadWindows& windows) {
+  // Greedy for a plan at once, then the linearized program along two orders. False: the limits cut it off.
+  bool FindFirstSplits(const BlockInstance& instance, const LoadWindows& windows) {
     callbacks_.on_phase(kLinearizedDpName);
-    for (const std::vector<int32_t>& order : Orders()) {
-      if (best_split_.has_value() && best_split_->max_load <= lower_bound()) return;
-      std::optional<BlockSplit> greedy = GreedySplit(instance_, order, lower_bound());
-      if (greedy.has_value()) Offer(*greedy, kGreedyName);
-      const int64_t max_load = best_split_.has_value() ? best_split_->max_load - 1 : TrivialLoadBound(instance_);
-      if (max_load < lower_bound()) return;
+    for (const std::vector<int32_t>& order : Orders(instance)) {
+      if (best_split_.has_value() && best_split_->max_load <= lower_bound()) return true;
+      const std::optional<BlockSplit> greedy = GreedySplit(instance, order, lower_bound());
+      if (greedy.has_value()) Offer(instance, *greedy, kGreedyName);
+      const int64_t max_load = best_split_.has_value() ? best_split_->max_load - 1 : TrivialLoadBound(instance);
       bool was_interrupted = false;
-      const auto split = LinearizedSplit(instance_, windows, order, max_load, limits_, was_interrupted);
-      if (split.has_value()) Offer(*split, kLinearizedDpName);
-      was_cut_off_ |= was_interrupted;
-      if (was_interrupted) return;
+      const auto split = LinearizedSplit(instance, windows, order, max_load, limits_, was_interrupted);
+      if (was_interrupted) return false;
+      if (split.has_value()) Offer(instance, *split, kLinearizedDpName);
     }
+    return true;
   }
 
-  void SearchIdeals(const LoadWindows& windows) {
+  // True: as Search.
+  bool SearchIdeals(const BlockInstance& instance, const LoadWindows& windows, bool prove_without_memory) {
     callbacks_.on_phase(kIdealDpName);
     IdealDpOptions options;
     if (request_.options.ideal_limit.has_value()) options.max_ideals = *request_.options.ideal_limit;
     options.relative_gap = request_.options.relative_gap;
+    options.prove_without_memory = prove_without_memory;
     SolveLimits limits = limits_;
-    limits.work = request_.options.work_limit.value_or(limits_.work);
-    const IdealDpListener listener{[&](const BlockSplit& split) { Offer(split, kIdealDpName); },
+    limits.work = request_.options.work_limit.value_or(limits_.work) - work_;
+    const IdealDpListener listener{[&](const BlockSplit& split) { Offer(instance, split, kIdealDpName); },
                                    [&](int64_t bound) {
                                      RaiseBound({Picoseconds(bound), kIdealDpName, BoundScope::kProblem});
                                    }};
     const IdealDpOutcome search =
-        SolveByIdealDp(instance_, windows, lower_bound(), best_split_, options, limits, arena_, listener);
-    work_ = search.work;
-    outcome_.counters["ideals"] = search.ideals;
-    outcome_.counters["passes"] = search.passes;
-    outcome_.counters["work"] = search.work;
+        SolveByIdealDp(instance, windows, lower_bound(), best_split_, options, limits, arena_, listener);
+    work_ += search.work;
+    int64_t& most_ideals = outcome_.counters["ideals"];
+    most_ideals = std::max(most_ideals, search.ideals);
+    outcome_.counters["passes"] += search.passes;
+    outcome_.counters["work"] = work_;
+    if (search.end == IdealDpEnd::kMemoryMatters) return true;
     proven_infeasible_ = search.end == IdealDpEnd::kInfeasible;
-    if (search.end == IdealDpEnd::kProven)
-      RaiseBound({Picoseconds(search.lower_bound), kIdealDpName, BoundScope::kProblem});
     outcome_.stop_reason = StopReasonOf(search.end);
     const bool was_limited = search.end != IdealDpEnd::kProven && search.end != IdealDpEnd::kGapReached;
     if (was_limited && made_by_ != kIdealDpName) outcome_.fallback = made_by_;
+    return false;
   }
 
   static StopReason StopReasonOf(IdealDpEnd end) {
     switch (end) {
       case IdealDpEnd::kProven:
       case IdealDpEnd::kInfeasible:
+      case IdealDpEnd::kMemoryMatters:
         return StopReason::kExhausted;
       case IdealDpEnd::kGapReached:
         return StopReason::kGapReached;
@@ -173,13 +231,17 @@ class Solver {
     return StopReason::kExhausted;
   }
 
-  void SettleLinearized() {
+  void SettleLinearized(bool was_cut_off) {
     outcome_.stop_reason = StopReason::kExhausted;
-    if (!was_cut_off_) return;
-    const auto interruption = CheckInterruption(limits_);
-    outcome_.stop_reason = !interruption.has_value()                   ? StopReason::kMemoryLimit
-                           : *interruption == Interruption::kCancelled ? StopReason::kCancelled
-                                                                       : StopReason::kTimeLimit;
+    if (!was_cut_off) return;
+    const std::optional<Interruption> interruption = CheckInterruption(limits_);
+    if (!interruption.has_value()) {
+      outcome_.stop_reason = StopReason::kMemoryLimit;
+    } else if (*interruption == Interruption::kCancelled) {
+      outcome_.stop_reason = StopReason::kCancelled;
+    } else {
+      outcome_.stop_reason = StopReason::kTimeLimit;
+    }
   }
 
   // What the bound says goes before how the search ended.
@@ -210,14 +272,13 @@ class Solver {
   const SolveLimits& limits_;
   TaskArena& arena_;
   const ThroughputCallbacks& callbacks_;
-  const BlockInstance instance_;
+  const bool is_exact_;
 
   ThroughputOutcome outcome_;
   Picoseconds lower_bound_{0};
   // The split of least pay-once load; outcome_.placement is the one of least true cost.
   std::optional<BlockSplit> best_split_;
   bool has_placement_ = false;
-  bool was_cut_off_ = false;
   bool proven_infeasible_ = false;
   std::string_view made_by_;
   int64_t work_ = 0;

@@ -65,6 +65,10 @@ class Search {
       const int64_t target = NextTarget();
       const PassEnd end = Pass(target);
       ++outcome_.passes;
+      if (end == PassEnd::kRefuted && options_.prove_without_memory && costs_.has_refused_memory()) {
+        outcome_.end = IdealDpEnd::kMemoryMatters;
+        break;
+      }
       if (end == PassEnd::kRefuted) {
         Refuted(target);
       } else if (end == PassEnd::kReached) {

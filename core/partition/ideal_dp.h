@@ -31,6 +31,8 @@ struct IdealDpOptions {
   int64_t max_ideals = std::numeric_limits<int64_t>::max();
   // Stop when incumbent - bound <= relative_gap x incumbent.
   double relative_gap = 0;
+  // End before the first refutation that rests on memory limits (see MergeRule::kIgnoreMemory).
+  bool prove_without_memory = false;
 };
 
 enum class IdealDpEnd {
@@ -43,7 +45,9 @@ enum class IdealDpEnd {
   kDeadline,
   kCancelled,
   kTooManyIdeals,
-  kTooMuchMemory
+  kTooMuchMemory,
+  // Only with prove_without_memory.
+  kMemoryMatters
 };
 
 struct IdealDpOutcome {

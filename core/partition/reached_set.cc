@@ -14,19 +14,6 @@ std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 constexpr std::size_t kMaxScanned = 256;
 constexpr std::size_t kLeafSize = 32;
 
-// Bytes that all blocks together need at most: nothing smaller can bind.
-int64_t GreatestStageMemory(const BlockInstance& instance) {
-  MemorySums sums;
-  int64_t workspace = 0;
-  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
-    sums.Add(instance.memory, block);
-    workspace = std::max(workspace, instance.memory.workspace[block]);
-  }
-  int64_t buffers = 0;
-  for (const Net& net : instance.nets) buffers = SaturatingAdd(buffers, net.buffer_bytes);
-  return SaturatingAdd(sums.Total(instance.memory, 0, workspace), buffers);
-}
-
 // b(I') - p(I') on `pool`.
 template <std::size_t W>
 int64_t Offset(const BlockInstance& instance, const IdealTable<W>& table, std::size_t ideal, std::size_t pool) {
@@ -48,10 +35,7 @@ StageCosts<W>::StageCosts(const BlockInstance& instance, const ChainLayout& layo
       layout.Set(first, lane, std::min(layout.Get(first, lane), layout.position_of(block)));
     }
   }
-  const int64_t greatest = GreatestStageMemory(instance);
-  for (const DevicePool& pool : instance.pools) {
-    memory_binds_.push_back(pool.memory_bytes.has_value() && *pool.memory_bytes < greatest);
-  }
+  for (const DevicePool& pool : instance.pools) memory_binds_.push_back(MemoryCanBind(instance, pool));
   for (int32_t block = 0; block < instance.num_blocks(); ++block) {
     if (instance.memory.workspace[Index(block)] > 0) blocks_by_workspace_.push_back(block);
   }
@@ -73,7 +57,9 @@ bool StageCosts<W>::Fits(const IdealTable<W>& table, std::size_t from, std::size
   const MemorySums sums = table.memory[to] - table.memory[from];
   const int64_t buffers = CutBuffers(table, from, to);
   const int64_t workspace = LargestWorkspace(table.codes[from], table.codes[to]);
-  return sums.Total(instance_.memory, buffers, workspace) <= *instance_.pools[pool].memory_bytes;
+  if (sums.Total(instance_.memory, buffers, workspace) <= *instance_.pools[pool].memory_bytes) return true;
+  has_refused_memory_.store(true, std::memory_order_relaxed);
+  return false;
 }
 
 // A net of either boundary is cut by the stage unless its part below `to` lies below `from` already.

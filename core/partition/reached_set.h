@@ -11,6 +11,7 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_REACHED_SET_H_
 #define PLANWRIGHT_CORE_PARTITION_REACHED_SET_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -24,7 +25,7 @@
 
 namespace planwright {
 
-// What stage queries need to know of the instance. Immutable; any thread.
+// What stage queries need to know of the instance. Any thread.
 template <std::size_t W>
 class StageCosts {
  public:
@@ -42,6 +43,8 @@ class StageCosts {
   bool IsConstrained(std::size_t pool) const { return memory_binds_[pool] || !instance_.pools[pool].supports_all; }
   // Whether the memory of any pool can bind: the tables must hold memory sums.
   bool NeedsMemory() const;
+  // Whether Fits has refused a stage for its memory so far.
+  bool has_refused_memory() const { return has_refused_memory_.load(std::memory_order_relaxed); }
 
  private:
   int64_t CutBuffers(const IdealTable<W>& table, std::size_t from, std::size_t to) const;
@@ -53,6 +56,7 @@ class StageCosts {
   std::vector<bool> memory_binds_;
   // Blocks with workspace, the largest first.
   std::vector<int32_t> blocks_by_workspace_;
+  mutable std::atomic<bool> has_refused_memory_{false};
 };
 
 // One ideal as the end of a stage on a device of one pool.
