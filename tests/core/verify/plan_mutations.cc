@@ -169,12 +169,16 @@ class Mutations {
   }
 
   void MutateBound(std::size_t i) {
-    // Bounds of narrower scope and those below the best one decide nothing.
     const Bound& bound = plan_.bounds[i];
-    if (bound.scope != BoundScope::kProblem || bound.value != plan_.lower_bound) return;
+    const auto is_best = [this](const Bound& other) {
+      return other.scope == BoundScope::kProblem && other.value == plan_.lower_bound;
+    };
+    // Bounds of narrower scope and those below the best one decide nothing.
+    if (!is_best(bound)) return;
     Add(absl::StrCat("plan.bounds[", i, "].value_ms"),
         [i](Plan& plan) { plan.bounds[i].value = BoundAbove(plan).value; });
-    if (bound.value == Picoseconds(0)) return;
+    const bool is_unique = std::count_if(plan_.bounds.begin(), plan_.bounds.end(), is_best) == 1;
+    if (!is_unique || bound.value == Picoseconds(0)) return;
     Add("plan.lower_bound_ms", "a lower bound", [i](Plan& plan) { plan.bounds[i].value -= Picoseconds(1); });
     Add("plan.lower_bound_ms", "narrower", [i](Plan& plan) { plan.bounds[i].scope = BoundScope::kGivenPartition; });
   }
