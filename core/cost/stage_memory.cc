@@ -14,7 +14,9 @@ int64_t DeclaredBytes(const OperatorGraph& graph, const std::vector<OperatorId>&
 
 // Parameters, their versions, gradients and optimizer state. Rounded up once, after the whole sum.
 int64_t ParameterStateBytes(int64_t parameter_bytes, const MemoryModel& memory) {
-  const double copies = *memory.weight_versions + *memory.gradient_copies + *memory.optimizer_bytes_per_parameter_byte;
+  // In doubles from the start: the two counts may add up to more than int32 holds.
+  const double copies =
+      0.0 + *memory.weight_versions + *memory.gradient_copies + *memory.optimizer_bytes_per_parameter_byte;
   return static_cast<int64_t>(std::ceil(static_cast<double>(parameter_bytes) * copies));
 }
 

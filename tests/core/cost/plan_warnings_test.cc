@@ -1,0 +1,103 @@
+#include "core/cost/plan_warnings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/cost/plan_costing.h"
+#include "tests/support/small_models.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// a -> b, 4 ms each, the transfer 1 ms; each says how much memory it needs.
+OperatorGraph Pair() {
+  OperatorGraph graph;
+  graph.operators = {MeasuredOperator("a", 4), MeasuredOperator("b", 4)};
+  for (Operator& op : graph.operators) op.parameter_bytes = 10;
+  graph.tensors = {TimedTensor("x", 0, {1}, 1)};
+  return graph;
+}
+
+const Cluster& LimitedCluster() {
+  static const Cluster kCluster = SmallCluster(2, 0, HostStagedInterconnect(), 1'000);
+  return kCluster;
+}
+
+std::vector<std::string> WarningsOf(const OperatorGraph& graph, const Cluster& cluster = LimitedCluster(),
+                                    const PlanningProblem& problem = {}) {
+  const PlanningProblem resolved = ResolveProblem(graph, problem);
+  Placement placement;
+  placement.stages = {{{OperatorId(0)}, {DeviceId(0)}}, {{OperatorId(1)}, {DeviceId(1)}}};
+  const CostTable costs(graph, cluster, *resolved.workload);
+  return CostPlan(graph, cluster, resolved, costs, placement).warnings;
+}
+
+TEST(PlanWarningsTest, NoneForAPlausiblePlan) { EXPECT_THAT(WarningsOf(Pair()), IsEmpty()); }
+
+TEST(PlanWarningsTest, CountsRooflineEstimates) {
+  OperatorGraph graph = Pair();
+  Cluster cluster = LimitedCluster();
+  cluster.device_classes[0].peak_flops = 1e12;
+  graph.operators[0].costs.clear();
+  graph.operators[0].forward_flops = 4e9;
+  EXPECT_THAT(WarningsOf(graph, cluster), ElementsAre("1 operator has a roofline estimate, not a measured time"));
+  graph.operators[1] = graph.operators[0];
+  EXPECT_THAT(WarningsOf(graph, cluster), ElementsAre("2 operators have roofline estimates, not measured times"));
+}
+
+TEST(PlanWarningsTest, ImplausiblyShortTransfers) {
+  OperatorGraph graph = Pair();
+  graph.tensors[0].transfer = Picoseconds(400'000);  // 1e-4 of 4 ms
+  EXPECT_THAT(WarningsOf(graph), IsEmpty());
+  graph.tensors[0].transfer = Picoseconds(200'000);
+  EXPECT_THAT(
+      WarningsOf(graph),
+      ElementsAre("the median transfer takes 0.0002 ms, 5e-05 times the median operator's 4 ms: check the units "
+                  "of sizes, bandwidths and times"));
+}
+
+TEST(PlanWarningsTest, ImplausiblyLongTransfers) {
+  OperatorGraph graph = Pair();
+  graph.tensors[0].transfer = Milliseconds(400);
+  EXPECT_THAT(WarningsOf(graph), IsEmpty());
+  graph.tensors[0].transfer = Milliseconds(800);
+  EXPECT_THAT(WarningsOf(graph),
+              ElementsAre("the median transfer takes 800 ms, 200 times the median operator's 4 ms: check the units of "
+                          "sizes, bandwidths and times"));
+}
+
+TEST(PlanWarningsTest, FreeTransfersAreNoSlipOfUnits) {
+  OperatorGraph graph = Pair();
+  graph.tensors[0].transfer = Picoseconds(0);
+  EXPECT_THAT(WarningsOf(graph), IsEmpty());
+}
+
+TEST(PlanWarningsTest, TrainingWithoutBackwardTimes) {
+  PlanningProblem problem;
+  problem.workload = Workload::kTraining;
+  EXPECT_THAT(
+      WarningsOf(Pair(), LimitedCluster(), problem),
+      ElementsAre("the workload is TRAINING, but the graph has no backward times: backward passes take no time"));
+}
+
+TEST(PlanWarningsTest, AcceleratorsWithoutMemoryLimit) {
+  EXPECT_THAT(
+      WarningsOf(Pair(), SmallCluster(2)),
+      ElementsAre("accelerators of class \"accelerator\" have no memory_bytes: their memory counts as unlimited"));
+  EXPECT_THAT(WarningsOf(Pair(), SmallCluster(0, 2)), IsEmpty()) << "CPUs usually have no limit";
+}
+
+TEST(PlanWarningsTest, LimitsThatNothingCountsAgainst) {
+  OperatorGraph graph = Pair();
+  for (Operator& op : graph.operators) op.parameter_bytes = 0;
+  EXPECT_THAT(WarningsOf(graph),
+              ElementsAre("no operator says how much memory it needs: memory limits were held against buffers only"));
+  for (Operator& op : graph.operators) op.memory_bytes = 0;
+  EXPECT_THAT(WarningsOf(graph), IsEmpty()) << "zero is what they declare";
+}
+
+}  // namespace
+}  // namespace planwright
