@@ -193,7 +193,7 @@ class Costing {
   // Parameters with their versions, gradients and optimizer state.
   int64_t StateBytes(int64_t parameter_bytes) const {
     const MemoryModel& model = problem_.memory_model;
-    const double copies = model.weight_versions.value_or(1) + model.gradient_copies.value_or(0) +
+    const double copies = 0.0 + model.weight_versions.value_or(1) + model.gradient_copies.value_or(0) +
                           model.optimizer_bytes_per_parameter_byte.value_or(0);
     const double bytes = std::ceil(static_cast<double>(parameter_bytes) * copies);
     return bytes < static_cast<double>(kMaxQuantity) ? static_cast<int64_t>(bytes) : kMaxQuantity;
