@@ -16,7 +16,13 @@ fi
 mapfile -t files < <(find core server client tests -name '*.h' -o -name '*.cc' | sort)
 if [[ "${1:-}" == --fix ]]; then
   "$formatter" -i "${files[@]}"
-else
-  "$formatter" --dry-run --Werror "${files[@]}"
 fi
-echo "${#files[@]} files are formatted"
+wrong=0
+for file in "${files[@]}"; do
+  if ! "$formatter" "$file" | cmp --quiet - "$file"; then
+    echo "$file is not formatted; run tests/format/check_format.sh --fix"
+    wrong=$((wrong + 1))
+  fi
+done
+echo "$wrong of ${#files[@]} files are not formatted"
+[[ "$wrong" == 0 ]]
