@@ -32,12 +32,12 @@ constexpr std::array<AlgorithmInfo, 2> kAlgorithms = {{
      .version = "1",
      .description = "exact dynamic program over ideals (Tarnawski et al., Efficient algorithms for device placement of "
                     "DNN graph operators, 2020, 5.1.1)",
-     .work_unit = "pairs of ideals looked at"},
+     .work_unit = "ideals enumerated or queried"},
     {.algorithm = Algorithm::kLinearizedDp,
      .name = "linearized_dp",
      .version = "1",
      .description = "dynamic program along one linear order of the operators (the same, 5.1.2)",
-     .work_unit = "pairs of ideals looked at"},
+     .work_unit = "none: it always runs to its end"},
 }};
 
 std::string_view NameOf(Objective value) {

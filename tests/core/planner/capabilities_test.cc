@@ -1,0 +1,231 @@
+#include "core/planner/capabilities.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "tests/support/small_models.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+struct Request {
+  OperatorGraph graph;
+  Cluster cluster = SmallCluster(2, 1);
+  PlanningProblem problem;
+  SolverOptions options;
+};
+
+// One operator that declares its memory.
+Request Supported() {
+  Request request;
+  request.graph.operators = {MeasuredOperator("a", 1)};
+  request.graph.operators[0].memory_bytes = 1;
+  return request;
+}
+
+std::vector<Violation> Check(const Request& request) {
+  Violations violations;
+  CheckSupported(request.graph, request.cluster, request.problem, request.options, violations);
+  return violations.listed();
+}
+
+// A setting that is planned.
+struct PlannedCase {
+  std::string name;
+  std::function<void(Request&)> set;
+};
+
+std::string PlannedCaseName(const ::testing::TestParamInfo<PlannedCase>& info) { return info.param.name; }
+
+class PlannedTest : public ::testing::TestWithParam<PlannedCase> {};
+
+TEST_P(PlannedTest, HasNoViolation) {
+  Request request = Supported();
+  GetParam().set(request);
+  EXPECT_THAT(Check(request), IsEmpty());
+}
+
+// Memory of operators that declare none.
+void UseComponents(Request& request) { request.graph.operators[0].memory_bytes.reset(); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Settings, PlannedTest,
+    ::testing::Values(
+        PlannedCase{"Defaults", [](Request&) {}},
+        PlannedCase{"Throughput", [](Request& r) { r.problem.objective = Objective::kMaxThroughput; }},
+        PlannedCase{"Inference", [](Request& r) { r.problem.workload = Workload::kInference; }},
+        PlannedCase{"Training", [](Request& r) { r.problem.workload = Workload::kTraining; }},
+        PlannedCase{"Contiguous", [](Request& r) { r.problem.split = Split::kContiguous; }},
+        PlannedCase{"OneStagePerDevice", [](Request& r) { r.problem.max_stages_per_device = 1; }},
+        PlannedCase{"NoReplication", [](Request& r) { r.problem.replication = Replication::kNone; }},
+        PlannedCase{"Serial", [](Request& r) { r.problem.overlap = Overlap::kSerial; }},
+        PlannedCase{"OneFOneB", [](Request& r) { r.problem.schedule = ScheduleKind::kOneFOneB; }},
+        PlannedCase{"PipedreamAsync", [](Request& r) { r.problem.schedule = ScheduleKind::kPipedreamAsync; }},
+        PlannedCase{"HostStaged", [](Request& r) { r.cluster.interconnect = HostStagedInterconnect(); }},
+        PlannedCase{"Uniform", [](Request& r) { r.cluster.interconnect = UniformInterconnect(); }},
+        PlannedCase{"Ring", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kRing; }},
+        PlannedCase{"Declared", [](Request& r) { r.problem.memory_model.kind = MemoryModel::Kind::kDeclared; }},
+        PlannedCase{"Components",
+                    [](Request& r) {
+                      UseComponents(r);
+                      r.problem.memory_model.kind = MemoryModel::Kind::kComponents;
+                      r.problem.memory_model.preset = "adam_mixed";
+                      r.problem.memory_model.reserved_bytes = 5;
+                    }},
+        PlannedCase{"NoRecomputation",
+                    [](Request& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kNone; }},
+        PlannedCase{"Operators", [](Request& r) { r.problem.granularity = Granularity::kOperator; }},
+        PlannedCase{"Auto", [](Request& r) { r.options.algorithm = Algorithm::kAuto; }},
+        PlannedCase{"IdealDp", [](Request& r) { r.options.algorithm = Algorithm::kIdealDp; }},
+        PlannedCase{"LinearizedDp", [](Request& r) { r.options.algorithm = Algorithm::kLinearizedDp; }},
+        PlannedCase{"ResolvedProblem", [](Request& r) { r.problem = ResolveProblem(r.graph, r.problem); }}),
+    PlannedCaseName);
+
+// A setting that is refused, and the only violation that it must bring.
+struct RefusedCase {
+  std::string name;
+  std::function<void(Request&)> set;
+  std::string path;
+  std::string rule;
+};
+
+class RefusedTest : public ::testing::TestWithParam<RefusedCase> {};
+
+TEST_P(RefusedTest, IsTheOnlyViolation) {
+  Request request = Supported();
+  GetParam().set(request);
+  EXPECT_THAT(Check(request), ElementsAre(Violation{GetParam().path, GetParam().rule}));
+}
+
+std::string RefusedCaseName(const ::testing::TestParamInfo<RefusedCase>& info) { return info.param.name; }
+
+// The rule of a refused value.
+std::string Not(const std::string& value, const std::string& supported) {
+  return value + " is not supported by this version; supported: " + supported;
+}
+
+RefusedCase Schedule(ScheduleKind kind, const std::string& name) {
+  return {name, [kind](Request& r) { r.problem.schedule = kind; }, "problem.schedule",
+          Not(name, "unspecified, ONE_F_ONE_B, PIPEDREAM_ASYNC")};
+}
+
+RefusedCase Connected(const Interconnect& interconnect) {
+  const std::string name = InterconnectName(interconnect);
+  return {name, [interconnect](Request& r) { r.cluster.interconnect = interconnect; }, "cluster.interconnect",
+          Not(name, "host_staged, uniform")};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, RefusedTest,
+    ::testing::Values(RefusedCase{"MinLatency", [](Request& r) { r.problem.objective = Objective::kMinLatency; },
+                                  "problem.objective", Not("MIN_LATENCY", "MAX_THROUGHPUT")},
+                      RefusedCase{"MinDevices", [](Request& r) { r.problem.objective = Objective::kMinDevices; },
+                                  "problem.objective", Not("MIN_DEVICES", "MAX_THROUGHPUT")},
+                      RefusedCase{"NonContiguous", [](Request& r) { r.problem.split = Split::kNonContiguous; },
+                                  "problem.split", Not("NON_CONTIGUOUS", "CONTIGUOUS")},
+                      RefusedCase{"UniformReplication",
+                                  [](Request& r) { r.problem.replication = Replication::kUniform; },
+                                  "problem.replication", Not("UNIFORM", "NONE")},
+                      RefusedCase{"PerStageReplication",
+                                  [](Request& r) { r.problem.replication = Replication::kPerStage; },
+                                  "problem.replication", Not("PER_STAGE", "NONE")},
+                      RefusedCase{"Overlapped", [](Request& r) { r.problem.overlap = Overlap::kOverlapped; },
+                                  "problem.overlap", Not("OVERLAPPED", "SERIAL")},
+                      RefusedCase{"FullDuplex", [](Request& r) { r.problem.overlap = Overlap::kFullDuplex; },
+                                  "problem.overlap", Not("FULL_DUPLEX", "SERIAL")},
+                      Schedule(ScheduleKind::kGpipe, "GPIPE"), Schedule(ScheduleKind::kPeriodic, "PERIODIC"),
+                      Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"), Schedule(ScheduleKind::kChimera, "CHIMERA"),
+                      Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1"), Connected(HierarchyInterconnect()),
+                      Connected(GridInterconnect()), Connected(LinksInterconnect()), Connected(MatrixInterconnect())),
+    RefusedCaseName);
+
+INSTANTIATE_TEST_SUITE_P(
+    Defaults, RefusedTest,
+    ::testing::Values(
+        RefusedCase{"TargetPeriod", [](Request& r) { r.problem.target_period = Milliseconds(5); },
+                    "problem.target_period_ms", Not("a target period", "unset")},
+        RefusedCase{"TwoStagesPerDevice", [](Request& r) { r.problem.max_stages_per_device = 2; },
+                    "problem.max_stages_per_device", Not("2", "unset, 1")},
+        RefusedCase{"Subgraphs", [](Request& r) { r.problem.max_subgraphs_per_device = 1; },
+                    "problem.max_subgraphs_per_device", Not("1", "unset")},
+        RefusedCase{"ContiguousBackward", [](Request& r) { r.problem.require_contiguous_backward = true; },
+                    "problem.require_contiguous_backward", Not("true", "false")},
+        RefusedCase{"MicroBatches", [](Request& r) { r.problem.micro_batches = 8; }, "problem.micro_batches",
+                    Not("8", "unset")},
+        RefusedCase{"HalfAllReduce", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kHalf; },
+                    "problem.allreduce.factor", Not("HALF", "RING")},
+        RefusedCase{"AmortizedAllReduce", [](Request& r) { r.problem.allreduce.amortize_over_micro_batches = true; },
+                    "problem.allreduce.amortize_over_micro_batches", Not("true", "false")},
+        RefusedCase{"Recomputation",
+                    [](Request& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull; },
+                    "problem.memory_model.recomputation", Not("FULL", "NONE")},
+        RefusedCase{"Stages", [](Request& r) { r.problem.num_stages = 3; }, "problem.num_stages", Not("3", "unset")},
+        RefusedCase{"Replicas", [](Request& r) { r.problem.num_replicas = 2; }, "problem.num_replicas",
+                    Not("2", "unset")},
+        RefusedCase{"Layers", [](Request& r) { r.problem.granularity = Granularity::kLayer; }, "problem.granularity",
+                    Not("LAYER", "OPERATOR")},
+        RefusedCase{"Hosts", [](Request& r) { r.problem.devices_to_use.hosts = {"h"}; }, "problem.devices_to_use",
+                    Not("a selection of devices", "unset")},
+        RefusedCase{"MaxDevices", [](Request& r) { r.problem.devices_to_use.max_devices = 1; },
+                    "problem.devices_to_use", Not("a selection of devices", "unset")},
+        RefusedCase{"Pinned",
+                    [](Request& r) {
+                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                    },
+                    "problem.pinned", Not("pinning", "empty")},
+        RefusedCase{"Forbidden",
+                    [](Request& r) {
+                      r.problem.forbidden = {{OperatorId(0), DeviceId(0)}};
+                    },
+                    "problem.forbidden", Not("forbidding", "empty")},
+        RefusedCase{"StartFrom", [](Request& r) { r.problem.start_from = Placement(); }, "problem.start_from",
+                    Not("a placement to start from", "unset")},
+        RefusedCase{"ComponentsAskedForUnderASchedule",
+                    [](Request& r) {
+                      r.problem.schedule = ScheduleKind::kOneFOneB;
+                      r.problem.memory_model.kind = MemoryModel::Kind::kComponents;
+                    },
+                    "problem.memory_model.kind",
+                    Not("COMPONENTS with problem.schedule ONE_F_ONE_B", "DECLARED, or an unspecified schedule")},
+        RefusedCase{"ComponentsInferredUnderASchedule",
+                    [](Request& r) {
+                      UseComponents(r);
+                      r.problem.schedule = ScheduleKind::kPipedreamAsync;
+                    },
+                    "problem.schedule",
+                    Not("PIPEDREAM_ASYNC with COMPONENTS memory", "unspecified, or memory_bytes on every operator")}),
+    RefusedCaseName);
+
+TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
+  Request request = Supported();
+  request.problem.split = Split::kNonContiguous;
+  request.problem.overlap = Overlap::kFullDuplex;
+  request.problem.micro_batches = 4;
+  EXPECT_EQ(Check(request).size(), 3U);
+}
+
+TEST(CapabilitiesTest, EveryAlgorithmOfTheTableIsDescribed) {
+  std::set<Algorithm> described;
+  std::set<std::string_view> names;
+  for (const AlgorithmInfo& info : Algorithms()) {
+    EXPECT_FALSE(info.version.empty() || info.description.empty() || info.work_unit.empty()) << info.name;
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    described.insert(info.algorithm);
+  }
+  ASSERT_FALSE(Capabilities().empty());
+  for (const Capability& row : Capabilities()) {
+    EXPECT_FALSE(row.description.empty());
+    ASSERT_FALSE(row.algorithms.empty());
+    for (const Algorithm algorithm : row.algorithms) EXPECT_TRUE(described.contains(algorithm));
+  }
+}
+
+}  // namespace
+}  // namespace planwright
