@@ -17,12 +17,9 @@ mapfile -t files < <(find core server client tests -name '*.h' -o -name '*.cc' |
 if [[ "${1:-}" == --fix ]]; then
   "$formatter" -i "${files[@]}"
 fi
-wrong=0
-for file in "${files[@]}"; do
-  if ! "$formatter" "$file" | cmp --quiet - "$file"; then
-    echo "$file is not formatted; run tests/format/check_format.sh --fix"
-    wrong=$((wrong + 1))
-  fi
-done
-echo "$wrong of ${#files[@]} files are not formatted"
-[[ "$wrong" == 0 ]]
+wrong=$("$formatter" --dry-run "${files[@]}" 2>&1 | sed -n 's/:[0-9]*:[0-9]*: warning: .*//p' | sort --unique)
+if [[ -n "$wrong" ]]; then
+  printf 'not formatted (tests/format/check_format.sh --fix mends it):\n%s\n' "$wrong"
+  exit 1
+fi
+echo "${#files[@]} files are formatted"
