@@ -5,9 +5,13 @@
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <string>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/library/error_details.h"
 
@@ -22,19 +26,30 @@ std::string Without(std::string text, std::string_view removed) {
   return text;
 }
 
-// Splits protobuf's "(operators[0].costs[1]) forward: Cannot find field." or "(operators[0].name): invalid value ..."
-// into path and rule.
+bool IsFieldName(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c == '_' || absl::ascii_isalnum(static_cast<unsigned char>(c)); });
+}
+
+// Splits protobuf's "(operators[0].costs[1]) forward: Cannot find field.", "(operators[0].name): invalid value ..." or
+// "operator: Cannot find field." into path and rule.
 FieldViolation JsonViolation(std::string_view message, std::string_view prefix) {
-  const std::size_t open = message.find('(');
-  const std::size_t close = message.find(')', open);
-  if (open != 0 || close == std::string_view::npos) return {"", std::string(message)};
-  std::string path = absl::StrCat(std::string(prefix), std::string(message.substr(1, close - 1)));
-  std::string rest(message.substr(close + 1));
+  std::string path(prefix);
+  std::string_view rest = message;
+  const std::size_t close = rest.find(')');
+  if (rest.starts_with('(') && close != std::string_view::npos) {
+    path += rest.substr(1, close - 1);
+    rest.remove_prefix(close + 1);
+  }
+  if (rest.starts_with(' ')) {
+    path += '.';
+    rest.remove_prefix(1);
+  }
   const std::size_t colon = rest.find(": ");
-  if (colon == std::string::npos) return {path, rest};
-  if (colon > 1) absl::StrAppend(&path, path.empty() || path.back() == '.' ? "" : ".", rest.substr(1, colon - 1));
-  const std::string rule = rest.substr(colon + 2);
-  if (rule.find("Cannot find field") != std::string::npos) return {path, "is not a field of this format"};
+  if (colon == std::string_view::npos || !IsFieldName(rest.substr(0, colon))) return {"", std::string(message)};
+  path += rest.substr(0, colon);
+  const std::string rule(rest.substr(colon + 2));
+  if (rule.starts_with("Cannot find field")) return {path, "is not a field of this format"};
   return {path, Without(rule, "type.googleapis.com/")};
 }
 

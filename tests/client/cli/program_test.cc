@@ -1,0 +1,372 @@
+#include "client/cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/library/error_details.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace planwright::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+// Answers as the test says and remembers what it was asked.
+struct FakeService {
+  std::function<absl::StatusOr<v1::CreatePlanResponse>()> plan = [] {
+    v1::CreatePlanResponse response;
+    response.mutable_plan()->set_objective_ms(12.5);
+    return response;
+  };
+  std::function<absl::StatusOr<v1::EvaluatePlanResponse>()> evaluation = [] { return v1::EvaluatePlanResponse(); };
+  std::function<absl::StatusOr<v1::GetServerInfoResponse>()> info = [] { return v1::GetServerInfoResponse(); };
+  std::string server = "never connected";
+  v1::CreatePlanRequest plan_request;
+  v1::EvaluatePlanRequest evaluate_request;
+  CallOptions call;
+};
+
+class FakeClient final : public PlanningClient {
+ public:
+  explicit FakeClient(FakeService& service) : service_(service) {}
+
+  absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request,
+                                                    const CallOptions& options) override {
+    service_.plan_request = request;
+    service_.call = options;
+    return service_.plan();
+  }
+  absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
+                                                        const CallOptions& options) override {
+    service_.evaluate_request = request;
+    service_.call = options;
+    return service_.evaluation();
+  }
+  absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest&,
+                                                          const CallOptions& options) override {
+    service_.call = options;
+    return service_.info();
+  }
+
+ private:
+  FakeService& service_;
+};
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  ProgramTest() {
+    environment_.connect = [this](const std::string& server) {
+      service_.server = server;
+      return std::make_unique<FakeClient>(service_);
+    };
+    environment_.interrupt = stop_.get_token();
+  }
+
+  ExitCode Run(const std::vector<std::string>& arguments) {
+    out_.str("");
+    err_.str("");
+    return RunProgram(arguments, environment_);
+  }
+  // With a graph and a cluster that need no file.
+  ExitCode Plan(std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"plan", "--graph=zoo:g", "--cluster=zoo:c"});
+    return Run(flags);
+  }
+  ExitCode PlanFailsWith(const absl::Status& status) {
+    service_.plan = [status] { return status; };
+    return Plan({});
+  }
+
+  FakeService service_;
+  std::stop_source stop_;
+  std::istringstream in_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+  Environment environment_{.in = in_,
+                           .out = out_,
+                           .err = err_,
+                           .err_is_terminal = false,
+                           .default_server = "",
+                           .interrupt = {},
+                           .connect = {}};
+};
+
+template <typename Detail>
+absl::Status WithDetail(const absl::Status& status, const Detail& detail) {
+  google::rpc::Status wire;
+  wire.add_details()->PackFrom(detail);
+  return WithErrorDetails(status, wire.SerializeAsString());
+}
+
+TEST_F(ProgramTest, PlansInProcessUnlessAServerIsNamed) {
+  EXPECT_EQ(Plan({}), ExitCode::kOk);
+  EXPECT_EQ(service_.server, "");
+  EXPECT_THAT(out_.str(), StartsWith("zoo:g on zoo:c: 12.500 ms per micro-batch\n"));
+  EXPECT_THAT(err_.str(), IsEmpty());
+  Plan({"--server=h:1"});
+  EXPECT_EQ(service_.server, "h:1");
+  environment_.default_server = "env:2";
+  Plan({});
+  EXPECT_EQ(service_.server, "env:2");
+  Plan({"--server=h:1", "--local"});
+  EXPECT_EQ(service_.server, "");
+}
+
+TEST_F(ProgramTest, FlagsBecomeTheRequest) {
+  EXPECT_EQ(Plan({"--time_limit=1500ms", "--gap=0.05", "--seed", "9", "--threads=2", "--ideal_limit=1000",
+                  "--algorithm=linearized_dp", "--work_limit=77", "--split=noncontiguous", "--stages=3",
+                  "--memory_model=components", "--memory_preset=sgd"}),
+            ExitCode::kOk);
+  const v1::CreatePlanRequest& request = service_.plan_request;
+  EXPECT_EQ(request.graph_reference(), "zoo:g");
+  EXPECT_EQ(request.cluster_reference(), "zoo:c");
+  EXPECT_EQ(request.options().time_limit().seconds(), 1);
+  EXPECT_EQ(request.options().time_limit().nanos(), 500'000'000);
+  EXPECT_EQ(request.options().relative_gap(), 0.05);
+  EXPECT_EQ(request.options().seed(), 9);
+  EXPECT_EQ(request.options().threads(), 2);
+  EXPECT_EQ(request.options().ideal_limit(), 1000);
+  EXPECT_EQ(request.options().work_limit(), 77);
+  EXPECT_EQ(request.options().algorithm(), v1::ALGORITHM_LINEARIZED_DP);
+  EXPECT_EQ(request.problem().split(), v1::SPLIT_NON_CONTIGUOUS);
+  EXPECT_EQ(request.problem().num_stages(), 3);
+  EXPECT_EQ(request.problem().memory_model().kind(), v1::MemoryModel::KIND_COMPONENTS);
+  EXPECT_EQ(request.problem().memory_model().preset(), "sgd");
+}
+
+TEST_F(ProgramTest, TheDeadlineLeavesRoomForTheAnswer) {
+  Plan({});
+  EXPECT_EQ(service_.plan_request.options().time_limit().seconds(), 60);
+  // The server keeps 5 % of the deadline for the answer.
+  EXPECT_GT(service_.call.deadline, CallOptions::Clock::now() + std::chrono::seconds(64));
+}
+
+TEST_F(ProgramTest, ReadsTheGraphFromStandardInput) {
+  in_.str(R"({"graph": {"operators": [{"name": "a"}]}, "cluster": {}, "problem": {"micro_batches": 4},
+              "options": {"seed": "5", "time_limit": "3s"}})");
+  EXPECT_EQ(Run({"plan", "--graph=-", "--seed=6"}), ExitCode::kOk);
+  EXPECT_EQ(service_.plan_request.graph().operators(0).name(), "a");
+  EXPECT_EQ(service_.plan_request.problem().micro_batches(), 4);
+  EXPECT_EQ(service_.plan_request.options().seed(), 6);
+  EXPECT_EQ(service_.plan_request.options().time_limit().seconds(), 3);
+  EXPECT_THAT(out_.str(), StartsWith("standard input: 12.500 ms"));
+}
+
+TEST_F(ProgramTest, JsonIsThePlanItself) {
+  EXPECT_EQ(Plan({"--output=json"}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), StartsWith("{\n"));
+  EXPECT_THAT(out_.str(), HasSubstr("\n \"objective_ms\": 12.5,\n"));
+}
+
+TEST_F(ProgramTest, WritesToAFileWhenTold) {
+  const std::string path = ::testing::TempDir() + "/program_test_plan.txt";
+  EXPECT_EQ(Plan({"--output_file", path}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), IsEmpty());
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "zoo:g on zoo:c: 12.500 ms per micro-batch");
+  std::filesystem::remove(path);
+}
+
+TEST_F(ProgramTest, GoldenUsageErrors) {
+  const auto error_of = [this](const std::vector<std::string>& arguments) {
+    EXPECT_EQ(Run(arguments), ExitCode::kUsage);
+    EXPECT_THAT(out_.str(), IsEmpty());
+    return err_.str();
+  };
+  EXPECT_EQ(error_of({}), "error: a command is missing\n`planwright help` lists the commands.\n");
+  EXPECT_EQ(error_of({"paln"}),
+            "error: \"paln\" is not a command; did you mean plan?\n`planwright help` lists the commands.\n");
+  EXPECT_EQ(error_of({"plan"}),
+            "error: --graph is missing\nName a file, or one of the models that `planwright models` lists.\n");
+  EXPECT_EQ(error_of({"plan", "--graph=zoo:g"}),
+            "error: --cluster is missing\nName a file, or one of the clusters that `planwright topologies` lists.\n");
+  EXPECT_EQ(error_of({"plan", "--grph=zoo:g"}),
+            "error: --grph is not a flag of this command; did you mean --graph?\n"
+            "`planwright help plan` explains the flags.\n");
+  EXPECT_EQ(error_of({"plan", "--objective=speed"}),
+            "error: --objective: must be one of max_throughput, min_latency, min_devices, is \"speed\"\n"
+            "`planwright help plan` explains the flags.\n");
+  EXPECT_EQ(error_of({"plan", "--graph=/nowhere.json"}),
+            "error: cannot read /nowhere.json: No such file or directory\nMend /nowhere.json and try again.\n");
+  EXPECT_EQ(error_of({"evaluate", "--graph=zoo:g"}), "error: --plan is missing\nName a file that holds a plan.\n");
+  EXPECT_EQ(error_of({"evaluate", "--graph=-", "--plan=-"}),
+            "error: graph and plan cannot both come from standard input\nPut one of them into a file.\n");
+  EXPECT_EQ(service_.server, "never connected");
+}
+
+TEST_F(ProgramTest, PrintsEveryViolationOfAFile) {
+  in_.str(R"({"maxSizePerFPGA": 1, "maxFPGAs": -1, "maxCPUs": 0, "nodes": [{}], "edges": []})");
+  EXPECT_EQ(Run({"plan", "--graph=-"}), ExitCode::kUsage);
+  EXPECT_EQ(err_.str(),
+            "error: maxFPGAs: must be an integer from 0 to 2147483647, is -1\n"
+            "error: nodes[0].id: is missing\n"
+            "error: nodes[0].supportedOnFpga: is missing\n"
+            "error: nodes[0].cpuLatency: is missing\n"
+            "error: nodes[0].fpgaLatency: is missing\n"
+            "error: nodes[0].isBackwardNode: is missing\n"
+            "Mend standard input and try again.\n");
+}
+
+TEST_F(ProgramTest, PrintsEveryViolationThatTheServiceNames) {
+  google::rpc::BadRequest bad_request;
+  auto* violation = bad_request.add_field_violations();
+  violation->set_field("problem.split");
+  violation->set_description("NON_CONTIGUOUS is not supported by this version");
+  EXPECT_EQ(PlanFailsWith(WithDetail(absl::InvalidArgumentError("x"), bad_request)), ExitCode::kUsage);
+  EXPECT_EQ(err_.str(),
+            "error: problem.split: NON_CONTIGUOUS is not supported by this version\n"
+            "Mend what is named above and try again.\n");
+}
+
+TEST_F(ProgramTest, ExplainsWhyNoPlanExists) {
+  v1::InfeasibleDetail detail;
+  detail.add_reasons()->set_description("operator \"embed\" needs 20 GiB, no device has more than 16 GiB");
+  detail.set_minimum_devices(0);
+  EXPECT_EQ(PlanFailsWith(WithDetail(absl::FailedPreconditionError("x"), detail)), ExitCode::kInfeasible);
+  EXPECT_EQ(err_.str(),
+            "error: infeasible: operator \"embed\" needs 20 GiB, no device has more than 16 GiB\n"
+            "No plan exists for this cluster: give it more of what is missing.\n");
+  detail.set_minimum_devices(3);
+  PlanFailsWith(WithDetail(absl::FailedPreconditionError("x"), detail));
+  EXPECT_THAT(err_.str(), HasSubstr("3 devices would lift the shortage.\n"));
+}
+
+TEST_F(ProgramTest, ExitCodesFollowTheCode) {
+  EXPECT_EQ(PlanFailsWith(absl::NotFoundError("no such model")), ExitCode::kUsage);
+  EXPECT_EQ(PlanFailsWith(absl::DeadlineExceededError("no plan")), ExitCode::kNoPlan);
+  EXPECT_EQ(PlanFailsWith(absl::UnavailableError("gone")), ExitCode::kServer);
+  EXPECT_EQ(PlanFailsWith(absl::ResourceExhaustedError("full")), ExitCode::kServer);
+  EXPECT_EQ(PlanFailsWith(absl::UnauthenticatedError("who?")), ExitCode::kServer);
+  EXPECT_EQ(PlanFailsWith(absl::InternalError("oops")), ExitCode::kInternal);
+  EXPECT_EQ(PlanFailsWith(absl::UnknownError("oops")), ExitCode::kInternal);
+}
+
+TEST_F(ProgramTest, AServerThatDoesNotAnswerCannotBeReached) {
+  service_.info = [] { return absl::DeadlineExceededError("Deadline Exceeded"); };
+  EXPECT_EQ(Run({"server-info", "--server=h:1"}), ExitCode::kServer);
+  EXPECT_THAT(err_.str(), StartsWith("error: h:1 does not answer\n"));
+}
+
+TEST_F(ProgramTest, AnInterruptedSearchPrintsItsBestPlan) {
+  service_.plan = [this] {
+    stop_.request_stop();
+    return v1::CreatePlanResponse();
+  };
+  EXPECT_EQ(Plan({}), ExitCode::kInterrupted);
+  EXPECT_TRUE(service_.call.stop.stop_requested());
+  EXPECT_THAT(out_.str(), StartsWith("zoo:g on zoo:c: "));
+  EXPECT_EQ(err_.str(), "interrupted: this is the best plan so far\n");
+}
+
+TEST_F(ProgramTest, AnInterruptedCallSaysSo) {
+  service_.plan = [this] {
+    stop_.request_stop();
+    return absl::CancelledError("CANCELLED");
+  };
+  EXPECT_EQ(Plan({"--server=h:1"}), ExitCode::kInterrupted);
+  EXPECT_EQ(err_.str(), "error: interrupted\nThe search on the server was cancelled; there is no plan.\n");
+}
+
+TEST_F(ProgramTest, ProgressGoesToStandardError) {
+  service_.plan = [this] {
+    service_.call.progress->OnIncumbent(30);
+    return v1::CreatePlanResponse();
+  };
+  EXPECT_EQ(Plan({"--progress"}), ExitCode::kOk);
+  EXPECT_THAT(err_.str(), HasSubstr("incumbent 30.000 ms"));
+}
+
+class EvaluateTest : public ProgramTest {
+ protected:
+  // Evaluates the plan under the problem of the graph's file, which says DECLARED.
+  ExitCode Evaluate(const std::string& plan, std::vector<std::string> flags = {}) {
+    const std::string path = ::testing::TempDir() + "/program_test_graph.json";
+    std::ofstream(path) << R"({"maxSizePerFPGA": 1, "maxFPGAs": 1, "maxCPUs": 0, "edges": [], "nodes": [
+      {"id": 1, "supportedOnFpga": 1, "fpgaLatency": 1, "cpuLatency": 1, "isBackwardNode": 0}]})";
+    in_.clear();
+    in_.str(plan);
+    flags.insert(flags.begin(), {"evaluate", absl::StrCat("--graph=", path), "--plan=-"});
+    return Run(flags);
+  }
+};
+
+TEST_F(EvaluateTest, AnInvalidPlanHasItsOwnExitCode) {
+  service_.evaluation = [] {
+    v1::EvaluatePlanResponse response;
+    response.add_violations()->set_field("plan.stages");
+    return response;
+  };
+  EXPECT_EQ(Evaluate("{}"), ExitCode::kInfeasible);
+  EXPECT_THAT(out_.str(), StartsWith("The plan is not valid: 1 violation.\n  - plan.stages: "));
+  service_.evaluation = [] {
+    v1::EvaluatePlanResponse response;
+    response.set_valid(true);
+    return response;
+  };
+  EXPECT_EQ(Evaluate("{}", {"--output=json"}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("\"valid\": true,\n"));
+}
+
+TEST_F(EvaluateTest, ThePlansOwnProblemCountsMoreThanTheFiles) {
+  Evaluate(R"({"fpgas": [{"load": -1, "nodes": [1]}], "cpus": []})");
+  EXPECT_EQ(service_.evaluate_request.problem().memory_model().kind(), v1::MemoryModel::KIND_DECLARED);
+  EXPECT_EQ(service_.evaluate_request.plan().stages(0).replicas(0).device(), "acc0");
+  Evaluate(R"({"problem": {"memory_model": {"kind": "KIND_COMPONENTS"}, "overlap": "OVERLAP_SERIAL"}})");
+  EXPECT_EQ(service_.evaluate_request.problem().memory_model().kind(), v1::MemoryModel::KIND_COMPONENTS);
+  Evaluate(R"({"problem": {"overlap": "OVERLAP_SERIAL"}})", {"--overlap=overlapped"});
+  EXPECT_EQ(service_.evaluate_request.problem().overlap(), v1::OVERLAP_OVERLAPPED);
+}
+
+TEST_F(ProgramTest, HelpTeaches) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"help", "plan"}, {"plan", "--help"}, {"plan", "--graph=x", "-h"}}) {
+    EXPECT_EQ(Run(arguments), ExitCode::kOk);
+    EXPECT_THAT(out_.str(), HasSubstr("Examples:\n  planwright plan --graph=zoo:"));
+    EXPECT_THAT(out_.str(), HasSubstr("--split=contiguous|non_contiguous"));
+  }
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"help"}, {"--help"}, {"-h"}, {"help", "help"}}) {
+    EXPECT_EQ(Run(arguments), ExitCode::kOk);
+    EXPECT_THAT(out_.str(), HasSubstr("\n  evaluate "));
+    EXPECT_THAT(out_.str(), HasSubstr("Exit codes: 0 done;"));
+  }
+  EXPECT_EQ(Run({"help", "pla"}), ExitCode::kUsage);
+}
+
+TEST_F(ProgramTest, PrintsItsVersion) {
+  EXPECT_EQ(Run({"version"}), ExitCode::kOk);
+  EXPECT_EQ(out_.str(), absl::StrCat("planwright ", PLANWRIGHT_VERSION, "\n"));
+  EXPECT_EQ(Run({"--version"}), ExitCode::kOk);
+}
+
+TEST_F(ProgramTest, ModelsAndTopologiesAreViewsOfTheServersInfo) {
+  service_.info = [] {
+    v1::GetServerInfoResponse info;
+    info.add_models()->set_name("bert-large");
+    info.add_clusters()->set_name("pcie:N");
+    return info;
+  };
+  EXPECT_EQ(Run({"models"}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("  zoo:bert-large\n"));
+  EXPECT_EQ(Run({"topologies", "--output=json"}), ExitCode::kOk);
+  EXPECT_EQ(out_.str(), "{\n \"clusters\": [\n  {\n   \"name\": \"pcie:N\"\n  }\n ]\n}\n");
+}
+
+}  // namespace
+}  // namespace planwright::client

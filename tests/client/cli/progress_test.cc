@@ -1,0 +1,26 @@
+#include "client/cli/progress.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace planwright::client {
+namespace {
+
+using ::testing::ContainsRegex;
+
+TEST(ProgressDisplayTest, LogsALineForEachEvent) {
+  std::ostringstream out;
+  {
+    ProgressDisplay display(ProgressStyle::kLog, out);
+    display.OnPhase("ideal_dp");
+    display.OnIncumbent(30);
+    display.OnBound(27);
+  }
+  EXPECT_THAT(out.str(), ContainsRegex("s  ideal_dp +\n.*s  ideal_dp +incumbent 30.000 ms\n"
+                                       ".*ideal_dp +incumbent 30.000 ms  bound 27.000 ms  gap 10.00 %\n$"));
+}
+
+}  // namespace
+}  // namespace planwright::client

@@ -1,0 +1,136 @@
+#include "client/importer/importer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "client/library/error_details.h"
+
+namespace planwright::client {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+constexpr char kGraphJson[] = R"({"operators": [{"name": "a"}], "tensors": []})";
+constexpr char kDevicePlacementJson[] = R"({"maxSizePerFPGA": 5, "maxFPGAs": 1, "maxCPUs": 0, "nodes": [
+  {"id": 1, "supportedOnFpga": 1, "fpgaLatency": 1, "cpuLatency": 2, "isBackwardNode": 0}], "edges": []})";
+
+absl::StatusOr<ImportedRequest> Import(const std::string& text) {
+  return ImportGraph(text, "g.json", GraphFormat::kAuto);
+}
+
+std::string ErrorIn(const std::string& text) {
+  const auto imported = Import(text);
+  EXPECT_EQ(imported.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  return std::string(imported.status().message());
+}
+
+TEST(ImporterTest, ReadsAGraphInEveryForm) {
+  for (const std::string text :
+       {kGraphJson, R"({"displayName": "x", "operators": [{"name": "a"}]})", R"(operators { name: "a" })",
+        "# made by hand\noperators: [{ name: \"a\" }]", R"({"graph": {"operators": [{"name": "a"}]}})",
+        R"(graph { operators { name: "a" } })"}) {
+    const auto imported = Import(text);
+    ASSERT_TRUE(imported.ok()) << text << "\n" << imported.status();
+    ASSERT_THAT(imported->request.graph().operators(), SizeIs(1)) << text;
+    EXPECT_EQ(imported->request.graph().operators(0).name(), "a");
+    EXPECT_FALSE(imported->request.has_cluster());
+  }
+}
+
+TEST(ImporterTest, ReadsAWholeRequest) {
+  const auto imported = Import(
+      R"({"graph_reference": "zoo:bert-base", "cluster": {"display_name": "c"}, "problem": {"micro_batches": 4},
+          "options": {"seed": "7", "time_limit": "2s"}})");
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->request.graph_reference(), "zoo:bert-base");
+  EXPECT_EQ(imported->request.cluster().display_name(), "c");
+  EXPECT_EQ(imported->request.problem().micro_batches(), 4);
+  EXPECT_EQ(imported->request.options().time_limit().seconds(), 2);
+}
+
+TEST(ImporterTest, ForcedFormatsDoNotGuess) {
+  EXPECT_TRUE(ImportGraph(kGraphJson, "g", GraphFormat::kNativeJson).ok());
+  EXPECT_FALSE(ImportGraph(kGraphJson, "g", GraphFormat::kTextProto).ok());
+  EXPECT_FALSE(ImportGraph(kGraphJson, "g", GraphFormat::kDevicePlacement).ok());
+  EXPECT_TRUE(ImportGraph(kDevicePlacementJson, "g", GraphFormat::kDevicePlacement).ok());
+  EXPECT_FALSE(ImportGraph("", "g", GraphFormat::kNativeJson).ok());
+  EXPECT_FALSE(ImportGraph("", "g", GraphFormat::kDevicePlacement).ok());
+}
+
+TEST(ImporterTest, GoldenErrors) {
+  EXPECT_EQ(ErrorIn(""), "g.json: is empty");
+  EXPECT_EQ(ErrorIn(" \n\t# nothing here"), "g.json: is empty");
+  EXPECT_EQ(ErrorIn("\x7f"
+                    "ELF"),
+            "g.json: is neither JSON nor text proto");
+  EXPECT_EQ(ErrorIn("hello world"), "g.json: is neither JSON nor text proto");
+  EXPECT_EQ(ErrorIn("[1, 2]"), "g.json: must hold a JSON object");
+  EXPECT_EQ(ErrorIn(R"({"problem": {}})"), "g.json: holds no graph");
+  EXPECT_EQ(ErrorIn("operators { nam: \"a\" }"),
+            "g.json: line 1, column 16: Message type \"planwright.v1.Operator\" has no field named \"nam\".");
+  EXPECT_EQ(ErrorIn(R"({"fpgas": [], "cpus": []})"),
+            "g.json: holds a split of device-placement, which is a plan: give it to `planwright evaluate --plan`");
+  EXPECT_EQ(ErrorIn(R"({"stages": []})"), "g.json: holds a plan, not a graph: give it to `planwright evaluate --plan`");
+}
+
+TEST(ImporterTest, NativeJsonErrorsHavePaths) {
+  const auto violations = [](const std::string& text) { return ErrorDetailsOf(Import(text).status()).violations; };
+  EXPECT_THAT(violations(R"({"operators": [{"name": "a"}, {"nam": "b"}]})"),
+              ElementsAre(FieldViolation{"graph.operators[1].nam", "is not a field of this format"}));
+  EXPECT_THAT(
+      violations(R"({"operators": [{"memory_bytes": "many"}]})"),
+      ElementsAre(FieldViolation{"graph.operators[0].memory_bytes", "invalid value \"many\" for type TYPE_INT64"}));
+  EXPECT_THAT(
+      violations(R"({"operators": [{"pass": "SIDEWAYS"}]})"),
+      ElementsAre(FieldViolation{"graph.operators[0].pass", "invalid value \"SIDEWAYS\" for type planwright.v1.Pass"}));
+  EXPECT_THAT(violations(R"({"graph": {"operators": 5}})"), SizeIs(1));
+  EXPECT_THAT(violations(R"({"graph": {}, "clusters": {}})"),
+              ElementsAre(FieldViolation{"clusters", "is not a field of this format"}));
+}
+
+TEST(ImporterTest, DeepTextProtoIsRefused) {
+  // Nothing of ours nests without end; an unknown field must not do so either.
+  std::string hostile;
+  for (int i = 0; i < 200'000; ++i) hostile += "graph {";
+  EXPECT_THAT(ErrorIn(hostile), StartsWith("g.json: line 1, column "));
+}
+
+TEST(ImporterTest, ReadsAClusterFromEveryFileThatHasOne) {
+  for (const std::string text :
+       {R"({"display_name": "c", "devices": [{"name": "d"}]})", R"(display_name: "c" devices { name: "d" })",
+        R"({"cluster": {"display_name": "c", "devices": [{"name": "d"}]}})"}) {
+    const auto cluster = ImportCluster(text, "c.json");
+    ASSERT_TRUE(cluster.ok()) << text << "\n" << cluster.status();
+    EXPECT_EQ(cluster->devices(0).name(), "d");
+  }
+  const auto imported = ImportCluster(kDevicePlacementJson, "c.json");
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(imported->device_groups(0).count(), 1);
+  EXPECT_EQ(ImportCluster(R"({"graph": {}})", "c.json").status().message(), "c.json: holds no cluster");
+  EXPECT_THAT(ErrorDetailsOf(ImportCluster(R"({"devices": [{"nam": "d"}]})", "c.json").status()).violations,
+              ElementsAre(FieldViolation{"cluster.devices[0].nam", "is not a field of this format"}));
+}
+
+TEST(ImporterTest, ReadsAPlanInEveryForm) {
+  for (const std::string text :
+       {R"({"objective_ms": 2.5, "stages": [{"operators": ["a"]}]})", R"(objective_ms: 2.5 stages { operators: "a" })",
+        R"({"valid": true, "plan": {"objective_ms": 2.5, "stages": [{"operators": ["a"]}]}})",
+        R"(plan { objective_ms: 2.5 stages { operators: "a" } })"}) {
+    const auto plan = ImportPlan(text, "p.json", nullptr);
+    ASSERT_TRUE(plan.ok()) << text << "\n" << plan.status();
+    EXPECT_EQ(plan->objective_ms(), 2.5);
+    EXPECT_EQ(plan->stages(0).operators(0), "a");
+  }
+  EXPECT_THAT(ErrorDetailsOf(ImportPlan(R"({"stages": [{"index": 1.5}]})", "p.json", nullptr).status()).violations,
+              ElementsAre(FieldViolation{"plan.stages[0].index", "invalid value 1.5 for type TYPE_INT32"}));
+  EXPECT_EQ(ImportPlan("[]", "p.json", nullptr).status().message(), "p.json: must hold a JSON object");
+}
+
+}  // namespace
+}  // namespace planwright::client

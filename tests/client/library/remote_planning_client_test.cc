@@ -1,0 +1,139 @@
+#include "client/library/remote_planning_client.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <semaphore>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "client/library/error_details.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+
+namespace planwright::client {
+namespace {
+
+using ::testing::ElementsAre;
+
+// A server whose answers the test decides.
+class FakeService final : public v1::PlanningService::Service {
+ public:
+  std::function<grpc::Status(grpc::ServerContext&, v1::GetServerInfoResponse&)> info;
+  std::function<grpc::Status(grpc::ServerContext&, const v1::CreatePlanRequest&)> plan;
+
+  grpc::Status GetServerInfo(grpc::ServerContext* context, const v1::GetServerInfoRequest*,
+                             v1::GetServerInfoResponse* response) override {
+    return info(*context, *response);
+  }
+  grpc::Status CreatePlan(grpc::ServerContext* context, const v1::CreatePlanRequest* request,
+                          v1::CreatePlanResponse*) override {
+    return plan(*context, *request);
+  }
+};
+
+class RemotePlanningClientTest : public ::testing::Test {
+ protected:
+  RemotePlanningClientTest() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.SetMaxReceiveMessageSize(64 << 20);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    client_ = std::make_unique<RemotePlanningClient>("127.0.0.1:" + std::to_string(port_));
+  }
+
+  FakeService service_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<RemotePlanningClient> client_;
+};
+
+TEST_F(RemotePlanningClientTest, RetriesUnavailableAndSendsADeadline) {
+  std::atomic<int> calls = 0;
+  std::atomic<bool> has_deadline = true;
+  service_.info = [&](grpc::ServerContext& context, v1::GetServerInfoResponse& response) {
+    has_deadline = has_deadline && context.deadline() < std::chrono::system_clock::now() + std::chrono::minutes(10);
+    if (++calls < 3) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "not yet");
+    response.set_version("1.2.3");
+    return grpc::Status::OK;
+  };
+  const auto info = client_->GetServerInfo({}, {});
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->version(), "1.2.3");
+  EXPECT_EQ(calls, 3);
+  EXPECT_TRUE(has_deadline);
+}
+
+TEST_F(RemotePlanningClientTest, RetriesNothingElse) {
+  std::atomic<int> calls = 0;
+  service_.info = [&](grpc::ServerContext&, v1::GetServerInfoResponse&) {
+    ++calls;
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "full");
+  };
+  EXPECT_EQ(client_->GetServerInfo({}, {}).status(), absl::ResourceExhaustedError("full"));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_F(RemotePlanningClientTest, CarriesTheDetailsOfErrors) {
+  service_.plan = [](grpc::ServerContext&, const v1::CreatePlanRequest&) {
+    google::rpc::Status wire;
+    google::rpc::BadRequest bad_request;
+    bad_request.add_field_violations()->set_field("graph");
+    bad_request.mutable_field_violations(0)->set_description("must be set");
+    wire.add_details()->PackFrom(bad_request);
+    return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "graph: must be set", wire.SerializeAsString());
+  };
+  const absl::Status status = client_->CreatePlan({}, {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(ErrorDetailsOf(status).violations, ElementsAre(FieldViolation{"graph", "must be set"}));
+}
+
+TEST_F(RemotePlanningClientTest, AStopRequestCancelsTheCall) {
+  std::binary_semaphore arrived(0);
+  std::atomic<bool> was_cancelled = false;
+  service_.plan = [&](grpc::ServerContext& context, const v1::CreatePlanRequest&) {
+    arrived.release();
+    while (!context.IsCancelled()) std::this_thread::yield();
+    was_cancelled = true;
+    return grpc::Status::CANCELLED;
+  };
+  std::stop_source stop;
+  const std::jthread user([&] {
+    arrived.acquire();
+    stop.request_stop();
+  });
+  const absl::Status status = client_->CreatePlan({}, {.stop = stop.get_token()}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  server_->Shutdown();
+  EXPECT_TRUE(was_cancelled);
+}
+
+TEST_F(RemotePlanningClientTest, SendsMessagesOfManyMegabytes) {
+  std::atomic<std::size_t> received = 0;
+  service_.plan = [&](grpc::ServerContext&, const v1::CreatePlanRequest& request) {
+    received = request.graph().display_name().size();
+    return grpc::Status::OK;
+  };
+  v1::CreatePlanRequest request;
+  request.mutable_graph()->set_display_name(std::string(std::size_t{32} << 20, 'x'));
+  ASSERT_TRUE(client_->CreatePlan(request, {}).ok());
+  EXPECT_EQ(received, std::size_t{32} << 20);
+}
+
+TEST(RemotePlanningClientErrorTest, SaysThatNobodyIsThere) {
+  // Port 1 is reserved and nothing listens there.
+  RemotePlanningClient client("127.0.0.1:1");
+  EXPECT_EQ(client.GetServerInfo({}, {}).status().code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace planwright::client

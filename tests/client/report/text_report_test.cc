@@ -1,0 +1,161 @@
+#include "client/report/text_report.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace planwright::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+  return message;
+}
+
+constexpr char kPlan[] = R"pb(
+  problem { objective: OBJECTIVE_MAX_THROUGHPUT workload: WORKLOAD_TRAINING }
+  objective_ms: 12.5
+  lower_bound_ms: 10
+  relative_gap: 0.2
+  stages {
+    index: 0
+    operators: [ "embed", "encoder.0", "encoder.1" ]
+    replicas { device: "acc0" load_ms: 12.5 }
+    compute_ms: 12
+    communication_out_ms: 0.5
+    load_ms: 12.5
+    memory_bytes: 1610612736
+    backward_contiguous: true
+  }
+  stages {
+    index: 1
+    operators: "head"
+    replicas { device: "cpu0" load_ms: 3.25 }
+    compute_ms: 3.25
+    load_ms: 3.25
+    memory_bytes: 512
+  }
+  devices { device: "acc0" stages: 0 load_ms: 12.5 memory_bytes: 1610612736 memory_limit_bytes: 17179869184 }
+  devices { device: "acc1" }
+  devices { device: "cpu0" stages: 1 load_ms: 3.25 memory_bytes: 512 }
+  estimate { micro_batches_per_second: 80 samples_per_second: 640 bubble_fraction: 0.37 }
+  provenance {
+    algorithm: "ideal_dp"
+    algorithm_version: "1"
+    wall_time_ms: 8.25
+    cpu_time_ms: 9.5
+    stop_reason: STOP_REASON_IDEAL_LIMIT
+    fallback: "linearized_dp"
+    counters { key: "passes" value: 12 }
+    counters { key: "ideals" value: 1234567 }
+  }
+  warnings: "1 operator is estimated")pb";
+
+TEST(TextReportTest, GoldenPlan) {
+  EXPECT_EQ(PlanReport(Parse<v1::Plan>(kPlan), "bert.json on zoo:pcie:2"),
+            R"(bert.json on zoo:pcie:2: 12.500 ms per micro-batch, at most 25 % above the optimum
+  throughput   80 micro-batches/s, 640 samples/s, devices in use idle 37.0 % of the time
+  lower bound  10.000 ms (gap 20 %)
+  stopped      ideal limit
+  algorithm    ideal_dp 1, fell back to linearized_dp
+  search       8.25 ms (CPU 9.5 ms), 1,234,567 ideals, 12 passes
+
+Stages
+  stage  device  operators  first .. last       compute ms  in ms  out ms  load ms    memory
+      0  acc0            3  embed .. encoder.1      12.000  0.000   0.500   12.500  1.50 GiB
+      1  cpu0            1  head                     3.250  0.000   0.000    3.250     512 B
+
+Devices
+  device  stages  load ms  share of the objective                     memory
+  acc0         0   12.500  #################### 100 %  1.50 GiB of 16.00 GiB
+  cpu0         1    3.250  #####...............  26 %                  512 B
+  idle: acc1
+
+The backward operators are not contiguous in stage 1.
+
+Warnings
+  - 1 operator is estimated
+)");
+}
+
+TEST(TextReportTest, SaysThatAPlanIsProvenOptimal) {
+  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  plan.mutable_provenance()->set_proven_optimal(true);
+  EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch, proven optimal\n"));
+}
+
+TEST(TextReportTest, NamesFewIdleDevicesAndCountsTheRest) {
+  v1::Plan plan;
+  for (int i = 0; i < 1000; ++i) plan.add_devices()->set_device("d");
+  EXPECT_THAT(PlanReport(plan, ""), HasSubstr("idle: d, d, d, d, d, d, d, d and 992 more\n"));
+}
+
+TEST(TextReportTest, SaysNothingOfBackwardPassesForInference) {
+  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  plan.mutable_problem()->set_workload(v1::WORKLOAD_INFERENCE);
+  EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("backward")));
+}
+
+TEST(TextReportTest, AnInvalidPlanListsItsViolations) {
+  v1::EvaluatePlanResponse evaluation;
+  v1::PlanViolation& violation = *evaluation.add_violations();
+  violation.set_field("plan.stages[0].operators[1]");
+  violation.set_description("is placed twice");
+  EXPECT_EQ(EvaluationReport(evaluation, "g"),
+            "The plan is not valid: 1 violation.\n"
+            "  - plan.stages[0].operators[1]: is placed twice\n");
+  *evaluation.mutable_plan() = Parse<v1::Plan>(kPlan);
+  EXPECT_THAT(EvaluationReport(evaluation, "g"), HasSubstr("\n\ng: 12.500 ms"));
+}
+
+TEST(TextReportTest, AValidPlanIsCalledSo) {
+  v1::EvaluatePlanResponse evaluation;
+  evaluation.set_valid(true);
+  evaluation.mutable_plan()->set_objective_ms(20.08);
+  EXPECT_THAT(EvaluationReport(evaluation, "g"), StartsWith("The plan is valid.\ng: 20.080 ms per micro-batch\n"));
+}
+
+TEST(TextReportTest, ListsTheZoo) {
+  const auto info = Parse<v1::GetServerInfoResponse>(R"pb(
+    models { name: "bert-large" description: "24 layers" }
+    models { name: "resnet50" description: "operators" }
+    clusters { name: "pcie:N" description: "N accelerators" })pb");
+  EXPECT_THAT(ModelsReport(info), HasSubstr("  zoo:bert-large  24 layers\n  zoo:resnet50    operators\n"));
+  EXPECT_THAT(TopologiesReport(info), HasSubstr("  zoo:pcie:N  N accelerators\n"));
+}
+
+TEST(TextReportTest, ShowsWhatAServerCanDo) {
+  const auto info = Parse<v1::GetServerInfoResponse>(R"pb(
+    version: "0.1.0"
+    capabilities { description: "throughput" }
+    algorithms { name: "ideal_dp" version: "1" work_unit: "passes" description: "exact" }
+    limits {
+      max_operators: 1000000
+      max_message_bytes: 67108864
+      default_time_limit { seconds: 60 }
+    })pb");
+  const std::string report = ServerInfoReport(info);
+  EXPECT_THAT(report, StartsWith("Planwright 0.1.0\n\nPlans\n  - throughput\n\nAlgorithms\n"));
+  EXPECT_THAT(report, HasSubstr("  ideal_dp   1        passes     exact\n"));
+  EXPECT_THAT(report, HasSubstr("  operators            1,000,000\n"));
+  EXPECT_THAT(report, HasSubstr("  message              64.00 MiB\n"));
+}
+
+TEST(TextReportTest, BytesHaveBinaryUnits) {
+  EXPECT_EQ(BytesText(0), "0 B");
+  EXPECT_EQ(BytesText(1023), "1023 B");
+  EXPECT_EQ(BytesText(1024), "1.00 KiB");
+  EXPECT_EQ(BytesText(int64_t{3} << 39), "1.50 TiB");
+  EXPECT_EQ(BytesText(INT64_MAX), "8.00 EiB");
+}
+
+}  // namespace
+}  // namespace planwright::client
