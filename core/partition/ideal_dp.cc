@@ -255,7 +255,7 @@ class Search {
       if (states.used(state, pool) == 0) continue;
       const ReachedSet<W>& from = reached_[states.without(state, pool)];
       if (from.ideals().empty()) continue;
-      const StageQuery<W> query(costs_, table_, ideal, pool);
+      StageQuery<W> query(costs_, table_, ideal, pool);
       const int64_t min_weight = table_.weights[ideal] - windows_.StageCapacity(pool, target_);
       if (from.Reaches(costs_, table_, query, target_, min_weight)) return true;
     }
@@ -273,7 +273,7 @@ class Search {
       std::size_t pool = 0;
       for (; pool < states.num_pools(); ++pool) {
         if (states.used(state, pool) == 0) continue;
-        const StageQuery<W> query(costs_, table_, ideal, pool);
+        StageQuery<W> query(costs_, table_, ideal, pool);
         start = reached_[states.without(state, pool)].BestStart(costs_, table_, query, target_);
         if (start.has_value()) break;
       }

@@ -442,6 +442,78 @@ void SortByWeight(IdealTable<W>& table) {
   Permute(table.memory, order);
 }
 
+// Fills spatial_ranks. Which lane is widest is judged by the bounds that the halvings leave, not by another look at the
+// codes. O(n log n).
+template <std::size_t W>
+class SpatialOrder {
+ public:
+  SpatialOrder(const ChainLayout& layout, IdealTable<W>& table) : layout_(layout), table_(table) {}
+
+  void Fill() {
+    items_.reserve(table_.size());
+    for (std::size_t i = 0; i < table_.size(); ++i) items_.push_back({table_.codes[i], static_cast<uint32_t>(i)});
+    std::vector<Part> parts(1, Part{0, items_.size(), {}, layout_.Full<W>()});
+    while (!parts.empty()) {
+      Part part = parts.back();
+      parts.pop_back();
+      if (part.end - part.begin <= kSmallestPart) continue;
+      parts.push_back(Halve(part));
+      parts.push_back(part);
+    }
+    table_.spatial_ranks.resize(items_.size());
+    for (std::size_t rank = 0; rank < items_.size(); ++rank) {
+      table_.spatial_ranks[items_[rank].ideal] = static_cast<uint32_t>(rank);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kSmallestPart = 32;
+  struct Item {
+    ChainCode<W> code;
+    uint32_t ideal;
+  };
+  struct Part {
+    std::size_t begin;
+    std::size_t end;
+    ChainCode<W> low;
+    ChainCode<W> high;
+  };
+
+  // Leaves the lower half in `part` and returns the upper one.
+  Part Halve(Part& part) {
+    const std::size_t lane = WidestLane(part);
+    const std::size_t middle = part.begin + (part.end - part.begin) / 2;
+    const auto at = [&](std::size_t i) { return items_.begin() + static_cast<std::ptrdiff_t>(i); };
+    std::nth_element(at(part.begin), at(middle), at(part.end), [&](const Item& a, const Item& b) {
+      const uint64_t left = layout_.Get(a.code, lane);
+      const uint64_t right = layout_.Get(b.code, lane);
+      return left != right ? left < right : a.ideal < b.ideal;
+    });
+    const uint64_t value = layout_.Get(items_[middle].code, lane);
+    Part upper{middle, part.end, part.low, part.high};
+    layout_.Set(upper.low, lane, value);
+    layout_.Set(part.high, lane, value);
+    part.end = middle;
+    return upper;
+  }
+
+  std::size_t WidestLane(const Part& part) const {
+    std::size_t widest = 0;
+    uint64_t width = 0;
+    for (std::size_t lane = 0; lane < layout_.num_lanes(); ++lane) {
+      const uint64_t lane_width = layout_.Get(part.high, lane) - layout_.Get(part.low, lane);
+      if (lane_width <= width) continue;
+      width = lane_width;
+      widest = lane;
+    }
+    return widest;
+  }
+
+  const ChainLayout& layout_;
+  IdealTable<W>& table_;
+  std::vector<Item> items_;
+};
+
 template <typename T>
 int64_t BytesOf(const std::vector<T>& values) {
   return static_cast<int64_t>(values.capacity() * sizeof(T));
@@ -451,8 +523,8 @@ int64_t BytesOf(const std::vector<T>& values) {
 
 template <std::size_t W>
 int64_t IdealTable<W>::Bytes() const {
-  int64_t bytes =
-      BytesOf(codes) + BytesOf(weights) + BytesOf(borders) + BytesOf(cut_start) + BytesOf(cut_nets) + BytesOf(memory);
+  int64_t bytes = BytesOf(codes) + BytesOf(weights) + BytesOf(borders) + BytesOf(cut_start) + BytesOf(cut_nets) +
+                  BytesOf(memory) + BytesOf(spatial_ranks);
   for (const auto& pool_times : times) bytes += BytesOf(pool_times);
   for (const auto& pool_unsupported : unsupported) bytes += BytesOf(pool_unsupported);
   return bytes;
@@ -483,6 +555,7 @@ EnumerationEnd EnumerateIdeals(const BlockInstance& instance, const ChainLayout&
   }
   if (shared.stopped()) return shared.end;
   SortByWeight(table);
+  SpatialOrder<W>(layout, table).Fill();
   return CheckInterruption(limits).has_value() ? EnumerationEnd::kInterrupted : EnumerationEnd::kComplete;
 }
 

@@ -36,6 +36,8 @@ struct IdealTable {
   std::vector<int32_t> cut_nets;
   // Empty unless memory can bind.
   std::vector<MemorySums> memory;
+  // Rank of each ideal in an order that keeps similar codes together: repeated halving along the widest lane.
+  std::vector<uint32_t> spatial_ranks;
 
   std::size_t size() const { return codes.size(); }
   std::span<const int32_t> CutNets(std::size_t ideal) const {

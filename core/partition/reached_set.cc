@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace planwright {
@@ -93,17 +92,23 @@ int64_t StageCosts<W>::LargestWorkspace(const ChainCode<W>& from, const ChainCod
 
 template <std::size_t W>
 StageQuery<W>::StageQuery(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t ideal, std::size_t pool)
-    : code_(table.codes[ideal]), untouched_(code_), ideal_(ideal), pool_(pool), time_(table.times[pool][ideal]) {
-  if (!costs.instance().pools[pool].pays_transfers) return;
-  const ChainLayout& layout = costs.layout();
-  border_ = table.borders[ideal];
-  for (const int32_t net : table.CutNets(ideal)) {
-    const Net& data = costs.instance().nets[Index(net)];
+    : costs_(costs), table_(table), ideal_(ideal), pool_(pool) {
+  if (costs.instance().pools[pool].pays_transfers) border_ = table.borders[ideal];
+}
+
+template <std::size_t W>
+void StageQuery<W>::PrepareNets() {
+  const ChainLayout& layout = costs_.layout();
+  is_prepared_ = true;
+  untouched_ = code();
+  if (border_ == 0) return;
+  for (const int32_t net : table_.CutNets(ideal_)) {
+    const Net& data = costs_.instance().nets[Index(net)];
     if (data.weight == 0) continue;
-    CutNet& cut = nets_.emplace_back(CutNet{data.weight, &costs.FirstPins(net), {}});
+    CutNet& cut = nets_.emplace_back(CutNet{data.weight, &costs_.FirstPins(net), {}});
     for (const int32_t block : data.blocks) {
       const std::size_t lane = layout.lane_of(block);
-      if (!layout.Contains(code_, block)) continue;
+      if (!layout.Contains(code(), block)) continue;
       layout.Set(cut.inside, lane, std::max(layout.Get(cut.inside, lane), layout.position_of(block) + 1));
     }
     untouched_ = LaneMin(untouched_, *cut.first_pins, layout.top_bits());
@@ -111,12 +116,15 @@ StageQuery<W>::StageQuery(const StageCosts<W>& costs, const IdealTable<W>& table
 }
 
 template <std::size_t W>
-int64_t StageQuery<W>::Correction(const ChainCode<W>& from, uint64_t top_bits) const {
+int64_t StageQuery<W>::Correction(const ChainCode<W>& from) {
+  if (!is_prepared_) PrepareNets();
+  const uint64_t top_bits = costs_.layout().top_bits();
   if (nets_.empty() || IsSubset(from, untouched_, top_bits)) return 0;
   int64_t correction = 0;
   for (const CutNet& net : nets_) {
-    if (IsSubset(from, *net.first_pins, top_bits)) continue;
-    correction += IsSubset(net.inside, from, top_bits) ? 2 * net.weight : net.weight;
+    const int64_t touched = IsSubset(from, *net.first_pins, top_bits) ? 0 : 1;
+    const int64_t complete = IsSubset(net.inside, from, top_bits) ? 1 : 0;
+    correction += net.weight * (touched + complete);
   }
   return correction;
 }
@@ -124,7 +132,11 @@ int64_t StageQuery<W>::Correction(const ChainCode<W>& from, uint64_t top_bits) c
 template <std::size_t W>
 ReachedSet<W>::ReachedSet(const StageCosts<W>& costs, const IdealTable<W>& table, std::vector<uint32_t> ideals)
     : ideals_(std::move(ideals)), entries_(ideals_) {
-  if (entries_.size() > kMaxScanned) BuildTree(costs, table);
+  const bool has_tree = entries_.size() > kMaxScanned;
+  if (has_tree) {
+    std::sort(entries_.begin(), entries_.end(),
+              [&](uint32_t a, uint32_t b) { return table.spatial_ranks[a] < table.spatial_ranks[b]; });
+  }
   codes_.reserve(entries_.size());
   for (const uint32_t ideal : entries_) codes_.push_back(table.codes[ideal]);
   for (std::size_t pool = 0; pool < costs.instance().pools.size(); ++pool) {
@@ -132,21 +144,23 @@ ReachedSet<W>::ReachedSet(const StageCosts<W>& costs, const IdealTable<W>& table
     offsets.reserve(entries_.size());
     for (const uint32_t ideal : entries_) offsets.push_back(Offset(costs.instance(), table, ideal, pool));
   }
+  if (has_tree) BuildTree(costs, table);
 }
 
 template <std::size_t W>
 int64_t ReachedSet<W>::Bytes() const {
-  const std::size_t per_entry = 2 * sizeof(uint32_t) + sizeof(ChainCode<W>) + offsets_.size() * sizeof(int64_t);
-  return static_cast<int64_t>(entries_.size() * per_entry + nodes_.size() * sizeof(Node) +
-                              extremes_.size() * sizeof(Extremes));
+  const std::size_t pools = offsets_.size();
+  const std::size_t per_entry = 2 * sizeof(uint32_t) + sizeof(ChainCode<W>) + pools * sizeof(int64_t);
+  const std::size_t per_node = sizeof(Node) + pools * sizeof(Extremes);
+  return static_cast<int64_t>(entries_.size() * per_entry + nodes_.size() * per_node);
 }
 
-// What stays the same while one query walks the tree.
+// What stays the same while one query walks the set.
 template <std::size_t W>
 struct ReachedSet<W>::Probe {
   const StageCosts<W>& costs;
   const IdealTable<W>& table;
-  const StageQuery<W>& query;
+  StageQuery<W>& query;
   int64_t max_load;
   uint64_t top_bits;
   bool is_constrained;
@@ -155,35 +169,33 @@ struct ReachedSet<W>::Probe {
 };
 
 template <std::size_t W>
-bool ReachedSet<W>::Reaches(const StageCosts<W>& costs, const IdealTable<W>& table, const StageQuery<W>& query,
+bool ReachedSet<W>::Reaches(const StageCosts<W>& costs, const IdealTable<W>& table, StageQuery<W>& query,
                             int64_t max_load, int64_t min_weight) const {
-  const Probe probe{costs,
-                    table,
-                    query,
-                    max_load,
-                    costs.layout().top_bits(),
-                    costs.IsConstrained(query.pool()),
-                    max_load - query.base()};
-  if (!nodes_.empty()) return ReachesFromNode(probe, 0);
-  const auto weight_of = [&](uint32_t ideal) { return table.weights[ideal]; };
+  Probe probe{costs,
+              table,
+              query,
+              max_load,
+              costs.layout().top_bits(),
+              costs.IsConstrained(query.pool()),
+              max_load - query.base()};
+  if (!nodes_.empty()) return ReachesFromTree(probe);
   const auto begin = std::partition_point(entries_.begin(), entries_.end(),
-                                          [&](uint32_t ideal) { return weight_of(ideal) < min_weight; });
+                                          [&](uint32_t ideal) { return table.weights[ideal] < min_weight; });
   const auto end = std::partition_point(
-      begin, entries_.end(), [&](uint32_t ideal) { return weight_of(ideal) <= table.weights[query.ideal()]; });
+      begin, entries_.end(), [&](uint32_t ideal) { return table.weights[ideal] <= table.weights[query.ideal()]; });
   return ReachesFromRange(probe, static_cast<std::size_t>(begin - entries_.begin()),
                           static_cast<std::size_t>(end - entries_.begin()));
 }
 
 template <std::size_t W>
-bool ReachedSet<W>::ReachesFromRange(const Probe& probe, std::size_t begin, std::size_t end) const {
+bool ReachedSet<W>::ReachesFromRange(Probe& probe, std::size_t begin, std::size_t end) const {
   const std::vector<int64_t>& offsets = offsets_[probe.query.pool()];
   // The correction is at most twice the border.
   const int64_t loosest = probe.slack + 2 * probe.query.border();
   for (std::size_t entry = end; entry-- > begin;) {
     const int64_t offset = offsets[entry];
     if (offset > loosest || !IsSubset(codes_[entry], probe.query.code(), probe.top_bits)) continue;
-    if (offset > probe.slack && offset - probe.query.Correction(codes_[entry], probe.top_bits) > probe.slack) continue;
-    if (entries_[entry] == probe.query.ideal()) continue;
+    if (offset > probe.slack && offset - probe.query.Correction(codes_[entry]) > probe.slack) continue;
     if (!probe.is_constrained ||
         probe.costs.Fits(probe.table, entries_[entry], probe.query.ideal(), probe.query.pool())) {
       return true;
@@ -193,131 +205,122 @@ bool ReachedSet<W>::ReachesFromRange(const Probe& probe, std::size_t begin, std:
 }
 
 template <std::size_t W>
-std::optional<int64_t> ReachedSet<W>::LoadBound(const Probe& probe, uint32_t index, int64_t& correction) const {
-  const Node& node = nodes_[index];
-  if (!IsSubset(node.meet, probe.query.code(), probe.top_bits)) return std::nullopt;
-  const Extremes& extremes = extremes_[index * offsets_.size() + probe.query.pool()];
+bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
+  const std::vector<Extremes>& extremes = extremes_[probe.query.pool()];
+  const ChainCode<W>& code = probe.query.code();
   const int64_t time = probe.query.time();
   const int64_t border = probe.query.border();
-  // The compute time alone, and with the nets that only one of the two boundaries cuts.
-  int64_t bound = std::max({time - extremes.max_time, time + border - extremes.max_time_plus_border,
-                            time - border - extremes.max_time_minus_border});
-  if (bound > probe.max_load) return std::nullopt;
-  correction = probe.query.Correction(LaneMin(node.join, probe.query.code(), probe.top_bits), probe.top_bits);
-  bound = std::max(bound, probe.query.base() + extremes.min_offset - correction);
-  if (bound > probe.max_load) return std::nullopt;
-  return bound;
-}
-
-template <std::size_t W>
-bool ReachedSet<W>::ReachesFromNode(const Probe& probe, uint32_t root) const {
-  // Depth first, the child with the better bound on top.
+  // `correction`: an upper bound for all entries of the node, since corrections only grow with the start.
   struct Item {
-    uint32_t node;
-    int64_t bound;
+    std::size_t level;
+    std::size_t position;
     int64_t correction;
   };
   absl::InlinedVector<Item, 64> stack;
-  const auto push = [&](uint32_t index) {
-    Item item{index, 0, 0};
-    const std::optional<int64_t> bound = LoadBound(probe, index, item.correction);
-    if (!bound.has_value()) return;
-    item.bound = *bound;
-    stack.push_back(item);
-  };
-  push(root);
+  stack.push_back({level_start_.size() - 1, 0, 2 * border});
   while (!stack.empty()) {
-    const Item item = stack.back();
+    Item item = stack.back();
     stack.pop_back();
-    const Node& node = nodes_[item.node];
-    // All entries lie below I and share one correction: the one with the least offset, whose load is `bound` at most,
-    // is a start.
-    const bool is_exact = !probe.is_constrained && IsSubset(node.join, probe.query.code(), probe.top_bits) &&
-                          probe.query.Correction(node.meet, probe.top_bits) == item.correction;
-    if (is_exact) {
-      const Extremes& extremes = extremes_[item.node * offsets_.size() + probe.query.pool()];
-      if (extremes.min_offset - item.correction <= probe.slack) return true;
+    const std::size_t index = level_start_[item.level] + item.position;
+    const Node& node = nodes_[index];
+    const Extremes& extreme = extremes[index];
+    // Refuted by the time alone, by the nets that only this boundary cuts, or by what the parent knew.
+    if (time - extreme.max_time > probe.max_load) continue;
+    if (time + border - extreme.max_time_plus_border > probe.max_load) continue;
+    if (extreme.min_offset - item.correction > probe.slack) continue;
+    if (!IsSubset(node.meet, code, probe.top_bits)) continue;
+    const bool all_below = !probe.is_constrained && IsSubset(node.join, code, probe.top_bits);
+    if (all_below && extreme.min_offset <= probe.slack) return true;
+    if (border > 0) {
+      item.correction = std::min(item.correction, probe.query.Correction(LaneMin(node.join, code, probe.top_bits)));
+      if (extreme.min_offset - item.correction > probe.slack) continue;
+      // One correction for all entries: the one with the least offset is a start.
+      if (all_below && probe.query.Correction(node.meet) == item.correction) return true;
+    }
+    if (item.level == 0) {
+      const std::size_t begin = item.position * kLeafSize;
+      if (ReachesFromRange(probe, begin, std::min(begin + kLeafSize, entries_.size()))) return true;
       continue;
     }
-    if (node.left == 0) {
-      if (ReachesFromRange(probe, node.begin, node.end)) return true;
-      continue;
-    }
-    const std::size_t before = stack.size();
-    push(node.left);
-    push(node.left + 1);
-    if (stack.size() == before + 2 && stack[before].bound < stack[before + 1].bound) {
-      std::swap(stack[before], stack[before + 1]);
-    }
+    // The child with the smaller offset is looked at first.
+    const std::size_t first = level_start_[item.level - 1] + 2 * item.position;
+    const bool has_second = first + 1 < level_start_[item.level];
+    const bool second_first = has_second && extremes[first + 1].min_offset < extremes[first].min_offset;
+    if (has_second && !second_first) stack.push_back({item.level - 1, 2 * item.position + 1, item.correction});
+    stack.push_back({item.level - 1, 2 * item.position, item.correction});
+    if (second_first) stack.push_back({item.level - 1, 2 * item.position + 1, item.correction});
   }
   return false;
 }
 
 template <std::size_t W>
+void ReachedSet<W>::Extremes::Include(const Extremes& other) {
+  min_offset = std::min(min_offset, other.min_offset);
+  max_time = std::max(max_time, other.max_time);
+  max_time_plus_border = std::max(max_time_plus_border, other.max_time_plus_border);
+}
+
+template <std::size_t W>
 void ReachedSet<W>::BuildTree(const StageCosts<W>& costs, const IdealTable<W>& table) {
-  const ChainLayout& layout = costs.layout();
-  nodes_.push_back({{}, {}, 0, static_cast<uint32_t>(entries_.size()), 0});
-  for (std::size_t index = 0; index < nodes_.size(); ++index) {
-    SummarizeNode(costs, table, index);
-    const Node node = nodes_[index];
-    if (node.end - node.begin <= kLeafSize) continue;
-    std::size_t widest = 0;
-    uint64_t width = 0;
-    for (std::size_t lane = 0; lane < layout.num_lanes(); ++lane) {
-      const uint64_t lane_width = layout.Get(node.join, lane) - layout.Get(node.meet, lane);
-      if (lane_width <= width) continue;
-      width = lane_width;
-      widest = lane;
+  const BlockInstance& instance = costs.instance();
+  const uint64_t top_bits = costs.layout().top_bits();
+  extremes_.resize(instance.pools.size());
+  level_start_.push_back(0);
+  for (std::size_t begin = 0; begin < entries_.size(); begin += kLeafSize) {
+    const std::size_t end = std::min(begin + kLeafSize, entries_.size());
+    Node node{codes_[begin], codes_[begin]};
+    for (std::size_t entry = begin + 1; entry < end; ++entry) {
+      node.meet = LaneMin(node.meet, codes_[entry], top_bits);
+      node.join = LaneMax(node.join, codes_[entry], top_bits);
     }
-    const uint32_t middle = node.begin + (node.end - node.begin) / 2;
-    const auto at = [&](uint32_t i) { return entries_.begin() + static_cast<std::ptrdiff_t>(i); };
-    std::nth_element(at(node.begin), at(middle), at(node.end), [&](uint32_t a, uint32_t b) {
-      const uint64_t left = layout.Get(table.codes[a], widest);
-      const uint64_t right = layout.Get(table.codes[b], widest);
-      return left != right ? left < right : a < b;
-    });
-    nodes_[index].left = static_cast<uint32_t>(nodes_.size());
-    nodes_.push_back({{}, {}, node.begin, middle, 0});
-    nodes_.push_back({{}, {}, middle, node.end, 0});
+    nodes_.push_back(node);
+    for (std::size_t pool = 0; pool < instance.pools.size(); ++pool) {
+      constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+      Extremes extremes{std::numeric_limits<int64_t>::max(), kLeast, kLeast};
+      for (std::size_t entry = begin; entry < end; ++entry) {
+        const int64_t time = table.times[pool][entries_[entry]];
+        const int64_t offset = offsets_[pool][entry];
+        // offset = border - time, so time + border = offset + 2 time.
+        extremes.Include({offset, time, offset + 2 * time});
+      }
+      extremes_[pool].push_back(extremes);
+    }
+  }
+  while (nodes_.size() - level_start_.back() > 1) {
+    const std::size_t begin = level_start_.back();
+    const std::size_t end = nodes_.size();
+    level_start_.push_back(end);
+    AddLevel(begin, end, top_bits);
   }
 }
 
 template <std::size_t W>
-void ReachedSet<W>::SummarizeNode(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t index) {
-  const BlockInstance& instance = costs.instance();
-  Node& node = nodes_[index];
-  const uint64_t top_bits = costs.layout().top_bits();
-  node.meet = node.join = table.codes[entries_[node.begin]];
-  for (uint32_t entry = node.begin; entry < node.end; ++entry) {
-    node.meet = LaneMin(node.meet, table.codes[entries_[entry]], top_bits);
-    node.join = LaneMax(node.join, table.codes[entries_[entry]], top_bits);
-  }
-  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-  for (std::size_t pool = 0; pool < instance.pools.size(); ++pool) {
-    Extremes extremes{std::numeric_limits<int64_t>::max(), kLeast, kLeast, kLeast};
-    for (uint32_t entry = node.begin; entry < node.end; ++entry) {
-      const uint32_t ideal = entries_[entry];
-      const int64_t time = table.times[pool][ideal];
-      const int64_t border = instance.pools[pool].pays_transfers ? table.borders[ideal] : 0;
-      extremes.min_offset = std::min(extremes.min_offset, border - time);
-      extremes.max_time = std::max(extremes.max_time, time);
-      extremes.max_time_plus_border = std::max(extremes.max_time_plus_border, time + border);
-      extremes.max_time_minus_border = std::max(extremes.max_time_minus_border, time - border);
+void ReachedSet<W>::AddLevel(std::size_t begin, std::size_t end, uint64_t top_bits) {
+  for (std::size_t child = begin; child < end; child += 2) {
+    Node node = nodes_[child];
+    if (child + 1 < end) {
+      node.meet = LaneMin(node.meet, nodes_[child + 1].meet, top_bits);
+      node.join = LaneMax(node.join, nodes_[child + 1].join, top_bits);
     }
-    extremes_.push_back(extremes);
+    nodes_.push_back(node);
+    for (std::vector<Extremes>& pool_extremes : extremes_) {
+      Extremes extremes = pool_extremes[child];
+      if (child + 1 < end) extremes.Include(pool_extremes[child + 1]);
+      pool_extremes.push_back(extremes);
+    }
   }
 }
 
 template <std::size_t W>
 std::optional<uint32_t> ReachedSet<W>::BestStart(const StageCosts<W>& costs, const IdealTable<W>& table,
-                                                 const StageQuery<W>& query, int64_t max_load) const {
+                                                 StageQuery<W>& query, int64_t max_load) const {
   const uint64_t top_bits = costs.layout().top_bits();
   std::optional<uint32_t> best;
   int64_t best_load = max_load;
   for (const uint32_t ideal : ideals_) {
-    if (ideal == query.ideal() || !IsSubset(table.codes[ideal], query.code(), top_bits)) continue;
-    const int64_t load = query.base() + Offset(costs.instance(), table, ideal, query.pool()) -
-                         query.Correction(table.codes[ideal], top_bits);
+    if (!IsSubset(table.codes[ideal], query.code(), top_bits)) continue;
+    const int64_t load =
+        query.base() + Offset(costs.instance(), table, ideal, query.pool()) - query.Correction(table.codes[ideal]);
     if (load > best_load || (best.has_value() && load == best_load)) continue;
     if (!costs.Fits(table, ideal, query.ideal(), query.pool())) continue;
     best = ideal;

@@ -59,21 +59,23 @@ class StageCosts {
   mutable std::atomic<bool> has_refused_memory_{false};
 };
 
-// One ideal as the end of a stage on a device of one pool.
+// One ideal as the end of a stage on a device of one pool. Not thread-safe.
 template <std::size_t W>
 class StageQuery {
  public:
+  // The arguments outlive the query.
   StageQuery(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t ideal, std::size_t pool);
 
-  const ChainCode<W>& code() const { return code_; }
+  const ChainCode<W>& code() const { return table_.codes[ideal_]; }
   std::size_t ideal() const { return ideal_; }
   std::size_t pool() const { return pool_; }
-  int64_t time() const { return time_; }
+  int64_t time() const { return table_.times[pool_][ideal_]; }
+  // 0 on a pool that does not pay.
   int64_t border() const { return border_; }
   // p(I) + b(I).
-  int64_t base() const { return time_ + border_; }
-  // c(I', I); `from` need not be an ideal of the table, nor below I.
-  int64_t Correction(const ChainCode<W>& from, uint64_t top_bits) const;
+  int64_t base() const { return time() + border_; }
+  // c(I', I); `from` need not be an ideal of the table. REQUIRES: `from` is below I.
+  int64_t Correction(const ChainCode<W>& from);
 
  private:
   struct CutNet {
@@ -83,13 +85,17 @@ class StageQuery {
     ChainCode<W> inside;
   };
 
-  ChainCode<W> code_;
+  void PrepareNets();
+
+  const StageCosts<W>& costs_;
+  const IdealTable<W>& table_;
+  const std::size_t ideal_;
+  const std::size_t pool_;
+  int64_t border_ = 0;
+  // Prepared when first needed: most queries are answered without.
+  bool is_prepared_ = false;
   // I' below this touches no cut net.
   ChainCode<W> untouched_;
-  std::size_t ideal_;
-  std::size_t pool_;
-  int64_t time_;
-  int64_t border_ = 0;
   absl::InlinedVector<CutNet, 8> nets_;
 };
 
@@ -97,7 +103,7 @@ class StageQuery {
 template <std::size_t W>
 class ReachedSet {
  public:
-  // `ideals`: positions in `table`, ascending. `table` outlives the set.
+  // `ideals`: positions in `table`, ascending. `table` outlives the set and has spatial ranks. O(n log n).
   ReachedSet(const StageCosts<W>& costs, const IdealTable<W>& table, std::vector<uint32_t> ideals);
   ReachedSet() = default;
 
@@ -105,12 +111,12 @@ class ReachedSet {
   int64_t Bytes() const;
 
   // Whether a stage from one of the ideals to the one of `query` has load <= max_load and fits. `min_weight`: no
-  // lighter start can do.
-  bool Reaches(const StageCosts<W>& costs, const IdealTable<W>& table, const StageQuery<W>& query, int64_t max_load,
+  // lighter start can do. REQUIRES: the ideal of `query` is not in the set.
+  bool Reaches(const StageCosts<W>& costs, const IdealTable<W>& table, StageQuery<W>& query, int64_t max_load,
                int64_t min_weight) const;
 
   // The start with the least load of the stage (ties: the first), if any is at most max_load and fits.
-  std::optional<uint32_t> BestStart(const StageCosts<W>& costs, const IdealTable<W>& table, const StageQuery<W>& query,
+  std::optional<uint32_t> BestStart(const StageCosts<W>& costs, const IdealTable<W>& table, StageQuery<W>& query,
                                     int64_t max_load) const;
 
  private:
@@ -119,24 +125,20 @@ class ReachedSet {
     int64_t min_offset;
     int64_t max_time;
     int64_t max_time_plus_border;
-    int64_t max_time_minus_border;
+
+    void Include(const Extremes& other);
   };
   struct Node {
     ChainCode<W> meet;
     ChainCode<W> join;
-    uint32_t begin;
-    uint32_t end;
-    // Children are nodes `left` and `left + 1`; 0: a leaf.
-    uint32_t left;
   };
   struct Probe;
 
   void BuildTree(const StageCosts<W>& costs, const IdealTable<W>& table);
-  void SummarizeNode(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t node);
-  bool ReachesFromNode(const Probe& probe, uint32_t node) const;
-  bool ReachesFromRange(const Probe& probe, std::size_t begin, std::size_t end) const;
-  // A lower bound on the load of a stage that starts in `node`, or nothing when the node is refuted.
-  std::optional<int64_t> LoadBound(const Probe& probe, uint32_t node, int64_t& correction) const;
+  // Appends the nodes above the nodes [begin, end).
+  void AddLevel(std::size_t begin, std::size_t end, uint64_t top_bits);
+  bool ReachesFromTree(Probe& probe) const;
+  bool ReachesFromRange(Probe& probe, std::size_t begin, std::size_t end) const;
 
   std::vector<uint32_t> ideals_;
   // Entries in tree order (without a tree: in order of `ideals_`).
@@ -144,9 +146,12 @@ class ReachedSet {
   std::vector<ChainCode<W>> codes_;
   // By pool: b(I') - p(I') of each entry.
   std::vector<std::vector<int64_t>> offsets_;
+  // Level by level, leaves first: node i of a level covers nodes 2i and 2i + 1 of the level below, or the entries
+  // i x leaf size and on. level_start_[l] is the first node of level l; the root is the last node.
   std::vector<Node> nodes_;
-  // By node, then pool.
-  std::vector<Extremes> extremes_;
+  std::vector<std::size_t> level_start_;
+  // By pool, then node.
+  std::vector<std::vector<Extremes>> extremes_;
 };
 
 }  // namespace planwright
