@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Runs every command of README.md's bash blocks as printed, but with the programs of the given folder and a port of its
-# own, and expects each to succeed; then the commands in its table that need no file of the reader.
+# own, and expects each to succeed; then the commands in its table that need no file of the reader. What README.md shows
+# as output has to be in the output of the first command, line by line.
 #   tests/readme/run_commands.sh build/release/bin
+# shellcheck disable=SC2016  # backticks are README's, not ours
 set -euo pipefail
 
 bin=$1
-port=$((20000 + RANDOM % 10000))
-export PLANWRIGHT_LISTEN_ADDRESS=127.0.0.1:$port PLANWRIGHT_METRICS_ADDRESS=127.0.0.1:$((port + 10000))
+port=$((20000 + RANDOM % 6000))
+export PLANWRIGHT_LISTEN_ADDRESS=127.0.0.1:$port PLANWRIGHT_METRICS_ADDRESS=127.0.0.1:$((port + 6000))
 server=
 
 stop_server() {
@@ -46,7 +48,17 @@ run() {
   esac
 }
 
-# shellcheck disable=SC2016  # backticks are README's, not ours
+check_shown_output() {
+  local output line
+  output=$("$bin/planwright" plan --graph=zoo:bert-large --cluster=zoo:pcie:4)
+  while IFS= read -r line; do
+    if ! grep --quiet --fixed-strings --line-regexp -e "$line" <<<"$output"; then
+      echo "README.md shows a line that the program does not print: $line" >&2
+      return 1
+    fi
+  done < <(sed -n '/^```text$/,/^```$/{/^```/d;/^ *[.][.][.]$/d;p}' README.md)
+}
+
 mapfile -t commands < <(
   sed -n '/^```bash$/,/^```$/{/^```/d;p}' README.md
   grep '^|' README.md | grep -o '`build/release/bin/planwright [^`]*`' | tr -d '`' | grep -v FILE
@@ -58,5 +70,6 @@ fi
 for command in "${commands[@]}"; do
   run "$command"
 done
+check_shown_output
 stop_server
 echo "${#commands[@]} commands work"
