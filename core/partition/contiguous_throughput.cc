@@ -200,6 +200,7 @@ class Solver {
     int64_t& most_ideals = outcome_.counters["ideals"];
     most_ideals = std::max(most_ideals, search.ideals);
     outcome_.counters["passes"] += search.passes;
+    outcome_.counters["polish_rounds"] += search.polish_rounds;
     outcome_.counters["work"] = work_;
     if (search.end == IdealDpEnd::kMemoryMatters) return true;
     proven_infeasible_ = search.end == IdealDpEnd::kInfeasible;

@@ -8,8 +8,8 @@
 
 #include "core/partition/chain_code.h"
 #include "core/partition/ideal_enumeration.h"
-#include "core/partition/linearized_dp.h"
 #include "core/partition/lower_bounds.h"
+#include "core/partition/order_descent.h"
 #include "core/partition/reached_set.h"
 
 namespace planwright {
@@ -24,8 +24,11 @@ constexpr int32_t kMaxPolishedBlocks = 4096;
 // The first target lies this share above the bound; each refuted one makes the next step so much longer.
 constexpr int64_t kFirstStepShare = 10'000;
 constexpr int64_t kStepGrowth = 4;
-// Targets just below the incumbent that may succeed in a row before the gap is halved instead.
-constexpr int kMaxSmallImprovements = 2;
+// Once the gap is this much smaller than when a target first succeeded, targets lie just below the incumbent.
+constexpr int64_t kProofShare = 8;
+// Orders without gain that end a descent, at most, and how much less than the passes it may cost.
+constexpr int kMaxPolishFailures = 32;
+constexpr int64_t kPolishShare = 8;
 // Tries with half the step after a target had too many ideals.
 constexpr int kMaxRetreats = 3;
 
@@ -113,18 +116,18 @@ class Search {
   // In [lower_bound, upper_ - 1].
   int64_t NextTarget() const {
     const int64_t highest = upper_ - 1;
-    if (reached_once_) {
-      if (small_improvements_ <= kMaxSmallImprovements) return highest;
-      return outcome_.lower_bound + (highest - outcome_.lower_bound) / 2;
-    }
-    return highest - outcome_.lower_bound <= step_ ? highest : outcome_.lower_bound + step_;
+    const int64_t gap = highest - outcome_.lower_bound;
+    // Halving the gap pays until one proof just below the incumbent is likely to end the search.
+    if (reached_once_) return gap > first_gap_ / kProofShare ? outcome_.lower_bound + gap / 2 : highest;
+    return gap <= step_ ? highest : outcome_.lower_bound + step_;
   }
 
   void Refuted(int64_t target) {
     outcome_.lower_bound = target + 1;
-    small_improvements_ = 0;
     step_ = SaturatingMultiply(step_, kStepGrowth);
     if (listener_.on_bound) listener_.on_bound(outcome_.lower_bound);
+    // While targets are cheap the incumbent is what decides how far they must go.
+    if (!reached_once_ && outcome_.best.has_value()) Accept(Polish(*outcome_.best));
   }
 
   void Retreat(int64_t target) {
@@ -134,22 +137,25 @@ class Search {
   }
 
   void Improve() {
-    BlockSplit split = Polish(Backtrack());
+    if (!reached_once_) first_gap_ = upper_ - outcome_.lower_bound;
     reached_once_ = true;
-    ++small_improvements_;
+    Accept(Polish(Backtrack()));
+  }
+
+  void Accept(BlockSplit split) {
+    if (outcome_.best.has_value() && split.max_load >= upper_) return;
     upper_ = split.max_load;
     outcome_.best = std::move(split);
     if (listener_.on_split) listener_.on_split(*outcome_.best);
   }
 
-  // The best split along the order of `split`.
-  BlockSplit Polish(BlockSplit split) const {
+  // Descends from `split`, the longer the more the passes have cost so far.
+  BlockSplit Polish(BlockSplit split) {
     if (instance_.num_blocks() > kMaxPolishedBlocks) return split;
-    std::vector<int32_t> order;
-    for (const auto& stage : split.stages) order.insert(order.end(), stage.blocks.begin(), stage.blocks.end());
-    bool was_interrupted = false;
-    auto polished = LinearizedSplit(instance_, windows_, order, split.max_load, limits_, was_interrupted);
-    return polished.has_value() ? *std::move(polished) : split;
+    const int64_t affordable = outcome_.work / (kPolishShare * std::max<int64_t>(1, instance_.num_blocks()));
+    const auto failures = static_cast<int>(std::clamp<int64_t>(affordable, 1, kMaxPolishFailures));
+    return DescendAlongOrders(instance_, windows_, std::move(split), outcome_.lower_bound, failures, limits_, random_,
+                              outcome_.polish_rounds);
   }
 
   PassEnd Pass(int64_t target) {
@@ -306,10 +312,12 @@ class Search {
   const StageCosts<W> costs_;
 
   IdealDpOutcome outcome_;
+  RandomStream random_{1};
   int64_t upper_ = 0;
   int64_t step_ = 1;
   bool reached_once_ = false;
-  int small_improvements_ = 0;
+  // Between bound and incumbent when a target first succeeded.
+  int64_t first_gap_ = 0;
   int retreats_ = 0;
 
   // The ideals of all windows up to this target.

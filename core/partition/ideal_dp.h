@@ -3,7 +3,7 @@
 // A pass for a target T goes through the states (numbers of devices used) and keeps the set of ideals that so many
 // devices can hold with every load at most T. It looks only at ideals inside the load windows of T, so it gets cheap
 // as T approaches the work bound. A pass that does not reach the full ideal proves that the optimum is above T; one
-// that does yields a split, which is polished by the linearized program along its own order. Targets start near the
+// that does yields a split, which is polished by descent along orders. Targets start near the
 // lower bound and grow geometrically until one succeeds; then every pass aims just below the incumbent or, where that
 // keeps succeeding, halves the gap. The proven bound rises and the incumbent falls from the first pass on.
 //
@@ -60,6 +60,8 @@ struct IdealDpOutcome {
   // Most ideals stored at a time.
   int64_t ideals = 0;
   int64_t work = 0;
+  // Linear orders tried to improve incumbents (order_descent.h).
+  int64_t polish_rounds = 0;
 };
 
 // Told of progress on the calling thread.

@@ -58,6 +58,23 @@ class WindowUnion {
   std::vector<std::pair<int64_t, int64_t>> intervals_;
 };
 
+// Rows of numbers in one array: the innermost loops of the search run over them.
+class FlatRows {
+ public:
+  void AddRow(std::span<const int32_t> row) {
+    values_.insert(values_.end(), row.begin(), row.end());
+    start_.push_back(static_cast<uint32_t>(values_.size()));
+  }
+  std::span<const int32_t> operator[](int32_t row) const {
+    const int32_t* data = values_.data();
+    return {data + start_[Index(row)], data + start_[Index(row) + 1]};
+  }
+
+ private:
+  std::vector<int32_t> values_;
+  std::vector<uint32_t> start_ = {0};
+};
+
 // What all branches share.
 template <std::size_t W>
 struct Shared {
@@ -72,6 +89,11 @@ struct Shared {
   std::vector<ChainCode<W>> without;
   // By lane: weight of the first i blocks.
   std::vector<std::vector<int64_t>> lane_weights;
+  // By block.
+  FlatRows successors;
+  FlatRows nets_of;
+  // By net: number of blocks.
+  std::vector<int32_t> net_sizes;
   std::atomic<int64_t> ideals{0};
   std::atomic<int64_t> bytes{0};
   std::atomic<EnumerationEnd> end{EnumerationEnd::kComplete};
@@ -131,13 +153,13 @@ class Cursor {
   void Add(int32_t block, std::vector<int32_t>& freed) {
     shared_.layout.Increment(code_, block);
     AddSums(block, 1);
-    for (const int32_t net : shared_.instance.nets_of[Index(block)]) {
-      const auto size = static_cast<int32_t>(shared_.instance.nets[Index(net)].blocks.size());
+    for (const int32_t net : shared_.nets_of[block]) {
+      const int32_t size = shared_.net_sizes[Index(net)];
       const int32_t inside = ++pins_inside_[Index(net)];
       if (inside == 1) Cut(net);
       if (inside == size) Uncut(net);
     }
-    for (const int32_t successor : shared_.instance.precedence.successors(block)) {
+    for (const int32_t successor : shared_.successors[block]) {
       if (--missing_[Index(successor)] == 0) freed.push_back(successor);
     }
   }
@@ -145,13 +167,13 @@ class Cursor {
   void Remove(int32_t block) {
     shared_.layout.Decrement(code_, block);
     AddSums(block, -1);
-    for (const int32_t net : shared_.instance.nets_of[Index(block)]) {
-      const auto size = static_cast<int32_t>(shared_.instance.nets[Index(net)].blocks.size());
+    for (const int32_t net : shared_.nets_of[block]) {
+      const int32_t size = shared_.net_sizes[Index(net)];
       const int32_t inside = --pins_inside_[Index(net)];
       if (inside == 0) Uncut(net);
       if (inside == size - 1) Cut(net);
     }
-    for (const int32_t successor : shared_.instance.precedence.successors(block)) ++missing_[Index(successor)];
+    for (const int32_t successor : shared_.successors[block]) ++missing_[Index(successor)];
   }
 
   // Appends the ideal to `table`.
@@ -535,19 +557,21 @@ EnumerationEnd EnumerateIdeals(const BlockInstance& instance, const ChainLayout&
                                const LoadWindows& load_windows, std::span<const LoadWindow> windows, bool with_memory,
                                const EnumerationLimits& enumeration_limits, const SolveLimits& limits, TaskArena& arena,
                                IdealTable<W>& table) {
-  Shared<W> shared{instance,
-                   layout,
-                   load_windows,
-                   WindowUnion(windows),
-                   with_memory,
-                   enumeration_limits,
-                   limits,
-                   LargestIdealsWithout<W>(instance, layout),
-                   {}};
+  Shared<W> shared{instance,     layout,
+                   load_windows, WindowUnion(windows),
+                   with_memory,  enumeration_limits,
+                   limits,       LargestIdealsWithout<W>(instance, layout),
+                   {},           {},
+                   {},           {}};
   for (std::size_t lane = 0; lane < layout.num_lanes(); ++lane) {
     auto& prefix = shared.lane_weights.emplace_back(1, 0);
     for (const int32_t block : layout.lane(lane)) prefix.push_back(prefix.back() + load_windows.weight(block));
   }
+  for (int32_t block = 0; block < instance.num_blocks(); ++block) {
+    shared.successors.AddRow(instance.precedence.successors(block));
+    shared.nets_of.AddRow(instance.nets_of[Index(block)]);
+  }
+  for (const Net& net : instance.nets) shared.net_sizes.push_back(static_cast<int32_t>(net.blocks.size()));
   Reset(instance, table);
   Cursor<W>(shared).Emit(table);
   if (!BranchSearch<W>(shared, RootBranch(shared), table).Run(kShortSearchSteps) && !shared.stopped()) {

@@ -34,6 +34,13 @@ StageCosts<W>::StageCosts(const BlockInstance& instance, const ChainLayout& layo
       layout.Set(first, lane, std::min(layout.Get(first, lane), layout.position_of(block)));
     }
   }
+  for (const DevicePool& pool : instance.pools) {
+    auto& pool_times = lane_times_.emplace_back();
+    for (std::size_t lane = 0; lane < layout.num_lanes(); ++lane) {
+      auto& times = pool_times.emplace_back(1, 0);
+      for (const int32_t block : layout.lane(lane)) times.push_back(times.back() + pool.time[Index(block)]);
+    }
+  }
   for (const DevicePool& pool : instance.pools) memory_binds_.push_back(MemoryCanBind(instance, pool));
   for (int32_t block = 0; block < instance.num_blocks(); ++block) {
     if (instance.memory.workspace[Index(block)] > 0) blocks_by_workspace_.push_back(block);
@@ -231,8 +238,13 @@ bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
     if (!IsSubset(node.meet, code, probe.top_bits)) continue;
     const bool all_below = !probe.is_constrained && IsSubset(node.join, code, probe.top_bits);
     if (all_below && extreme.min_offset <= probe.slack) return true;
+    // Starts below I have at most the time of the greatest code below both, and pay for the nets that remain.
+    const ChainCode<W> greatest = LaneMin(node.join, code, probe.top_bits);
+    const int64_t least_time = time - probe.costs.TimeOf(greatest, probe.query.pool());
+    if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > probe.max_load) continue;
     if (border > 0) {
-      item.correction = std::min(item.correction, probe.query.Correction(LaneMin(node.join, code, probe.top_bits)));
+      item.correction = std::min(item.correction, probe.query.Correction(greatest));
+      if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > probe.max_load) continue;
       if (extreme.min_offset - item.correction > probe.slack) continue;
       // One correction for all entries: the one with the least offset is a start.
       if (all_below && probe.query.Correction(node.meet) == item.correction) return true;
@@ -258,6 +270,7 @@ void ReachedSet<W>::Extremes::Include(const Extremes& other) {
   min_offset = std::min(min_offset, other.min_offset);
   max_time = std::max(max_time, other.max_time);
   max_time_plus_border = std::max(max_time_plus_border, other.max_time_plus_border);
+  min_border = std::min(min_border, other.min_border);
 }
 
 template <std::size_t W>
@@ -276,12 +289,13 @@ void ReachedSet<W>::BuildTree(const StageCosts<W>& costs, const IdealTable<W>& t
     nodes_.push_back(node);
     for (std::size_t pool = 0; pool < instance.pools.size(); ++pool) {
       constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-      Extremes extremes{std::numeric_limits<int64_t>::max(), kLeast, kLeast};
+      constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
+      Extremes extremes{kGreatest, kLeast, kLeast, kGreatest};
       for (std::size_t entry = begin; entry < end; ++entry) {
         const int64_t time = table.times[pool][entries_[entry]];
         const int64_t offset = offsets_[pool][entry];
         // offset = border - time, so time + border = offset + 2 time.
-        extremes.Include({offset, time, offset + 2 * time});
+        extremes.Include({offset, time, offset + 2 * time, offset + time});
       }
       extremes_[pool].push_back(extremes);
     }

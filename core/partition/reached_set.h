@@ -37,6 +37,15 @@ class StageCosts {
   // Lane by lane the first position of a block of `net`; the largest lane value where it has none.
   const ChainCode<W>& FirstPins(int32_t net) const { return first_pins_[static_cast<std::size_t>(net)]; }
 
+  // Time on `pool` of all blocks below `code`.
+  int64_t TimeOf(const ChainCode<W>& code, std::size_t pool) const {
+    int64_t time = 0;
+    for (std::size_t lane = 0; lane < lane_times_[pool].size(); ++lane) {
+      time += lane_times_[pool][lane][layout_.Get(code, lane)];
+    }
+    return time;
+  }
+
   // Whether the blocks between two ideals may share a device of `pool`: supported, and within its memory.
   bool Fits(const IdealTable<W>& table, std::size_t from, std::size_t to, std::size_t pool) const;
   // Whether Fits can fail for `pool` at all.
@@ -53,6 +62,8 @@ class StageCosts {
   const BlockInstance& instance_;
   const ChainLayout& layout_;
   std::vector<ChainCode<W>> first_pins_;
+  // By pool and lane: time of the first i blocks.
+  std::vector<std::vector<std::vector<int64_t>>> lane_times_;
   std::vector<bool> memory_binds_;
   // Blocks with workspace, the largest first.
   std::vector<int32_t> blocks_by_workspace_;
@@ -125,6 +136,7 @@ class ReachedSet {
     int64_t min_offset;
     int64_t max_time;
     int64_t max_time_plus_border;
+    int64_t min_border;
 
     void Include(const Extremes& other);
   };
