@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/time_util.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,11 @@
 
 namespace planwright::server {
 namespace {
+
+// Type URLs and the ErrorInfo.
+constexpr std::size_t kFrameBytes = 300;
+// Of one violation in a message, whatever the limit.
+constexpr std::size_t kMinLineBytes = 400;
 
 std::string ReasonOf(const absl::Status& status) {
   switch (status.code()) {
@@ -39,6 +45,20 @@ std::string Shorten(std::string_view text, std::size_t max_bytes) {
   std::size_t end = max_bytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return absl::StrCat(ToAbsl(text.substr(0, end)), "...");
+}
+
+// The violations, one a line, until `max_bytes` are filled, and how many more there are. At least one.
+std::string ViolationsMessage(const std::vector<Violation>& violations, std::size_t count, std::size_t max_bytes) {
+  std::string message;
+  std::size_t shown = 0;
+  for (const Violation& violation : violations) {
+    const std::string line = absl::StrCat(shown == 0 ? "" : "\n", violation.path, ": ", violation.rule);
+    if (shown > 0 && message.size() + line.size() > max_bytes) break;
+    absl::StrAppend(&message, Shorten(line, std::max(max_bytes, kMinLineBytes)));
+    ++shown;
+  }
+  if (shown < count) absl::StrAppend(&message, "\n... and ", count - shown, " more");
+  return message;
 }
 
 // Appends `entry` to the list `field` unless that takes the message beyond `max_bytes`; false: it did not fit.
@@ -90,16 +110,17 @@ google::rpc::Status ToRpcStatus(const absl::Status& status, std::size_t max_byte
   google::rpc::Status rpc_status;
   rpc_status.set_code(static_cast<int>(status.code()));
   if (status.ok()) return rpc_status;
-  rpc_status.set_message(Shorten(ToStd(status.message()), max_bytes / 8));
+  const std::vector<Violation> violations = ViolationsOf(status);
+  const std::size_t violation_count = violations.size() + UnlistedViolationsOf(status);
+  rpc_status.set_message(violations.empty() ? Shorten(ToStd(status.message()), max_bytes / 8)
+                                            : ViolationsMessage(violations, violation_count, max_bytes / 32));
   google::rpc::ErrorInfo info;
   info.set_domain("planwright");
   info.set_reason(ReasonOf(status));
-  const std::size_t max_list_bytes = max_bytes / 4 * 3;
-  const std::vector<Violation> violations = ViolationsOf(status);
-  if (!violations.empty()) {
-    (*info.mutable_metadata())["violations"] = absl::StrCat(violations.size() + UnlistedViolationsOf(status));
-  }
+  if (!violations.empty()) (*info.mutable_metadata())["violations"] = absl::StrCat(violation_count);
   rpc_status.add_details()->PackFrom(info);
+  // A message travels twice, once of these with up to three bytes for one.
+  const std::size_t max_list_bytes = max_bytes - std::min(max_bytes, 4 * rpc_status.message().size() + kFrameBytes);
   if (!violations.empty()) rpc_status.add_details()->PackFrom(MakeBadRequest(violations, max_list_bytes));
   if (const auto infeasibility = InfeasibilityOf(status)) {
     rpc_status.add_details()->PackFrom(MakeInfeasibleDetail(*infeasibility, max_list_bytes));

@@ -32,6 +32,11 @@ std::string Dump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+bool IsEmpty(const LogField& field) {
+  const auto* text = std::get_if<std::string>(&field.value);
+  return text != nullptr && text->empty();
+}
+
 nlohmann::ordered_json ToJson(const LogField& field) {
   return std::visit([](const auto& value) { return nlohmann::ordered_json(value); }, field.value);
 }
@@ -39,10 +44,9 @@ nlohmann::ordered_json ToJson(const LogField& field) {
 // Words stand as they are, everything else as a JSON string, so that a line can be split again.
 std::string TextValue(const LogField& field) {
   const auto* text = std::get_if<std::string>(&field.value);
-  const bool is_word = text != nullptr && !text->empty() &&
-                       text->find_first_not_of(
-                           "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                           "-_.:/[]@+,%") == std::string::npos;
+  const bool is_word = text != nullptr && text->find_first_not_of(
+                                              "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                              "-_.:/[]@+,%") == std::string::npos;
   return is_word ? *text : Dump(ToJson(field));
 }
 
@@ -64,11 +68,15 @@ std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_poin
     json["time"] = FormatTime(time);
     json["severity"] = NameOf(severity);
     json["message"] = message;
-    for (const LogField& field : fields) json[std::string(field.name)] = ToJson(field);
+    for (const LogField& field : fields) {
+      if (!IsEmpty(field)) json[std::string(field.name)] = ToJson(field);
+    }
     return Dump(json) + "\n";
   }
   std::string line = absl::StrCat(FormatTime(time), " ", ToAbsl(NameOf(severity)), " ", ToAbsl(message));
-  for (const LogField& field : fields) absl::StrAppend(&line, " ", ToAbsl(field.name), "=", TextValue(field));
+  for (const LogField& field : fields) {
+    if (!IsEmpty(field)) absl::StrAppend(&line, " ", ToAbsl(field.name), "=", TextValue(field));
+  }
   line += "\n";
   return line;
 }

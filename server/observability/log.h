@@ -52,7 +52,7 @@ class Logger {
 // Writes lines to standard error.
 void WriteToStderr(const std::string& line);
 
-// One line, as shown at the top. `time` is shown in UTC to the millisecond.
+// One line, as shown at the top; fields with an empty text are left out. `time` is shown in UTC to the millisecond.
 std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_point time, Severity severity,
                           std::string_view message, std::initializer_list<LogField> fields);
 

@@ -12,8 +12,8 @@
 namespace planwright::server {
 
 // Message and details travel in the trailing metadata, of which a gRPC client takes 8 KiB unless it asks for more; a
-// longer trailer would reach it as RESOURCE_EXHAUSTED. The message travels twice.
-inline constexpr std::size_t kMaxTrailerBytes = 6400;
+// longer trailer would reach it as RESOURCE_EXHAUSTED.
+inline constexpr std::size_t kMaxTrailerBytes = 7600;
 
 grpc::Status ToGrpcStatus(const absl::Status& status);
 

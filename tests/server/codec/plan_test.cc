@@ -1,0 +1,187 @@
+#include "server/codec/plan.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/wire.h"
+
+namespace planwright::server {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+OperatorGraph TwoOperators() {
+  OperatorGraph graph;
+  for (const char* name : {"a", "b"}) graph.operators.emplace_back().name = name;
+  return graph;
+}
+
+Cluster TwoDevices() {
+  Cluster cluster;
+  cluster.device_classes.emplace_back().name = "gpu";
+  for (const char* name : {"g0", "g1"}) cluster.devices.emplace_back().name = name;
+  return cluster;
+}
+
+constexpr int64_t kMs = 1'000'000'000;
+
+// Both operators on g1, with a distinct number in every field.
+Plan SmallPlan() {
+  Plan plan;
+  plan.objective = Picoseconds(10 * kMs);
+  plan.lower_bound = Picoseconds(8 * kMs);
+  plan.bounds = {{Picoseconds(8 * kMs), "work", BoundScope::kProblem}};
+  plan.stages = {{.operators = {OperatorId(0), OperatorId(1)},
+                  .replicas = {{DeviceId(1), 0, Picoseconds(10 * kMs)}},
+                  .ring_order = {},
+                  .compute = Picoseconds(7 * kMs),
+                  .communication_in = Picoseconds(1 * kMs),
+                  .communication_out = Picoseconds(2 * kMs),
+                  .allreduce = Picoseconds(0),
+                  .load = Picoseconds(10 * kMs),
+                  .memory_bytes = 77,
+                  .in_flight_micro_batches = 3,
+                  .backward_contiguous = true}};
+  plan.devices = {{DeviceId(0), {}, Picoseconds(0), 0, std::nullopt},
+                  {DeviceId(1), {StageId(0)}, Picoseconds(10 * kMs), 77, 100}};
+  plan.links = {{DeviceId(0), DeviceId(1), Picoseconds(kMs)}};
+  plan.estimate = {Picoseconds(0), 100, 200, 0.5, 77, 1};
+  plan.provenance.algorithm = "ideal_dp";
+  plan.provenance.algorithm_version = "1";
+  plan.provenance.stop_reason = StopReason::kTimeLimit;
+  plan.provenance.counters = {{"ideals", 5}};
+  plan.provenance.incumbents = {{1.5, 3, Picoseconds(10 * kMs), Picoseconds(8 * kMs), "linearized_dp"}};
+  plan.provenance.fallback = "linearized_dp";
+  plan.warnings = {"beware"};
+  return plan;
+}
+
+v1::Plan EncodedPlan() { return EncodePlan(SmallPlan(), TwoOperators(), TwoDevices()); }
+
+TEST(PlanCodecTest, EncodesEveryNumberAndName) {
+  v1::Plan plan = EncodedPlan();
+  plan.clear_problem();
+  const auto expected = Wire<v1::Plan>(R"pb(
+    objective_ms: 10
+    lower_bound_ms: 8
+    relative_gap: 0.2
+    bounds { value_ms: 8 method: "work" scope: SCOPE_PROBLEM }
+    stages {
+      operators: "a"
+      operators: "b"
+      replicas { device: "g1" load_ms: 10 }
+      compute_ms: 7
+      communication_in_ms: 1
+      communication_out_ms: 2
+      load_ms: 10
+      memory_bytes: 77
+      in_flight_micro_batches: 3
+      backward_contiguous: true
+    }
+    devices { device: "g0" }
+    devices { device: "g1" stages: 0 load_ms: 10 memory_bytes: 77 memory_limit_bytes: 100 }
+    links { device_a: "g0" device_b: "g1" load_ms: 1 }
+    schedule { period_ms: 10 }
+    estimate {
+      micro_batches_per_second: 100
+      samples_per_second: 200
+      bubble_fraction: 0.5
+      peak_memory_bytes: 77
+      estimated_operators: 1
+    }
+    provenance {
+      algorithm: "ideal_dp"
+      algorithm_version: "1"
+      seed: 1
+      stop_reason: STOP_REASON_TIME_LIMIT
+      counters { key: "ideals" value: 5 }
+      incumbents { time_ms: 1.5 work: 3 objective_ms: 10 lower_bound_ms: 8 algorithm: "linearized_dp" }
+      fallback: "linearized_dp"
+    }
+    warnings: "beware"
+  )pb");
+  std::string difference;
+  MessageDifferencer differencer;
+  differencer.ReportDifferencesToString(&difference);
+  EXPECT_TRUE(differencer.Compare(expected, plan)) << difference;
+}
+
+TEST(PlanCodecTest, PlacementComesBack) {
+  Violations violations;
+  const Placement placement = DecodePlacement(EncodedPlan(), TwoOperators(), TwoDevices(), violations);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+  ASSERT_EQ(placement.stages.size(), 1);
+  EXPECT_THAT(placement.stages[0].operators, ElementsAre(OperatorId(0), OperatorId(1)));
+  EXPECT_THAT(placement.stages[0].devices, ElementsAre(DeviceId(1)));
+}
+
+TEST(PlanCodecTest, ReportsEveryNameThatResolvesToNothing) {
+  Violations violations;
+  DecodePlacement(Wire<v1::Plan>(R"pb(
+                    stages {
+                      operators: "a"
+                      operators: "x"
+                      replicas { device: "g0" }
+                      replicas { device: "y" }
+                    }
+                    stages { operators: "z" }
+                  )pb"),
+                  TwoOperators(), TwoDevices(), violations);
+  EXPECT_THAT(Lines(violations),
+              ElementsAre("plan.stages[0].operators[1]: must name an operator of the graph, is \"x\"",
+                          "plan.stages[0].replicas[1].device: must name a device of the cluster, is \"y\"",
+                          "plan.stages[1].operators[0]: must name an operator of the graph, is \"z\""));
+}
+
+std::vector<std::string> StatedViolations(const v1::Plan& stated) {
+  Violations violations;
+  CheckStatedNumbers(stated, EncodedPlan(), violations);
+  return Lines(violations);
+}
+
+TEST(StatedNumbersTest, AcceptsThePlanItself) { EXPECT_THAT(StatedViolations(EncodedPlan()), IsEmpty()); }
+
+TEST(StatedNumbersTest, AcceptsAPlanThatStatesNothing) {
+  EXPECT_THAT(StatedViolations(Wire<v1::Plan>("stages { operators: 'a' operators: 'b' replicas { device: 'g1' } }")),
+              IsEmpty());
+}
+
+TEST(StatedNumbersTest, ReportsEachNumberThatDiffers) {
+  v1::Plan plan = EncodedPlan();
+  plan.set_objective_ms(10.000000001);
+  plan.mutable_stages(0)->set_compute_ms(6);
+  plan.mutable_stages(0)->set_in_flight_micro_batches(4);
+  plan.mutable_stages(0)->mutable_replicas(0)->set_load_ms(9);
+  plan.mutable_devices(1)->set_memory_bytes(78);
+  plan.mutable_estimate()->set_bubble_fraction(0.25);
+  EXPECT_THAT(StatedViolations(plan),
+              ElementsAre("plan.objective_ms: must be 10.000000000, is 10.000000001",
+                          "plan.stages[0].compute_ms: must be 7.000000000, is 6.000000000",
+                          "plan.stages[0].in_flight_micro_batches: must be 3, is 4",
+                          "plan.stages[0].replicas[0].load_ms: must be 10.000000000, is 9.000000000",
+                          "plan.devices[1].memory_bytes: must be 77, is 78",
+                          "plan.estimate.bubble_fraction: must be 0.500000000, is 0.250000000"));
+}
+
+TEST(StatedNumbersTest, ReportsBoundsAboveTheObjectiveAndFalseProofs) {
+  v1::Plan plan = EncodedPlan();
+  plan.set_lower_bound_ms(11);
+  plan.mutable_provenance()->set_proven_optimal(true);
+  EXPECT_THAT(StatedViolations(plan),
+              ElementsAre("plan.lower_bound_ms: must be at most the objective 10.000000000, is 11.000000000",
+                          "plan.provenance.proven_optimal: must be false: the lower bound 11.000000000 is not the "
+                          "objective 10.000000000"));
+}
+
+TEST(StatedNumbersTest, ReportsDevicesThatTheClusterLacks) {
+  v1::Plan plan = EncodedPlan();
+  plan.add_devices()->set_device("g9");
+  EXPECT_THAT(StatedViolations(plan),
+              ElementsAre("plan.devices[2].device: must name a device of the cluster, is \"g9\""));
+}
+
+}  // namespace
+}  // namespace planwright::server

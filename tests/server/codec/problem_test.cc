@@ -1,0 +1,158 @@
+#include "server/codec/problem.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/wire.h"
+
+namespace planwright::server {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+OperatorGraph TwoOperators() {
+  OperatorGraph graph;
+  for (const char* name : {"a", "b"}) graph.operators.emplace_back().name = name;
+  return graph;
+}
+
+Cluster TwoDevices() {
+  Cluster cluster;
+  cluster.device_classes.emplace_back().name = "gpu";
+  for (const char* name : {"g0", "g1"}) cluster.devices.emplace_back().name = name;
+  return cluster;
+}
+
+PlanningProblem Decode(const v1::PlanningProblem& wire, Violations& violations) {
+  return DecodeProblem(wire, TwoOperators(), TwoDevices(), FieldPath("problem"), violations);
+}
+
+TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
+  const auto wire = Wire<v1::PlanningProblem>(R"pb(
+    objective: OBJECTIVE_MIN_DEVICES
+    target_period_ms: 12.5
+    workload: WORKLOAD_TRAINING
+    split: SPLIT_NON_CONTIGUOUS
+    max_stages_per_device: 2
+    max_subgraphs_per_device: 3
+    require_contiguous_backward: true
+    replication: REPLICATION_PER_STAGE
+    overlap: OVERLAP_FULL_DUPLEX
+    schedule: SCHEDULE_KIND_GPIPE
+    micro_batches: 8
+    allreduce { factor: FACTOR_HALF amortize_over_micro_batches: true }
+    memory_model {
+      kind: KIND_COMPONENTS
+      weight_versions: 2
+      gradient_copies: 0
+      optimizer_bytes_per_parameter_byte: 6
+      recomputation: RECOMPUTATION_FULL
+      reserved_bytes: 5
+      preset: "sgd"
+    }
+    num_stages: 4
+    num_replicas: 5
+    granularity: GRANULARITY_LAYER
+    devices_to_use {
+      hosts: "h"
+      devices: "g1"
+      match_labels { key: "k" value: "v" }
+      excluded_devices: "g0"
+      max_devices: 1
+    }
+    pinned { operator: "a" device: "g0" }
+    forbidden { operator: "b" device: "g1" }
+    start_from { stages { operators: "a" operators: "b" devices: "g1" } }
+  )pb");
+  Violations violations;
+  const PlanningProblem problem = Decode(wire, violations);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+  std::string difference;
+  MessageDifferencer differencer;
+  differencer.ReportDifferencesToString(&difference);
+  EXPECT_TRUE(differencer.Compare(wire, EncodeProblem(problem, TwoOperators(), TwoDevices()))) << difference;
+}
+
+TEST(ProblemCodecTest, UnsetProblemIsTheDefaultProblem) {
+  Violations violations;
+  const PlanningProblem problem = Decode(v1::PlanningProblem(), violations);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+  EXPECT_EQ(problem.workload, std::nullopt);
+  EXPECT_EQ(problem.memory_model.kind, std::nullopt);
+  EXPECT_EQ(problem.micro_batches, std::nullopt);
+  EXPECT_EQ(problem.start_from.has_value(), false);
+  EXPECT_TRUE(problem.devices_to_use.empty());
+}
+
+TEST(ProblemCodecTest, ReportsEveryNameThatResolvesToNothing) {
+  Violations violations;
+  Decode(Wire<v1::PlanningProblem>(R"pb(
+           devices_to_use { devices: "x" excluded_devices: "g0" excluded_devices: "y" }
+           pinned { operator: "a" device: "z" }
+           forbidden { operator: "q" device: "g0" }
+           start_from { stages { operators: "r" devices: "s" } }
+         )pb"),
+         violations);
+  EXPECT_THAT(Lines(violations),
+              ElementsAre("problem.devices_to_use.devices[0]: must name a device of the cluster, is \"x\"",
+                          "problem.devices_to_use.excluded_devices[1]: must name a device of the cluster, is \"y\"",
+                          "problem.pinned[0].device: must name a device of the cluster, is \"z\"",
+                          "problem.forbidden[0].operator: must name an operator of the graph, is \"q\"",
+                          "problem.start_from.stages[0].operators[0]: must name an operator of the graph, is \"r\"",
+                          "problem.start_from.stages[0].devices[0]: must name a device of the cluster, is \"s\""));
+}
+
+TEST(ProblemCodecTest, ReportsTimesAndUnknownEnumNumbersBelowTheGivenPath) {
+  auto wire = Wire<v1::PlanningProblem>("target_period_ms: inf");
+  wire.set_schedule(static_cast<v1::ScheduleKind>(42));
+  wire.mutable_memory_model()->set_kind(static_cast<v1::MemoryModel::Kind>(43));
+  Violations violations;
+  const FieldPath plan("plan");
+  DecodeProblem(wire, TwoOperators(), TwoDevices(), plan.Field("problem"), violations);
+  EXPECT_THAT(Lines(violations), ElementsAre("plan.problem.schedule: must be a value of ScheduleKind, is 42",
+                                             "plan.problem.memory_model.kind: must be a value of Kind, is 43",
+                                             "plan.problem.target_period_ms: must be finite and >= 0, is inf"));
+}
+
+TEST(OptionsCodecTest, ReadsEveryField) {
+  Violations violations;
+  const DecodedOptions decoded = DecodeOptions(Wire<v1::SolverOptions>(R"pb(
+                                                 algorithm: ALGORITHM_LINEARIZED_DP
+                                                 work_limit: 7
+                                                 time_limit { seconds: 2 nanos: 5 }
+                                                 relative_gap: 0.1
+                                                 seed: 0
+                                                 ideal_limit: 9
+                                                 threads: 3
+                                               )pb"),
+                                               violations);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+  EXPECT_EQ(decoded.options.algorithm, Algorithm::kLinearizedDp);
+  EXPECT_EQ(decoded.options.work_limit, 7);
+  EXPECT_EQ(decoded.time_limit, std::chrono::nanoseconds(2'000'000'005));
+  EXPECT_EQ(decoded.options.relative_gap, 0.1);
+  EXPECT_EQ(decoded.options.seed, 0);
+  EXPECT_EQ(decoded.options.ideal_limit, 9);
+  EXPECT_EQ(decoded.options.threads, 3);
+}
+
+TEST(OptionsCodecTest, UnsetMeansTheDefault) {
+  Violations violations;
+  const DecodedOptions decoded = DecodeOptions(v1::SolverOptions(), violations);
+  EXPECT_EQ(decoded.options.seed, 1);
+  EXPECT_EQ(decoded.options.relative_gap, 0);
+  EXPECT_EQ(decoded.time_limit, std::nullopt);
+  EXPECT_EQ(decoded.options.threads, std::nullopt);
+}
+
+TEST(OptionsCodecTest, ReportsNegativeTimeLimits) {
+  Violations violations;
+  DecodeOptions(Wire<v1::SolverOptions>("time_limit { seconds: -3 }"), violations);
+  EXPECT_THAT(Lines(violations), ElementsAre("options.time_limit: must be a duration >= 0, is -3 s and 0 ns"));
+}
+
+}  // namespace
+}  // namespace planwright::server
