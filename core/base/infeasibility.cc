@@ -46,7 +46,7 @@ absl::Status InfeasibleError(const Infeasibility& infeasibility) {
 std::optional<Infeasibility> InfeasibilityOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kInfeasibleUrl);
   if (!payload.has_value()) return std::nullopt;
-  const std::vector<Record> records = UnpackRecords(std::string(*payload));
+  const std::vector<Record> records = UnpackRecords(static_cast<std::string>(*payload));
   Infeasibility infeasibility;
   infeasibility.minimum_devices = static_cast<int32_t>(ToInteger(records.at(0).at(0)));
   for (std::size_t i = 1; i < records.size(); ++i) infeasibility.shortages.push_back(ToShortage(records[i]));

@@ -42,7 +42,7 @@ std::vector<Violation> ViolationsOf(const absl::Status& status) {
   std::vector<Violation> violations;
   const auto payload = status.GetPayload(kPayloadUrl);
   if (!payload.has_value()) return violations;
-  for (Record& record : UnpackRecords(std::string(*payload))) {
+  for (Record& record : UnpackRecords(static_cast<std::string>(*payload))) {
     violations.push_back({std::move(record.at(0)), std::move(record.at(1))});
   }
   return violations;
@@ -51,7 +51,7 @@ std::vector<Violation> ViolationsOf(const absl::Status& status) {
 std::size_t UnlistedViolationsOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kUnlistedUrl);
   std::size_t count = 0;
-  if (!payload.has_value() || !absl::SimpleAtoi(std::string(*payload), &count)) return 0;
+  if (!payload.has_value() || !absl::SimpleAtoi(static_cast<std::string>(*payload), &count)) return 0;
   return count;
 }
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <optional>
-#include <utility>
+#include <string>
 
 #include "absl/container/flat_hash_set.h"
 #include "core/model/validation_rules.h"
@@ -141,7 +141,7 @@ class GraphValidator {
     seen_.clear();
     for (std::size_t i = 0; i < tensor.consumers.size(); ++i) {
       const OperatorId consumer = tensor.consumers[i];
-      const auto add = [&](std::string rule) { violations_.Add(ElementPath(path(), i), std::move(rule)); };
+      const auto add = [&](const std::string& rule) { violations_.Add(ElementPath(path(), i), rule); };
       if (!InRange(consumer, graph_)) {
         ids_in_range_ = false;
         add(absl::StrCat("must be an operator of the graph, is number ", consumer.index()));

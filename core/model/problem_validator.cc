@@ -52,7 +52,7 @@ void CheckMemoryNumbers(const MemoryModel& memory, Violations& violations) {
   const std::string& preset = memory.preset;
   if (!preset.empty() && preset != "sgd" && preset != "adam_mixed" && preset != "madpipe") {
     violations.Add("problem.memory_model.preset",
-                   absl::StrCat("must be \"sgd\", \"adam_mixed\" or \"madpipe\", is \"", preset, "\""));
+                   absl::StrCat(R"(must be "sgd", "adam_mixed" or "madpipe", is ")", preset, "\""));
   }
 }
 

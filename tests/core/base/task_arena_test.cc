@@ -97,6 +97,13 @@ TEST(TaskArenaWidthTest, SeveralThreadsTakePart) {
     threads.insert(std::this_thread::get_id());
   });
   EXPECT_EQ(threads.size(), 2U);
+  EXPECT_GT(arena.worker_cpu_time().count(), 0);
+}
+
+TEST(TaskArenaWidthTest, OneThreadSpendsNoWorkerTime) {
+  TaskArena arena(1);
+  arena.ParallelFor(100, 1, [](std::size_t) {});
+  EXPECT_EQ(arena.worker_cpu_time().count(), 0);
 }
 
 }  // namespace

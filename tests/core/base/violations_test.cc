@@ -33,6 +33,7 @@ TEST(ViolationsTest, ListsAHundredAndCountsTheRest) {
   const absl::Status status = violations.ToStatus();
   EXPECT_THAT(std::string(status.message()), HasSubstr("path99: rule\n... and 7 more"));
   EXPECT_EQ(ViolationsOf(status), violations.listed());
+  EXPECT_EQ(UnlistedViolationsOf(status), 7U);
 }
 
 TEST(ViolationsTest, HostileNamesStayInTheirRecord) {
@@ -47,6 +48,7 @@ TEST(ViolationsTest, HostileNamesStayInTheirRecord) {
 
 TEST(ViolationsTest, OtherStatusesCarryNone) {
   EXPECT_THAT(ViolationsOf(absl::OkStatus()), IsEmpty());
+  EXPECT_EQ(UnlistedViolationsOf(absl::InvalidArgumentError("x")), 0U);
   EXPECT_THAT(ViolationsOf(absl::InvalidArgumentError("x")), IsEmpty());
 }
 
