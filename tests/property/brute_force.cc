@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <string>
 #include <variant>
 
@@ -269,6 +270,13 @@ bool NaiveJudge::IsFirstIdleOfItsKind(int device, std::size_t op, const DeviceCh
     }
   }
   return true;
+}
+
+std::optional<Picoseconds> OptimumOf(uint64_t seed) {
+  static std::map<uint64_t, std::optional<Picoseconds>> known;
+  const auto found = known.find(seed);
+  if (found != known.end()) return found->second;
+  return known[seed] = NaiveJudge(MakeRandomInstance(seed)).Optimum();
 }
 
 }  // namespace planwright

@@ -72,6 +72,9 @@ class NaiveJudge {
   bool gradients_return_ = false;
 };
 
+// NaiveJudge::Optimum of MakeRandomInstance(seed), remembered for the next test that asks. Not thread-safe.
+std::optional<Picoseconds> OptimumOf(uint64_t seed);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_TESTS_PROPERTY_BRUTE_FORCE_H_

@@ -4,15 +4,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <variant>
 
 #include "core/base/infeasibility.h"
-#include "core/base/limits.h"
-#include "core/base/task_arena.h"
-#include "core/planner/planner.h"
 #include "tests/core/verify/plan_mutations.h"
 #include "tests/property/brute_force.h"
-#include "tests/property/metamorphosis.h"
+#include "tests/property/planning.h"
 #include "tests/support/random_instance.h"
 
 namespace planwright {
@@ -22,31 +18,12 @@ using ::testing::Contains;
 using ::testing::Field;
 
 constexpr uint64_t kInstances = 2000;
-constexpr uint64_t kMetamorphicInstances = 600;
 constexpr uint64_t kMutatedInstances = 60;
-constexpr int64_t kFactor = 7;
 
-absl::StatusOr<Plan> MakePlanOf(const Instance& instance, Algorithm algorithm = Algorithm::kAuto) {
-  static TaskArena arena(2);
-  PlannerObserver observer;
+SolverOptions Using(Algorithm algorithm) {
   SolverOptions options;
   options.algorithm = algorithm;
-  return MakePlan({instance.graph, instance.cluster, instance.problem, options}, ModelLimits(), SolveLimits(), arena,
-                  observer);
-}
-
-bool IsHostStaged(const Instance& instance) {
-  return std::holds_alternative<HostStagedInterconnect>(instance.cluster.interconnect);
-}
-
-// Calls check(instance, seed) until the first failure, which the trace then describes in full.
-template <typename Check>
-void ForEachInstance(uint64_t count, const Check& check) {
-  for (uint64_t seed = 0; seed < count && !::testing::Test::HasFailure(); ++seed) {
-    const Instance instance = MakeRandomInstance(seed);
-    SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
-    check(instance, seed);
-  }
+  return options;
 }
 
 void ExpectInfeasible(const absl::Status& status) {
@@ -59,8 +36,8 @@ void ExpectInfeasible(const absl::Status& status) {
 TEST(PlannerPropertyTest, FindsTheOptimumOrItsProofOfInfeasibilityIsRight) {
   int planned = 0;
   int infeasible = 0;
-  ForEachInstance(kInstances, [&](const Instance& instance, uint64_t) {
-    const std::optional<Picoseconds> optimum = NaiveJudge(instance).Optimum();
+  ForEachInstance(kInstances, kBruteForceOperators, [&](const Instance& instance, uint64_t seed) {
+    const std::optional<Picoseconds> optimum = OptimumOf(seed);
     const absl::StatusOr<Plan> plan = MakePlanOf(instance);
     if (!optimum.has_value()) {
       ++infeasible;
@@ -83,9 +60,9 @@ TEST(PlannerPropertyTest, FindsTheOptimumOrItsProofOfInfeasibilityIsRight) {
 
 TEST(PlannerPropertyTest, LinearizedDpIsFeasibleAndItsBoundHolds) {
   int planned = 0;
-  ForEachInstance(kInstances, [&](const Instance& instance, uint64_t) {
-    const std::optional<Picoseconds> optimum = NaiveJudge(instance).Optimum();
-    const absl::StatusOr<Plan> plan = MakePlanOf(instance, Algorithm::kLinearizedDp);
+  ForEachInstance(kInstances, kBruteForceOperators, [&](const Instance& instance, uint64_t seed) {
+    const std::optional<Picoseconds> optimum = OptimumOf(seed);
+    const absl::StatusOr<Plan> plan = MakePlanOf(instance, Using(Algorithm::kLinearizedDp));
     if (!plan.ok()) {
       // One linear order may hold no plan although there is one.
       if (!IsNoPlanFound(plan.status())) ExpectInfeasible(plan.status());
@@ -102,7 +79,7 @@ TEST(PlannerPropertyTest, LinearizedDpIsFeasibleAndItsBoundHolds) {
 }
 
 TEST(PlannerPropertyTest, EveryMutationOfAPlanIsCaught) {
-  ForEachInstance(kMutatedInstances, [&](const Instance& instance, uint64_t) {
+  ForEachInstance(kMutatedInstances, kBruteForceOperators, [&](const Instance& instance, uint64_t) {
     const absl::StatusOr<Plan> plan = MakePlanOf(instance);
     if (!plan.ok()) return;
     for (const PlanMutation& mutation : MutationsOf(*plan)) {
@@ -116,55 +93,6 @@ TEST(PlannerPropertyTest, EveryMutationOfAPlanIsCaught) {
           << mutation.name;
     }
   });
-}
-
-// Checks compare(before, after) for each pair of proven optima, and that `change` keeps feasible what was.
-template <typename Change, typename Compare>
-void ExpectMetamorphosis(const Change& change, const Compare& compare) {
-  int compared = 0;
-  ForEachInstance(kMetamorphicInstances, [&](const Instance& instance, uint64_t seed) {
-    RandomStream random(seed, 2);
-    const std::optional<Instance> changed = change(instance, random);
-    if (!changed.has_value()) return;
-    const absl::StatusOr<Plan> before = MakePlanOf(instance);
-    const absl::StatusOr<Plan> after = MakePlanOf(*changed);
-    if (!before.ok()) return;
-    ASSERT_TRUE(after.ok()) << after.status() << "\nafter the change:\n" << Describe(*changed);
-    if (!before->provenance.proven_optimal || !after->provenance.proven_optimal) return;
-    ++compared;
-    EXPECT_TRUE(compare(before->objective, after->objective))
-        << "before " << before->objective.count() << " after " << after->objective.count() << "\nafter the change:\n"
-        << Describe(*changed);
-  });
-  EXPECT_GT(compared, 100);
-}
-
-using MaybeInstance = std::optional<Instance>;
-
-TEST(MetamorphicTest, LongerTimesScaleTheOptimum) {
-  ExpectMetamorphosis(
-      [](const Instance& instance, RandomStream&) {
-        return HasTransferTimes(instance) ? MaybeInstance(Slowed(instance, kFactor)) : std::nullopt;
-      },
-      [](Picoseconds before, Picoseconds after) { return after == kFactor * before; });
-}
-
-TEST(MetamorphicTest, NamesAndOrderChangeNothing) {
-  ExpectMetamorphosis(
-      [](const Instance& instance, RandomStream& random) { return MaybeInstance(Shuffled(instance, random)); },
-      [](Picoseconds before, Picoseconds after) { return after == before; });
-}
-
-TEST(MetamorphicTest, MoreBandwidthNeverHurts) {
-  ExpectMetamorphosis(
-      [](const Instance& instance, RandomStream&) { return MaybeInstance(WithMoreBandwidth(instance)); },
-      [](Picoseconds before, Picoseconds after) { return after <= before; });
-}
-
-TEST(MetamorphicTest, OneMoreDeviceNeverHurts) {
-  ExpectMetamorphosis(
-      [](const Instance& instance, RandomStream&) { return MaybeInstance(WithOneMoreDevice(instance)); },
-      [](Picoseconds before, Picoseconds after) { return after <= before; });
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ constexpr std::array<const char*, 3> kClassNames = {"accelerator", "other_accele
 
 class InstanceMaker {
  public:
-  explicit InstanceMaker(uint64_t seed) : random_(seed) {}
+  InstanceMaker(uint64_t seed, int max_operators)
+      : random_(seed), max_operators_(static_cast<std::size_t>(max_operators)) {}
 
   Instance Make() {
     form_ = static_cast<Form>(random_.Below(3));
@@ -81,7 +82,7 @@ class InstanceMaker {
 
   void MakeOperators() {
     // One more device multiplies the placements that brute force has to try.
-    const std::size_t max_operators = 10 - (std::max<std::size_t>(cluster().devices.size(), 3) - 3);
+    const std::size_t max_operators = max_operators_ - (std::max<std::size_t>(cluster().devices.size(), 3) - 3);
     if (form_ != Form::kBackwardOperators) {
       num_forward_ = static_cast<std::size_t>(random_.Between(1, static_cast<int64_t>(max_operators)));
       for (std::size_t i = 0; i < num_forward_; ++i) AddOperator(Pass::kForward);
@@ -112,8 +113,8 @@ class InstanceMaker {
   }
 
   void AddCost(Operator& op, std::size_t class_index) {
-    if (Chance(0.05)) op.unsupported_device_classes.emplace_back(kClassNames[class_index]);
-    if (Chance(0.03)) return;
+    if (Chance(0.05 * thinning_)) op.unsupported_device_classes.emplace_back(kClassNames[class_index]);
+    if (Chance(0.03 * thinning_)) return;
     OperatorCost& cost = op.costs.emplace_back();
     cost.device_class = kClassNames[class_index];
     cost.forward = Time();
@@ -147,7 +148,7 @@ class InstanceMaker {
   }
 
   void MakeTensors() {
-    const double density = 0.15 + 0.5 * random_.Unit();
+    const double density = (0.15 + 0.5 * random_.Unit()) * thinning_;
     const std::size_t n = graph().operators.size();
     for (std::size_t producer = 0; producer < n; ++producer) {
       std::vector<OperatorId> consumers;
@@ -221,6 +222,10 @@ class InstanceMaker {
   }
 
   RandomStream random_;
+  const std::size_t max_operators_;
+  // Larger graphs get fewer edges for each pair of operators, so that they stay wide, and fewer operators that a class
+  // cannot run, so that they have plans.
+  const double thinning_ = std::min(1.0, kBruteForceOperators / static_cast<double>(max_operators_));
   Instance instance_;
   Form form_ = Form::kInference;
   int64_t max_time_ = 0;
@@ -300,7 +305,7 @@ std::vector<std::size_t> PipelineStages(const Instance& instance, RandomStream& 
 
 }  // namespace
 
-Instance MakeRandomInstance(uint64_t seed) { return InstanceMaker(seed).Make(); }
+Instance MakeRandomInstance(uint64_t seed, int max_operators) { return InstanceMaker(seed, max_operators).Make(); }
 
 Placement MakeRandomPlacement(const Instance& instance, RandomStream& random) {
   const bool drops_backward = ResolveProblem(instance.graph, instance.problem).workload == Workload::kInference;

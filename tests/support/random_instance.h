@@ -1,6 +1,6 @@
-// Seeded random instances, small enough for brute force and rich in corner cases.
+// Seeded random instances, small and rich in corner cases.
 //
-// At most 10 operators and 5 devices: inference, training by backward times, training by BACKWARD operators (with
+// A few operators and at most 5 devices: inference, training by backward times, training by BACKWARD operators (with
 // orphans); colocation, operators that a class cannot run, operators and tensors that take no time, several tensors
 // per producer and several consumers per tensor, memory that binds, one or two classes of accelerators, devices with
 // reserved memory, host-staged and uniform interconnects, both memory models. Every instance is valid and supported;
@@ -25,8 +25,12 @@ struct Instance {
   PlanningProblem problem;
 };
 
-// The instance number `seed`: the same on every machine.
-Instance MakeRandomInstance(uint64_t seed);
+// Few enough operators for brute force.
+inline constexpr int kBruteForceOperators = 10;
+
+// The instance number `seed` with at most `max_operators` operators: the same on every machine.
+// REQUIRES: max_operators >= 4.
+Instance MakeRandomInstance(uint64_t seed, int max_operators = kBruteForceOperators);
 
 // A placement that may break every rule but has the right structure: each operator that takes part in exactly one
 // stage, each stage on one device of its own, stages in random order. Every second one cuts the graph into a pipeline
