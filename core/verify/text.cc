@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -9,8 +10,10 @@
 namespace planwright {
 
 std::string TimeText(Picoseconds time) {
-  constexpr int64_t kPerMillisecond = 1'000'000'000;
-  const int64_t magnitude = time.count() < 0 ? -time.count() : time.count();
+  constexpr uint64_t kPerMillisecond = 1'000'000'000;
+  // Unsigned, so that the least value has a magnitude.
+  const auto bits = static_cast<uint64_t>(time.count());
+  const uint64_t magnitude = time.count() < 0 ? 0 - bits : bits;
   std::string text = absl::StrFormat("%s%d.%09d", time.count() < 0 ? "-" : "", magnitude / kPerMillisecond,
                                      magnitude % kPerMillisecond);
   text.erase(text.find_last_not_of('0') + 1);
