@@ -1,0 +1,103 @@
+// Input that no plan can be made for: a clear error with its place, the right exit code, nothing on standard output.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/client/integration/child.h"
+
+namespace planwright::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct BadInput {
+  const char* name;
+  std::string text;
+  int exit_code = 2;
+  // Standard error has a line with this.
+  std::string error;
+};
+
+std::string Node(int id, const std::string& more = "") {
+  return absl::StrCat(R"({"id": )", id,
+                      R"(, "supportedOnFpga": 1, "fpgaLatency": 1, "cpuLatency": 2, "isBackwardNode": 0, "size": 10)",
+                      more, "}");
+}
+
+std::string Edge(int source, int dest) {
+  return absl::StrCat(R"({"sourceId": )", source, R"(, "destId": )", dest, R"(, "cost": 0.1})");
+}
+
+std::string File(const std::vector<std::string>& nodes, const std::vector<std::string>& edges,
+                 const std::string& devices = R"("maxSizePerFPGA": 100, "maxFPGAs": 2, "maxCPUs": 0)") {
+  return absl::StrCat("{", devices, R"(, "nodes": [)", absl::StrJoin(nodes, ","), R"(], "edges": [)",
+                      absl::StrJoin(edges, ","), "]}");
+}
+
+// A request in native JSON with one operator, a chain to itself where `consumer` says so, and one device.
+std::string Native(const std::string& op, const std::string& tensors = "") {
+  return absl::StrCat(R"({"graph": {"operators": [)", op, R"(], "tensors": [)", tensors, R"(]},
+    "cluster": {"device_classes": [{"name": "a"}], "devices": [{"name": "d", "device_class": "a"}],
+                "interconnect": {"uniform": {"bandwidth_bytes_per_second": 1e9}}}})");
+}
+
+class BadInputTest : public ::testing::TestWithParam<BadInput> {};
+
+TEST_P(BadInputTest, GetsAClearError) {
+  const Finished planned = Planwright({"plan", "--graph=-"}, GetParam().text);
+  EXPECT_EQ(planned.exit_code, GetParam().exit_code) << planned.err;
+  EXPECT_THAT(planned.out, IsEmpty());
+  EXPECT_THAT(planned.err, HasSubstr(GetParam().error));
+}
+
+constexpr char kCost[] = R"({"name": "o", "costs": [{"device_class": "a", "forward_ms": )";
+
+INSTANTIATE_TEST_SUITE_P(
+    All, BadInputTest,
+    ::testing::Values(
+        BadInput{"EmptyFile", "", 2, "error: standard input: is empty"},
+        BadInput{"TruncatedJson", R"({"maxFPGAs": 2, "nodes": [{"id": 1)", 2,
+                 "error: standard input: line 1, column 34: object - unexpected end of input"},
+        BadInput{"ManyBrackets", std::string(200'000, '['), 2, "is nested deeper than 100 levels"},
+        BadInput{"ManyBracketsInAGraph", absl::StrCat(R"({"graph": )", std::string(200'000, '[')), 2,
+                 "is nested deeper than 100 levels"},
+        BadInput{"NanLiteral", R"({"maxSizePerFPGA": NaN})", 2, "line 1, column 20: value - invalid literal"},
+        BadInput{"Cycle", File({Node(1), Node(2)}, {Edge(1, 2), Edge(2, 1)}), 2, "error: graph"},
+        BadInput{"NegativeCost", File({Node(1, R"(, "cpuLatency": -1)")}, {}), 2,
+                 "error: nodes[0].cpuLatency: must be >= 0, is -1"},
+        BadInput{"DuplicateId", File({Node(1), Node(1)}, {}), 2,
+                 "error: nodes[1].id: must be unique, is 1 as in nodes[0]"},
+        BadInput{"DanglingEdge", File({Node(1)}, {Edge(1, 2)}), 2,
+                 "error: edges[0].destId: must be the id of a node, is 2"},
+        BadInput{"NoDevices", File({Node(1)}, {}, R"("maxSizePerFPGA": 100, "maxFPGAs": 0, "maxCPUs": 0)"), 2,
+                 "error: cluster"},
+        BadInput{"TooManyDevices", File({Node(1)}, {}, R"("maxSizePerFPGA": 9, "maxFPGAs": 2000000000, "maxCPUs": 0)"),
+                 2, "error: cluster"},
+        BadInput{"NoDeviceCanRunIt", File({Node(1, R"(, "supportedOnFpga": 0)")}, {}), 3, "error: infeasible: "},
+        BadInput{"OperatorLargerThanADevice", File({Node(1, R"(, "size": 101)")}, {}), 3, "error: infeasible: "},
+        BadInput{"ModelLargerThanAllMemory",
+                 File({Node(1, R"(, "size": 90)"), Node(2, R"(, "size": 90)"), Node(3, R"(, "size": 90)")}, {}), 3,
+                 "error: infeasible: "},
+        BadInput{"NativeNan", Native(absl::StrCat(kCost, R"("NaN"}]})")), 2,
+                 "error: graph.operators[0].costs[0].forward_ms: must be finite"},
+        BadInput{"NativeInfinity", Native(absl::StrCat(kCost, R"("Infinity"}]})")), 2,
+                 "error: graph.operators[0].costs[0].forward_ms: must be finite"},
+        BadInput{"NativeNegative", Native(absl::StrCat(kCost, "-1}]}")), 2,
+                 "error: graph.operators[0].costs[0].forward_ms: must be "},
+        BadInput{"NativeDuplicateName", Native(absl::StrCat(kCost, "1}]}, ", kCost, "1}]}")), 2,
+                 "error: graph.operators[1].name: "},
+        BadInput{"NativeDanglingName",
+                 Native(absl::StrCat(kCost, "1}]}"), R"({"name": "t", "producer": "o", "consumers": ["x"]})"), 2,
+                 "error: graph.tensors[0].consumers[0]: "},
+        BadInput{"NativeUnknownField", R"({"graph": {"nodes": []}})", 2,
+                 "error: graph.nodes: is not a field of this format"},
+        BadInput{"AnImage", "\x89PNG\r\n", 2, "error: standard input: is neither JSON nor text proto"}),
+    [](const auto& instance) { return instance.param.name; });
+
+}  // namespace
+}  // namespace planwright::client
