@@ -9,18 +9,16 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-
-extern char** environ;
 
 namespace planwright::benchmarks {
 namespace {
 
 absl::Status SystemError(const std::string& what, int error) {
-  return absl::InternalError(absl::StrCat(what, ": ", std::strerror(error)));
+  return absl::InternalError(absl::StrCat(what, ": ", std::generic_category().message(error)));
 }
 
 double Milliseconds(const timeval& time) {
@@ -41,6 +39,7 @@ std::string ReadAll(int descriptor) {
 // Starts `command` with its standard output at `output`.
 absl::StatusOr<pid_t> Start(const std::vector<std::string>& command, int output) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
 

@@ -20,12 +20,13 @@ std::optional<int64_t> Counter(const nlohmann::json& provenance, const char* nam
   return count;
 }
 
-std::string WithoutPrefix(std::string text, std::string_view prefix) {
+std::string WithoutPrefix(const std::string& text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
 double MedianOf(const std::vector<Measurement>& runs, double (*time)(const Measurement&)) {
   std::vector<double> times;
+  times.reserve(runs.size());
   for (const Measurement& run : runs) times.push_back(time(run));
   return Median(std::move(times));
 }

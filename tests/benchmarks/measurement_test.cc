@@ -37,10 +37,9 @@ TEST(MedianTest, TakesTheMiddle) {
 
 TEST(SummarizeTest, TakesMediansOfTimesAndTheLargestMemory) {
   std::vector<Measurement> runs(3);
-  for (int i = 0; i < 3; ++i) {
-    runs[static_cast<std::size_t>(i)].process_cpu_ms = 10 * (i + 1);
-    runs[static_cast<std::size_t>(i)].peak_resident_bytes = 100 * (i + 1);
-  }
+  runs[0] = {.plan = {}, .process_cpu_ms = 30, .peak_resident_bytes = 100};
+  runs[1] = {.plan = {}, .process_cpu_ms = 10, .peak_resident_bytes = 300};
+  runs[2] = {.plan = {}, .process_cpu_ms = 20, .peak_resident_bytes = 200};
   EXPECT_EQ(Summarize(runs).process_cpu_ms, 20);
   EXPECT_EQ(Summarize(runs).peak_resident_bytes, 300);
 }

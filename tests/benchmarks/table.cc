@@ -6,9 +6,11 @@ namespace planwright::benchmarks {
 
 Table::Table(std::vector<Column> columns, std::ostream& out) : columns_(std::move(columns)), out_(out) {
   std::vector<std::string> titles;
+  titles.reserve(columns_.size());
   for (const Column& column : columns_) titles.emplace_back(column.title);
   AddRow(std::move(titles));
   std::vector<std::string> rules;
+  rules.reserve(columns_.size());
   for (const Column& column : columns_) rules.emplace_back(column.width - 1, '-');
   for (std::size_t i = 0; i < rules.size(); ++i) rules[i] += i == 0 ? '-' : ':';
   AddRow(std::move(rules));

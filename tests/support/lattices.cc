@@ -92,6 +92,7 @@ Shape Blocks(int chains, int length) {
   std::vector<int> join;
   for (int block = 0; block < kBlocks; ++block) {
     std::vector<int> ends;
+    ends.reserve(static_cast<std::size_t>(chains));
     for (int chain = 0; chain < chains; ++chain) ends.push_back(shape.AddChain(length, join));
     join = {shape.Add(ends)};
   }
