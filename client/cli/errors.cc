@@ -21,6 +21,8 @@ std::string HintFor(const absl::Status& status, const ErrorDetails& details) {
   switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
       return "Mend what is named above and try again.";
+    case absl::StatusCode::kNotFound:
+      return "`planwright models` and `planwright topologies` list what there is.";
     case absl::StatusCode::kFailedPrecondition:
       if (details.infeasible.has_value() && details.infeasible->minimum_devices() > 0) {
         return absl::StrCat("No plan exists for this cluster. ", details.infeasible->minimum_devices(),

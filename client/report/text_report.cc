@@ -76,6 +76,7 @@ std::string SearchText(const v1::Provenance& provenance) {
   const std::map<std::string, int64_t> counters(provenance.counters().begin(), provenance.counters().end());
   std::string text = absl::StrFormat("%.4g ms (CPU %.4g ms)", provenance.wall_time_ms(), provenance.cpu_time_ms());
   for (const auto& [name, count] : counters) {
+    if (count == 0) continue;
     absl::StrAppend(&text, ", ", Grouped(count), " ", absl::StrReplaceAll(name, {{"_", " "}}));
   }
   return text;

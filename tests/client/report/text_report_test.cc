@@ -56,6 +56,7 @@ constexpr char kPlan[] = R"pb(
     fallback: "linearized_dp"
     counters { key: "passes" value: 12 }
     counters { key: "ideals" value: 1234567 }
+    counters { key: "moves" value: 0 }
   }
   warnings: "1 operator is estimated")pb";
 
