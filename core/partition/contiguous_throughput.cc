@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "core/base/infeasibility.h"
+#include "core/cost/transfer.h"
 #include "core/graph/topological_order.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/block_split.h"
@@ -186,7 +187,8 @@ class Solver {
     callbacks_.on_phase(kIdealDpName);
     IdealDpOptions options;
     if (request_.options.ideal_limit.has_value()) options.max_ideals = *request_.options.ideal_limit;
-    options.relative_gap = request_.options.relative_gap;
+    // A gap in pay-once loads says nothing of the gap in true ones.
+    if (RulesOf(request_.cluster.interconnect).pay_once) options.relative_gap = request_.options.relative_gap;
     options.prove_without_memory = prove_without_memory;
     SolveLimits limits = limits_;
     limits.work = request_.options.work_limit.value_or(limits_.work) - work_;
@@ -210,14 +212,14 @@ class Solver {
     return false;
   }
 
+  // What the search knows; whether the plan is optimal or within the gap is for SettleStopReason.
   static StopReason StopReasonOf(IdealDpEnd end) {
     switch (end) {
       case IdealDpEnd::kProven:
       case IdealDpEnd::kInfeasible:
       case IdealDpEnd::kMemoryMatters:
-        return StopReason::kExhausted;
       case IdealDpEnd::kGapReached:
-        return StopReason::kGapReached;
+        return StopReason::kExhausted;
       case IdealDpEnd::kWorkLimit:
         return StopReason::kWorkLimit;
       case IdealDpEnd::kDeadline:
@@ -263,6 +265,9 @@ class Solver {
         return absl::ResourceExhaustedError(
             "no plan was found within the limits on ideals and memory, and none was proven impossible; raise "
             "options.ideal_limit or the memory budget of the server");
+      case StopReason::kExhausted:
+        return NoPlanFoundError(
+            "the linear orders tried hold no plan that fits, which proves nothing; use the algorithm IDEAL_DP");
       default:
         return NoPlanFoundError(
             "no plan was found in time, and none was proven impossible; allow more time or devices with more memory");
