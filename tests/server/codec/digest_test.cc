@@ -44,14 +44,15 @@ v1::Graph SmallGraph() {
 }
 
 v1::Cluster SmallCluster(const std::string& interconnect) {
-  return Wire<v1::Cluster>(R"pb(
-                             display_name: "one"
-                             device_classes { name: "gpu" memory_bytes: 5 }
-                             device_classes { name: "cpu" kind: DEVICE_KIND_CPU }
-                             devices { name: "g0" device_class: "gpu" }
-                             devices { name: "c0" device_class: "cpu" host: "h" }
-                           )pb" +
-                           interconnect);
+  auto cluster = Wire<v1::Cluster>(R"pb(
+    display_name: "one"
+    device_classes { name: "gpu" memory_bytes: 5 }
+    device_classes { name: "cpu" kind: DEVICE_KIND_CPU }
+    devices { name: "g0" device_class: "gpu" }
+    devices { name: "c0" device_class: "cpu" host: "h" }
+  )pb");
+  cluster.MergeFrom(Wire<v1::Cluster>(interconnect));
+  return cluster;
 }
 
 TEST(GraphDigestTest, IsA256BitHexNumber) {
@@ -83,7 +84,7 @@ TEST(GraphDigestTest, DependsOnEverythingElse) {
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_backward_flops(1); },
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_forward_bytes_accessed(1); },
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_backward_bytes_accessed(1); },
-      [](v1::Graph& graph) { graph.mutable_operators(0)->add_unsupported_device_classes("z"); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_unsupported_device_classes()->assign("z"); },
       // Declared as nothing is not the same as not declared.
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_memory_bytes(0); },
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_parameter_bytes(1); },

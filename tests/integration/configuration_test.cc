@@ -1,0 +1,93 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "tests/integration/daemon_process.h"
+
+namespace planwright {
+namespace {
+
+using testing::HasSubstr;
+
+// Expects exit code 1 and a message that names `flag`.
+void ExpectRefused(const std::vector<std::string>& flags, const std::string& flag) {
+  DaemonProcess daemon(flags);
+  EXPECT_EQ(daemon.WaitForExit(), 1);
+  EXPECT_THAT(daemon.plain_output(), HasSubstr(flag));
+}
+
+std::string WriteConfig(const std::string& text) {
+  const std::string file = testing::TempDir() + "planwrightd_integration.conf";
+  std::ofstream(file) << text;
+  return file;
+}
+
+TEST(ConfigurationTest, BadSettingsEndWithOneAndNameTheFlag) {
+  ExpectRefused({"--no_such_flag=1"}, "no_such_flag");
+  ExpectRefused({"--cpus=many"}, "cpus");
+  ExpectRefused({"--max_waiting=-1"}, "--max_waiting");
+  ExpectRefused({"--max_time_limit=0s"}, "--max_time_limit");
+  ExpectRefused({"--log_format=xml"}, "--log_format");
+  ExpectRefused({"--listen_address=0.0.0.0:0"}, "--allow_insecure_remote");
+  ExpectRefused({"--listen_address=127.0.0.1:99999"}, "--listen_address");
+  ExpectRefused({"--metrics_address=nowhere"}, "--metrics_address");
+  ExpectRefused({"--config=/no/such/file"}, "--config");
+  ExpectRefused({"stray"}, "stray");
+}
+
+TEST(ConfigurationTest, ATakenPortEndsWithOneAndNamesTheFlag) {
+  DaemonProcess first;
+  ExpectRefused({"--listen_address=" + first.address()}, "--listen_address");
+}
+
+TEST(ConfigurationTest, AFileSetsWhatFlagsDoNot) {
+  const std::string file = WriteConfig("# test\nmax_running = 3\nmax_waiting: 7\n");
+  DaemonProcess daemon({"--config=" + file, "--max_waiting=5"});
+  const nlohmann::json line = daemon.WaitForLog("serving grpc");
+  EXPECT_EQ(line.value("max_running", 0), 3);
+  EXPECT_EQ(line.value("max_waiting", 0), 5);
+}
+
+TEST(ConfigurationTest, TheEnvironmentWinsOverTheFile) {
+  const std::string file = WriteConfig("max_running = 3\nmax_waiting = 7\n");
+  setenv("PLANWRIGHT_MAX_RUNNING", "4", 1);
+  DaemonProcess daemon({"--config=" + file});
+  unsetenv("PLANWRIGHT_MAX_RUNNING");
+  const nlohmann::json line = daemon.WaitForLog("serving grpc");
+  EXPECT_EQ(line.value("max_running", 0), 4);
+  EXPECT_EQ(line.value("max_waiting", 0), 7);
+}
+
+TEST(ConfigurationTest, ABadLineOfAFileIsNamed) {
+  ExpectRefused({"--config=" + WriteConfig("cpus = 1\nmax_runing = 3\n")}, "planwrightd_integration.conf:2");
+}
+
+TEST(ConfigurationTest, CanBeCheckedWithoutServing) {
+  DaemonProcess daemon({"--validate_config"});
+  EXPECT_EQ(daemon.WaitForExit(), 0);
+  EXPECT_THAT(daemon.plain_output(), HasSubstr("valid"));
+}
+
+TEST(ConfigurationTest, HelpTeachesEveryFlag) {
+  DaemonProcess daemon({"--help"});
+  EXPECT_EQ(daemon.WaitForExit(), 0);
+  for (const char* flag : {"--listen_address", "--memory_budget", "--drain_timeout", "--config", "PLANWRIGHT_"}) {
+    EXPECT_THAT(daemon.plain_output(), HasSubstr(flag));
+  }
+}
+
+TEST(ConfigurationTest, TerminationWithNothingToDoEndsWithZero) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    DaemonProcess daemon;
+    daemon.address();
+    daemon.Signal(signal);
+    EXPECT_EQ(daemon.WaitForExit(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace planwright

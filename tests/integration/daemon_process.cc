@@ -1,0 +1,109 @@
+#include "tests/integration/daemon_process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <stdexcept>
+
+extern char** environ;
+
+namespace planwright {
+namespace {
+
+constexpr std::chrono::minutes kPatience{1};
+
+// Starts the program with standard output and error going to `output`.
+pid_t Spawn(const std::vector<std::string>& arguments, int output) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+  pid_t pid = -1;
+  const int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) throw std::runtime_error("cannot start " + arguments.front());
+  return pid;
+}
+
+}  // namespace
+
+DaemonProcess::DaemonProcess(const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments = {PLANWRIGHTD, "--listen_address=127.0.0.1:0",
+                                        "--metrics_address=", "--log_format=json"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  pid_ = Spawn(arguments, ends[1]);
+  close(ends[1]);
+  reader_ = std::jthread([this, file = ends[0]] { ReadLines(file); });
+}
+
+DaemonProcess::~DaemonProcess() {
+  if (!exited_) {
+    kill(pid_, SIGKILL);
+    WaitForExit();
+  }
+}
+
+nlohmann::json DaemonProcess::WaitForLog(const std::string& message) {
+  const auto has_message = [&](const nlohmann::json& line) { return line.value("message", "") == message; };
+  std::unique_lock lock(mutex_);
+  auto found = lines_.end();
+  changed_.wait_for(lock, kPatience, [&] {
+    found = std::find_if(lines_.begin(), lines_.end(), has_message);
+    return found != lines_.end() || closed_;
+  });
+  if (found == lines_.end()) return nlohmann::json::object();
+  nlohmann::json line = std::move(*found);
+  lines_.erase(found);
+  return line;
+}
+
+void DaemonProcess::Signal(int signal) const { kill(pid_, signal); }
+
+int DaemonProcess::WaitForExit() {
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  exited_ = true;
+  if (reader_.joinable()) reader_.join();
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+std::string DaemonProcess::plain_output() {
+  const std::lock_guard lock(mutex_);
+  return plain_output_;
+}
+
+void DaemonProcess::ReadLines(int file) {
+  FILE* stream = fdopen(file, "r");
+  std::string line;
+  for (int c = std::fgetc(stream); c != EOF; c = std::fgetc(stream)) {
+    line.push_back(static_cast<char>(c));
+    if (c != '\n') continue;
+    nlohmann::json parsed = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const std::lock_guard lock(mutex_);
+    if (parsed.is_object()) {
+      lines_.push_back(std::move(parsed));
+    } else {
+      plain_output_ += line;
+    }
+    line.clear();
+    changed_.notify_all();
+  }
+  std::fclose(stream);
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace planwright

@@ -1,0 +1,55 @@
+// A planwrightd of the test's own.
+#ifndef PLANWRIGHT_TESTS_INTEGRATION_DAEMON_PROCESS_H_
+#define PLANWRIGHT_TESTS_INTEGRATION_DAEMON_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace planwright {
+
+// Starts planwrightd with JSON logs and reads them. Its destructor kills a process that still runs. Waiting gives up
+// after a minute, which is a failure, never a measurement.
+class DaemonProcess {
+ public:
+  // `flags` come after --listen_address=127.0.0.1:0, --metrics_address= (none) and --log_format=json.
+  explicit DaemonProcess(const std::vector<std::string>& flags = {});
+  ~DaemonProcess();
+  DaemonProcess(const DaemonProcess&) = delete;
+  DaemonProcess& operator=(const DaemonProcess&) = delete;
+
+  // Where it serves gRPC; waits until it does.
+  std::string address() { return WaitForLog("serving grpc").value("address", ""); }
+
+  // The next log line with this message that no call has returned yet. An empty object: none came.
+  nlohmann::json WaitForLog(const std::string& message);
+
+  void Signal(int signal) const;
+  // Exit code, or minus the number of the signal that ended it.
+  int WaitForExit();
+  // Everything that it has written that is not a log line; complete after WaitForExit.
+  std::string plain_output();
+
+ private:
+  void ReadLines(int file);
+
+  pid_t pid_ = -1;
+  bool exited_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::vector<nlohmann::json> lines_;
+  std::string plain_output_;
+  bool closed_ = false;
+  // Last: uses the above.
+  std::jthread reader_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_TESTS_INTEGRATION_DAEMON_PROCESS_H_

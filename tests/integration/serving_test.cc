@@ -1,0 +1,293 @@
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "planwright/v1/planning_service.grpc.pb.h"
+#include "server/codec/cluster.h"
+#include "server/codec/graph.h"
+#include "tests/integration/daemon_process.h"
+#include "tests/support/lattices.h"
+#include "tests/support/wire.h"
+
+namespace planwright {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr char kSmallRequest[] = R"pb(
+  graph {
+    operators {
+      name: "a"
+      costs { device_class: "gpu" forward_ms: 3 }
+      memory_bytes: 10
+    }
+    operators {
+      name: "b"
+      costs { device_class: "gpu" forward_ms: 4 }
+      memory_bytes: 10
+    }
+    tensors { name: "t" producer: "a" consumers: "b" transfer_ms: 0.5 }
+  }
+  cluster {
+    device_classes { name: "gpu" memory_bytes: 15 }
+    device_groups { name_prefix: "g" device_class: "gpu" count: 2 }
+    interconnect { host_staged {} }
+  }
+)pb";
+
+v1::CreatePlanRequest SmallRequest() { return Wire<v1::CreatePlanRequest>(kSmallRequest); }
+
+// Needs far longer than any test.
+v1::CreatePlanRequest HardRequest() {
+  const Lattice lattice = MakeLattice("tow_9x12_hi").value();
+  v1::CreatePlanRequest request;
+  *request.mutable_graph() = server::EncodeGraph(lattice.graph);
+  *request.mutable_cluster() = server::EncodeCluster(lattice.cluster);
+  return request;
+}
+
+// The detail of one type in an error; nullopt: it carries none.
+template <typename Detail>
+std::optional<Detail> DetailOf(const grpc::Status& status) {
+  google::rpc::Status rpc_status;
+  EXPECT_TRUE(rpc_status.ParseFromString(status.error_details()));
+  for (const auto& any : rpc_status.details()) {
+    Detail detail;
+    if (any.UnpackTo(&detail)) return detail;
+  }
+  return std::nullopt;
+}
+
+std::string ReasonOf(const grpc::Status& status) {
+  const auto info = DetailOf<google::rpc::ErrorInfo>(status);
+  return info.has_value() ? info->reason() : "";
+}
+
+// A client of one server.
+class Client {
+ public:
+  explicit Client(const std::string& address)
+      : stub_(v1::PlanningService::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))) {}
+
+  grpc::Status CreatePlan(const v1::CreatePlanRequest& request, v1::CreatePlanResponse& response,
+                          seconds deadline = seconds(60)) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + deadline);
+    return stub_->CreatePlan(&context, request, &response);
+  }
+
+  v1::PlanningService::Stub& stub() { return *stub_; }
+
+ private:
+  std::unique_ptr<v1::PlanningService::Stub> stub_;
+};
+
+// A call in the background, which can be cancelled.
+class Call {
+ public:
+  Call(Client& client, const v1::CreatePlanRequest& request)
+      : status_(std::async(std::launch::async, [this, &client, request] {
+          return client.stub().CreatePlan(&context_, request, &response_);
+        })) {}
+
+  void Cancel() { context_.TryCancel(); }
+  grpc::Status Wait() { return status_.get(); }
+  // Complete after Wait.
+  const v1::CreatePlanResponse& response() const { return response_; }
+
+ private:
+  grpc::ClientContext context_;
+  v1::CreatePlanResponse response_;
+  std::future<grpc::Status> status_;
+};
+
+TEST(ServingTest, PlansAndEvaluatesASmallGraph) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  const v1::CreatePlanRequest request = SmallRequest();
+  v1::CreatePlanResponse planned;
+  ASSERT_TRUE(client.CreatePlan(request, planned).ok());
+  EXPECT_EQ(planned.plan().objective_ms(), 4.5);
+  EXPECT_TRUE(planned.plan().provenance().proven_optimal());
+
+  v1::EvaluatePlanRequest evaluation;
+  *evaluation.mutable_graph() = request.graph();
+  *evaluation.mutable_cluster() = request.cluster();
+  *evaluation.mutable_plan() = planned.plan();
+  v1::EvaluatePlanResponse evaluated;
+  grpc::ClientContext context;
+  ASSERT_TRUE(client.stub().EvaluatePlan(&context, evaluation, &evaluated).ok());
+  EXPECT_TRUE(evaluated.valid());
+  EXPECT_EQ(evaluated.objective_ms(), 4.5);
+}
+
+TEST(ServingTest, PlansAModelOfTheZoo) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:bert-large");
+  request.set_cluster_reference("zoo:dgx1-v100:1");
+  v1::CreatePlanResponse response;
+  ASSERT_TRUE(client.CreatePlan(request, response).ok());
+  EXPECT_TRUE(response.plan().provenance().proven_optimal());
+}
+
+TEST(ServingTest, ListsEveryViolation) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  v1::CreatePlanRequest request = SmallRequest();
+  request.mutable_graph()->mutable_operators(0)->mutable_costs(0)->set_forward_ms(-1);
+  request.mutable_graph()->mutable_tensors(0)->set_size_bytes(-5);
+  v1::CreatePlanResponse response;
+  const grpc::Status status = client.CreatePlan(request, response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(ReasonOf(status), "INVALID_REQUEST");
+  const auto bad_request = DetailOf<google::rpc::BadRequest>(status);
+  ASSERT_TRUE(bad_request.has_value());
+  ASSERT_EQ(bad_request->field_violations_size(), 2);
+  EXPECT_EQ(bad_request->field_violations(0).field(), "graph.operators[0].costs[0].forward_ms");
+  EXPECT_EQ(bad_request->field_violations(1).field(), "graph.tensors[0].size_bytes");
+}
+
+TEST(ServingTest, ManyViolationsReachAnOrdinaryClient) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  v1::CreatePlanRequest request = SmallRequest();
+  for (int i = 0; i < 500; ++i) request.mutable_graph()->add_tensors()->set_producer(std::string(100, 'x'));
+  v1::CreatePlanResponse response;
+  const grpc::Status status = client.CreatePlan(request, response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+  EXPECT_GT(DetailOf<google::rpc::BadRequest>(status)->field_violations_size(), 10);
+}
+
+TEST(ServingTest, ProvesThatThereIsNoPlan) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  v1::CreatePlanRequest request = SmallRequest();
+  request.mutable_graph()->mutable_operators(0)->set_memory_bytes(100);
+  v1::CreatePlanResponse response;
+  const grpc::Status status = client.CreatePlan(request, response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ReasonOf(status), "INFEASIBLE");
+  const auto detail = DetailOf<v1::InfeasibleDetail>(status);
+  ASSERT_TRUE(detail.has_value());
+  ASSERT_GT(detail->reasons_size(), 0);
+  EXPECT_EQ(detail->reasons(0).resource(), "memory");
+  EXPECT_EQ(detail->reasons(0).subject(), "a");
+  EXPECT_EQ(detail->reasons(0).needed_bytes(), 100);
+  EXPECT_EQ(detail->reasons(0).available_bytes(), 15);
+}
+
+TEST(ServingTest, RefusesMessagesAboveTheLimitAndServesOn) {
+  DaemonProcess daemon({"--max_message_bytes=64KiB"});
+  Client client(daemon.address());
+  v1::CreatePlanRequest large = SmallRequest();
+  large.mutable_graph()->set_display_name(std::string(100'000, 'x'));
+  v1::CreatePlanResponse response;
+  EXPECT_EQ(client.CreatePlan(large, response).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(client.CreatePlan(SmallRequest(), response).ok());
+}
+
+TEST(ServingTest, ADeadlineIsAnsweredBeforeItPasses) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  v1::CreatePlanResponse response;
+  const grpc::Status status = client.CreatePlan(HardRequest(), response, seconds(1));
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.plan().provenance().stop_reason(), v1::STOP_REASON_TIME_LIMIT);
+  EXPECT_GT(response.plan().relative_gap(), 0);
+  EXPECT_GT(response.plan().lower_bound_ms(), 0);
+}
+
+TEST(ServingTest, AFullServerRefusesAndACancelledSearchMakesRoom) {
+  DaemonProcess daemon({"--max_running=1", "--max_waiting=0"});
+  Client client(daemon.address());
+  Call hard(client, HardRequest());
+  daemon.WaitForLog("search started");
+
+  v1::CreatePlanResponse response;
+  const grpc::Status refused = client.CreatePlan(SmallRequest(), response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(refused), "SERVER_FULL");
+  EXPECT_TRUE(DetailOf<google::rpc::RetryInfo>(refused).has_value());
+  // What needs no search is answered all the same.
+  grpc::ClientContext context;
+  v1::GetServerInfoResponse info;
+  EXPECT_TRUE(client.stub().GetServerInfo(&context, v1::GetServerInfoRequest(), &info).ok());
+  EXPECT_EQ(info.limits().max_running(), 1);
+
+  hard.Cancel();
+  EXPECT_EQ(hard.Wait().error_code(), grpc::StatusCode::CANCELLED);
+  const nlohmann::json stopped = daemon.WaitForLog("search cancelled");
+  EXPECT_GE(stopped.value("stopped_after_ms", -1.0), 0);
+  EXPECT_EQ(daemon.WaitForLog("search ended").value("stop_reason", ""), "cancelled");
+  // The slot is free once the worker has let go of the call, a moment after the log line.
+  grpc::Status status = client.CreatePlan(SmallRequest(), response);
+  while (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+    status = client.CreatePlan(SmallRequest(), response);
+  }
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+TEST(ServingTest, DrainStopsSearchesAndAnswersThemWithTheirBestPlan) {
+  DaemonProcess daemon({"--drain_timeout=1ms"});
+  Client client(daemon.address());
+  Call hard(client, HardRequest());
+  daemon.WaitForLog("search started");
+  daemon.Signal(SIGTERM);
+  const grpc::Status status = hard.Wait();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(hard.response().plan().provenance().stop_reason(), v1::STOP_REASON_CANCELLED);
+  EXPECT_EQ(daemon.WaitForExit(), 0);
+}
+
+TEST(ServingTest, DrainRefusesNewRequestsWhileOldOnesEnd) {
+  DaemonProcess daemon({"--drain_timeout=60s"});
+  Client client(daemon.address());
+  Call hard(client, HardRequest());
+  daemon.WaitForLog("search started");
+  daemon.Signal(SIGTERM);
+  daemon.WaitForLog("draining");
+  v1::CreatePlanResponse response;
+  grpc::Status status = client.CreatePlan(SmallRequest(), response);
+  // The log line precedes the refusal by a moment.
+  while (status.ok()) status = client.CreatePlan(SmallRequest(), response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(status), "SHUTTING_DOWN");
+  hard.Cancel();
+  hard.Wait();
+  EXPECT_EQ(daemon.WaitForExit(), 0);
+}
+
+TEST(ServingTest, GarbageOnThePortDoesNoHarm) {
+  DaemonProcess daemon;
+  const std::string address = daemon.address();
+  sockaddr_in server{};
+  server.sin_family = AF_INET;
+  server.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
+  server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int stranger = socket(AF_INET, SOCK_STREAM, 0);
+  ASSERT_EQ(connect(stranger, reinterpret_cast<const sockaddr*>(&server), sizeof(server)), 0);
+  const std::string garbage(10'000, '\x81');
+  EXPECT_GT(send(stranger, garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
+  Client client(address);
+  v1::CreatePlanResponse response;
+  EXPECT_TRUE(client.CreatePlan(SmallRequest(), response).ok());
+  close(stranger);
+}
+
+}  // namespace
+}  // namespace planwright

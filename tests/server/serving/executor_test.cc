@@ -1,0 +1,242 @@
+#include "server/serving/executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/serving/retry_delay.h"
+
+namespace planwright::server {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+
+// A clock that stands still until it is moved.
+class ManualClock {
+ public:
+  std::function<Executor::Clock::time_point()> now() {
+    return [this] { return Executor::Clock::time_point(seconds(seconds_)); };
+  }
+  void Advance(int by) { seconds_ += by; }
+
+ private:
+  std::atomic<int> seconds_{1000};
+};
+
+// A job that runs until it is released, and tells when it has started.
+class Blocker {
+ public:
+  Executor::Job job() {
+    return {.deadline = std::nullopt, .stop = stop_, .run = [this](const absl::Status&) {
+              started_.count_down();
+              released_.wait();
+            }};
+  }
+  void WaitUntilStarted() { started_.wait(); }
+  void Release() { released_.count_down(); }
+  std::stop_source& stop() { return stop_; }
+
+ private:
+  std::stop_source stop_;
+  std::latch started_{1};
+  std::latch released_{1};
+};
+
+// What a job was admitted with, once it has been.
+class Outcome {
+ public:
+  Executor::Job job(std::optional<Executor::Clock::time_point> deadline = std::nullopt, std::stop_source stop = {}) {
+    return {.deadline = deadline, .stop = std::move(stop), .run = [this](const absl::Status& admission) {
+              admission_.set_value(admission);
+            }};
+  }
+  absl::Status Wait() { return future_.get(); }
+
+ private:
+  std::promise<absl::Status> admission_;
+  std::future<absl::Status> future_ = admission_.get_future();
+};
+
+TEST(ExecutorTest, RunsJobsInTheOrderOfTheirArrival) {
+  Executor executor({.max_running = 1, .max_waiting = 3});
+  Blocker blocker;
+  ASSERT_TRUE(executor.Submit(blocker.job()).ok());
+  blocker.WaitUntilStarted();
+  std::vector<int> order;
+  std::latch done(3);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(executor
+                    .Submit({.deadline = std::nullopt,
+                             .stop = {},
+                             .run =
+                                 [&order, &done, i](const absl::Status&) {
+                                   order.push_back(i);
+                                   done.count_down();
+                                 }})
+                    .ok());
+  }
+  blocker.Release();
+  done.wait();
+  EXPECT_THAT(order, ElementsAre(0, 1, 2));
+}
+
+TEST(ExecutorTest, RunsAsManyAtOnceAsItMay) {
+  Executor executor({.max_running = 2, .max_waiting = 0});
+  Blocker first;
+  Blocker second;
+  ASSERT_TRUE(executor.Submit(first.job()).ok());
+  ASSERT_TRUE(executor.Submit(second.job()).ok());
+  // Both have started before either is released.
+  first.WaitUntilStarted();
+  second.WaitUntilStarted();
+  EXPECT_EQ(executor.load().running, 2);
+  first.Release();
+  second.Release();
+}
+
+TEST(ExecutorTest, RefusesWhatFindsTheQueueFull) {
+  Executor executor({.max_running = 1, .max_waiting = 1, .retry_delay = std::chrono::milliseconds(70)});
+  Blocker running;
+  Outcome waiting;
+  Outcome refused;
+  ASSERT_TRUE(executor.Submit(running.job()).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(waiting.job()).ok());
+  const absl::Status status = executor.Submit(refused.job());
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(RetryDelayOf(status), std::chrono::milliseconds(70));
+  EXPECT_EQ(executor.load().waiting, 1);
+  running.Release();
+  EXPECT_TRUE(waiting.Wait().ok());
+}
+
+TEST(ExecutorTest, AnswersWithoutRunningWhatHasPassedItsDeadlineWhileItWaited) {
+  ManualClock clock;
+  Executor executor({.max_running = 1, .max_waiting = 2, .now = clock.now()});
+  Blocker running;
+  Outcome late;
+  Outcome in_time;
+  ASSERT_TRUE(executor.Submit(running.job()).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(late.job(clock.now()() + seconds(5))).ok());
+  ASSERT_TRUE(executor.Submit(in_time.job(clock.now()() + seconds(6))).ok());
+  clock.Advance(5);
+  running.Release();
+  EXPECT_EQ(late.Wait().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_TRUE(in_time.Wait().ok());
+}
+
+TEST(ExecutorTest, AnswersWithoutRunningWhatWasCancelledWhileItWaited) {
+  Executor executor({.max_running = 1, .max_waiting = 1});
+  Blocker running;
+  Outcome cancelled;
+  std::stop_source stop;
+  ASSERT_TRUE(executor.Submit(running.job()).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(cancelled.job(std::nullopt, stop)).ok());
+  stop.request_stop();
+  running.Release();
+  EXPECT_EQ(cancelled.Wait().code(), absl::StatusCode::kCancelled);
+}
+
+TEST(ExecutorTest, AbandonedJobsGiveTheirPlaceToNewOnes) {
+  Executor executor({.max_running = 1, .max_waiting = 1});
+  Blocker running;
+  Outcome cancelled;
+  Outcome next;
+  std::stop_source stop;
+  ASSERT_TRUE(executor.Submit(running.job()).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(cancelled.job(std::nullopt, stop)).ok());
+  stop.request_stop();
+  EXPECT_TRUE(executor.Submit(next.job()).ok());
+  // Answered although the only worker is busy.
+  EXPECT_EQ(cancelled.Wait().code(), absl::StatusCode::kCancelled);
+  running.Release();
+  EXPECT_TRUE(next.Wait().ok());
+}
+
+TEST(ExecutorTest, AfterStopAdmissionWhatWaitsStillRuns) {
+  Executor executor({.max_running = 1, .max_waiting = 1});
+  Blocker running;
+  Outcome waiting;
+  Outcome refused;
+  ASSERT_TRUE(executor.Submit(running.job()).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(waiting.job()).ok());
+  executor.StopAdmission();
+  const absl::Status status = executor.Submit(refused.job());
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(RetryDelayOf(status).has_value());
+  running.Release();
+  EXPECT_TRUE(waiting.Wait().ok());
+}
+
+TEST(ExecutorTest, StopAllStopsTheRunningAndAnswersTheWaiting) {
+  Executor executor({.max_running = 1, .max_waiting = 1});
+  Blocker running;
+  Outcome waiting;
+  ASSERT_TRUE(executor.Submit(running.job()).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(waiting.job()).ok());
+  executor.StopAll();
+  EXPECT_TRUE(running.stop().stop_requested());
+  EXPECT_EQ(waiting.Wait().code(), absl::StatusCode::kUnavailable);
+  running.Release();
+}
+
+TEST(ExecutorTest, DestructorStopsTheRunningAndWaitsForThem) {
+  std::stop_source stop;
+  std::latch started(1);
+  bool ended = false;
+  {
+    Executor executor({.max_running = 1, .max_waiting = 0});
+    ASSERT_TRUE(executor
+                    .Submit({.deadline = std::nullopt,
+                             .stop = stop,
+                             .run =
+                                 [&](const absl::Status&) {
+                                   std::latch stopped(1);
+                                   const std::stop_callback on_stop(stop.get_token(), [&] { stopped.count_down(); });
+                                   started.count_down();
+                                   stopped.wait();
+                                   ended = true;
+                                 }})
+                    .ok());
+    started.wait();
+  }
+  EXPECT_TRUE(ended);
+}
+
+TEST(ExecutorTest, EveryJobOfManyThreadsIsAnsweredOnce) {
+  constexpr int kThreads = 4;
+  constexpr int kJobs = 500;
+  std::atomic<int> answered{0};
+  std::atomic<int> refused{0};
+  {
+    Executor executor({.max_running = 3, .max_waiting = 5});
+    std::vector<std::jthread> callers;
+    for (int thread = 0; thread < kThreads; ++thread) {
+      callers.emplace_back([&] {
+        for (int i = 0; i < kJobs; ++i) {
+          const absl::Status status = executor.Submit(
+              {.deadline = std::nullopt, .stop = {}, .run = [&answered](const absl::Status&) { ++answered; }});
+          if (!status.ok()) ++refused;
+        }
+      });
+    }
+    callers.clear();
+  }
+  EXPECT_EQ(answered + refused, kThreads * kJobs);
+}
+
+}  // namespace
+}  // namespace planwright::server
