@@ -165,19 +165,21 @@ class Search {
       if (end != PassEnd::kReached) return end;
     }
     reached_.assign(windows.size(), ReachedSet<W>());
-    reached_[0] = ReachedSet<W>(costs_, table_, {0});
+    Poller poller(limits_);
+    reached_[0] = ReachedSet<W>(costs_, table_, {0}, poller);
     covered_.assign(windows.size(), CoveredRange());
     int64_t reached_bytes = 0;
     target_ = target;
     for (std::size_t state = 1; state < windows.size(); ++state) {
       if (windows[state].empty()) continue;
-      const std::vector<uint32_t> candidates = Candidates(state, windows[state]);
+      const std::vector<uint32_t> candidates = Candidates(state, windows[state], poller);
       outcome_.work += static_cast<int64_t>(candidates.size());
       if (outcome_.work > limits_.work) return PassEnd::kWorkLimit;
       std::vector<uint32_t> reached;
-      if (!Query(state, candidates, reached)) return PassEnd::kInterrupted;
+      if (poller.ShouldStop() || !Query(state, candidates, reached)) return PassEnd::kInterrupted;
       const bool is_full = !reached.empty() && reached.back() == table_.size() - 1;
-      reached_[state] = ReachedSet<W>(costs_, table_, std::move(reached));
+      reached_[state] = ReachedSet<W>(costs_, table_, std::move(reached), poller);
+      if (poller.ShouldStop()) return PassEnd::kInterrupted;
       if (is_full) {
         last_state_ = state;
         return PassEnd::kReached;
@@ -205,8 +207,8 @@ class Search {
   }
 
   // Ideals inside the window of `state` that no state with fewer devices has reached: those need no more. Starts
-  // covered_[state] with the latter.
-  std::vector<uint32_t> Candidates(std::size_t state, const LoadWindow& window) {
+  // covered_[state] with the latter. Useless when `poller` was interrupted.
+  std::vector<uint32_t> Candidates(std::size_t state, const LoadWindow& window, Poller& poller) {
     const auto& weights = table_.weights;
     const auto begin = std::lower_bound(weights.begin(), weights.end(), window.min_weight) - weights.begin();
     const auto end = std::upper_bound(weights.begin(), weights.end(), window.max_weight) - weights.begin();
@@ -215,6 +217,7 @@ class Search {
     covered.is_covered.assign(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end - begin)), false);
     std::vector<uint32_t> candidates;
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      if (poller.ShouldStop()) break;
       const int64_t border = table_.borders[i];
       if (weights[i] + border > window.max_before) continue;
       if (windows_.total_weight() - weights[i] + border > window.max_after) continue;

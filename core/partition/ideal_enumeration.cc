@@ -5,6 +5,9 @@
 #include <deque>
 #include <utility>
 
+#include "core/base/polling.h"
+#include "core/base/radix_sort.h"
+
 namespace planwright {
 namespace {
 
@@ -427,65 +430,97 @@ void EnumerateInParallel(Shared<W>& shared, TaskArena& arena, IdealTable<W>& tab
     BranchSearch<W>(shared, branches[i], parts[i]).Run(std::numeric_limits<int64_t>::max());
   });
   if (shared.stopped()) return;
-  for (IdealTable<W>& part : parts) Append(table, part);
+  for (IdealTable<W>& part : parts) {
+    if (CheckInterruption(shared.limits).has_value()) return shared.Stop(EnumerationEnd::kInterrupted);
+    Append(table, part);
+  }
 }
 
 template <typename T>
-void Permute(std::vector<T>& values, const std::vector<uint32_t>& order) {
-  if (values.empty()) return;
+bool Permute(std::vector<T>& values, const std::vector<uint32_t>& order, Poller& poller) {
+  if (values.empty()) return true;
   std::vector<T> sorted(values.size());
-  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = values[order[i]];
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (poller.ShouldStop()) return false;
+    sorted[i] = values[order[i]];
+  }
   values = std::move(sorted);
+  return true;
 }
 
 template <std::size_t W>
-void SortByWeight(IdealTable<W>& table) {
-  std::vector<uint32_t> order(table.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return table.weights[a] != table.weights[b] ? table.weights[a] < table.weights[b] : table.codes[a] < table.codes[b];
-  });
+bool PermuteCutNets(IdealTable<W>& table, const std::vector<uint32_t>& order, Poller& poller) {
   std::vector<int64_t> cut_start(1, 0);
   std::vector<int32_t> cut_nets;
   cut_start.reserve(table.cut_start.size());
   cut_nets.reserve(table.cut_nets.size());
   for (const uint32_t ideal : order) {
+    if (poller.ShouldStop()) return false;
     const auto nets = table.CutNets(ideal);
     cut_nets.insert(cut_nets.end(), nets.begin(), nets.end());
     cut_start.push_back(static_cast<int64_t>(cut_nets.size()));
   }
   table.cut_start = std::move(cut_start);
   table.cut_nets = std::move(cut_nets);
-  Permute(table.codes, order);
-  Permute(table.weights, order);
-  for (auto& times : table.times) Permute(times, order);
-  for (auto& unsupported : table.unsupported) Permute(unsupported, order);
-  Permute(table.borders, order);
-  Permute(table.memory, order);
+  return true;
 }
 
-// Fills spatial_ranks. Which lane is widest is judged by the bounds that the halvings leave, not by another look at the
-// codes. O(n log n).
+// Positions of the ideals in ascending order of weight, ties by code. False: interrupted.
+template <std::size_t W>
+bool OrderByWeight(const IdealTable<W>& table, std::vector<uint32_t>& order, Poller& poller) {
+  order.resize(table.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
+  const int64_t greatest = *std::max_element(table.weights.begin(), table.weights.end());
+  const auto weight_of = [&](uint32_t ideal) { return static_cast<uint64_t>(table.weights[ideal]); };
+  if (!StableRadixSort(order, static_cast<uint64_t>(greatest), poller, weight_of)) return false;
+  for (auto begin = order.begin(); begin != order.end();) {
+    const uint64_t weight = weight_of(*begin);
+    const auto end = std::find_if(begin, order.end(), [&](uint32_t ideal) { return weight_of(ideal) != weight; });
+    std::sort(begin, end, [&](uint32_t a, uint32_t b) { return table.codes[a] < table.codes[b]; });
+    if (poller.ShouldStop()) return false;
+    begin = end;
+  }
+  return true;
+}
+
+// False: interrupted.
+template <std::size_t W>
+bool SortByWeight(IdealTable<W>& table, Poller& poller) {
+  std::vector<uint32_t> order;
+  if (!OrderByWeight(table, order, poller) || !PermuteCutNets(table, order, poller)) return false;
+  bool done = Permute(table.codes, order, poller) && Permute(table.weights, order, poller);
+  for (auto& times : table.times) done = done && Permute(times, order, poller);
+  for (auto& unsupported : table.unsupported) done = done && Permute(unsupported, order, poller);
+  return done && Permute(table.borders, order, poller) && Permute(table.memory, order, poller);
+}
+
+// Fills spatial_ranks. O(n log n).
 template <std::size_t W>
 class SpatialOrder {
  public:
-  SpatialOrder(const ChainLayout& layout, IdealTable<W>& table) : layout_(layout), table_(table) {}
+  SpatialOrder(const ChainLayout& layout, IdealTable<W>& table, Poller& poller)
+      : layout_(layout), table_(table), poller_(poller) {}
 
-  void Fill() {
+  // False: interrupted.
+  bool Fill() {
     items_.reserve(table_.size());
     for (std::size_t i = 0; i < table_.size(); ++i) items_.push_back({table_.codes[i], static_cast<uint32_t>(i)});
+    scratch_.resize(items_.size());
     std::vector<Part> parts(1, Part{0, items_.size(), {}, layout_.Full<W>()});
     while (!parts.empty()) {
       Part part = parts.back();
       parts.pop_back();
       if (part.end - part.begin <= kSmallestPart) continue;
-      parts.push_back(Halve(part));
+      Part upper = part;
+      if (!Halve(part, upper)) return false;
+      parts.push_back(upper);
       parts.push_back(part);
     }
     table_.spatial_ranks.resize(items_.size());
     for (std::size_t rank = 0; rank < items_.size(); ++rank) {
       table_.spatial_ranks[items_[rank].ideal] = static_cast<uint32_t>(rank);
     }
+    return !poller_.ShouldStopNow();
   }
 
  private:
@@ -494,6 +529,7 @@ class SpatialOrder {
     ChainCode<W> code;
     uint32_t ideal;
   };
+  // Items [begin, end), with lane-wise bounds on their codes.
   struct Part {
     std::size_t begin;
     std::size_t end;
@@ -501,22 +537,37 @@ class SpatialOrder {
     ChainCode<W> high;
   };
 
-  // Leaves the lower half in `part` and returns the upper one.
-  Part Halve(Part& part) {
+  // Cuts `part` at the median value of its widest lane; the upper part goes to `upper`, a copy of `part`. One of the
+  // two may be empty, and then the bounds of the other are tighter than before. False: interrupted.
+  bool Halve(Part& part, Part& upper) {
     const std::size_t lane = WidestLane(part);
-    const std::size_t middle = part.begin + (part.end - part.begin) / 2;
-    const auto at = [&](std::size_t i) { return items_.begin() + static_cast<std::ptrdiff_t>(i); };
-    std::nth_element(at(part.begin), at(middle), at(part.end), [&](const Item& a, const Item& b) {
-      const uint64_t left = layout_.Get(a.code, lane);
-      const uint64_t right = layout_.Get(b.code, lane);
-      return left != right ? left < right : a.ideal < b.ideal;
-    });
-    const uint64_t value = layout_.Get(items_[middle].code, lane);
-    Part upper{middle, part.end, part.low, part.high};
+    const uint64_t low = layout_.Get(part.low, lane);
+    const uint64_t high = layout_.Get(part.high, lane);
+    std::vector<std::size_t> count(static_cast<std::size_t>(high - low) + 1, 0);
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      if (poller_.ShouldStop()) return false;
+      ++count[static_cast<std::size_t>(layout_.Get(items_[i].code, lane) - low)];
+    }
+    // The least value above `low` with half of the items below it.
+    std::size_t below = count[0];
+    uint64_t value = low + 1;
+    for (; value < high && 2 * below < part.end - part.begin; ++value)
+      below += count[static_cast<std::size_t>(value - low)];
+    std::size_t next_lower = part.begin;
+    std::size_t next_upper = part.begin + below;
+    for (std::size_t i = part.begin; i < part.end; ++i) {
+      if (poller_.ShouldStop()) return false;
+      const bool is_lower = layout_.Get(items_[i].code, lane) < value;
+      scratch_[is_lower ? next_lower++ : next_upper++] = items_[i];
+    }
+    const auto at = [](std::vector<Item>& items, std::size_t i) {
+      return items.begin() + static_cast<std::ptrdiff_t>(i);
+    };
+    std::copy(at(scratch_, part.begin), at(scratch_, part.end), at(items_, part.begin));
+    part.end = upper.begin = part.begin + below;
+    layout_.Set(part.high, lane, value - 1);
     layout_.Set(upper.low, lane, value);
-    layout_.Set(part.high, lane, value);
-    part.end = middle;
-    return upper;
+    return true;
   }
 
   std::size_t WidestLane(const Part& part) const {
@@ -533,7 +584,9 @@ class SpatialOrder {
 
   const ChainLayout& layout_;
   IdealTable<W>& table_;
+  Poller& poller_;
   std::vector<Item> items_;
+  std::vector<Item> scratch_;
 };
 
 template <typename T>
@@ -578,9 +631,9 @@ EnumerationEnd EnumerateIdeals(const BlockInstance& instance, const ChainLayout&
     EnumerateInParallel(shared, arena, table);
   }
   if (shared.stopped()) return shared.end;
-  SortByWeight(table);
-  SpatialOrder<W>(layout, table).Fill();
-  return CheckInterruption(limits).has_value() ? EnumerationEnd::kInterrupted : EnumerationEnd::kComplete;
+  Poller poller(limits);
+  const bool is_sorted = SortByWeight(table, poller) && SpatialOrder<W>(layout, table, poller).Fill();
+  return is_sorted ? EnumerationEnd::kComplete : EnumerationEnd::kInterrupted;
 }
 
 #define PLANWRIGHT_INSTANTIATE(W)                                                                          \

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/radix_sort.h"
+
 namespace planwright {
 namespace {
 
@@ -137,13 +139,12 @@ int64_t StageQuery<W>::Correction(const ChainCode<W>& from) {
 }
 
 template <std::size_t W>
-ReachedSet<W>::ReachedSet(const StageCosts<W>& costs, const IdealTable<W>& table, std::vector<uint32_t> ideals)
+ReachedSet<W>::ReachedSet(const StageCosts<W>& costs, const IdealTable<W>& table, std::vector<uint32_t> ideals,
+                          Poller& poller)
     : ideals_(std::move(ideals)), entries_(ideals_) {
   const bool has_tree = entries_.size() > kMaxScanned;
-  if (has_tree) {
-    std::sort(entries_.begin(), entries_.end(),
-              [&](uint32_t a, uint32_t b) { return table.spatial_ranks[a] < table.spatial_ranks[b]; });
-  }
+  const auto rank_of = [&](uint32_t ideal) { return table.spatial_ranks[ideal]; };
+  if (has_tree && !StableRadixSort(entries_, table.size(), poller, rank_of)) return;
   codes_.reserve(entries_.size());
   for (const uint32_t ideal : entries_) codes_.push_back(table.codes[ideal]);
   for (std::size_t pool = 0; pool < costs.instance().pools.size(); ++pool) {

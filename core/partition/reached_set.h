@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "core/base/polling.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/chain_code.h"
 #include "core/partition/ideal_enumeration.h"
@@ -114,8 +115,9 @@ class StageQuery {
 template <std::size_t W>
 class ReachedSet {
  public:
-  // `ideals`: positions in `table`, ascending. `table` outlives the set and has spatial ranks. O(n log n).
-  ReachedSet(const StageCosts<W>& costs, const IdealTable<W>& table, std::vector<uint32_t> ideals);
+  // `ideals`: positions in `table`, ascending. `table` outlives the set and has spatial ranks. O(n). Useless when
+  // `poller` was interrupted.
+  ReachedSet(const StageCosts<W>& costs, const IdealTable<W>& table, std::vector<uint32_t> ideals, Poller& poller);
   ReachedSet() = default;
 
   const std::vector<uint32_t>& ideals() const { return ideals_; }
