@@ -170,9 +170,10 @@ class Solver {
   bool FindFirstSplits(const BlockInstance& instance, const LoadWindows& windows) {
     callbacks_.on_phase(kLinearizedDpName);
     for (const std::vector<int32_t>& order : Orders(instance)) {
-      if (best_split_.has_value() && best_split_->max_load <= lower_bound()) return true;
       const std::optional<BlockSplit> greedy = GreedySplit(instance, order, lower_bound());
       if (greedy.has_value()) Offer(instance, *greedy, kGreedyName);
+      // Below, the load to beat would be less than any plan's, even negative.
+      if (best_split_.has_value() && best_split_->max_load <= lower_bound()) return true;
       const int64_t max_load = best_split_.has_value() ? best_split_->max_load - 1 : TrivialLoadBound(instance);
       bool was_interrupted = false;
       const auto split = LinearizedSplit(instance, windows, order, max_load, limits_, was_interrupted);

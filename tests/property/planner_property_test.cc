@@ -8,6 +8,7 @@
 #include "core/base/infeasibility.h"
 #include "tests/core/verify/plan_mutations.h"
 #include "tests/property/brute_force.h"
+#include "tests/property/metamorphosis.h"
 #include "tests/property/planning.h"
 #include "tests/support/random_instance.h"
 
@@ -76,6 +77,17 @@ TEST(PlannerPropertyTest, LinearizedDpIsFeasibleAndItsBoundHolds) {
     EXPECT_EQ(plan->provenance.proven_optimal, plan->lower_bound == plan->objective);
   });
   EXPECT_GT(planned, 1000);
+}
+
+// The greedy split reached the bound of 0, and the linearized program was then asked for a load of -1.
+TEST(PlannerPropertyTest, PlansGraphsThatTakeNoTime) {
+  ForEachInstance(kMutatedInstances, kBruteForceOperators, [](const Instance& instance, uint64_t) {
+    if (!HasTransferTimes(instance) || !MakePlanOf(instance).ok()) return;
+    const absl::StatusOr<Plan> plan = MakePlanOf(Slowed(instance, 0));
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->objective, Picoseconds(0));
+    EXPECT_TRUE(plan->provenance.proven_optimal);
+  });
 }
 
 TEST(PlannerPropertyTest, EveryMutationOfAPlanIsCaught) {
