@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <utility>
 
 #include "core/base/polling.h"
@@ -131,6 +130,8 @@ struct Branch {
   std::vector<int32_t> blocks;
   std::vector<int32_t> candidates;
   ChainCode<W> upper_end;
+  // Weight between the blocks that are in and the upper end.
+  int64_t weight_range;
 };
 
 // The current ideal with all its sums, updated block by block.
@@ -353,42 +354,49 @@ class BranchSearch {
 
 template <std::size_t W>
 Branch<W> RootBranch(const Shared<W>& shared) {
-  Branch<W> root{{}, {}, shared.layout.template Full<W>()};
+  Branch<W> root{{}, {}, shared.layout.template Full<W>(), shared.load_windows.total_weight()};
   for (int32_t block = 0; block < shared.instance.num_blocks(); ++block) {
     if (shared.instance.precedence.predecessors(block).empty()) root.candidates.push_back(block);
   }
   return root;
 }
 
-// Splits the search into branches, breadth first, and puts the ideals met on the way into `table`.
+// Splits the search into branches, always the one with the widest range of weights, and puts the ideals met on the way
+// into `table`.
 template <std::size_t W>
-std::deque<Branch<W>> SplitIntoBranches(Shared<W>& shared, std::size_t wanted, IdealTable<W>& table) {
-  std::deque<Branch<W>> branches(1, RootBranch(shared));
+std::vector<Branch<W>> SplitIntoBranches(Shared<W>& shared, std::size_t wanted, IdealTable<W>& table) {
+  std::vector<Branch<W>> branches(1, RootBranch(shared));
+  const auto is_narrower = [](const Branch<W>& a, const Branch<W>& b) { return a.weight_range < b.weight_range; };
   // A branch gives at most two, so this many rounds are enough or the search is a thin one.
   const std::size_t max_rounds = 16 * wanted;
   for (std::size_t round = 0; round < max_rounds && !branches.empty() && branches.size() < wanted; ++round) {
-    Branch<W> branch = std::move(branches.front());
-    branches.pop_front();
+    std::pop_heap(branches.begin(), branches.end(), is_narrower);
+    Branch<W> without = std::move(branches.back());
+    branches.pop_back();
     std::vector<int32_t> freed;
     Cursor<W> cursor(shared);
-    for (const int32_t block : branch.blocks) {
+    for (const int32_t block : without.blocks) {
       freed.clear();
       cursor.Add(block, freed);
     }
-    if (branch.candidates.empty() || !shared.windows.Meets(cursor.weight(), shared.WeightOf(branch.upper_end)))
-      continue;
-    const int32_t block = branch.candidates.front();
-    branch.candidates.erase(branch.candidates.begin());
-    Branch<W> with = branch;
-    with.blocks.push_back(block);
+    const int64_t upper_weight = cursor.weight() + without.weight_range;
+    if (without.candidates.empty() || !shared.windows.Meets(cursor.weight(), upper_weight)) continue;
+    const int32_t block = without.candidates.front();
+    without.candidates.erase(without.candidates.begin());
+    Branch<W> with = without;
+    without.upper_end = LaneMin(without.upper_end, shared.without[Index(block)], shared.layout.top_bits());
+    without.weight_range = shared.WeightOf(without.upper_end) - cursor.weight();
     freed.clear();
     cursor.Add(block, freed);
+    with.blocks.push_back(block);
     with.candidates.insert(with.candidates.begin(), freed.begin(), freed.end());
+    with.weight_range = upper_weight - cursor.weight();
     const int64_t rest = shared.load_windows.total_weight() - cursor.weight();
     if (shared.windows.Admits(cursor.weight(), rest, cursor.border())) cursor.Emit(table);
-    branch.upper_end = LaneMin(branch.upper_end, shared.without[Index(block)], shared.layout.top_bits());
-    branches.push_back(std::move(with));
-    branches.push_back(std::move(branch));
+    for (Branch<W>* branch : {&with, &without}) {
+      branches.push_back(std::move(*branch));
+      std::push_heap(branches.begin(), branches.end(), is_narrower);
+    }
   }
   return branches;
 }
@@ -422,7 +430,7 @@ void EnumerateInParallel(Shared<W>& shared, TaskArena& arena, IdealTable<W>& tab
   shared.bytes = 0;
   Reset(shared.instance, table);
   Cursor<W>(shared).Emit(table);
-  const std::deque<Branch<W>> branches = SplitIntoBranches(shared, kSubtrees, table);
+  const std::vector<Branch<W>> branches = SplitIntoBranches(shared, kSubtrees, table);
   std::vector<IdealTable<W>> parts(branches.size());
   arena.ParallelFor(branches.size(), 1, [&](std::size_t i) {
     if (shared.stopped()) return;
@@ -436,14 +444,26 @@ void EnumerateInParallel(Shared<W>& shared, TaskArena& arena, IdealTable<W>& tab
   }
 }
 
+// Elements that one task moves.
+constexpr std::size_t kMovesPerTask = std::size_t{1} << 16U;
+
+// Runs move(i) for i in [0, count) in parallel. False: interrupted.
+template <typename Move>
+bool MoveAll(std::size_t count, const SolveLimits& limits, TaskArena& arena, Move move) {
+  std::atomic<bool> interrupted{false};
+  arena.ParallelForRanges(count, kMovesPerTask, [&](std::size_t begin, std::size_t end) {
+    if (interrupted.load(std::memory_order_relaxed)) return;
+    if (CheckInterruption(limits).has_value()) interrupted.store(true, std::memory_order_relaxed);
+    for (std::size_t i = begin; i < end; ++i) move(i);
+  });
+  return !interrupted;
+}
+
 template <typename T>
-bool Permute(std::vector<T>& values, const std::vector<uint32_t>& order, Poller& poller) {
+bool Permute(std::vector<T>& values, const std::vector<uint32_t>& order, const SolveLimits& limits, TaskArena& arena) {
   if (values.empty()) return true;
   std::vector<T> sorted(values.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (poller.ShouldStop()) return false;
-    sorted[i] = values[order[i]];
-  }
+  if (!MoveAll(order.size(), limits, arena, [&](std::size_t i) { sorted[i] = values[order[i]]; })) return false;
   values = std::move(sorted);
   return true;
 }
@@ -485,46 +505,49 @@ bool OrderByWeight(const IdealTable<W>& table, std::vector<uint32_t>& order, Pol
 
 // False: interrupted.
 template <std::size_t W>
-bool SortByWeight(IdealTable<W>& table, Poller& poller) {
+bool SortByWeight(IdealTable<W>& table, const SolveLimits& limits, TaskArena& arena) {
+  Poller poller(limits);
   std::vector<uint32_t> order;
   if (!OrderByWeight(table, order, poller) || !PermuteCutNets(table, order, poller)) return false;
-  bool done = Permute(table.codes, order, poller) && Permute(table.weights, order, poller);
-  for (auto& times : table.times) done = done && Permute(times, order, poller);
-  for (auto& unsupported : table.unsupported) done = done && Permute(unsupported, order, poller);
-  return done && Permute(table.borders, order, poller) && Permute(table.memory, order, poller);
+  bool done = Permute(table.codes, order, limits, arena) && Permute(table.weights, order, limits, arena);
+  for (auto& times : table.times) done = done && Permute(times, order, limits, arena);
+  for (auto& unsupported : table.unsupported) done = done && Permute(unsupported, order, limits, arena);
+  return done && Permute(table.borders, order, limits, arena) && Permute(table.memory, order, limits, arena);
 }
 
 // Fills spatial_ranks. O(n log n).
 template <std::size_t W>
 class SpatialOrder {
  public:
-  SpatialOrder(const ChainLayout& layout, IdealTable<W>& table, Poller& poller)
-      : layout_(layout), table_(table), poller_(poller) {}
+  SpatialOrder(const ChainLayout& layout, IdealTable<W>& table, const SolveLimits& limits)
+      : layout_(layout), table_(table), limits_(limits) {}
 
   // False: interrupted.
-  bool Fill() {
-    items_.reserve(table_.size());
-    for (std::size_t i = 0; i < table_.size(); ++i) items_.push_back({table_.codes[i], static_cast<uint32_t>(i)});
+  bool Fill(TaskArena& arena) {
+    items_.resize(table_.size());
+    if (!MoveAll(items_.size(), limits_, arena, [&](std::size_t i) {
+          items_[i] = {table_.codes[i], static_cast<uint32_t>(i)};
+        })) {
+      return false;
+    }
     scratch_.resize(items_.size());
+    // Large parts one after the other, small ones at the same time.
     std::vector<Part> parts(1, Part{0, items_.size(), {}, layout_.Full<W>()});
-    while (!parts.empty()) {
-      Part part = parts.back();
-      parts.pop_back();
-      if (part.end - part.begin <= kSmallestPart) continue;
-      Part upper = part;
-      if (!Halve(part, upper)) return false;
-      parts.push_back(upper);
-      parts.push_back(part);
-    }
+    const std::vector<Part> small = HalveDownTo(std::max(kSmallestPart, items_.size() / kSmallParts), std::move(parts));
+    std::atomic<bool> interrupted{false};
+    arena.ParallelFor(small.size(), 1, [&](std::size_t i) {
+      HalveDownTo(kSmallestPart, {small[i]});
+      if (CheckInterruption(limits_).has_value()) interrupted.store(true, std::memory_order_relaxed);
+    });
+    if (interrupted || CheckInterruption(limits_).has_value()) return false;
     table_.spatial_ranks.resize(items_.size());
-    for (std::size_t rank = 0; rank < items_.size(); ++rank) {
-      table_.spatial_ranks[items_[rank].ideal] = static_cast<uint32_t>(rank);
-    }
-    return !poller_.ShouldStopNow();
+    return MoveAll(items_.size(), limits_, arena,
+                   [&](std::size_t rank) { table_.spatial_ranks[items_[rank].ideal] = static_cast<uint32_t>(rank); });
   }
 
  private:
   static constexpr std::size_t kSmallestPart = 32;
+  static constexpr std::size_t kSmallParts = 64;
   struct Item {
     ChainCode<W> code;
     uint32_t ideal;
@@ -537,15 +560,34 @@ class SpatialOrder {
     ChainCode<W> high;
   };
 
+  // Halves until no part has more than `size` items. Stops early when interrupted.
+  std::vector<Part> HalveDownTo(std::size_t size, std::vector<Part> parts) {
+    std::vector<Part> done;
+    Poller poller(limits_);
+    while (!parts.empty()) {
+      Part part = parts.back();
+      parts.pop_back();
+      if (part.end - part.begin <= size) {
+        done.push_back(part);
+        continue;
+      }
+      Part upper = part;
+      if (!Halve(part, upper, poller)) return done;
+      parts.push_back(upper);
+      parts.push_back(part);
+    }
+    return done;
+  }
+
   // Cuts `part` at the median value of its widest lane; the upper part goes to `upper`, a copy of `part`. One of the
   // two may be empty, and then the bounds of the other are tighter than before. False: interrupted.
-  bool Halve(Part& part, Part& upper) {
+  bool Halve(Part& part, Part& upper, Poller& poller) {
     const std::size_t lane = WidestLane(part);
     const uint64_t low = layout_.Get(part.low, lane);
     const uint64_t high = layout_.Get(part.high, lane);
     std::vector<std::size_t> count(static_cast<std::size_t>(high - low) + 1, 0);
     for (std::size_t i = part.begin; i < part.end; ++i) {
-      if (poller_.ShouldStop()) return false;
+      if (poller.ShouldStop()) return false;
       ++count[static_cast<std::size_t>(layout_.Get(items_[i].code, lane) - low)];
     }
     // The least value above `low` with half of the items below it.
@@ -556,7 +598,7 @@ class SpatialOrder {
     std::size_t next_lower = part.begin;
     std::size_t next_upper = part.begin + below;
     for (std::size_t i = part.begin; i < part.end; ++i) {
-      if (poller_.ShouldStop()) return false;
+      if (poller.ShouldStop()) return false;
       const bool is_lower = layout_.Get(items_[i].code, lane) < value;
       scratch_[is_lower ? next_lower++ : next_upper++] = items_[i];
     }
@@ -584,7 +626,7 @@ class SpatialOrder {
 
   const ChainLayout& layout_;
   IdealTable<W>& table_;
-  Poller& poller_;
+  const SolveLimits& limits_;
   std::vector<Item> items_;
   std::vector<Item> scratch_;
 };
@@ -631,8 +673,7 @@ EnumerationEnd EnumerateIdeals(const BlockInstance& instance, const ChainLayout&
     EnumerateInParallel(shared, arena, table);
   }
   if (shared.stopped()) return shared.end;
-  Poller poller(limits);
-  const bool is_sorted = SortByWeight(table, poller) && SpatialOrder<W>(layout, table, poller).Fill();
+  const bool is_sorted = SortByWeight(table, limits, arena) && SpatialOrder<W>(layout, table, limits).Fill(arena);
   return is_sorted ? EnumerationEnd::kComplete : EnumerationEnd::kInterrupted;
 }
 
