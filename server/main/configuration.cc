@@ -122,7 +122,7 @@ LogFormat ReadLogFormat(Violations& violations) {
 
 std::string ReadListenAddress(Violations& violations) {
   std::string address = absl::GetFlag(FLAGS_listen_address);
-  if (address.find(':') == std::string::npos) {
+  if (!IsListenAddress(address)) {
     violations.Add("--listen_address", absl::StrCat("must be HOST:PORT, is \"", address, "\""));
   } else if (!IsLoopback(address) && !absl::GetFlag(FLAGS_allow_insecure_remote)) {
     violations.Add("--listen_address",

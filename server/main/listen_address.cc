@@ -2,13 +2,30 @@
 
 #include <arpa/inet.h>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/strings.h"
 
 namespace planwright::server {
 
+namespace {
+
+bool IsUnixSocket(std::string_view address) {
+  return address.starts_with("unix:") || address.starts_with("unix-abstract:");
+}
+
+}  // namespace
+
+bool IsListenAddress(std::string_view address) {
+  if (IsUnixSocket(address)) return true;
+  const std::size_t colon = address.rfind(':');
+  int port = 0;
+  return colon != std::string_view::npos && colon > 0 && absl::SimpleAtoi(ToAbsl(address.substr(colon + 1)), &port) &&
+         port >= 0 && port <= 65535;
+}
+
 bool IsLoopback(std::string_view address) {
-  if (address.starts_with("unix:") || address.starts_with("unix-abstract:")) return true;
+  if (IsUnixSocket(address)) return true;
   const std::string host(address.substr(0, address.rfind(':')));
   in_addr ipv4{};
   if (inet_pton(AF_INET, host.c_str(), &ipv4) == 1) return (ntohl(ipv4.s_addr) >> 24U) == 127;
@@ -16,7 +33,7 @@ bool IsLoopback(std::string_view address) {
 }
 
 std::string WithPort(std::string_view address, int port) {
-  if (address.starts_with("unix")) return std::string(address);
+  if (IsUnixSocket(address)) return std::string(address);
   return absl::StrCat(ToAbsl(address.substr(0, address.rfind(':'))), ":", port);
 }
 

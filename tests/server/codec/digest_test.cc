@@ -84,7 +84,7 @@ TEST(GraphDigestTest, DependsOnEverythingElse) {
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_backward_flops(1); },
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_forward_bytes_accessed(1); },
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_backward_bytes_accessed(1); },
-      [](v1::Graph& graph) { graph.mutable_operators(0)->add_unsupported_device_classes()->assign("z"); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_unsupported_device_classes()->push_back('z'); },
       // Declared as nothing is not the same as not declared.
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_memory_bytes(0); },
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_parameter_bytes(1); },
