@@ -2,12 +2,14 @@
 
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -53,6 +55,14 @@ FieldViolation JsonViolation(std::string_view message, std::string_view prefix) 
   return {path, Without(rule, "type.googleapis.com/")};
 }
 
+// Whether every string of `message` is UTF-8: text proto lets any bytes in, but such a message can be neither sent nor
+// printed as JSON.
+bool HasUtf8Strings(const google::protobuf::Message& message) {
+  const google::protobuf::LogSilencer silence;
+  const std::unique_ptr<google::protobuf::Message> copy(message.New());
+  return copy->ParseFromString(message.SerializeAsString());
+}
+
 // Keeps the first error, with its place.
 class FirstError final : public google::protobuf::io::ErrorCollector {
  public:
@@ -87,8 +97,11 @@ absl::Status ReadTextProto(std::string_view text, std::string_view source, googl
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   parser.SetRecursionLimit(kMaxTextProtoDepth);
-  if (parser.Parse(&stream, &message)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", error.text()));
+  if (!parser.Parse(&stream, &message)) {
+    return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", error.text()));
+  }
+  if (HasUtf8Strings(message)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": a string is not valid UTF-8"));
 }
 
 }  // namespace planwright::client
