@@ -14,6 +14,7 @@
 #include "core/base/violations.h"
 #include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
+#include "core/cost/plan_warnings.h"
 #include "core/partition/contiguous_throughput.h"
 #include "core/planner/capabilities.h"
 
@@ -157,7 +158,13 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
 absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
                                           const Placement& placement) {
   RETURN_IF_ERROR(CheckRequest(request, model_limits));
-  return VerifyPlacement(request.graph, request.cluster, ResolveProblem(request.graph, request.problem), placement);
+  const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+  Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem, placement);
+  if (verdict.costed.has_value()) {
+    const CostTable costs(request.graph, request.cluster, *problem.workload);
+    verdict.costed->warnings = PlanWarnings(request.graph, request.cluster, costs, *verdict.costed);
+  }
+  return verdict;
 }
 
 }  // namespace planwright

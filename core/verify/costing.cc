@@ -228,10 +228,6 @@ class Costing {
     for (const DeviceUsage& usage : plan_.devices) {
       estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, usage.memory_bytes);
     }
-    if (estimate.estimated_operators > 0) {
-      plan_.warnings.push_back(absl::StrCat("operators with a roofline estimate instead of a measured time: ",
-                                            estimate.estimated_operators));
-    }
     if (plan_.objective.count() == 0) return;
     const auto objective = static_cast<double>(plan_.objective.count());
     estimate.micro_batches_per_second = kPicosecondsPerSecond / objective;

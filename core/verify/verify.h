@@ -22,9 +22,9 @@ struct Verdict {
   // Broken constraints, with paths "plan.stages[2].operators[0]". Empty: the placement is feasible.
   Violations violations;
   // The placement with every number computed: stages (compute, communication, load, memory, replica loads, backward
-  // contiguity), devices, links, objective, estimate and warnings. nullopt: the structure is too broken to cost (an
-  // operator in no stage or in two, an id out of range, a stage without device or with several, an operator on a class
-  // that cannot run it). Bounds and provenance are left empty.
+  // contiguity), devices, links, objective and estimate. nullopt: the structure is too broken to cost (an operator in
+  // no stage or in two, an id out of range, a stage without device or with several, an operator on a class that cannot
+  // run it). Bounds, provenance and warnings are left empty.
   std::optional<Plan> costed;
 };
 

@@ -182,14 +182,13 @@ TEST_F(WorkedExample, EstimateFollowsFromTheObjective) {
   EXPECT_EQ(plan.estimate.step_time, Picoseconds(0));
 }
 
-TEST_F(WorkedExample, RooflineTimesAreCountedAndSaid) {
+TEST_F(WorkedExample, RooflineTimesAreCounted) {
   cluster_.device_classes[0].peak_flops = 1e12;
   graph_.operators[1].costs.clear();
   graph_.operators[1].forward_flops = 25;
   const Plan plan = CostApart();
   EXPECT_EQ(plan.stages[1].compute, Picoseconds(25));
   EXPECT_EQ(plan.estimate.estimated_operators, 1);
-  EXPECT_EQ(plan.warnings.size(), 1U);
 }
 
 TEST_F(WorkedExample, NoTimeAtAllMakesNoRates) {
