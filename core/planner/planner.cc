@@ -15,6 +15,7 @@
 #include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
 #include "core/cost/plan_warnings.h"
+#include "core/cost/transfer.h"
 #include "core/partition/contiguous_throughput.h"
 #include "core/planner/capabilities.h"
 
@@ -116,6 +117,11 @@ class Planning {
     provenance.counters = std::move(outcome.counters);
     provenance.incumbents = std::move(incumbents_);
     provenance.fallback = std::move(outcome.fallback);
+    if (!provenance.proven_optimal && !RulesOf(request_.cluster.interconnect).pay_once) {
+      plan.warnings.emplace_back(
+          "the bound counts each tensor once per device, the plan once for every device that reads it: part of the gap "
+          "may be due to that");
+    }
     return plan;
   }
 
