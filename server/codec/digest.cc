@@ -6,11 +6,13 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -172,8 +174,8 @@ struct InterconnectHasher {
     AddDeviceOrder();
   }
   void operator()(const LinksInterconnect& core) const {
-    // A link has no direction: the lower name comes first.
-    const auto ends = [this](const LinksInterconnect::Link& link) {
+    // A link has no direction: the lower name comes first. A pair of values: minmax returns references.
+    const auto ends = [this](const LinksInterconnect::Link& link) -> std::pair<std::string_view, std::string_view> {
       return std::minmax<std::string_view>(cluster.devices[link.device_a.index()].name,
                                            cluster.devices[link.device_b.index()].name);
     };
