@@ -27,7 +27,7 @@ constexpr int64_t kStepGrowth = 4;
 // Once the gap is this much smaller than when a target first succeeded, targets lie just below the incumbent.
 constexpr int64_t kProofShare = 8;
 // Orders without gain that end a descent, at most, and how much less than the passes it may cost.
-constexpr int kMaxPolishFailures = 32;
+constexpr int kMaxPolishFailures = 8;
 constexpr int64_t kPolishShare = 8;
 // Tries with half the step after a target had too many ideals.
 constexpr int kMaxRetreats = 3;
@@ -117,13 +117,18 @@ class Search {
   int64_t NextTarget() const {
     const int64_t highest = upper_ - 1;
     const int64_t gap = highest - outcome_.lower_bound;
-    // Halving the gap pays until one proof just below the incumbent is likely to end the search.
-    if (reached_once_) return gap > first_gap_ / kProofShare ? outcome_.lower_bound + gap / 2 : highest;
+    if (reached_once_) {
+      // Halving the gap pays until one proof just below the incumbent is likely to end the search; from there on
+      // targets move down in strides that grow with every success.
+      const int64_t middle = outcome_.lower_bound + gap / 2;
+      return gap > first_gap_ / kProofShare ? middle : std::max(middle, highest - stride_);
+    }
     return gap <= step_ ? highest : outcome_.lower_bound + step_;
   }
 
   void Refuted(int64_t target) {
     outcome_.lower_bound = target + 1;
+    stride_ = 0;
     step_ = SaturatingMultiply(step_, kStepGrowth);
     if (listener_.on_bound) listener_.on_bound(outcome_.lower_bound);
     // While targets are cheap the incumbent is what decides how far they must go.
@@ -139,7 +144,9 @@ class Search {
   void Improve() {
     if (!reached_once_) first_gap_ = upper_ - outcome_.lower_bound;
     reached_once_ = true;
+    const int64_t before = upper_;
     Accept(Polish(Backtrack()));
+    stride_ = SaturatingAdd(SaturatingMultiply(stride_, 2), before - upper_);
   }
 
   void Accept(BlockSplit split) {
@@ -321,6 +328,8 @@ class Search {
   bool reached_once_ = false;
   // Between bound and incumbent when a target first succeeded.
   int64_t first_gap_ = 0;
+  // How far below the incumbent the next target lies.
+  int64_t stride_ = 0;
   int retreats_ = 0;
 
   // The ideals of all windows up to this target.
@@ -338,6 +347,8 @@ class Search {
 IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
                               std::optional<BlockSplit> incumbent, const IdealDpOptions& options,
                               const SolveLimits& limits, TaskArena& arena, const IdealDpListener& listener) {
+  // Below the work bound no window holds the full ideal, which a pass takes to be the last of its table.
+  lower_bound = std::max(lower_bound, windows.WorkBound(TrivialLoadBound(instance)));
   if (incumbent.has_value() && incumbent->max_load <= lower_bound) {
     IdealDpOutcome outcome;
     outcome.lower_bound = lower_bound;
