@@ -12,9 +12,9 @@ namespace {
 // The block graph under contraction. Neighbour sets and nets are kept by representative.
 class Merger {
  public:
-  Merger(const BlockInstance& instance, MergeRule rule)
+  explicit Merger(const BlockInstance& instance)
       : instance_(instance),
-        rule_(rule),
+        has_joined_(instance.operators.size(), false),
         labels_(instance.num_blocks()),
         predecessors_(instance.operators.size()),
         successors_(instance.operators.size()),
@@ -30,10 +30,21 @@ class Merger {
     }
   }
 
-  std::vector<int32_t> Run() {
+  std::vector<int32_t> Run(MergeRule rule) {
+    MergeAll(MergeRule::kExact);
+    // Only then, so that every block of the exact rule is inside one of the other's.
+    if (rule == MergeRule::kIgnoreMemory) MergeAll(rule);
+    return labels_.Labels();
+  }
+
+ private:
+  static std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+  // Merges until no block that is free by `rule` may join another.
+  void MergeAll(MergeRule rule) {
     std::vector<int32_t> candidates;
     for (int32_t block = 0; block < instance_.num_blocks(); ++block) {
-      if (IsFree(block)) candidates.push_back(block);
+      if (!has_joined_[Index(block)] && IsFree(block, rule)) candidates.push_back(block);
     }
     for (bool merged = true; merged;) {
       merged = false;
@@ -44,17 +55,13 @@ class Merger {
         return target.has_value();
       });
     }
-    return labels_.Labels();
   }
 
- private:
-  static std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
-
-  bool IsFree(int32_t block) const {
+  bool IsFree(int32_t block, MergeRule rule) const {
     const BlockMemory& memory = instance_.memory;
     const std::size_t b = Index(block);
     const bool has_memory = memory.linear[b] != 0 || memory.parameters[b] != 0 || memory.workspace[b] != 0;
-    if (has_memory && rule_ != MergeRule::kIgnoreMemory) return false;
+    if (has_memory && rule == MergeRule::kExact) return false;
     return std::all_of(instance_.pools.begin(), instance_.pools.end(),
                        [b](const DevicePool& pool) { return pool.time[b] == 0; });
   }
@@ -96,6 +103,7 @@ class Merger {
 
   void Merge(int32_t block, int32_t target) {
     labels_.Unite(block, target);
+    has_joined_[Index(block)] = true;
     Rewire(block, target, predecessors_, successors_);
     Rewire(block, target, successors_, predecessors_);
     for (const int32_t net : nets_[Index(block)]) {
@@ -117,7 +125,8 @@ class Merger {
   }
 
   const BlockInstance& instance_;
-  const MergeRule rule_;
+  // Blocks that are part of another now.
+  std::vector<bool> has_joined_;
   UnionFind labels_;
   std::vector<std::set<int32_t>> predecessors_;
   std::vector<std::set<int32_t>> successors_;
@@ -128,7 +137,7 @@ class Merger {
 }  // namespace
 
 std::vector<int32_t> MergeFreeBlocks(const BlockInstance& instance, MergeRule rule) {
-  return Merger(instance, rule).Run();
+  return Merger(instance).Run(rule);
 }
 
 }  // namespace planwright

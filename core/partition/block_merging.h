@@ -11,7 +11,7 @@
 //
 // MergeRule::kIgnoreMemory drops the condition on memory. A split of the merged blocks is still a split of the graph,
 // and the least load of the merged blocks without memory limits is that of the graph without them: a bound proven
-// without ever refusing a stage for its memory holds for the graph.
+// without ever refusing a stage for its memory holds for the graph. It merges what kExact merges and then more.
 #ifndef PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_
 #define PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_
 

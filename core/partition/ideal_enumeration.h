@@ -61,8 +61,9 @@ struct EnumerationLimits {
   int64_t max_bytes = std::numeric_limits<int64_t>::max();
 };
 
-// Fills `table` with the ideals of which at least one window admits weight and border; the empty and the full ideal are
-// always there. On any end but kComplete the contents are unspecified. Deterministic for any arena.
+// Fills `table` with the ideals of which at least one window admits weight and border. The empty ideal is always there,
+// and comes first; so is the full one, and comes last, when the windows are those of a max load of at least the work
+// bound. On any end but kComplete the contents are unspecified. Deterministic for any arena.
 // REQUIRES: layout.num_words() <= W.
 template <std::size_t W>
 EnumerationEnd EnumerateIdeals(const BlockInstance& instance, const ChainLayout& layout,
