@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -22,12 +23,11 @@ struct Solving {
   SolveLimits limits;
   int64_t lower_bound = 0;
   std::optional<BlockSplit> incumbent;
-  int threads = 1;
   IdealDpListener listener;
 };
 
 IdealDpOutcome Solve(const BlockInstance& instance, const Solving& solving = {}) {
-  TaskArena arena(solving.threads);
+  TaskArena arena(1);
   return SolveByIdealDp(instance, LoadWindows(instance), solving.lower_bound, solving.incumbent, solving.options,
                         solving.limits, arena, solving.listener);
 }
@@ -215,20 +215,30 @@ TEST(SolveByIdealDpTest, SaysWhenAProofWouldRestOnMemory) {
 }
 
 TEST(SolveByIdealDpTest, IsTheSameForAnyNumberOfThreads) {
-  const BlockInstance instance = Towers(4, 12);
-  Solving solving;
-  const IdealDpOutcome alone = Solve(instance, solving);
-  solving.threads = 4;
-  const IdealDpOutcome together = Solve(instance, solving);
-  EXPECT_EQ(alone.end, together.end);
-  EXPECT_EQ(alone.lower_bound, together.lower_bound);
-  EXPECT_EQ(alone.passes, together.passes);
-  EXPECT_EQ(alone.work, together.work);
-  EXPECT_EQ(alone.polish_rounds, together.polish_rounds);
-  ASSERT_EQ(alone.best->stages.size(), together.best->stages.size());
-  for (std::size_t i = 0; i < alone.best->stages.size(); ++i) {
-    EXPECT_EQ(alone.best->stages[i].pool, together.best->stages[i].pool);
-    EXPECT_EQ(alone.best->stages[i].blocks, together.best->stages[i].blocks);
+  const oneapi::tbb::global_control control(oneapi::tbb::global_control::max_allowed_parallelism, 8);
+  const BlockInstance instance = Towers(5, 10);
+  const LoadWindows windows(instance);
+  std::vector<IdealDpOutcome> outcomes;
+  for (const int threads : {1, 2, 8}) {
+    TaskArena arena(threads);
+    outcomes.push_back(SolveByIdealDp(instance, windows, 0, std::nullopt, {}, {}, arena, {}));
+    // The comparison means something only when workers took tasks.
+    EXPECT_EQ(arena.worker_cpu_time().count() > 0, threads > 1) << threads;
+  }
+  const IdealDpOutcome& alone = outcomes[0];
+  EXPECT_EQ(alone.end, IdealDpEnd::kProven);
+  for (const IdealDpOutcome& together : outcomes) {
+    EXPECT_EQ(alone.end, together.end);
+    EXPECT_EQ(alone.lower_bound, together.lower_bound);
+    EXPECT_EQ(alone.passes, together.passes);
+    EXPECT_EQ(alone.ideals, together.ideals);
+    EXPECT_EQ(alone.work, together.work);
+    EXPECT_EQ(alone.polish_rounds, together.polish_rounds);
+    ASSERT_EQ(alone.best->stages.size(), together.best->stages.size());
+    for (std::size_t i = 0; i < alone.best->stages.size(); ++i) {
+      EXPECT_EQ(alone.best->stages[i].pool, together.best->stages[i].pool);
+      EXPECT_EQ(alone.best->stages[i].blocks, together.best->stages[i].blocks);
+    }
   }
 }
 
