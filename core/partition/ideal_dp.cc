@@ -21,16 +21,19 @@ std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 constexpr std::size_t kCandidatesPerTask = 128;
 // Largest instance whose splits are polished: the linearized program is quadratic.
 constexpr int32_t kMaxPolishedBlocks = 4096;
-// The first target lies this share above the bound; each refuted one makes the next step so much longer.
-constexpr int64_t kFirstStepShare = 10'000;
+// The first target lies this share of the gap above the bound; each refuted one makes the next step so much longer.
+constexpr int64_t kFirstStepShare = 16;
 constexpr int64_t kStepGrowth = 4;
-// Once the gap is this much smaller than when a target first succeeded, targets lie just below the incumbent.
+// Once the gap is this much smaller than when halving started, targets lie just below the incumbent.
 constexpr int64_t kProofShare = 8;
 // Orders without gain that end a descent, at most, and how much less than the passes it may cost.
 constexpr int kMaxPolishFailures = 8;
 constexpr int64_t kPolishShare = 8;
 // Tries with half the step after a target had too many ideals.
 constexpr int kMaxRetreats = 3;
+
+// Tables up to this size say nothing of the growth to come.
+constexpr std::size_t kFewIdeals = 1000;
 
 enum class PassEnd { kReached, kRefuted, kWorkLimit, kInterrupted, kTooManyIdeals, kTooMuchMemory };
 
@@ -42,6 +45,31 @@ struct CoveredRange {
   bool Contains(std::size_t ideal) const {
     return ideal >= begin && ideal - begin < is_covered.size() && is_covered[ideal - begin];
   }
+};
+
+// What an earlier pass over the same table found, by state.
+struct KnownPass {
+  std::vector<CoveredRange> covered;
+  // States from here on were not looked at.
+  std::size_t end_state = 0;
+
+  // Known to be reached by a pass with a smaller target: reached by every later one.
+  bool Covers(std::size_t state, std::size_t ideal) const {
+    return state < end_state && covered[state].Contains(ideal);
+  }
+  // Not known to be out of reach of a pass with a larger target.
+  bool MayCover(std::size_t state, std::size_t ideal) const {
+    return state >= end_state || covered[state].Contains(ideal);
+  }
+};
+
+// Ideals that a state may reach.
+struct Candidates {
+  // Ascending.
+  std::vector<uint32_t> ideals;
+  std::vector<char> is_reached;
+  // Positions in `ideals` that are to be decided.
+  std::vector<uint32_t> open;
 };
 
 template <std::size_t W>
@@ -63,7 +91,7 @@ class Search {
     outcome_.best = std::move(incumbent);
     // Without an incumbent every load up to the trivial bound is open.
     upper_ = outcome_.best.has_value() ? outcome_.best->max_load : TrivialLoadBound(instance_) + 1;
-    step_ = std::max<int64_t>(1, lower_bound / kFirstStepShare);
+    step_ = std::max<int64_t>(1, (upper_ - lower_bound) / kFirstStepShare);
     while (!IsDone()) {
       const int64_t target = NextTarget();
       const PassEnd end = Pass(target);
@@ -117,7 +145,7 @@ class Search {
   int64_t NextTarget() const {
     const int64_t highest = upper_ - 1;
     const int64_t gap = highest - outcome_.lower_bound;
-    if (reached_once_) {
+    if (is_halving_) {
       // Halving the gap pays until one proof just below the incumbent is likely to end the search; from there on
       // targets move down in strides that grow with every success.
       const int64_t middle = outcome_.lower_bound + gap / 2;
@@ -127,26 +155,34 @@ class Search {
   }
 
   void Refuted(int64_t target) {
+    const std::size_t num_states = covered_.size();
+    refuted_pass_ = {std::move(covered_), num_states};
     outcome_.lower_bound = target + 1;
     stride_ = 0;
     step_ = SaturatingMultiply(step_, kStepGrowth);
     if (listener_.on_bound) listener_.on_bound(outcome_.lower_bound);
     // While targets are cheap the incumbent is what decides how far they must go.
-    if (!reached_once_ && outcome_.best.has_value()) Accept(Polish(*outcome_.best));
+    if (!is_halving_ && outcome_.best.has_value()) Accept(Polish(*outcome_.best));
   }
 
   void Retreat(int64_t target) {
     ++retreats_;
-    reached_once_ = false;
+    is_halving_ = false;
     step_ = std::max<int64_t>(1, (target - outcome_.lower_bound) / 16);
   }
 
   void Improve() {
-    if (!reached_once_) first_gap_ = upper_ - outcome_.lower_bound;
-    reached_once_ = true;
+    StartHalving();
+    reached_pass_ = {std::move(covered_), last_state_ + 1};
     const int64_t before = upper_;
     Accept(Polish(Backtrack()));
     stride_ = SaturatingAdd(SaturatingMultiply(stride_, 2), before - upper_);
+  }
+
+  // From growing steps above the bound to targets between bound and incumbent.
+  void StartHalving() {
+    if (!is_halving_) first_gap_ = upper_ - outcome_.lower_bound;
+    is_halving_ = true;
   }
 
   void Accept(BlockSplit split) {
@@ -179,11 +215,11 @@ class Search {
     target_ = target;
     for (std::size_t state = 1; state < windows.size(); ++state) {
       if (windows[state].empty()) continue;
-      const std::vector<uint32_t> candidates = Candidates(state, windows[state], poller);
-      outcome_.work += static_cast<int64_t>(candidates.size());
+      Candidates candidates = FindCandidates(state, windows[state], poller);
+      outcome_.work += static_cast<int64_t>(candidates.open.size());
       if (outcome_.work > limits_.work) return PassEnd::kWorkLimit;
-      std::vector<uint32_t> reached;
-      if (poller.ShouldStop() || !Query(state, candidates, reached)) return PassEnd::kInterrupted;
+      if (poller.ShouldStop() || !Query(state, candidates)) return PassEnd::kInterrupted;
+      std::vector<uint32_t> reached = Reached(state, candidates);
       const bool is_full = !reached.empty() && reached.back() == table_.size() - 1;
       reached_[state] = ReachedSet<W>(costs_, table_, std::move(reached), poller);
       if (poller.ShouldStop()) return PassEnd::kInterrupted;
@@ -199,6 +235,7 @@ class Search {
 
   // kReached: the table holds the ideals of all windows of `target`.
   PassEnd Enumerate(int64_t target, const std::vector<LoadWindow>& windows) {
+    const std::size_t known_ideals = enumerated_for_ < 0 ? 0 : table_.size();
     enumerated_for_ = -1;
     const EnumerationLimits enumeration_limits{options_.max_ideals, limits_.memory_bytes / 3};
     const EnumerationEnd end = EnumerateIdeals<W>(instance_, layout_, windows_, windows, costs_.NeedsMemory(),
@@ -207,22 +244,29 @@ class Search {
     if (end == EnumerationEnd::kTooLarge) return PassEnd::kTooMuchMemory;
     if (end == EnumerationEnd::kInterrupted) return PassEnd::kInterrupted;
     enumerated_for_ = target;
+    if (table_.size() != known_ideals) {
+      refuted_pass_ = {};
+      reached_pass_ = {};
+    } else if (known_ideals > kFewIdeals) {
+      // A larger target has all ideals of a smaller one, so these are the same: larger targets cost no more.
+      StartHalving();
+    }
     const auto ideals = static_cast<int64_t>(table_.size());
     outcome_.ideals = std::max(outcome_.ideals, ideals);
     outcome_.work += ideals;
     return outcome_.work > limits_.work ? PassEnd::kWorkLimit : PassEnd::kReached;
   }
 
-  // Ideals inside the window of `state` that no state with fewer devices has reached: those need no more. Starts
-  // covered_[state] with the latter. Useless when `poller` was interrupted.
-  std::vector<uint32_t> Candidates(std::size_t state, const LoadWindow& window, Poller& poller) {
+  // Ideals inside the window of `state` that no state with fewer devices has reached (those need no more), and that no
+  // earlier pass has ruled out. Starts covered_[state]. Useless when `poller` was interrupted.
+  Candidates FindCandidates(std::size_t state, const LoadWindow& window, Poller& poller) {
     const auto& weights = table_.weights;
     const auto begin = std::lower_bound(weights.begin(), weights.end(), window.min_weight) - weights.begin();
     const auto end = std::upper_bound(weights.begin(), weights.end(), window.max_weight) - weights.begin();
     CoveredRange& covered = covered_[state];
     covered.begin = static_cast<std::size_t>(begin);
     covered.is_covered.assign(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, end - begin)), false);
-    std::vector<uint32_t> candidates;
+    Candidates candidates;
     for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
       if (poller.ShouldStop()) break;
       const int64_t border = table_.borders[i];
@@ -230,8 +274,13 @@ class Search {
       if (windows_.total_weight() - weights[i] + border > window.max_after) continue;
       if (IsReachedWithLess(state, i)) {
         covered.is_covered[i - covered.begin] = true;
-      } else {
-        candidates.push_back(static_cast<uint32_t>(i));
+      } else if (refuted_pass_.Covers(state, i)) {
+        candidates.ideals.push_back(static_cast<uint32_t>(i));
+        candidates.is_reached.push_back(1);
+      } else if (reached_pass_.MayCover(state, i)) {
+        candidates.open.push_back(static_cast<uint32_t>(candidates.ideals.size()));
+        candidates.ideals.push_back(static_cast<uint32_t>(i));
+        candidates.is_reached.push_back(0);
       }
     }
     return candidates;
@@ -245,24 +294,33 @@ class Search {
     return false;
   }
 
-  // Which candidates one more device reaches. False: interrupted.
-  bool Query(std::size_t state, const std::vector<uint32_t>& candidates, std::vector<uint32_t>& reached) {
-    std::vector<char> is_reached(candidates.size(), 0);
+  // Decides the open candidates. False: interrupted.
+  bool Query(std::size_t state, Candidates& candidates) {
     std::atomic<bool> interrupted{false};
-    arena_.ParallelForRanges(candidates.size(), kCandidatesPerTask, [&](std::size_t begin, std::size_t end) {
+    arena_.ParallelForRanges(candidates.open.size(), kCandidatesPerTask, [&](std::size_t begin, std::size_t end) {
       if (interrupted.load(std::memory_order_relaxed)) return;
       if (CheckInterruption(limits_).has_value()) {
         interrupted.store(true, std::memory_order_relaxed);
         return;
       }
-      for (std::size_t i = begin; i < end; ++i) is_reached[i] = IsReachable(state, candidates[i]) ? 1 : 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        const uint32_t position = candidates.open[i];
+        candidates.is_reached[position] = IsReachable(state, candidates.ideals[position]) ? 1 : 0;
+      }
     });
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      if (is_reached[i] == 0) continue;
-      reached.push_back(candidates[i]);
-      covered_[state].is_covered[candidates[i] - covered_[state].begin] = true;
-    }
     return !interrupted;
+  }
+
+  // The reached candidates, which become covered.
+  std::vector<uint32_t> Reached(std::size_t state, const Candidates& candidates) {
+    CoveredRange& covered = covered_[state];
+    std::vector<uint32_t> reached;
+    for (std::size_t i = 0; i < candidates.ideals.size(); ++i) {
+      if (candidates.is_reached[i] == 0) continue;
+      reached.push_back(candidates.ideals[i]);
+      covered.is_covered[candidates.ideals[i] - covered.begin] = true;
+    }
+    return reached;
   }
 
   bool IsReachable(std::size_t state, uint32_t ideal) const {
@@ -325,8 +383,8 @@ class Search {
   RandomStream random_{1};
   int64_t upper_ = 0;
   int64_t step_ = 1;
-  bool reached_once_ = false;
-  // Between bound and incumbent when a target first succeeded.
+  bool is_halving_ = false;
+  // Between bound and incumbent when halving started.
   int64_t first_gap_ = 0;
   // How far below the incumbent the next target lies.
   int64_t stride_ = 0;
@@ -340,6 +398,9 @@ class Search {
   std::vector<ReachedSet<W>> reached_;
   std::vector<CoveredRange> covered_;
   std::size_t last_state_ = 0;
+  // The last refuted and the last reached pass: targets between theirs leave only their difference open.
+  KnownPass refuted_pass_;
+  KnownPass reached_pass_;
 };
 
 }  // namespace

@@ -3,9 +3,10 @@
 // A pass for a target T goes through the states (numbers of devices used) and keeps the set of ideals that so many
 // devices can hold with every load at most T. It looks only at ideals inside the load windows of T, so it gets cheap
 // as T approaches the work bound. A pass that does not reach the full ideal proves that the optimum is above T; one
-// that does yields a split, which is polished by descent along orders. Targets start near the
-// lower bound and grow geometrically until one succeeds; then every pass aims just below the incumbent or, where that
-// keeps succeeding, halves the gap. The proven bound rises and the incumbent falls from the first pass on.
+// that does yields a split, which is polished by descent along orders. Targets start near the lower bound and grow
+// until one succeeds; then they halve the gap, and at last stride down from the incumbent. What one pass reaches, every
+// pass with a larger target reaches too, so a pass between two others decides only the ideals on which they differ.
+// The proven bound rises and the incumbent falls from the first pass on.
 //
 // Exact for every instance (loads with nets paid once per device), inference and training. Work: output-sensitive, one
 // unit per ideal enumerated or queried. Memory: some 60 to 140 bytes per ideal inside the windows; beyond the limits
