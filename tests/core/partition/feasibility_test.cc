@@ -1,0 +1,106 @@
+#include "core/partition/feasibility.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/builders.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+BlockInstance Build(const OperatorGraph& graph, const Cluster& cluster) {
+  const PlanningProblem problem = ResolveProblem(graph, {});
+  return BuildBlockInstance(graph, cluster, problem, CostTable(graph, cluster, *problem.workload), MergeRule::kExact);
+}
+
+std::optional<Infeasibility> Find(const OperatorGraph& graph, const Cluster& cluster) {
+  return FindShortages(graph, cluster, Build(graph, cluster));
+}
+
+std::vector<std::string> Descriptions(const std::optional<Infeasibility>& infeasibility) {
+  std::vector<std::string> descriptions;
+  if (!infeasibility.has_value()) return descriptions;
+  for (const Shortage& shortage : infeasibility->shortages) descriptions.push_back(shortage.description);
+  return descriptions;
+}
+
+OperatorGraph WithMemory(const std::vector<int64_t>& bytes) {
+  OperatorGraph graph;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const OperatorId op = AddOperator(graph, std::string(1, static_cast<char>('a' + i)), 10, 100);
+    graph.operators[op.index()].memory_bytes = bytes[i];
+  }
+  return graph;
+}
+
+TEST(FindShortagesTest, FindsNoneWhereAPlanMayExist) {
+  EXPECT_FALSE(Find(WithMemory({5, 5}), MakeCluster(2, 0, 5)).has_value());
+  EXPECT_FALSE(Find(WithMemory({5, 500}), MakeCluster(1, 1, 5)).has_value());
+}
+
+TEST(FindShortagesTest, NamesOperatorsThatRunNowhere) {
+  OperatorGraph graph = WithMemory({0, 0, 0});
+  graph.operators[1].unsupported_device_classes = {kAcceleratorClass, kCpuClass};
+  const auto infeasibility = Find(graph, MakeCluster(2, 1));
+  EXPECT_THAT(Descriptions(infeasibility),
+              ElementsAre("operator \"b\" cannot run on any device class of the cluster (\"accelerator\", \"cpu\"): "
+                          "give it a time or FLOPs and bytes for one of them, or add devices that can run it"));
+  EXPECT_EQ(infeasibility->shortages[0].resource, "support");
+  EXPECT_EQ(infeasibility->shortages[0].subject, "b");
+  EXPECT_EQ(infeasibility->minimum_devices, 0);
+
+  // Classes that no device has are no help; colocated operators share their fate.
+  graph.operators[1].unsupported_device_classes = {kAcceleratorClass};
+  graph.operators[0].colocation_group = graph.operators[1].colocation_group = "group";
+  EXPECT_THAT(Descriptions(Find(graph, MakeCluster(1, 0))),
+              ElementsAre("operator \"a\" and the 1 operator that must share its device cannot run on any device class "
+                          "of the cluster (\"accelerator\"): give it a time or FLOPs and bytes for one of them, or add "
+                          "devices that can run it"));
+}
+
+TEST(FindShortagesTest, NamesOperatorsLargerThanAnyDevice) {
+  const auto infeasibility = Find(WithMemory({5, 12}), MakeCluster(2, 0, 10));
+  EXPECT_THAT(Descriptions(infeasibility),
+              ElementsAre("operator \"b\" needs 12 bytes, but the largest device that can run it offers 10 bytes: 2 "
+                          "bytes are missing"));
+  EXPECT_EQ(infeasibility->shortages[0].needed_bytes, 12);
+  EXPECT_EQ(infeasibility->shortages[0].available_bytes, 10);
+}
+
+TEST(FindShortagesTest, CountsTheDevicesThatWouldHoldTheModel) {
+  const auto infeasibility = Find(WithMemory({8, 8, 7}), MakeCluster(1, 0, 8));
+  EXPECT_THAT(Descriptions(infeasibility),
+              ElementsAre("the model needs 23 bytes, but all devices together offer 8 bytes: 15 bytes are missing; the "
+                          "tightest is operator \"a\" with 8 bytes"));
+  EXPECT_EQ(infeasibility->minimum_devices, 3);
+}
+
+TEST(FindShortagesTest, PutsTheWholeModelFirstAndListsTenAtMost) {
+  const auto both = Find(WithMemory({12, 3}), MakeCluster(1, 0, 10));
+  ASSERT_THAT(Descriptions(both), SizeIs(2));
+  EXPECT_EQ(both->shortages[0].needed_bytes, 15);
+  EXPECT_EQ(both->shortages[1].needed_bytes, 12);
+  EXPECT_EQ(both->minimum_devices, 0);
+  EXPECT_THAT(Descriptions(Find(WithMemory(std::vector<int64_t>(20, 11)), MakeCluster(1, 0, 10))), SizeIs(10));
+}
+
+TEST(NoSplitFitsTest, SaysThatTheDivisionIsTheProblem) {
+  const OperatorGraph graph = WithMemory({6, 6, 6});
+  const Infeasibility infeasibility = NoSplitFits(graph, Build(graph, MakeCluster(2, 0, 10)));
+  ASSERT_THAT(infeasibility.shortages, SizeIs(1));
+  EXPECT_EQ(
+      infeasibility.shortages[0].description,
+      "every contiguous split overfills a device: the model needs 18 bytes of 20 bytes on all devices, but its "
+      "operators do not divide into stages that fit; the tightest is operator \"a\" with 6 bytes. Use devices with "
+      "more memory, or more of them");
+}
+
+}  // namespace
+}  // namespace planwright
