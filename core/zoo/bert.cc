@@ -65,9 +65,17 @@ void AddHead(const BertConfig& config, const Value& x, GraphBuilder& builder) {
 
 }  // namespace
 
-OperatorGraph MakeBert(const BertConfig& config) {
+ZooKeys KeysOf(BertConfig& config) {
+  ZooKeys keys;
+  keys.AddWhole("sequence", 1, config.positions, config.tokens);
+  keys.AddWhole("micro_batch", 1, 65'536, config.sequences);
+  AddDtypeKey(config.bytes_per_element, keys);
+  return keys;
+}
+
+OperatorGraph MakeModel(const std::string& display_name, const BertConfig& config) {
   assert(config.hidden % config.heads == 0 && config.tokens <= config.positions);
-  GraphBuilder builder(config.display_name, config.sequences, config.bytes_per_element);
+  GraphBuilder builder(display_name, config.sequences, config.bytes_per_element);
   auto [hidden, mask] = AddEmbeddings(config, builder);
   for (int64_t layer = 0; layer < config.layers; ++layer) {
     builder.EnterLayer("encoder." + std::to_string(layer));

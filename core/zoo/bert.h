@@ -7,11 +7,11 @@
 #include <string>
 
 #include "core/model/graph.h"
+#include "core/zoo/keys.h"
 
 namespace planwright {
 
 struct BertConfig {
-  std::string display_name;
   int64_t layers = 0;
   int64_t hidden = 0;
   // Divides `hidden`.
@@ -28,10 +28,13 @@ struct BertConfig {
   int64_t bytes_per_element = 2;
 };
 
+// Keys "sequence", "micro_batch" and "dtype".
+ZooKeys KeysOf(BertConfig& config);
+
 // One operator per tensor operation of the reference implementation, training dropout included; reshapes and
 // transposes cost nothing and are left out. Layers are labelled "embeddings", "encoder.0", ..., "head".
 // 17 operators + 19 per encoder layer.
-OperatorGraph MakeBert(const BertConfig& config);
+OperatorGraph MakeModel(const std::string& display_name, const BertConfig& config);
 
 }  // namespace planwright
 

@@ -1,28 +1,31 @@
 #include "core/zoo/clusters.h"
 
 #include <chrono>
+#include <cmath>
 #include <string>
 #include <string_view>
+
+#include "core/base/units.h"
 
 namespace planwright {
 namespace {
 
-using std::chrono::microseconds;
+constexpr double kGiB = int64_t{1} << 30;
+constexpr double kGiga = 1e9;
+constexpr double kTera = 1e12;
+constexpr int64_t kMaxDevicesPerNode = 16'384;
 
-constexpr int64_t kGiB = int64_t{1} << 30;
-// Share of the tensor-core peak that matrix kernels reach; see docs/zoo.md.
-constexpr double kComputeEfficiency = 0.5;
-constexpr microseconds kKernelLaunch(5);
-constexpr int kGpusPerDgx = 8;
+// REQUIRES: within the domain of the keys, which is far from what picoseconds can hold.
+Picoseconds FromMicroseconds(double microseconds) { return FromMilliseconds(microseconds / 1'000).value(); }
 
-DeviceClass Gpu(std::string name, int64_t memory_bytes, double peak_flops, double memory_bandwidth) {
-  return {.name = std::move(name),
+DeviceClass ClassOf(const AcceleratorConfig& config) {
+  return {.name = config.name,
           .kind = DeviceKind::kAccelerator,
-          .memory_bytes = memory_bytes,
-          .peak_flops = peak_flops,
-          .compute_efficiency = kComputeEfficiency,
-          .memory_bandwidth_bytes_per_second = memory_bandwidth,
-          .kernel_overhead = kKernelLaunch};
+          .memory_bytes = std::llround(config.memory_gib * kGiB),
+          .peak_flops = config.peak_tflops * kTera,
+          .compute_efficiency = config.compute_efficiency,
+          .memory_bandwidth_bytes_per_second = config.memory_bandwidth_gb * kGiga,
+          .kernel_overhead = FromMicroseconds(config.kernel_overhead_us)};
 }
 
 DeviceClass XeonGold6248() {
@@ -30,15 +33,29 @@ DeviceClass XeonGold6248() {
           .kind = DeviceKind::kCpu,
           .memory_bytes = std::nullopt,
           .peak_flops = 3.2e12,
-          .compute_efficiency = kComputeEfficiency,
+          .compute_efficiency = 0.5,
           .memory_bandwidth_bytes_per_second = 140.8e9,
-          .kernel_overhead = microseconds(1)};
+          .kernel_overhead = std::chrono::microseconds(1)};
+}
+
+void AddAcceleratorKeys(AcceleratorConfig& config, ZooKeys& keys) {
+  keys.AddReal("memory_gib", 0.001, 1e6, config.memory_gib);
+  keys.AddReal("peak_tflops", 0.001, 1e6, config.peak_tflops);
+  keys.AddReal("memory_bandwidth_gb", 0.001, 1e6, config.memory_bandwidth_gb);
+  keys.AddReal("compute_efficiency", 0.001, 1, config.compute_efficiency);
+  keys.AddReal("kernel_overhead_us", 0, 1e6, config.kernel_overhead_us);
+}
+
+void AddLinkKeys(std::string_view bandwidth_key, double& bandwidth_gb, std::string_view latency_key, double& latency_us,
+                 ZooKeys& keys) {
+  keys.AddReal(bandwidth_key, 0.001, 1e6, bandwidth_gb);
+  keys.AddReal(latency_key, 0, 1e6, latency_us);
 }
 
 std::string HostName(int host) { return "host" + std::to_string(host); }
 
-void AddDevices(int host, std::string_view prefix, int count, DeviceClassId device_class, Cluster& cluster) {
-  for (int i = 0; i < count; ++i) {
+void AddDevices(int host, std::string_view prefix, int64_t count, DeviceClassId device_class, Cluster& cluster) {
+  for (int64_t i = 0; i < count; ++i) {
     Device& device = cluster.devices.emplace_back();
     device.host = HostName(host);
     device.name = device.host + "/" + std::string(prefix) + std::to_string(i);
@@ -46,49 +63,56 @@ void AddDevices(int host, std::string_view prefix, int count, DeviceClassId devi
   }
 }
 
-// Bandwidth in bytes per second, one direction of one pair of GPUs.
-struct DgxLinks {
-  double nvlink = 0;
-  double infiniband = 0;
-};
-
-Interconnect ConnectDgx(int nodes, const DgxLinks& links) {
-  constexpr microseconds kNvlinkLatency(5);
-  constexpr microseconds kInfinibandLatency(10);
-  if (nodes == 1) return UniformInterconnect{.bandwidth_bytes_per_second = links.nvlink, .latency = kNvlinkLatency};
-  return HierarchyInterconnect{
-      .levels = {{.fan_out = kGpusPerDgx, .bandwidth_bytes_per_second = links.nvlink, .latency = kNvlinkLatency},
-                 {.fan_out = nodes, .bandwidth_bytes_per_second = links.infiniband, .latency = kInfinibandLatency}}};
-}
-
-Cluster MakeDgx(std::string_view model, int nodes, DeviceClass gpu, const DgxLinks& links) {
-  Cluster cluster;
-  cluster.display_name = std::string(model) + ":" + std::to_string(nodes);
-  cluster.device_classes = {std::move(gpu)};
-  for (int node = 0; node < nodes; ++node) AddDevices(node, "gpu", kGpusPerDgx, DeviceClassId(0), cluster);
-  cluster.interconnect = ConnectDgx(nodes, links);
-  return cluster;
+Interconnect ConnectNodes(int nodes, const NodesConfig& config) {
+  const double inside = config.inside_gb * kGiga;
+  const Picoseconds inside_latency = FromMicroseconds(config.inside_us);
+  if (nodes == 1) return UniformInterconnect{.bandwidth_bytes_per_second = inside, .latency = inside_latency};
+  return HierarchyInterconnect{.levels = {{.fan_out = static_cast<int32_t>(config.devices),
+                                           .bandwidth_bytes_per_second = inside,
+                                           .latency = inside_latency},
+                                          {.fan_out = nodes,
+                                           .bandwidth_bytes_per_second = config.between_gb * kGiga,
+                                           .latency = FromMicroseconds(config.between_us)}}};
 }
 
 }  // namespace
 
-Cluster MakeDgx1V100(int nodes) {
-  return MakeDgx("dgx1-v100", nodes, Gpu("v100-sxm2-32gb", 32 * kGiB, 125e12, 900e9),
-                 {.nvlink = 20e9, .infiniband = 12e9});
+ZooKeys KeysOf(NodesConfig& config) {
+  ZooKeys keys;
+  keys.AddWhole("devices", 1, kMaxDevicesPerNode, config.devices);
+  AddAcceleratorKeys(config.accelerator, keys);
+  AddLinkKeys("inside_gb", config.inside_gb, "inside_us", config.inside_us, keys);
+  AddLinkKeys("between_gb", config.between_gb, "between_us", config.between_us, keys);
+  return keys;
 }
 
-Cluster MakeDgxA100(int nodes) {
-  return MakeDgx("dgx-a100", nodes, Gpu("a100-sxm4-80gb", 80 * kGiB, 312e12, 2'039e9),
-                 {.nvlink = 240e9, .infiniband = 24e9});
+ZooKeys KeysOf(PcieConfig& config) {
+  ZooKeys keys;
+  AddAcceleratorKeys(config.accelerator, keys);
+  AddLinkKeys("host_gb", config.host_gb, "host_us", config.host_us, keys);
+  return keys;
 }
 
-Cluster MakePcie(int accelerators) {
+DeviceCount DevicesOf(const NodesConfig& config) { return {.fixed = 0, .per_n = config.devices}; }
+DeviceCount DevicesOf(const PcieConfig& /*config*/) { return {.fixed = 1, .per_n = 1}; }
+
+Cluster MakeCluster(const std::string& display_name, int n, const NodesConfig& config) {
   Cluster cluster;
-  cluster.display_name = "pcie:" + std::to_string(accelerators);
-  cluster.device_classes = {Gpu("v100-pcie-16gb", 16 * kGiB, 112e12, 900e9), XeonGold6248()};
-  AddDevices(0, "gpu", accelerators, DeviceClassId(0), cluster);
+  cluster.display_name = display_name;
+  cluster.device_classes = {ClassOf(config.accelerator)};
+  for (int node = 0; node < n; ++node) AddDevices(node, "gpu", config.devices, DeviceClassId(0), cluster);
+  cluster.interconnect = ConnectNodes(n, config);
+  return cluster;
+}
+
+Cluster MakeCluster(const std::string& display_name, int n, const PcieConfig& config) {
+  Cluster cluster;
+  cluster.display_name = display_name;
+  cluster.device_classes = {ClassOf(config.accelerator), XeonGold6248()};
+  AddDevices(0, "gpu", n, DeviceClassId(0), cluster);
   AddDevices(0, "cpu", 1, DeviceClassId(1), cluster);
-  cluster.interconnect = HostStagedInterconnect{.bandwidth_bytes_per_second = 12e9, .latency = microseconds(10)};
+  cluster.interconnect = HostStagedInterconnect{.bandwidth_bytes_per_second = config.host_gb * kGiga,
+                                                .latency = FromMicroseconds(config.host_us)};
   return cluster;
 }
 

@@ -4,20 +4,58 @@
 #ifndef PLANWRIGHT_CORE_ZOO_CLUSTERS_H_
 #define PLANWRIGHT_CORE_ZOO_CLUSTERS_H_
 
+#include <cstdint>
+#include <string>
+
 #include "core/model/cluster.h"
+#include "core/zoo/keys.h"
 
 namespace planwright {
 
-// `nodes` NVIDIA DGX-1 with 8 V100 32 GB each. One node: `uniform` at the bandwidth of one NVLink, though the hybrid
-// cube mesh joins some pairs by two and others by none. More: a `hierarchy` over InfiniBand. REQUIRES: nodes >= 1.
-Cluster MakeDgx1V100(int nodes);
+// One class of accelerators. Units as the keys have them: 2^30 bytes, 10^12 FLOP/s, 10^9 bytes/s.
+struct AcceleratorConfig {
+  std::string name = "accelerator";
+  double memory_gib = 80;
+  double peak_tflops = 312;
+  double memory_bandwidth_gb = 2'039;
+  // Share of the peak that matrix kernels reach; see docs/zoo.md.
+  double compute_efficiency = 0.5;
+  double kernel_overhead_us = 5;
+};
 
-// `nodes` NVIDIA DGX A100 640GB with 8 A100 each. One node: `uniform`, as NVSwitch makes it. More: a `hierarchy` over
-// InfiniBand. REQUIRES: nodes >= 1.
-Cluster MakeDgxA100(int nodes);
+// Nodes alike of accelerators alike. One node: `uniform`. More: a `hierarchy`.
+struct NodesConfig {
+  AcceleratorConfig accelerator;
+  // Of a node.
+  int64_t devices = 8;
+  // For one direction of one pair, in 10^9 bytes/s, in the same node and in two nodes.
+  double inside_gb = 240;
+  double between_gb = 24;
+  double inside_us = 5;
+  double between_us = 10;
+};
 
-// One host with a CPU and `accelerators` V100 16 GB on PCI Express 3.0 x16: `host_staged`. REQUIRES: accelerators >= 1.
-Cluster MakePcie(int accelerators);
+// One host with a Xeon Gold 6248 and accelerators on PCI Express: `host_staged`.
+struct PcieConfig {
+  AcceleratorConfig accelerator;
+  double host_gb = 12;
+  double host_us = 10;
+};
+
+ZooKeys KeysOf(NodesConfig& config);
+ZooKeys KeysOf(PcieConfig& config);
+
+// Devices of a cluster: fixed + n x per_n.
+struct DeviceCount {
+  int64_t fixed = 0;
+  int64_t per_n = 1;
+};
+DeviceCount DevicesOf(const NodesConfig& config);
+DeviceCount DevicesOf(const PcieConfig& config);
+
+// `n` nodes, or one host with `n` accelerators. REQUIRES: n >= 1.
+Cluster MakeCluster(const std::string& display_name, int n, const NodesConfig& config);
+Cluster MakeCluster(const std::string& display_name, int n, const PcieConfig& config);
 
 }  // namespace planwright
 

@@ -6,12 +6,21 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/units.h"
+
 namespace planwright {
 namespace {
 
-// Extent of a dimension after a window of `kernel` slides over it, padded by (kernel - 1) / 2 on each side.
-int64_t Slide(int64_t extent, int64_t kernel, int64_t stride) {
-  return (extent + 2 * ((kernel - 1) / 2) - kernel) / stride + 1;
+// Extent of a dimension after a window of `kernel` slides over it. REQUIRES: the window fits.
+int64_t Slide(int64_t extent, int64_t kernel, int64_t stride, bool padded) {
+  const int64_t padding = padded ? (kernel - 1) / 2 : 0;
+  assert(extent + 2 * padding >= kernel);
+  return (extent + 2 * padding - kernel) / stride + 1;
+}
+
+Shape Pooled(const Shape& shape, const Pooling& pooling) {
+  const auto& [kernel, stride, padded] = pooling;
+  return {shape[0], shape[1], Slide(shape[2], kernel, stride, padded), Slide(shape[3], kernel, stride, padded)};
 }
 
 Shape WithLast(Shape shape, int64_t extent) {
@@ -56,10 +65,10 @@ Value GraphBuilder::Embedding(std::string_view name, const Value& ids, int64_t r
   return Output(std::move(output));
 }
 
-Value GraphBuilder::Linear(std::string_view name, const Value& x, int64_t columns) {
-  const int64_t inner = x.shape.back();
+Value GraphBuilder::Linear(std::string_view name, const Value& x, int64_t columns, Bias bias) {
+  const int64_t rows = x.shape.back() + (bias == Bias::kWith ? 1 : 0);
   const double multiply_adds = static_cast<double>(NumElements(x.shape)) * static_cast<double>(columns);
-  return AddContraction(name, "Linear", {x}, WithLast(x.shape, columns), (inner + 1) * columns, multiply_adds);
+  return AddContraction(name, "Linear", {x}, WithLast(x.shape, columns), rows * columns, multiply_adds);
 }
 
 Value GraphBuilder::MatMul(std::string_view name, const Value& a, const Value& b) {
@@ -70,11 +79,44 @@ Value GraphBuilder::MatMul(std::string_view name, const Value& a, const Value& b
 }
 
 Value GraphBuilder::Conv2d(std::string_view name, const Value& x, const Convolution& convolution) {
-  const auto& [channels, kernel, stride] = convolution;
-  const int64_t window = x.shape[1] * kernel * kernel;
-  Shape output = {x.shape[0], channels, Slide(x.shape[2], kernel, stride), Slide(x.shape[3], kernel, stride)};
+  const auto& [channels, kernel, kernel_width, stride, padded, bias] = convolution;
+  const int64_t width = kernel_width.value_or(kernel);
+  const int64_t window = x.shape[1] * kernel * width;
+  Shape output = {x.shape[0], channels, Slide(x.shape[2], kernel, stride, padded),
+                  Slide(x.shape[3], width, stride, padded)};
   const double multiply_adds = static_cast<double>(NumElements(output)) * static_cast<double>(window);
-  return AddContraction(name, "Conv2d", {x}, std::move(output), window * channels, multiply_adds);
+  const int64_t parameters = (window + (bias ? 1 : 0)) * channels;
+  return AddContraction(name, "Conv2d", {x}, std::move(output), parameters, multiply_adds);
+}
+
+Value GraphBuilder::Attention(std::string_view name, const Value& query, const Value& key, const Value& value,
+                              int64_t heads) {
+  constexpr int64_t kBytesPerNormaliser = 4;
+  assert(query.shape.back() % heads == 0 && key.shape == value.shape);
+  // As many for the scores as for the weighted sums.
+  const double multiply_adds = 2 * static_cast<double>(NumElements(query.shape)) * static_cast<double>(key.shape[1]);
+  Value output = AddContraction(name, "Attention", {query, key, value}, query.shape, 0, multiply_adds);
+  Operator& op = graph_.operators.back();
+  op.backward_flops = 2.5 * op.forward_flops;
+  op.backward_bytes_accessed = 2 * op.forward_bytes_accessed;
+  op.activation_bytes += kBytesPerNormaliser * heads * (NumElements(query.shape) / query.shape.back());
+  tensor_states_.back().needed_by_producer = true;
+  return output;
+}
+
+Value GraphBuilder::Lstm(std::string_view name, const Value& x, int64_t hidden, int64_t directions) {
+  constexpr int64_t kGates = 4;
+  const int64_t rows = x.shape.back() + hidden;
+  const int64_t columns = kGates * hidden * directions;
+  Shape output = WithLast(x.shape, hidden * directions);
+  const int64_t output_elements = NumElements(output);
+  const auto gate_elements = static_cast<double>(kGates * output_elements);
+  Value y = AddContraction(name, "Lstm", {x}, std::move(output), (rows + 2) * columns,
+                           gate_elements * static_cast<double>(rows));
+  // The gates and the cell state.
+  graph_.operators.back().activation_bytes += (kGates + 1) * output_elements * bytes_per_element_;
+  tensor_states_.back().needed_by_producer = true;
+  return y;
 }
 
 Value GraphBuilder::LayerNorm(std::string_view name, const Value& x) {
@@ -93,6 +135,26 @@ Value GraphBuilder::BatchNorm(std::string_view name, const Value& x) {
                     .backward_flops = 14,
                     .keeps = Keeps::kInputs,
                     .parameters = 2 * x.shape[1]});
+}
+
+Value GraphBuilder::RmsNorm(std::string_view name, const Value& x) {
+  return AddKernel(name, {x}, x.shape,
+                   {.type = "RmsNorm",
+                    .forward_flops = 5,
+                    .backward_flops = 9,
+                    .keeps = Keeps::kInputs,
+                    .parameters = x.shape.back()});
+}
+
+Value GraphBuilder::AdditiveScores(std::string_view name, const Value& query, const Value& key) {
+  const int64_t hidden = query.shape.back();
+  const auto flops = 11 * static_cast<double>(hidden);
+  return AddKernel(name, {query, key}, {query.shape[0], query.shape[1], key.shape[1]},
+                   {.type = "AdditiveScores",
+                    .forward_flops = flops,
+                    .backward_flops = 2 * flops,
+                    .keeps = Keeps::kInputs,
+                    .parameters = 2 * hidden + 1});
 }
 
 Value GraphBuilder::Softmax(std::string_view name, const Value& x) {
@@ -114,6 +176,15 @@ Value GraphBuilder::Gelu(std::string_view name, const Value& x) {
                    {.type = "Gelu", .forward_flops = 10, .backward_flops = 15, .keeps = Keeps::kInputs});
 }
 
+Value GraphBuilder::Silu(std::string_view name, const Value& x) {
+  return AddKernel(name, {x}, x.shape,
+                   {.type = "Silu", .forward_flops = 6, .backward_flops = 9, .keeps = Keeps::kInputs});
+}
+
+Value GraphBuilder::Rotary(std::string_view name, const Value& x) {
+  return AddKernel(name, {x}, x.shape, {.type = "Rotary", .forward_flops = 3, .backward_flops = 3});
+}
+
 Value GraphBuilder::Tanh(std::string_view name, const Value& x) {
   return AddKernel(name, {x}, x.shape,
                    {.type = "Tanh", .forward_flops = 8, .backward_flops = 3, .keeps = Keeps::kOutput});
@@ -130,12 +201,38 @@ Value GraphBuilder::Add(std::string_view name, const std::vector<Value>& inputs)
                    {.type = "Add", .forward_flops = additions, .backward_flops = additions});
 }
 
-Value GraphBuilder::MaxPool(std::string_view name, const Value& x, int64_t kernel, int64_t stride) {
-  Shape output = {x.shape[0], x.shape[1], Slide(x.shape[2], kernel, stride), Slide(x.shape[3], kernel, stride)};
-  const auto comparisons = static_cast<double>(kernel * kernel);
+Value GraphBuilder::Multiply(std::string_view name, const Value& a, const Value& b) {
+  assert(a.shape == b.shape);
+  return AddKernel(name, {a, b}, a.shape,
+                   {.type = "Multiply", .forward_flops = 1, .backward_flops = 2, .keeps = Keeps::kInputs});
+}
+
+Value GraphBuilder::Concat(std::string_view name, const std::vector<Value>& inputs, std::size_t axis) {
+  Shape output = inputs.front().shape;
+  output[axis] = 0;
+  for (const Value& input : inputs) output[axis] += input.shape[axis];
+  return AddKernel(name, inputs, std::move(output), {.type = "Concat"});
+}
+
+Value GraphBuilder::MaxPool(std::string_view name, const Value& x, const Pooling& pooling) {
+  const auto comparisons = static_cast<double>(pooling.kernel * pooling.kernel);
   return AddKernel(
-      name, {x}, std::move(output),
+      name, {x}, Pooled(x.shape, pooling),
       {.type = "MaxPool", .forward_flops = comparisons, .backward_flops = comparisons, .keeps = Keeps::kInputs});
+}
+
+Value GraphBuilder::AveragePool(std::string_view name, const Value& x, const Pooling& pooling) {
+  const auto additions = static_cast<double>(pooling.kernel * pooling.kernel);
+  return AddKernel(name, {x}, Pooled(x.shape, pooling),
+                   {.type = "AveragePool", .forward_flops = additions, .backward_flops = additions});
+}
+
+Value GraphBuilder::AdaptiveAveragePool(std::string_view name, const Value& x, int64_t extent) {
+  Shape output = {x.shape[0], x.shape[1], extent, extent};
+  // Windows overlap where the extent does not divide the input's.
+  const auto additions = static_cast<double>(CeilDivide(x.shape[2], extent) * CeilDivide(x.shape[3], extent));
+  return AddKernel(name, {x}, std::move(output),
+                   {.type = "AdaptiveAveragePool", .forward_flops = additions, .backward_flops = additions});
 }
 
 Value GraphBuilder::GlobalAveragePool(std::string_view name, const Value& x) {
@@ -156,6 +253,12 @@ Value GraphBuilder::CrossEntropyLoss(std::string_view name, const Value& logits)
   return AddKernel(
       name, {logits}, {1},
       {.type = "CrossEntropyLoss", .forward_flops = flops, .backward_flops = flops / 2, .keeps = Keeps::kInputs});
+}
+
+void GraphBuilder::ShareParameters() {
+  Operator& op = graph_.operators.back();
+  op.workspace_bytes += 2 * op.parameter_bytes;
+  op.parameter_bytes = 0;
 }
 
 OperatorGraph GraphBuilder::Build() {

@@ -6,8 +6,9 @@
 // - A multiply-add is two FLOPs. FLOPs of the other operators are rough counts per element: memory traffic decides
 //   their roofline time.
 // - Traffic of the forward pass: every input, every parameter and the output once.
-// - A contraction (Linear, MatMul, Conv2d) goes backward as one contraction of its own size, in FLOPs and in traffic,
-//   for each operand that needs a gradient: two, unless it reads an Input.
+// - A contraction (Linear, MatMul, Conv2d, Lstm) goes backward as one contraction of its own size, in FLOPs and in
+//   traffic, for each operand that needs a gradient: two, unless it reads an Input. Attention, which is two
+//   contractions and makes the first one again when it goes backward, takes 2.5 times its FLOPs and twice its traffic.
 // - Any other operator reads the gradient of its output, its parameters and what it kept, and writes the gradients of
 //   its inputs and parameters.
 // - A value made of Inputs alone needs no gradient; an operator that makes one has no backward pass.
@@ -19,6 +20,7 @@
 #define PLANWRIGHT_CORE_ZOO_GRAPH_BUILDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,9 +47,24 @@ struct Value {
 
 struct Convolution {
   int64_t output_channels = 0;
+  // Height of the window, and its width unless `kernel_width` is set.
+  int64_t kernel = 1;
+  std::optional<int64_t> kernel_width = std::nullopt;
+  int64_t stride = 1;
+  // By (kernel - 1) / 2 on each side, else not at all.
+  bool padded = true;
+  bool bias = false;
+};
+
+// Square windows.
+struct Pooling {
   int64_t kernel = 1;
   int64_t stride = 1;
+  // As of Convolution.
+  bool padded = true;
 };
+
+enum class Bias { kWith, kWithout };
 
 // Not thread-safe. Every operator has one output tensor, which has the operator's name.
 class GraphBuilder {
@@ -65,37 +82,63 @@ class GraphBuilder {
   Value Embedding(std::string_view name, const Value& ids, int64_t rows, int64_t columns);
 
   // x W + bias: [.., k] gives [.., columns].
-  Value Linear(std::string_view name, const Value& x, int64_t columns);
+  Value Linear(std::string_view name, const Value& x, int64_t columns, Bias bias = Bias::kWith);
   // Batched product of two values: [.., m, k] x [.., k, n] gives [.., m, n].
   Value MatMul(std::string_view name, const Value& a, const Value& b);
-  // Square kernel without bias, padded by (kernel - 1) / 2 on each side: [n, c, h, w] gives [n, output channels, h',
-  // w'].
+  // [n, c, h, w] gives [n, output channels, h', w'].
   Value Conv2d(std::string_view name, const Value& x, const Convolution& convolution);
+  // softmax(query key^T) value in one kernel that never stores the scores (Dao, FlashAttention-2, 2023), for `heads`
+  // heads: query [n, s, h]; key and value [n, s', g] with g <= h where heads share them. Gives [n, s, h]. Masked scores
+  // count like the others, as in the published formulas. Keeps its output and 4 bytes per position and head.
+  Value Attention(std::string_view name, const Value& query, const Value& key, const Value& value, int64_t heads);
+  // One LSTM layer over all time steps, in one or two directions, with the two biases per gate of cuDNN: [n, t, c]
+  // gives [n, t, directions x hidden]. Keeps gates and cell states. The weights count once in its traffic, as if they
+  // stayed on the chip from step to step.
+  Value Lstm(std::string_view name, const Value& x, int64_t hidden, int64_t directions);
 
   // Normalises over the last extent, with a scale and a shift for each of its elements.
   Value LayerNorm(std::string_view name, const Value& x);
   // Normalises each channel of [n, c, h, w], with a scale and a shift for each.
   Value BatchNorm(std::string_view name, const Value& x);
+  // Normalises over the last extent, with a scale for each of its elements.
+  Value RmsNorm(std::string_view name, const Value& x);
   Value Softmax(std::string_view name, const Value& x);
+  // Scores v . tanh(query + key + b) of additive attention, in one kernel: query [n, s, h] and key [n, s', h] give
+  // [n, s, s']. Parameters: v, b and the length of v (Bahdanau, Cho, Bengio 2015, normalised).
+  Value AdditiveScores(std::string_view name, const Value& query, const Value& key);
 
   // x times a constant plus a constant.
   Value Scale(std::string_view name, const Value& x);
   Value Relu(std::string_view name, const Value& x);
   Value Gelu(std::string_view name, const Value& x);
+  Value Silu(std::string_view name, const Value& x);
   Value Tanh(std::string_view name, const Value& x);
+  // Rotates pairs of elements by an angle that depends on the position (Su et al., RoFormer, 2021).
+  Value Rotary(std::string_view name, const Value& x);
   // Keeps a mask of one byte per element.
   Value Dropout(std::string_view name, const Value& x);
   // Sum of values of the first one's shape; smaller ones are broadcast.
   Value Add(std::string_view name, const std::vector<Value>& inputs);
 
-  // Windows of kernel x kernel, padded as in Conv2d.
-  Value MaxPool(std::string_view name, const Value& x, int64_t kernel, int64_t stride);
+  // Element by element; of one shape.
+  Value Multiply(std::string_view name, const Value& a, const Value& b);
+  // Along extent `axis`; the other extents are alike.
+  Value Concat(std::string_view name, const std::vector<Value>& inputs, std::size_t axis);
+
+  Value MaxPool(std::string_view name, const Value& x, const Pooling& pooling);
+  Value AveragePool(std::string_view name, const Value& x, const Pooling& pooling);
+  // [n, c, h, w] gives [n, c, extent, extent], whatever h and w.
+  Value AdaptiveAveragePool(std::string_view name, const Value& x, int64_t extent);
   // [n, c, h, w] gives [n, c].
   Value GlobalAveragePool(std::string_view name, const Value& x);
   // The first position of [n, s, c] gives [n, c].
   Value First(std::string_view name, const Value& x);
-  // Softmax and cross-entropy of [n, classes]: one number.
+  // Softmax and cross-entropy of [.., classes]: one number.
   Value CrossEntropyLoss(std::string_view name, const Value& logits);
+
+  // The operator added last uses parameters that another one holds. They count there; here they are a copy, which with
+  // its gradient takes room in `workspace_bytes`, as either may be on another device.
+  void ShareParameters();
 
   // The graph; the builder is empty afterwards.
   OperatorGraph Build();

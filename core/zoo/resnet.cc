@@ -1,6 +1,5 @@
 #include "core/zoo/resnet.h"
 
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -9,22 +8,21 @@
 namespace planwright {
 namespace {
 
-// Bottleneck blocks of the four layers of ResNet-50, and how much wider a block's output is than its middle.
-constexpr std::array<int, 4> kBlocks = {3, 4, 6, 3};
 constexpr int64_t kFirstWidth = 64;
+// How much wider a block's output is than its middle.
 constexpr int64_t kExpansion = 4;
+constexpr int64_t kSmallestImage = 32;
 
 Value AddConvNorm(std::string_view suffix, const Value& x, const Convolution& convolution, GraphBuilder& builder) {
   const Value convolved = builder.Conv2d("conv" + std::string(suffix), x, convolution);
   return builder.BatchNorm("norm" + std::string(suffix), convolved);
 }
 
-Value AddStem(const ResNetConfig& config, GraphBuilder& builder) {
+Value AddStem(const ImageBatch& batch, GraphBuilder& builder) {
   builder.EnterLayer("stem");
-  const Value images =
-      builder.Input("images", {config.images, 3, config.image_size, config.image_size}, config.bytes_per_element);
-  const Value normed = AddConvNorm("", images, {.output_channels = kFirstWidth, .kernel = 7, .stride = 2}, builder);
-  return builder.MaxPool("pool", builder.Relu("relu", normed), 3, 2);
+  const Convolution convolution = {.output_channels = kFirstWidth, .kernel = 7, .stride = 2};
+  const Value y = AddConvNormRelu("", AddImages(batch, builder), convolution, builder);
+  return builder.MaxPool("pool", y, {.kernel = 3, .stride = 2});
 }
 
 // 1 x 1, 3 x 3 and 1 x 1 convolutions beside a shortcut, which needs a convolution where the shape changes.
@@ -39,25 +37,31 @@ Value AddBottleneck(const Value& x, int64_t width, int64_t stride, GraphBuilder&
   return builder.Relu("relu3", builder.Add("add", {y, shortcut}));
 }
 
-void AddHead(const ResNetConfig& config, const Value& x, GraphBuilder& builder) {
+void AddHead(const ImageBatch& batch, const Value& x, GraphBuilder& builder) {
   builder.EnterLayer("head");
-  const Value logits = builder.Linear("classifier", builder.GlobalAveragePool("pool", x), config.classes);
+  const Value logits = builder.Linear("classifier", builder.GlobalAveragePool("pool", x), batch.classes);
   builder.CrossEntropyLoss("loss", logits);
 }
 
 }  // namespace
 
-OperatorGraph MakeResNet50(const ResNetConfig& config) {
-  GraphBuilder builder("resnet50", config.images, config.bytes_per_element);
-  Value x = AddStem(config, builder);
+ZooKeys KeysOf(ResNetConfig& config) {
+  ZooKeys keys;
+  AddImageKeys(kSmallestImage, config.batch, keys);
+  return keys;
+}
+
+OperatorGraph MakeModel(const std::string& display_name, const ResNetConfig& config) {
+  GraphBuilder builder(display_name, config.batch.images, config.batch.bytes_per_element);
+  Value x = AddStem(config.batch, builder);
   int64_t width = kFirstWidth;
-  for (std::size_t layer = 0; layer < kBlocks.size(); ++layer, width *= 2) {
-    for (int block = 0; block < kBlocks[layer]; ++block) {
+  for (std::size_t layer = 0; layer < config.blocks.size(); ++layer, width *= 2) {
+    for (int block = 0; block < config.blocks[layer]; ++block) {
       builder.EnterLayer("layer" + std::to_string(layer + 1) + "." + std::to_string(block));
       x = AddBottleneck(x, width, layer > 0 && block == 0 ? 2 : 1, builder);
     }
   }
-  AddHead(config, x, builder);
+  AddHead(config.batch, x, builder);
   return builder.Build();
 }
 

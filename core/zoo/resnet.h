@@ -1,24 +1,29 @@
-// ResNet-50 (He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition, 2016), in the form that trainers use,
-// called v1.5: a block that halves the image does so in its 3 x 3 convolution, not in the 1 x 1 before it.
+// ResNet (He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition, 2016) of bottleneck blocks, in the form
+// that trainers use, called v1.5: a block that halves the image does so in its 3 x 3 convolution, not in the 1 x 1
+// before it.
 #ifndef PLANWRIGHT_CORE_ZOO_RESNET_H_
 #define PLANWRIGHT_CORE_ZOO_RESNET_H_
 
-#include <cstdint>
+#include <array>
+#include <string>
 
 #include "core/model/graph.h"
+#include "core/zoo/convnet.h"
+#include "core/zoo/keys.h"
 
 namespace planwright {
 
 struct ResNetConfig {
-  int64_t classes = 1'000;
-  // One micro-batch of square RGB images.
-  int64_t images = 32;
-  int64_t image_size = 224;
-  int64_t bytes_per_element = 2;
+  // Blocks of the four layers; the default is ResNet-50.
+  std::array<int, 4> blocks = {3, 4, 6, 3};
+  ImageBatch batch = {};
 };
 
-// One operator per tensor operation. Layers are labelled "stem", "layer1.0", ..., "layer4.2", "head". 176 operators.
-OperatorGraph MakeResNet50(const ResNetConfig& config);
+ZooKeys KeysOf(ResNetConfig& config);
+
+// One operator per tensor operation. Layers are labelled "stem", "layer1.0", ..., "layer4.2", "head". 16 operators +
+// 10 per block.
+OperatorGraph MakeModel(const std::string& display_name, const ResNetConfig& config);
 
 }  // namespace planwright
 

@@ -1,110 +1,158 @@
 #include "core/zoo/zoo.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <optional>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "core/zoo/bert.h"
 #include "core/zoo/closest_name.h"
-#include "core/zoo/clusters.h"
-#include "core/zoo/resnet.h"
+#include "core/zoo/families.h"
 
 namespace planwright {
 namespace {
 
-constexpr int kMaxDevices = 16'384;
+constexpr int64_t kMaxDevices = 16'384;
+// Bounds the work of finding the closest name.
+constexpr std::size_t kMaxNameBytes = 1'024;
 
-constexpr std::array kModels = {
-    ZooEntry{"bert-base",
-             "BERT-Base (110 M parameters, 12 layers) with a classification head; 8 sequences of 512 tokens a "
-             "micro-batch, 2-byte elements; training"},
-    ZooEntry{"bert-large",
-             "BERT-Large (340 M parameters, 24 layers) with a classification head; 8 sequences of 512 tokens a "
-             "micro-batch, 2-byte elements; training"},
-    ZooEntry{"resnet50",
-             "ResNet-50 v1.5 (25.6 M parameters); 32 images of 224 x 224 a micro-batch, 2-byte elements; training"},
+// "{name}:{number}?{query}" taken apart; a part that is not there is nullopt.
+struct Reference {
+  std::string_view name;
+  std::optional<std::string_view> number;
+  std::optional<std::string_view> query;
 };
 
-constexpr std::array kClusters = {
-    ZooEntry{"dgx1-v100:N",
-             "N DGX-1 of 8 V100 32 GB; one: uniform, one NVLink for every pair (the cube mesh is not uniform); more: a "
-             "hierarchy, not planned by this version"},
-    ZooEntry{"dgx-a100:N",
-             "N DGX A100 of 8 A100 80 GB; one: uniform over NVSwitch; more: a hierarchy, not planned by this version"},
-    ZooEntry{"pcie:N", "one host with a CPU and N V100 16 GB on PCI Express 3.0 x16, staged through host memory"},
-};
+// Cuts `text` at the first `separator` and returns what follows it.
+std::optional<std::string_view> CutAt(char separator, std::string_view& text) {
+  const std::size_t at = text.find(separator);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + 1);
+  text = text.substr(0, at);
+  return rest;
+}
 
-// "dgx-a100" of "dgx-a100:N".
-std::string_view Family(std::string_view name) { return name.substr(0, name.find(':')); }
+absl::StatusOr<Reference> Parse(std::string_view text) {
+  if (text.size() > kMaxNameBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("names of the zoo have at most ", kMaxNameBytes, " bytes, this one has ", text.size()));
+  }
+  Reference reference;
+  reference.name = text;
+  reference.query = CutAt('?', reference.name);
+  reference.number = CutAt(':', reference.name);
+  return reference;
+}
+
+// "model \"gnmt\" of the zoo", with which messages start.
+std::string Subject(std::string_view kind, std::string_view name) {
+  return absl::StrCat(ToAbsl(kind), " \"", ToAbsl(name), "\" of the zoo");
+}
 
 absl::Status UnknownName(std::string_view kind, std::string_view name, std::span<const ZooEntry> entries) {
   std::vector<std::string_view> families;
-  for (const ZooEntry& entry : entries) families.push_back(Family(entry.name));
+  families.reserve(entries.size());
+  for (const ZooEntry& entry : entries)
+    families.push_back(std::string_view(entry.name).substr(0, entry.name.find(':')));
+  std::string_view family = name;
+  CutAt(':', family);
   const auto closest =
-      static_cast<std::size_t>(std::ranges::find(families, ClosestName(Family(name), families)) - families.begin());
+      static_cast<std::size_t>(std::ranges::find(families, ClosestName(family, families)) - families.begin());
   const std::string names =
       absl::StrJoin(entries, ", ", [](std::string* out, const ZooEntry& entry) { out->append(entry.name); });
   return absl::NotFoundError(absl::StrCat("the zoo has no ", ToAbsl(kind), " \"", ToAbsl(name), "\"; the closest is \"",
-                                          ToAbsl(entries[closest].name), "\" of: ", names));
+                                          entries[closest].name, "\" of: ", names));
 }
 
-// A family of clusters and how its members grow with N.
-struct ClusterFamily {
-  std::string_view name;
-  Cluster (*make)(int n);
-  // Devices of one cluster: fixed + n x per_n.
-  int fixed_devices;
-  int devices_per_n;
-};
+template <typename Config>
+std::vector<ZooEntry> Describe(const std::vector<Family<Config>>& families, std::string_view suffix) {
+  std::vector<ZooEntry> entries;
+  entries.reserve(families.size());
+  for (const Family<Config>& family : families) {
+    const std::string keys = std::visit([](auto config) { return KeysOf(config).Describe(); }, family.config);
+    entries.push_back(
+        {absl::StrCat(ToAbsl(family.name), ToAbsl(suffix)), absl::StrCat(ToAbsl(family.summary), "; keys: ", keys)});
+  }
+  return entries;
+}
 
-constexpr std::array kFamilies = {
-    ClusterFamily{"dgx1-v100", MakeDgx1V100, 0, 8},
-    ClusterFamily{"dgx-a100", MakeDgxA100, 0, 8},
-    ClusterFamily{"pcie", MakePcie, 1, 1},
-};
+// nullptr: there is none.
+template <typename Config>
+const Family<Config>* FindFamily(const std::vector<Family<Config>>& families, std::string_view name) {
+  const auto family = std::ranges::find(families, name, &Family<Config>::name);
+  return family == families.end() ? nullptr : &*family;
+}
+
+template <typename Config>
+absl::Status Configure(const std::string& subject, std::optional<std::string_view> query, Config& config) {
+  if (query.has_value()) RETURN_IF_ERROR(KeysOf(config).Assign(subject, *query));
+  if constexpr (requires { CheckConfig(subject, config); }) return CheckConfig(subject, config);
+  return absl::OkStatus();
+}
 
 // The N of "{family}:N"; nullopt: not a whole number from 1 to `limit`.
-std::optional<int> ParseNumber(std::string_view name, int limit) {
-  const std::size_t colon = name.find(':');
-  if (colon == std::string_view::npos) return std::nullopt;
-  const std::string_view digits = name.substr(colon + 1);
+std::optional<int> ParseNumber(std::optional<std::string_view> digits, int64_t limit) {
+  if (!digits.has_value()) return std::nullopt;
   int number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const bool whole = error == std::errc() && end == digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits->data(), digits->data() + digits->size(), number);
+  const bool whole = error == std::errc() && end == digits->data() + digits->size();
   if (!whole || number < 1 || number > limit) return std::nullopt;
   return number;
 }
 
+template <typename Config>
+absl::StatusOr<Cluster> BuildCluster(std::string_view text, const Reference& reference, Config config) {
+  std::string_view shown = text;
+  CutAt('?', shown);
+  const std::string subject = Subject("cluster", shown);
+  RETURN_IF_ERROR(Configure(subject, reference.query, config));
+  const DeviceCount devices = DevicesOf(config);
+  const int64_t limit = (kMaxDevices - devices.fixed) / devices.per_n;
+  const std::optional<int> number = ParseNumber(reference.number, limit);
+  if (number.has_value()) return MakeCluster(std::string(text), *number, config);
+  return absl::InvalidArgumentError(
+      absl::StrCat(subject, ": N in \"", ToAbsl(reference.name), ":N\" must be a whole number from 1 to ", limit));
+}
+
 }  // namespace
 
-std::span<const ZooEntry> ZooModels() { return kModels; }
-std::span<const ZooEntry> ZooClusters() { return kClusters; }
+std::span<const ZooEntry> ZooModels() {
+  static const auto& entries = *new std::vector<ZooEntry>(Describe(ModelFamilies(), ""));
+  return entries;
+}
+
+std::span<const ZooEntry> ZooClusters() {
+  static const auto& entries = *new std::vector<ZooEntry>(Describe(ClusterFamilies(), ":N"));
+  return entries;
+}
 
 absl::StatusOr<OperatorGraph> MakeZooModel(std::string_view name) {
-  if (name == "bert-base") return MakeBert({.display_name = "bert-base", .layers = 12, .hidden = 768, .heads = 12});
-  if (name == "bert-large") return MakeBert({.display_name = "bert-large", .layers = 24, .hidden = 1'024, .heads = 16});
-  if (name == "resnet50") return MakeResNet50({});
-  return UnknownName("model", name, kModels);
+  ASSIGN_OR_RETURN(const Reference reference, Parse(name));
+  const Family<ModelConfig>* family = FindFamily(ModelFamilies(), reference.name);
+  if (family == nullptr || reference.number.has_value()) {
+    CutAt('?', name);
+    return UnknownName("model", name, ZooModels());
+  }
+  const auto build = [&name, &reference](auto config) -> absl::StatusOr<OperatorGraph> {
+    RETURN_IF_ERROR(Configure(Subject("model", reference.name), reference.query, config));
+    return MakeModel(std::string(name), config);
+  };
+  return std::visit(build, family->config);
 }
 
 absl::StatusOr<Cluster> MakeZooCluster(std::string_view name) {
-  const auto* family = std::ranges::find(kFamilies, Family(name), &ClusterFamily::name);
-  if (family == kFamilies.end()) return UnknownName("cluster", name, kClusters);
-  const int limit = (kMaxDevices - family->fixed_devices) / family->devices_per_n;
-  const std::optional<int> number = ParseNumber(name, limit);
-  if (!number.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat("cluster \"", ToAbsl(name), "\" of the zoo: N in \"",
-                                                   ToAbsl(family->name), ":N\" must be a whole number from 1 to ",
-                                                   limit));
+  ASSIGN_OR_RETURN(const Reference reference, Parse(name));
+  const Family<ClusterConfig>* family = FindFamily(ClusterFamilies(), reference.name);
+  if (family == nullptr) {
+    CutAt('?', name);
+    return UnknownName("cluster", name, ZooClusters());
   }
-  return family->make(*number);
+  const auto build = [&name, &reference](const auto& config) { return BuildCluster(name, reference, config); };
+  return std::visit(build, family->config);
 }
 
 }  // namespace planwright

@@ -1,4 +1,6 @@
-// Built-in models and clusters, made by formula.
+// Built-in models and clusters, made by formula, and their names.
+//
+// A name may set parameters: "gpt-1.3b?sequence=1024&micro_batch=4", "dgx-h100:4?between_gb=100".
 //
 // Models carry FLOPs and bytes, not times: the roofline function of core/cost gives the times on the classes of any
 // cluster that says its peak FLOP/s and memory bandwidth.
@@ -6,6 +8,7 @@
 #define PLANWRIGHT_CORE_ZOO_ZOO_H_
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -16,19 +19,22 @@ namespace planwright {
 
 struct ZooEntry {
   // What follows "zoo:"; "N" in a cluster's name stands for a number of nodes or devices.
-  std::string_view name;
-  std::string_view description;
+  std::string name;
+  // Ends with the keys and their defaults.
+  std::string description;
 };
 
 std::span<const ZooEntry> ZooModels();
 std::span<const ZooEntry> ZooClusters();
 
 // The model called `name`, e.g. "bert-large", without the prefix "zoo:".
-// Errors: NOT_FOUND, with the names there are and the closest one.
+// Errors: NOT_FOUND, with the names there are and the closest one; INVALID_ARGUMENT for a name of more than 1,024
+// bytes, an unknown key (with the keys there are and the closest one), a key that comes twice or a value outside its
+// domain. The domains keep every graph below 1,000,000 operators, so nothing large is built in vain.
 absl::StatusOr<OperatorGraph> MakeZooModel(std::string_view name);
 
 // The cluster called `name`, e.g. "dgx1-v100:2".
-// Errors: NOT_FOUND as above; INVALID_ARGUMENT when the number is missing, < 1 or makes more than 16,384 devices.
+// Errors: as above; INVALID_ARGUMENT also when the number is missing, < 1 or makes more than 16,384 devices.
 absl::StatusOr<Cluster> MakeZooCluster(std::string_view name);
 
 }  // namespace planwright

@@ -20,12 +20,21 @@ inline int64_t TotalParameters(const OperatorGraph& graph, int64_t bytes_per_ele
 
 // Multiply-adds of the operators that are contractions.
 inline double ContractionMultiplyAdds(const OperatorGraph& graph) {
-  static constexpr std::array<std::string_view, 3> kContractions = {"Linear", "MatMul", "Conv2d"};
+  static constexpr std::array<std::string_view, 5> kContractions = {"Linear", "MatMul", "Conv2d", "Attention", "Lstm"};
   double flops = 0;
   for (const Operator& op : graph.operators) {
     if (std::ranges::find(kContractions, op.type) != kContractions.end()) flops += op.forward_flops;
   }
   return flops / 2;
+}
+
+// What the backward pass reads again of the operators of one layer.
+inline int64_t KeptBytes(const OperatorGraph& graph, std::string_view layer) {
+  int64_t kept_bytes = 0;
+  for (const Operator& op : graph.operators) {
+    if (op.layer == layer) kept_bytes += op.activation_bytes;
+  }
+  return kept_bytes;
 }
 
 inline const Operator* FindOperator(const OperatorGraph& graph, std::string_view name) {

@@ -1,0 +1,109 @@
+#include "core/zoo/families.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace planwright {
+namespace {
+
+// Brown et al. 2020, table 2.1.
+TransformerConfig Gpt3(int64_t layers, int64_t hidden, int64_t heads) {
+  return {.layers = layers, .hidden = hidden, .heads = heads, .tied = true};
+}
+
+// Touvron et al. 2023, sections 2.2 and A.2.1.
+TransformerConfig Llama2(int64_t layers, int64_t hidden, int64_t heads, int64_t kv_heads, int64_t feed_forward) {
+  return {.kind = TransformerConfig::Kind::kLlama,
+          .layers = layers,
+          .hidden = hidden,
+          .heads = heads,
+          .kv_heads = kv_heads,
+          .feed_forward = feed_forward,
+          .vocabulary = 32'000,
+          .tokens = 4'096};
+}
+
+// Grattafiori et al. 2024, table 3. The released models have 128,256 rows, the table says 128,000.
+TransformerConfig Llama3(int64_t layers, int64_t hidden, int64_t heads, int64_t feed_forward) {
+  TransformerConfig config = Llama2(layers, hidden, heads, 8, feed_forward);
+  config.vocabulary = 128'256;
+  config.tokens = 8'192;
+  return config;
+}
+
+}  // namespace
+
+// Leaked, as every object that lives as long as the program.
+const std::vector<Family<ModelConfig>>& ModelFamilies() {
+  static const auto& families = *new std::vector<Family<ModelConfig>>{
+      {"bert-base", "BERT-Base (110 M parameters, 12 layers) with a classification head",
+       BertConfig{.layers = 12, .hidden = 768, .heads = 12}},
+      {"bert-large", "BERT-Large (340 M parameters, 24 layers) with a classification head",
+       BertConfig{.layers = 24, .hidden = 1'024, .heads = 16}},
+      {"transformer", "decoder-only language model of any shape", TransformerConfig{}},
+      {"gpt-125m", "GPT-3 Small (125 M parameters)", Gpt3(12, 768, 12)},
+      {"gpt-350m", "GPT-3 Medium (356 M parameters)", Gpt3(24, 1'024, 16)},
+      {"gpt-760m", "GPT-3 Large (760 M parameters)", Gpt3(24, 1'536, 16)},
+      // The table has 24 heads of 128, which is not the hidden size; 16 heads of 128 are.
+      {"gpt-1.3b", "GPT-3 XL (1.3 G parameters)", Gpt3(24, 2'048, 16)},
+      {"gpt-2.7b", "GPT-3 2.7B", Gpt3(32, 2'560, 32)},
+      {"gpt-6.7b", "GPT-3 6.7B", Gpt3(32, 4'096, 32)},
+      // The table has hidden size 5,140, which is not 40 heads of 128; 5,120 is.
+      {"gpt-13b", "GPT-3 13B", Gpt3(40, 5'120, 40)},
+      {"gpt-175b", "GPT-3 175B", Gpt3(96, 12'288, 96)},
+      {"llama2-7b", "Llama 2 7B", Llama2(32, 4'096, 32, 32, 11'008)},
+      {"llama2-13b", "Llama 2 13B", Llama2(40, 5'120, 40, 40, 13'824)},
+      {"llama2-70b", "Llama 2 70B", Llama2(80, 8'192, 64, 8, 28'672)},
+      {"llama3-8b", "Llama 3 8B", Llama3(32, 4'096, 32, 14'336)},
+      {"llama3-70b", "Llama 3 70B", Llama3(80, 8'192, 64, 28'672)},
+      {"llama3-405b", "Llama 3.1 405B", Llama3(126, 16'384, 128, 53'248)},
+      {"resnet50", "ResNet-50 v1.5 (25.6 M parameters)", ResNetConfig{}},
+      {"resnet101", "ResNet-101 v1.5 (44.5 M parameters)", ResNetConfig{.blocks = {3, 4, 23, 3}}},
+      {"resnet152", "ResNet-152 v1.5 (60.2 M parameters)", ResNetConfig{.blocks = {3, 8, 36, 3}}},
+      {"inception-v3", "Inception-v3 (27.2 M parameters) with its auxiliary classifier", InceptionConfig{}},
+      {"densenet121", "DenseNet-121 (8.0 M parameters)", DenseNetConfig{}},
+      {"vgg16", "VGG-16 (138.4 M parameters)", VggConfig{}},
+      {"gnmt", "GNMT v2 (160 M parameters): LSTM encoder and decoder with attention", GnmtConfig{}},
+  };
+  return families;
+}
+
+const std::vector<Family<ClusterConfig>>& ClusterFamilies() {
+  static const auto& families = *new std::vector<Family<ClusterConfig>>{
+      {"dgx1-v100",
+       "N DGX-1 of 8 V100 32 GB; one: uniform, one NVLink for every pair (the cube mesh is not uniform); more: a "
+       "hierarchy, not planned by this version",
+       NodesConfig{
+           .accelerator = {.name = "v100-sxm2-32gb", .memory_gib = 32, .peak_tflops = 125, .memory_bandwidth_gb = 900},
+           .inside_gb = 20,
+           .between_gb = 12}},
+      {"dgx-a100",
+       "N DGX A100 of 8 A100 80 GB; one: uniform over NVSwitch; more: a hierarchy, not planned by this version",
+       NodesConfig{.accelerator =
+                       {.name = "a100-sxm4-80gb", .memory_gib = 80, .peak_tflops = 312, .memory_bandwidth_gb = 2'039},
+                   .inside_gb = 240,
+                   .between_gb = 24}},
+      {"dgx-h100",
+       "N DGX H100 of 8 H100 80 GB; one: uniform over NVSwitch; more: a hierarchy, not planned by this version",
+       NodesConfig{.accelerator =
+                       {.name = "h100-sxm5-80gb", .memory_gib = 80, .peak_tflops = 989, .memory_bandwidth_gb = 3'350},
+                   .inside_gb = 370,
+                   .between_gb = 48}},
+      {"gb200-nvl72",
+       "N GB200 NVL72 racks of 72 B200 186 GB; one: uniform over NVSwitch; more: a hierarchy, not planned by this "
+       "version",
+       NodesConfig{.accelerator =
+                       {.name = "gb200-186gb", .memory_gib = 173, .peak_tflops = 2'500, .memory_bandwidth_gb = 8'000},
+                   .devices = 72,
+                   .inside_gb = 721,
+                   .between_gb = 48}},
+      {"nodes", "N nodes alike of any accelerators; one: uniform; more: a hierarchy, not planned by this version",
+       NodesConfig{}},
+      {"pcie", "one host with a CPU and N V100 16 GB on PCI Express 3.0 x16, staged through host memory",
+       PcieConfig{.accelerator =
+                      {.name = "v100-pcie-16gb", .memory_gib = 16, .peak_tflops = 112, .memory_bandwidth_gb = 900}}},
+  };
+  return families;
+}
+
+}  // namespace planwright

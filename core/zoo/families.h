@@ -1,0 +1,37 @@
+// The tables of the zoo: each name is a configuration of one of a few architectures.
+#ifndef PLANWRIGHT_CORE_ZOO_FAMILIES_H_
+#define PLANWRIGHT_CORE_ZOO_FAMILIES_H_
+
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/zoo/bert.h"
+#include "core/zoo/clusters.h"
+#include "core/zoo/densenet.h"
+#include "core/zoo/gnmt.h"
+#include "core/zoo/inception.h"
+#include "core/zoo/resnet.h"
+#include "core/zoo/transformer.h"
+#include "core/zoo/vgg.h"
+
+namespace planwright {
+
+using ModelConfig =
+    std::variant<BertConfig, DenseNetConfig, GnmtConfig, InceptionConfig, ResNetConfig, TransformerConfig, VggConfig>;
+using ClusterConfig = std::variant<NodesConfig, PcieConfig>;
+
+// `config` has the defaults of the keys.
+template <typename Config>
+struct Family {
+  std::string_view name;
+  std::string_view summary;
+  Config config;
+};
+
+const std::vector<Family<ModelConfig>>& ModelFamilies();
+const std::vector<Family<ClusterConfig>>& ClusterFamilies();
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_ZOO_FAMILIES_H_

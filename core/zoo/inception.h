@@ -1,0 +1,26 @@
+// Inception-v3 (Szegedy, Vanhoucke, Ioffe, Shlens, Wojna: Rethinking the Inception Architecture for Computer Vision,
+// 2016) as torchvision builds it, with the auxiliary classifier that training uses.
+#ifndef PLANWRIGHT_CORE_ZOO_INCEPTION_H_
+#define PLANWRIGHT_CORE_ZOO_INCEPTION_H_
+
+#include <string>
+
+#include "core/model/graph.h"
+#include "core/zoo/convnet.h"
+#include "core/zoo/keys.h"
+
+namespace planwright {
+
+struct InceptionConfig {
+  ImageBatch batch = {.image_size = 299};
+};
+
+ZooKeys KeysOf(InceptionConfig& config);
+
+// One operator per tensor operation. Layers are labelled "stem", "mixed0", ..., "mixed10", "auxiliary", "head". The
+// total loss is the main one plus 0.4 of the auxiliary one.
+OperatorGraph MakeModel(const std::string& display_name, const InceptionConfig& config);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_ZOO_INCEPTION_H_
