@@ -98,6 +98,9 @@ std::optional<BlockSplit> FillGreedily(const BlockInstance& instance, const std:
   return split;
 }
 
+// States between two looks at the limits: each may take a pass over all positions.
+constexpr std::size_t kStatesPerCheck = 256;
+
 // The dynamic program. Value (state, position): the least max load of a split of the blocks before the position over
 // exactly the devices of the state, each with a stage.
 class Program {
@@ -110,19 +113,11 @@ class Program {
     was_interrupted = !AllocateRows();
     if (was_interrupted) return std::nullopt;
     rows_[0].At(0) = {0, 0, 0};
-    std::vector<int64_t> loads(order_.size() + 1);
+    loads_.resize(order_.size() + 1);
     for (std::size_t end = 1; end <= order_.size(); ++end) {
-      const auto states = StatesAt(end);
-      costs_.MoveTo(end);
-      if (states.empty()) continue;
-      if (CheckInterruption(limits_).has_value()) {
-        was_interrupted = true;
-        return std::nullopt;
-      }
-      for (std::size_t pool = 0; pool < windows_.states().num_pools(); ++pool) {
-        const std::size_t first = costs_.Loads(pool, max_load_, loads);
-        for (const std::size_t state : states) Extend(state, pool, first, end, loads);
-      }
+      // Even ends without states take a look at every state.
+      was_interrupted = CheckInterruption(limits_).has_value() || !ExtendTo(end);
+      if (was_interrupted) return std::nullopt;
     }
     return Best();
   }
@@ -143,20 +138,23 @@ class Program {
     const Entry& At(std::size_t position) const { return entries[position - first]; }
   };
 
+  // False: they take too much memory, which is known before any is taken; or interrupted.
   bool AllocateRows() {
     std::vector<int64_t> weight_before(1, 0);
     for (const int32_t block : order_) weight_before.push_back(weight_before.back() + windows_.weight(block));
+    std::vector<std::size_t> lengths;
     int64_t bytes = 0;
     for (const LoadWindow& window : windows_.At(max_load_)) {
-      Row& row = rows_.emplace_back();
-      if (window.empty()) continue;
       const auto low = std::lower_bound(weight_before.begin(), weight_before.end(), window.min_weight);
-      const auto high = std::upper_bound(weight_before.begin(), weight_before.end(), window.max_weight);
-      if (low >= high) continue;
-      row.first = static_cast<std::size_t>(low - weight_before.begin());
+      const auto high = std::upper_bound(low, weight_before.end(), window.max_weight);
+      rows_.emplace_back().first = static_cast<std::size_t>(low - weight_before.begin());
+      lengths.push_back(static_cast<std::size_t>(high - low));
       bytes += (high - low) * static_cast<int64_t>(sizeof(Entry));
       if (bytes > limits_.memory_bytes) return false;
-      row.entries.resize(static_cast<std::size_t>(high - low));
+    }
+    for (std::size_t state = 0; state < rows_.size(); ++state) {
+      if (CheckInterruption(limits_).has_value()) return false;
+      rows_[state].entries.resize(lengths[state]);
     }
     // No device at all reaches the empty prefix only.
     rows_[0].first = 0;
@@ -175,14 +173,28 @@ class Program {
     return states;
   }
 
-  void Extend(std::size_t state, std::size_t pool, std::size_t first_start, std::size_t end,
-              const std::vector<int64_t>& loads) {
+  // Fills the entries at `end`. False: interrupted.
+  bool ExtendTo(std::size_t end) {
+    const std::vector<std::size_t> states = StatesAt(end);
+    costs_.MoveTo(end);
+    if (states.empty()) return true;
+    for (std::size_t pool = 0; pool < windows_.states().num_pools(); ++pool) {
+      const std::size_t first = costs_.Loads(pool, max_load_, loads_);
+      for (std::size_t i = 0; i < states.size(); ++i) {
+        if ((i + 1) % kStatesPerCheck == 0 && CheckInterruption(limits_).has_value()) return false;
+        Extend(states[i], pool, first, end);
+      }
+    }
+    return true;
+  }
+
+  void Extend(std::size_t state, std::size_t pool, std::size_t first_start, std::size_t end) {
     if (windows_.states().used(state, pool) == 0) return;
     const Row& from = rows_[windows_.states().without(state, pool)];
     Entry& entry = rows_[state].At(end);
     const std::size_t begin = std::max(first_start, from.first);
     for (std::size_t start = begin; start < std::min(end, from.end()); ++start) {
-      const int64_t value = std::max(from.At(start).value, loads[start]);
+      const int64_t value = std::max(from.At(start).value, loads_[start]);
       if (value >= entry.value) continue;
       entry = {value, static_cast<int32_t>(start), static_cast<int32_t>(pool)};
     }
@@ -220,6 +232,8 @@ class Program {
   const int64_t max_load_;
   const SolveLimits& limits_;
   IntervalCosts costs_;
+  // By start, for the end and pool at hand.
+  std::vector<int64_t> loads_;
   std::vector<Row> rows_;
   std::vector<std::size_t> by_first_;
 };
