@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <span>
+
+#include "core/graph/reachability.h"
 
 namespace planwright {
 namespace {
@@ -12,37 +15,14 @@ constexpr int32_t kNone = -1;
 // next[v]: the vertex after v on its chain.
 using Links = std::vector<int32_t>;
 
-// Row v: the vertices reachable from v, v itself excluded.
-class ReachabilityMatrix {
- public:
-  ReachabilityMatrix(const Digraph& graph, const std::vector<int32_t>& order)
-      : words_((static_cast<std::size_t>(graph.num_vertices()) + 63) / 64),
-        bits_(static_cast<std::size_t>(graph.num_vertices()) * words_, 0) {
-    for (auto it = order.rbegin(); it != order.rend(); ++it) {
-      uint64_t* row = Row(*it);
-      for (const int32_t successor : graph.successors(*it)) {
-        const uint64_t* other = Row(successor);
-        for (std::size_t w = 0; w < words_; ++w) row[w] |= other[w];
-        row[static_cast<std::size_t>(successor) / 64] |= uint64_t{1} << (static_cast<std::size_t>(successor) % 64);
-      }
-    }
-  }
-
-  std::size_t words() const { return words_; }
-  const uint64_t* Row(int32_t vertex) const { return &bits_[static_cast<std::size_t>(vertex) * words_]; }
-
- private:
-  uint64_t* Row(int32_t vertex) { return &bits_[static_cast<std::size_t>(vertex) * words_]; }
-
-  std::size_t words_;
-  std::vector<uint64_t> bits_;
-};
-
 // Kuhn's augmenting paths with a bitset of unvisited right vertices, without recursion.
 class Matching {
  public:
   Matching(const ReachabilityMatrix& reachable, Links next, Links previous)
-      : reachable_(reachable), next_(std::move(next)), previous_(std::move(previous)), unvisited_(reachable.words()) {}
+      : reachable_(reachable),
+        next_(std::move(next)),
+        previous_(std::move(previous)),
+        unvisited_((next_.size() + 63) / 64) {}
 
   Links Run() {
     for (std::size_t v = 0; v < next_.size(); ++v) {
@@ -59,7 +39,7 @@ class Matching {
 
   // Takes the first unvisited right vertex that `left` reaches; kNone: none.
   int32_t TakeUnvisited(int32_t left) {
-    const uint64_t* row = reachable_.Row(left);
+    const std::span<const uint64_t> row = reachable_.Row(left);
     for (std::size_t w = 0; w < unvisited_.size(); ++w) {
       const uint64_t choices = row[w] & unvisited_[w];
       if (choices == 0) continue;

@@ -144,6 +144,7 @@ class Assembler {
  private:
   void AddNets(const std::vector<int32_t>& block_of, BlockInstance& instance) const {
     const bool gradients = GradientsFollowTensors(graph_, *problem_.workload);
+    const bool counts_readers = !RulesOf(cluster_.interconnect).pay_once;
     const bool counts_buffers = *problem_.memory_model.kind == MemoryModel::Kind::kComponents;
     std::map<std::vector<int32_t>, std::pair<int64_t, int64_t>> merged;
     for (const Tensor& tensor : graph_.tensors) {
@@ -153,6 +154,7 @@ class Assembler {
       const int64_t weight = gradients ? 2 * transfer : transfer;
       const int64_t buffers = counts_buffers ? 2 * tensor.size_bytes : 0;
       if (weight == 0 && buffers == 0) continue;
+      if (counts_readers && weight > 0 && blocks.size() > 2) AddFanOut(tensor, block_of, blocks, weight, instance);
       auto& [total_weight, total_buffers] = merged[std::move(blocks)];
       total_weight += weight;
       total_buffers += buffers;
@@ -163,6 +165,13 @@ class Assembler {
         instance.nets_of[Index(block)].push_back(static_cast<int32_t>(instance.nets.size()));
       instance.nets.push_back({blocks, sums.first, sums.second});
     }
+  }
+
+  static void AddFanOut(const Tensor& tensor, const std::vector<int32_t>& block_of, std::vector<int32_t> blocks,
+                        int64_t weight, BlockInstance& instance) {
+    const int32_t producer = block_of[tensor.producer.index()];
+    std::erase(blocks, producer);
+    instance.fan_outs.push_back({producer, std::move(blocks), weight});
   }
 
   static std::vector<int32_t> BlocksOf(const Tensor& tensor, const std::vector<int32_t>& block_of) {

@@ -53,6 +53,15 @@ struct Net {
   int64_t buffer_bytes = 0;
 };
 
+// A tensor with consumers in several other blocks, on an interconnect where its producer pays for each of them.
+struct FanOut {
+  int32_t producer = 0;
+  // Blocks other than the producer's, ascending, at least two.
+  std::vector<int32_t> consumers;
+  // Picoseconds for each device that reads it.
+  int64_t weight = 0;
+};
+
 // Memory of a set of blocks that share a device:
 //   sum(linear) + ceil(sum(parameters) x parameter_factor) + max(workspace) + sum of buffer_bytes of cut nets +
 //   reserved.
@@ -72,6 +81,8 @@ struct BlockInstance {
   std::vector<Net> nets;
   // Positions in `nets` of the nets of each block.
   std::vector<std::vector<int32_t>> nets_of;
+  // Empty on interconnects where a device pays once (fan_out.h).
+  std::vector<FanOut> fan_outs;
   // Pools in order of their first device; those of accelerators first.
   std::vector<DevicePool> pools;
   BlockMemory memory;

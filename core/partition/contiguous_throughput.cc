@@ -10,6 +10,7 @@
 #include "core/graph/topological_order.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/block_split.h"
+#include "core/partition/fan_out.h"
 #include "core/partition/feasibility.h"
 #include "core/partition/ideal_dp.h"
 #include "core/partition/linearized_dp.h"
@@ -22,6 +23,8 @@ namespace {
 constexpr char kIdealDpName[] = "ideal_dp";
 constexpr char kLinearizedDpName[] = "linearized_dp";
 constexpr char kGreedyName[] = "greedy";
+// Times that the costs of producers are raised for a better incumbent.
+constexpr int kMaxFanOutRounds = 3;
 // More states than this take longer to list than a plan is worth.
 constexpr std::size_t kMaxStates = std::size_t{1} << 22U;
 
@@ -117,22 +120,47 @@ class Solver {
     const bool was_cut_off = !FindFirstSplits(instance, windows);
     outcome_.counters["blocks"] = instance.num_blocks();
     outcome_.counters["nets"] = static_cast<int64_t>(instance.nets.size());
-    if (is_exact_) return SearchIdeals(instance, windows, prove_without_memory);
+    if (is_exact_) return SearchWithFanOut(instance, windows, prove_without_memory);
     SettleLinearized(was_cut_off);
     return prove_without_memory && !has_placement_ && !was_cut_off;
+  }
+
+  // The exact search, with what producers must pay in any plan that is better than the incumbent. A better incumbent
+  // makes them pay more, so the search is repeated while that helps. True: as Search.
+  bool SearchWithFanOut(const BlockInstance& instance, const LoadWindows& windows, bool prove_without_memory) {
+    for (int round = 0; round < kMaxFanOutRounds && has_placement_; ++round) {
+      const Picoseconds objective = outcome_.objective;
+      if (objective <= lower_bound_) return false;
+      const std::optional<BlockInstance> raised = WithFanOutCosts(instance, objective.count() - 1);
+      if (!raised.has_value()) break;
+      const LoadWindows raised_windows(*raised);
+      if (best_split_.has_value()) best_split_->max_load = SplitLoad(*raised, *best_split_);
+      bound_limit_ = objective;
+      if (SearchIdeals(*raised, raised_windows, prove_without_memory)) return true;
+      bound_limit_ = Picoseconds(kMaxQuantity);
+      if (outcome_.objective == objective || outcome_.stop_reason != StopReason::kExhausted) return false;
+    }
+    if (best_split_.has_value()) best_split_->max_load = SplitLoad(instance, *best_split_);
+    return SearchIdeals(instance, windows, prove_without_memory);
   }
 
   absl::StatusOr<ThroughputOutcome> Finish(const BlockInstance& instance) {
     if (proven_infeasible_) return InfeasibleError(NoSplitFits(request_.graph, instance));
     if (!has_placement_) return NothingFound();
-    SettleStopReason();
-    std::stable_sort(outcome_.bounds.begin(), outcome_.bounds.end(),
-                     [](const Bound& a, const Bound& b) { return a.value < b.value; });
-    return std::move(outcome_);
+    return Settled(std::move(outcome_));
+  }
+
+  // The outcome if the search were stopped now.
+  ThroughputOutcome SoFar() const {
+    ThroughputOutcome outcome = outcome_;
+    outcome.stop_reason = StopReason::kCancelled;
+    if (made_by_ != outcome.algorithm) outcome.fallback = made_by_;
+    return Settled(std::move(outcome));
   }
 
   // Keeps the best bound of each method.
-  void RaiseBound(const Bound& bound) {
+  void RaiseBound(Bound bound) {
+    bound.value = std::min(bound.value, bound_limit_);
     const auto same = std::find_if(outcome_.bounds.begin(), outcome_.bounds.end(),
                                    [&](const Bound& known) { return known.method == bound.method; });
     if (same == outcome_.bounds.end()) {
@@ -155,7 +183,7 @@ class Solver {
     outcome_.placement = std::move(placement);
     outcome_.objective = objective;
     made_by_ = algorithm;
-    callbacks_.on_incumbent(objective, lower_bound_, work_, algorithm);
+    callbacks_.on_incumbent(SoFar(), work_, algorithm);
   }
 
   static std::vector<std::vector<int32_t>> Orders(const BlockInstance& instance) {
@@ -248,13 +276,16 @@ class Solver {
     }
   }
 
-  // What the bound says goes before how the search ended.
-  void SettleStopReason() {
-    if (outcome_.objective <= lower_bound_) {
-      outcome_.stop_reason = StopReason::kOptimal;
-    } else if (RelativeGap(outcome_.objective, lower_bound_) <= request_.options.relative_gap) {
-      outcome_.stop_reason = StopReason::kGapReached;
+  // `outcome` with its bounds in order; what the bound says goes before how the search ended.
+  ThroughputOutcome Settled(ThroughputOutcome outcome) const {
+    if (outcome.objective <= lower_bound_) {
+      outcome.stop_reason = StopReason::kOptimal;
+    } else if (RelativeGap(outcome.objective, lower_bound_) <= request_.options.relative_gap) {
+      outcome.stop_reason = StopReason::kGapReached;
     }
+    std::stable_sort(outcome.bounds.begin(), outcome.bounds.end(),
+                     [](const Bound& a, const Bound& b) { return a.value < b.value; });
+    return outcome;
   }
 
   absl::Status NothingFound() const {
@@ -283,6 +314,8 @@ class Solver {
 
   ThroughputOutcome outcome_;
   Picoseconds lower_bound_{0};
+  // What is proven holds for plans better than this only.
+  Picoseconds bound_limit_{kMaxQuantity};
   // The split of least pay-once load; outcome_.placement is the one of least true cost.
   std::optional<BlockSplit> best_split_;
   bool has_placement_ = false;

@@ -34,16 +34,6 @@ struct ThroughputRequest {
   const SolverOptions& options;
 };
 
-// What the caller provides; called on the calling thread only.
-struct ThroughputCallbacks {
-  // The true objective of a feasible placement.
-  std::function<Picoseconds(const Placement&)> objective;
-  std::function<void(std::string_view phase)> on_phase;
-  std::function<void(Picoseconds objective, Picoseconds lower_bound, int64_t work, std::string_view algorithm)>
-      on_incumbent;
-  std::function<void(const Bound&)> on_bound;
-};
-
 struct ThroughputOutcome {
   Placement placement;
   Picoseconds objective{0};
@@ -55,6 +45,16 @@ struct ThroughputOutcome {
   // What made the placement when the exact search could not finish; else empty.
   std::string fallback;
   std::map<std::string, int64_t> counters;
+};
+
+// What the caller provides; called on the calling thread only.
+struct ThroughputCallbacks {
+  // The true objective of a feasible placement.
+  std::function<Picoseconds(const Placement&)> objective;
+  std::function<void(std::string_view phase)> on_phase;
+  // A better placement was found, by `algorithm`. `so_far` is the outcome if the search were stopped now.
+  std::function<void(const ThroughputOutcome& so_far, int64_t work, std::string_view algorithm)> on_incumbent;
+  std::function<void(const Bound&)> on_bound;
 };
 
 // Errors: FAILED_PRECONDITION (InfeasibilityOf) with a proof; DEADLINE_EXCEEDED (IsNoPlanFound), CANCELLED or

@@ -18,6 +18,11 @@ class PlannerObserver {
   virtual void OnPhase(std::string_view /*phase*/) {}
   // A better plan was found. Its verification is still to come.
   virtual void OnIncumbent(const Incumbent& /*incumbent*/) {}
+  // Whether OnIncumbentPlan is to be told. Costs a costing and a verification for each incumbent. Asked once.
+  virtual bool wants_incumbent_plans() const { return false; }
+  // The plan of the incumbent that OnIncumbent has just named: verified, and what the answer would be if the search
+  // were stopped now.
+  virtual void OnIncumbentPlan(const Plan& /*plan*/) {}
   // A better bound for the problem as posed was proven.
   virtual void OnBound(const Bound& /*bound*/) {}
 };

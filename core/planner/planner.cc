@@ -76,6 +76,7 @@ class Planning {
         limits_(limits),
         arena_(arena),
         observer_(observer),
+        wants_incumbent_plans_(observer.wants_incumbent_plans()),
         stopwatch_(arena),
         problem_(ResolveProblem(request.graph, request.problem)),
         costs_(request.graph, request.cluster, *problem_.workload) {}
@@ -85,18 +86,14 @@ class Planning {
     callbacks.objective = [this](const Placement& placement) { return Cost(placement).objective; };
     callbacks.on_phase = [this](std::string_view phase) { observer_.OnPhase(phase); };
     callbacks.on_bound = [this](const Bound& bound) { observer_.OnBound(bound); };
-    callbacks.on_incumbent = [this](Picoseconds objective, Picoseconds bound, int64_t work,
-                                    std::string_view algorithm) {
-      incumbents_.push_back({stopwatch_.WallMilliseconds(), work, objective, bound, std::string(algorithm)});
-      observer_.OnIncumbent(incumbents_.back());
+    callbacks.on_incumbent = [this](const ThroughputOutcome& so_far, int64_t work, std::string_view algorithm) {
+      ReportIncumbent(so_far, work, algorithm);
     };
     const ThroughputRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options};
     ASSIGN_OR_RETURN(ThroughputOutcome outcome, SolveContiguousThroughput(search, limits_, arena_, callbacks));
-    Plan plan = Assemble(std::move(outcome));
-    RETURN_IF_ERROR(Verify(plan));
-    plan.provenance.wall_time_ms = stopwatch_.WallMilliseconds();
-    plan.provenance.cpu_time_ms = stopwatch_.CpuMilliseconds();
-    return plan;
+    RETURN_IF_ERROR(incumbent_status_);
+    observer_.OnPhase("verify");
+    return VerifiedPlan(std::move(outcome));
   }
 
  private:
@@ -104,10 +101,34 @@ class Planning {
     return CostPlan(request_.graph, request_.cluster, problem_, costs_, placement);
   }
 
-  Plan Assemble(ThroughputOutcome outcome) {
+  void ReportIncumbent(const ThroughputOutcome& so_far, int64_t work, std::string_view algorithm) {
+    incumbents_.push_back(
+        {stopwatch_.WallMilliseconds(), work, so_far.objective, BestOf(so_far.bounds), std::string(algorithm)});
+    observer_.OnIncumbent(incumbents_.back());
+    if (!wants_incumbent_plans_ || !incumbent_status_.ok()) return;
+    const absl::StatusOr<Plan> plan = VerifiedPlan(so_far);
+    incumbent_status_ = plan.status();
+    if (plan.ok()) observer_.OnIncumbentPlan(*plan);
+  }
+
+  static Picoseconds BestOf(const std::vector<Bound>& bounds) {
+    Picoseconds best{0};
+    for (const Bound& bound : bounds) best = std::max(best, bound.value);
+    return best;
+  }
+
+  absl::StatusOr<Plan> VerifiedPlan(ThroughputOutcome outcome) const {
+    Plan plan = Assemble(std::move(outcome));
+    RETURN_IF_ERROR(Verify(plan));
+    plan.provenance.wall_time_ms = stopwatch_.WallMilliseconds();
+    plan.provenance.cpu_time_ms = stopwatch_.CpuMilliseconds();
+    return plan;
+  }
+
+  Plan Assemble(ThroughputOutcome outcome) const {
     Plan plan = Cost(outcome.placement);
     plan.bounds = std::move(outcome.bounds);
-    for (const Bound& bound : plan.bounds) plan.lower_bound = std::max(plan.lower_bound, bound.value);
+    plan.lower_bound = BestOf(plan.bounds);
     Provenance& provenance = plan.provenance;
     provenance.algorithm = outcome.algorithm;
     provenance.algorithm_version = VersionOf(outcome.algorithm);
@@ -115,7 +136,7 @@ class Planning {
     provenance.proven_optimal = plan.lower_bound == plan.objective;
     provenance.stop_reason = outcome.stop_reason;
     provenance.counters = std::move(outcome.counters);
-    provenance.incumbents = std::move(incumbents_);
+    provenance.incumbents = incumbents_;
     provenance.fallback = std::move(outcome.fallback);
     if (!provenance.proven_optimal && !RulesOf(request_.cluster.interconnect).pay_once) {
       plan.warnings.emplace_back(
@@ -125,8 +146,7 @@ class Planning {
     return plan;
   }
 
-  absl::Status Verify(const Plan& plan) {
-    observer_.OnPhase("verify");
+  absl::Status Verify(const Plan& plan) const {
     Violations violations;
     VerifyPlan(request_.graph, request_.cluster, plan, violations);
     if (violations.empty()) return absl::OkStatus();
@@ -138,10 +158,13 @@ class Planning {
   const SolveLimits& limits_;
   TaskArena& arena_;
   PlannerObserver& observer_;
+  const bool wants_incumbent_plans_;
   const Stopwatch stopwatch_;
   const PlanningProblem problem_;
   const CostTable costs_;
   std::vector<Incumbent> incumbents_;
+  // Why the plan of an incumbent could not be reported: a defect, which ends the request.
+  absl::Status incumbent_status_;
 };
 
 }  // namespace

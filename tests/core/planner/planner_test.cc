@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
+#include "core/base/violations.h"
+#include "core/verify/verify.h"
 #include "tests/support/builders.h"
 #include "tests/support/lattices.h"
 
@@ -231,6 +233,39 @@ TEST(MakePlanTest, TellsTheObserverOfPhasesIncumbentsAndBounds) {
     EXPECT_GT(recorder.bounds[i].value, recorder.bounds[i - 1].value);
   }
   EXPECT_EQ(recorder.bounds.back().value, plan->lower_bound);
+}
+
+// Keeps the plan of each incumbent.
+class PlanRecorder final : public Recorder {
+ public:
+  bool wants_incumbent_plans() const override { return true; }
+  void OnIncumbentPlan(const Plan& plan) override { plans.push_back(plan); }
+
+  std::vector<Plan> plans;
+};
+
+TEST(MakePlanTest, HandsOutAVerifiedPlanForEachIncumbent) {
+  const Request request = LatticeRequest("tow_3x6_lo");
+  PlanRecorder recorder;
+  const absl::StatusOr<Plan> plan = Make(request, recorder);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_THAT(recorder.plans, SizeIs(recorder.incumbents.size()));
+  ASSERT_GT(recorder.plans.size(), 1);
+  for (std::size_t i = 0; i < recorder.plans.size(); ++i) {
+    const Plan& incumbent = recorder.plans[i];
+    EXPECT_EQ(incumbent.objective, recorder.incumbents[i].objective);
+    EXPECT_EQ(incumbent.lower_bound, recorder.incumbents[i].lower_bound);
+    EXPECT_THAT(incumbent.provenance.incumbents, SizeIs(i + 1));
+    Violations violations;
+    VerifyPlan(request.graph, request.cluster, incumbent, violations);
+    EXPECT_TRUE(violations.empty()) << violations.ToStatus();
+  }
+  EXPECT_EQ(recorder.plans.front().provenance.stop_reason, StopReason::kCancelled);
+  EXPECT_EQ(recorder.plans.front().provenance.fallback, "greedy");
+  EXPECT_EQ(recorder.plans.back().objective, plan->objective);
+  const absl::StatusOr<Plan> alone = Make(request);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  ExpectSamePlan(*plan, *alone);
 }
 
 TEST(MakePlanTest, AStopRequestBeforeTheStartStillGetsTheGreedyPlan) {
