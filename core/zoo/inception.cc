@@ -37,6 +37,7 @@ Value AddBranch(const std::string& name, Value x, const Branch& branch, GraphBui
 
 std::vector<Value> AddBranches(const Value& x, const std::vector<Branch>& branches, GraphBuilder& builder) {
   std::vector<Value> outputs;
+  outputs.reserve(branches.size());
   for (std::size_t i = 0; i < branches.size(); ++i) {
     outputs.push_back(AddBranch("branch" + std::to_string(i) + "_", x, branches[i], builder));
   }

@@ -12,24 +12,20 @@
 namespace planwright {
 namespace {
 
-// nullopt: not one number of type T, or outside low .. high. NaN is outside.
-template <typename T>
-std::optional<T> ParseNumber(std::string_view text, T low, T high) {
+// Sets the field where `text` is one number from `low` to `high`, and says whether it is. NaN is not.
+template <typename T, typename Field>
+bool ParseNumber(std::string_view text, T low, T high, Field& field) {
   T number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool complete = error == std::errc() && end == text.data() + text.size();
-  if (!complete || !(number >= low && number <= high)) return std::nullopt;
-  return number;
+  if (!complete || !(number >= low && number <= high)) return false;
+  field = number;
+  return true;
 }
 
-// Sets the field if the text is in the domain, and says whether it is.
 template <typename T, typename Field>
 std::function<bool(std::string_view)> NumberSetter(T low, T high, Field& field) {
-  return [low, high, &field](std::string_view text) {
-    const std::optional<T> number = ParseNumber(text, low, high);
-    if (number.has_value()) field = *number;
-    return number.has_value();
-  };
+  return [low, high, &field](std::string_view text) { return ParseNumber(text, low, high, field); };
 }
 
 std::string WholeDomain(int64_t low, int64_t high) { return absl::StrCat("a whole number from ", low, " to ", high); }

@@ -49,7 +49,7 @@ class TransformerBuilder {
   Value AddEmbedding() {
     builder_.EnterLayer("embedding");
     const Value ids = builder_.Input("input_ids", {config_.sequences, config_.tokens}, kBytesPerId);
-    const Value words = builder_.Embedding("word", ids, config_.vocabulary, config_.hidden);
+    Value words = builder_.Embedding("word", ids, config_.vocabulary, config_.hidden);
     if (!is_gpt()) return words;
     const Value position_ids = builder_.Input("position_ids", {config_.tokens}, kBytesPerId);
     const Value positions = builder_.Embedding("position", position_ids, config_.tokens, config_.hidden);

@@ -55,16 +55,18 @@ TEST(TransformerTest, HasTheParametersOfTheGpt3Table) {
 // Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM (2021), appendix:
 // a forward pass takes 24 B s l h^2 (1 + s / (6 h) + V / (12 l h)) FLOPs, the head included.
 TEST(TransformerTest, HasTheFlopsOfThePublishedFormula) {
-  for (const char* name : {"gpt-125m?micro_batch=4", "gpt-1.3b?sequence=1024", "gpt-175b?attention=unfused"}) {
-    const OperatorGraph graph = MakeZooModel(name).value();
-    const bool small = std::string(name).starts_with("gpt-125m");
-    const bool middle = std::string(name).starts_with("gpt-1.3b");
-    const double l = small ? 12 : middle ? 24 : 96;
-    const double h = small ? 768 : middle ? 2'048 : 12'288;
-    const double s = middle ? 1'024 : 2'048;
-    const double b = small ? 4 : 1;
+  struct Case {
+    std::string name;
+    double layers = 0;
+    double hidden = 0;
+    double tokens = 0;
+    double sequences = 0;
+  };
+  for (const auto& [name, l, h, s, b] :
+       {Case{"gpt-125m?micro_batch=4", 12, 768, 2'048, 4}, Case{"gpt-1.3b?sequence=1024", 24, 2'048, 1'024, 1},
+        Case{"gpt-175b?attention=unfused", 96, 12'288, 2'048, 1}}) {
     const double flops = 24 * b * s * l * h * h * (1 + s / (6 * h) + 50'257 / (12 * l * h));
-    EXPECT_NEAR(2 * ContractionMultiplyAdds(graph), flops, 1e-9 * flops) << name;
+    EXPECT_NEAR(2 * ContractionMultiplyAdds(MakeZooModel(name).value()), flops, 1e-9 * flops) << name;
   }
 }
 
@@ -76,7 +78,8 @@ TEST(TransformerTest, TrainsInAboutSixFlopsPerParameterAndToken) {
     for (const Operator& op : graph.operators) flops += op.forward_flops + op.backward_flops;
     const Operator* embedding = FindOperator(graph, "embedding/word");
     ASSERT_NE(embedding, nullptr);
-    const auto parameters = static_cast<double>(TotalParameters(graph, 2) - embedding->parameter_bytes / 2);
+    const int64_t table = embedding->parameter_bytes / 2;
+    const auto parameters = static_cast<double>(TotalParameters(graph, 2) - table);
     EXPECT_NEAR(flops / (6 * parameters * 512), 1, 0.03) << name;
   }
 }
@@ -117,7 +120,7 @@ TEST(TransformerTest, LabelsEmbeddingLayersHeadAndLoss) {
 }
 
 TEST(TransformerTest, TiesTheHeadToTheEmbedding) {
-  const int64_t table = 50'257 * 768;
+  const int64_t table = int64_t{50'257} * 768;
   EXPECT_EQ(ParametersOf("transformer") - ParametersOf("transformer?tied=yes"), table);
   const OperatorGraph tied = MakeZooModel("transformer?tied=yes").value();
   const OperatorGraph untied = MakeZooModel("transformer").value();
@@ -134,7 +137,7 @@ TEST(TransformerTest, SharesKeysAndValuesAmongHeads) {
   const OperatorGraph unfused = MakeZooModel("llama3-8b?attention=unfused").value();
   const Operator* key = FindOperator(fused, "layer.0/key");
   ASSERT_NE(key, nullptr);
-  EXPECT_EQ(key->parameter_bytes, 2 * 4'096 * 8 * 128);
+  EXPECT_EQ(key->parameter_bytes, int64_t{2} * 4'096 * 8 * 128);
   EXPECT_DOUBLE_EQ(ContractionMultiplyAdds(fused), ContractionMultiplyAdds(unfused));
 }
 
@@ -144,8 +147,9 @@ TEST(TransformerTest, TakesAnyShape) {
       MakeZooModel("transformer?layers=61&hidden=7168&heads=128&vocab=129280&sequence=4096&micro_batch=1&dtype=bf16")
           .value();
   EXPECT_EQ(graph.operators.size(), 61U * 14 + 9);
-  EXPECT_EQ(TotalParameters(graph, 2),
-            61 * (12 * 7'168L * 7'168 + 13 * 7'168) + 2 * 129'280L * 7'168 + 4'096L * 7'168 + 2 * 7'168);
+  const int64_t h = 7'168;
+  const int64_t layer = 12 * h * h + 13 * h;
+  EXPECT_EQ(TotalParameters(graph, 2), 61 * layer + (2 * 129'280 + 4'096 + 2) * h);
 }
 
 }  // namespace
