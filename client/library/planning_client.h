@@ -23,6 +23,11 @@ class ProgressListener {
   virtual void OnIncumbent(double objective_ms) = 0;
   // A better bound was proven.
   virtual void OnBound(double lower_bound_ms) = 0;
+
+  // Whether OnIncumbentPlan is to be told. Asked once for each call.
+  virtual bool wants_incumbent_plans() const { return false; }
+  // The verified plan of the latest incumbent, with the bound known by then.
+  virtual void OnIncumbentPlan(const v1::Plan& /*plan*/) {}
 };
 
 // Of one call.
@@ -32,10 +37,10 @@ struct CallOptions {
   // When the caller stops waiting. Always sent: the search ends soon enough for its answer to arrive before. With a
   // time_limit, leave room for the answer: see DeadlineFor.
   Clock::time_point deadline = Clock::now() + std::chrono::minutes(5);
-  // Asks to stop. In-process, CreatePlan then answers with the best plan so far (STOP_REASON_CANCELLED) where there is
-  // one; over the network the call ends with CANCELLED.
+  // Asks to stop. CreatePlan then answers with the best plan so far (STOP_REASON_CANCELLED) where there is one; else
+  // the call ends with CANCELLED.
   std::stop_token stop;
-  // May be nullptr; outlives the call. Only searches in-process report to it.
+  // Of CreatePlan. May be nullptr; outlives the call.
   ProgressListener* progress = nullptr;
 };
 

@@ -7,7 +7,8 @@
 
 #include <utility>
 
-#include "client/library/error_details.h"
+#include "client/library/plan_stream.h"
+#include "client/library/wire_status.h"
 
 namespace planwright::client {
 namespace {
@@ -37,12 +38,6 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
   return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// The codes of the two libraries are numerically equal.
-absl::Status ToAbslStatus(const grpc::Status& status) {
-  return WithErrorDetails(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()),
-                          status.error_details());
-}
-
 template <typename Response, typename Request>
 absl::StatusOr<Response> Call(v1::PlanningService::Stub& stub,
                               grpc::Status (v1::PlanningService::Stub::*method)(grpc::ClientContext*, const Request&,
@@ -64,6 +59,10 @@ RemotePlanningClient::RemotePlanningClient(const std::string& target)
 
 absl::StatusOr<v1::CreatePlanResponse> RemotePlanningClient::CreatePlan(const v1::CreatePlanRequest& request,
                                                                         const CallOptions& options) {
+  if (options.progress != nullptr || options.stop.stop_possible()) {
+    auto streamed = CreatePlanByStream(*stub_, request, options);
+    if (streamed.status().code() != absl::StatusCode::kUnimplemented) return streamed;
+  }
   return Call(*stub_, &v1::PlanningService::Stub::CreatePlan, request, options);
 }
 

@@ -12,6 +12,9 @@ namespace planwright::client {
 
 // One channel to a server, or to all addresses of a name in turn (round robin). Every call has a deadline; UNAVAILABLE
 // is retried with backoff, at most 4 attempts, nothing else is. Messages up to 64 MiB both ways. Without TLS.
+//
+// A CreatePlan with a listener or a stop token is a StreamPlan on the wire, or a plain CreatePlan where the server is
+// too old for that: it then reports nothing, and a stop request ends it without a plan.
 class RemotePlanningClient final : public PlanningClient {
  public:
   // `target` as gRPC names it: "localhost:50051", "dns:///planwright:50051". Connects with the first call.

@@ -23,6 +23,8 @@ class Relay final : public server::SearchObserver {
   void OnPhase(std::string_view phase) override { listener_.OnPhase(phase); }
   void OnIncumbent(const Incumbent& incumbent) override { listener_.OnIncumbent(ToMilliseconds(incumbent.objective)); }
   void OnBound(const Bound& bound) override { listener_.OnBound(ToMilliseconds(bound.value)); }
+  bool wants_incumbent_plans() const override { return listener_.wants_incumbent_plans(); }
+  void OnIncumbentAnswer(const v1::Plan& plan) override { listener_.OnIncumbentPlan(plan); }
 
  private:
   ProgressListener& listener_;

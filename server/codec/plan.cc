@@ -53,12 +53,6 @@ class PlanEncoder {
   const Cluster& cluster_;
 };
 
-void EncodeBound(const Bound& bound, v1::Bound& wire) {
-  wire.set_value_ms(ToMilliseconds(bound.value));
-  wire.set_method(bound.method);
-  wire.set_scope(ToWire(bound.scope));
-}
-
 void EncodeSchedule(const Plan& plan, v1::Schedule& wire) {
   wire.set_kind(ToWire(plan.problem.schedule));
   if (plan.problem.micro_batches.has_value()) wire.set_micro_batches(*plan.problem.micro_batches);
@@ -72,14 +66,6 @@ void EncodeEstimate(const Estimate& estimate, v1::Estimate& wire) {
   wire.set_bubble_fraction(estimate.bubble_fraction);
   wire.set_peak_memory_bytes(estimate.peak_memory_bytes);
   wire.set_estimated_operators(estimate.estimated_operators);
-}
-
-void EncodeIncumbent(const Incumbent& incumbent, v1::Provenance::Incumbent& wire) {
-  wire.set_time_ms(incumbent.time_ms);
-  wire.set_work(incumbent.work);
-  wire.set_objective_ms(ToMilliseconds(incumbent.objective));
-  wire.set_lower_bound_ms(ToMilliseconds(incumbent.lower_bound));
-  wire.set_algorithm(incumbent.algorithm);
 }
 
 void EncodeProvenance(const Provenance& provenance, v1::Provenance& wire) {
@@ -96,6 +82,20 @@ void EncodeProvenance(const Provenance& provenance, v1::Provenance& wire) {
 }
 
 }  // namespace
+
+void EncodeBound(const Bound& bound, v1::Bound& wire) {
+  wire.set_value_ms(ToMilliseconds(bound.value));
+  wire.set_method(bound.method);
+  wire.set_scope(ToWire(bound.scope));
+}
+
+void EncodeIncumbent(const Incumbent& incumbent, v1::Provenance::Incumbent& wire) {
+  wire.set_time_ms(incumbent.time_ms);
+  wire.set_work(incumbent.work);
+  wire.set_objective_ms(ToMilliseconds(incumbent.objective));
+  wire.set_lower_bound_ms(ToMilliseconds(incumbent.lower_bound));
+  wire.set_algorithm(incumbent.algorithm);
+}
 
 v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster& cluster) {
   const PlanEncoder encoder(graph, cluster);

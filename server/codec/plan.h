@@ -13,6 +13,9 @@ namespace planwright::server {
 // Everything but `name` and the digests. REQUIRES: ids in range.
 v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster& cluster);
 
+void EncodeBound(const Bound& bound, v1::Bound& wire);
+void EncodeIncumbent(const Incumbent& incumbent, v1::Provenance::Incumbent& wire);
+
 // Operators and devices of the stages. Violations (paths below "plan"): names that resolve to nothing; they are left
 // out.
 Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, const Cluster& cluster,

@@ -1,5 +1,6 @@
 #include "server/engine/planning_engine.h"
 
+#include <string_view>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -15,24 +16,43 @@ namespace {
 
 using Clock = SolveLimits::Clock;
 
-// Tells the observer of the two ends of the search around MakePlan.
-absl::StatusOr<Plan> Search(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
-                            TaskArena& arena, SearchObserver& observer) {
-  const Clock::time_point start = Clock::now();
-  observer.OnSearchStart({.operators = request.graph.operators.size(),
-                          .tensors = request.graph.tensors.size(),
-                          .devices = request.cluster.devices.size(),
-                          .time_limit = limits.deadline - start});
-  absl::StatusOr<Plan> plan = MakePlan(request, model_limits, limits, arena, observer);
-  observer.OnSearchEnd(plan, Clock::now() - start);
-  return plan;
-}
-
 v1::Plan EncodeWithDigests(const Plan& plan, const RequestInput& input) {
   v1::Plan wire = EncodePlan(plan, input.graph, input.cluster);
   wire.set_graph_digest(GraphDigest(input.graph));
   wire.set_cluster_digest(ClusterDigest(input.cluster));
   return wire;
+}
+
+// Hands the planner's events to a SearchObserver, plans in their wire form.
+class EventRelay final : public PlannerObserver {
+ public:
+  EventRelay(SearchObserver& observer, const RequestInput& input) : observer_(observer), input_(input) {}
+
+  void OnPhase(std::string_view phase) override { observer_.OnPhase(phase); }
+  void OnIncumbent(const Incumbent& incumbent) override { observer_.OnIncumbent(incumbent); }
+  void OnBound(const Bound& bound) override { observer_.OnBound(bound); }
+  bool wants_incumbent_plans() const override { return observer_.wants_incumbent_plans(); }
+  void OnIncumbentPlan(const Plan& plan) override { observer_.OnIncumbentAnswer(EncodeWithDigests(plan, input_)); }
+
+ private:
+  SearchObserver& observer_;
+  const RequestInput& input_;
+};
+
+// Tells the observer of the two ends of the search around MakePlan.
+absl::StatusOr<Plan> Search(const RequestInput& input, const PlanningProblem& problem, const SolverOptions& options,
+                            const ModelLimits& model_limits, const SolveLimits& limits, TaskArena& arena,
+                            SearchObserver& observer) {
+  const Clock::time_point start = Clock::now();
+  observer.OnSearchStart({.operators = input.graph.operators.size(),
+                          .tensors = input.graph.tensors.size(),
+                          .devices = input.cluster.devices.size(),
+                          .time_limit = limits.deadline - start});
+  EventRelay relay(observer, input);
+  absl::StatusOr<Plan> plan =
+      MakePlan({input.graph, input.cluster, problem, options}, model_limits, limits, arena, relay);
+  observer.OnSearchEnd(plan, Clock::now() - start);
+  return plan;
 }
 
 void CheckDigest(const std::string& stated, const std::string& actual, const char* path, const char* noun,
@@ -69,8 +89,8 @@ absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanR
 
 PlanningEngine::PlanningEngine(EngineConfig config) : config_(std::move(config)), arena_(config_.cpus) {}
 
-absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::CreatePlanRequest& request,
-                                                                  const CallContext& context) {
+template <typename Request>
+absl::StatusOr<v1::Plan> PlanningEngine::MakeWirePlan(const Request& request, const CallContext& context) {
   Violations violations;
   ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, config_.model_limits, violations));
   const PlanningProblem problem =
@@ -85,10 +105,22 @@ absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::Crea
   limits.stop = context.stop;
 
   SearchObserver silent;
-  ASSIGN_OR_RETURN(const Plan plan, Search({input.graph, input.cluster, problem, decoded.options}, config_.model_limits,
-                                           limits, arena_, context.observer != nullptr ? *context.observer : silent));
+  ASSIGN_OR_RETURN(const Plan plan, Search(input, problem, decoded.options, config_.model_limits, limits, arena_,
+                                           context.observer != nullptr ? *context.observer : silent));
+  return EncodeWithDigests(plan, input);
+}
+
+absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::CreatePlanRequest& request,
+                                                                  const CallContext& context) {
   v1::CreatePlanResponse response;
-  *response.mutable_plan() = EncodeWithDigests(plan, input);
+  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(request, context));
+  return response;
+}
+
+absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::StreamPlanRequest& request,
+                                                                  const CallContext& context) {
+  v1::StreamPlanResponse response;
+  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(request, context));
   return response;
 }
 

@@ -50,12 +50,19 @@ class PlanningEngine {
 
   // Errors: see the contract (planning_service.proto), and those of MakePlan.
   absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request, const CallContext& context);
+  // As CreatePlan; the answer is the last message of the stream. The events before it go to context.observer, which
+  // decides whether it wants incumbent plans.
+  absl::StatusOr<v1::StreamPlanResponse> StreamPlan(const v1::StreamPlanRequest& request, const CallContext& context);
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request) const;
   v1::GetServerInfoResponse GetServerInfo() const;
 
   const EngineConfig& config() const { return config_; }
 
  private:
+  // For each request type with the fields of CreatePlanRequest.
+  template <typename Request>
+  absl::StatusOr<v1::Plan> MakeWirePlan(const Request& request, const CallContext& context);
+
   EngineConfig config_;
   TaskArena arena_;
 };

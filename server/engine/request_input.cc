@@ -80,6 +80,11 @@ absl::StatusOr<RequestInput> ReadInput(const v1::CreatePlanRequest& request, con
   return ReadBoth(request, limits, violations);
 }
 
+absl::StatusOr<RequestInput> ReadInput(const v1::StreamPlanRequest& request, const ModelLimits& limits,
+                                       Violations& violations) {
+  return ReadBoth(request, limits, violations);
+}
+
 absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, const ModelLimits& limits,
                                        Violations& violations) {
   return ReadBoth(request, limits, violations);

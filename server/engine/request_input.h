@@ -20,6 +20,8 @@ struct RequestInput {
 // finds. Errors: NOT_FOUND, no such model or cluster in the zoo.
 absl::StatusOr<RequestInput> ReadInput(const v1::CreatePlanRequest& request, const ModelLimits& limits,
                                        Violations& violations);
+absl::StatusOr<RequestInput> ReadInput(const v1::StreamPlanRequest& request, const ModelLimits& limits,
+                                       Violations& violations);
 absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, const ModelLimits& limits,
                                        Violations& violations);
 

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/model/plan.h"
 #include "core/planner/observer.h"
+#include "planwright/v1/plan.pb.h"
 
 namespace planwright::server {
 
@@ -22,6 +23,8 @@ struct SearchStart {
 // The planner's events (one at a time, from any thread) and the two ends of the search (from the calling thread).
 class SearchObserver : public PlannerObserver {
  public:
+  // OnIncumbentPlan, complete for the wire (digests included). The last of its provenance.incumbents is its own.
+  virtual void OnIncumbentAnswer(const v1::Plan& /*plan*/) {}
   virtual void OnSearchStart(const SearchStart& /*start*/) {}
   virtual void OnSearchEnd(const absl::StatusOr<Plan>& /*result*/, std::chrono::nanoseconds /*elapsed*/) {}
 };

@@ -36,8 +36,8 @@ ABSL_FLAG(std::string, metrics_address, "127.0.0.1:9464",
           "where /metrics, /livez and /readyz are served over HTTP; empty: nowhere");
 ABSL_FLAG(int32_t, cpus, 0, "threads that searches share; 0: what CPU affinity and cgroup quota allow");
 ABSL_FLAG(ByteSize, memory_budget, ByteSize{},
-          "memory for the tables of all searches, e.g. 8GiB; each may take its share of --max_running. 0: 80 % of what "
-          "the cgroup or the machine has");
+          "memory for the tables of all searches, e.g. 8GiB; each may take its share of --max_running. The requests "
+          "that run and wait may have a quarter of it in bytes. 0: 80 % of what the cgroup or the machine has");
 ABSL_FLAG(int32_t, max_running, 0, "requests worked on at the same time; 0: half of --cpus, at least 2");
 ABSL_FLAG(int32_t, max_waiting, 64, "requests that may wait; more are refused with RESOURCE_EXHAUSTED");
 ABSL_FLAG(absl::Duration, default_time_limit, absl::Seconds(60),
@@ -50,6 +50,8 @@ ABSL_FLAG(int64_t, max_operators, planwright::ModelLimits{}.max_operators, "most
 ABSL_FLAG(int64_t, max_tensors, planwright::ModelLimits{}.max_tensors, "most tensors of a graph");
 ABSL_FLAG(int64_t, max_devices, planwright::ModelLimits{}.max_devices, "most devices of a cluster");
 ABSL_FLAG(int64_t, max_name_bytes, planwright::ModelLimits{}.max_name_bytes, "longest name");
+ABSL_FLAG(bool, enable_reflection, false,
+          "serve grpc.reflection.v1alpha, so that tools such as buf curl can call without the protos");
 ABSL_FLAG(std::string, log_format, "", "text or json, on standard error; empty: text on a terminal, else json");
 ABSL_FLAG(std::string, config, "", "file with settings, one \"name = value\" a line");
 ABSL_FLAG(bool, validate_config, false, "check all settings and exit: 0, or 1 with what is wrong");
@@ -58,10 +60,12 @@ namespace planwright::server {
 namespace {
 
 // The flags above, in their order; --config itself cannot be set by a file.
-constexpr std::array<std::string_view, 17> kSettings = {
-    "listen_address", "allow_insecure_remote", "metrics_address", "cpus",          "memory_budget",     "max_running",
-    "max_waiting",    "default_time_limit",    "max_time_limit",  "drain_timeout", "max_message_bytes", "max_operators",
-    "max_tensors",    "max_devices",           "max_name_bytes",  "log_format",    "validate_config"};
+constexpr std::array<std::string_view, 18> kSettings = {
+    "listen_address", "allow_insecure_remote", "metrics_address",   "cpus",
+    "memory_budget",  "max_running",           "max_waiting",       "default_time_limit",
+    "max_time_limit", "drain_timeout",         "max_message_bytes", "max_operators",
+    "max_tensors",    "max_devices",           "max_name_bytes",    "enable_reflection",
+    "log_format",     "validate_config"};
 
 std::optional<std::string> Getenv(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -176,6 +180,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.engine = ReadEngineConfig(violations);
   configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);
   configuration.log_format = ReadLogFormat(violations);
+  configuration.enable_reflection = absl::GetFlag(FLAGS_enable_reflection);
   RETURN_IF_ERROR(violations.ToStatus());
   return configuration;
 }

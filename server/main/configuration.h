@@ -19,6 +19,7 @@ struct Configuration {
   EngineConfig engine;
   std::chrono::nanoseconds drain_timeout{0};
   LogFormat log_format = LogFormat::kText;
+  bool enable_reflection = false;
 };
 
 // What the command line asks for.

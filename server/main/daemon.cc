@@ -1,15 +1,20 @@
 #include "server/main/daemon.h"
 
+#include <google/protobuf/generated_message_reflection.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/server_builder.h>
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "grpc/health/v1/health.pb.h"
 #include "server/main/listen_address.h"
 #include "server/observability/http_server.h"
 #include "server/observability/metrics.h"
@@ -28,6 +33,18 @@ constexpr int kMinPingIntervalMs = 10'000;
 // 50 ms; encoding a large plan takes longer.
 constexpr std::chrono::seconds kStopGrace{10};
 
+// Part of the memory budget that the bytes of requests may have while they run and wait.
+constexpr int64_t kRequestShare = 4;
+
+// gRPC's reflection library adds its service to every server of a process that links it; this takes it out again.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == "proto_server_reflection"; });
+  }
+};
+
 class GrpcDaemon final : public Daemon {
  public:
   GrpcDaemon(const Configuration& configuration, const Logger& log)
@@ -35,7 +52,9 @@ class GrpcDaemon final : public Daemon {
         log_(log),
         metrics_(configuration.engine.version),
         engine_(configuration.engine),
-        executor_({.max_running = configuration.engine.max_running, .max_waiting = configuration.engine.max_waiting}),
+        executor_({.max_running = configuration.engine.max_running,
+                   .max_waiting = configuration.engine.max_waiting,
+                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
         service_({engine_, executor_, in_flight_, metrics_, log_}) {}
 
   ~GrpcDaemon() override { Drain(); }
@@ -99,6 +118,7 @@ class GrpcDaemon final : public Daemon {
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
+    PrepareReflection(builder);
     server_ = builder.BuildAndStart();
     const bool is_unix = configuration_.listen_address.starts_with("unix");
     if (server_ == nullptr || (port == 0 && !is_unix)) {
@@ -112,6 +132,13 @@ class GrpcDaemon final : public Daemon {
                                {"max_running", int64_t{configuration_.engine.max_running}},
                                {"max_waiting", int64_t{configuration_.engine.max_waiting}}});
     return absl::OkStatus();
+  }
+
+  void PrepareReflection(grpc::ServerBuilder& builder) const {
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    if (!configuration_.enable_reflection) builder.SetOption(std::make_unique<WithoutReflection>());
+    // gRPC lists its health service there but does not bring the descriptor.
+    google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
   }
 
   void SetServing(bool serving) {

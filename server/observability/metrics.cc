@@ -33,7 +33,7 @@ Histogram::BucketBoundaries Buckets() {
 double ToSeconds(std::chrono::nanoseconds elapsed) { return std::chrono::duration<double>(elapsed).count(); }
 
 std::map<std::string, std::string> LabelsOf(const RpcMethod& method) {
-  return {{"grpc_service", method.service}, {"grpc_method", method.method}, {"grpc_type", "unary"}};
+  return {{"grpc_service", method.service}, {"grpc_method", method.method}, {"grpc_type", method.type}};
 }
 
 }  // namespace

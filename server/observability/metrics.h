@@ -19,6 +19,8 @@ struct RpcMethod {
   std::string service;
   // "CreatePlan".
   std::string method;
+  // "unary" or "server_stream".
+  std::string type = "unary";
 };
 
 // Thread-safe.

@@ -8,6 +8,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "server/service/call_messages.h"
+#include "server/service/stream_plan_call.h"
 #include "server/service/unary_call.h"
 
 namespace planwright::server {
@@ -33,8 +35,8 @@ bool IsSensibleRequestId(std::string_view id) {
 PlanningServiceImpl::PlanningServiceImpl(const CallServices& services)
     : services_(services), request_id_prefix_(absl::StrCat(absl::Hex(std::random_device()(), absl::kZeroPad8), "-")) {
   const v1::GetServerInfoResponse info = services_.engine.GetServerInfo();
-  bool own_buffer = false;
-  grpc::SerializationTraits<v1::GetServerInfoResponse>::Serialize(info, &server_info_, &own_buffer);
+  // Always can be encoded.
+  WriteMessage(info, server_info_).IgnoreError();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::CreatePlan(grpc::CallbackServerContext* context,
@@ -45,6 +47,14 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::CreatePlan(grpc::CallbackServerCo
   };
   // The call deletes itself (OnDone).
   return (new Call(services_, StartRecord("CreatePlan", *context), DeadlineOf(*context), *request, *response, handler))
+      ->Start();
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* PlanningServiceImpl::StreamPlan(grpc::CallbackServerContext* context,
+                                                                            const grpc::ByteBuffer* request) {
+  // The call deletes itself (OnDone).
+  return (new StreamPlanCall(services_, StartRecord("StreamPlan", *context, "server_stream"), DeadlineOf(*context),
+                             *request))
       ->Start();
 }
 
@@ -71,9 +81,10 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetServerInfo(grpc::CallbackServe
 }
 
 std::unique_ptr<RpcRecord> PlanningServiceImpl::StartRecord(const char* method,
-                                                            const grpc::CallbackServerContext& context) {
-  return std::make_unique<RpcRecord>(RpcMethod{v1::PlanningService::service_full_name(), method}, RequestId(context),
-                                     context.peer(), services_.metrics, services_.log);
+                                                            const grpc::CallbackServerContext& context,
+                                                            const char* type) {
+  return std::make_unique<RpcRecord>(RpcMethod{v1::PlanningService::service_full_name(), method, type},
+                                     RequestId(context), context.peer(), services_.metrics, services_.log);
 }
 
 std::string PlanningServiceImpl::RequestId(const grpc::CallbackServerContext& context) {

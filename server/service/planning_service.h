@@ -16,16 +16,18 @@
 
 namespace planwright::server {
 
-// Every method takes bytes (see unary_call.h). Thread-safe.
+// Every method takes bytes (see call_messages.h). Thread-safe.
 class PlanningServiceImpl final
     : public v1::PlanningService::WithRawCallbackMethod_CreatePlan<
-          v1::PlanningService::WithRawCallbackMethod_EvaluatePlan<
-              v1::PlanningService::WithRawCallbackMethod_GetServerInfo<v1::PlanningService::Service>>> {
+          v1::PlanningService::WithRawCallbackMethod_StreamPlan<v1::PlanningService::WithRawCallbackMethod_EvaluatePlan<
+              v1::PlanningService::WithRawCallbackMethod_GetServerInfo<v1::PlanningService::Service>>>> {
  public:
   explicit PlanningServiceImpl(const CallServices& services);
 
   grpc::ServerUnaryReactor* CreatePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamPlan(grpc::CallbackServerContext* context,
+                                                         const grpc::ByteBuffer* request) override;
   grpc::ServerUnaryReactor* EvaluatePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) override;
   // Answered from memory, also when the server is full.
@@ -33,7 +35,8 @@ class PlanningServiceImpl final
                                           grpc::ByteBuffer* response) override;
 
  private:
-  std::unique_ptr<RpcRecord> StartRecord(const char* method, const grpc::CallbackServerContext& context);
+  std::unique_ptr<RpcRecord> StartRecord(const char* method, const grpc::CallbackServerContext& context,
+                                         const char* type = "unary");
   // The caller's x-request-id where it sends a sensible one, else one of our own.
   std::string RequestId(const grpc::CallbackServerContext& context);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,24 +26,22 @@ Executor::~Executor() {
 
 absl::Status Executor::Submit(Job job) {
   std::vector<Job> abandoned;
+  absl::Status room;
   {
     const std::lock_guard lock(mutex_);
     if (!admitting_) {
       return WithRetryDelay(absl::UnavailableError("the server is shutting down"), options_.retry_delay);
     }
-    const auto capacity = static_cast<std::size_t>(options_.max_running + options_.max_waiting);
-    if (running_.size() + waiting_.size() >= capacity) abandoned = TakeAbandoned();
-    if (running_.size() + waiting_.size() >= capacity) {
-      return WithRetryDelay(
-          absl::ResourceExhaustedError(absl::StrCat("the server is full: ", running_.size(), " requests run and ",
-                                                    waiting_.size(), " wait (--max_running, --max_waiting)")),
-          options_.retry_delay);
+    if (!Room(job).ok()) abandoned = TakeAbandoned();
+    room = Room(job);
+    if (room.ok()) {
+      bytes_ += job.bytes;
+      waiting_.push_back(std::move(job));
     }
-    waiting_.push_back(std::move(job));
   }
-  work_arrived_.notify_one();
+  if (room.ok()) work_arrived_.notify_one();
   for (Job& gone : abandoned) gone.run(Admission(gone));
-  return absl::OkStatus();
+  return room.ok() ? room : WithRetryDelay(std::move(room), options_.retry_delay);
 }
 
 void Executor::StopAdmission() {
@@ -57,6 +56,7 @@ void Executor::StopAll() {
     const std::lock_guard lock(mutex_);
     refused.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end()));
     waiting_.clear();
+    for (const Job& job : refused) bytes_ -= job.bytes;
     running.assign(running_.begin(), running_.end());
   }
   // Outside the lock: requesting a stop runs the callbacks that are registered for it.
@@ -79,8 +79,10 @@ void Executor::Work() {
     const auto running = running_.insert(running_.end(), job.stop);
     lock.unlock();
     job.run(Admission(job));
+    const int64_t bytes = job.bytes;
     job = Job();
     lock.lock();
+    bytes_ -= bytes;
     running_.erase(running);
   }
 }
@@ -93,11 +95,27 @@ absl::Status Executor::Admission(const Job& job) const {
   return absl::OkStatus();
 }
 
+absl::Status Executor::Room(const Job& job) const {
+  const std::string load = absl::StrCat(running_.size(), " requests run and ", waiting_.size(), " wait");
+  const auto capacity = static_cast<std::size_t>(options_.max_running + options_.max_waiting);
+  if (running_.size() + waiting_.size() >= capacity) {
+    return absl::ResourceExhaustedError(absl::StrCat("the server is full: ", load, " (--max_running, --max_waiting)"));
+  }
+  const bool is_alone = running_.empty() && waiting_.empty();
+  if (!is_alone && job.bytes > options_.max_bytes - bytes_) {
+    return absl::ResourceExhaustedError(absl::StrCat("the server is full: ", load, " and hold ", bytes_,
+                                                     " bytes, this one has ", job.bytes, ", together they may have ",
+                                                     options_.max_bytes, " (--memory_budget)"));
+  }
+  return absl::OkStatus();
+}
+
 std::vector<Executor::Job> Executor::TakeAbandoned() {
   const auto first_gone =
       std::stable_partition(waiting_.begin(), waiting_.end(), [this](const Job& job) { return Admission(job).ok(); });
   std::vector<Job> abandoned(std::make_move_iterator(first_gone), std::make_move_iterator(waiting_.end()));
   waiting_.erase(first_gone, waiting_.end());
+  for (const Job& job : abandoned) bytes_ -= job.bytes;
   return abandoned;
 }
 

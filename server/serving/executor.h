@@ -8,8 +8,10 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -23,8 +25,8 @@ namespace planwright::server {
 
 // Thread-safe.
 //
-// Invariants: (1) at most max_running jobs run and at most max_waiting wait; (2) `run` of an accepted job is called
-// exactly once, with OK only on a worker; (3) no lock is held while `run` runs.
+// Invariants: (1) at most max_running jobs run and at most max_waiting wait, and they hold at most max_bytes; (2) `run`
+// of an accepted job is called exactly once, with OK only on a worker; (3) no lock is held while `run` runs.
 class Executor {
  public:
   using Clock = std::chrono::steady_clock;
@@ -34,6 +36,8 @@ class Executor {
     int max_running = 1;
     // >= 0.
     int max_waiting = 0;
+    // Of the jobs that wait and run together; a job that is alone may be larger.
+    int64_t max_bytes = std::numeric_limits<int64_t>::max();
     // What a refused caller is told to wait.
     std::chrono::milliseconds retry_delay{1000};
     // Replaced by tests.
@@ -47,6 +51,8 @@ class Executor {
     std::stop_source stop;
     // OK: do the work. Else: only answer, with this status; must be quick then, and must not call the executor.
     std::function<void(const absl::Status& admission)> run;
+    // What the job holds from Submit until `run` returns. >= 0.
+    int64_t bytes = 0;
   };
 
   struct Load {
@@ -77,6 +83,8 @@ class Executor {
   void Work();
   // OK, or why `job` is not worth running any more.
   absl::Status Admission(const Job& job) const;
+  // Why `job` cannot be taken in addition to the others; OK: it can. REQUIRES: mutex_ is held.
+  absl::Status Room(const Job& job) const;
   // Takes out the waiting jobs whose callers have given up. REQUIRES: mutex_ is held.
   std::vector<Job> TakeAbandoned();
 
@@ -86,6 +94,7 @@ class Executor {
   // Guarded by mutex_.
   std::deque<Job> waiting_;
   std::list<std::stop_source> running_;
+  int64_t bytes_ = 0;
   bool admitting_ = true;
   bool ending_ = false;
   // Last: the threads use all of the above.

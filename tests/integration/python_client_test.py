@@ -1,6 +1,7 @@
-"""planwrightd seen from Python: generated stubs, health, raw bytes, probes and metrics.
+"""planwrightd seen from Python: generated stubs, streams, health, raw bytes, reflection, probes, metrics and draining.
 
-Usage: python_client_test.py PLANWRIGHTD PROTO_FOLDER. Exit code 77: something that it needs is not installed.
+Usage: python_client_test.py PLANWRIGHTD MAKE_LATTICE PROTO_FOLDER. Exit code 77: something that it needs is not
+installed.
 """
 import json
 import os
@@ -16,7 +17,7 @@ import urllib.request
 
 SKIP = 77
 GRPC_PLUGIN = "/usr/bin/grpc_python_plugin"
-HEALTH_PROTO = "/usr/share/grpc-proto/grpc/health/v1/health.proto"
+REFLECTION_PROTO = "/usr/share/grpc-proto/grpc/reflection/v1alpha/reflection.proto"
 
 try:
     import google
@@ -24,19 +25,19 @@ try:
 except ImportError as error:
     print(f"skipped: {error} (python3-grpcio, python3-protobuf)")
     sys.exit(SKIP)
-for needed in (GRPC_PLUGIN, HEALTH_PROTO):
+for needed in (GRPC_PLUGIN, REFLECTION_PROTO):
     if not os.path.exists(needed):
         print(f"skipped: {needed} is not installed (protobuf-compiler-grpc, grpc-proto)")
         sys.exit(SKIP)
 
-DAEMON, PROTO = sys.argv[1:3]
+DAEMON, MAKE_LATTICE, PROTO = sys.argv[1:4]
 GENERATED = tempfile.mkdtemp()
 
 
 def generate():
-    files = [str(path) for folder in ("planwright", "google") for path in pathlib.Path(PROTO, folder).rglob("*.proto")]
+    files = [str(path) for path in pathlib.Path(PROTO).rglob("*.proto")]
     subprocess.run(["protoc", f"-I{PROTO}", "-I/usr/share/grpc-proto", f"--python_out={GENERATED}",
-                    f"--grpc_out={GENERATED}", f"--plugin=protoc-gen-grpc={GRPC_PLUGIN}", *files, HEALTH_PROTO],
+                    f"--grpc_out={GENERATED}", f"--plugin=protoc-gen-grpc={GRPC_PLUGIN}", *files, REFLECTION_PROTO],
                    check=True)
     sys.path.append(GENERATED)
     # The generated grpc/ and google/ folders are found beside the installed packages of the same names.
@@ -45,39 +46,93 @@ def generate():
 
 
 generate()
+from google.protobuf import json_format  # noqa: E402
 from google.rpc import error_details_pb2, status_pb2  # noqa: E402
 from grpc.health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
-from planwright.v1 import planning_service_pb2, planning_service_pb2_grpc  # noqa: E402
+from grpc.reflection.v1alpha import reflection_pb2, reflection_pb2_grpc  # noqa: E402
+from planwright.v1 import plan_pb2, planning_service_pb2, planning_service_pb2_grpc  # noqa: E402
 
 SERVICE = "planwright.v1.PlanningService"
+
+
+class Daemon:
+    """A planwrightd of the test's own, with a channel to it."""
+
+    def __init__(self, *flags):
+        self.process = subprocess.Popen(
+            [DAEMON, "--listen_address=127.0.0.1:0", "--metrics_address=127.0.0.1:0", "--log_format=json", *flags],
+            stderr=subprocess.PIPE, text=True)
+        self.http = "http://" + self.wait_for("serving http")["address"]
+        self.channel = grpc.insecure_channel(self.wait_for("serving grpc")["address"])
+        self.stub = planning_service_pb2_grpc.PlanningServiceStub(self.channel)
+        self.health = health_pb2_grpc.HealthStub(self.channel)
+
+    def wait_for(self, message):
+        """The next log line with this message."""
+        for line in self.process.stderr:
+            record = json.loads(line)
+            if record["message"] == message:
+                return record
+        raise AssertionError(f"planwrightd ended without saying: {message}")
+
+    def get(self, path):
+        with urllib.request.urlopen(self.http + path, timeout=60) as answer:
+            return answer.status, answer.read().decode()
+
+    def get_error(self, path):
+        """Code and text of an answer that is an error."""
+        try:
+            self.get(path)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+        raise AssertionError(f"{path} is no error")
+
+    def health_of(self, service):
+        return self.health.Check(health_pb2.HealthCheckRequest(service=service), timeout=60).status
+
+    def reflect(self, **question):
+        """The answer of the reflection service to one question."""
+        stub = reflection_pb2_grpc.ServerReflectionStub(self.channel)
+        return next(stub.ServerReflectionInfo(iter([reflection_pb2.ServerReflectionRequest(**question)]), timeout=60))
+
+    def end(self):
+        """Drains; the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.wait()
+
+    def wait(self):
+        code = self.process.wait(60)
+        self.channel.close()
+        self.process.stderr.close()
+        return code
+
+
+def hard_request():
+    """A request that needs far longer than any test."""
+    text = subprocess.run([MAKE_LATTICE, "tow_8x20_hi"], capture_output=True, check=True).stdout
+    return json_format.Parse(text, planning_service_pb2.StreamPlanRequest())
+
+
+def without_times(plan):
+    copy = plan_pb2.Plan.FromString(plan.SerializeToString())
+    for message in (copy.provenance, *copy.provenance.incumbents):
+        for field in ("wall_time_ms", "cpu_time_ms", "time_ms"):
+            if field in message.DESCRIPTOR.fields_by_name:
+                message.ClearField(field)
+    return copy
 
 
 class PythonClientTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.process = subprocess.Popen(
-            [DAEMON, "--listen_address=127.0.0.1:0", "--metrics_address=127.0.0.1:0", "--log_format=json"],
-            stderr=subprocess.PIPE, text=True)
-        addresses = {}
-        for line in cls.process.stderr:
-            record = json.loads(line)
-            addresses[record["message"]] = record.get("address")
-            if record["message"] == "serving grpc":
-                break
-        cls.http = "http://" + addresses["serving http"]
-        cls.channel = grpc.insecure_channel(addresses["serving grpc"])
-        cls.stub = planning_service_pb2_grpc.PlanningServiceStub(cls.channel)
+        cls.daemon = Daemon()
+        cls.channel = cls.daemon.channel
+        cls.stub = cls.daemon.stub
 
     @classmethod
     def tearDownClass(cls):
-        cls.channel.close()
-        cls.process.send_signal(signal.SIGTERM)
-        assert cls.process.wait(60) == 0
-        cls.process.stderr.close()
-
-    def get(self, path):
-        with urllib.request.urlopen(self.http + path, timeout=60) as answer:
-            return answer.status, answer.read().decode()
+        assert cls.daemon.end() == 0
 
     def plan(self, **arguments):
         request = planning_service_pb2.CreatePlanRequest(
@@ -92,6 +147,31 @@ class PythonClientTest(unittest.TestCase):
         self.assertTrue(evaluation.valid, evaluation.violations)
         self.assertEqual(evaluation.objective_ms, plan.objective_ms)
 
+    def test_streams_a_plan(self):
+        request = planning_service_pb2.StreamPlanRequest(
+            graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1", include_incumbent_plans=True)
+        messages = list(self.stub.StreamPlan(request, timeout=60))
+        self.assertEqual([message.WhichOneof("event") for message in messages].count("plan"), 1)
+        self.assertEqual(without_times(messages[-1].plan), without_times(self.plan()))
+        for message in messages[:-1]:
+            if message.WhichOneof("event") == "incumbent":
+                self.assertEqual(message.incumbent.plan.objective_ms, message.incumbent.incumbent.objective_ms)
+
+    def test_reads_a_stream_while_the_search_runs_and_cancels_it(self):
+        call = self.stub.StreamPlan(hard_request(), timeout=60)
+        events = set()
+        while not {"phase", "bound", "incumbent"} <= events:
+            events.add(next(call).WhichOneof("event"))
+        call.cancel()
+        with self.assertRaises(grpc.RpcError) as caught:
+            list(call)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.CANCELLED)
+
+    def test_reflection_is_off_unless_asked_for(self):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.daemon.reflect(list_services="")
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.UNIMPLEMENTED)
+
     def test_errors_carry_one_reason(self):
         with self.assertRaises(grpc.RpcError) as caught:
             self.stub.CreatePlan(planning_service_pb2.CreatePlanRequest(), timeout=60)
@@ -105,31 +185,30 @@ class PythonClientTest(unittest.TestCase):
         self.assertEqual((info.domain, info.reason), ("planwright", "INVALID_REQUEST"))
 
     def test_bytes_that_are_no_message_are_invalid_arguments(self):
+        stream = self.channel.unary_stream(f"/{SERVICE}/StreamPlan")
+        calls = [lambda garbage: list(stream(garbage, timeout=60))]
         for method in ("CreatePlan", "EvaluatePlan"):
-            call = self.channel.unary_unary(f"/{SERVICE}/{method}")
+            unary = self.channel.unary_unary(f"/{SERVICE}/{method}")
+            calls.append(lambda garbage, unary=unary: unary(garbage, timeout=60))
+        for call in calls:
             # No message at all, then a string (graph_reference) that is not UTF-8.
             for garbage in (b"\xff\xff\xff", b"\x12\x02\xc3\x28"):
                 with self.assertRaises(grpc.RpcError) as caught:
-                    call(garbage, timeout=60)
+                    call(garbage)
                 self.assertEqual(caught.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
 
     def test_health(self):
-        health = health_pb2_grpc.HealthStub(self.channel)
         for service in ("", SERVICE):
-            answer = health.Check(health_pb2.HealthCheckRequest(service=service), timeout=60)
-            self.assertEqual(answer.status, health_pb2.HealthCheckResponse.SERVING)
+            self.assertEqual(self.daemon.health_of(service), health_pb2.HealthCheckResponse.SERVING)
 
     def test_probes(self):
-        self.assertEqual(self.get("/livez"), (200, "ok\n"))
-        self.assertEqual(self.get("/readyz"), (200, "ok\n"))
-        with self.assertRaises(urllib.error.HTTPError) as caught:
-            self.get("/nothing")
-        self.assertEqual(caught.exception.code, 404)
-        caught.exception.close()
+        self.assertEqual(self.daemon.get("/livez"), (200, "ok\n"))
+        self.assertEqual(self.daemon.get("/readyz"), (200, "ok\n"))
+        self.assertEqual(self.daemon.get_error("/nothing")[0], 404)
 
     def test_metrics(self):
         self.plan()
-        text = self.get("/metrics")[1]
+        text = self.daemon.get("/metrics")[1]
         for name in ('grpc_server_started_total{', 'grpc_server_handled_total{', 'grpc_server_handling_seconds_bucket{',
                      'planwright_searches_total{algorithm="ideal_dp",stop_reason="optimal"}',
                      'planwright_search_seconds_count', 'planwright_running_requests 0',
@@ -141,9 +220,46 @@ class PythonClientTest(unittest.TestCase):
         if shutil.which("promtool") is None:
             self.skipTest("promtool is not installed (prometheus)")
         self.plan()
-        checked = subprocess.run(["promtool", "check", "metrics"], input=self.get("/metrics")[1], text=True,
+        checked = subprocess.run(["promtool", "check", "metrics"], input=self.daemon.get("/metrics")[1], text=True,
                                  capture_output=True, check=False)
         self.assertEqual(checked.returncode, 0, checked.stderr)
+
+    def test_metrics_tell_streams_from_unary_calls(self):
+        list(self.stub.StreamPlan(planning_service_pb2.StreamPlanRequest(
+            graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1"), timeout=60))
+        self.assertIn('grpc_method="StreamPlan",grpc_service="planwright.v1.PlanningService",'
+                      'grpc_type="server_stream"', self.daemon.get("/metrics")[1])
+
+
+class ReflectionTest(unittest.TestCase):
+    def test_describes_every_service(self):
+        daemon = Daemon("--enable_reflection")
+        services = [entry.name for entry in daemon.reflect(list_services="").list_services_response.service]
+        self.assertIn(SERVICE, services)
+        for service in services:
+            answer = daemon.reflect(file_containing_symbol=service)
+            self.assertTrue(answer.file_descriptor_response.file_descriptor_proto, service)
+        self.assertEqual(daemon.end(), 0)
+
+
+class DrainTest(unittest.TestCase):
+    def test_says_that_it_serves_no_more_while_it_ends_its_work(self):
+        daemon = Daemon("--drain_timeout=60s")
+        call = daemon.stub.StreamPlan(hard_request(), timeout=60)
+        while next(call).WhichOneof("event") != "incumbent":
+            pass
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.wait_for("draining")
+        # The log line precedes the change by a moment.
+        for service in ("", SERVICE):
+            while daemon.health_of(service) == health_pb2.HealthCheckResponse.SERVING:
+                pass
+            self.assertEqual(daemon.health_of(service), health_pb2.HealthCheckResponse.NOT_SERVING)
+        self.assertEqual(daemon.get_error("/readyz"), (503, "draining\n"))
+        self.assertEqual(daemon.get("/livez"), (200, "ok\n"))
+        self.assertIn("planwright_draining 1", daemon.get("/metrics")[1])
+        call.cancel()
+        self.assertEqual(daemon.wait(), 0)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <future>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -240,6 +242,217 @@ TEST(ServingTest, AFullServerRefusesAndACancelledSearchMakesRoom) {
     status = client.CreatePlan(SmallRequest(), response);
   }
   EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+v1::StreamPlanRequest StreamOf(const v1::CreatePlanRequest& request) {
+  v1::StreamPlanRequest stream;
+  // Fields 1 to 6 are the same.
+  EXPECT_TRUE(stream.ParseFromString(request.SerializeAsString()));
+  return stream;
+}
+
+// One StreamPlan that is read to the end.
+class Stream {
+ public:
+  Stream(Client& client, const v1::StreamPlanRequest& request, seconds deadline = seconds(60)) {
+    context_.set_deadline(std::chrono::system_clock::now() + deadline);
+    reader_ = client.stub().StreamPlan(&context_, request);
+  }
+
+  // The next message; nullopt: the stream has ended.
+  std::optional<v1::StreamPlanResponse> Read() {
+    v1::StreamPlanResponse message;
+    return reader_->Read(&message) ? std::optional(std::move(message)) : std::nullopt;
+  }
+  // Reads until a message of `event`; false: none came.
+  bool ReadUntil(v1::StreamPlanResponse::EventCase event) {
+    while (const auto message = Read()) {
+      if (message->event_case() == event) return true;
+    }
+    return false;
+  }
+  std::vector<v1::StreamPlanResponse> ReadAll() {
+    std::vector<v1::StreamPlanResponse> messages;
+    while (auto message = Read()) messages.push_back(*std::move(message));
+    return messages;
+  }
+  void Cancel() { context_.TryCancel(); }
+  // REQUIRES: read to the end.
+  grpc::Status Finish() { return reader_->Finish(); }
+
+ private:
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReader<v1::StreamPlanResponse>> reader_;
+};
+
+// `plan` without what differs from run to run.
+std::string WithoutTimes(v1::Plan plan) {
+  plan.mutable_provenance()->clear_wall_time_ms();
+  plan.mutable_provenance()->clear_cpu_time_ms();
+  for (auto& incumbent : *plan.mutable_provenance()->mutable_incumbents()) incumbent.clear_time_ms();
+  return plan.DebugString();
+}
+
+TEST(StreamPlanTest, EndsWithThePlanThatCreatePlanMakes) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:bert-large");
+  request.set_cluster_reference("zoo:dgx1-v100:1");
+  v1::CreatePlanResponse planned;
+  ASSERT_TRUE(client.CreatePlan(request, planned).ok());
+
+  v1::StreamPlanRequest stream_request = StreamOf(request);
+  stream_request.set_include_incumbent_plans(true);
+  Stream stream(client, stream_request);
+  const std::vector<v1::StreamPlanResponse> messages = stream.ReadAll();
+  const grpc::Status status = stream.Finish();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_FALSE(messages.empty());
+  ASSERT_TRUE(messages.back().has_plan());
+  EXPECT_EQ(WithoutTimes(messages.back().plan()), WithoutTimes(planned.plan()));
+  EXPECT_EQ(std::count_if(messages.begin(), messages.end(), [](const auto& message) { return message.has_plan(); }), 1);
+}
+
+TEST(StreamPlanTest, IncumbentPlansAreValidAndOnlySentWhenAskedFor) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  v1::StreamPlanRequest request = StreamOf(HardRequest());
+  Stream terse(client, request);
+  v1::Provenance::Incumbent incumbent;
+  while (const auto message = terse.Read()) {
+    if (!message->has_incumbent()) continue;
+    EXPECT_FALSE(message->incumbent().has_plan());
+    EXPECT_GT(message->incumbent().incumbent().objective_ms(), 0);
+    break;
+  }
+  terse.Cancel();
+
+  request.set_include_incumbent_plans(true);
+  Stream stream(client, request);
+  std::optional<v1::StreamPlanResponse> message = stream.Read();
+  while (message.has_value() && !message->has_incumbent()) message = stream.Read();
+  ASSERT_TRUE(message.has_value());
+  const v1::Plan& plan = message->incumbent().plan();
+  EXPECT_EQ(plan.objective_ms(), message->incumbent().incumbent().objective_ms());
+  EXPECT_EQ(plan.provenance().stop_reason(), v1::STOP_REASON_CANCELLED);
+  v1::EvaluatePlanRequest evaluation;
+  *evaluation.mutable_graph() = request.graph();
+  *evaluation.mutable_cluster() = request.cluster();
+  *evaluation.mutable_plan() = plan;
+  v1::EvaluatePlanResponse evaluated;
+  grpc::ClientContext context;
+  ASSERT_TRUE(client.stub().EvaluatePlan(&context, evaluation, &evaluated).ok());
+  EXPECT_TRUE(evaluated.valid()) << evaluated.DebugString();
+}
+
+TEST(StreamPlanTest, AnInvalidRequestIsRefusedAsByCreatePlan) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  v1::CreatePlanRequest request = SmallRequest();
+  request.mutable_graph()->mutable_operators(0)->mutable_costs(0)->set_forward_ms(-1);
+  v1::CreatePlanResponse response;
+  const grpc::Status expected = client.CreatePlan(request, response);
+  Stream stream(client, StreamOf(request));
+  for (const auto& message : stream.ReadAll()) EXPECT_FALSE(message.has_plan());
+  const grpc::Status status = stream.Finish();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), expected.error_message());
+  EXPECT_EQ(status.error_details(), expected.error_details());
+}
+
+TEST(StreamPlanTest, ADeadlineIsAnsweredBeforeItPasses) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  Stream stream(client, StreamOf(HardRequest()), seconds(1));
+  const std::vector<v1::StreamPlanResponse> messages = stream.ReadAll();
+  const grpc::Status status = stream.Finish();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_FALSE(messages.empty());
+  EXPECT_EQ(messages.back().plan().provenance().stop_reason(), v1::STOP_REASON_TIME_LIMIT);
+}
+
+TEST(StreamPlanTest, ACancelledStreamStopsItsSearch) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  Stream stream(client, StreamOf(HardRequest()));
+  ASSERT_TRUE(stream.ReadUntil(v1::StreamPlanResponse::kIncumbent));
+  stream.Cancel();
+  stream.ReadAll();
+  EXPECT_EQ(stream.Finish().error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_GE(daemon.WaitForLog("search cancelled").value("stopped_after_ms", -1.0), 0);
+  EXPECT_EQ(daemon.WaitForLog("search ended").value("stop_reason", ""), "cancelled");
+}
+
+TEST(StreamPlanTest, AReaderThatDoesNotReadHoldsUpNeitherTheSearchNorTheWorker) {
+  DaemonProcess daemon({"--max_running=1", "--max_waiting=0"});
+  Client client(daemon.address());
+  v1::StreamPlanRequest request = StreamOf(HardRequest());
+  request.mutable_options()->mutable_time_limit()->set_seconds(1);
+  request.set_include_incumbent_plans(true);
+  // Whole plans with names this long fill the reader's window, so that the server cannot write all of them.
+  for (auto& op : *request.mutable_graph()->mutable_operators()) {
+    op.set_name(op.name() + std::string(200, 'x'));
+  }
+  for (auto& tensor : *request.mutable_graph()->mutable_tensors()) {
+    tensor.set_producer(tensor.producer() + std::string(200, 'x'));
+    for (auto& consumer : *tensor.mutable_consumers()) consumer += std::string(200, 'x');
+  }
+  Stream lazy(client, request);
+  EXPECT_EQ(daemon.WaitForLog("search ended").value("stop_reason", ""), "time_limit");
+  // The only worker is free again although nothing has been read.
+  v1::CreatePlanResponse response;
+  grpc::Status status = client.CreatePlan(SmallRequest(), response);
+  while (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) {
+    status = client.CreatePlan(SmallRequest(), response);
+  }
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  const std::vector<v1::StreamPlanResponse> messages = lazy.ReadAll();
+  EXPECT_TRUE(lazy.Finish().ok());
+  ASSERT_FALSE(messages.empty());
+  EXPECT_TRUE(messages.back().has_plan());
+}
+
+TEST(StreamPlanTest, DrainAnswersStreamsWithTheirBestPlan) {
+  DaemonProcess daemon({"--drain_timeout=1ms"});
+  Client client(daemon.address());
+  Stream stream(client, StreamOf(HardRequest()));
+  ASSERT_TRUE(stream.ReadUntil(v1::StreamPlanResponse::kIncumbent));
+  daemon.Signal(SIGTERM);
+  const std::vector<v1::StreamPlanResponse> messages = stream.ReadAll();
+  const grpc::Status status = stream.Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  ASSERT_FALSE(messages.empty());
+  EXPECT_EQ(messages.back().plan().provenance().stop_reason(), v1::STOP_REASON_CANCELLED);
+  EXPECT_EQ(daemon.WaitForExit(), 0);
+}
+
+TEST(StreamPlanTest, AFullServerRefuses) {
+  DaemonProcess daemon({"--max_running=1", "--max_waiting=0"});
+  Client client(daemon.address());
+  Stream hard(client, StreamOf(HardRequest()));
+  ASSERT_TRUE(hard.ReadUntil(v1::StreamPlanResponse::kIncumbent));
+  Stream refused(client, StreamOf(SmallRequest()));
+  EXPECT_TRUE(refused.ReadAll().empty());
+  EXPECT_EQ(ReasonOf(refused.Finish()), "SERVER_FULL");
+  hard.Cancel();
+}
+
+TEST(ServingTest, RequestsThatWaitMayHoldAQuarterOfTheMemoryBudget) {
+  DaemonProcess daemon({"--max_running=1", "--max_waiting=9", "--memory_budget=16MiB"});
+  Client client(daemon.address());
+  Call hard(client, HardRequest());
+  daemon.WaitForLog("search started");
+  v1::CreatePlanRequest large = SmallRequest();
+  large.mutable_graph()->set_display_name(std::string(std::size_t{5} << 20, 'x'));
+  v1::CreatePlanResponse response;
+  const grpc::Status refused = client.CreatePlan(large, response);
+  EXPECT_EQ(ReasonOf(refused), "SERVER_FULL");
+  EXPECT_THAT(refused.error_message(), testing::HasSubstr("--memory_budget"));
+  Call small(client, SmallRequest());
+  hard.Cancel();
+  hard.Wait();
+  EXPECT_TRUE(small.Wait().ok());
 }
 
 TEST(ServingTest, DrainStopsSearchesAndAnswersThemWithTheirBestPlan) {

@@ -1,6 +1,7 @@
 #include "client/library/remote_planning_client.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -13,7 +14,9 @@
 #include <semaphore>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "client/library/error_details.h"
 #include "google/rpc/error_details.pb.h"
@@ -29,6 +32,9 @@ class FakeService final : public v1::PlanningService::Service {
  public:
   std::function<grpc::Status(grpc::ServerContext&, v1::GetServerInfoResponse&)> info;
   std::function<grpc::Status(grpc::ServerContext&, const v1::CreatePlanRequest&)> plan;
+  using Writer = grpc::ServerWriter<v1::StreamPlanResponse>;
+  // Unset: a server that is too old for StreamPlan.
+  std::function<grpc::Status(grpc::ServerContext&, const v1::StreamPlanRequest&, Writer&)> stream;
 
   grpc::Status GetServerInfo(grpc::ServerContext* context, const v1::GetServerInfoRequest*,
                              v1::GetServerInfoResponse* response) override {
@@ -37,6 +43,10 @@ class FakeService final : public v1::PlanningService::Service {
   grpc::Status CreatePlan(grpc::ServerContext* context, const v1::CreatePlanRequest* request,
                           v1::CreatePlanResponse*) override {
     return plan(*context, *request);
+  }
+  grpc::Status StreamPlan(grpc::ServerContext* context, const v1::StreamPlanRequest* request, Writer* writer) override {
+    if (!stream) return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
+    return stream(*context, *request, *writer);
   }
 };
 
@@ -115,6 +125,112 @@ TEST_F(RemotePlanningClientTest, AStopRequestCancelsTheCall) {
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   server_->Shutdown();
   EXPECT_TRUE(was_cancelled);
+}
+
+v1::StreamPlanResponse Event(const std::string& text) {
+  v1::StreamPlanResponse event;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &event)) << text;
+  return event;
+}
+
+class Listener : public ProgressListener {
+ public:
+  void OnPhase(std::string_view phase) override { told.push_back("phase " + std::string(phase)); }
+  void OnIncumbent(double objective_ms) override { told.push_back("incumbent " + std::to_string(objective_ms)); }
+  void OnBound(double lower_bound_ms) override { told.push_back("bound " + std::to_string(lower_bound_ms)); }
+  bool wants_incumbent_plans() const override { return wants_plans; }
+  void OnIncumbentPlan(const v1::Plan& plan) override { told.push_back("plan " + std::to_string(plan.objective_ms())); }
+
+  bool wants_plans = false;
+  std::vector<std::string> told;
+};
+
+TEST_F(RemotePlanningClientTest, TellsTheListenerWhatTheStreamSays) {
+  v1::StreamPlanRequest received;
+  service_.stream = [&](grpc::ServerContext&, const v1::StreamPlanRequest& request, FakeService::Writer& writer) {
+    received = request;
+    writer.Write(Event("phase: 'ideal_dp'"));
+    writer.Write(Event("incumbent { incumbent { objective_ms: 9 } plan { objective_ms: 9 } }"));
+    writer.Write(Event("bound { value_ms: 7 }"));
+    writer.Write(v1::StreamPlanResponse());
+    writer.Write(Event("plan { objective_ms: 8 }"));
+    return grpc::Status::OK;
+  };
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:g");
+  request.set_cluster_reference("zoo:c");
+  request.mutable_problem()->set_num_stages(3);
+  request.mutable_options()->set_seed(4);
+  Listener listener;
+  const auto planned = client_->CreatePlan(request, {.stop = {}, .progress = &listener});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->plan().objective_ms(), 8);
+  EXPECT_THAT(listener.told, ElementsAre("phase ideal_dp", "incumbent 9.000000", "bound 7.000000"));
+  EXPECT_EQ(received.graph_reference(), "zoo:g");
+  EXPECT_EQ(received.cluster_reference(), "zoo:c");
+  EXPECT_EQ(received.problem().num_stages(), 3);
+  EXPECT_EQ(received.options().seed(), 4);
+  EXPECT_FALSE(received.include_incumbent_plans());
+
+  listener.wants_plans = true;
+  listener.told.clear();
+  ASSERT_TRUE(client_->CreatePlan(request, {.stop = {}, .progress = &listener}).ok());
+  EXPECT_THAT(listener.told, ElementsAre("phase ideal_dp", "incumbent 9.000000", "plan 9.000000", "bound 7.000000"));
+  EXPECT_TRUE(received.include_incumbent_plans());
+}
+
+// The client reads what is on its way although it was told to stop meanwhile; so the test waits until it has read.
+class StopAtIncumbent final : public Listener {
+ public:
+  void OnIncumbent(double) override { stop.request_stop(); }
+  std::stop_source stop;
+};
+
+TEST_F(RemotePlanningClientTest, AStopRequestIsAnsweredWithTheLatestIncumbentPlan) {
+  service_.stream = [](grpc::ServerContext& context, const v1::StreamPlanRequest& request,
+                       FakeService::Writer& writer) {
+    EXPECT_TRUE(request.include_incumbent_plans());
+    writer.Write(Event("incumbent { incumbent { objective_ms: 9 } plan { objective_ms: 9 } }"));
+    while (!context.IsCancelled()) std::this_thread::yield();
+    return grpc::Status::CANCELLED;
+  };
+  StopAtIncumbent listener;
+  const auto planned = client_->CreatePlan({}, {.stop = listener.stop.get_token(), .progress = &listener});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->plan().objective_ms(), 9);
+}
+
+TEST_F(RemotePlanningClientTest, AnErrorIsAnErrorAlsoAfterAnIncumbentPlan) {
+  service_.stream = [](grpc::ServerContext&, const v1::StreamPlanRequest&, FakeService::Writer& writer) {
+    writer.Write(Event("incumbent { plan { objective_ms: 9 } }"));
+    return grpc::Status(grpc::StatusCode::INTERNAL, "oops");
+  };
+  std::stop_source stop;
+  EXPECT_EQ(client_->CreatePlan({}, {.stop = stop.get_token()}).status(), absl::InternalError("oops"));
+}
+
+TEST_F(RemotePlanningClientTest, AStreamWithoutAnAnswerIsADefect) {
+  service_.stream = [](grpc::ServerContext&, const v1::StreamPlanRequest&, FakeService::Writer& writer) {
+    writer.Write(Event("incumbent { plan { objective_ms: 9 } }"));
+    return grpc::Status::OK;
+  };
+  Listener listener;
+  EXPECT_EQ(client_->CreatePlan({}, {.stop = {}, .progress = &listener}).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(RemotePlanningClientTest, AsksAnOlderServerWithoutAStream) {
+  std::atomic<int> calls = 0;
+  service_.plan = [&](grpc::ServerContext&, const v1::CreatePlanRequest& request) {
+    ++calls;
+    EXPECT_EQ(request.graph_reference(), "zoo:g");
+    return grpc::Status::OK;
+  };
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:g");
+  Listener listener;
+  EXPECT_TRUE(client_->CreatePlan(request, {.stop = {}, .progress = &listener}).ok());
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(listener.told.empty());
 }
 
 TEST_F(RemotePlanningClientTest, SendsMessagesOfManyMegabytes) {

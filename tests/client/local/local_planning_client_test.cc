@@ -49,10 +49,13 @@ class Listener final : public ProgressListener {
   void OnPhase(std::string_view phase) override { phases.emplace_back(phase); }
   void OnIncumbent(double objective_ms) override { last_objective_ms = objective_ms; }
   void OnBound(double lower_bound_ms) override { last_bound_ms = lower_bound_ms; }
+  bool wants_incumbent_plans() const override { return true; }
+  void OnIncumbentPlan(const v1::Plan& plan) override { last_plan = plan; }
 
   std::vector<std::string> phases;
   double last_objective_ms = 0;
   double last_bound_ms = 0;
+  v1::Plan last_plan;
 };
 
 TEST(LocalPlanningClientTest, PlansEvaluatesAndReportsProgress) {
@@ -68,6 +71,8 @@ TEST(LocalPlanningClientTest, PlansEvaluatesAndReportsProgress) {
   EXPECT_THAT(listener.phases, Contains("verify"));
   EXPECT_EQ(listener.last_objective_ms, 3.5);
   EXPECT_LE(listener.last_bound_ms, 3.5);
+  EXPECT_EQ(listener.last_plan.objective_ms(), 3.5);
+  EXPECT_EQ(listener.last_plan.graph_digest(), planned->plan().graph_digest());
 
   v1::EvaluatePlanRequest request;
   *request.mutable_graph() = Request().graph();

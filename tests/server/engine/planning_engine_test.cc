@@ -224,6 +224,42 @@ TEST_F(PlanningEngineTest, AStopRequestIsAnsweredWithTheBestPlan) {
   EXPECT_TRUE(observer.ended_ok());
 }
 
+// Keeps the answers that incumbents would be.
+class AnswerRecorder : public SearchObserver {
+ public:
+  bool wants_incumbent_plans() const override { return true; }
+  void OnIncumbentAnswer(const v1::Plan& plan) override { answers.push_back(plan); }
+
+  std::vector<v1::Plan> answers;
+};
+
+TEST_F(PlanningEngineTest, StreamsThePlanOfCreatePlanAndCompleteIncumbents) {
+  const v1::CreatePlanRequest request = SmallRequest();
+  const v1::Plan plan = MustPlan(request);
+  v1::StreamPlanRequest stream;
+  *stream.mutable_graph() = request.graph();
+  *stream.mutable_cluster() = request.cluster();
+  AnswerRecorder recorder;
+  const auto last = engine_.StreamPlan(stream, {.deadline = std::nullopt, .stop = {}, .observer = &recorder});
+  ASSERT_TRUE(last.ok()) << last.status();
+  EXPECT_EQ(last->plan().objective_ms(), plan.objective_ms());
+  EXPECT_EQ(last->plan().graph_digest(), plan.graph_digest());
+  ASSERT_FALSE(recorder.answers.empty());
+  for (const v1::Plan& answer : recorder.answers) {
+    EXPECT_EQ(answer.graph_digest(), plan.graph_digest());
+    EXPECT_EQ(answer.cluster_digest(), plan.cluster_digest());
+    EXPECT_EQ(answer.provenance().incumbents().rbegin()->objective_ms(), answer.objective_ms());
+    EXPECT_TRUE(MustEvaluate(EvaluationOf(request, answer)).valid());
+  }
+  EXPECT_EQ(recorder.answers.back().objective_ms(), plan.objective_ms());
+}
+
+TEST_F(PlanningEngineTest, RefusesAStreamAsItRefusesAPlan) {
+  const absl::Status refused = engine_.StreamPlan(v1::StreamPlanRequest(), CallContext{}).status();
+  EXPECT_EQ(refused, engine_.CreatePlan(v1::CreatePlanRequest(), CallContext{}).status());
+  EXPECT_FALSE(ViolationsOf(refused).empty());
+}
+
 TEST_F(PlanningEngineTest, ADeadlineIsAnsweredWithTheBestPlan) {
   const auto deadline = SolveLimits::Clock::now() + std::chrono::seconds(1);
   const auto response = engine_.CreatePlan(HardRequest(), {.deadline = deadline, .stop = {}, .observer = nullptr});

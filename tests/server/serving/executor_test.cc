@@ -118,6 +118,68 @@ TEST(ExecutorTest, RefusesWhatFindsTheQueueFull) {
   EXPECT_TRUE(waiting.Wait().ok());
 }
 
+Executor::Job WithBytes(Executor::Job job, int64_t bytes) {
+  job.bytes = bytes;
+  return job;
+}
+
+TEST(ExecutorTest, RefusesWhatWouldHoldTooManyBytesTogetherWithTheOthers) {
+  Executor executor({.max_running = 1, .max_waiting = 9, .max_bytes = 100});
+  Blocker running;
+  Outcome waiting;
+  Outcome refused;
+  ASSERT_TRUE(executor.Submit(WithBytes(running.job(), 60)).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(WithBytes(waiting.job(), 40)).ok());
+  const absl::Status status = executor.Submit(WithBytes(refused.job(), 1));
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(RetryDelayOf(status).has_value());
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("--memory_budget"));
+  running.Release();
+  EXPECT_TRUE(waiting.Wait().ok());
+}
+
+TEST(ExecutorTest, TakesALargeJobWhenItIsAlone) {
+  Executor executor({.max_running = 1, .max_waiting = 9, .max_bytes = 100});
+  Blocker running;
+  ASSERT_TRUE(executor.Submit(WithBytes(running.job(), 1000)).ok());
+  running.WaitUntilStarted();
+  Outcome refused;
+  EXPECT_FALSE(executor.Submit(WithBytes(refused.job(), 1)).ok());
+  running.Release();
+}
+
+TEST(ExecutorTest, AbandonedJobsMakeRoomForBytes) {
+  Executor executor({.max_running = 1, .max_waiting = 9, .max_bytes = 100});
+  Blocker running;
+  std::stop_source stop;
+  Outcome abandoned;
+  Outcome next;
+  ASSERT_TRUE(executor.Submit(WithBytes(running.job(), 10)).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(WithBytes(abandoned.job(std::nullopt, stop), 90)).ok());
+  stop.request_stop();
+  ASSERT_TRUE(executor.Submit(WithBytes(next.job(), 90)).ok());
+  EXPECT_EQ(abandoned.Wait().code(), absl::StatusCode::kCancelled);
+  running.Release();
+  EXPECT_TRUE(next.Wait().ok());
+}
+
+TEST(ExecutorTest, AnswersAbandonedJobsEvenWhenTheyDoNotMakeEnoughRoom) {
+  Executor executor({.max_running = 1, .max_waiting = 9, .max_bytes = 100});
+  Blocker running;
+  std::stop_source stop;
+  Outcome abandoned;
+  Outcome refused;
+  ASSERT_TRUE(executor.Submit(WithBytes(running.job(), 50)).ok());
+  running.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(WithBytes(abandoned.job(std::nullopt, stop), 10)).ok());
+  stop.request_stop();
+  EXPECT_FALSE(executor.Submit(WithBytes(refused.job(), 90)).ok());
+  EXPECT_EQ(abandoned.Wait().code(), absl::StatusCode::kCancelled);
+  running.Release();
+}
+
 TEST(ExecutorTest, AnswersWithoutRunningWhatHasPassedItsDeadlineWhileItWaited) {
   ManualClock clock;
   Executor executor({.max_running = 1, .max_waiting = 2, .now = clock.now()});

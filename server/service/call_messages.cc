@@ -1,0 +1,39 @@
+#include "server/service/call_messages.h"
+
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include <exception>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+
+namespace planwright::server {
+
+using google::protobuf::Message;
+
+absl::Status ReadMessage(const grpc::ByteBuffer& bytes, Message& message) {
+  grpc::ByteBuffer consumed = bytes;
+  if (grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&consumed, &message).ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the message is no ", message.GetDescriptor()->full_name(), ", or a string in it is not UTF-8"));
+}
+
+absl::Status WriteMessage(const Message& message, grpc::ByteBuffer& bytes) {
+  bool own_buffer = false;
+  if (grpc::GenericSerialize<grpc::ProtoBufferWriter, Message>(message, &bytes, &own_buffer).ok()) {
+    return absl::OkStatus();
+  }
+  return absl::InternalError("the answer could not be encoded");
+}
+
+absl::Status WithoutExceptions(const std::function<absl::Status()>& handle) {
+  try {
+    return handle();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("the request needs more memory than the server has");
+  } catch (const std::exception& error) {
+    return absl::InternalError(error.what());
+  }
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,60 @@
+// One StreamPlan from its arrival to its last message.
+#ifndef PLANWRIGHT_SERVER_SERVICE_STREAM_PLAN_CALL_H_
+#define PLANWRIGHT_SERVER_SERVICE_STREAM_PLAN_CALL_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "absl/status/status.h"
+#include "planwright/v1/planning_service.pb.h"
+#include "server/service/call_services.h"
+#include "server/service/outbox.h"
+#include "server/service/rpc_record.h"
+
+namespace planwright::server {
+
+// Owns itself from Start until gRPC has sent the last message (OnDone). A worker of the executor plans and encodes
+// (call_messages.h says why) and is free again when the search has ended; gRPC's threads only move encoded messages
+// from the outbox to the wire, as fast as the client reads.
+class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
+ public:
+  // `request` lives until OnDone.
+  StreamPlanCall(const CallServices& services, std::unique_ptr<RpcRecord> record,
+                 std::optional<Executor::Clock::time_point> deadline, const grpc::ByteBuffer& request);
+
+  // Queues the call, or ends it at once when the queue is full.
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Start();
+
+  // Sends `event`, unless a later one of its kind overtakes it. Any thread; never waits.
+  void Send(const v1::StreamPlanResponse& event);
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override { stop_.request_stop(); }
+  void OnDone() override;
+
+ private:
+  void Run(const absl::Status& admission);
+  absl::Status Handle();
+  // Once; the call may be gone when it returns.
+  void End(const absl::Status& status);
+  void Take(Outbox::Step step);
+
+  CallServices services_;
+  std::unique_ptr<RpcRecord> record_;
+  std::optional<Executor::Clock::time_point> deadline_;
+  const grpc::ByteBuffer& request_;
+  std::stop_source stop_;
+  Outbox outbox_;
+  // The message in flight.
+  grpc::ByteBuffer writing_;
+  // What the stream ends with; set before the outbox is closed.
+  absl::Status status_;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVICE_STREAM_PLAN_CALL_H_
