@@ -33,7 +33,7 @@ std::string PackRecords(const std::vector<Record>& records) {
 std::vector<Record> UnpackRecords(const std::string& text) {
   std::vector<Record> records;
   if (text.empty()) return records;
-  for (absl::string_view record : absl::StrSplit(text, kRecordSeparator)) {
+  for (const absl::string_view record : absl::StrSplit(text, kRecordSeparator)) {
     records.push_back(absl::StrSplit(record, kFieldSeparator));
   }
   return records;

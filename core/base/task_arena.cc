@@ -33,7 +33,10 @@ void TaskArena::ParallelForRanges(std::size_t count, std::size_t grain,
   }
   const std::thread::id caller = std::this_thread::get_id();
   const auto metered_body = [&](const Range& range) {
-    if (std::this_thread::get_id() == caller) return body(range.begin(), range.end());
+    if (std::this_thread::get_id() == caller) {
+      body(range.begin(), range.end());
+      return;
+    }
     const int64_t start = ThreadCpuNanoseconds();
     body(range.begin(), range.end());
     worker_cpu_ns_.fetch_add(ThreadCpuNanoseconds() - start, std::memory_order_relaxed);

@@ -258,7 +258,8 @@ class BranchSearch {
   // True: done. False: stopped by a limit of the search, or `max_steps` were not enough.
   bool Run(int64_t max_steps) {
     while (!frames_.empty()) {
-      if (++steps_ > max_steps || (steps_ % kStepsPerCheck == 0 && !MayGoOn())) return false;
+      ++steps_;
+      if (steps_ > max_steps || (steps_ % kStepsPerCheck == 0 && !MayGoOn())) return false;
       Step();
     }
     return MayGoOn();
@@ -297,7 +298,7 @@ class BranchSearch {
     const Frame& frame = frames_.back();
     freed_.clear();
     cursor_.Add(block, freed_);
-    Frame child{block, candidates_.size(), candidates_.size(), frame.upper_end, frame.upper_weight};
+    const Frame child{block, candidates_.size(), candidates_.size(), frame.upper_end, frame.upper_weight};
     const std::size_t later = frame.next + 1;
     const std::size_t end = candidates_.size();
     // Freed blocks first: they follow the branch that was just entered.

@@ -79,6 +79,7 @@ void AddStage(BlockSplit& split, std::size_t pool, const std::vector<int32_t>& o
 std::optional<BlockSplit> FillGreedily(const BlockInstance& instance, const std::vector<int32_t>& order,
                                        int64_t max_load, GrowingStage& stage) {
   std::vector<std::size_t> left;
+  left.reserve(instance.pools.size());
   for (const DevicePool& pool : instance.pools) left.push_back(pool.devices.size());
   BlockSplit split;
   std::size_t start = 0;
