@@ -45,10 +45,6 @@ absl::Status ParseFlags(std::span<const std::string> arguments, std::span<const 
 // One paragraph for each flag, under the headings.
 std::string FlagsHelp(std::span<const FlagGroup> groups);
 
-// The candidate that differs from `word` by the fewest insertions, deletions, replacements and swaps of neighbours;
-// empty when none is close enough to be meant.
-std::string ClosestTo(std::string_view word, std::span<const std::string> candidates);
-
 }  // namespace planwright::client
 
 #endif  // PLANWRIGHT_CLIENT_CLI_FLAGS_H_

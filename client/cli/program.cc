@@ -11,6 +11,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/errors.h"
 #include "client/cli/flags.h"
+#include "client/library/closest_name.h"
 #include "client/library/version.h"
 
 namespace planwright::client {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/importer/cluster_yaml.h"
 #include "client/importer/device_placement.h"
 #include "client/importer/json_text.h"
 #include "client/importer/native.h"
@@ -107,6 +108,7 @@ absl::StatusOr<ImportedRequest> ImportDevicePlacementGraph(std::string_view text
 }
 
 absl::StatusOr<GraphFormat> DetectGraphFormat(std::string_view text, std::string_view source) {
+  if (BeginsWithClusterYamlKey(text)) return Refused(source, "holds a cluster, not a graph: give it to --cluster");
   const auto notation = NotationOf(text, source);
   if (!notation.ok()) return notation.status();
   if (*notation == Notation::kTextProto) return GraphFormat::kTextProto;
@@ -137,6 +139,7 @@ absl::StatusOr<ImportedRequest> ImportGraph(std::string_view text, std::string_v
 }
 
 absl::StatusOr<v1::Cluster> ImportCluster(std::string_view text, std::string_view source) {
+  if (LooksLikeClusterYaml(text)) return ReadClusterYaml(text, source);
   const auto notation = NotationOf(text, source);
   if (!notation.ok()) return notation.status();
   if (*notation == Notation::kJson) {

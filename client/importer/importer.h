@@ -1,7 +1,8 @@
 // Files into requests: what a file holds is detected by its content, never by its name.
 //
 // Understood are: a Graph, or a whole request ({"graph": ..., "cluster": ..., "problem": ..., "options": ...}), as JSON
-// or text proto; a Cluster and a Plan in the same two forms; the JSON of device-placement (device_placement.h).
+// or text proto; a Cluster and a Plan in the same two forms; a cluster in YAML (cluster_yaml.h); the JSON of
+// device-placement (device_placement.h).
 // Imports only translate; whether graph, cluster and problem make sense is for the service to say.
 #ifndef PLANWRIGHT_CLIENT_IMPORTER_IMPORTER_H_
 #define PLANWRIGHT_CLIENT_IMPORTER_IMPORTER_H_

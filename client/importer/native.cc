@@ -16,6 +16,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/library/error_details.h"
+#include "planwright/v1/cluster.pb.h"
 
 namespace planwright::client {
 namespace {
@@ -102,6 +103,12 @@ absl::Status ReadTextProto(std::string_view text, std::string_view source, googl
   }
   if (HasUtf8Strings(message)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": a string is not valid UTF-8"));
+}
+
+bool IsUtf8(std::string_view text) {
+  v1::Cluster probe;
+  probe.set_display_name(std::string(text));
+  return HasUtf8Strings(probe);
 }
 
 }  // namespace planwright::client

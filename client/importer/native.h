@@ -19,6 +19,9 @@ absl::Status ReadNativeJson(std::string_view text, std::string_view source, std:
 // Reads text proto. Errors: INVALID_ARGUMENT that names line and column.
 absl::Status ReadTextProto(std::string_view text, std::string_view source, google::protobuf::Message& message);
 
+// Whether protobuf would take `text` for a string.
+bool IsUtf8(std::string_view text);
+
 }  // namespace planwright::client
 
 #endif  // PLANWRIGHT_CLIENT_IMPORTER_NATIVE_H_

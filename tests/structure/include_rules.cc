@@ -20,8 +20,8 @@ struct FolderRule {
 
 // Longest folder wins: server/serving before server.
 const std::vector<FolderRule>& Rules() {
-  static const std::vector<std::string_view> kNotInCore = {"grpc",   "google/", "prometheus/", "nlohmann/", "httplib",
-                                                           "sqlite", "pqxx/",   "openssl/",    "civetweb"};
+  static const std::vector<std::string_view> kNotInCore = {
+      "grpc", "google/", "prometheus/", "nlohmann/", "httplib", "yaml-cpp/", "sqlite", "pqxx/", "openssl/", "civetweb"};
   static const std::vector<std::string_view> kSolver = {"core/base/", "core/model/", "core/cost/", "core/graph/"};
   static const std::vector<FolderRule> kRules = {
       {"core/base", {}, kNotInCore},

@@ -56,12 +56,5 @@ TEST_F(FlagsTest, HelpShowsEveryFlagUnderItsHeading) {
   EXPECT_THAT(help, HasSubstr("  --local                         in this process\n"));
 }
 
-TEST(ClosestToTest, CountsSwapsAsOne) {
-  const std::vector<std::string> names = {"plan", "models", "evaluate"};
-  EXPECT_EQ(ClosestTo("paln", names), "plan");
-  EXPECT_EQ(ClosestTo("evalute", names), "evaluate");
-  EXPECT_EQ(ClosestTo("serve", names), "");
-}
-
 }  // namespace
 }  // namespace planwright::client
