@@ -25,8 +25,9 @@ struct Gpu {
   int64_t memory_gib;
   double peak_teraflops;
   double memory_gigabytes_per_second;
-  // 20 GB/s of the 25 that a link of NVLink 2 to 4 has, and 40 of the 50 of NVLink 5, are what NCCL counts on. A V100
-  // reaches another over one link in the hybrid cube mesh of a DGX-1, later ones over all of theirs through a switch.
+  // What NCCL counts on: 20 GB/s of the 25 of a link up to NVLink 3, 20.6 of NVLink 4, 40.1 of the 50 of NVLink 5. A
+  // V100 reaches another over one link in the hybrid cube mesh of a DGX-1, later ones over all of theirs through a
+  // switch.
   double nvlink_gigabytes_per_second;
 };
 
@@ -37,10 +38,11 @@ constexpr auto kGpus = std::to_array<Gpu>({{"v100", 32, 125, 900, 20},
                                            {"a100-40gb", 40, 312, 1'555, 240},
                                            {"l4", 24, 121, 300, 0},
                                            {"l40s", 48, 362, 864, 0},
-                                           {"h100", 80, 989, 3'350, 360},
+                                           {"h100", 80, 989, 3'350, 370},
                                            {"h100-pcie", 80, 756, 2'000, 0},
-                                           {"h200", 141, 989, 4'800, 360},
-                                           {"b200", 180, 2'250, 8'000, 720},
+                                           {"h200", 141, 989, 4'800, 370},
+                                           {"b200", 180, 2'250, 8'000, 721},
+                                           {"gb200", 173, 2'500, 8'000, 721},
                                            {"mi300x", 192, 1'307, 5'300, 0}});
 
 YamlDeviceClass MakeGpu(const Gpu& gpu) {

@@ -55,7 +55,7 @@ TEST(ClusterYamlTest, FourNodesOfEightBecomeAHierarchy) {
   const auto& levels = cluster.interconnect().hierarchy().levels();
   ASSERT_THAT(levels, SizeIs(2));
   EXPECT_EQ(levels[0].fan_out(), 8);
-  EXPECT_EQ(levels[0].bandwidth_bytes_per_second(), 360e9);
+  EXPECT_EQ(levels[0].bandwidth_bytes_per_second(), 370e9);
   EXPECT_EQ(levels[0].latency_ms(), 0.005);
   EXPECT_EQ(levels[1].fan_out(), 4);
   EXPECT_EQ(levels[1].bandwidth_bytes_per_second(), 50e9);
@@ -129,7 +129,7 @@ TEST(ClusterYamlTest, ExcludedHostsAreGone) {
   EXPECT_EQ(two.interconnect().hierarchy().levels(1).fan_out(), 2);
   const v1::Cluster one = Read(absl::StrCat(kFourNodes, "exclude: node[0-2]\n"));
   EXPECT_EQ(one.devices(0).name(), "node3/gpu0");
-  EXPECT_EQ(one.interconnect().uniform().bandwidth_bytes_per_second(), 360e9) << "between is of no use any more";
+  EXPECT_EQ(one.interconnect().uniform().bandwidth_bytes_per_second(), 370e9) << "between is of no use any more";
 }
 
 TEST(ClusterYamlTest, ClassesWithoutDevicesAreLeftOut) {
