@@ -26,7 +26,7 @@ constexpr char kGreedyName[] = "greedy";
 // Times that the costs of producers are raised for a better incumbent.
 constexpr int kMaxFanOutRounds = 3;
 // More states than this take longer to list than a plan is worth.
-constexpr std::size_t kMaxStates = std::size_t{1} << 22U;
+constexpr std::size_t kMaxStates = std::size_t{1} << 18U;
 
 // Stages of blocks to stages of operators on devices, pools in device order.
 Placement ToPlacement(const BlockInstance& instance, const BlockSplit& split) {

@@ -104,7 +104,7 @@ class Search {
         Refuted(target);
       } else if (end == PassEnd::kReached) {
         Improve();
-      } else if (end == PassEnd::kTooManyIdeals && retreats_ < kMaxRetreats && target > outcome_.lower_bound) {
+      } else if (IsTooLarge(end) && retreats_ < kMaxRetreats && target > outcome_.lower_bound) {
         Retreat(target);
       } else {
         outcome_.end = EndOf(end);
@@ -127,6 +127,8 @@ class Search {
     }
     return false;
   }
+
+  static bool IsTooLarge(PassEnd end) { return end == PassEnd::kTooManyIdeals || end == PassEnd::kTooMuchMemory; }
 
   IdealDpEnd EndOf(PassEnd end) const {
     switch (end) {

@@ -279,7 +279,7 @@ class BranchSearch {
 
   void Step() {
     Frame& frame = frames_.back();
-    if (frame.next == frame_end() || !shared_.windows.Meets(cursor_.weight(), frame.upper_weight)) {
+    if (frame.next == candidates_.size() || !shared_.windows.Meets(cursor_.weight(), frame.upper_weight)) {
       Close();
       return;
     }
@@ -291,8 +291,6 @@ class BranchSearch {
       Exclude(frame, block);
     }
   }
-
-  std::size_t frame_end() const { return candidates_.size(); }
 
   void Open(int32_t block) {
     const Frame& frame = frames_.back();

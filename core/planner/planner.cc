@@ -167,16 +167,11 @@ class Planning {
   absl::Status incumbent_status_;
 };
 
-}  // namespace
-
-absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
-                              TaskArena& arena, PlannerObserver& observer) {
+// The one place where exceptions become statuses.
+template <typename Result, typename Body>
+absl::StatusOr<Result> Guarded(Body body) {
   try {
-    observer.OnPhase("validate");
-    RETURN_IF_ERROR(CheckRequest(request, model_limits));
-    // An arena of its own: counts the CPU time of this request, and is as wide as it may be.
-    TaskArena request_arena(std::min(arena.threads(), request.options.threads.value_or(arena.threads())));
-    return Planning(request, limits, request_arena, observer).Run();
+    return body();
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("out of memory while planning; lower options.ideal_limit or the memory budget");
   } catch (const std::exception& error) {
@@ -184,16 +179,31 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
   }
 }
 
+}  // namespace
+
+absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
+                              TaskArena& arena, PlannerObserver& observer) {
+  return Guarded<Plan>([&]() -> absl::StatusOr<Plan> {
+    observer.OnPhase("validate");
+    RETURN_IF_ERROR(CheckRequest(request, model_limits));
+    // An arena of its own: counts the CPU time of this request, and is as wide as it may be.
+    TaskArena request_arena(std::min(arena.threads(), request.options.threads.value_or(arena.threads())));
+    return Planning(request, limits, request_arena, observer).Run();
+  });
+}
+
 absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
                                           const Placement& placement) {
-  RETURN_IF_ERROR(CheckRequest(request, model_limits));
-  const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
-  Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem, placement);
-  if (verdict.costed.has_value()) {
-    const CostTable costs(request.graph, request.cluster, *problem.workload);
-    verdict.costed->warnings = PlanWarnings(request.graph, request.cluster, costs, *verdict.costed);
-  }
-  return verdict;
+  return Guarded<Verdict>([&]() -> absl::StatusOr<Verdict> {
+    RETURN_IF_ERROR(CheckRequest(request, model_limits));
+    const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+    Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem, placement);
+    if (verdict.costed.has_value()) {
+      const CostTable costs(request.graph, request.cluster, *problem.workload);
+      verdict.costed->warnings = PlanWarnings(request.graph, request.cluster, costs, *verdict.costed);
+    }
+    return verdict;
+  });
 }
 
 }  // namespace planwright
