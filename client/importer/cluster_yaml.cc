@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/importer/cluster_yaml_amount.h"
 #include "client/importer/cluster_yaml_classes.h"
@@ -108,7 +107,7 @@ class ClusterReader {
     for (const std::string& host : *hosts) AddToHost(host, *devices, device);
   }
 
-  std::optional<std::vector<std::string>> ReadHosts(YamlFields& fields) {
+  static std::optional<std::vector<std::string>> ReadHosts(YamlFields& fields) {
     return fields.Require("hosts") == nullptr ? std::nullopt : ReadHostList(fields, "hosts");
   }
 
@@ -231,12 +230,19 @@ class ClusterReader {
   std::size_t device_count_ = 0;
 };
 
+std::string_view WithoutBlanks(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\f\v";
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
 // The first line that is neither empty nor a comment, without blanks around it.
 std::string_view FirstLine(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const absl::string_view line = absl::StripAsciiWhitespace({text.data(), end});
-    if (!line.empty() && line.front() != '#') return {line.data(), line.size()};
+    const std::string_view line = WithoutBlanks(text.substr(0, end));
+    if (!line.empty() && line.front() != '#') return line;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return {};
@@ -246,9 +252,8 @@ std::string_view FirstLine(std::string_view text) {
 std::string_view FirstKey(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return {};
-  const absl::string_view key = absl::StripAsciiWhitespace({line.data(), colon});
-  return key.find_first_of("{}<>[]\"'") == absl::string_view::npos ? std::string_view(key.data(), key.size())
-                                                                   : std::string_view();
+  const std::string_view key = WithoutBlanks(line.substr(0, colon));
+  return key.find_first_of("{}<>[]\"'") == std::string_view::npos ? key : std::string_view();
 }
 
 bool IsField(const google::protobuf::Descriptor& message, std::string_view name) {

@@ -99,7 +99,7 @@ std::vector<std::string> Combine(const std::vector<std::string>& names, const st
 absl::StatusOr<std::vector<std::string>> TakeEndings(std::string_view& item, std::size_t max_hosts) {
   if (item.front() == '[') {
     const std::size_t close = item.find(']');
-    if (close == std::string_view::npos) return Refused("has a \"[\" without its \"]\"");
+    if (close == std::string_view::npos) return Refused(R"(has a "[" without its "]")");
     const std::string_view ranges = item.substr(1, close - 1);
     item.remove_prefix(close + 1);
     return ExpandNumbers(ranges, max_hosts);

@@ -128,8 +128,8 @@ absl::Status CheckCharacters(std::string_view text, std::string_view source) {
     return Refused(source, absl::StrCat("must have at most ", kMaxYamlBytes, " bytes as YAML, has ", text.size()));
   }
   if (!IsUtf8(text)) return Refused(source, "is not valid UTF-8");
-  const auto bad = std::find_if(text.begin(), text.end(),
-                                [](char c) { return IsControl(c) && c != '\n' && c != '\r' && c != '\t'; });
+  const auto* const bad = std::find_if(text.begin(), text.end(),
+                                       [](char c) { return IsControl(c) && c != '\n' && c != '\r' && c != '\t'; });
   if (bad == text.end()) return absl::OkStatus();
   return Refused(source, absl::StrCat("line ", std::count(text.begin(), bad, '\n') + 1, ": has a control character"));
 }
