@@ -75,7 +75,8 @@ TEST(ConfigurationTest, CanBeCheckedWithoutServing) {
 TEST(ConfigurationTest, HelpTeachesEveryFlag) {
   DaemonProcess daemon({"--help"});
   EXPECT_EQ(daemon.WaitForExit(), 0);
-  for (const char* flag : {"--listen_address", "--memory_budget", "--drain_timeout", "--config", "PLANWRIGHT_"}) {
+  for (const char* flag :
+       {"--listen_address", "--memory_budget", "--drain_timeout", "--enable_reflection", "--config", "PLANWRIGHT_"}) {
     EXPECT_THAT(daemon.plain_output(), HasSubstr(flag));
   }
 }
