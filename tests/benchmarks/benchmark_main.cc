@@ -18,7 +18,9 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/flags/usage_config.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/benchmarks/child_process.h"
@@ -216,6 +218,10 @@ void Benchmark::CompareThreads(const std::vector<const Workload*>& workloads) {
 }  // namespace planwright::benchmarks
 
 int main(int argc, char** argv) {
+  // --help shows the flags of files named after the program unless told otherwise.
+  absl::FlagsUsageConfig usage;
+  usage.contains_help_flags = [](absl::string_view file) { return absl::StrContains(file, "benchmark_main"); };
+  absl::SetFlagsUsageConfig(usage);
   absl::SetProgramUsageMessage("measures `planwright plan` on named workloads; run it in the root of the repository");
   absl::ParseCommandLine(argc, argv);
   std::error_code error;
