@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -72,11 +74,13 @@ std::optional<std::string> Getenv(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// --config=FILE or --config FILE, which must be known before the flags are parsed; else PLANWRIGHT_CONFIG.
+// --config=FILE or --config FILE, which must be known before the flags are parsed; else PLANWRIGHT_CONFIG. As Abseil
+// does, takes one hyphen for two.
 std::string ConfigFile(std::span<char*> arguments) {
-  constexpr std::string_view kFlag = "--config";
+  constexpr std::string_view kFlag = "-config";
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     std::string_view argument = arguments[i];
+    if (argument.starts_with("--")) argument.remove_prefix(1);
     if (argument.starts_with(kFlag) && argument.substr(kFlag.size()).starts_with("=")) {
       return std::string(argument.substr(kFlag.size() + 1));
     }
@@ -88,7 +92,10 @@ std::string ConfigFile(std::span<char*> arguments) {
 absl::Status ApplyConfigFile(const std::string& file) {
   if (file.empty()) return absl::OkStatus();
   std::ifstream stream(file);
-  if (!stream) return absl::InvalidArgumentError(absl::StrCat("--config: cannot read ", file));
+  // A folder can be opened, but reading it throws.
+  std::error_code ignored;
+  if (!stream || std::filesystem::is_directory(file, ignored))
+    return absl::InvalidArgumentError(absl::StrCat("--config: cannot read ", file));
   const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   ASSIGN_OR_RETURN(const std::vector<Setting> settings, ParseConfigText(text, file));
   return ApplySettings(settings, kSettings);
@@ -109,9 +116,21 @@ Number AtLeast(Number value, Number least, std::string_view flag, Violations& vi
   return std::max(value, least);
 }
 
+// The same, with a violation above `most` as well.
+template <typename Number>
+Number Between(Number value, Number least, Number most, std::string_view flag, Violations& violations) {
+  if (value > most) {
+    violations.Add(absl::StrCat("--", ToAbsl(flag)), absl::StrCat("must be <= ", most, ", is ", value));
+  }
+  return std::min(AtLeast(value, least, flag, violations), most);
+}
+
+// A flag's time. No more than a year, so that it can be added to any moment of a clock.
 std::chrono::nanoseconds PositiveTime(absl::Duration value, std::string_view flag, Violations& violations) {
-  if (value <= absl::ZeroDuration()) {
-    violations.Add(absl::StrCat("--", ToAbsl(flag)), absl::StrCat("must be > 0, is ", absl::FormatDuration(value)));
+  constexpr absl::Duration kMost = absl::Hours(24 * 365);
+  if (value <= absl::ZeroDuration() || value > kMost) {
+    violations.Add(absl::StrCat("--", ToAbsl(flag)), absl::StrCat("must be > 0 and <= ", absl::FormatDuration(kMost),
+                                                                  ", is ", absl::FormatDuration(value)));
   }
   return absl::ToChronoNanoseconds(value);
 }
@@ -137,12 +156,12 @@ std::string ReadListenAddress(Violations& violations) {
   return address;
 }
 
-int64_t ReadMaxMessageBytes(Violations& violations) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  const int64_t bytes =
-      AtLeast<int64_t>(absl::GetFlag(FLAGS_max_message_bytes).bytes, 1024, "max_message_bytes", violations);
-  if (bytes > kMost) violations.Add("--max_message_bytes", absl::StrCat("must be <= ", kMost, ", is ", bytes));
-  return bytes;
+std::string ReadMetricsAddress(Violations& violations) {
+  std::string address = absl::GetFlag(FLAGS_metrics_address);
+  if (!address.empty() && !IsListenAddress(address)) {
+    violations.Add("--metrics_address", absl::StrCat("must be HOST:PORT or empty, is \"", address, "\""));
+  }
+  return address;
 }
 
 ModelLimits ReadModelLimits(Violations& violations) {
@@ -155,20 +174,23 @@ ModelLimits ReadModelLimits(Violations& violations) {
 }
 
 EngineConfig ReadEngineConfig(Violations& violations) {
+  constexpr int32_t kMostThreads = 4096;
+  constexpr int32_t kMostWaiting = 1'000'000;
   EngineConfig config;
   config.version = PLANWRIGHT_VERSION;
   config.model_limits = ReadModelLimits(violations);
   config.time_limits.default_time_limit =
       PositiveTime(absl::GetFlag(FLAGS_default_time_limit), "default_time_limit", violations);
   config.time_limits.max_time_limit = PositiveTime(absl::GetFlag(FLAGS_max_time_limit), "max_time_limit", violations);
-  config.cpus = AtLeast(absl::GetFlag(FLAGS_cpus), 0, "cpus", violations);
+  config.cpus = Between(absl::GetFlag(FLAGS_cpus), 0, kMostThreads, "cpus", violations);
   if (config.cpus == 0) config.cpus = AvailableCpus();
   config.memory_budget_bytes = absl::GetFlag(FLAGS_memory_budget).bytes;
   if (config.memory_budget_bytes == 0) config.memory_budget_bytes = AvailableMemoryBytes() / 5 * 4;
-  config.max_running = AtLeast(absl::GetFlag(FLAGS_max_running), 0, "max_running", violations);
+  config.max_running = Between(absl::GetFlag(FLAGS_max_running), 0, kMostThreads, "max_running", violations);
   if (config.max_running == 0) config.max_running = std::max(2, config.cpus / 2);
-  config.max_waiting = AtLeast(absl::GetFlag(FLAGS_max_waiting), 0, "max_waiting", violations);
-  config.max_message_bytes = ReadMaxMessageBytes(violations);
+  config.max_waiting = Between(absl::GetFlag(FLAGS_max_waiting), 0, kMostWaiting, "max_waiting", violations);
+  config.max_message_bytes = Between<int64_t>(absl::GetFlag(FLAGS_max_message_bytes).bytes, 1024,
+                                              std::numeric_limits<int32_t>::max(), "max_message_bytes", violations);
   return config;
 }
 
@@ -176,7 +198,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   Violations violations;
   Configuration configuration;
   configuration.listen_address = ReadListenAddress(violations);
-  configuration.metrics_address = absl::GetFlag(FLAGS_metrics_address);
+  configuration.metrics_address = ReadMetricsAddress(violations);
   configuration.engine = ReadEngineConfig(violations);
   configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);
   configuration.log_format = ReadLogFormat(violations);

@@ -31,11 +31,20 @@ TEST(ConfigurationTest, BadSettingsEndWithOneAndNameTheFlag) {
   ExpectRefused({"--cpus=many"}, "cpus");
   ExpectRefused({"--max_waiting=-1"}, "--max_waiting");
   ExpectRefused({"--max_time_limit=0s"}, "--max_time_limit");
+  ExpectRefused({"--max_time_limit=inf"}, "--max_time_limit: must be > 0 and <= 8760h");
+  ExpectRefused({"--drain_timeout=inf"}, "--drain_timeout");
+  ExpectRefused({"--max_running=4097"}, "--max_running: must be <= 4096, is 4097");
+  ExpectRefused({"--cpus=2147483647"}, "--cpus");
+  ExpectRefused({"--max_waiting=2147483647"}, "--max_waiting");
+  ExpectRefused({"--max_message_bytes=2GiB"}, "--max_message_bytes");
   ExpectRefused({"--log_format=xml"}, "--log_format");
   ExpectRefused({"--listen_address=0.0.0.0:0"}, "--allow_insecure_remote");
   ExpectRefused({"--listen_address=127.0.0.1:99999"}, "--listen_address");
   ExpectRefused({"--metrics_address=nowhere"}, "--metrics_address");
+  ExpectRefused({"--validate_config", "--metrics_address=nowhere"}, "--metrics_address");
   ExpectRefused({"--config=/no/such/file"}, "--config");
+  ExpectRefused({"-config=/no/such/file"}, "--config");
+  ExpectRefused({"--config=" + testing::TempDir()}, "--config");
   ExpectRefused({"stray"}, "stray");
 }
 
