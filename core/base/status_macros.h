@@ -21,9 +21,12 @@
 #define ASSIGN_OR_RETURN(target, expression) \
   ASSIGN_OR_RETURN_INNER(PLANWRIGHT_CONCAT(planwright_status_or_, __LINE__), target, expression)
 
+// A declared name and what may be a declaration cannot stand in parentheses.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define ASSIGN_OR_RETURN_INNER(holder, target, expression) \
   auto holder = (expression);                              \
   if (!holder.ok()) return std::move(holder).status();     \
   target = std::move(holder).value()
+// NOLINTEND(bugprone-macro-parentheses)
 
 #endif  // PLANWRIGHT_CORE_BASE_STATUS_MACROS_H_

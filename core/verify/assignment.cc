@@ -202,7 +202,7 @@ class StructureCheck {
       if (!seats_[i].has_value()) continue;
       const std::size_t stage = kept[seats_[i]->stage];
       assignment.stage_of[i] = static_cast<int32_t>(stage);
-      assignment.stages[stage].operators.push_back(OperatorId(i));
+      assignment.stages[stage].operators.emplace_back(i);
     }
     return assignment;
   }

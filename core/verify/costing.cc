@@ -212,7 +212,7 @@ class Costing {
     }
     for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
       DeviceUsage& usage = plan_.devices[DeviceOf(i).index()];
-      usage.stages.push_back(StageId(i));
+      usage.stages.emplace_back(i);
       usage.load += plan_.stages[i].load;
       usage.memory_bytes = SaturatingAdd(usage.memory_bytes, plan_.stages[i].memory_bytes);
       plan_.objective = std::max(plan_.objective, usage.load);
