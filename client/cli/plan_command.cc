@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,8 +17,11 @@ namespace {
 
 constexpr int64_t kDefaultTimeLimitSeconds = 60;
 
+// At least 0 and at most about a year, so that a deadline follows from it; what is wrong with others the service says.
 std::chrono::milliseconds ToChrono(const google::protobuf::Duration& duration) {
-  return std::chrono::seconds(duration.seconds()) + std::chrono::milliseconds(duration.nanos() / 1'000'000);
+  constexpr int64_t kYearSeconds = int64_t{365} * 24 * 3600;
+  return std::chrono::seconds(std::clamp<int64_t>(duration.seconds(), 0, kYearSeconds)) +
+         std::chrono::milliseconds(std::max(duration.nanos(), 0) / 1'000'000);
 }
 
 class PlanCommand final : public Command {

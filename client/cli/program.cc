@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -92,6 +93,17 @@ absl::StatusOr<ExitCode> Dispatch(std::span<const std::string> arguments, Enviro
   return (*command)->Run(environment);
 }
 
+absl::StatusOr<ExitCode> DispatchWithoutExceptions(std::span<const std::string> arguments, Environment& environment) {
+  try {
+    return Dispatch(arguments, environment);
+  } catch (const std::bad_alloc&) {
+    return WithHint(absl::InternalError("out of memory"),
+                    "Make the request smaller, or ask a planwrightd on a larger machine with --server.");
+  } catch (const std::exception& error) {
+    return absl::InternalError(error.what());
+  }
+}
+
 }  // namespace
 
 std::vector<std::unique_ptr<Command>> MakeCommands() {
@@ -105,7 +117,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
 }
 
 ExitCode RunProgram(std::span<const std::string> arguments, Environment& environment) {
-  const auto result = Dispatch(arguments, environment);
+  const auto result = DispatchWithoutExceptions(arguments, environment);
   if (result.ok()) return *result;
   PrintError(result.status(), environment.err);
   return ExitCodeFor(result.status());

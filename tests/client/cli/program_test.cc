@@ -7,7 +7,9 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <new>
 #include <sstream>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -153,6 +155,24 @@ TEST_F(ProgramTest, TheDeadlineLeavesRoomForTheAnswer) {
   EXPECT_EQ(service_.plan_request.options().time_limit().seconds(), 60);
   // The server keeps 5 % of the deadline for the answer.
   EXPECT_GT(service_.call.deadline, CallOptions::Clock::now() + std::chrono::seconds(64));
+}
+
+TEST_F(ProgramTest, TheServiceJudgesTimeLimitsThatNoClockCanTake) {
+  for (const char* time_limit : {"-5s", "300000000000s"}) {
+    in_.clear();
+    in_.str(absl::StrCat(R"({"graph": {}, "cluster": {}, "options": {"time_limit": ")", time_limit, "\"}}"));
+    EXPECT_EQ(Run({"plan", "--graph=-"}), ExitCode::kOk);
+    EXPECT_GT(service_.call.deadline, CallOptions::Clock::now() + std::chrono::seconds(3)) << time_limit;
+  }
+}
+
+TEST_F(ProgramTest, ExceptionsAreErrors) {
+  service_.plan = []() -> absl::StatusOr<v1::CreatePlanResponse> { throw std::bad_alloc(); };
+  EXPECT_EQ(Plan({}), ExitCode::kInternal);
+  EXPECT_THAT(err_.str(), StartsWith("error: out of memory\nMake the request smaller"));
+  service_.plan = []() -> absl::StatusOr<v1::CreatePlanResponse> { throw std::runtime_error("broken"); };
+  EXPECT_EQ(Plan({}), ExitCode::kInternal);
+  EXPECT_THAT(err_.str(), StartsWith("error: broken\n"));
 }
 
 TEST_F(ProgramTest, ReadsTheGraphFromStandardInput) {
