@@ -6,12 +6,19 @@
 #include <new>
 
 #include "absl/strings/str_cat.h"
+#include "server/service/unpacked_size.h"
 
 namespace planwright::server {
 
 using google::protobuf::Message;
 
-absl::Status ReadMessage(const grpc::ByteBuffer& bytes, Message& message) {
+absl::Status ReadMessage(const grpc::ByteBuffer& bytes, const ModelLimits& limits, Message& message) {
+  const int64_t most = UnpackedSizeLimit(limits);
+  if (!UnpacksWithin(bytes, *message.GetDescriptor(), most)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the message would unpack to more than ", most,
+                     " bytes, what --max_operators and --max_tensors of the server allow; make it smaller"));
+  }
   grpc::ByteBuffer consumed = bytes;
   if (grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&consumed, &message).ok()) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -12,11 +12,13 @@
 #include <functional>
 
 #include "absl/status/status.h"
+#include "core/model/validator.h"
 
 namespace planwright::server {
 
-// Errors: INVALID_ARGUMENT, the bytes are no such message.
-absl::Status ReadMessage(const grpc::ByteBuffer& bytes, google::protobuf::Message& message);
+// Errors: INVALID_ARGUMENT, the bytes are no such message; RESOURCE_EXHAUSTED, it would unpack to more than graphs
+// within `limits` can take.
+absl::Status ReadMessage(const grpc::ByteBuffer& bytes, const ModelLimits& limits, google::protobuf::Message& message);
 
 // Errors: INTERNAL, the message cannot be encoded.
 absl::Status WriteMessage(const google::protobuf::Message& message, grpc::ByteBuffer& bytes);

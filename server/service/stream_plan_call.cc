@@ -96,7 +96,7 @@ void StreamPlanCall::Run(const absl::Status& admission) {
 absl::Status StreamPlanCall::Handle() {
   google::protobuf::Arena arena;
   auto& request = *google::protobuf::Arena::CreateMessage<v1::StreamPlanRequest>(&arena);
-  RETURN_IF_ERROR(ReadMessage(request_, request));
+  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
   EventSender events(*this, request.include_incumbent_plans(), record_->request_id(), services_);
   const std::stop_callback on_stop(stop_.get_token(), [&events] { events.OnStopRequested(); });
   ASSIGN_OR_RETURN(

@@ -70,7 +70,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   absl::Status Handle() {
     google::protobuf::Arena arena;
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
-    RETURN_IF_ERROR(ReadMessage(request_, request));
+    RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
     SearchLog search_log(record_->request_id(), services_.metrics, services_.log);
     const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });
     ASSIGN_OR_RETURN(const Response response,
