@@ -116,7 +116,7 @@ absl::Status ParseFlags(std::span<const std::string> arguments, std::span<const 
       argument.value = arguments[++i];
     }
     const absl::Status status = flag->set(argument.value);
-    if (!status.ok()) return absl::Status(status.code(), absl::StrCat("--", flag->name, ": ", status.message()));
+    if (!status.ok()) return {status.code(), absl::StrCat("--", flag->name, ": ", status.message())};
   }
   return absl::OkStatus();
 }

@@ -16,9 +16,9 @@ std::stop_token StopOnInterrupt() {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::stop_source source;
+  const std::stop_source source;
   // Waits for as long as the process lives; a signal that never comes needs no end.
-  std::thread([signals, source]() mutable {
+  std::thread([signals, source = source]() mutable {
     int signal = 0;
     sigwait(&signals, &signal);
     source.request_stop();

@@ -75,9 +75,9 @@ class PlanCommand final : public Command {
     }
     const std::string address = server_.Address(environment);
     if (display != nullptr && !address.empty()) display->OnPhase("asking " + address);
-    CallOptions call{.deadline = DeadlineFor(ToChrono(request.options().time_limit())),
-                     .stop = environment.interrupt,
-                     .progress = display.get()};
+    const CallOptions call{.deadline = DeadlineFor(ToChrono(request.options().time_limit())),
+                           .stop = environment.interrupt,
+                           .progress = display.get()};
     return server_.Connect(environment)->CreatePlan(request, call);
   }
 

@@ -58,7 +58,7 @@ std::string ProgressDisplay::Line() const {
 }
 
 void ProgressDisplay::ShowEvent() {
-  if (style_ == ProgressStyle::kLog) out_ << Line() << std::endl;
+  if (style_ == ProgressStyle::kLog) out_ << Line() << '\n' << std::flush;
 }
 
 void ProgressDisplay::Refresh(const std::stop_token& stop) {

@@ -57,6 +57,7 @@ absl::Status FromFile(absl::Status status, const std::string& path) {
 
 FlagGroup InputFlags::Flags() {
   std::vector<std::string> formats;
+  formats.reserve(kFormats.size());
   for (const auto& [name, format] : kFormats) formats.emplace_back(name);
   return {
       "Input",

@@ -136,7 +136,7 @@ class GraphReader {
     if (const auto layer = reader.Integer("layerId", -kAnyInteger, kAnyInteger)) op.set_layer(absl::StrCat(*layer));
   }
 
-  void AddCost(FieldReader& reader, const char* field, const char* device_class, v1::Operator& op) {
+  static void AddCost(FieldReader& reader, const char* field, const char* device_class, v1::Operator& op) {
     const auto time_ms = reader.NonNegative(field);
     if (!time_ms.has_value()) return;
     v1::OperatorCost& cost = *op.add_costs();

@@ -49,8 +49,8 @@ std::string_view SkipToContent(std::string_view text) {
 // The name of the first field of a text proto; empty when the text does not begin like one.
 std::string_view FirstTextProtoField(std::string_view text) {
   text = SkipToContent(text);
-  const auto end = std::find_if_not(text.begin(), text.end(), IsIdentifier);
-  const std::string_view name = text.substr(0, static_cast<std::size_t>(end - text.begin()));
+  const auto length = std::find_if_not(text.begin(), text.end(), IsIdentifier) - text.begin();
+  const std::string_view name = text.substr(0, static_cast<std::size_t>(length));
   const std::string_view rest = SkipToContent(text.substr(name.size()));
   const bool is_field = !rest.empty() && (rest.front() == ':' || rest.front() == '{' || rest.front() == '<');
   return is_field ? name : std::string_view();
