@@ -15,12 +15,21 @@ Workload InferWorkload(const OperatorGraph& graph) {
   return HasBackwardOperators(graph) || HasBackwardTimes(graph) ? Workload::kTraining : Workload::kInference;
 }
 
-// Every operator that the workload keeps says how much memory it occupies.
+// Every operator that the workload keeps says how much memory it occupies; graph inputs need not where others do.
 bool MemoryIsDeclared(const OperatorGraph& graph, Workload workload) {
-  return std::all_of(graph.operators.begin(), graph.operators.end(), [workload](const Operator& op) {
-    const bool dropped = workload == Workload::kInference && op.pass == Pass::kBackward;
-    return dropped || op.memory_bytes.has_value();
-  });
+  bool anything_declares = false;
+  bool an_input_does_not = false;
+  for (const Operator& op : graph.operators) {
+    if (workload == Workload::kInference && op.pass == Pass::kBackward) continue;
+    if (op.memory_bytes.has_value()) {
+      anything_declares = true;
+    } else if (op.type == kInputOperatorType) {
+      an_input_does_not = true;
+    } else {
+      return false;
+    }
+  }
+  return anything_declares || !an_input_does_not;
 }
 
 // What a parameter costs in memory beside itself.

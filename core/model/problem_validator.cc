@@ -138,7 +138,7 @@ class AgreementValidator {
     for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
       if (IsDropped(OperatorId(i))) continue;
       const std::optional<int64_t>& memory_bytes = graph_.operators[i].memory_bytes;
-      if (!memory_bytes.has_value()) {
+      if (!memory_bytes.has_value() && graph_.operators[i].type != kInputOperatorType) {
         violations_.Add(ElementPath("graph.operators", i) + ".memory_bytes",
                         "must be set, because problem.memory_model.kind is DECLARED");
       }

@@ -75,6 +75,16 @@ TEST(ResolveMemoryTest, IsDeclaredWhereEveryOperatorDeclares) {
   EXPECT_EQ(ResolveProblem(graph, {}).memory_model.kind, Kind::kDeclared);
 }
 
+TEST(ResolveMemoryTest, GraphInputsNeedNotDeclare) {
+  OperatorGraph graph;
+  graph.operators.resize(2);
+  graph.operators[0].type = kInputOperatorType;
+  graph.operators[1].memory_bytes = 5;
+  EXPECT_EQ(ResolveProblem(graph, {}).memory_model.kind, Kind::kDeclared);
+  graph.operators[0].type = "MatMul";
+  EXPECT_EQ(ResolveProblem(graph, {}).memory_model.kind, Kind::kComponents);
+}
+
 TEST(ResolveMemoryTest, DroppedOperatorsNeedNotDeclare) {
   OperatorGraph graph = TwoOperators();
   graph.operators[0].memory_bytes = 5;
