@@ -111,6 +111,7 @@ void AddTensor(const OperatorGraph& graph, const Tensor& tensor, CanonicalHash& 
   hash.Add(tensor.name);
   hash.Add(graph.operators[tensor.producer.index()].name);
   std::vector<std::string_view> consumers;
+  consumers.reserve(tensor.consumers.size());
   for (const OperatorId consumer : tensor.consumers) consumers.push_back(graph.operators[consumer.index()].name);
   hash.AddSorted(std::move(consumers));
   hash.Add(tensor.size_bytes);

@@ -239,7 +239,7 @@ std::string HelpText() {
       "Settings, each also as an environment variable (PLANWRIGHT_CPUS) and as a line \"cpus = 4\" of the --config\n"
       "file; a flag wins over the environment, the environment over the file:\n";
   std::vector<std::string_view> names(kSettings.begin(), kSettings.end());
-  names.push_back("config");
+  names.emplace_back("config");
   for (const std::string_view name : names) {
     const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(ToAbsl(name));
     absl::StrAppend(&text, "\n  --", ToAbsl(name), " (", flag->DefaultValue(), ")\n      ", flag->Help(), "\n");

@@ -99,7 +99,7 @@ class GrpcDaemon final : public Daemon {
                                                             }},
                                                            {"/readyz", [this] { return ServeReadiness(); }}});
     if (!started.ok()) {
-      return absl::Status(started.status().code(), absl::StrCat("--metrics_address: ", started.status().message()));
+      return {started.status().code(), absl::StrCat("--metrics_address: ", started.status().message())};
     }
     http_ = *std::move(started);
     log_.Info("serving http", {{"address", http_->address()}});

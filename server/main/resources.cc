@@ -21,7 +21,7 @@ namespace {
 using Path = std::filesystem::path;
 
 std::string ReadText(const Path& file) {
-  std::ifstream stream(file);
+  const std::ifstream stream(file);
   std::ostringstream text;
   text << stream.rdbuf();
   return text.str();

@@ -26,7 +26,7 @@ class Outbox {
   };
 
   // REQUIRES: Close has not been called.
-  Step Add(int kind, grpc::ByteBuffer message);
+  Step Add(int kind, const grpc::ByteBuffer& message);
   // The write in flight has ended. `ok` = false: the reader has gone; what waits is dropped, as is all that comes.
   Step WriteDone(bool ok);
   // Nothing more will be added.

@@ -9,8 +9,7 @@ namespace planwright::server {
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   const google::rpc::Status rpc_status = ToRpcStatus(status, kMaxTrailerBytes);
-  return grpc::Status(static_cast<grpc::StatusCode>(rpc_status.code()), rpc_status.message(),
-                      rpc_status.SerializeAsString());
+  return {static_cast<grpc::StatusCode>(rpc_status.code()), rpc_status.message(), rpc_status.SerializeAsString()};
 }
 
 std::string CodeLabel(absl::StatusCode code) {

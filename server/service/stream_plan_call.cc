@@ -75,7 +75,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamPlanCall::Start() {
 
 void StreamPlanCall::Send(const v1::StreamPlanResponse& event) {
   grpc::ByteBuffer message;
-  if (WriteMessage(event, message).ok()) Take(outbox_.Add(event.event_case(), std::move(message)));
+  if (WriteMessage(event, message).ok()) Take(outbox_.Add(event.event_case(), message));
 }
 
 void StreamPlanCall::OnWriteDone(bool ok) {
@@ -104,7 +104,7 @@ absl::Status StreamPlanCall::Handle() {
       services_.engine.StreamPlan(request, {.deadline = deadline_, .stop = stop_.get_token(), .observer = &events}));
   grpc::ByteBuffer message;
   RETURN_IF_ERROR(WriteMessage(answer, message));
-  Take(outbox_.Add(answer.event_case(), std::move(message)));
+  Take(outbox_.Add(answer.event_case(), message));
   return absl::OkStatus();
 }
 

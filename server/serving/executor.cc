@@ -40,7 +40,7 @@ absl::Status Executor::Submit(Job job) {
     }
   }
   if (room.ok()) work_arrived_.notify_one();
-  for (Job& gone : abandoned) gone.run(Admission(gone));
+  for (const Job& gone : abandoned) gone.run(Admission(gone));
   return room.ok() ? room : WithRetryDelay(std::move(room), options_.retry_delay);
 }
 
@@ -60,8 +60,8 @@ void Executor::StopAll() {
     running.assign(running_.begin(), running_.end());
   }
   // Outside the lock: requesting a stop runs the callbacks that are registered for it.
-  for (std::stop_source& stop : running) stop.request_stop();
-  for (Job& job : refused) job.run(absl::UnavailableError("the server is shutting down"));
+  for (const std::stop_source& stop : running) stop.request_stop();
+  for (const Job& job : refused) job.run(absl::UnavailableError("the server is shutting down"));
 }
 
 Executor::Load Executor::load() const {
@@ -97,7 +97,7 @@ absl::Status Executor::Admission(const Job& job) const {
 
 absl::Status Executor::Room(const Job& job) const {
   const std::string load = absl::StrCat(running_.size(), " requests run and ", waiting_.size(), " wait");
-  const auto capacity = static_cast<std::size_t>(options_.max_running + options_.max_waiting);
+  const auto capacity = static_cast<std::size_t>(options_.max_running) + static_cast<std::size_t>(options_.max_waiting);
   if (running_.size() + waiting_.size() >= capacity) {
     return absl::ResourceExhaustedError(absl::StrCat("the server is full: ", load, " (--max_running, --max_waiting)"));
   }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <future>
 #include <latch>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -276,6 +277,11 @@ TEST(ExecutorTest, DestructorStopsTheRunningAndWaitsForThem) {
     started.wait();
   }
   EXPECT_TRUE(ended);
+}
+
+TEST(ExecutorTest, AnyNumberMayWait) {
+  Executor executor({.max_running = 1, .max_waiting = std::numeric_limits<int>::max()});
+  EXPECT_TRUE(executor.Submit({.deadline = std::nullopt, .stop = {}, .run = [](const absl::Status&) {}}).ok());
 }
 
 TEST(ExecutorTest, EveryJobOfManyThreadsIsAnsweredOnce) {
