@@ -89,6 +89,32 @@ struct Estimate {
   int32_t estimated_operators = 0;
 };
 
+// What a simpler way to run the graph would reach.
+struct Baseline {
+  std::string algorithm;
+  // nullopt: it cannot run; `reason` says why.
+  std::optional<Picoseconds> objective;
+  std::string reason;
+  // It satisfies the constraints of the problem.
+  bool admissible = false;
+};
+
+// Why the plan is not faster.
+struct Explanation {
+  struct Relief {
+    // "device", "memory", "bandwidth".
+    std::string resource;
+    // "one more accelerator of class h100", "twice the bandwidth".
+    std::string amount;
+    Picoseconds predicted_objective{0};
+  };
+  // "device gpu3", "link gpu1 - gpu2"; empty: not asked for.
+  std::string bottleneck;
+  // How much the bottleneck exceeds the next busiest one.
+  Picoseconds slack{0};
+  std::vector<Relief> relief;
+};
+
 struct Provenance {
   std::string algorithm;
   std::string algorithm_version;
@@ -114,6 +140,8 @@ struct Plan {
   std::vector<DeviceUsage> devices;
   std::vector<LinkUsage> links;
   Estimate estimate;
+  std::vector<Baseline> baselines;
+  Explanation explanation;
   Provenance provenance;
   std::vector<std::string> warnings;
 };

@@ -32,7 +32,22 @@ enum class ScheduleKind {
   kZeroBubbleH1
 };
 enum class Granularity { kOperator, kLayer };
-enum class Algorithm { kAuto, kIdealDp, kLinearizedDp };
+enum class Algorithm {
+  kAuto,
+  kIdealDp,
+  kLinearizedDp,
+  kNetAnnealing,
+  kLatencyAnnealing,
+  kHierarchicalDp,
+  kMip,
+  kSingleDevice,
+  kDataParallel,
+  kGreedy,
+  kLocalSearch,
+  kPipedream,
+  kScotch,
+  kMaxLoad
+};
 
 struct AllReduce {
   enum class Factor { kRing, kHalf };

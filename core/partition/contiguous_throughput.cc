@@ -16,6 +16,7 @@
 #include "core/partition/linearized_dp.h"
 #include "core/partition/load_windows.h"
 #include "core/partition/lower_bounds.h"
+#include "core/partition/search_record.h"
 
 namespace planwright {
 namespace {
@@ -70,18 +71,17 @@ BlockSplit ToSplit(const BlockInstance& instance, std::size_t num_operators, con
 
 class Solver {
  public:
-  Solver(const ThroughputRequest& request, const SolveLimits& limits, TaskArena& arena,
-         const ThroughputCallbacks& callbacks)
+  Solver(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
       : request_(request),
         limits_(limits),
         arena_(arena),
         callbacks_(callbacks),
-        is_exact_(request.options.algorithm != Algorithm::kLinearizedDp) {
-    outcome_.algorithm = is_exact_ ? kIdealDpName : kLinearizedDpName;
-  }
+        is_exact_(request.algorithm != Algorithm::kLinearizedDp),
+        record_(is_exact_ ? kIdealDpName : kLinearizedDpName, request.options.relative_gap, callbacks) {}
 
   // First with the fewest blocks, which is enough unless memory limits decide; then with the exact ones.
-  absl::StatusOr<ThroughputOutcome> Run() {
+  absl::StatusOr<SearchOutcome> Run() {
+    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
     const BlockInstance merged = Build(MergeRule::kIgnoreMemory);
     if (StateSpace(merged).size() > kMaxStates) {
       return absl::ResourceExhaustedError(
@@ -107,7 +107,7 @@ class Solver {
   }
 
  private:
-  int64_t lower_bound() const { return lower_bound_.count(); }
+  int64_t lower_bound() const { return record_.lower_bound().count(); }
 
   BlockInstance Build(MergeRule rule) const {
     return BuildBlockInstance(request_.graph, request_.cluster, request_.problem, request_.costs, rule);
@@ -118,19 +118,19 @@ class Solver {
     const LoadWindows windows(instance);
     for (const Bound& bound : ElementaryBounds(instance, windows)) RaiseBound(bound);
     const bool was_cut_off = !FindFirstSplits(instance, windows);
-    outcome_.counters["blocks"] = instance.num_blocks();
-    outcome_.counters["nets"] = static_cast<int64_t>(instance.nets.size());
+    record_.counters()["blocks"] = instance.num_blocks();
+    record_.counters()["nets"] = static_cast<int64_t>(instance.nets.size());
     if (is_exact_) return SearchWithFanOut(instance, windows, prove_without_memory);
     SettleLinearized(was_cut_off);
-    return prove_without_memory && !has_placement_ && !was_cut_off;
+    return prove_without_memory && !record_.has_placement() && !was_cut_off;
   }
 
   // The exact search, with what producers must pay in any plan that is better than the incumbent. A better incumbent
   // makes them pay more, so the search is repeated while that helps. True: as Search.
   bool SearchWithFanOut(const BlockInstance& instance, const LoadWindows& windows, bool prove_without_memory) {
-    for (int round = 0; round < kMaxFanOutRounds && has_placement_; ++round) {
-      const Picoseconds objective = outcome_.objective;
-      if (objective <= lower_bound_) return false;
+    for (int round = 0; round < kMaxFanOutRounds && record_.has_placement(); ++round) {
+      const Picoseconds objective = record_.objective();
+      if (objective <= record_.lower_bound()) return false;
       const std::optional<BlockInstance> raised = WithFanOutCosts(instance, objective.count() - 1);
       if (!raised.has_value()) break;
       const LoadWindows raised_windows(*raised);
@@ -138,52 +138,27 @@ class Solver {
       bound_limit_ = objective;
       if (SearchIdeals(*raised, raised_windows, prove_without_memory)) return true;
       bound_limit_ = Picoseconds(kMaxQuantity);
-      if (outcome_.objective == objective || outcome_.stop_reason != StopReason::kExhausted) return false;
+      if (record_.objective() == objective || record_.stop_reason() != StopReason::kExhausted) return false;
     }
     if (best_split_.has_value()) best_split_->max_load = SplitLoad(instance, *best_split_);
     return SearchIdeals(instance, windows, prove_without_memory);
   }
 
-  absl::StatusOr<ThroughputOutcome> Finish(const BlockInstance& instance) {
+  absl::StatusOr<SearchOutcome> Finish(const BlockInstance& instance) {
     if (proven_infeasible_) return InfeasibleError(NoSplitFits(request_.graph, instance));
-    if (!has_placement_) return NothingFound();
-    return Settled(std::move(outcome_));
+    return std::move(record_).Finish(
+        "the linear orders tried hold no plan that fits, which proves nothing; use the algorithm IDEAL_DP");
   }
 
-  // The outcome if the search were stopped now.
-  ThroughputOutcome SoFar() const {
-    ThroughputOutcome outcome = outcome_;
-    outcome.stop_reason = StopReason::kCancelled;
-    if (made_by_ != outcome.algorithm) outcome.fallback = made_by_;
-    return Settled(std::move(outcome));
-  }
-
-  // Keeps the best bound of each method.
   void RaiseBound(Bound bound) {
     bound.value = std::min(bound.value, bound_limit_);
-    const auto same = std::find_if(outcome_.bounds.begin(), outcome_.bounds.end(),
-                                   [&](const Bound& known) { return known.method == bound.method; });
-    if (same == outcome_.bounds.end()) {
-      outcome_.bounds.push_back(bound);
-    } else {
-      same->value = std::max(same->value, bound.value);
-    }
-    if (bound.value <= lower_bound_) return;
-    lower_bound_ = bound.value;
-    callbacks_.on_bound(bound);
+    record_.RaiseBound(std::move(bound));
   }
 
   // Takes `split` as the placement if its true objective is better.
   void Offer(const BlockInstance& instance, const BlockSplit& split, std::string_view algorithm) {
     if (!best_split_.has_value() || split.max_load < best_split_->max_load) best_split_ = split;
-    Placement placement = ToPlacement(instance, split);
-    const Picoseconds objective = callbacks_.objective(placement);
-    if (has_placement_ && objective >= outcome_.objective) return;
-    has_placement_ = true;
-    outcome_.placement = std::move(placement);
-    outcome_.objective = objective;
-    made_by_ = algorithm;
-    callbacks_.on_incumbent(SoFar(), work_, algorithm);
+    record_.Offer(ToPlacement(instance, split), algorithm);
   }
 
   static std::vector<std::vector<int32_t>> Orders(const BlockInstance& instance) {
@@ -220,24 +195,24 @@ class Solver {
     if (RulesOf(request_.cluster.interconnect).pay_once) options.relative_gap = request_.options.relative_gap;
     options.prove_without_memory = prove_without_memory;
     SolveLimits limits = limits_;
-    limits.work = request_.options.work_limit.value_or(limits_.work) - work_;
+    limits.work = request_.options.work_limit.value_or(limits_.work) - record_.work();
     const IdealDpListener listener{[&](const BlockSplit& split) { Offer(instance, split, kIdealDpName); },
                                    [&](int64_t bound) {
                                      RaiseBound({Picoseconds(bound), kIdealDpName, BoundScope::kProblem});
                                    }};
     const IdealDpOutcome search =
         SolveByIdealDp(instance, windows, lower_bound(), best_split_, options, limits, arena_, listener);
-    work_ += search.work;
-    int64_t& most_ideals = outcome_.counters["ideals"];
+    record_.AddWork(search.work);
+    int64_t& most_ideals = record_.counters()["ideals"];
     most_ideals = std::max(most_ideals, search.ideals);
-    outcome_.counters["passes"] += search.passes;
-    outcome_.counters["polish_rounds"] += search.polish_rounds;
-    outcome_.counters["work"] = work_;
+    record_.counters()["passes"] += search.passes;
+    record_.counters()["polish_rounds"] += search.polish_rounds;
+    record_.counters()["work"] = record_.work();
     if (search.end == IdealDpEnd::kMemoryMatters) return true;
     proven_infeasible_ = search.end == IdealDpEnd::kInfeasible;
-    outcome_.stop_reason = StopReasonOf(search.end);
+    record_.set_stop_reason(StopReasonOf(search.end));
     const bool was_limited = search.end != IdealDpEnd::kProven && search.end != IdealDpEnd::kGapReached;
-    if (was_limited && made_by_ != kIdealDpName) outcome_.fallback = made_by_;
+    if (was_limited) record_.NameFallback();
     return false;
   }
 
@@ -264,70 +239,27 @@ class Solver {
   }
 
   void SettleLinearized(bool was_cut_off) {
-    outcome_.stop_reason = StopReason::kExhausted;
-    if (!was_cut_off) return;
-    const std::optional<Interruption> interruption = CheckInterruption(limits_);
-    if (!interruption.has_value()) {
-      outcome_.stop_reason = StopReason::kMemoryLimit;
-    } else if (*interruption == Interruption::kCancelled) {
-      outcome_.stop_reason = StopReason::kCancelled;
-    } else {
-      outcome_.stop_reason = StopReason::kTimeLimit;
-    }
+    if (was_cut_off) record_.set_stop_reason(planwright::StopReasonOf(limits_, StopReason::kMemoryLimit));
   }
 
-  // `outcome` with its bounds in order; what the bound says goes before how the search ended.
-  ThroughputOutcome Settled(ThroughputOutcome outcome) const {
-    if (outcome.objective <= lower_bound_) {
-      outcome.stop_reason = StopReason::kOptimal;
-    } else if (RelativeGap(outcome.objective, lower_bound_) <= request_.options.relative_gap) {
-      outcome.stop_reason = StopReason::kGapReached;
-    }
-    std::stable_sort(outcome.bounds.begin(), outcome.bounds.end(),
-                     [](const Bound& a, const Bound& b) { return a.value < b.value; });
-    return outcome;
-  }
-
-  absl::Status NothingFound() const {
-    switch (outcome_.stop_reason) {
-      case StopReason::kCancelled:
-        return absl::CancelledError("cancelled before a plan was found");
-      case StopReason::kIdealLimit:
-      case StopReason::kMemoryLimit:
-        return absl::ResourceExhaustedError(
-            "no plan was found within the limits on ideals and memory, and none was proven impossible; raise "
-            "options.ideal_limit or the memory budget of the server");
-      case StopReason::kExhausted:
-        return NoPlanFoundError(
-            "the linear orders tried hold no plan that fits, which proves nothing; use the algorithm IDEAL_DP");
-      default:
-        return NoPlanFoundError(
-            "no plan was found in time, and none was proven impossible; allow more time or devices with more memory");
-    }
-  }
-
-  const ThroughputRequest& request_;
+  const SearchRequest& request_;
   const SolveLimits& limits_;
   TaskArena& arena_;
-  const ThroughputCallbacks& callbacks_;
+  const SearchCallbacks& callbacks_;
   const bool is_exact_;
 
-  ThroughputOutcome outcome_;
-  Picoseconds lower_bound_{0};
+  SearchRecord record_;
   // What is proven holds for plans better than this only.
   Picoseconds bound_limit_{kMaxQuantity};
-  // The split of least pay-once load; outcome_.placement is the one of least true cost.
+  // The split of least pay-once load; record_.placement() is the one of least true cost.
   std::optional<BlockSplit> best_split_;
-  bool has_placement_ = false;
   bool proven_infeasible_ = false;
-  std::string_view made_by_;
-  int64_t work_ = 0;
 };
 
 }  // namespace
 
-absl::StatusOr<ThroughputOutcome> SolveContiguousThroughput(const ThroughputRequest& request, const SolveLimits& limits,
-                                                            TaskArena& arena, const ThroughputCallbacks& callbacks) {
+absl::StatusOr<SearchOutcome> SolveContiguousThroughput(const SearchRequest& request, const SolveLimits& limits,
+                                                        TaskArena& arena, const SearchCallbacks& callbacks) {
   callbacks.on_phase("preprocess");
   return Solver(request, limits, arena, callbacks).Run();
 }

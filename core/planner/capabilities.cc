@@ -11,8 +11,8 @@
 namespace planwright {
 namespace {
 
-const std::array<Capability, 1>& Table() {
-  static const std::array<Capability, 1> kTable = {{{
+const std::vector<Capability>& Table() {
+  static const std::vector<Capability> kTable = {{
       .objectives = {Objective::kMaxThroughput},
       .interconnects = {"host_staged", "uniform"},
       .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
@@ -22,7 +22,7 @@ const std::array<Capability, 1>& Table() {
       .algorithms = {Algorithm::kIdealDp, Algorithm::kLinearizedDp},
       .description = "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
                      "training, one stage per device",
-  }}};
+  }};
   return kTable;
 }
 
@@ -67,7 +67,10 @@ std::string_view NameOf(Overlap value) {
 }
 
 std::string_view NameOf(Algorithm value) {
-  static constexpr std::array<std::string_view, 3> kNames = {"AUTO", "IDEAL_DP", "LINEARIZED_DP"};
+  static constexpr std::array<std::string_view, 15> kNames = {
+      "AUTO",   "IDEAL_DP",      "LINEARIZED_DP", "NET_ANNEALING", "LATENCY_ANNEALING", "HIERARCHICAL_DP",
+      "MIP",    "SINGLE_DEVICE", "DATA_PARALLEL", "GREEDY",        "LOCAL_SEARCH",      "PIPEDREAM",
+      "SCOTCH", "MAX_LOAD"};
   return kNames.at(static_cast<std::size_t>(value));
 }
 
@@ -163,6 +166,13 @@ void CheckMemoryUnderSchedule(const OperatorGraph& graph, const PlanningProblem&
 }  // namespace
 
 std::span<const Capability> Capabilities() { return Table(); }
+
+Algorithm ChosenAlgorithm(const Cluster& cluster, const PlanningProblem& problem, const SolverOptions& options) {
+  if (options.algorithm != Algorithm::kAuto) return options.algorithm;
+  const std::string interconnect = InterconnectName(cluster.interconnect);
+  const auto plans = [&](const Capability& row) { return MissesOf(row, interconnect, problem, options).empty(); };
+  return std::find_if(Table().begin(), Table().end(), plans)->algorithms.front();
+}
 
 std::span<const AlgorithmInfo> Algorithms() { return kAlgorithms; }
 

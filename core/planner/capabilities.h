@@ -48,6 +48,10 @@ std::span<const AlgorithmInfo> Algorithms();
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations);
 
+// options.algorithm, or what AUTO stands for: the first algorithm of the first row that plans the problem.
+// REQUIRES: CheckSupported found nothing.
+Algorithm ChosenAlgorithm(const Cluster& cluster, const PlanningProblem& problem, const SolverOptions& options);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_PLANNER_CAPABILITIES_H_

@@ -16,8 +16,9 @@
 #include "core/cost/plan_costing.h"
 #include "core/cost/plan_warnings.h"
 #include "core/cost/transfer.h"
-#include "core/partition/contiguous_throughput.h"
+#include "core/partition/search.h"
 #include "core/planner/capabilities.h"
+#include "core/planner/solvers.h"
 
 namespace planwright {
 namespace {
@@ -82,15 +83,16 @@ class Planning {
         costs_(request.graph, request.cluster, *problem_.workload) {}
 
   absl::StatusOr<Plan> Run() {
-    ThroughputCallbacks callbacks;
+    SearchCallbacks callbacks;
     callbacks.objective = [this](const Placement& placement) { return Cost(placement).objective; };
     callbacks.on_phase = [this](std::string_view phase) { observer_.OnPhase(phase); };
     callbacks.on_bound = [this](const Bound& bound) { observer_.OnBound(bound); };
-    callbacks.on_incumbent = [this](const ThroughputOutcome& so_far, int64_t work, std::string_view algorithm) {
+    callbacks.on_incumbent = [this](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
       ReportIncumbent(so_far, work, algorithm);
     };
-    const ThroughputRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options};
-    ASSIGN_OR_RETURN(ThroughputOutcome outcome, SolveContiguousThroughput(search, limits_, arena_, callbacks));
+    const Algorithm algorithm = ChosenAlgorithm(request_.cluster, problem_, request_.options);
+    const SearchRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options, algorithm, {}};
+    ASSIGN_OR_RETURN(SearchOutcome outcome, SolverOf(algorithm)(search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
     observer_.OnPhase("verify");
     return VerifiedPlan(std::move(outcome));
@@ -101,7 +103,7 @@ class Planning {
     return CostPlan(request_.graph, request_.cluster, problem_, costs_, placement);
   }
 
-  void ReportIncumbent(const ThroughputOutcome& so_far, int64_t work, std::string_view algorithm) {
+  void ReportIncumbent(const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
     incumbents_.push_back(
         {stopwatch_.WallMilliseconds(), work, so_far.objective, BestOf(so_far.bounds), std::string(algorithm)});
     observer_.OnIncumbent(incumbents_.back());
@@ -113,11 +115,13 @@ class Planning {
 
   static Picoseconds BestOf(const std::vector<Bound>& bounds) {
     Picoseconds best{0};
-    for (const Bound& bound : bounds) best = std::max(best, bound.value);
+    for (const Bound& bound : bounds) {
+      if (bound.scope == BoundScope::kProblem) best = std::max(best, bound.value);
+    }
     return best;
   }
 
-  absl::StatusOr<Plan> VerifiedPlan(ThroughputOutcome outcome) const {
+  absl::StatusOr<Plan> VerifiedPlan(SearchOutcome outcome) const {
     Plan plan = Assemble(std::move(outcome));
     RETURN_IF_ERROR(Verify(plan));
     plan.provenance.wall_time_ms = stopwatch_.WallMilliseconds();
@@ -125,7 +129,7 @@ class Planning {
     return plan;
   }
 
-  Plan Assemble(ThroughputOutcome outcome) const {
+  Plan Assemble(SearchOutcome outcome) const {
     Plan plan = Cost(outcome.placement);
     plan.bounds = std::move(outcome.bounds);
     plan.lower_bound = BestOf(plan.bounds);

@@ -124,11 +124,22 @@ constexpr EnumTable<v1::Granularity, Granularity, 3> kGranularityTable = {{
     {v1::GRANULARITY_LAYER, Granularity::kLayer},
 }};
 
-constexpr EnumTable<v1::Algorithm, Algorithm, 4> kAlgorithmTable = {{
+constexpr EnumTable<v1::Algorithm, Algorithm, 15> kAlgorithmTable = {{
     {v1::ALGORITHM_UNSPECIFIED, Algorithm::kAuto},
     {v1::ALGORITHM_AUTO, Algorithm::kAuto},
     {v1::ALGORITHM_IDEAL_DP, Algorithm::kIdealDp},
     {v1::ALGORITHM_LINEARIZED_DP, Algorithm::kLinearizedDp},
+    {v1::ALGORITHM_NET_ANNEALING, Algorithm::kNetAnnealing},
+    {v1::ALGORITHM_LATENCY_ANNEALING, Algorithm::kLatencyAnnealing},
+    {v1::ALGORITHM_HIERARCHICAL_DP, Algorithm::kHierarchicalDp},
+    {v1::ALGORITHM_MIP, Algorithm::kMip},
+    {v1::ALGORITHM_SINGLE_DEVICE, Algorithm::kSingleDevice},
+    {v1::ALGORITHM_DATA_PARALLEL, Algorithm::kDataParallel},
+    {v1::ALGORITHM_GREEDY, Algorithm::kGreedy},
+    {v1::ALGORITHM_LOCAL_SEARCH, Algorithm::kLocalSearch},
+    {v1::ALGORITHM_PIPEDREAM, Algorithm::kPipedream},
+    {v1::ALGORITHM_SCOTCH, Algorithm::kScotch},
+    {v1::ALGORITHM_MAX_LOAD, Algorithm::kMaxLoad},
 }};
 
 constexpr EnumTable<v1::StopReason, StopReason, 8> kStopReasonTable = {{

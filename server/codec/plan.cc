@@ -81,6 +81,24 @@ void EncodeProvenance(const Provenance& provenance, v1::Provenance& wire) {
   wire.set_fallback(provenance.fallback);
 }
 
+void EncodeBaseline(const Baseline& baseline, v1::Baseline& wire) {
+  wire.set_algorithm(baseline.algorithm);
+  if (baseline.objective.has_value()) wire.set_objective_ms(ToMilliseconds(*baseline.objective));
+  wire.set_reason(baseline.reason);
+  wire.set_admissible(baseline.admissible);
+}
+
+void EncodeExplanation(const Explanation& explanation, v1::Explanation& wire) {
+  wire.set_bottleneck(explanation.bottleneck);
+  wire.set_slack_ms(ToMilliseconds(explanation.slack));
+  for (const Explanation::Relief& relief : explanation.relief) {
+    v1::Explanation::Relief& encoded = *wire.add_relief();
+    encoded.set_resource(relief.resource);
+    encoded.set_amount(relief.amount);
+    encoded.set_predicted_objective_ms(ToMilliseconds(relief.predicted_objective));
+  }
+}
+
 }  // namespace
 
 void EncodeBound(const Bound& bound, v1::Bound& wire) {
@@ -114,6 +132,8 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   for (const LinkUsage& link : plan.links) encoder.Encode(link, *wire.add_links());
   EncodeSchedule(plan, *wire.mutable_schedule());
   EncodeEstimate(plan.estimate, *wire.mutable_estimate());
+  for (const Baseline& baseline : plan.baselines) EncodeBaseline(baseline, *wire.add_baselines());
+  if (!plan.explanation.bottleneck.empty()) EncodeExplanation(plan.explanation, *wire.mutable_explanation());
   EncodeProvenance(plan.provenance, *wire.mutable_provenance());
   wire.mutable_warnings()->Add(plan.warnings.begin(), plan.warnings.end());
   return wire;

@@ -14,8 +14,8 @@ namespace {
 // Names every field of a plan: a new one does not compile here until somebody has thought of its mutation.
 // Not judged, because they cannot be recomputed: warnings, names of methods, and how the search went.
 [[maybe_unused]] void NameEveryField(const Plan& plan, const Stage& stage, const DeviceUsage& usage) {
-  [[maybe_unused]] const auto& [problem, objective, lower_bound, bounds, stages, devices, links, estimate, provenance,
-                                warnings] = plan;
+  [[maybe_unused]] const auto& [problem, objective, lower_bound, bounds, stages, devices, links, estimate, baselines,
+                                explanation, provenance, warnings] = plan;
   [[maybe_unused]] const auto& [operators, replicas, ring_order, compute, communication_in, communication_out,
                                 allreduce, stage_load, memory_bytes, in_flight_micro_batches, backward_contiguous] =
       stage;

@@ -1,0 +1,72 @@
+// What every search for a placement is given, gives back, and tells while it runs.
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/cost/cost_table.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/plan.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+struct SearchStart {
+  Placement placement;
+  // Stable name of the method.
+  std::string made_by;
+};
+
+struct SearchRequest {
+  const OperatorGraph& graph;
+  const Cluster& cluster;
+  // Resolved and supported.
+  const PlanningProblem& problem;
+  const CostTable& costs;
+  const SolverOptions& options;
+  // What to run: options.algorithm, or what AUTO stands for. Never kAuto.
+  Algorithm algorithm = Algorithm::kIdealDp;
+  // Feasible placements; the outcome is never worse than any of them.
+  std::vector<SearchStart> starts;
+};
+
+struct SearchOutcome {
+  Placement placement;
+  Picoseconds objective{0};
+  // Ascending; the last one of scope PROBLEM is the best.
+  std::vector<Bound> bounds;
+  StopReason stop_reason = StopReason::kExhausted;
+  // Stable name of what was asked for: "ideal_dp", "linearized_dp", ...
+  std::string algorithm;
+  // What made the placement when the algorithm could not finish; else empty.
+  std::string fallback;
+  // Counts of the search, e.g. "ideals", "moves".
+  std::map<std::string, int64_t> counters;
+};
+
+// What the caller provides. Calls come one at a time; on which thread is up to the search.
+struct SearchCallbacks {
+  // The true objective of a feasible placement.
+  std::function<Picoseconds(const Placement&)> objective;
+  std::function<void(std::string_view phase)> on_phase;
+  // A better placement was found, by `algorithm`. `so_far` is the outcome if the search were stopped now.
+  std::function<void(const SearchOutcome& so_far, int64_t work, std::string_view algorithm)> on_incumbent;
+  std::function<void(const Bound&)> on_bound;
+};
+
+// A search. Errors: FAILED_PRECONDITION (InfeasibilityOf) with a proof; DEADLINE_EXCEEDED (IsNoPlanFound), CANCELLED or
+// RESOURCE_EXHAUSTED when it had to stop before it found a placement.
+using SolveFunction = absl::StatusOr<SearchOutcome> (*)(const SearchRequest& request, const SolveLimits& limits,
+                                                        TaskArena& arena, const SearchCallbacks& callbacks);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_H_

@@ -1,0 +1,76 @@
+// What a search has found so far: its best placement, its bounds, its work.
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_RECORD_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_RECORD_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/base/units.h"
+#include "core/model/plan.h"
+#include "core/model/problem.h"
+#include "core/partition/search.h"
+
+namespace planwright {
+
+// Keeps the best of what it is offered and tells the callbacks of every improvement. One thread at a time.
+class SearchRecord {
+ public:
+  // `algorithm`: the stable name of what was asked for. `callbacks` outlives the record.
+  SearchRecord(std::string_view algorithm, double relative_gap, const SearchCallbacks& callbacks);
+
+  // Keeps the best bound of each method and scope. Only bounds of scope PROBLEM count as the lower bound.
+  void RaiseBound(Bound bound);
+
+  // Takes `placement`, which is feasible, if its true objective is better than what is there. Returns whether it was.
+  bool Offer(Placement placement, std::string_view made_by);
+
+  bool has_placement() const { return has_placement_; }
+  // REQUIRES: has_placement().
+  const Placement& placement() const { return outcome_.placement; }
+  Picoseconds objective() const { return outcome_.objective; }
+  // Name of the method that made placement(); empty: there is none.
+  std::string_view made_by() const { return made_by_; }
+  // The best bound of scope PROBLEM; 0: none.
+  Picoseconds lower_bound() const { return lower_bound_; }
+  // The placement is optimal, or within the gap that was asked for.
+  bool is_settled() const;
+
+  int64_t work() const { return work_; }
+  void AddWork(int64_t work) { work_ += work; }
+  std::map<std::string, int64_t>& counters() { return outcome_.counters; }
+
+  // Why the search ended. What the bound says goes before it: OPTIMAL, GAP_REACHED.
+  void set_stop_reason(StopReason reason) { outcome_.stop_reason = reason; }
+  StopReason stop_reason() const { return outcome_.stop_reason; }
+  // The algorithm could not finish: the method that made the placement is the fallback if it is another one.
+  void NameFallback();
+
+  // The outcome if the search were cancelled now. REQUIRES: has_placement().
+  SearchOutcome SoFar() const;
+  // The outcome; without a placement the error that fits the stop reason, with `if_exhausted` as the message where the
+  // search ended by itself.
+  absl::StatusOr<SearchOutcome> Finish(std::string_view if_exhausted) &&;
+
+ private:
+  SearchOutcome Settled(SearchOutcome outcome) const;
+  absl::Status NothingFound(std::string_view if_exhausted) const;
+
+  const SearchCallbacks& callbacks_;
+  const double relative_gap_;
+  SearchOutcome outcome_;
+  Picoseconds lower_bound_{0};
+  bool has_placement_ = false;
+  std::string made_by_;
+  int64_t work_ = 0;
+};
+
+// TIME_LIMIT or CANCELLED if the limits say stop, else `otherwise`.
+StopReason StopReasonOf(const SolveLimits& limits, StopReason otherwise);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_RECORD_H_

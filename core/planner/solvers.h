@@ -1,0 +1,15 @@
+// Which function runs which algorithm.
+#ifndef PLANWRIGHT_CORE_PLANNER_SOLVERS_H_
+#define PLANWRIGHT_CORE_PLANNER_SOLVERS_H_
+
+#include "core/model/problem.h"
+#include "core/partition/search.h"
+
+namespace planwright {
+
+// REQUIRES: `algorithm` is one of Algorithms().
+SolveFunction SolverOf(Algorithm algorithm);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PLANNER_SOLVERS_H_
