@@ -1,0 +1,230 @@
+#include "core/partition/latency_instance.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "core/cost/transfer.h"
+#include "core/graph/union_find.h"
+
+namespace planwright {
+namespace {
+
+constexpr int32_t kDropped = -1;
+
+std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+// The members of each label, ascending.
+std::vector<std::vector<int32_t>> MembersOf(const std::vector<int32_t>& labels) {
+  std::vector<std::vector<int32_t>> members;
+  for (std::size_t vertex = 0; vertex < labels.size(); ++vertex) {
+    if (Index(labels[vertex]) == members.size()) members.emplace_back();
+    members[Index(labels[vertex])].push_back(static_cast<int32_t>(vertex));
+  }
+  return members;
+}
+
+class Builder {
+ public:
+  Builder(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem, const CostTable& costs)
+      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs) {}
+
+  LatencyInstance Build() {
+    AddVertices();
+    AddTensors();
+    AddGroups();
+    AddBundles();
+    AddAccelerators();
+    AddCpus();
+    AddMemory();
+    if (problem_.max_subgraphs_per_device.has_value() || problem_.split == Split::kContiguous) {
+      instance_.subgraph_limit = problem_.max_subgraphs_per_device.value_or(1);
+    }
+    return std::move(instance_);
+  }
+
+ private:
+  const Operator& OperatorOf(std::size_t vertex) const { return graph_.operators[instance_.operators[vertex].index()]; }
+
+  void AddVertices() {
+    const bool keeps_backward = *problem_.workload == Workload::kTraining;
+    vertex_of_.assign(graph_.operators.size(), kDropped);
+    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
+      const Pass pass = graph_.operators[i].pass;
+      if (pass == Pass::kBackward && !keeps_backward) continue;
+      if (pass == Pass::kBackward) instance_.num_passes = 2;
+      vertex_of_[i] = instance_.num_vertices();
+      instance_.operators.emplace_back(i);
+      instance_.pass.push_back(pass);
+    }
+  }
+
+  void AddTensors() {
+    const bool counts_buffers = *problem_.memory_model.kind == MemoryModel::Kind::kComponents;
+    std::vector<Digraph::Edge> edges;
+    instance_.tensors_of.resize(instance_.operators.size());
+    for (const Tensor& tensor : graph_.tensors) {
+      const int32_t producer = vertex_of_[tensor.producer.index()];
+      if (producer == kDropped) continue;
+      LatencyTensor added{.pins = {producer},
+                          .transfer = TensorTransferTime(tensor, cluster_.interconnect).count(),
+                          .buffer_bytes = counts_buffers ? 2 * tensor.size_bytes : 0};
+      for (const OperatorId op : tensor.consumers) {
+        const int32_t consumer = vertex_of_[op.index()];
+        if (consumer == kDropped) continue;
+        added.pins.push_back(consumer);
+        edges.emplace_back(producer, consumer);
+      }
+      if (added.pins.size() < 2) continue;
+      for (const int32_t pin : added.pins) {
+        instance_.tensors_of[Index(pin)].push_back(static_cast<int32_t>(instance_.tensors.size()));
+      }
+      instance_.tensors.push_back(std::move(added));
+    }
+    instance_.precedence = Digraph(instance_.num_vertices(), std::move(edges));
+  }
+
+  void AddGroups() {
+    UnionFind unions(instance_.num_vertices());
+    std::unordered_map<std::string, int32_t> group_head;
+    std::unordered_map<std::string, int32_t> layer_head;
+    for (int32_t vertex = 0; vertex < instance_.num_vertices(); ++vertex) {
+      const Operator& op = OperatorOf(Index(vertex));
+      const auto unite_with_head = [&](auto& heads, const std::string& label) {
+        if (!label.empty()) unions.Unite(vertex, heads.try_emplace(label, vertex).first->second);
+      };
+      if (op.forward_operator.has_value()) unions.Unite(vertex, vertex_of_[op.forward_operator->index()]);
+      unite_with_head(group_head, op.colocation_group);
+      if (problem_.granularity == Granularity::kLayer) unite_with_head(layer_head, op.layer);
+    }
+    instance_.group_of = unions.Labels();
+    instance_.groups = MembersOf(instance_.group_of);
+  }
+
+  void AddBundles() {
+    UnionFind unions(instance_.num_vertices());
+    std::map<std::pair<std::string, Pass>, int32_t> head;
+    for (int32_t vertex = 0; vertex < instance_.num_vertices(); ++vertex) {
+      const Operator& op = OperatorOf(Index(vertex));
+      if (problem_.granularity != Granularity::kLayer || op.layer.empty()) continue;
+      unions.Unite(vertex, head.try_emplace({op.layer, op.pass}, vertex).first->second);
+    }
+    instance_.bundle_of = unions.Labels();
+    instance_.bundles = MembersOf(instance_.bundle_of);
+  }
+
+  std::size_t ClassIndex(DeviceClassId device_class) {
+    const auto known = std::find_if(instance_.classes.begin(), instance_.classes.end(),
+                                    [&](const LatencyClass& c) { return c.device_class == device_class; });
+    if (known != instance_.classes.end()) return static_cast<std::size_t>(known - instance_.classes.begin());
+    LatencyClass& added = instance_.classes.emplace_back();
+    added.device_class = device_class;
+    for (const OperatorId op : instance_.operators) {
+      const OperatorTime& time = costs_.time(op, device_class);
+      added.supported.push_back(time.supported);
+      added.time.push_back(time.supported ? time.total().count() : 0);
+    }
+    return instance_.classes.size() - 1;
+  }
+
+  // Whether pins and prohibitions let `op` be on `device`.
+  bool MayBeOn(OperatorId op, DeviceId device) const {
+    const auto is_op = [&](const OperatorDevice& entry) { return entry.op == op; };
+    const auto is_both = [&](const OperatorDevice& entry) { return entry.op == op && entry.device == device; };
+    const bool is_pinned = std::any_of(problem_.pinned.begin(), problem_.pinned.end(), is_op);
+    if (is_pinned && std::none_of(problem_.pinned.begin(), problem_.pinned.end(), is_both)) return false;
+    return std::none_of(problem_.forbidden.begin(), problem_.forbidden.end(), is_both);
+  }
+
+  // The vertices that pins and prohibitions name; the others may be anywhere.
+  std::vector<bool> RestrictedVertices() const {
+    std::vector<bool> restricted(instance_.operators.size(), false);
+    for (const auto* entries : {&problem_.pinned, &problem_.forbidden}) {
+      for (const OperatorDevice& entry : *entries) {
+        const int32_t vertex = vertex_of_[entry.op.index()];
+        if (vertex != kDropped) restricted[Index(vertex)] = true;
+      }
+    }
+    return restricted;
+  }
+
+  void AddAccelerators() {
+    const std::vector<bool> restricted = RestrictedVertices();
+    instance_.allowed.resize(instance_.groups.size());
+    for (std::size_t i = 0; i < cluster_.devices.size(); ++i) {
+      const DeviceId device(i);
+      if (cluster_.class_of(device).kind != DeviceKind::kAccelerator) continue;
+      const std::size_t class_index = ClassIndex(cluster_.devices[i].device_class);
+      instance_.accelerators.push_back({device, class_index, UsableMemoryBytes(cluster_, device)});
+      const std::vector<bool>& supported = instance_.classes[class_index].supported;
+      for (std::size_t group = 0; group < instance_.groups.size(); ++group) {
+        const auto& members = instance_.groups[group];
+        instance_.allowed[group].push_back(std::all_of(members.begin(), members.end(), [&](int32_t vertex) {
+          return supported[Index(vertex)] &&
+                 (!restricted[Index(vertex)] || MayBeOn(instance_.operators[Index(vertex)], device));
+        }));
+      }
+    }
+  }
+
+  void AddCpus() {
+    const std::vector<bool> restricted = RestrictedVertices();
+    std::vector<bool> has_cpu(instance_.operators.size(), false);
+    instance_.cpu_of.resize(instance_.operators.size());
+    instance_.cpu_time.resize(instance_.operators.size());
+    for (std::size_t i = 0; i < cluster_.devices.size(); ++i) {
+      const DeviceId device(i);
+      if (cluster_.class_of(device).kind != DeviceKind::kCpu) continue;
+      for (std::size_t vertex = 0; vertex < instance_.operators.size(); ++vertex) {
+        const OperatorId op = instance_.operators[vertex];
+        const OperatorTime& time = costs_.time(op, cluster_.devices[i].device_class);
+        if (!time.supported || (restricted[vertex] && !MayBeOn(op, device))) continue;
+        if (has_cpu[vertex] && time.total().count() >= instance_.cpu_time[vertex]) continue;
+        has_cpu[vertex] = true;
+        instance_.cpu_of[vertex] = device;
+        instance_.cpu_time[vertex] = time.total().count();
+      }
+    }
+    for (const std::vector<int32_t>& members : instance_.groups) {
+      instance_.allowed_on_cpu.push_back(
+          std::all_of(members.begin(), members.end(), [&](int32_t vertex) { return has_cpu[Index(vertex)]; }));
+    }
+  }
+
+  void AddMemory() {
+    const MemoryModel& model = problem_.memory_model;
+    const bool declared = *model.kind == MemoryModel::Kind::kDeclared;
+    const bool keeps_activations = *problem_.workload == Workload::kTraining;
+    LatencyMemory& memory = instance_.memory;
+    for (std::size_t vertex = 0; vertex < instance_.operators.size(); ++vertex) {
+      const Operator& op = OperatorOf(vertex);
+      const int64_t activation_bytes = keeps_activations ? op.activation_bytes : 0;
+      memory.linear.push_back(declared ? op.memory_bytes.value_or(0) : activation_bytes);
+      memory.parameters.push_back(declared ? 0 : op.parameter_bytes);
+      memory.workspace.push_back(declared ? 0 : op.workspace_bytes);
+    }
+    if (declared) return;
+    memory.parameter_factor =
+        *model.weight_versions + *model.gradient_copies + *model.optimizer_bytes_per_parameter_byte;
+    memory.reserved = model.reserved_bytes;
+  }
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const PlanningProblem& problem_;
+  const CostTable& costs_;
+  // By operator; kDropped: the workload drops it.
+  std::vector<int32_t> vertex_of_;
+  LatencyInstance instance_;
+};
+
+}  // namespace
+
+LatencyInstance BuildLatencyInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                                     const CostTable& costs) {
+  return Builder(graph, cluster, problem, costs).Build();
+}
+
+}  // namespace planwright

@@ -1,0 +1,112 @@
+// The latency problem in the form that its searches, bounds and integer program work on (device-placement, section 4).
+//
+// Vertices are the operators that the workload keeps. A *group* is a colocation union: its vertices share a device, and
+// the pool of all CPUs counts as one device. A *bundle* is what no subgraph may tear apart: a single vertex, or, with
+// granularity LAYER, the vertices of one layer and pass. An accelerator runs at most `subgraph_limit` subgraphs of each
+// pass, one after the other; a subgraph waits for its outside producers, then takes
+//   the transfers of the tensors from outside + its compute time + the transfers of its tensors that leave it,
+// and all its vertices finish at its end. On the pool a vertex starts as soon as its inputs are there.
+//
+// By the *net identity* a subgraph pays the transfer of exactly those tensors that it holds partly, producer and
+// consumers taken together.
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_INSTANCE_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_INSTANCE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/cost/cost_table.h"
+#include "core/graph/digraph.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+struct LatencyTensor {
+  // Producer and consumers, distinct; the producer comes first. At least two.
+  std::vector<int32_t> pins;
+  // Picoseconds that a subgraph pays which holds the tensor partly.
+  int64_t transfer = 0;
+  // Bytes of buffers of such a subgraph (memory model COMPONENTS; 0 under DECLARED).
+  int64_t buffer_bytes = 0;
+};
+
+struct LatencyAccelerator {
+  DeviceId device;
+  // Position in LatencyInstance::classes.
+  std::size_t class_index = 0;
+  // nullopt: unlimited.
+  std::optional<int64_t> memory_bytes;
+};
+
+struct LatencyClass {
+  DeviceClassId device_class;
+  // By vertex: picoseconds; 0 where the class cannot run it.
+  std::vector<int64_t> time;
+  std::vector<bool> supported;
+};
+
+// Memory of one subgraph: sum(linear) + ceil(sum(parameters) x parameter_factor) + max(workspace) + buffer_bytes of the
+// tensors that it holds partly + reserved. An accelerator needs the sum over its subgraphs.
+struct LatencyMemory {
+  std::vector<int64_t> linear;
+  std::vector<int64_t> parameters;
+  std::vector<int64_t> workspace;
+  double parameter_factor = 0;
+  int64_t reserved = 0;
+};
+
+struct LatencyInstance {
+  std::vector<OperatorId> operators;
+  std::vector<Pass> pass;
+  // An edge for every producer and consumer; acyclic.
+  Digraph precedence;
+  std::vector<LatencyTensor> tensors;
+  // Positions in `tensors` of the tensors of each vertex, ascending.
+  std::vector<std::vector<int32_t>> tensors_of;
+
+  // Ascending vertices; groups and bundles are numbered by their first vertex.
+  std::vector<std::vector<int32_t>> groups;
+  std::vector<int32_t> group_of;
+  std::vector<std::vector<int32_t>> bundles;
+  std::vector<int32_t> bundle_of;
+
+  // Classes of the accelerators.
+  std::vector<LatencyClass> classes;
+  // In cluster order.
+  std::vector<LatencyAccelerator> accelerators;
+  // By group, then accelerator: support, pins and prohibitions allow it there.
+  std::vector<std::vector<bool>> allowed;
+  // By group: every vertex has a CPU that may run it.
+  std::vector<bool> allowed_on_cpu;
+  // By vertex: the CPU that runs it fastest, the first of equals, or the one it is pinned to; its time there.
+  // Meaningless where the group is not allowed.
+  std::vector<DeviceId> cpu_of;
+  std::vector<int64_t> cpu_time;
+
+  LatencyMemory memory;
+
+  // Passes that occur: 1, or 2 with BACKWARD operators.
+  int32_t num_passes = 1;
+  // Subgraphs that an accelerator may run in each pass; nullopt: any number.
+  std::optional<int32_t> subgraph_limit;
+
+  int32_t num_vertices() const { return static_cast<int32_t>(operators.size()); }
+  int32_t num_groups() const { return static_cast<int32_t>(groups.size()); }
+  int32_t num_accelerators() const { return static_cast<int32_t>(accelerators.size()); }
+  const LatencyClass& class_of(int32_t accelerator) const {
+    return classes[accelerators[static_cast<std::size_t>(accelerator)].class_index];
+  }
+};
+
+// REQUIRES: graph, cluster and problem are valid, resolved and supported; host_staged.
+// O((operators + tensor ends) log + groups x devices + operators x classes).
+LatencyInstance BuildLatencyInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                                     const CostTable& costs);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_INSTANCE_H_
