@@ -3,97 +3,25 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <string>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "core/cost/transfer.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
-#include "core/graph/union_find.h"
 #include "core/partition/block_merging.h"
+#include "core/partition/operator_unions.h"
 
 namespace planwright {
 namespace {
 
-constexpr int32_t kDropped = -1;
-
 std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
-
-// Whether each operator takes part: INFERENCE drops BACKWARD operators.
-std::vector<bool> ActiveOperators(const OperatorGraph& graph, Workload workload) {
-  std::vector<bool> active(graph.operators.size(), true);
-  if (workload == Workload::kInference) {
-    for (std::size_t i = 0; i < active.size(); ++i) active[i] = graph.operators[i].pass == Pass::kForward;
-  }
-  return active;
-}
-
-// Colocation unions of the active operators: a label for each, kDropped for the others.
-std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const std::vector<bool>& active) {
-  UnionFind unions(static_cast<int32_t>(graph.operators.size()));
-  std::unordered_map<std::string, int32_t> group_head;
-  for (std::size_t i = 0; i < graph.operators.size(); ++i) {
-    if (!active[i]) continue;
-    const auto op = static_cast<int32_t>(i);
-    const Operator& data = graph.operators[i];
-    if (data.forward_operator.has_value()) unions.Unite(op, static_cast<int32_t>(data.forward_operator->index()));
-    if (data.colocation_group.empty()) continue;
-    unions.Unite(op, group_head.try_emplace(data.colocation_group, op).first->second);
-  }
-  std::vector<int32_t> labels(graph.operators.size(), kDropped);
-  std::vector<int32_t> label_of_root(graph.operators.size(), kDropped);
-  int32_t next = 0;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (!active[i]) continue;
-    int32_t& label = label_of_root[Index(unions.Find(static_cast<int32_t>(i)))];
-    if (label == kDropped) label = next++;
-    labels[i] = label;
-  }
-  return labels;
-}
-
-int32_t CountLabels(const std::vector<int32_t>& labels) {
-  return labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()) + 1;
-}
-
-// Edges between unions: forward tensors, and in reverse the backward tensors that touch an orphan.
-std::vector<Digraph::Edge> PrecedenceEdges(const OperatorGraph& graph, const std::vector<int32_t>& block_of) {
-  std::vector<bool> has_forward(Index(CountLabels(block_of)), false);
-  for (std::size_t i = 0; i < block_of.size(); ++i) {
-    if (block_of[i] != kDropped && graph.operators[i].pass == Pass::kForward) has_forward[Index(block_of[i])] = true;
-  }
-  std::vector<Digraph::Edge> edges;
-  for (const Tensor& tensor : graph.tensors) {
-    const int32_t from = block_of[tensor.producer.index()];
-    if (from == kDropped) continue;
-    const Pass producer_pass = graph.operators[tensor.producer.index()].pass;
-    for (const OperatorId consumer : tensor.consumers) {
-      const int32_t to = block_of[consumer.index()];
-      if (to == kDropped || graph.operators[consumer.index()].pass != producer_pass) continue;
-      if (producer_pass == Pass::kForward) {
-        edges.emplace_back(from, to);
-      } else if (!has_forward[Index(from)] || !has_forward[Index(to)]) {
-        edges.emplace_back(to, from);
-      }
-    }
-  }
-  return edges;
-}
 
 // Relabels `block_of` by `labels[block]`.
 void Relabel(std::vector<int32_t>& block_of, const std::vector<int32_t>& labels) {
   for (int32_t& block : block_of) {
     if (block != kDropped) block = labels[Index(block)];
   }
-}
-
-std::vector<Digraph::Edge> MapEdges(std::span<const Digraph::Edge> edges, const std::vector<int32_t>& labels) {
-  std::vector<Digraph::Edge> mapped;
-  mapped.reserve(edges.size());
-  for (const auto& [from, to] : edges) mapped.emplace_back(labels[Index(from)], labels[Index(to)]);
-  return mapped;
 }
 
 std::vector<DevicePool> MakePools(const Cluster& cluster) {
@@ -270,8 +198,8 @@ bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool) {
 BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                  const CostTable& costs, MergeRule merge_rule) {
   const Assembler assembler(graph, cluster, problem, costs);
-  std::vector<int32_t> block_of = ColocationUnions(graph, ActiveOperators(graph, *problem.workload));
-  std::vector<Digraph::Edge> edges = PrecedenceEdges(graph, block_of);
+  std::vector<int32_t> block_of = ColocationUnions(graph, problem);
+  std::vector<Digraph::Edge> edges = MapEdges(OrderedOperators(graph, block_of), block_of);
 
   const auto contract = [&](const std::vector<int32_t>& labels) {
     edges = MapEdges(edges, labels);
@@ -281,6 +209,11 @@ BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& clus
   contract(MergeFreeBlocks(assembler.Assemble(block_of, edges), merge_rule));
   contract(TopologicalLabels(assembler.Assemble(block_of, edges)));
   return assembler.Assemble(block_of, std::move(edges));
+}
+
+BlockInstance AssembleUnordered(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                                const CostTable& costs, const std::vector<int32_t>& block_of) {
+  return Assembler(graph, cluster, problem, costs).Assemble(block_of, {});
 }
 
 }  // namespace planwright

@@ -97,6 +97,11 @@ enum class MergeRule { kExact, kIgnoreMemory };
 BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                  const CostTable& costs, MergeRule merge_rule);
 
+// The same for blocks that are given, whose order does not matter: `block_of` has a label 0, 1, ... or kDropped
+// (operator_unions.h) for every operator. `precedence` stays empty.
+BlockInstance AssembleUnordered(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                                const CostTable& costs, const std::vector<int32_t>& block_of);
+
 // Whether the memory of a device of `pool` can be too small for any set of blocks.
 bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool);
 

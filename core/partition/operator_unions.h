@@ -1,0 +1,39 @@
+// Which operators must share a device, and which must come before which (cost-model.md section 8).
+#ifndef PLANWRIGHT_CORE_PARTITION_OPERATOR_UNIONS_H_
+#define PLANWRIGHT_CORE_PARTITION_OPERATOR_UNIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/graph/digraph.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+// Label of an operator that takes no part: a BACKWARD one for INFERENCE.
+inline constexpr int32_t kDropped = -1;
+
+// The union of every operator: operators linked by forward_operator, by an equal colocation_group or, for granularity
+// LAYER, by an equal layer share a device. Labels 0, 1, ... by smallest operator. REQUIRES: `problem` is resolved.
+// O(operators).
+std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const PlanningProblem& problem);
+
+// Number of labels 0, 1, ... in use.
+int32_t CountLabels(const std::vector<int32_t>& labels);
+
+// Pairs of operators whose stages stand in this order in a pipeline: from the producer of a forward tensor to its
+// consumers, and against a backward tensor where the union of either end is an orphan, i.e. holds no forward operator.
+// `union_of` as of ColocationUnions. Acyclic on operators. O(tensor ends).
+std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const std::vector<int32_t>& union_of);
+
+// Operators that are in one stage of every pipeline: for granularity LAYER those of one layer and of layers that depend
+// on each other both ways; otherwise each is alone. Labels 0, 1, ... by smallest operator, kDropped. O(tensor ends).
+std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const PlanningProblem& problem);
+
+// `edges` between the labels of their ends.
+std::vector<Digraph::Edge> MapEdges(const std::vector<Digraph::Edge>& edges, const std::vector<int32_t>& labels);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_OPERATOR_UNIONS_H_
