@@ -11,6 +11,8 @@ namespace planwright::client {
 
 std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeEvaluateCommand();
+std::unique_ptr<Command> MakeImportCommand();
+std::unique_ptr<Command> MakeExportCommand();
 std::unique_ptr<Command> MakeModelsCommand();
 std::unique_ptr<Command> MakeTopologiesCommand();
 std::unique_ptr<Command> MakeServerInfoCommand();

@@ -110,6 +110,8 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(MakePlanCommand());
   commands.push_back(MakeEvaluateCommand());
+  commands.push_back(MakeImportCommand());
+  commands.push_back(MakeExportCommand());
   commands.push_back(MakeModelsCommand());
   commands.push_back(MakeTopologiesCommand());
   commands.push_back(MakeServerInfoCommand());

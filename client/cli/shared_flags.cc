@@ -76,6 +76,20 @@ absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment)
   return request;
 }
 
+absl::StatusOr<v1::CreatePlanRequest> InputFlags::LoadNeeded(bool graph, bool cluster, Environment& environment) const {
+  v1::CreatePlanRequest request;
+  // A graph's file may describe the cluster too.
+  if (graph || !graph_.empty()) {
+    const absl::Status status = LoadGraph(environment, request);
+    if (!status.ok()) return status;
+  }
+  if (cluster || !cluster_.empty()) {
+    const absl::Status status = LoadCluster(environment, request);
+    if (!status.ok()) return status;
+  }
+  return request;
+}
+
 std::string InputFlags::Title() const {
   return absl::StrCat(ShortName(graph_), cluster_.empty() ? "" : " on ", cluster_.empty() ? "" : ShortName(cluster_));
 }

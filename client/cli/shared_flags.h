@@ -25,6 +25,9 @@ class InputFlags {
   // Warnings go to `environment.err`. Errors: INVALID_ARGUMENT.
   absl::StatusOr<v1::CreatePlanRequest> Load(Environment& environment) const;
 
+  // As Load, but only a source that is needed must be given; one that is not needed may be left out.
+  absl::StatusOr<v1::CreatePlanRequest> LoadNeeded(bool graph, bool cluster, Environment& environment) const;
+
   // "bert.json on zoo:dgx1-v100:1".
   std::string Title() const;
 

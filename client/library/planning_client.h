@@ -59,6 +59,10 @@ class PlanningClient {
                                                             const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                                 const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,
+                                                        const CallOptions& options) = 0;
+  virtual absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request,
+                                                            const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest& request,
                                                                   const CallOptions& options) = 0;
 };

@@ -71,6 +71,16 @@ absl::StatusOr<v1::EvaluatePlanResponse> RemotePlanningClient::EvaluatePlan(cons
   return Call(*stub_, &v1::PlanningService::Stub::EvaluatePlan, request, options);
 }
 
+absl::StatusOr<v1::GetGraphResponse> RemotePlanningClient::GetGraph(const v1::GetGraphRequest& request,
+                                                                    const CallOptions& options) {
+  return Call(*stub_, &v1::PlanningService::Stub::GetGraph, request, options);
+}
+
+absl::StatusOr<v1::GetClusterResponse> RemotePlanningClient::GetCluster(const v1::GetClusterRequest& request,
+                                                                        const CallOptions& options) {
+  return Call(*stub_, &v1::PlanningService::Stub::GetCluster, request, options);
+}
+
 absl::StatusOr<v1::GetServerInfoResponse> RemotePlanningClient::GetServerInfo(const v1::GetServerInfoRequest& request,
                                                                               const CallOptions& options) {
   return Call(*stub_, &v1::PlanningService::Stub::GetServerInfo, request, options);

@@ -63,6 +63,20 @@ absl::StatusOr<v1::EvaluatePlanResponse> LocalPlanningClient::EvaluatePlan(const
   return response;
 }
 
+absl::StatusOr<v1::GetGraphResponse> LocalPlanningClient::GetGraph(const v1::GetGraphRequest& request,
+                                                                   const CallOptions& /*options*/) {
+  auto response = engine_.GetGraph(request);
+  if (!response.ok()) return AsFromServer(response.status());
+  return response;
+}
+
+absl::StatusOr<v1::GetClusterResponse> LocalPlanningClient::GetCluster(const v1::GetClusterRequest& request,
+                                                                       const CallOptions& /*options*/) {
+  auto response = engine_.GetCluster(request);
+  if (!response.ok()) return AsFromServer(response.status());
+  return response;
+}
+
 absl::StatusOr<v1::GetServerInfoResponse> LocalPlanningClient::GetServerInfo(
     const v1::GetServerInfoRequest& /*request*/, const CallOptions& /*options*/) {
   return engine_.GetServerInfo();

@@ -21,6 +21,10 @@ class LocalPlanningClient final : public PlanningClient {
                                                     const CallOptions& options) override;
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                         const CallOptions& options) override;
+  absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,
+                                                const CallOptions& options) override;
+  absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request,
+                                                    const CallOptions& options) override;
   absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest& request,
                                                           const CallOptions& options) override;
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "client/report/quantities.h"
 #include "client/report/table.h"
 
 namespace planwright::client {
@@ -32,18 +33,6 @@ std::string EnumText(const std::string& name, std::string_view prefix) {
 std::string GapText(double relative_gap) {
   if (relative_gap == 0) return "gap 0 %";
   return absl::StrFormat("gap %.3g %%", relative_gap * 100);
-}
-
-// 1234567 as "1,234,567".
-std::string Grouped(int64_t count) {
-  const std::string digits = absl::StrCat(count);
-  std::string grouped;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    const bool group_begins = (digits.size() - i) % 3 == 0;
-    if (group_begins && !grouped.empty() && grouped != "-") grouped += ',';
-    grouped += digits[i];
-  }
-  return grouped;
 }
 
 std::string Headline(const v1::Plan& plan, const std::string& title) {
@@ -77,7 +66,7 @@ std::string SearchText(const v1::Provenance& provenance) {
   std::string text = absl::StrFormat("%.4g ms (CPU %.4g ms)", provenance.wall_time_ms(), provenance.cpu_time_ms());
   for (const auto& [name, count] : counters) {
     if (count == 0) continue;
-    absl::StrAppend(&text, ", ", Grouped(count), " ", absl::StrReplaceAll(name, {{"_", " "}}));
+    absl::StrAppend(&text, ", ", GroupedText(count), " ", absl::StrReplaceAll(name, {{"_", " "}}));
   }
   return text;
 }
@@ -118,7 +107,7 @@ std::string StagesSection(const v1::Plan& plan) {
                {"load ms", kRight},
                {"memory", kRight}});
   for (const v1::Stage& stage : plan.stages()) {
-    table.AddRow({absl::StrCat(stage.index()), DevicesOf(stage), Grouped(stage.operators_size()), SpanOf(stage),
+    table.AddRow({absl::StrCat(stage.index()), DevicesOf(stage), GroupedText(stage.operators_size()), SpanOf(stage),
                   Milliseconds(stage.compute_ms()), Milliseconds(stage.communication_in_ms()),
                   Milliseconds(stage.communication_out_ms()), Milliseconds(stage.load_ms()),
                   BytesText(stage.memory_bytes())});
@@ -208,14 +197,14 @@ std::string LimitsSection(const v1::ServerLimits& limits) {
   Table table({{""}, {"", kRight}});
   const std::array<std::pair<const char*, std::string>, 10> rows = {{
       {"message", BytesText(limits.max_message_bytes())},
-      {"operators", Grouped(limits.max_operators())},
-      {"tensors", Grouped(limits.max_tensors())},
-      {"devices", Grouped(limits.max_devices())},
+      {"operators", GroupedText(limits.max_operators())},
+      {"tensors", GroupedText(limits.max_tensors())},
+      {"devices", GroupedText(limits.max_devices())},
       {"time limit, default", absl::StrCat(limits.default_time_limit().seconds(), " s")},
       {"time limit, highest", absl::StrCat(limits.max_time_limit().seconds(), " s")},
-      {"requests running", Grouped(limits.max_running())},
-      {"requests waiting", Grouped(limits.max_waiting())},
-      {"CPUs", Grouped(limits.cpus())},
+      {"requests running", GroupedText(limits.max_running())},
+      {"requests waiting", GroupedText(limits.max_waiting())},
+      {"CPUs", GroupedText(limits.cpus())},
       {"memory budget", BytesText(limits.memory_budget_bytes())},
   }};
   for (const auto& [name, value] : rows) table.AddRow({name, value});
@@ -223,15 +212,6 @@ std::string LimitsSection(const v1::ServerLimits& limits) {
 }
 
 }  // namespace
-
-std::string BytesText(int64_t bytes) {
-  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) return absl::StrCat(bytes, " B");
-  double value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  return absl::StrFormat("%.2f %s", value, kUnits[unit]);
-}
 
 std::string PlanReport(const v1::Plan& plan, const std::string& title) {
   return absl::StrCat(Headline(plan, title), PlanBody(plan));

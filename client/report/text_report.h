@@ -2,15 +2,11 @@
 #ifndef PLANWRIGHT_CLIENT_REPORT_TEXT_REPORT_H_
 #define PLANWRIGHT_CLIENT_REPORT_TEXT_REPORT_H_
 
-#include <cstdint>
 #include <string>
 
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
-
-// "1.50 GiB"; exact below 1 KiB.
-std::string BytesText(int64_t bytes);
 
 // The time per micro-batch and how good it is, then the stages, the devices and the warnings. `title` says what was
 // planned, e.g. "zoo:bert-large on zoo:dgx1-v100:1".

@@ -5,7 +5,9 @@
 
 #include "core/base/status_macros.h"
 #include "core/planner/planner.h"
+#include "server/codec/cluster.h"
 #include "server/codec/digest.h"
+#include "server/codec/graph.h"
 #include "server/codec/plan.h"
 #include "server/codec/problem.h"
 #include "server/engine/request_input.h"
@@ -139,6 +141,20 @@ absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::
               violations);
   RETURN_IF_ERROR(violations.ToStatus());
   return Judge(request.plan(), {input.graph, input.cluster, problem, SolverOptions{}}, config_.model_limits, input);
+}
+
+absl::StatusOr<v1::GetGraphResponse> PlanningEngine::GetGraph(const v1::GetGraphRequest& request) const {
+  ASSIGN_OR_RETURN(const OperatorGraph graph, NamedGraph(request.name()));
+  v1::GetGraphResponse response;
+  *response.mutable_graph() = EncodeGraph(graph);
+  return response;
+}
+
+absl::StatusOr<v1::GetClusterResponse> PlanningEngine::GetCluster(const v1::GetClusterRequest& request) const {
+  ASSIGN_OR_RETURN(const Cluster cluster, NamedCluster(request.name()));
+  v1::GetClusterResponse response;
+  *response.mutable_cluster() = EncodeCluster(cluster);
+  return response;
 }
 
 v1::GetServerInfoResponse PlanningEngine::GetServerInfo() const { return MakeServerInfo(config_); }

@@ -54,6 +54,8 @@ class PlanningEngine {
   // decides whether it wants incumbent plans.
   absl::StatusOr<v1::StreamPlanResponse> StreamPlan(const v1::StreamPlanRequest& request, const CallContext& context);
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request) const;
+  absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request) const;
+  absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request) const;
   v1::GetServerInfoResponse GetServerInfo() const;
 
   const EngineConfig& config() const { return config_; }

@@ -31,16 +31,25 @@ absl::StatusOr<Value> ZooResult(absl::StatusOr<Value> made, std::string_view fie
   return Value{};
 }
 
+absl::StatusOr<OperatorGraph> NamedGraphAt(std::string_view reference, std::string_view field, Violations& violations) {
+  const auto name = ZooName(reference, field, violations);
+  if (!name.has_value()) return OperatorGraph{};
+  return ZooResult(MakeZooModel(*name), field, violations);
+}
+
+absl::StatusOr<Cluster> NamedClusterAt(std::string_view reference, std::string_view field, Violations& violations) {
+  const auto name = ZooName(reference, field, violations);
+  if (!name.has_value()) return Cluster{};
+  return ZooResult(MakeZooCluster(*name), field, violations);
+}
+
 template <typename Request>
 absl::StatusOr<OperatorGraph> ReadGraph(const Request& request, Violations& violations) {
   switch (request.graph_source_case()) {
     case Request::kGraph:
       return DecodeGraph(request.graph(), violations);
-    case Request::kGraphReference: {
-      const auto name = ZooName(request.graph_reference(), "graph_reference", violations);
-      if (!name.has_value()) return OperatorGraph{};
-      return ZooResult(MakeZooModel(*name), "graph_reference", violations);
-    }
+    case Request::kGraphReference:
+      return NamedGraphAt(request.graph_reference(), "graph_reference", violations);
     case Request::GRAPH_SOURCE_NOT_SET:
       break;
   }
@@ -53,11 +62,8 @@ absl::StatusOr<Cluster> ReadCluster(const Request& request, const ModelLimits& l
   switch (request.cluster_source_case()) {
     case Request::kCluster:
       return DecodeCluster(request.cluster(), limits.max_devices, violations);
-    case Request::kClusterReference: {
-      const auto name = ZooName(request.cluster_reference(), "cluster_reference", violations);
-      if (!name.has_value()) return Cluster{};
-      return ZooResult(MakeZooCluster(*name), "cluster_reference", violations);
-    }
+    case Request::kClusterReference:
+      return NamedClusterAt(request.cluster_reference(), "cluster_reference", violations);
     case Request::CLUSTER_SOURCE_NOT_SET:
       break;
   }
@@ -88,6 +94,20 @@ absl::StatusOr<RequestInput> ReadInput(const v1::StreamPlanRequest& request, con
 absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, const ModelLimits& limits,
                                        Violations& violations) {
   return ReadBoth(request, limits, violations);
+}
+
+absl::StatusOr<OperatorGraph> NamedGraph(std::string_view reference) {
+  Violations violations;
+  ASSIGN_OR_RETURN(OperatorGraph graph, NamedGraphAt(reference, "name", violations));
+  RETURN_IF_ERROR(violations.ToStatus());
+  return graph;
+}
+
+absl::StatusOr<Cluster> NamedCluster(std::string_view reference) {
+  Violations violations;
+  ASSIGN_OR_RETURN(Cluster cluster, NamedClusterAt(reference, "name", violations));
+  RETURN_IF_ERROR(violations.ToStatus());
+  return cluster;
 }
 
 absl::Status CheckDecoded(const RequestInput& input, const ModelLimits& limits, Violations& violations) {

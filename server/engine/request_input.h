@@ -2,6 +2,8 @@
 #ifndef PLANWRIGHT_SERVER_ENGINE_REQUEST_INPUT_H_
 #define PLANWRIGHT_SERVER_ENGINE_REQUEST_INPUT_H_
 
+#include <string_view>
+
 #include "absl/status/statusor.h"
 #include "core/base/violations.h"
 #include "core/model/cluster.h"
@@ -27,6 +29,10 @@ absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, c
 
 // OK where there are no violations; else INVALID_ARGUMENT with them and with all that the validator finds in the rest.
 absl::Status CheckDecoded(const RequestInput& input, const ModelLimits& limits, Violations& violations);
+
+// The graph or the cluster that `reference` names. INVALID_ARGUMENT (at the field "name"), NOT_FOUND.
+absl::StatusOr<OperatorGraph> NamedGraph(std::string_view reference);
+absl::StatusOr<Cluster> NamedCluster(std::string_view reference);
 
 }  // namespace planwright::server
 

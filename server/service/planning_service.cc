@@ -70,6 +70,26 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::EvaluatePlan(grpc::CallbackServer
       ->Start();
 }
 
+grpc::ServerUnaryReactor* PlanningServiceImpl::GetGraph(grpc::CallbackServerContext* context,
+                                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  using Call = UnaryCall<v1::GetGraphRequest, v1::GetGraphResponse>;
+  auto handler = [this](const v1::GetGraphRequest& message, const CallContext&) {
+    return services_.engine.GetGraph(message);
+  };
+  return (new Call(services_, StartRecord("GetGraph", *context), DeadlineOf(*context), *request, *response, handler))
+      ->Start();
+}
+
+grpc::ServerUnaryReactor* PlanningServiceImpl::GetCluster(grpc::CallbackServerContext* context,
+                                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
+  using Call = UnaryCall<v1::GetClusterRequest, v1::GetClusterResponse>;
+  auto handler = [this](const v1::GetClusterRequest& message, const CallContext&) {
+    return services_.engine.GetCluster(message);
+  };
+  return (new Call(services_, StartRecord("GetCluster", *context), DeadlineOf(*context), *request, *response, handler))
+      ->Start();
+}
+
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetServerInfo(grpc::CallbackServerContext* context,
                                                              const grpc::ByteBuffer* /*request*/,
                                                              grpc::ByteBuffer* response) {

@@ -20,7 +20,8 @@ namespace planwright::server {
 class PlanningServiceImpl final
     : public v1::PlanningService::WithRawCallbackMethod_CreatePlan<
           v1::PlanningService::WithRawCallbackMethod_StreamPlan<v1::PlanningService::WithRawCallbackMethod_EvaluatePlan<
-              v1::PlanningService::WithRawCallbackMethod_GetServerInfo<v1::PlanningService::Service>>>> {
+              v1::PlanningService::WithRawCallbackMethod_GetGraph<v1::PlanningService::WithRawCallbackMethod_GetCluster<
+                  v1::PlanningService::WithRawCallbackMethod_GetServerInfo<v1::PlanningService::Service>>>>>> {
  public:
   explicit PlanningServiceImpl(const CallServices& services);
 
@@ -30,6 +31,10 @@ class PlanningServiceImpl final
                                                          const grpc::ByteBuffer* request) override;
   grpc::ServerUnaryReactor* EvaluatePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetGraph(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetCluster(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
   // Answered from memory, also when the server is full.
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) override;

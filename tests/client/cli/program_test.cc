@@ -36,6 +36,8 @@ struct FakeService {
   };
   std::function<absl::StatusOr<v1::EvaluatePlanResponse>()> evaluation = [] { return v1::EvaluatePlanResponse(); };
   std::function<absl::StatusOr<v1::GetServerInfoResponse>()> info = [] { return v1::GetServerInfoResponse(); };
+  std::function<absl::StatusOr<v1::GetGraphResponse>()> graph = [] { return v1::GetGraphResponse(); };
+  std::function<absl::StatusOr<v1::GetClusterResponse>()> cluster = [] { return v1::GetClusterResponse(); };
   std::string server = "never connected";
   v1::CreatePlanRequest plan_request;
   v1::EvaluatePlanRequest evaluate_request;
@@ -57,6 +59,12 @@ class FakeClient final : public PlanningClient {
     service_.evaluate_request = request;
     service_.call = options;
     return service_.evaluation();
+  }
+  absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest&, const CallOptions&) override {
+    return service_.graph();
+  }
+  absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest&, const CallOptions&) override {
+    return service_.cluster();
   }
   absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest&,
                                                           const CallOptions& options) override {

@@ -150,13 +150,5 @@ TEST(TextReportTest, ShowsWhatAServerCanDo) {
   EXPECT_THAT(report, HasSubstr("  message              64.00 MiB\n"));
 }
 
-TEST(TextReportTest, BytesHaveBinaryUnits) {
-  EXPECT_EQ(BytesText(0), "0 B");
-  EXPECT_EQ(BytesText(1023), "1023 B");
-  EXPECT_EQ(BytesText(1024), "1.00 KiB");
-  EXPECT_EQ(BytesText(int64_t{3} << 39), "1.50 TiB");
-  EXPECT_EQ(BytesText(INT64_MAX), "8.00 EiB");
-}
-
 }  // namespace
 }  // namespace planwright::client

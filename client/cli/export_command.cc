@@ -1,0 +1,132 @@
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/commands.h"
+#include "client/cli/errors.h"
+#include "client/cli/files.h"
+#include "client/cli/resolve_input.h"
+#include "client/cli/shared_flags.h"
+#include "client/exporter/exporter.h"
+#include "client/importer/importer.h"
+#include "client/library/closest_name.h"
+
+namespace planwright::client {
+namespace {
+
+std::vector<std::string> TargetNames() {
+  std::vector<std::string> names;
+  for (const ExportTarget& target : ExportTargets()) names.emplace_back(target.name);
+  return names;
+}
+
+std::string TargetsHelp() {
+  std::string help = "what to write:";
+  for (const ExportTarget& target : ExportTargets()) {
+    absl::StrAppend(&help, help.back() == ':' ? " " : "; ", std::string(target.name), " - ",
+                    std::string(target.summary));
+  }
+  return help;
+}
+
+class ExportCommand final : public Command {
+ public:
+  std::string_view name() const override { return "export"; }
+  std::string_view summary() const override { return "turn a plan into what a trainer, a launcher or a person reads"; }
+  std::string_view usage() const override {
+    return "planwright export --plan=FILE|- --to=TARGET [--graph=FILE|zoo:NAME] [--cluster=FILE|zoo:NAME] [flags]\n"
+           "\n"
+           "A plan that the target cannot express is refused with the reason, exit code 2. Megatron-LM, torchtitan "
+           "and\n"
+           "vLLM want whole layers: plan with --granularity=layer.\n"
+           "\n"
+           "Examples:\n"
+           "  planwright export --plan=plan.json --to=megatron --graph=zoo:gpt-1.3b\n"
+           "  planwright export --plan=plan.json --to=hostfile --cluster=zoo:dgx-h100:4 --output_file=hosts.txt\n"
+           "  planwright export --plan=plan.json --to=dot --graph=bert.json | dot -Tsvg > plan.svg\n";
+  }
+
+  std::vector<FlagGroup> Flags() override {
+    std::vector<FlagGroup> groups = {
+        input_.Flags(),
+        server_.Flags(),
+        {"Output",
+         {StringFlag("to", absl::StrJoin(TargetNames(), "|"), TargetsHelp(), target_),
+          StringFlag("output_file", "FILE", "write there instead of standard output", output_file_)}}};
+    groups.front().flags.push_back(StringFlag("plan", "FILE|-", "the plan (- reads standard input)", plan_));
+    return groups;
+  }
+
+  absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    const auto target = Target();
+    if (!target.ok()) return target.status();
+    if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan.");
+    const auto source = LoadSource(**target, environment);
+    if (!source.ok()) return source.status();
+    const v1::Graph* graph = source->has_graph() ? &source->graph() : nullptr;
+    const auto plan = LoadPlan(environment, graph);
+    if (!plan.ok()) return plan.status();
+    const v1::Cluster* cluster = source->has_cluster() ? &source->cluster() : nullptr;
+    const auto exported = (*target)->write({*plan, graph, cluster});
+    if (!exported.ok()) return Explained(exported.status());
+    const absl::Status written = WriteOutput(exported->text, output_file_, environment.out);
+    if (!written.ok()) return written;
+    if (!exported->advice.empty()) environment.err << "note: " << exported->advice << "\n";
+    return ExitCode::kOk;
+  }
+
+ private:
+  absl::StatusOr<const ExportTarget*> Target() const {
+    const std::vector<std::string> names = TargetNames();
+    const std::string known = absl::StrCat("Targets: ", absl::StrJoin(names, ", "), ".");
+    if (target_.empty()) return UsageError("--to is missing", known);
+    if (const ExportTarget* target = FindExportTarget(target_)) return target;
+    const std::string closest = ClosestTo(target_, names);
+    return UsageError(absl::StrCat("--to: \"", target_, "\" is no target",
+                                   closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?")),
+                      known);
+  }
+
+  // Graph and cluster themselves, as far as the target needs them: what is named is asked for.
+  absl::StatusOr<v1::CreatePlanRequest> LoadSource(const ExportTarget& target, Environment& environment) const {
+    auto source = input_.LoadNeeded(target.needs_graph, target.needs_cluster, environment);
+    if (!source.ok()) return source;
+    const auto client = server_.Connect(environment);
+    const CallOptions call{.stop = environment.interrupt};
+    absl::Status status = target.needs_graph ? ResolveGraph(*client, call, *source) : absl::OkStatus();
+    if (status.ok() && target.needs_cluster) status = ResolveCluster(*client, call, *source);
+    if (!status.ok()) return status;
+    return source;
+  }
+
+  absl::StatusOr<v1::Plan> LoadPlan(Environment& environment, const v1::Graph* graph) const {
+    const std::string hint = "Give what `planwright plan --output=json` printed.";
+    const auto text = ReadInput(plan_, environment.in);
+    if (!text.ok()) return WithDefaultHint(text.status(), hint);
+    auto plan = ImportPlan(*text, InputName(plan_), graph);
+    if (!plan.ok()) return WithDefaultHint(plan.status(), hint);
+    if (plan->stages().empty()) return UsageError(InputName(plan_) + " holds a plan without stages", hint);
+    return plan;
+  }
+
+  // Not infeasible: the plan is fine, it is the request that asks for what the target does not have.
+  static absl::Status Explained(const absl::Status& status) {
+    return UsageError(std::string_view(status.message().data(), status.message().size()),
+                      "Choose another target, or plan again so that the target can express it.");
+  }
+
+  InputFlags input_;
+  std::string plan_;
+  ServerFlags server_;
+  std::string target_;
+  std::string output_file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExportCommand() { return std::make_unique<ExportCommand>(); }
+
+}  // namespace planwright::client

@@ -1,0 +1,114 @@
+#include "client/exporter/hostfile.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace planwright::client {
+namespace {
+
+absl::Status CannotExpress(const std::string& reason) {
+  return absl::FailedPreconditionError(absl::StrCat("hostfile cannot express this plan: ", reason));
+}
+
+// Where a device sits: its host, and its number among the devices of that host.
+struct Seat {
+  std::string host;
+  int slot = 0;
+};
+
+// By device name. Groups are expanded as the service does: device i of a group sits in hosts[i x hosts / count].
+std::unordered_map<std::string, Seat> SeatsOf(const v1::Cluster& cluster) {
+  std::unordered_map<std::string, Seat> seats;
+  std::map<std::string, int> next_slot;
+  const auto add = [&](const std::string& device, const std::string& host) {
+    seats.emplace(device, Seat{host, next_slot[host]++});
+  };
+  for (const v1::Device& device : cluster.devices()) add(device.name(), device.host());
+  for (const v1::DeviceGroup& group : cluster.device_groups()) {
+    for (int64_t i = 0; i < group.count(); ++i) {
+      const int64_t host = i * group.hosts_size() / group.count();
+      add(absl::StrCat(group.name_prefix(), i), group.hosts_size() == 0 ? "" : group.hosts(static_cast<int>(host)));
+    }
+  }
+  return seats;
+}
+
+// A name that would end the word or start a comment.
+bool IsWritable(std::string_view host) {
+  return !host.empty() && host.find_first_of(" \t\r\n#") == std::string_view::npos;
+}
+
+struct HostSlots {
+  std::string host;
+  // In the order of the ranks.
+  std::vector<int> slots;
+};
+
+absl::StatusOr<std::vector<HostSlots>> SlotsInRankOrder(const ExportInput& input) {
+  const auto seats = SeatsOf(*input.cluster);
+  std::vector<HostSlots> hosts;
+  std::set<std::string> closed;
+  std::set<std::string> used;
+  for (const v1::Stage& stage : input.plan.stages()) {
+    for (const v1::Replica& replica : stage.replicas()) {
+      const auto seat = seats.find(replica.device());
+      if (seat == seats.end()) {
+        return absl::InvalidArgumentError(absl::StrCat("the cluster has no device \"", replica.device(),
+                                                       "\"; give the cluster that the plan was made for"));
+      }
+      const std::string& host = seat->second.host;
+      if (!used.insert(replica.device()).second) {
+        return CannotExpress(absl::StrCat("device ", replica.device(), " holds several stages"));
+      }
+      if (!IsWritable(host)) {
+        return CannotExpress(absl::StrCat("device ", replica.device(), " has no host, or one whose name is no word"));
+      }
+      if (hosts.empty() || hosts.back().host != host) {
+        if (!closed.insert(host).second) {
+          return CannotExpress(absl::StrCat("the ranks on host ", host, " are not consecutive: the pipeline leaves it ",
+                                            "and comes back"));
+        }
+        hosts.push_back({host, {}});
+      }
+      hosts.back().slots.push_back(seat->second.slot);
+    }
+  }
+  return hosts;
+}
+
+// The local rank of a process is its device only where the slots are 0, 1, 2, ...
+bool AreInOrder(const std::vector<int>& slots) {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i] != static_cast<int>(i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<Exported> ExportHostfile(const ExportInput& input) {
+  const auto hosts = SlotsInRankOrder(input);
+  if (!hosts.ok()) return hosts.status();
+  Exported exported;
+  for (const HostSlots& host : *hosts) {
+    if (!AreInOrder(host.slots)) {
+      absl::StrAppend(&exported.text, "# on ", host.host, ": CUDA_VISIBLE_DEVICES=", absl::StrJoin(host.slots, ","),
+                      "\n");
+    }
+    absl::StrAppend(&exported.text, host.host, " slots=", host.slots.size(), "\n");
+  }
+  exported.advice = "pass it as --hostfile; rank 0 is the first replica of the first stage";
+  return exported;
+}
+
+}  // namespace planwright::client

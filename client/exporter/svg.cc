@@ -1,0 +1,174 @@
+#include "client/exporter/svg.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "client/report/quantities.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr std::size_t kMaxBars = 64;
+constexpr double kWidth = 960;
+constexpr double kLeft = 170;
+constexpr double kRight = 30;
+constexpr double kTop = 84;
+constexpr double kRowHeight = 26;
+constexpr double kBarHeight = 18;
+constexpr std::size_t kMaxNameLength = 22;
+
+// What a part of a bar stands for; the colours differ in lightness too.
+struct Part {
+  const char* name;
+  const char* colour;
+};
+constexpr std::array<Part, 4> kParts = {
+    {{"transfers in", "#9ecae1"}, {"computation", "#2b5c8a"}, {"transfers out", "#fdae6b"}, {"all-reduce", "#8c6bb1"}}};
+
+std::string Escaped(std::string_view text) {
+  std::string printable;
+  for (const char c : text) printable += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  return absl::StrReplaceAll(printable, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
+}
+
+// Cut between characters of UTF-8.
+std::string Shortened(std::string_view name) {
+  if (name.size() <= kMaxNameLength) return std::string(name);
+  std::size_t end = kMaxNameLength - 1;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
+  return absl::StrCat(std::string(name.substr(0, end)), "…");
+}
+
+struct Bar {
+  std::string device;
+  std::string stages;
+  double load_ms = 0;
+  // By kParts, per micro-batch of the whole plan.
+  std::array<double, kParts.size()> parts_ms{};
+};
+
+// Busiest first where there are too many; else in the order of the plan.
+std::vector<Bar> BarsOf(const v1::Plan& plan) {
+  std::vector<Bar> bars;
+  for (const v1::DeviceUsage& device : plan.devices()) {
+    if (device.stages().empty()) continue;
+    Bar bar{device.device(), absl::StrJoin(device.stages(), ", "), device.load_ms(), {}};
+    for (const int32_t index : device.stages()) {
+      if (index < 0 || index >= plan.stages_size()) continue;
+      const v1::Stage& stage = plan.stages(index);
+      const double share = 1.0 / std::max(stage.replicas_size(), 1);
+      const std::array<double, kParts.size()> parts = {stage.communication_in_ms() * share, stage.compute_ms() * share,
+                                                       stage.communication_out_ms() * share, stage.allreduce_ms()};
+      for (std::size_t i = 0; i < parts.size(); ++i) bar.parts_ms[i] += parts[i];
+    }
+    bars.push_back(std::move(bar));
+  }
+  if (bars.size() > kMaxBars) {
+    std::stable_sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.load_ms > b.load_ms; });
+    bars.resize(kMaxBars);
+  }
+  return bars;
+}
+
+class SvgWriter {
+ public:
+  explicit SvgWriter(const v1::Plan& plan) : plan_(plan), bars_(BarsOf(plan)) {
+    longest_ms_ = std::max(plan.objective_ms(), plan.lower_bound_ms());
+    for (const Bar& bar : bars_) {
+      double sum = 0;
+      for (const double part : bar.parts_ms) sum += part;
+      longest_ms_ = std::max(longest_ms_, sum);
+    }
+    if (longest_ms_ <= 0) longest_ms_ = 1;
+  }
+
+  std::string Write() const {
+    const double height = kTop + kRowHeight * static_cast<double>(bars_.size()) + 40;
+    std::string svg = absl::StrFormat(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+        "font-family=\"sans-serif\" font-size=\"12\">\n"
+        "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+        kWidth, height, kWidth, height);
+    absl::StrAppend(&svg, Title(), Legend());
+    for (std::size_t row = 0; row < bars_.size(); ++row) absl::StrAppend(&svg, Row(bars_[row], row));
+    absl::StrAppend(&svg, Line(plan_.lower_bound_ms(), "bound", "#31a354"),
+                    Line(plan_.objective_ms(), "plan", "#de2d26"), "</svg>\n");
+    return svg;
+  }
+
+ private:
+  double X(double milliseconds) const { return kLeft + milliseconds / longest_ms_ * (kWidth - kLeft - kRight); }
+  double bottom() const { return kTop + kRowHeight * static_cast<double>(bars_.size()); }
+
+  std::string Title() const {
+    const char* noun = plan_.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency" : "per micro-batch";
+    const std::string quality =
+        plan_.provenance().proven_optimal()
+            ? "proven optimal"
+            : absl::StrFormat("at least %s, gap %.3g %%", MillisecondsText(plan_.lower_bound_ms()),
+                              plan_.relative_gap() * 100);
+    return absl::StrFormat("<text x=\"16\" y=\"26\" font-size=\"16\">%s %s, %s</text>\n",
+                           Escaped(MillisecondsText(plan_.objective_ms())), noun, Escaped(quality));
+  }
+
+  static std::string Legend() {
+    std::string svg;
+    double x = kLeft;
+    for (const Part& part : kParts) {
+      absl::StrAppendFormat(&svg,
+                            "<rect x=\"%.0f\" y=\"42\" width=\"12\" height=\"12\" fill=\"%s\"/>"
+                            "<text x=\"%.0f\" y=\"52\">%s</text>\n",
+                            x, part.colour, x + 18, part.name);
+      x += 120;
+    }
+    return svg;
+  }
+
+  std::string Row(const Bar& bar, std::size_t row) const {
+    const double y = kTop + kRowHeight * static_cast<double>(row);
+    std::string svg = absl::StrFormat(
+        "<g><title>%s: stage %s, %s</title>\n<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+        Escaped(bar.device), Escaped(bar.stages), MillisecondsText(bar.load_ms), kLeft - 8, y + 13,
+        Escaped(Shortened(bar.device)));
+    double start_ms = 0;
+    for (std::size_t i = 0; i < kParts.size(); ++i) {
+      if (bar.parts_ms[i] <= 0) continue;
+      absl::StrAppendFormat(&svg, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.0f\" fill=\"%s\"/>\n",
+                            X(start_ms), y, X(start_ms + bar.parts_ms[i]) - X(start_ms), kBarHeight, kParts[i].colour);
+      start_ms += bar.parts_ms[i];
+    }
+    return svg + "</g>\n";
+  }
+
+  std::string Line(double milliseconds, const char* label, const char* colour) const {
+    if (milliseconds <= 0) return "";
+    const double x = X(milliseconds);
+    const bool is_bound = std::string_view(label) == "bound";
+    return absl::StrFormat(
+        "<line x1=\"%.2f\" y1=\"%.0f\" x2=\"%.2f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"1.5\"%s/>"
+        "<text x=\"%.2f\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">%s %s</text>\n",
+        x, kTop - 8, x, bottom() + 4, colour, is_bound ? " stroke-dasharray=\"4 3\"" : "", x,
+        bottom() + (is_bound ? 32 : 18), colour, label, MillisecondsText(milliseconds));
+  }
+
+  const v1::Plan& plan_;
+  const std::vector<Bar> bars_;
+  double longest_ms_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<Exported> ExportSvg(const ExportInput& input) {
+  return Exported{SvgWriter(input.plan).Write(), "open it with a browser"};
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,33 @@
+#include "client/report/quantities.h"
+
+#include <array>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace planwright::client {
+
+std::string BytesText(int64_t bytes) {
+  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return absl::StrCat(bytes, " B");
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return absl::StrFormat("%.2f %s", value, kUnits[unit]);
+}
+
+std::string MillisecondsText(double milliseconds) { return absl::StrFormat("%.3f ms", milliseconds); }
+
+std::string GroupedText(int64_t count) {
+  const std::string digits = absl::StrCat(count);
+  std::string grouped;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool group_begins = (digits.size() - i) % 3 == 0;
+    if (group_begins && !grouped.empty() && grouped != "-") grouped += ',';
+    grouped += digits[i];
+  }
+  return grouped;
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,313 @@
+#include "client/exporter/exporter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace planwright::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// A decoder: a graph input, an embedding, `layers` layers of two operators, a head and a loss, in one chain.
+v1::Graph MakeDecoder(int layers) {
+  v1::Graph graph;
+  const auto add = [&graph](const std::string& name, const std::string& type, const std::string& layer) {
+    if (graph.operators_size() > 0) {
+      v1::Tensor& tensor = *graph.add_tensors();
+      tensor.set_name("to " + name);
+      tensor.set_producer(graph.operators(graph.operators_size() - 1).name());
+      tensor.add_consumers(name);
+      tensor.set_size_bytes(2048);
+    }
+    v1::Operator& op = *graph.add_operators();
+    op.set_name(name);
+    op.set_type(type);
+    op.set_layer(layer);
+  };
+  add("ids", "Input", "");
+  add("embed", "Embedding", "embedding");
+  for (int i = 0; i < layers; ++i) {
+    add(absl::StrCat("attention", i), "Attention", absl::StrCat("layer.", i));
+    add(absl::StrCat("mlp", i), "Linear", absl::StrCat("layer.", i));
+  }
+  add("logits", "Linear", "head");
+  add("loss", "Loss", "loss");
+  return graph;
+}
+
+// Stages by the layers they hold, each on devices of its own: "gpu0", "gpu1", ...
+v1::Plan MakePlan(const v1::Graph& graph, const std::vector<std::set<std::string>>& stages, int replicas = 1) {
+  v1::Plan plan;
+  int device = 0;
+  for (const std::set<std::string>& layers : stages) {
+    v1::Stage& stage = *plan.add_stages();
+    stage.set_index(plan.stages_size() - 1);
+    for (const v1::Operator& op : graph.operators()) {
+      const bool is_input = op.type() == "Input" && stage.index() == 0;
+      if (is_input || layers.count(op.layer()) > 0) stage.add_operators(op.name());
+    }
+    for (int copy = 0; copy < replicas; ++copy) {
+      v1::Replica& replica = *stage.add_replicas();
+      replica.set_device(absl::StrCat("gpu", device++));
+      replica.set_copy(copy);
+    }
+    stage.set_load_ms(2);
+    stage.set_compute_ms(2);
+  }
+  return plan;
+}
+
+// Hosts of `devices_each` devices: gpu0.. on node0, and so on.
+v1::Cluster MakeCluster(int hosts, int devices_each) {
+  v1::Cluster cluster;
+  for (int i = 0; i < hosts * devices_each; ++i) {
+    v1::Device& device = *cluster.add_devices();
+    device.set_name(absl::StrCat("gpu", i));
+    device.set_host(absl::StrCat("node", i / devices_each));
+  }
+  return cluster;
+}
+
+absl::StatusOr<Exported> ExportTo(std::string_view target, const v1::Plan& plan, const v1::Graph* graph,
+                                  const v1::Cluster* cluster = nullptr) {
+  return FindExportTarget(target)->write({plan, graph, cluster});
+}
+
+const std::vector<std::set<std::string>> kThreeStages = {
+    {"embedding", "layer.0", "layer.1"}, {"layer.2"}, {"layer.3", "layer.4", "head", "loss"}};
+
+TEST(ExportMegatronTest, WritesTheLayoutOfEachStage) {
+  const v1::Graph graph = MakeDecoder(5);
+  const auto exported = ExportTo("megatron", MakePlan(graph, kThreeStages), &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->text, "Et*2|t|t*2L\n");
+  EXPECT_THAT(exported->advice, HasSubstr("--pipeline-model-parallel-size 3 --num-layers 5"));
+}
+
+TEST(ExportMegatronTest, AllowsStagesWithoutLayers) {
+  const v1::Graph graph = MakeDecoder(2);
+  const auto exported =
+      ExportTo("megatron", MakePlan(graph, {{"embedding"}, {"layer.0", "layer.1"}, {"head", "loss"}}), &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->text, "E|t*2|L\n");
+}
+
+TEST(ExportMegatronTest, CountsReplicasAsDataParallelism) {
+  const v1::Graph graph = MakeDecoder(5);
+  const auto exported = ExportTo("megatron", MakePlan(graph, kThreeStages, /*replicas=*/2), &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_THAT(exported->advice, HasSubstr("data parallelism 2"));
+}
+
+TEST(ExportTorchtitanTest, NamesTheModulesOfEachStage) {
+  const v1::Graph graph = MakeDecoder(5);
+  const auto exported = ExportTo("torchtitan", MakePlan(graph, kThreeStages), &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_THAT(exported->text, HasSubstr("    [\"tok_embeddings\", \"layers.0\", \"layers.1\"],\n"
+                                        "    [\"layers.2\"],\n"
+                                        "    [\"layers.3\", \"layers.4\", \"norm\", \"output\"],\n"));
+  EXPECT_THAT(exported->text, HasSubstr("pipeline_parallel_degree = 3\n"));
+}
+
+TEST(ExportVllmTest, CountsTheLayersOfEachStage) {
+  const v1::Graph graph = MakeDecoder(5);
+  const auto exported = ExportTo("vllm", MakePlan(graph, kThreeStages), &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->text, "2,1,2\n");
+}
+
+struct Refusal {
+  std::string name;
+  std::function<void(v1::Graph&, v1::Plan&)> spoil;
+  std::string reason;
+  absl::StatusCode code = absl::StatusCode::kFailedPrecondition;
+};
+
+class ExportRefusalTest : public ::testing::TestWithParam<Refusal> {};
+
+TEST_P(ExportRefusalTest, SaysWhatCannotBeExpressed) {
+  v1::Graph graph = MakeDecoder(5);
+  v1::Plan plan = MakePlan(graph, kThreeStages);
+  GetParam().spoil(graph, plan);
+  for (const char* target : {"megatron", "torchtitan", "vllm"}) {
+    const auto exported = ExportTo(target, plan, &graph);
+    EXPECT_EQ(exported.status().code(), GetParam().code);
+    EXPECT_THAT(std::string(exported.status().message()), HasSubstr(GetParam().reason));
+    if (GetParam().code == absl::StatusCode::kFailedPrecondition) {
+      EXPECT_THAT(std::string(exported.status().message()), StartsWith(target));
+    }
+  }
+}
+
+v1::Operator& OperatorNamed(v1::Graph& graph, const std::string& name) {
+  for (v1::Operator& op : *graph.mutable_operators()) {
+    if (op.name() == name) return op;
+  }
+  throw std::out_of_range(name);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , ExportRefusalTest,
+    ::testing::Values(
+        Refusal{"SplitLayer",
+                [](v1::Graph& graph, v1::Plan& plan) {
+                  plan = MakePlan(
+                      graph, {{"embedding", "layer.0", "layer.1", "layer.2", "layer.3"}, {"layer.4", "head", "loss"}});
+                  plan.mutable_stages(0)->mutable_operators()->RemoveLast();
+                  plan.mutable_stages(1)->add_operators("mlp3");
+                },
+                "layer layer.3 is split between the stages 0 and 1; plan with --granularity=layer"},
+        Refusal{"NoLabel", [](v1::Graph& graph, v1::Plan&) { OperatorNamed(graph, "mlp1").clear_layer(); },
+                "operator mlp1 has no layer label"},
+        Refusal{"NoNumbers",
+                [](v1::Graph& graph, v1::Plan&) {
+                  for (v1::Operator& op : *graph.mutable_operators()) op.set_layer(op.name() + "_");
+                },
+                "no layer label of the graph ends in a number"},
+        Refusal{"TwoKinds",
+                [](v1::Graph& graph, v1::Plan&) {
+                  OperatorNamed(graph, "attention4").set_layer("decoder.0");
+                  OperatorNamed(graph, "mlp4").set_layer("decoder.0");
+                },
+                "the layers layer.0 and decoder.0 are of two kinds"},
+        Refusal{"OutOfOrder",
+                [](v1::Graph& graph, v1::Plan&) {
+                  for (const char* name : {"attention4", "mlp4"}) OperatorNamed(graph, name).set_layer("layer.7");
+                },
+                "layer layer.7 is out of order"},
+        Refusal{"BackInTheMiddle",
+                [](v1::Graph& graph, v1::Plan& plan) {
+                  plan = MakePlan(
+                      graph,
+                      {{"embedding", "layer.0"}, {"layer.1", "layer.2", "layer.3", "layer.4", "head"}, {"loss"}});
+                },
+                "head is in stage 1, and must be in the last"},
+        Refusal{"FrontLater",
+                [](v1::Graph& graph, v1::Plan& plan) {
+                  plan = MakePlan(
+                      graph,
+                      {{}, {"embedding", "layer.0", "layer.1", "layer.2", "layer.3", "layer.4", "head", "loss"}});
+                },
+                "embedding is in stage 1, and must be in the first"},
+        Refusal{"UnevenReplicas",
+                [](v1::Graph&, v1::Plan& plan) { plan.mutable_stages(1)->add_replicas()->set_device("gpu9"); },
+                "stage 0 has 1 replicas and stage 1 has 2"},
+        Refusal{"SeveralStagesOnADevice",
+                [](v1::Graph&, v1::Plan& plan) { plan.mutable_stages(2)->mutable_replicas(0)->set_device("gpu0"); },
+                "device gpu0 holds several stages"},
+        Refusal{"AnotherGraph", [](v1::Graph&, v1::Plan& plan) { plan.mutable_stages(0)->add_operators("stranger"); },
+                "plan.stages[0]: the graph has no operator \"stranger\"", absl::StatusCode::kInvalidArgument},
+        Refusal{"MissingOperator",
+                [](v1::Graph&, v1::Plan& plan) { plan.mutable_stages(1)->mutable_operators()->RemoveLast(); },
+                "the plan holds no operator \"mlp2\"", absl::StatusCode::kInvalidArgument}),
+    [](const auto& refusal) { return refusal.param.name; });
+
+TEST(ExportHostfileTest, ListsHostsInTheOrderOfTheRanks) {
+  const v1::Graph graph = MakeDecoder(5);
+  const v1::Cluster cluster = MakeCluster(3, 2);
+  v1::Plan plan = MakePlan(graph, kThreeStages, /*replicas=*/2);
+  std::swap(*plan.mutable_stages(0)->mutable_replicas(), *plan.mutable_stages(2)->mutable_replicas());
+  const auto exported = ExportTo("hostfile", plan, nullptr, &cluster);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->text, "node2 slots=2\nnode1 slots=2\nnode0 slots=2\n");
+}
+
+TEST(ExportHostfileTest, SaysWhichDevicesWhereTheirOrderIsNotTheirOwn) {
+  const v1::Graph graph = MakeDecoder(5);
+  const v1::Cluster cluster = MakeCluster(1, 4);
+  v1::Plan plan = MakePlan(graph, kThreeStages);
+  plan.mutable_stages(0)->mutable_replicas(0)->set_device("gpu3");
+  const auto exported = ExportTo("hostfile", plan, nullptr, &cluster);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->text, "# on node0: CUDA_VISIBLE_DEVICES=3,1,2\nnode0 slots=3\n");
+}
+
+TEST(ExportHostfileTest, ExpandsDeviceGroups) {
+  const v1::Graph graph = MakeDecoder(5);
+  v1::Cluster cluster;
+  v1::DeviceGroup& group = *cluster.add_device_groups();
+  group.set_name_prefix("gpu");
+  group.set_count(4);
+  group.add_hosts("a");
+  group.add_hosts("b");
+  const auto exported = ExportTo("hostfile", MakePlan(graph, kThreeStages), nullptr, &cluster);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->text, "a slots=2\nb slots=1\n");
+}
+
+TEST(ExportHostfileTest, RefusesPlansThatComeBackToAHost) {
+  const v1::Graph graph = MakeDecoder(5);
+  v1::Cluster cluster = MakeCluster(2, 2);
+  v1::Plan plan = MakePlan(graph, kThreeStages);
+  plan.mutable_stages(1)->mutable_replicas(0)->set_device("gpu2");
+  plan.mutable_stages(2)->mutable_replicas(0)->set_device("gpu1");
+  const auto exported = ExportTo("hostfile", plan, nullptr, &cluster);
+  EXPECT_EQ(exported.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(exported.status().message()), HasSubstr("the ranks on host node0 are not consecutive"));
+}
+
+TEST(ExportHostfileTest, RefusesDevicesWithoutAHost) {
+  const v1::Graph graph = MakeDecoder(5);
+  v1::Cluster cluster = MakeCluster(1, 4);
+  cluster.mutable_devices(1)->set_host("not a word");
+  const auto exported = ExportTo("hostfile", MakePlan(graph, kThreeStages), nullptr, &cluster);
+  EXPECT_EQ(exported.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(exported.status().message()), HasSubstr("device gpu1 has no host"));
+}
+
+TEST(ExportDotTest, DrawsOperatorsInTheirStages) {
+  v1::Graph graph = MakeDecoder(2);
+  OperatorNamed(graph, "embed").set_type("say \"hi\" \\");
+  const auto exported =
+      ExportTo("dot", MakePlan(graph, {{"embedding", "layer.0"}, {"layer.1", "head", "loss"}}), &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_THAT(exported->text, HasSubstr("label=\"stage 1: gpu1\\n2.000 ms, 0 B\""));
+  EXPECT_THAT(exported->text, HasSubstr("n1 [label=\"embed\\nsay \\\"hi\\\" \\\\\"]"));
+  EXPECT_THAT(exported->text, HasSubstr("n3 -> n4 [label=\"2.00 KiB\", penwidth=2]"));
+}
+
+TEST(ExportDotTest, DrawsLayersWhereThereAreTooManyOperators) {
+  const v1::Graph graph = MakeDecoder(300);
+  std::set<std::string> all;
+  for (const v1::Operator& op : graph.operators()) all.insert(op.layer());
+  const auto exported = ExportTo("dot", MakePlan(graph, {all}), &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_THAT(exported->text, HasSubstr("[label=\"layer.299\"]"));
+  EXPECT_THAT(exported->text, ::testing::Not(HasSubstr("mlp")));
+}
+
+TEST(ExportSvgTest, DrawsABarForEachDeviceInUse) {
+  const v1::Graph graph = MakeDecoder(5);
+  v1::Plan plan = MakePlan(graph, kThreeStages);
+  plan.set_objective_ms(2);
+  plan.set_lower_bound_ms(1.5);
+  for (int i = 0; i < 4; ++i) {
+    v1::DeviceUsage& device = *plan.add_devices();
+    device.set_device(i == 1 ? "<b>" : absl::StrCat("gpu", i));
+    if (i < 3) device.add_stages(i);
+  }
+  const auto exported = ExportTo("svg", plan, nullptr);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_THAT(exported->text, HasSubstr("&lt;b&gt;</text>"));
+  EXPECT_THAT(exported->text, HasSubstr("plan 2.000 ms"));
+  EXPECT_THAT(exported->text, HasSubstr("bound 1.500 ms"));
+  EXPECT_THAT(exported->text, ::testing::Not(HasSubstr("gpu3")));
+}
+
+TEST(ExportTargetsTest, AreFoundByName) {
+  for (const ExportTarget& target : ExportTargets()) EXPECT_EQ(FindExportTarget(target.name), &target);
+  EXPECT_EQ(FindExportTarget("megatrom"), nullptr);
+}
+
+}  // namespace
+}  // namespace planwright::client
