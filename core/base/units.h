@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <ratio>
+#include <span>
 
 namespace planwright {
 
@@ -30,6 +31,14 @@ int64_t CeilDivide(int64_t numerator, int64_t denominator);
 // integers after the bandwidth is rounded to whole bytes per second in 1 .. kMaxQuantity. Saturates at kMaxQuantity.
 // REQUIRES: bytes >= 0; bytes_per_second finite and > 0.
 Picoseconds TransferTime(int64_t bytes, double bytes_per_second);
+
+// The same for numerator / denominator of the bytes: one ceil of the exact quotient.
+// REQUIRES: 0 <= numerator, 0 < denominator, both at most 2^24.
+Picoseconds TransferTime(int64_t bytes, int64_t numerator, int64_t denominator, double bytes_per_second);
+
+// ceil(sum of counts[i] x times[i] / sum of counts), in 128-bit integers: the mean time of several cases.
+// REQUIRES: equal sizes; counts and times >= 0, times at most kMaxQuantity; a positive sum of counts.
+Picoseconds MeanTime(std::span<const int64_t> counts, std::span<const Picoseconds> times);
 
 // a + b and a x b for a, b >= 0, saturating at kMaxQuantity.
 int64_t SaturatingAdd(int64_t a, int64_t b);

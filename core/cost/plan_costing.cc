@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "core/cost/allreduce.h"
 #include "core/cost/backward_contiguity.h"
+#include "core/cost/device_load.h"
 #include "core/cost/plan_warnings.h"
 #include "core/cost/stage_map.h"
 #include "core/cost/traffic.h"
+#include "core/cost/transfer.h"
 
 namespace planwright {
 namespace {
@@ -28,7 +31,9 @@ std::vector<Stage> MakeStages(const OperatorGraph& graph, const PlanningProblem&
     if (operators.empty()) continue;
     Stage& stage = stages.emplace_back();
     stage.operators = std::move(operators);
-    stage.replicas = {{.device = placed.devices.front()}};
+    for (const DeviceId device : placed.devices) {
+      stage.replicas.push_back({.device = device, .copy = static_cast<int32_t>(stage.replicas.size())});
+    }
   }
   return stages;
 }
@@ -37,46 +42,158 @@ DeviceClassId ClassOf(const Cluster& cluster, const Stage& stage) {
   return cluster.devices[stage.replicas.front().device.index()].device_class;
 }
 
-// Micro-batches that a stage holds, `stages_behind` counting those after it (cost-model.md section 7).
+// Micro-batches that a stage holds, `stages_behind` counting those after it (cost-model.md section 7). GPIPE holds all,
+// and in the limit of many they have no number: it counts as 1, like no schedule.
 int32_t InFlight(ScheduleKind schedule, std::size_t stages_behind) {
-  return schedule == ScheduleKind::kSteadyState ? 1 : static_cast<int32_t>(stages_behind) + 1;
+  const bool counts = schedule != ScheduleKind::kSteadyState && schedule != ScheduleKind::kGpipe;
+  return counts ? static_cast<int32_t>(stages_behind) + 1 : 1;
 }
 
-void CostStages(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
-                const std::vector<StageTraffic>& traffic, Plan& plan) {
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    Stage& stage = plan.stages[i];
-    const DeviceClassId device_class = ClassOf(cluster, stage);
-    for (const OperatorId op : stage.operators) stage.compute += costs.time(op, device_class).total();
-    stage.communication_in = traffic[i].in;
-    stage.communication_out = traffic[i].out;
-    stage.load = stage.communication_in + stage.compute + stage.communication_out;
-    stage.replicas.front().load = stage.load;
-    stage.in_flight_micro_batches = InFlight(plan.problem.schedule, plan.stages.size() - 1 - i);
-    stage.memory_bytes = StageMemoryBytes(graph, plan.problem, stage.operators, traffic[i].boundary_bytes,
-                                          stage.in_flight_micro_batches);
+std::vector<DeviceId> RingOf(const Stage& stage) {
+  if (stage.replicas.size() == 1) return {};
+  std::vector<DeviceId> ring;
+  for (const Replica& replica : stage.replicas) ring.push_back(replica.device);
+  std::sort(ring.begin(), ring.end());
+  return ring;
+}
+
+int64_t ParameterBytes(const OperatorGraph& graph, const Stage& stage) {
+  int64_t bytes = 0;
+  for (const OperatorId op : stage.operators) bytes += graph.operators[op.index()].parameter_bytes;
+  return bytes;
+}
+
+// What a device does, all its stages together.
+struct DeviceWork {
+  MicroBatchWork work;
+  // Of its only stage, where that is replicated.
+  int32_t replicas = 1;
+  Picoseconds allreduce{0};
+};
+
+// Fills in the numbers of every stage and gathers what each device does.
+class StageCosting {
+ public:
+  StageCosting(const OperatorGraph& graph, const Cluster& cluster, const Network& network, const CostTable& costs,
+               Plan& plan)
+      : graph_(graph),
+        cluster_(cluster),
+        network_(network),
+        costs_(costs),
+        plan_(plan),
+        devices_(cluster.devices.size()) {}
+
+  // REQUIRES: in ascending order, each stage once.
+  void Cost(std::size_t index, const StageTraffic& traffic) {
+    Stage& stage = plan_.stages[index];
+    stage.ring_order = RingOf(stage);
+    stage.allreduce = AllReduce(stage);
+    stage.in_flight_micro_batches = InFlight(plan_.problem.schedule, plan_.stages.size() - 1 - index);
+    stage.memory_bytes =
+        StageMemoryBytes(graph_, plan_.problem, stage.operators, traffic.boundary_bytes, stage.in_flight_micro_batches);
+    const MicroBatchWork compute = ComputeOf(stage);
+    stage.compute = compute.forward.compute + compute.backward.compute;
+    for (std::size_t i = 0; i < stage.replicas.size(); ++i) CostReplica(compute, traffic.replicas[i], stage, i);
   }
+
+  std::vector<PhaseLoads> DeviceLoads() const {
+    std::vector<PhaseLoads> loads;
+    loads.reserve(devices_.size());
+    for (const DeviceWork& device : devices_) loads.push_back(LoadsOfReplica(device));
+    return loads;
+  }
+
+ private:
+  Picoseconds AllReduce(const Stage& stage) const {
+    if (stage.ring_order.empty() || plan_.problem.workload == Workload::kInference) return Picoseconds(0);
+    return AllReduceTime(ParameterBytes(graph_, stage), static_cast<int32_t>(stage.replicas.size()),
+                         RingSpeed(network_, stage.ring_order), plan_.problem.allreduce.factor);
+  }
+
+  MicroBatchWork ComputeOf(const Stage& stage) const {
+    MicroBatchWork work;
+    const DeviceClassId device_class = ClassOf(cluster_, stage);
+    for (const OperatorId op : stage.operators) {
+      const OperatorTime& time = costs_.time(op, device_class);
+      work.forward.compute += time.forward;
+      work.backward.compute += time.backward;
+    }
+    return work;
+  }
+
+  // The stage shows the numbers of its most loaded replica, the first of them.
+  void CostReplica(MicroBatchWork work, const ReplicaTraffic& traffic, Stage& stage, std::size_t index) {
+    work.forward.in = traffic.forward.in;
+    work.forward.out = traffic.forward.out;
+    work.backward.in = traffic.backward.in;
+    work.backward.out = traffic.backward.out;
+    const auto replicas = static_cast<int32_t>(stage.replicas.size());
+    stage.replicas[index].load = LoadsOfReplica({work, replicas, stage.allreduce}).total();
+    const Picoseconds undivided = LoadsOf(work, plan_.problem.schedule, plan_.problem.overlap).total();
+    if (index == 0 || undivided > stage.load) {
+      stage.load = undivided;
+      stage.communication_in = work.forward.in + work.backward.in;
+      stage.communication_out = work.forward.out + work.backward.out;
+    }
+    DeviceWork& device = devices_[stage.replicas[index].device.index()];
+    device.work += work;
+    device.replicas = replicas;
+    device.allreduce = stage.allreduce;
+  }
+
+  PhaseLoads LoadsOfReplica(const DeviceWork& device) const {
+    const PlanningProblem& problem = plan_.problem;
+    return ReplicaLoads(LoadsOf(device.work, problem.schedule, problem.overlap), device.replicas, device.allreduce,
+                        problem.schedule, problem.overlap);
+  }
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const Network& network_;
+  const CostTable& costs_;
+  Plan& plan_;
+  std::vector<DeviceWork> devices_;
+};
+
+// Memory of a device that holds several stages: of all their operators together (docs/cost-model.md 1).
+int64_t MemoryOfStages(const OperatorGraph& graph, const Plan& plan, const std::vector<StageId>& stages,
+                       const Traffic& traffic) {
+  std::vector<OperatorId> operators;
+  int64_t boundary_bytes = 0;
+  for (const StageId id : stages) {
+    const Stage& stage = plan.stages[id.index()];
+    operators.insert(operators.end(), stage.operators.begin(), stage.operators.end());
+    boundary_bytes += traffic.stages[id.index()].boundary_bytes;
+  }
+  return StageMemoryBytes(graph, plan.problem, operators, boundary_bytes,
+                          plan.stages[stages.front().index()].in_flight_micro_batches);
 }
 
-std::vector<DeviceUsage> UsageOfDevices(const Cluster& cluster, const std::vector<Stage>& stages) {
+std::vector<DeviceUsage> UsageOfDevices(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan,
+                                        const Traffic& traffic, const std::vector<PhaseLoads>& loads) {
   std::vector<DeviceUsage> usages(cluster.devices.size());
-  for (std::size_t i = 0; i < usages.size(); ++i) {
-    usages[i].device = DeviceId(i);
-    usages[i].memory_limit_bytes = UsableMemoryBytes(cluster, DeviceId(i));
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    for (const Replica& replica : plan.stages[i].replicas) usages[replica.device.index()].stages.emplace_back(i);
   }
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    DeviceUsage& usage = usages[stages[i].replicas.front().device.index()];
-    usage.stages.emplace_back(i);
-    usage.load += stages[i].load;
-    usage.memory_bytes += stages[i].memory_bytes;
+  for (std::size_t i = 0; i < usages.size(); ++i) {
+    DeviceUsage& usage = usages[i];
+    usage.device = DeviceId(i);
+    usage.memory_limit_bytes = UsableMemoryBytes(cluster, DeviceId(i));
+    usage.load = loads[i].total();
+    if (usage.stages.size() == 1) usage.memory_bytes = plan.stages[usage.stages.front().index()].memory_bytes;
+    if (usage.stages.size() > 1) usage.memory_bytes = MemoryOfStages(graph, plan, usage.stages, traffic);
   }
   return usages;
 }
 
-Picoseconds GreatestLoad(const std::vector<DeviceUsage>& usages) {
-  Picoseconds load{0};
-  for (const DeviceUsage& usage : usages) load = std::max(load, usage.load);
-  return load;
+// The slowest device of each phase decides.
+Picoseconds ObjectiveOf(const std::vector<PhaseLoads>& loads) {
+  PhaseLoads greatest;
+  for (const PhaseLoads& load : loads) {
+    greatest.main = std::max(greatest.main, load.main);
+    greatest.backward = std::max(greatest.backward, load.backward);
+  }
+  return greatest.total();
 }
 
 // Share of the time of the devices in use that they are idle.
@@ -123,13 +240,16 @@ Plan CostPlan(const OperatorGraph& graph, const Cluster& cluster, const Planning
   plan.problem = problem;
   plan.stages = MakeStages(graph, problem, placement);
   const StageMap stage_of(graph.operators.size(), plan.stages);
-  Traffic traffic = MeasureTraffic(graph, cluster, problem, plan.stages, stage_of);
-  CostStages(graph, cluster, costs, traffic.stages, plan);
+  const Network network(cluster.interconnect);
+  Traffic traffic = MeasureTraffic(graph, cluster, network, problem, plan.stages, stage_of);
+  StageCosting costing(graph, cluster, network, costs, plan);
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) costing.Cost(i, traffic.stages[i]);
   const std::vector<bool> contiguous = BackwardContiguity(graph, plan.stages, stage_of);
   for (std::size_t i = 0; i < plan.stages.size(); ++i) plan.stages[i].backward_contiguous = contiguous[i];
-  plan.devices = UsageOfDevices(cluster, plan.stages);
+  const std::vector<PhaseLoads> loads = costing.DeviceLoads();
+  plan.devices = UsageOfDevices(graph, cluster, plan, traffic, loads);
   plan.links = std::move(traffic.links);
-  plan.objective = GreatestLoad(plan.devices);
+  plan.objective = ObjectiveOf(loads);
   plan.estimate = MakeEstimate(graph, cluster, costs, plan);
   plan.warnings = PlanWarnings(graph, cluster, costs, plan);
   return plan;

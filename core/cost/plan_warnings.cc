@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "core/cost/transfer.h"
@@ -32,13 +33,16 @@ std::optional<Picoseconds> MedianOperatorTime(const Cluster& cluster, const Cost
   return Median(times);
 }
 
+// Over the fastest class of links: the innermost level of a hierarchy.
 std::optional<Picoseconds> MedianTransferTime(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan) {
   std::vector<Picoseconds> times;
+  const Network network(cluster.interconnect);
+  if (network.num_link_classes() == 0) return std::nullopt;
   for (const Tensor& tensor : graph.tensors) {
     const bool dropped = plan.problem.workload == Workload::kInference &&
                          graph.operators[tensor.producer.index()].pass == Pass::kBackward;
     if (dropped || tensor.consumers.empty()) continue;
-    const Picoseconds time = TensorTransferTime(tensor, cluster.interconnect);
+    const Picoseconds time = network.TransferTime(tensor, 0);
     if (time > Picoseconds(0)) times.push_back(time);
   }
   return Median(times);
@@ -67,6 +71,16 @@ void WarnOfMissingBackward(const OperatorGraph& graph, const Plan& plan, std::ve
   if (plan.problem.workload == Workload::kInference) return;
   if (HasBackwardOperators(graph) || HasBackwardTimes(graph)) return;
   warnings.emplace_back("the workload is TRAINING, but the graph has no backward times: backward passes take no time");
+}
+
+void WarnOfIgnoredTransferTimes(const OperatorGraph& graph, const Cluster& cluster,
+                                std::vector<std::string>& warnings) {
+  if (!std::holds_alternative<HierarchyInterconnect>(cluster.interconnect)) return;
+  const auto count = std::count_if(graph.tensors.begin(), graph.tensors.end(),
+                                   [](const Tensor& tensor) { return tensor.transfer.has_value(); });
+  if (count == 0) return;
+  warnings.push_back(absl::StrCat(count, count == 1 ? " tensor has a transfer_ms" : " tensors have a transfer_ms",
+                                  ", which a hierarchy ignores: it goes by size_bytes"));
 }
 
 bool CountsMemory(const Operator& op) {
@@ -102,6 +116,7 @@ std::vector<std::string> PlanWarnings(const OperatorGraph& graph, const Cluster&
   std::vector<std::string> warnings;
   WarnOfEstimates(plan, warnings);
   WarnOfUnits(graph, cluster, costs, plan, warnings);
+  WarnOfIgnoredTransferTimes(graph, cluster, warnings);
   WarnOfMissingBackward(graph, plan, warnings);
   WarnOfMemory(graph, cluster, plan, warnings);
   return warnings;

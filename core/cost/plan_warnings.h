@@ -16,6 +16,7 @@ namespace planwright {
 //   - operators whose times are estimates;
 //   - transfers implausibly short or long beside operators, which smells of a wrong unit: the ratio of the median
 //     positive transfer time of consumed tensors to the median positive operator time is outside [1e-4, 1e2];
+//   - transfer times of tensors that a hierarchy ignores;
 //   - training without any backward time;
 //   - memory limits that nothing counts against, and accelerators without a limit.
 // Complexity O(operators + tensors + devices).

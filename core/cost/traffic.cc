@@ -1,117 +1,271 @@
 #include "core/cost/traffic.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "core/cost/transfer.h"
 
 namespace planwright {
 namespace {
 
-// One tensor that crosses: from its producer's stage to the others that consume it.
-struct Crossing {
-  int64_t size_bytes = 0;
-  Picoseconds forward{0};
-  // What the gradient costs on the way back; 0 where none follows the tensor.
-  Picoseconds backward{0};
-  std::size_t producer = 0;
-  const std::vector<std::size_t>& consumers;
-};
+// Devices of one stage never hold replicas of another, so the first of them stands for all.
+std::size_t HomeOf(const Stage& stage) { return stage.replicas.front().device.index(); }
 
-// The distinct stages other than the producer's that consume a tensor, in order of first appearance.
+// The stages that pay for a tensor as consumers: for each device that consumes it, other than the producer's, the first
+// of its stages that does. In order of the devices' first appearance.
 class ConsumerStages {
  public:
-  ConsumerStages(std::size_t num_stages, const StageMap& stage_of) : stage_of_(stage_of), last_seen_(num_stages, 0) {}
+  ConsumerStages(const Cluster& cluster, const std::vector<Stage>& stages, const StageMap& stage_of)
+      : all_stages_(stages), stage_of_(stage_of), last_seen_(cluster.devices.size()) {}
 
   const std::vector<std::size_t>& Of(const Tensor& tensor) {
     stages_.clear();
     ++round_;
-    last_seen_[static_cast<std::size_t>(stage_of_[tensor.producer])] = round_;
+    last_seen_[HomeOf(all_stages_[static_cast<std::size_t>(stage_of_[tensor.producer])])] = {round_, kProducer};
     for (const OperatorId consumer : tensor.consumers) {
-      if (stage_of_[consumer] == StageMap::kNone) continue;
-      const auto stage = static_cast<std::size_t>(stage_of_[consumer]);
-      if (std::exchange(last_seen_[stage], round_) != round_) stages_.push_back(stage);
+      if (stage_of_[consumer] != StageMap::kNone) Add(static_cast<std::size_t>(stage_of_[consumer]));
     }
     return stages_;
   }
 
  private:
+  static constexpr auto kProducer = static_cast<std::size_t>(-1);
+
+  struct Seen {
+    std::size_t round = 0;
+    // In stages_, or kProducer.
+    std::size_t position = 0;
+  };
+
+  void Add(std::size_t stage) {
+    Seen& seen = last_seen_[HomeOf(all_stages_[stage])];
+    if (seen.round != round_) {
+      seen = {round_, stages_.size()};
+      stages_.push_back(stage);
+    } else if (seen.position != kProducer) {
+      stages_[seen.position] = std::min(stages_[seen.position], stage);
+    }
+  }
+
+  const std::vector<Stage>& all_stages_;
   const StageMap& stage_of_;
-  std::vector<std::size_t> last_seen_;
+  // By the home of a stage.
+  std::vector<Seen> last_seen_;
   std::vector<std::size_t> stages_;
   std::size_t round_ = 0;
 };
 
-class TrafficMeter {
+// One tensor that crosses: from its producer's stage to those that pay as its consumers.
+struct Crossing {
+  const Tensor& tensor;
+  // Of the producer; where gradients follow, theirs is the backward pass.
+  Pass pass = Pass::kForward;
+  std::size_t producer = 0;
+  const std::vector<std::size_t>& consumers;
+};
+
+PassTraffic& Of(ReplicaTraffic& traffic, Pass pass) {
+  return pass == Pass::kForward ? traffic.forward : traffic.backward;
+}
+
+// Every accelerator pays once for a tensor that is partly on it; replicas of a stage pay alike.
+class HostStagedMeter {
  public:
-  TrafficMeter(const Cluster& cluster, const std::vector<Stage>& stages)
-      : cluster_(cluster), rules_(RulesOf(cluster.interconnect)), stages_(stages) {
-    traffic_.stages.resize(stages.size());
-  }
+  HostStagedMeter(const Cluster& cluster, const Network& network, bool gradients, const std::vector<Stage>& stages)
+      : cluster_(cluster), network_(network), gradients_(gradients), stages_(stages), traffic_(stages.size()) {}
 
   void Add(const Crossing& crossing) {
-    traffic_.stages[crossing.producer].boundary_bytes += crossing.size_bytes;
-    if (rules_.pay_once) Pay(crossing.producer, crossing.backward, crossing.forward);
+    const Picoseconds time = network_.TransferTime(crossing.tensor, 0);
+    Of(traffic_[crossing.producer], crossing.pass).out += time;
+    if (gradients_) traffic_[crossing.producer].backward.in += time;
     for (const std::size_t consumer : crossing.consumers) {
-      traffic_.stages[consumer].boundary_bytes += crossing.size_bytes;
-      Pay(consumer, crossing.forward, crossing.backward);
-      if (rules_.pay_once) continue;
-      Pay(crossing.producer, crossing.backward, crossing.forward);
-      links_[LinkOf(crossing.producer, consumer)] += crossing.forward + crossing.backward;
+      Of(traffic_[consumer], crossing.pass).in += time;
+      if (gradients_) traffic_[consumer].backward.out += time;
     }
   }
 
-  Traffic Finish() && {
-    for (const auto& [ends, load] : links_) {
-      traffic_.links.push_back({DeviceId(ends.first), DeviceId(ends.second), load});
+  void Finish(Traffic& traffic) const {
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      const bool pays = cluster_.class_of(stages_[i].replicas.front().device).kind == DeviceKind::kAccelerator;
+      traffic.stages[i].replicas.assign(stages_[i].replicas.size(), pays ? traffic_[i] : ReplicaTraffic());
     }
-    std::sort(traffic_.links.begin(), traffic_.links.end(), [](const LinkUsage& a, const LinkUsage& b) {
-      return std::tie(a.device_a, a.device_b) < std::tie(b.device_a, b.device_b);
-    });
-    return std::move(traffic_);
   }
 
  private:
-  DeviceId DeviceOf(std::size_t stage) const { return stages_[stage].replicas.front().device; }
-
-  std::pair<std::size_t, std::size_t> LinkOf(std::size_t stage_a, std::size_t stage_b) const {
-    return std::minmax({DeviceOf(stage_a).index(), DeviceOf(stage_b).index()});
-  }
-
-  void Pay(std::size_t stage, Picoseconds in, Picoseconds out) {
-    if (!rules_.cpus_pay && cluster_.class_of(DeviceOf(stage)).kind == DeviceKind::kCpu) return;
-    traffic_.stages[stage].in += in;
-    traffic_.stages[stage].out += out;
-  }
-
   const Cluster& cluster_;
-  const TransferRules rules_;
+  const Network& network_;
+  const bool gradients_;
   const std::vector<Stage>& stages_;
-  Traffic traffic_;
-  absl::flat_hash_map<std::pair<std::size_t, std::size_t>, Picoseconds> links_;
+  std::vector<ReplicaTraffic> traffic_;
 };
 
-}  // namespace
+// Visits the pairs of replicas that exchange micro-batches when micro-batch n runs on replica n mod R: those that are
+// equal modulo the greatest common divisor. Each serves one of lcm(R, R') micro-batches.
+template <typename Visit>
+void ForEachPartnership(std::size_t replicas_a, std::size_t replicas_b, Visit visit) {
+  const std::size_t divisor = std::gcd(replicas_a, replicas_b);
+  for (std::size_t a = 0; a < replicas_a; ++a) {
+    for (std::size_t b = a % divisor; b < replicas_b; b += divisor) visit(a, b);
+  }
+}
 
-Traffic MeasureTraffic(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                       const std::vector<Stage>& stages, const StageMap& stage_of) {
-  const bool gradients = GradientsFollowTensors(graph, *problem.workload);
-  ConsumerStages consumer_stages(stages.size(), stage_of);
-  TrafficMeter meter(cluster, stages);
+// Both ends pay each transfer from one stage to another, over the links of their replicas.
+class NetworkMeter {
+ public:
+  NetworkMeter(const Network& network, bool gradients, const std::vector<Stage>& stages)
+      : network_(network), gradients_(gradients), stages_(stages) {}
+
+  void Add(const Crossing& crossing) {
+    for (const std::size_t consumer : crossing.consumers) {
+      Flow& flow = FlowBetween(crossing.producer, consumer);
+      std::vector<Picoseconds>& times = crossing.pass == Pass::kForward ? flow.forward : flow.backward;
+      for (std::size_t i = 0; i < flow.link_classes.size(); ++i) {
+        times[i] += network_.TransferTime(crossing.tensor, flow.link_classes[i]);
+      }
+    }
+  }
+
+  void Finish(Traffic& traffic) {
+    for (std::size_t i = 0; i < stages_.size(); ++i) traffic.stages[i].replicas.resize(stages_[i].replicas.size());
+    for (const auto& [ends, flow] : flows_) {
+      Charge(ends.first, ends.second, flow, traffic);
+      AddToLinks(ends.first, ends.second, flow);
+    }
+    traffic.links = Links();
+  }
+
+ private:
+  // All tensors from one stage to another. Lists are parallel.
+  struct Flow {
+    std::vector<std::size_t> link_classes;
+    // Time over a link of the class, by the pass of the producer.
+    std::vector<Picoseconds> forward;
+    std::vector<Picoseconds> backward;
+  };
+
+  struct LinkLoad {
+    Picoseconds undivided{0};
+    int64_t micro_batches_per_use = 1;
+  };
+
+  std::size_t LinkClassOf(std::size_t stage_a, std::size_t replica_a, std::size_t stage_b,
+                          std::size_t replica_b) const {
+    return network_.LinkClassOf(stages_[stage_a].replicas[replica_a].device,
+                                stages_[stage_b].replicas[replica_b].device);
+  }
+
+  Flow& FlowBetween(std::size_t producer, std::size_t consumer) {
+    const auto [found, is_new] = flows_.try_emplace({producer, consumer});
+    Flow& flow = found->second;
+    if (!is_new) return flow;
+    ForEachPartnership(stages_[producer].replicas.size(), stages_[consumer].replicas.size(),
+                       [&](std::size_t a, std::size_t b) {
+                         const std::size_t link_class = LinkClassOf(producer, a, consumer, b);
+                         const auto known = std::find(flow.link_classes.begin(), flow.link_classes.end(), link_class);
+                         if (known == flow.link_classes.end()) flow.link_classes.push_back(link_class);
+                       });
+    flow.forward.resize(flow.link_classes.size());
+    flow.backward.resize(flow.link_classes.size());
+    return flow;
+  }
+
+  static std::size_t PositionOf(const Flow& flow, std::size_t link_class) {
+    const auto found = std::find(flow.link_classes.begin(), flow.link_classes.end(), link_class);
+    return static_cast<std::size_t>(found - flow.link_classes.begin());
+  }
+
+  void Charge(std::size_t producer, std::size_t consumer, const Flow& flow, Traffic& traffic) const {
+    std::vector<ReplicaTraffic>& producers = traffic.stages[producer].replicas;
+    std::vector<ReplicaTraffic>& consumers = traffic.stages[consumer].replicas;
+    // Of each replica its partners, counted by link class.
+    std::vector<std::vector<int64_t>> out(producers.size(), std::vector<int64_t>(flow.link_classes.size(), 0));
+    std::vector<std::vector<int64_t>> in(consumers.size(), std::vector<int64_t>(flow.link_classes.size(), 0));
+    ForEachPartnership(producers.size(), consumers.size(), [&](std::size_t a, std::size_t b) {
+      const std::size_t position = PositionOf(flow, LinkClassOf(producer, a, consumer, b));
+      ++out[a][position];
+      ++in[b][position];
+    });
+    for (std::size_t a = 0; a < producers.size(); ++a) {
+      const Picoseconds forward = MeanTime(out[a], flow.forward);
+      producers[a].forward.out += forward;
+      producers[a].backward.out += MeanTime(out[a], flow.backward);
+      if (gradients_) producers[a].backward.in += forward;
+    }
+    for (std::size_t b = 0; b < consumers.size(); ++b) {
+      const Picoseconds forward = MeanTime(in[b], flow.forward);
+      consumers[b].forward.in += forward;
+      consumers[b].backward.in += MeanTime(in[b], flow.backward);
+      if (gradients_) consumers[b].backward.out += forward;
+    }
+  }
+
+  void AddToLinks(std::size_t producer, std::size_t consumer, const Flow& flow) {
+    const std::vector<Replica>& producers = stages_[producer].replicas;
+    const std::vector<Replica>& consumers = stages_[consumer].replicas;
+    const auto micro_batches_per_use = static_cast<int64_t>(std::lcm(producers.size(), consumers.size()));
+    ForEachPartnership(producers.size(), consumers.size(), [&](std::size_t a, std::size_t b) {
+      const std::size_t position = PositionOf(flow, LinkClassOf(producer, a, consumer, b));
+      LinkLoad& load = links_[std::minmax({producers[a].device.index(), consumers[b].device.index()})];
+      load.undivided += (gradients_ ? 2 : 1) * flow.forward[position] + flow.backward[position];
+      load.micro_batches_per_use = micro_batches_per_use;
+    });
+  }
+
+  std::vector<LinkUsage> Links() const {
+    std::vector<LinkUsage> links;
+    links.reserve(links_.size());
+    for (const auto& [ends, load] : links_) {
+      const Picoseconds share(CeilDivide(load.undivided.count(), load.micro_batches_per_use));
+      links.push_back({DeviceId(ends.first), DeviceId(ends.second), share});
+    }
+    std::sort(links.begin(), links.end(), [](const LinkUsage& a, const LinkUsage& b) {
+      return std::tie(a.device_a, a.device_b) < std::tie(b.device_a, b.device_b);
+    });
+    return links;
+  }
+
+  const Network& network_;
+  const bool gradients_;
+  const std::vector<Stage>& stages_;
+  absl::flat_hash_map<std::pair<std::size_t, std::size_t>, Flow> flows_;
+  absl::flat_hash_map<std::pair<std::size_t, std::size_t>, LinkLoad> links_;
+};
+
+// Hands every tensor that crosses to the meter.
+template <typename Meter>
+Traffic Measure(const OperatorGraph& graph, const Cluster& cluster, const std::vector<Stage>& stages,
+                const StageMap& stage_of, Meter meter) {
+  Traffic traffic;
+  traffic.stages.resize(stages.size());
+  ConsumerStages consumer_stages(cluster, stages, stage_of);
   for (const Tensor& tensor : graph.tensors) {
     if (stage_of[tensor.producer] == StageMap::kNone) continue;
     const std::vector<std::size_t>& consumers = consumer_stages.Of(tensor);
     if (consumers.empty()) continue;
-    const Picoseconds time = TensorTransferTime(tensor, cluster.interconnect);
-    meter.Add({.size_bytes = tensor.size_bytes,
-               .forward = time,
-               .backward = gradients ? time : Picoseconds(0),
-               .producer = static_cast<std::size_t>(stage_of[tensor.producer]),
+    const auto producer = static_cast<std::size_t>(stage_of[tensor.producer]);
+    traffic.stages[producer].boundary_bytes += tensor.size_bytes;
+    for (const std::size_t consumer : consumers) traffic.stages[consumer].boundary_bytes += tensor.size_bytes;
+    meter.Add({.tensor = tensor,
+               .pass = graph.operators[tensor.producer.index()].pass,
+               .producer = producer,
                .consumers = consumers});
   }
-  return std::move(meter).Finish();
+  meter.Finish(traffic);
+  return traffic;
+}
+
+}  // namespace
+
+Traffic MeasureTraffic(const OperatorGraph& graph, const Cluster& cluster, const Network& network,
+                       const PlanningProblem& problem, const std::vector<Stage>& stages, const StageMap& stage_of) {
+  const bool gradients = GradientsFollowTensors(graph, *problem.workload);
+  if (RulesOf(cluster.interconnect).pay_once) {
+    return Measure(graph, cluster, stages, stage_of, HostStagedMeter(cluster, network, gradients, stages));
+  }
+  return Measure(graph, cluster, stages, stage_of, NetworkMeter(network, gradients, stages));
 }
 
 }  // namespace planwright

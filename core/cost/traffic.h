@@ -1,4 +1,8 @@
-// Who pays for the tensors that cross between stages (cost-model.md sections 4 and 5).
+// Who pays for the tensors that cross between devices (cost-model.md sections 4 and 5, docs/cost-model.md 1 and 4).
+//
+// Costs are of devices: tensors between stages of one device are free, and a device that holds several stages pays as
+// if they were one. What it pays is booked at the stage of the producer and, on the consuming side, at the first of its
+// stages that consumes the tensor.
 #ifndef PLANWRIGHT_CORE_COST_TRAFFIC_H_
 #define PLANWRIGHT_CORE_COST_TRAFFIC_H_
 
@@ -7,6 +11,7 @@
 
 #include "core/base/units.h"
 #include "core/cost/stage_map.h"
+#include "core/cost/transfer.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/plan.h"
@@ -14,11 +19,21 @@
 
 namespace planwright {
 
-struct StageTraffic {
-  // What the stage pays for tensors and gradients that come in and go out.
+// What is paid for tensors and gradients that come in and go out.
+struct PassTraffic {
   Picoseconds in{0};
   Picoseconds out{0};
-  // Sizes of the tensors that cross the border of the stage, each tensor once.
+};
+
+struct ReplicaTraffic {
+  PassTraffic forward;
+  PassTraffic backward;
+};
+
+struct StageTraffic {
+  // One for each replica: what it would pay if it did every micro-batch.
+  std::vector<ReplicaTraffic> replicas;
+  // Sizes of the tensors that cross the border of the device and are booked at this stage, each tensor once.
   int64_t boundary_bytes = 0;
 };
 
@@ -30,10 +45,11 @@ struct Traffic {
   std::vector<LinkUsage> links;
 };
 
-// REQUIRES: host_staged or uniform; a resolved problem; each stage on one device of its own.
-// Complexity O(operators + tensor ends + links log links).
-Traffic MeasureTraffic(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                       const std::vector<Stage>& stages, const StageMap& stage_of);
+// REQUIRES: `network` is that of the cluster; a resolved problem; each stage has one replica, or no device has several
+// stages. Complexity O(operators + tensor ends + links log links), where tensor ends between replicated stages count
+// once for each link class in use.
+Traffic MeasureTraffic(const OperatorGraph& graph, const Cluster& cluster, const Network& network,
+                       const PlanningProblem& problem, const std::vector<Stage>& stages, const StageMap& stage_of);
 
 }  // namespace planwright
 

@@ -5,17 +5,19 @@
 namespace planwright {
 namespace {
 
-struct Link {
-  std::optional<double> bandwidth_bytes_per_second;
-  Picoseconds latency{0};
-};
-
-Link LinkOf(const Interconnect& interconnect) {
+// Speed of all pairs of a host_staged or uniform interconnect.
+LinkSpeed CommonSpeed(const Interconnect& interconnect) {
   if (const auto* staged = std::get_if<HostStagedInterconnect>(&interconnect)) {
     return {staged->bandwidth_bytes_per_second, staged->latency};
   }
   const auto& uniform = std::get<UniformInterconnect>(interconnect);
   return {uniform.bandwidth_bytes_per_second, uniform.latency};
+}
+
+Picoseconds TimeOver(const LinkSpeed& speed, int64_t bytes) {
+  if (!speed.bandwidth_bytes_per_second.has_value()) return Picoseconds(0);
+  const Picoseconds time = TransferTime(bytes, *speed.bandwidth_bytes_per_second);
+  return Picoseconds(SaturatingAdd(time.count(), speed.latency.count()));
 }
 
 }  // namespace
@@ -25,12 +27,37 @@ TransferRules RulesOf(const Interconnect& interconnect) {
   return {.pay_once = host_staged, .cpus_pay = !host_staged};
 }
 
+Network::Network(const Interconnect& interconnect)
+    : given_times_count_(!std::holds_alternative<HierarchyInterconnect>(interconnect)) {
+  const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect);
+  if (hierarchy == nullptr) {
+    speeds_ = {CommonSpeed(interconnect)};
+    return;
+  }
+  std::size_t group_size = 1;
+  for (const HierarchyInterconnect::Level& level : hierarchy->levels) {
+    if (level.fan_out == 1) continue;
+    group_size *= static_cast<std::size_t>(level.fan_out);
+    group_sizes_.push_back(group_size);
+    speeds_.push_back({level.bandwidth_bytes_per_second, level.latency});
+  }
+}
+
+std::size_t Network::LinkClassOf(DeviceId a, DeviceId b) const {
+  // The outermost group holds all devices, so no level beyond the last one is asked.
+  std::size_t level = 0;
+  while (level + 1 < speeds_.size() && a.index() / group_sizes_[level] != b.index() / group_sizes_[level]) ++level;
+  return level;
+}
+
+Picoseconds Network::TransferTime(const Tensor& tensor, std::size_t link_class) const {
+  if (given_times_count_ && tensor.transfer.has_value()) return *tensor.transfer;
+  return TimeOver(speeds_[link_class], tensor.size_bytes);
+}
+
 Picoseconds TensorTransferTime(const Tensor& tensor, const Interconnect& interconnect) {
   if (tensor.transfer.has_value()) return *tensor.transfer;
-  const Link link = LinkOf(interconnect);
-  if (!link.bandwidth_bytes_per_second.has_value()) return Picoseconds(0);
-  const Picoseconds time = TransferTime(tensor.size_bytes, *link.bandwidth_bytes_per_second);
-  return Picoseconds(SaturatingAdd(time.count(), link.latency.count()));
+  return TimeOver(CommonSpeed(interconnect), tensor.size_bytes);
 }
 
 bool GradientsFollowTensors(const OperatorGraph& graph, Workload workload) {

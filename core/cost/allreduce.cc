@@ -1,0 +1,25 @@
+#include "core/cost/allreduce.h"
+
+#include <algorithm>
+
+namespace planwright {
+
+LinkSpeed RingSpeed(const Network& network, const std::vector<DeviceId>& ring) {
+  LinkSpeed slowest = network.speed(network.LinkClassOf(ring.back(), ring.front()));
+  for (std::size_t i = 1; i < ring.size(); ++i) {
+    const LinkSpeed& edge = network.speed(network.LinkClassOf(ring[i - 1], ring[i]));
+    slowest.bandwidth_bytes_per_second = std::min(slowest.bandwidth_bytes_per_second, edge.bandwidth_bytes_per_second);
+    slowest.latency = std::max(slowest.latency, edge.latency);
+  }
+  return slowest;
+}
+
+Picoseconds AllReduceTime(int64_t parameter_bytes, int32_t replicas, const LinkSpeed& speed, AllReduce::Factor factor) {
+  if (replicas == 1) return Picoseconds(0);
+  const int64_t steps = 2 * (int64_t{replicas} - 1);
+  const int64_t chunks = factor == AllReduce::Factor::kRing ? steps : steps / 2;
+  const Picoseconds time = TransferTime(parameter_bytes, chunks, replicas, *speed.bandwidth_bytes_per_second);
+  return Picoseconds(SaturatingAdd(time.count(), SaturatingMultiply(steps, speed.latency.count())));
+}
+
+}  // namespace planwright

@@ -1,0 +1,47 @@
+#include "core/cost/device_load.h"
+
+#include <algorithm>
+
+namespace planwright {
+namespace {
+
+PassWork Sum(const PassWork& a, const PassWork& b) {
+  return {.compute = a.compute + b.compute, .in = a.in + b.in, .out = a.out + b.out};
+}
+
+Picoseconds Share(Picoseconds load, int32_t replicas) { return Picoseconds(CeilDivide(load.count(), replicas)); }
+
+}  // namespace
+
+MicroBatchWork& operator+=(MicroBatchWork& sum, const MicroBatchWork& work) {
+  sum.forward = Sum(sum.forward, work.forward);
+  sum.backward = Sum(sum.backward, work.backward);
+  return sum;
+}
+
+Picoseconds LoadOf(const PassWork& work, Overlap overlap) {
+  switch (overlap) {
+    case Overlap::kSerial:
+      return work.in + work.compute + work.out;
+    case Overlap::kOverlapped:
+      return std::max(work.compute, work.in + work.out);
+    case Overlap::kFullDuplex:
+      break;
+  }
+  return std::max({work.in, work.compute, work.out});
+}
+
+PhaseLoads LoadsOf(const MicroBatchWork& work, ScheduleKind schedule, Overlap overlap) {
+  if (schedule != ScheduleKind::kGpipe) return {.main = LoadOf(Sum(work.forward, work.backward), overlap)};
+  return {.main = LoadOf(work.forward, overlap), .backward = LoadOf(work.backward, overlap)};
+}
+
+PhaseLoads ReplicaLoads(const PhaseLoads& undivided, int32_t replicas, Picoseconds allreduce, ScheduleKind schedule,
+                        Overlap overlap) {
+  PhaseLoads loads{.main = Share(undivided.main, replicas), .backward = Share(undivided.backward, replicas)};
+  Picoseconds& last = schedule == ScheduleKind::kGpipe ? loads.backward : loads.main;
+  last = overlap == Overlap::kSerial ? last + allreduce : std::max(last, allreduce);
+  return loads;
+}
+
+}  // namespace planwright
