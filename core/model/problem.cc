@@ -68,7 +68,12 @@ PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem
   PlanningProblem resolved = problem;
   if (!resolved.workload.has_value()) resolved.workload = InferWorkload(graph);
   resolved.memory_model = ResolveMemoryModel(graph, problem.memory_model, *resolved.workload);
-  if (!resolved.max_stages_per_device.has_value()) resolved.max_stages_per_device = 1;
+  if (problem.split == Split::kContiguous) {
+    // What a device may hold: stages of a pipeline, or subgraphs of each pass.
+    std::optional<int32_t>& limit = problem.objective == Objective::kMinLatency ? resolved.max_subgraphs_per_device
+                                                                                : resolved.max_stages_per_device;
+    limit = limit.value_or(1);
+  }
   return resolved;
 }
 

@@ -132,7 +132,7 @@ struct SolverOptions {
   std::optional<int32_t> threads;
 };
 
-// `problem` with every default that depends on the graph filled in: workload, memory model, stages per device.
+// `problem` with every default filled in: workload, memory model, how many stages or subgraphs a device may hold.
 // Under DECLARED memory the settings of COMPONENTS stay unset. Resolving twice changes nothing.
 // REQUIRES: `graph` and `problem` are valid.
 PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem);

@@ -1,210 +1,155 @@
 #include "core/verify/assignment.h"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/strings.h"
 #include "core/verify/operator_time.h"
 
 namespace planwright {
 namespace {
 
-// Where an operator stands in the placement as given.
-struct Seat {
-  std::size_t stage = 0;
-  std::size_t position = 0;
-};
+std::string PathOfStage(std::size_t given_index) { return absl::StrCat("plan.stages[", given_index, "]"); }
 
-std::string StagePath(std::size_t stage) { return absl::StrCat("plan.stages[", stage, "]"); }
-
-std::string OperatorPath(const Seat& seat) {
-  return absl::StrCat(StagePath(seat.stage), ".operators[", seat.position, "]");
+std::string PathOfOperator(std::size_t given_index, std::size_t position) {
+  return absl::StrCat(PathOfStage(given_index), ".operators[", position, "]");
 }
 
-std::string ReplicaPath(std::size_t stage, std::size_t replica) {
-  return absl::StrCat(StagePath(stage), ".replicas[", replica, "].device");
+std::string PathOfReplica(std::size_t given_index, std::size_t replica) {
+  return absl::StrCat(PathOfStage(given_index), ".replicas[", replica, "].device");
 }
 
 class StructureCheck {
  public:
   StructureCheck(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                  const Placement& placement, Violations& violations)
-      : graph_(graph),
-        cluster_(cluster),
-        problem_(problem),
-        placement_(placement),
-        violations_(violations),
-        seats_(graph.operators.size()),
-        devices_(placement.stages.size()),
-        occupied_(placement.stages.size()) {}
+      : graph_(graph), cluster_(cluster), problem_(problem), placement_(placement), violations_(violations) {
+    assignment().stage_of.assign(graph.operators.size(), Assignment::kNowhere);
+    assignment().given_position.assign(graph.operators.size(), 0);
+  }
 
-  std::optional<Assignment> Run() {
-    SeatOperators();
-    FindDevices();
-    CheckClasses();
-    CheckColocation();
-    CheckStagesPerDevice();
-    if (!costable_) return std::nullopt;
-    return MakeAssignment();
+  Structure Run() {
+    for (std::size_t given = 0; given < placement_.stages.size(); ++given) SeatOperators(given);
+    for (std::size_t i = 0; i < graph_.operators.size(); ++i) RequirePlaced(OperatorId(i));
+    std::size_t next_occupied = 0;
+    for (std::size_t given = 0; given < placement_.stages.size(); ++given) {
+      std::vector<DeviceId> devices = KnownDevices(given);
+      if (next_occupied == assignment().stages.size() || assignment().stages[next_occupied].given_index != given) {
+        continue;
+      }
+      Assignment::Stage& stage = assignment().stages[next_occupied++];
+      stage.devices = std::move(devices);
+      CheckReplication(stage);
+    }
+    for (std::size_t i = 0; i < graph_.operators.size(); ++i) CheckClass(OperatorId(i));
+    return std::move(structure_);
   }
 
  private:
-  bool TakesPart(OperatorId op) const { return !IsDropped(graph_.operators[op.index()], *problem_.workload); }
+  Assignment& assignment() { return structure_.assignment; }
   const std::string& NameOf(OperatorId op) const { return graph_.operators[op.index()].name; }
   const std::string& NameOf(DeviceId device) const { return cluster_.devices[device.index()].name; }
+  bool TakesPart(OperatorId op) const { return !IsDropped(graph_.operators[op.index()], *problem_.workload); }
 
   // A violation that leaves nothing to cost.
   void Break(std::string path, std::string rule) {
     violations_.Add(std::move(path), std::move(rule));
-    costable_ = false;
+    structure_.is_whole = false;
   }
 
-  void SeatOperators() {
-    for (std::size_t stage = 0; stage < placement_.stages.size(); ++stage) {
-      const std::vector<OperatorId>& operators = placement_.stages[stage].operators;
-      for (std::size_t position = 0; position < operators.size(); ++position) {
-        SeatOperator(operators[position], {stage, position});
-      }
+  void SeatOperators(std::size_t given) {
+    Assignment::Stage stage{given, {}, {}};
+    const std::vector<OperatorId>& operators = placement_.stages[given].operators;
+    for (std::size_t position = 0; position < operators.size(); ++position) {
+      if (TakesSeat(operators[position], given, position)) stage.operators.push_back(operators[position]);
     }
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
-      if (seats_[i].has_value() || !TakesPart(OperatorId(i))) continue;
-      Break("plan.stages", absl::StrCat("operator '", NameOf(OperatorId(i)), "' is in no stage"));
-    }
+    if (stage.operators.empty()) return;
+    std::sort(stage.operators.begin(), stage.operators.end());
+    assignment().stages.push_back(std::move(stage));
   }
 
-  void SeatOperator(OperatorId op, const Seat& seat) {
+  bool TakesSeat(OperatorId op, std::size_t given, std::size_t position) {
     if (op.index() >= graph_.operators.size()) {
-      Break(OperatorPath(seat), absl::StrCat("the graph has only ", graph_.operators.size(), " operators"));
-      return;
-    }
-    if (!TakesPart(op)) return;
-    occupied_[seat.stage] = true;
-    std::optional<Seat>& taken = seats_[op.index()];
-    if (taken.has_value()) {
-      Break(OperatorPath(seat),
-            absl::StrCat("operator '", NameOf(op), "' is placed twice, first at ", OperatorPath(*taken)));
-      return;
-    }
-    taken = seat;
-  }
-
-  void FindDevices() {
-    for (std::size_t stage = 0; stage < placement_.stages.size(); ++stage) {
-      const std::vector<DeviceId>& replicas = placement_.stages[stage].devices;
-      bool all_known = true;
-      for (std::size_t i = 0; i < replicas.size(); ++i) all_known &= CheckReplica(stage, i);
-      if (!occupied_[stage]) continue;
-      if (replicas.empty()) {
-        Break(absl::StrCat(StagePath(stage), ".replicas"), "the stage has no device");
-      } else if (replicas.size() > 1) {
-        Break(absl::StrCat(StagePath(stage), ".replicas"),
-              absl::StrCat("the stage has ", replicas.size(), " replicas, but the problem allows no replication"));
-      } else if (all_known) {
-        devices_[stage] = replicas.front();
-      }
-    }
-  }
-
-  bool CheckReplica(std::size_t stage, std::size_t replica) {
-    const std::vector<DeviceId>& replicas = placement_.stages[stage].devices;
-    const DeviceId device = replicas[replica];
-    if (device.index() >= cluster_.devices.size()) {
-      Break(ReplicaPath(stage, replica), absl::StrCat("the cluster has only ", cluster_.devices.size(), " devices"));
+      Break(PathOfOperator(given, position),
+            absl::StrCat("the graph has only ", graph_.operators.size(), " operators"));
       return false;
     }
-    const auto end = replicas.begin() + static_cast<std::ptrdiff_t>(replica);
-    const auto first = std::find(replicas.begin(), end, device);
-    if (first != end) {
-      Break(ReplicaPath(stage, replica),
-            absl::StrCat("device '", NameOf(device), "' is already replica ", first - replicas.begin()));
+    if (!TakesPart(op)) return false;
+    if (assignment().places(op)) {
+      Break(PathOfOperator(given, position),
+            absl::StrCat("operator '", NameOf(op), "' is placed twice, first at ", FirstPathOf(op, given)));
+      return false;
     }
+    assignment().stage_of[op.index()] = static_cast<int32_t>(assignment().stages.size());
+    assignment().given_position[op.index()] = position;
     return true;
   }
 
-  void CheckClasses() {
-    ForEachPlaced([this](OperatorId op, DeviceId device) {
-      const DeviceClass& device_class = cluster_.class_of(device);
-      if (TimeOn(graph_.operators[op.index()], device_class, *problem_.workload).has_value()) return;
-      Break(OperatorPath(*seats_[op.index()]), absl::StrCat("operator '", NameOf(op), "' cannot run on device '",
-                                                            NameOf(device), "' of class '", device_class.name, "'"));
-    });
+  // Also where its stage is `given`, the one that is being filled.
+  std::string FirstPathOf(OperatorId op, std::size_t given) {
+    const std::size_t stage = assignment().stage_index(op);
+    const bool is_here = stage == assignment().stages.size();
+    return PathOfOperator(is_here ? given : assignment().stages[stage].given_index,
+                          assignment().given_position[op.index()]);
   }
 
-  void CheckColocation() {
-    absl::flat_hash_map<std::string_view, OperatorId> first_of_group;
-    ForEachPlaced([&](OperatorId op, DeviceId) {
-      const Operator& op_fields = graph_.operators[op.index()];
-      if (op_fields.forward_operator.has_value()) {
-        RequireSharedDevice(op, *op_fields.forward_operator, "its forward operator");
+  void RequirePlaced(OperatorId op) {
+    if (assignment().places(op) || !TakesPart(op)) return;
+    Break("plan.stages", absl::StrCat("operator '", NameOf(op), "' is in no stage"));
+  }
+
+  // The devices of the cluster among the replicas, each once.
+  std::vector<DeviceId> KnownDevices(std::size_t given) {
+    std::vector<DeviceId> devices;
+    absl::flat_hash_map<std::size_t, std::size_t> first_replica_on;
+    const std::vector<DeviceId>& replicas = placement_.stages[given].devices;
+    for (std::size_t i = 0; i < replicas.size(); ++i) {
+      const auto [first, is_new] = first_replica_on.try_emplace(replicas[i].index(), i);
+      if (replicas[i].index() >= cluster_.devices.size()) {
+        Break(PathOfReplica(given, i), absl::StrCat("the cluster has only ", cluster_.devices.size(), " devices"));
+      } else if (!is_new) {
+        Break(PathOfReplica(given, i),
+              absl::StrCat("device '", NameOf(replicas[i]), "' is already replica ", first->second));
+      } else {
+        devices.push_back(replicas[i]);
       }
-      if (op_fields.colocation_group.empty()) return;
-      const auto [first, is_new] = first_of_group.try_emplace(op_fields.colocation_group, op);
-      if (is_new) return;
-      const std::string relation = absl::StrCat("of its colocation group '", op_fields.colocation_group, "' operator");
-      RequireSharedDevice(op, first->second, relation);
-    });
+    }
+    return devices;
   }
 
-  // `relation` says what `other` is to `op`.
-  void RequireSharedDevice(OperatorId op, OperatorId other, const std::string& relation) {
-    const std::optional<DeviceId> device = PlacedOn(op);
-    const std::optional<DeviceId> other_device = PlacedOn(other);
-    if (!device.has_value() || !other_device.has_value() || *device == *other_device) return;
-    violations_.Add(OperatorPath(*seats_[op.index()]),
-                    absl::StrCat("operator '", NameOf(op), "' is on device '", NameOf(*device), "', but ", relation,
-                                 " '", NameOf(other), "' is on '", NameOf(*other_device), "'"));
-  }
-
-  // CONTIGUOUS allows one stage per device unless the problem says how many.
-  void CheckStagesPerDevice() {
-    const bool is_limited = problem_.max_stages_per_device.has_value() || problem_.split == Split::kContiguous;
-    if (!is_limited) return;
-    const int32_t limit = problem_.max_stages_per_device.value_or(1);
-    std::vector<int32_t> stages_on(cluster_.devices.size());
-    for (std::size_t stage = 0; stage < devices_.size(); ++stage) {
-      if (!devices_[stage].has_value()) continue;
-      const int32_t count = ++stages_on[devices_[stage]->index()];
-      if (count <= limit) continue;
-      violations_.Add(ReplicaPath(stage, 0), absl::StrCat("stage ", count, " of device '", NameOf(*devices_[stage]),
-                                                          "', which may hold ", limit));
+  void CheckReplication(const Assignment::Stage& stage) {
+    const std::size_t replicas = placement_.stages[stage.given_index].devices.size();
+    const std::string path = absl::StrCat(PathOfStage(stage.given_index), ".replicas");
+    if (replicas == 0) {
+      Break(path, "the stage has no device");
+    } else if (replicas > 1 && problem_.replication == Replication::kNone) {
+      Break(path, absl::StrCat("the stage has ", replicas, " replicas, but the problem allows no replication"));
+    } else if (!stage.devices.empty()) {
+      RequireOneClass(stage, path);
     }
   }
 
-  std::optional<DeviceId> PlacedOn(OperatorId op) const {
-    const std::optional<Seat>& seat = seats_[op.index()];
-    if (!seat.has_value()) return std::nullopt;
-    return devices_[seat->stage];
+  void RequireOneClass(const Assignment::Stage& stage, const std::string& path) {
+    const DeviceId first = stage.devices.front();
+    const auto differs = [&](DeviceId device) {
+      return cluster_.devices[device.index()].device_class != cluster_.devices[first.index()].device_class;
+    };
+    const auto other = std::find_if(stage.devices.begin(), stage.devices.end(), differs);
+    if (other == stage.devices.end()) return;
+    Break(path, absl::StrCat("replicas must be of one device class, but '", NameOf(first), "' is of class '",
+                             cluster_.class_of(first).name, "' and '", NameOf(*other), "' of class '",
+                             cluster_.class_of(*other).name, "'"));
   }
 
-  // Calls visit(operator, device) in the order of the graph.
-  template <typename Visit>
-  void ForEachPlaced(const Visit& visit) const {
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
-      const OperatorId op(i);
-      if (const std::optional<DeviceId> device = PlacedOn(op); device.has_value()) visit(op, *device);
+  void CheckClass(OperatorId op) {
+    if (!assignment().places(op)) return;
+    for (const DeviceId device : assignment().stages[assignment().stage_index(op)].devices) {
+      const DeviceClass& device_class = cluster_.class_of(device);
+      if (TimeOn(graph_.operators[op.index()], device_class, *problem_.workload).has_value()) continue;
+      Break(assignment().OperatorPath(op), absl::StrCat("operator '", NameOf(op), "' cannot run on device '",
+                                                        NameOf(device), "' of class '", device_class.name, "'"));
     }
-  }
-
-  Assignment MakeAssignment() const {
-    Assignment assignment;
-    std::vector<std::size_t> kept(placement_.stages.size());
-    for (std::size_t stage = 0; stage < placement_.stages.size(); ++stage) {
-      if (!occupied_[stage]) continue;
-      kept[stage] = assignment.stages.size();
-      assignment.stages.push_back({stage, *devices_[stage], {}});
-    }
-    assignment.stage_of.assign(seats_.size(), Assignment::kDropped);
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
-      if (!seats_[i].has_value()) continue;
-      const std::size_t stage = kept[seats_[i]->stage];
-      assignment.stage_of[i] = static_cast<int32_t>(stage);
-      assignment.stages[stage].operators.emplace_back(i);
-    }
-    return assignment;
   }
 
   const OperatorGraph& graph_;
@@ -212,18 +157,19 @@ class StructureCheck {
   const PlanningProblem& problem_;
   const Placement& placement_;
   Violations& violations_;
-  bool costable_ = true;
-  // Of each operator that takes part and is placed: where first.
-  std::vector<std::optional<Seat>> seats_;
-  // Of each stage as given: its only device; nullopt where it is empty or broken.
-  std::vector<std::optional<DeviceId>> devices_;
-  std::vector<bool> occupied_;
+  Structure structure_;
 };
 
 }  // namespace
 
 bool IsDropped(const Operator& op, Workload workload) {
   return workload == Workload::kInference && op.pass == Pass::kBackward;
+}
+
+std::string Assignment::StagePath(std::size_t stage) const { return PathOfStage(stages[stage].given_index); }
+
+std::string Assignment::OperatorPath(OperatorId op) const {
+  return PathOfOperator(stages[stage_index(op)].given_index, given_position[op.index()]);
 }
 
 void Assignment::Reorder(const std::vector<std::size_t>& order) {
@@ -238,9 +184,8 @@ void Assignment::Reorder(const std::vector<std::size_t>& order) {
   stages = std::move(reordered);
 }
 
-std::optional<Assignment> CheckStructure(const OperatorGraph& graph, const Cluster& cluster,
-                                         const PlanningProblem& problem, const Placement& placement,
-                                         Violations& violations) {
+Structure CheckStructure(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                         const Placement& placement, Violations& violations) {
   return StructureCheck(graph, cluster, problem, placement, violations).Run();
 }
 

@@ -1,8 +1,7 @@
-// Loads, memory and everything that follows from them (cost-model.md sections 3 to 7), one tensor at a time.
+// Loads and everything that follows from them (cost-model.md sections 3 to 7).
 #ifndef PLANWRIGHT_CORE_VERIFY_COSTING_H_
 #define PLANWRIGHT_CORE_VERIFY_COSTING_H_
 
-#include "core/base/violations.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/plan.h"
@@ -11,14 +10,11 @@
 
 namespace planwright {
 
-// The plan of `assignment`, with bounds and provenance empty.
-// REQUIRES: host_staged or uniform; every operator is on a class that can run it.
-// Complexity O((operators + tensor ends) log + cost entries), and that of BackwardContiguity.
+// The plan of `assignment`, with bounds and provenance empty. A stage states the numbers of its most loaded replica,
+// the first among equals. REQUIRES: host_staged, uniform or hierarchy; a whole structure. Complexity that of
+// ChargeTensors and of BackwardContiguity, and O(operators + cost entries).
 Plan CostAssignment(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const Assignment& assignment);
-
-// Adds a violation for every device that holds more than its memory. REQUIRES: CostAssignment made `plan`.
-void CheckMemory(const Cluster& cluster, const Assignment& assignment, const Plan& plan, Violations& violations);
 
 }  // namespace planwright
 

@@ -25,28 +25,37 @@ std::optional<Picoseconds> RooflinePass(double flops, int64_t bytes, const Devic
 
 std::optional<JudgedTime> RooflineTime(const Operator& op, const DeviceClass& device_class, Workload workload) {
   if (op.forward_flops <= 0 && op.forward_bytes_accessed <= 0) return std::nullopt;
-  std::optional<Picoseconds> total = RooflinePass(op.forward_flops, op.forward_bytes_accessed, device_class);
-  if (!total.has_value()) return std::nullopt;
+  const std::optional<Picoseconds> forward = RooflinePass(op.forward_flops, op.forward_bytes_accessed, device_class);
+  if (!forward.has_value()) return std::nullopt;
+  JudgedTime time{*forward, Picoseconds(0), true};
   if (workload == Workload::kTraining && (op.backward_flops > 0 || op.backward_bytes_accessed > 0)) {
     const std::optional<Picoseconds> backward =
         RooflinePass(op.backward_flops, op.backward_bytes_accessed, device_class);
     if (!backward.has_value()) return std::nullopt;
-    *total += *backward;
+    time.backward = *backward;
   }
-  return JudgedTime{*total, true};
+  return time;
+}
+
+std::optional<JudgedTime> MeasuredOrEstimatedTime(const Operator& op, const DeviceClass& device_class,
+                                                  Workload workload) {
+  if (op.type == kInputOperatorType) return JudgedTime{};
+  for (const OperatorCost& cost : op.costs) {
+    if (cost.device_class != device_class.name) continue;
+    const bool trains = workload == Workload::kTraining;
+    return JudgedTime{cost.forward, trains ? cost.backward : Picoseconds(0), false};
+  }
+  return RooflineTime(op, device_class, workload);
 }
 
 }  // namespace
 
 std::optional<JudgedTime> TimeOn(const Operator& op, const DeviceClass& device_class, Workload workload) {
   if (Lists(op.unsupported_device_classes, device_class.name)) return std::nullopt;
-  if (op.type == kInputOperatorType) return JudgedTime{};
-  for (const OperatorCost& cost : op.costs) {
-    if (cost.device_class != device_class.name) continue;
-    const bool trains = workload == Workload::kTraining;
-    return JudgedTime{cost.forward + (trains ? cost.backward : Picoseconds(0)), false};
-  }
-  return RooflineTime(op, device_class, workload);
+  std::optional<JudgedTime> time = MeasuredOrEstimatedTime(op, device_class, workload);
+  // What the graph calls the forward time of a BACKWARD operator is its only time.
+  if (time.has_value() && op.pass == Pass::kBackward) *time = {Picoseconds(0), time->total(), time->estimated};
+  return time;
 }
 
 }  // namespace planwright

@@ -12,10 +12,13 @@
 namespace planwright {
 
 struct JudgedTime {
-  // Forward and backward pass together, per micro-batch.
-  Picoseconds total{0};
+  // Per micro-batch. A BACKWARD operator has a backward time only.
+  Picoseconds forward{0};
+  Picoseconds backward{0};
   // A roofline estimate, not a measurement.
   bool estimated = false;
+
+  Picoseconds total() const { return forward + backward; }
 };
 
 // nullopt: the class cannot run the operator. For INFERENCE the backward pass takes no time.

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <queue>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 
 namespace planwright {
@@ -27,17 +29,16 @@ struct Precedence {
 // Operators that colocation holds together, as a disjoint-set forest.
 class Unions {
  public:
-  explicit Unions(const OperatorGraph& graph) : parent_(graph.operators.size()), has_forward_(parent_.size()) {
+  Unions(const OperatorGraph& graph, Granularity granularity)
+      : parent_(graph.operators.size()), has_forward_(parent_.size()) {
     std::iota(parent_.begin(), parent_.end(), std::size_t{0});
-    std::vector<std::pair<std::string_view, std::size_t>> groups;
     for (std::size_t i = 0; i < graph.operators.size(); ++i) {
-      const Operator& op = graph.operators[i];
-      if (op.forward_operator.has_value()) Unite(i, op.forward_operator->index());
-      if (!op.colocation_group.empty()) groups.emplace_back(op.colocation_group, i);
+      const std::optional<OperatorId>& forward = graph.operators[i].forward_operator;
+      if (forward.has_value()) Unite(i, forward->index());
     }
-    std::sort(groups.begin(), groups.end());
-    for (std::size_t i = 1; i < groups.size(); ++i) {
-      if (groups[i].first == groups[i - 1].first) Unite(groups[i].second, groups[i - 1].second);
+    UniteEqual(graph, [](const Operator& op) -> std::string_view { return op.colocation_group; });
+    if (granularity == Granularity::kLayer) {
+      UniteEqual(graph, [](const Operator& op) -> std::string_view { return op.layer; });
     }
     for (std::size_t i = 0; i < graph.operators.size(); ++i) {
       if (graph.operators[i].pass == Pass::kForward) has_forward_[Root(i)] = true;
@@ -54,6 +55,16 @@ class Unions {
   }
   void Unite(std::size_t a, std::size_t b) { parent_[Root(a)] = Root(b); }
 
+  // Unites the operators whose label is the same and not empty.
+  template <typename LabelOf>
+  void UniteEqual(const OperatorGraph& graph, const LabelOf& label_of) {
+    absl::flat_hash_map<std::string_view, std::size_t> first_of_label;
+    for (std::size_t i = 0; i < graph.operators.size(); ++i) {
+      const std::string_view label = label_of(graph.operators[i]);
+      if (!label.empty()) Unite(i, first_of_label.try_emplace(label, i).first->second);
+    }
+  }
+
   std::vector<std::size_t> parent_;
   std::vector<bool> has_forward_;
 };
@@ -61,17 +72,18 @@ class Unions {
 // What contiguity demands of the order of stages: forward tensors go forward, and so does the mirror image of a tensor
 // between BACKWARD operators where one end has no forward counterpart. One precedence for each pair of stages, with the
 // first tensor that asks for it; ascending.
-std::vector<Precedence> PrecedencesOf(const OperatorGraph& graph, Workload workload, const Assignment& assignment) {
-  Unions unions(graph);
+std::vector<Precedence> PrecedencesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+                                      const Assignment& assignment) {
+  Unions unions(graph, problem.granularity);
   std::vector<Precedence> precedences;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const OperatorId producer = graph.tensors[i].producer;
     const Pass pass = graph.operators[producer.index()].pass;
-    if (IsDropped(graph.operators[producer.index()], workload)) continue;
+    if (!assignment.places(producer)) continue;
     for (const OperatorId consumer : graph.tensors[i].consumers) {
       if (graph.operators[consumer.index()].pass != pass) continue;
-      auto before = static_cast<std::size_t>(assignment.stage_of[producer.index()]);
-      auto after = static_cast<std::size_t>(assignment.stage_of[consumer.index()]);
+      std::size_t before = assignment.stage_index(producer);
+      std::size_t after = assignment.stage_index(consumer);
       if (before == after) continue;
       if (pass == Pass::kBackward) {
         if (!unions.IsOrphaned(producer) && !unions.IsOrphaned(consumer)) continue;
@@ -153,13 +165,13 @@ std::string CycleText(const OperatorGraph& graph, const Assignment& assignment, 
 
 void PutInPipelineOrder(const OperatorGraph& graph, const PlanningProblem& problem, Assignment& assignment,
                         Violations& violations) {
-  const std::vector<Precedence> precedences = PrecedencesOf(graph, *problem.workload, assignment);
+  const std::vector<Precedence> precedences = PrecedencesOf(graph, problem, assignment);
   const auto goes_forward = [](const Precedence& precedence) { return precedence.before < precedence.after; };
   if (std::all_of(precedences.begin(), precedences.end(), goes_forward)) return;
   const std::vector<std::size_t> order = TopologicalOrder(precedences, assignment);
   if (order.size() == assignment.stages.size()) {
     assignment.Reorder(order);
-  } else if (problem.split == Split::kContiguous) {
+  } else {
     std::vector<Precedence> cycle = FindCycle(precedences, order, assignment.stages.size());
     violations.Add("plan.stages", CycleText(graph, assignment, std::move(cycle)));
   }

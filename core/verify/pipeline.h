@@ -1,4 +1,5 @@
-// Contiguity: whether the stages form a pipeline (cost-model.md section 8).
+// Whether the stages form a pipeline (cost-model.md section 8). NON_CONTIGUOUS lets a device hold several stages, and
+// those of all devices together must have an order too.
 #ifndef PLANWRIGHT_CORE_VERIFY_PIPELINE_H_
 #define PLANWRIGHT_CORE_VERIFY_PIPELINE_H_
 
@@ -10,8 +11,9 @@
 namespace planwright {
 
 // Brings the stages into pipeline order: the order they have if it is one, else the first by smallest operator id.
-// Where none exists the order stays, and under CONTIGUOUS a violation names a cycle of stages and its tensors.
+// Where none exists the order stays, and a violation names a cycle of stages and its tensors.
 // Complexity O(tensor ends log + stages log).
+// REQUIRES: the structure is whole.
 void PutInPipelineOrder(const OperatorGraph& graph, const PlanningProblem& problem, Assignment& assignment,
                         Violations& violations);
 

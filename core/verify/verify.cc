@@ -5,7 +5,9 @@
 #include "core/verify/assignment.h"
 #include "core/verify/comparison.h"
 #include "core/verify/costing.h"
+#include "core/verify/memory.h"
 #include "core/verify/pipeline.h"
+#include "core/verify/rules.h"
 
 namespace planwright {
 
@@ -14,11 +16,12 @@ namespace {
 // The placement costed anew; nullopt: too broken.
 std::optional<Plan> Judge(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                           const Placement& placement, Violations& violations) {
-  std::optional<Assignment> assignment = CheckStructure(graph, cluster, problem, placement, violations);
-  if (!assignment.has_value()) return std::nullopt;
-  PutInPipelineOrder(graph, problem, *assignment, violations);
-  Plan plan = CostAssignment(graph, cluster, problem, *assignment);
-  CheckMemory(cluster, *assignment, plan, violations);
+  auto [assignment, is_whole] = CheckStructure(graph, cluster, problem, placement, violations);
+  CheckRules(graph, cluster, problem, assignment, violations);
+  if (!is_whole) return std::nullopt;
+  PutInPipelineOrder(graph, problem, assignment, violations);
+  Plan plan = CostAssignment(graph, cluster, problem, assignment);
+  CheckMemory(cluster, assignment, plan, violations);
   return plan;
 }
 

@@ -3,7 +3,10 @@
 // A second implementation of cost-model.md that shares only core/base and the values of core/model with the rest: it
 // neither calls nor is called by the solvers or core/cost. Every number that a plan states is computed anew and
 // compared exactly (core time is integer).
-// Complexity O((operators + tensor ends) x (log + stages / 64)) for one plan; ids need not be in range.
+// Knows every mode of MAX_THROUGHPUT in the limit of many micro-batches: stages that share devices (NON_CONTIGUOUS),
+// replicas (PER_STAGE), the three overlaps, GPIPE, host_staged, uniform and hierarchy.
+// Complexity O((operators + tensor ends) x (log + stages / 64)) for one plan, and the pairs of replicas that each
+// tensor joins; ids need not be in range.
 #ifndef PLANWRIGHT_CORE_VERIFY_VERIFY_H_
 #define PLANWRIGHT_CORE_VERIFY_VERIFY_H_
 
@@ -23,14 +26,14 @@ struct Verdict {
   Violations violations;
   // The placement with every number computed: stages (compute, communication, load, memory, replica loads, backward
   // contiguity), devices, links, objective and estimate. nullopt: the structure is too broken to cost (an operator in
-  // no stage or in two, an id out of range, a stage without device or with several, an operator on a class that cannot
-  // run it). Bounds, provenance and warnings are left empty.
+  // no stage or in two, an id out of range, a stage without device or with replicas that the problem does not allow, an
+  // operator on a class that cannot run it). Bounds, provenance and warnings are left empty.
   std::optional<Plan> costed;
 };
 
 // Judges a placement. `problem` is resolved and supported (CheckSupported); graph and cluster are valid.
 // Stages are taken in the order given where that is a pipeline order, else in the first order by smallest operator id
-// that is one; if there is none, that is a violation under CONTIGUOUS.
+// that is one; if there is none, that is a violation.
 // Empty stages are dropped.
 Verdict VerifyPlacement(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                         const Placement& placement);

@@ -150,6 +150,17 @@ TEST(ResolveProblemTest, OneStagePerDeviceUnlessSaid) {
   EXPECT_EQ(ResolveProblem(TwoOperators(), problem).max_stages_per_device, 4);
 }
 
+TEST(ResolveProblemTest, OnlyContiguousSplitsLimitWhatADeviceHolds) {
+  PlanningProblem problem;
+  problem.objective = Objective::kMinLatency;
+  EXPECT_EQ(ResolveProblem(TwoOperators(), problem).max_subgraphs_per_device, 1);
+  EXPECT_EQ(ResolveProblem(TwoOperators(), problem).max_stages_per_device, std::nullopt);
+  problem.split = Split::kNonContiguous;
+  EXPECT_EQ(ResolveProblem(TwoOperators(), problem).max_subgraphs_per_device, std::nullopt);
+  problem.objective = Objective::kMaxThroughput;
+  EXPECT_EQ(ResolveProblem(TwoOperators(), problem).max_stages_per_device, std::nullopt);
+}
+
 TEST(ResolveProblemTest, ResolvingTwiceChangesNothing) {
   PlanningProblem problem;
   problem.workload = Workload::kTraining;

@@ -28,9 +28,21 @@ TEST(TimeOnTest, TakesTheMeasuredTimesOfTheClass) {
   op.forward_flops = 1000;
   const auto training = TimeOn(op, RooflineClass(), Workload::kTraining);
   ASSERT_TRUE(training.has_value());
-  EXPECT_EQ(training->total, Picoseconds(13));
+  EXPECT_EQ(training->forward, Picoseconds(5));
+  EXPECT_EQ(training->backward, Picoseconds(8));
+  EXPECT_EQ(training->total(), Picoseconds(13));
   EXPECT_FALSE(training->estimated);
-  EXPECT_EQ(TimeOn(op, RooflineClass(), Workload::kInference)->total, Picoseconds(5));
+  EXPECT_EQ(TimeOn(op, RooflineClass(), Workload::kInference)->total(), Picoseconds(5));
+}
+
+TEST(TimeOnTest, BackwardOperatorsTakeTheirTimeInTheBackwardPass) {
+  Operator op;
+  op.pass = Pass::kBackward;
+  op.costs = {{.device_class = "gpu", .forward = Picoseconds(5)}};
+  const auto time = TimeOn(op, Accelerator(), Workload::kTraining);
+  ASSERT_TRUE(time.has_value());
+  EXPECT_EQ(time->forward, Picoseconds(0));
+  EXPECT_EQ(time->backward, Picoseconds(5));
 }
 
 TEST(TimeOnTest, RefusesUnsupportedClassesEvenWhereMeasured) {
@@ -43,7 +55,7 @@ TEST(TimeOnTest, RefusesUnsupportedClassesEvenWhereMeasured) {
 TEST(TimeOnTest, InputsRunAnywhereForNothing) {
   Operator op;
   op.type = kInputOperatorType;
-  EXPECT_EQ(TimeOn(op, Accelerator(), Workload::kTraining)->total, Picoseconds(0));
+  EXPECT_EQ(TimeOn(op, Accelerator(), Workload::kTraining)->total(), Picoseconds(0));
   op.unsupported_device_classes = {"gpu"};
   EXPECT_FALSE(TimeOn(op, Accelerator(), Workload::kTraining).has_value());
 }
@@ -55,9 +67,9 @@ TEST(TimeOnTest, EstimatesByTheSlowerOfArithmeticAndTraffic) {
   op.backward_bytes_accessed = 500;
   const auto inference = TimeOn(op, RooflineClass(), Workload::kInference);
   ASSERT_TRUE(inference.has_value());
-  EXPECT_EQ(inference->total, Picoseconds(100 + 7));
+  EXPECT_EQ(inference->total(), Picoseconds(100 + 7));
   EXPECT_TRUE(inference->estimated);
-  EXPECT_EQ(TimeOn(op, RooflineClass(), Workload::kTraining)->total, Picoseconds(107 + 1000 + 7));
+  EXPECT_EQ(TimeOn(op, RooflineClass(), Workload::kTraining)->total(), Picoseconds(107 + 1000 + 7));
 }
 
 TEST(TimeOnTest, CannotEstimateWithoutNumbers) {

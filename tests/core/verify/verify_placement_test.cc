@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -171,9 +172,108 @@ TEST_F(VerifyPlacementTest, NamesACycleOfStages) {
   EXPECT_TRUE(verdict.costed.has_value());
 }
 
-TEST_F(VerifyPlacementTest, ContiguityIsNoRuleForOtherSplits) {
+TEST_F(VerifyPlacementTest, NonContiguousDevicesHoldSeveralStages) {
   problem_.split = Split::kNonContiguous;
-  EXPECT_THAT(ViolationsIn(Place({{3}, {0, 2}, {1}})), IsEmpty());
+  const Verdict verdict = Verify(Place({{3}, {0}, {2}, {1}}, {0, 1, 1, 2}));
+  EXPECT_THAT(verdict.violations.listed(), IsEmpty());
+  ASSERT_TRUE(verdict.costed.has_value());
+  EXPECT_THAT(verdict.costed->devices[1].stages, ElementsAre(StageId(0), StageId(2)));
+  // 10 + 10, and t0 to t2 cross.
+  EXPECT_EQ(verdict.costed->devices[1].load, Picoseconds(20 + 3));
+}
+
+TEST_F(VerifyPlacementTest, NonContiguousStagesHaveAnOrderToo) {
+  problem_.split = Split::kNonContiguous;
+  EXPECT_THAT(ViolationsIn(Place({{3}, {0, 2}, {1}})),
+              ElementsAre(Field(&Violation::rule, HasSubstr("no pipeline order"))));
+}
+
+TEST_F(VerifyPlacementTest, ColocationIsByDeviceNotByStage) {
+  problem_.split = Split::kNonContiguous;
+  graph_.operators[0].colocation_group = graph_.operators[2].colocation_group = "tied";
+  EXPECT_THAT(ViolationsIn(Place({{0}, {1}, {2}, {3}}, {0, 1, 0, 1})), IsEmpty());
+}
+
+TEST_F(VerifyPlacementTest, LayersStayInOneStage) {
+  problem_.split = Split::kNonContiguous;
+  problem_.granularity = Granularity::kLayer;
+  graph_.operators[0].layer = graph_.operators[2].layer = "l";
+  EXPECT_THAT(ViolationsIn(Place({{0}, {1}, {2}, {3}}, {0, 1, 0, 1})),
+              ElementsAre(Is("plan.stages[2].operators[0]",
+                             "operator 'c' is in another stage than of its layer 'l' operator 'a', at "
+                             "plan.stages[0].operators[0]")));
+  EXPECT_THAT(ViolationsIn(Place({{0}, {1}, {2}, {3}}, {0, 1, 2, 1})),
+              ElementsAre(Is("plan.stages[2].operators[0]",
+                             "operator 'c' is on device 'acc2', but of its layer 'l' operator 'a' is on 'acc0'")));
+  EXPECT_THAT(ViolationsIn(Place({{0, 1, 2}, {3}})), IsEmpty());
+  problem_.granularity = Granularity::kOperator;
+  EXPECT_THAT(ViolationsIn(Place({{0}, {1}, {2}, {3}}, {0, 1, 2, 1})), IsEmpty());
+}
+
+TEST_F(VerifyPlacementTest, HonoursPinsAndBans) {
+  problem_.pinned = {{OperatorId(0), DeviceId(0)}, {OperatorId(1), DeviceId(2)}};
+  problem_.forbidden = {{OperatorId(3), DeviceId(1)}, {OperatorId(3), DeviceId(2)}};
+  EXPECT_THAT(
+      ViolationsIn(Place({{0, 1}, {2, 3}})),
+      ElementsAre(Is("plan.stages[0].operators[1]", "operator 'b' is on device 'acc0', but is pinned to 'acc2'"),
+                  Is("plan.stages[1].operators[1]", "operator 'd' must not be on device 'acc1'")));
+  EXPECT_THAT(ViolationsIn(Place({{0}, {1, 2}, {3}}, {0, 2, 3})), IsEmpty());
+}
+
+TEST_F(VerifyPlacementTest, UsesOnlySelectedDevices) {
+  cluster_.devices[0].host = cluster_.devices[3].host = "left";
+  cluster_.devices[1].host = "right";
+  cluster_.devices[0].labels = cluster_.devices[1].labels = {{"tier", "fast"}, {"rack", "7"}};
+  const Placement placement = Place({{0}, {1}, {2}, {3}});
+  const auto refused = [&](const std::function<void(DeviceSelection&)>& select) {
+    problem_.devices_to_use = {};
+    select(problem_.devices_to_use);
+    std::vector<std::string> paths;
+    for (const Violation& violation : ViolationsIn(placement)) paths.push_back(violation.path);
+    return paths;
+  };
+  EXPECT_THAT(refused([](auto& use) { use.hosts = {"left", "right"}; }), ElementsAre("plan.stages[2].replicas"));
+  EXPECT_THAT(refused([](auto& use) {
+                use.devices = {DeviceId(3), DeviceId(1), DeviceId(2)};
+              }),
+              ElementsAre("plan.stages[0].replicas"));
+  EXPECT_THAT(refused([](auto& use) {
+                use.match_labels = {{"tier", "fast"}};
+              }),
+              ElementsAre("plan.stages[2].replicas", "plan.stages[3].replicas"));
+  EXPECT_THAT(refused([](auto& use) { use.match_labels = {{"tier", "slow"}}; }), ::testing::SizeIs(4));
+  EXPECT_THAT(refused([](auto& use) { use.excluded_devices = {DeviceId(1)}; }), ElementsAre("plan.stages[1].replicas"));
+  EXPECT_THAT(refused([](auto& use) { use.max_devices = 3; }), ElementsAre("plan.stages"));
+  EXPECT_THAT(refused([](auto& use) { use.max_devices = 4; }), IsEmpty());
+}
+
+TEST_F(VerifyPlacementTest, ReplicasAreDifferentDevicesOfOneClass) {
+  problem_.replication = Replication::kPerStage;
+  Placement placement = Place({{0, 1}, {2, 3}});
+  placement.stages[0].devices = {DeviceId(2), DeviceId(0)};
+  const Verdict verdict = Verify(placement);
+  EXPECT_THAT(verdict.violations.listed(), IsEmpty());
+  EXPECT_THAT(verdict.costed->stages[0].ring_order, ElementsAre(DeviceId(0), DeviceId(2)));
+  EXPECT_EQ(verdict.costed->stages[0].replicas[1].copy, 1);
+  placement.stages[0].devices = {DeviceId(0), DeviceId(3)};
+  EXPECT_THAT(ViolationsIn(placement),
+              ElementsAre(Is("plan.stages[0].replicas",
+                             "replicas must be of one device class, but 'acc0' is of class 'accelerator' and 'cpu0' of "
+                             "class 'cpu'")));
+  placement.stages[0].devices = {DeviceId(0), DeviceId(1)};
+  EXPECT_THAT(ViolationsIn(placement),
+              ElementsAre(Is("plan.stages[1].replicas[0].device", "stage 2 of device 'acc1', which may hold 1")));
+}
+
+TEST_F(VerifyPlacementTest, EveryReplicaNeedsItsMemory) {
+  problem_.replication = Replication::kPerStage;
+  cluster_ = MakeCluster(3, 0, 9);
+  cluster_.devices[2].reserved_memory_bytes = 2;
+  Placement placement = Place({{0, 1}, {2, 3}});
+  placement.stages[1].devices = {DeviceId(1), DeviceId(2)};
+  EXPECT_THAT(
+      ViolationsIn(placement),
+      ElementsAre(Is("plan.stages[1]", "memory: needs 8 bytes, device 'acc2' offers 7 bytes (1 byte too many)")));
 }
 
 TEST_F(VerifyPlacementTest, PutsStagesInPipelineOrderAndDropsEmptyOnes) {

@@ -1,0 +1,30 @@
+// What a set of operators needs of the memory of one device (cost-model.md section 7).
+#ifndef PLANWRIGHT_CORE_VERIFY_MEMORY_H_
+#define PLANWRIGHT_CORE_VERIFY_MEMORY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/violations.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/plan.h"
+#include "core/model/problem.h"
+#include "core/verify/assignment.h"
+
+namespace planwright {
+
+// DECLARED: the sum of memory_bytes. COMPONENTS: parameters with their versions, gradients and optimizer state (rounded
+// up once), activations of one micro-batch where there is a backward pass, the largest workspace, twice
+// `boundary_bytes`, and the reserve.
+int64_t MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const std::vector<OperatorId>& operators,
+                 int64_t boundary_bytes);
+
+// Adds a violation for every device that holds more than its memory.
+// REQUIRES: `plan` is that of `assignment`.
+void CheckMemory(const Cluster& cluster, const Assignment& assignment, const Plan& plan, Violations& violations);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_VERIFY_MEMORY_H_

@@ -1,0 +1,22 @@
+// What a problem demands of a placement beside its order and its memory.
+#ifndef PLANWRIGHT_CORE_VERIFY_RULES_H_
+#define PLANWRIGHT_CORE_VERIFY_RULES_H_
+
+#include "core/base/violations.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+#include "core/verify/assignment.h"
+
+namespace planwright {
+
+// Adds a violation for every breach of: colocation, layers that stay whole (granularity LAYER), pinned and forbidden
+// devices, devices_to_use, how many stages a device may hold; for MIN_LATENCY one pass per accelerator stage and
+// max_subgraphs_per_device. To colocation all CPUs are one device under MIN_LATENCY, to pins and bans they are not.
+// `assignment` need not be whole. Complexity O(operators + replicas + labels).
+void CheckRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                const Assignment& assignment, Violations& violations);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_VERIFY_RULES_H_
