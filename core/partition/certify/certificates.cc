@@ -1,0 +1,165 @@
+#include "core/partition/certify/certificates.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "core/base/polling.h"
+#include "core/partition/certify/load_refutation.h"
+#include "core/partition/certify/load_relaxation.h"
+#include "core/partition/certify/merging.h"
+#include "core/partition/certify/packing_bound.h"
+
+namespace planwright {
+namespace {
+
+constexpr char kPacking[] = "packing";
+constexpr char kMinCut[] = "min_cut";
+constexpr char kBranchAndBound[] = "branch_and_bound";
+
+constexpr int64_t kStepsPerWork = 1000;
+// Steps for the first tries of a search, and how they grow.
+constexpr int64_t kFirstShare = 200'000;
+constexpr int64_t kShareGrowth = 4;
+// Targets are not told apart below this part of the gap at the start of a round.
+constexpr int64_t kFinestPart = 64;
+
+// Loads in `relaxation` are at most `scale` times the max load.
+struct ScaledRelaxation {
+  LoadRelaxation relaxation;
+  int64_t scale = 1;
+};
+
+std::vector<ScaledRelaxation> RelaxationsOf(const BlockInstance& blocks, Overlap overlap) {
+  switch (overlap) {
+    case Overlap::kSerial:
+      return {{RelaxLoads(blocks, /*with_nets=*/true), 1}};
+    case Overlap::kOverlapped:
+      return {{RelaxLoads(blocks, /*with_nets=*/false), 1}, {RelaxLoads(blocks, /*with_nets=*/true), 2}};
+    case Overlap::kFullDuplex:
+      return {{RelaxLoads(blocks, /*with_nets=*/false), 1}, {RelaxLoads(blocks, /*with_nets=*/true), 3}};
+  }
+  return {};
+}
+
+// Flows add up times and weights, and none may overflow.
+bool HasSmallSums(const LoadRelaxation& relaxation) {
+  int64_t sum = 0;
+  for (const int64_t time : relaxation.payer_time) sum = SaturatingAdd(sum, time < LoadRelaxation::kNever ? time : 0);
+  for (const Net& net : relaxation.nets) sum = SaturatingAdd(sum, net.weight);
+  return sum < kMaxQuantity / 2;
+}
+
+class Certifier {
+ public:
+  Certifier(const BlockInstance& blocks, Overlap overlap, Picoseconds incumbent, double relative_gap,
+            const SolveLimits& limits, const std::function<void(const Bound&)>& on_bound)
+      : relaxations_(RelaxationsOf(blocks, overlap)),
+        incumbent_(incumbent.count()),
+        relative_gap_(relative_gap),
+        poller_(limits),
+        steps_left_(SaturatingMultiply(std::max<int64_t>(limits.work, 0), kStepsPerWork)),
+        on_bound_(on_bound) {}
+
+  int64_t Run() {
+    const int64_t steps_before = steps_left_;
+    for (const ScaledRelaxation& scaled : relaxations_) Pack(scaled);
+    std::erase_if(relaxations_, [](const ScaledRelaxation& scaled) { return !HasSmallSums(scaled.relaxation); });
+    for (const ScaledRelaxation& scaled : relaxations_) Merge(scaled);
+    std::vector<int64_t> ceilings(relaxations_.size(), incumbent_);
+    for (int64_t share = kFirstShare; IsWorthwhile(ceilings); share = SaturatingMultiply(share, kShareGrowth)) {
+      for (std::size_t index = 0; index < relaxations_.size(); ++index) {
+        Search(relaxations_[index], share, ceilings[index]);
+      }
+    }
+    return (steps_before - std::max<int64_t>(steps_left_, 0)) / kStepsPerWork;
+  }
+
+ private:
+  bool IsDone() {
+    if (steps_left_ <= 0 || poller_.ShouldStopNow() || bound_ >= incumbent_) return true;
+    return RelativeGap(Picoseconds(incumbent_), Picoseconds(bound_)) <= relative_gap_ && relative_gap_ > 0;
+  }
+  // Some relaxation may still refute more.
+  bool IsWorthwhile(const std::vector<int64_t>& ceilings) {
+    return !IsDone() &&
+           std::any_of(ceilings.begin(), ceilings.end(), [&](int64_t ceiling) { return ceiling > bound_; });
+  }
+
+  // Every max load up to `max_load` of the relaxation is refuted.
+  void Raise(const ScaledRelaxation& scaled, int64_t max_load, std::string_view method) {
+    const int64_t bound = max_load / scaled.scale + 1;
+    if (bound <= bound_) return;
+    bound_ = std::min(bound, incumbent_);
+    on_bound_({Picoseconds(bound_), std::string(method), BoundScope::kProblem});
+  }
+
+  // Bisects the targets up to the incumbent.
+  void Pack(const ScaledRelaxation& scaled) {
+    int64_t refuted = bound_ - 1;
+    for (int64_t open = incumbent_; open - refuted > 1 && !poller_.ShouldStopNow();) {
+      const int64_t target = refuted + (open - refuted) / 2;
+      const bool is_refuted = PackingBound(scaled.relaxation, target * scaled.scale).RefutesAtRoot();
+      (is_refuted ? refuted : open) = target;
+    }
+    if (refuted >= 0) Raise(scaled, refuted * scaled.scale, kPacking);
+  }
+
+  // First just below the incumbent, then halving.
+  void Merge(const ScaledRelaxation& scaled) {
+    const int64_t finest = (incumbent_ - bound_) / kFinestPart + 1;
+    int64_t target = incumbent_ - 1;
+    int64_t open = incumbent_;
+    while (!IsDone() && target >= bound_) {
+      LoadRelaxation merged = scaled.relaxation;
+      StepBudget budget{steps_left_};
+      const RefutationVerdict verdict = MergeInseparable(merged, target * scaled.scale, budget, poller_);
+      steps_left_ = budget.left;
+      if (verdict == RefutationVerdict::kStopped) return;
+      if (verdict == RefutationVerdict::kRefuted) Raise(scaled, target * scaled.scale, kMinCut);
+      if (verdict == RefutationVerdict::kOpen) open = target;
+      if (open - bound_ <= finest) return;
+      target = bound_ + (open - bound_) / 2;
+    }
+  }
+
+  // One round of targets with `share` steps for each. `ceiling`: lowest target that the relaxation allows.
+  void Search(const ScaledRelaxation& scaled, int64_t share, int64_t& ceiling) {
+    const int64_t finest = (incumbent_ - bound_) / kFinestPart + 1;
+    int64_t open = ceiling;
+    while (!IsDone() && open > bound_) {
+      // Nothing is gained by approaching the last target in ever smaller strides.
+      const int64_t target = open - bound_ <= finest ? open - 1 : bound_ + (open - bound_) / 2;
+      StepBudget budget{std::min(share, steps_left_)};
+      const int64_t granted = budget.left;
+      const RefutationVerdict verdict = RefuteMaxLoad(scaled.relaxation, target * scaled.scale, budget, poller_);
+      steps_left_ -= granted - budget.left;
+      if (verdict == RefutationVerdict::kRefuted) {
+        Raise(scaled, target * scaled.scale, kBranchAndBound);
+        continue;
+      }
+      open = target;
+      if (verdict == RefutationVerdict::kOpen) ceiling = target;
+      if (open - bound_ <= finest) return;
+    }
+  }
+
+  std::vector<ScaledRelaxation> relaxations_;
+  const int64_t incumbent_;
+  const double relative_gap_;
+  Poller poller_;
+  int64_t steps_left_;
+  const std::function<void(const Bound&)>& on_bound_;
+  int64_t bound_ = 0;
+};
+
+}  // namespace
+
+int64_t CertifyMaxLoad(const BlockInstance& blocks, Overlap overlap, Picoseconds incumbent, double relative_gap,
+                       const SolveLimits& limits, const std::function<void(const Bound&)>& on_bound) {
+  return Certifier(blocks, overlap, incumbent, relative_gap, limits, on_bound).Run();
+}
+
+}  // namespace planwright
