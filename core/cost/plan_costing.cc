@@ -5,6 +5,7 @@
 #include "core/cost/allreduce.h"
 #include "core/cost/backward_contiguity.h"
 #include "core/cost/device_load.h"
+#include "core/cost/latency_schedule.h"
 #include "core/cost/plan_warnings.h"
 #include "core/cost/stage_map.h"
 #include "core/cost/traffic.h"
@@ -155,9 +156,15 @@ class StageCosting {
   std::vector<DeviceWork> devices_;
 };
 
-// Memory of a device that holds several stages: of all their operators together (docs/cost-model.md 1).
+// Memory of a device that holds several stages: of all their operators together (docs/cost-model.md 1). Subgraphs of
+// MIN_LATENCY count each for itself.
 int64_t MemoryOfStages(const OperatorGraph& graph, const Plan& plan, const std::vector<StageId>& stages,
                        const Traffic& traffic) {
+  if (plan.problem.objective == Objective::kMinLatency) {
+    int64_t memory_bytes = 0;
+    for (const StageId stage : stages) memory_bytes += plan.stages[stage.index()].memory_bytes;
+    return memory_bytes;
+  }
   std::vector<OperatorId> operators;
   int64_t boundary_bytes = 0;
   for (const StageId id : stages) {
@@ -187,7 +194,7 @@ std::vector<DeviceUsage> UsageOfDevices(const OperatorGraph& graph, const Cluste
 }
 
 // The slowest device of each phase decides.
-Picoseconds ObjectiveOf(const std::vector<PhaseLoads>& loads) {
+Picoseconds GreatestLoads(const std::vector<PhaseLoads>& loads) {
   PhaseLoads greatest;
   for (const PhaseLoads& load : loads) {
     greatest.main = std::max(greatest.main, load.main);
@@ -196,7 +203,35 @@ Picoseconds ObjectiveOf(const std::vector<PhaseLoads>& loads) {
   return greatest.total();
 }
 
-// Share of the time of the devices in use that they are idle.
+std::vector<ScheduledTask> SubgraphTasks(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan,
+                                         const LatencySchedule& schedule) {
+  std::vector<ScheduledTask> tasks;
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    const DeviceId device = plan.stages[i].replicas.front().device;
+    if (cluster.class_of(device).kind == DeviceKind::kCpu) continue;
+    tasks.push_back({.operation = "subgraph",
+                     .stage = StageId(i),
+                     .pass = graph.operators[plan.stages[i].operators.front().index()].pass,
+                     .resource = cluster.devices[device.index()].name,
+                     .start = schedule.starts[i]});
+  }
+  return tasks;
+}
+
+// Objective and tasks. REQUIRES: the stages have their loads.
+void SetObjective(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
+                  const std::vector<PhaseLoads>& loads, Plan& plan) {
+  if (plan.problem.objective != Objective::kMinLatency) {
+    plan.objective = GreatestLoads(loads);
+    return;
+  }
+  const LatencySchedule schedule = ScheduleForLatency(graph, cluster, costs, plan.stages);
+  plan.objective = schedule.makespan;
+  plan.tasks = SubgraphTasks(graph, cluster, plan, schedule);
+}
+
+// Share of the time of the devices in use that they are idle; CPUs may do more than one thing at a time for
+// MIN_LATENCY, so that it is 0 at least.
 double IdleShare(const std::vector<DeviceUsage>& usages, Picoseconds objective) {
   if (objective == Picoseconds(0)) return 0;
   Picoseconds busy{0};
@@ -205,7 +240,8 @@ double IdleShare(const std::vector<DeviceUsage>& usages, Picoseconds objective) 
     busy += usage.load;
     if (!usage.stages.empty()) ++in_use;
   }
-  return 1 - static_cast<double>(busy.count()) / (static_cast<double>(in_use) * static_cast<double>(objective.count()));
+  const double available = static_cast<double>(in_use) * static_cast<double>(objective.count());
+  return std::max(0.0, 1 - static_cast<double>(busy.count()) / available);
 }
 
 int32_t CountEstimates(const Cluster& cluster, const CostTable& costs, const std::vector<Stage>& stages) {
@@ -249,7 +285,7 @@ Plan CostPlan(const OperatorGraph& graph, const Cluster& cluster, const Planning
   const std::vector<PhaseLoads> loads = costing.DeviceLoads();
   plan.devices = UsageOfDevices(graph, cluster, plan, traffic, loads);
   plan.links = std::move(traffic.links);
-  plan.objective = ObjectiveOf(loads);
+  SetObjective(graph, cluster, costs, loads, plan);
   plan.estimate = MakeEstimate(graph, cluster, costs, plan);
   plan.warnings = PlanWarnings(graph, cluster, costs, plan);
   return plan;

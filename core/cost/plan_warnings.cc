@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "core/cost/latency_schedule.h"
 #include "core/cost/transfer.h"
 
 namespace planwright {
@@ -83,6 +84,20 @@ void WarnOfIgnoredTransferTimes(const OperatorGraph& graph, const Cluster& clust
                                   ", which a hierarchy ignores: it goes by size_bytes"));
 }
 
+// MIN_LATENCY counts on as many CPUs as there is work for (cost-model.md section 8).
+void WarnOfCpuConcurrency(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan,
+                          std::vector<std::string>& warnings) {
+  if (plan.problem.objective != Objective::kMinLatency) return;
+  const int32_t peak = ScheduleForLatency(graph, cluster, costs, plan.stages).peak_cpu_operators;
+  const auto cpus = std::count_if(cluster.devices.begin(), cluster.devices.end(), [&](const Device& device) {
+    return cluster.class_of(device).kind == DeviceKind::kCpu;
+  });
+  if (peak <= cpus) return;
+  warnings.push_back(absl::StrCat("up to ", peak, " operators run on CPUs at the same time, and there ",
+                                  cpus == 1 ? "is 1" : absl::StrCat("are ", cpus),
+                                  ": the latency counts on as many CPUs as there is work for"));
+}
+
 bool CountsMemory(const Operator& op) {
   return op.parameter_bytes > 0 || op.activation_bytes > 0 || op.workspace_bytes > 0;
 }
@@ -118,6 +133,7 @@ std::vector<std::string> PlanWarnings(const OperatorGraph& graph, const Cluster&
   WarnOfUnits(graph, cluster, costs, plan, warnings);
   WarnOfIgnoredTransferTimes(graph, cluster, warnings);
   WarnOfMissingBackward(graph, plan, warnings);
+  WarnOfCpuConcurrency(graph, cluster, costs, plan, warnings);
   WarnOfMemory(graph, cluster, plan, warnings);
   return warnings;
 }

@@ -11,20 +11,30 @@
 namespace planwright {
 namespace {
 
-// Devices of one stage never hold replicas of another, so the first of them stands for all.
-std::size_t HomeOf(const Stage& stage) { return stage.replicas.front().device.index(); }
+// What pays as one for the tensors that cross its border, by stage: a device, with all the stages that it holds, or a
+// single stage (MIN_LATENCY). Devices of one stage never hold replicas of another, so the first of them stands for all.
+std::vector<std::size_t> PayersOf(const PlanningProblem& problem, const std::vector<Stage>& stages) {
+  std::vector<std::size_t> payers;
+  payers.reserve(stages.size());
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    payers.push_back(problem.objective == Objective::kMinLatency ? i : stages[i].replicas.front().device.index());
+  }
+  return payers;
+}
 
-// The stages that pay for a tensor as consumers: for each device that consumes it, other than the producer's, the first
-// of its stages that does. In order of the devices' first appearance.
+// The stages at which the consumers of a tensor pay: for each payer that consumes it, other than the producer's, the
+// first of its stages that does. In order of the payers' first appearance.
 class ConsumerStages {
  public:
-  ConsumerStages(const Cluster& cluster, const std::vector<Stage>& stages, const StageMap& stage_of)
-      : all_stages_(stages), stage_of_(stage_of), last_seen_(cluster.devices.size()) {}
+  ConsumerStages(std::vector<std::size_t> payer_of, const StageMap& stage_of)
+      : payer_of_(std::move(payer_of)),
+        stage_of_(stage_of),
+        last_seen_(payer_of_.empty() ? 0 : *std::max_element(payer_of_.begin(), payer_of_.end()) + 1) {}
 
   const std::vector<std::size_t>& Of(const Tensor& tensor) {
     stages_.clear();
     ++round_;
-    last_seen_[HomeOf(all_stages_[static_cast<std::size_t>(stage_of_[tensor.producer])])] = {round_, kProducer};
+    last_seen_[payer_of_[static_cast<std::size_t>(stage_of_[tensor.producer])]] = {round_, kProducer};
     for (const OperatorId consumer : tensor.consumers) {
       if (stage_of_[consumer] != StageMap::kNone) Add(static_cast<std::size_t>(stage_of_[consumer]));
     }
@@ -41,7 +51,7 @@ class ConsumerStages {
   };
 
   void Add(std::size_t stage) {
-    Seen& seen = last_seen_[HomeOf(all_stages_[stage])];
+    Seen& seen = last_seen_[payer_of_[stage]];
     if (seen.round != round_) {
       seen = {round_, stages_.size()};
       stages_.push_back(stage);
@@ -50,9 +60,10 @@ class ConsumerStages {
     }
   }
 
-  const std::vector<Stage>& all_stages_;
+  // By stage.
+  const std::vector<std::size_t> payer_of_;
   const StageMap& stage_of_;
-  // By the home of a stage.
+  // By payer.
   std::vector<Seen> last_seen_;
   std::vector<std::size_t> stages_;
   std::size_t round_ = 0;
@@ -236,11 +247,10 @@ class NetworkMeter {
 
 // Hands every tensor that crosses to the meter.
 template <typename Meter>
-Traffic Measure(const OperatorGraph& graph, const Cluster& cluster, const std::vector<Stage>& stages,
+Traffic Measure(const OperatorGraph& graph, ConsumerStages consumer_stages, std::size_t num_stages,
                 const StageMap& stage_of, Meter meter) {
   Traffic traffic;
-  traffic.stages.resize(stages.size());
-  ConsumerStages consumer_stages(cluster, stages, stage_of);
+  traffic.stages.resize(num_stages);
   for (const Tensor& tensor : graph.tensors) {
     if (stage_of[tensor.producer] == StageMap::kNone) continue;
     const std::vector<std::size_t>& consumers = consumer_stages.Of(tensor);
@@ -262,10 +272,12 @@ Traffic Measure(const OperatorGraph& graph, const Cluster& cluster, const std::v
 Traffic MeasureTraffic(const OperatorGraph& graph, const Cluster& cluster, const Network& network,
                        const PlanningProblem& problem, const std::vector<Stage>& stages, const StageMap& stage_of) {
   const bool gradients = GradientsFollowTensors(graph, *problem.workload);
+  ConsumerStages consumers(PayersOf(problem, stages), stage_of);
   if (RulesOf(cluster.interconnect).pay_once) {
-    return Measure(graph, cluster, stages, stage_of, HostStagedMeter(cluster, network, gradients, stages));
+    return Measure(graph, std::move(consumers), stages.size(), stage_of,
+                   HostStagedMeter(cluster, network, gradients, stages));
   }
-  return Measure(graph, cluster, stages, stage_of, NetworkMeter(network, gradients, stages));
+  return Measure(graph, std::move(consumers), stages.size(), stage_of, NetworkMeter(network, gradients, stages));
 }
 
 }  // namespace planwright

@@ -1,8 +1,8 @@
-// Who pays for the tensors that cross between devices (cost-model.md sections 4 and 5, docs/cost-model.md 1 and 4).
+// Who pays for the tensors that cross between devices (cost-model.md sections 4 and 5, docs/cost-model.md).
 //
 // Costs are of devices: tensors between stages of one device are free, and a device that holds several stages pays as
 // if they were one. What it pays is booked at the stage of the producer and, on the consuming side, at the first of its
-// stages that consumes the tensor.
+// stages that consumes the tensor. Only for MIN_LATENCY every stage pays for what crosses its own border.
 #ifndef PLANWRIGHT_CORE_COST_TRAFFIC_H_
 #define PLANWRIGHT_CORE_COST_TRAFFIC_H_
 
@@ -33,7 +33,7 @@ struct ReplicaTraffic {
 struct StageTraffic {
   // One for each replica: what it would pay if it did every micro-batch.
   std::vector<ReplicaTraffic> replicas;
-  // Sizes of the tensors that cross the border of the device and are booked at this stage, each tensor once.
+  // Sizes of the tensors that are paid for and booked at this stage, each tensor once.
   int64_t boundary_bytes = 0;
 };
 

@@ -71,6 +71,17 @@ struct LinkUsage {
   Picoseconds load{0};
 };
 
+// One entry of the schedule of a plan (proto: Schedule.Task).
+struct ScheduledTask {
+  // What is done: "subgraph", a stage as a whole.
+  std::string operation;
+  StageId stage;
+  Pass pass = Pass::kForward;
+  // Name of the device that does it.
+  std::string resource;
+  Picoseconds start{0};
+};
+
 struct Incumbent {
   double time_ms = 0;
   int64_t work = 0;
@@ -139,6 +150,8 @@ struct Plan {
   // One for each device of the cluster, in its order.
   std::vector<DeviceUsage> devices;
   std::vector<LinkUsage> links;
+  // By stage; only where tasks have fixed times (MIN_LATENCY).
+  std::vector<ScheduledTask> tasks;
   Estimate estimate;
   std::vector<Baseline> baselines;
   Explanation explanation;

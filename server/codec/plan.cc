@@ -53,10 +53,19 @@ class PlanEncoder {
   const Cluster& cluster_;
 };
 
+void EncodeTask(const ScheduledTask& task, v1::Schedule::Task& wire) {
+  wire.set_operation(task.operation);
+  wire.set_stage(static_cast<int32_t>(task.stage.index()));
+  wire.set_pass(task.pass == Pass::kForward ? "forward" : "backward");
+  wire.set_resource(task.resource);
+  wire.set_start_ms(ToMilliseconds(task.start));
+}
+
 void EncodeSchedule(const Plan& plan, v1::Schedule& wire) {
   wire.set_kind(ToWire(plan.problem.schedule));
   if (plan.problem.micro_batches.has_value()) wire.set_micro_batches(*plan.problem.micro_batches);
   wire.set_period_ms(ToMilliseconds(plan.objective));
+  for (const ScheduledTask& task : plan.tasks) EncodeTask(task, *wire.add_tasks());
 }
 
 void EncodeEstimate(const Estimate& estimate, v1::Estimate& wire) {
