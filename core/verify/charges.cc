@@ -13,8 +13,8 @@
 namespace planwright {
 namespace {
 
-// One stage that a tensor reaches, with its device first so that sorting brings devices together.
-using Receiver = std::pair<DeviceId, std::size_t>;
+// One stage that a tensor reaches, with its payer first so that sorting brings payers together.
+using Receiver = std::pair<std::size_t, std::size_t>;
 
 // All that flows from one stage to another because of tensors made in one pass: sums over the tensors.
 struct Flow {
@@ -54,6 +54,7 @@ class Charging {
       : graph_(graph),
         cluster_(cluster),
         assignment_(assignment),
+        stages_pay_alone_(problem.objective == Objective::kMinLatency),
         is_host_staged_(std::holds_alternative<HostStagedInterconnect>(cluster.interconnect)),
         gradients_return_(*problem.workload == Workload::kTraining && !HasBackwardOperators(graph)) {
     for (const Assignment::Stage& stage : assignment.stages) traffic_.replicas.emplace_back(stage.devices.size());
@@ -71,18 +72,21 @@ class Charging {
   // Replicas of one stage share no device with another stage, so the first one tells devices apart.
   DeviceId HomeOf(std::size_t stage) const { return assignment_.stages[stage].devices.front(); }
 
-  // For each device other than the producer's that consumes the tensor, the first of its stages that does.
+  // Stages of the same payer pay as one.
+  std::size_t PayerOf(std::size_t stage) const { return stages_pay_alone_ ? stage : HomeOf(stage).index(); }
+
+  // For each payer other than the producer's that consumes the tensor, the first of its stages that does.
   std::vector<Receiver> ReceiversOf(const Tensor& tensor) const {
-    const DeviceId home = HomeOf(assignment_.stage_index(tensor.producer));
+    const std::size_t sender = PayerOf(assignment_.stage_index(tensor.producer));
     std::vector<Receiver> receivers;
     for (const OperatorId consumer : tensor.consumers) {
       if (!assignment_.places(consumer)) continue;
       const std::size_t stage = assignment_.stage_index(consumer);
-      if (HomeOf(stage) != home) receivers.emplace_back(HomeOf(stage), stage);
+      if (PayerOf(stage) != sender) receivers.emplace_back(PayerOf(stage), stage);
     }
     std::sort(receivers.begin(), receivers.end());
-    const auto same_device = [](const Receiver& a, const Receiver& b) { return a.first == b.first; };
-    receivers.erase(std::unique(receivers.begin(), receivers.end(), same_device), receivers.end());
+    const auto same_payer = [](const Receiver& a, const Receiver& b) { return a.first == b.first; };
+    receivers.erase(std::unique(receivers.begin(), receivers.end(), same_payer), receivers.end());
     return receivers;
   }
 
@@ -192,6 +196,7 @@ class Charging {
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   const Assignment& assignment_;
+  const bool stages_pay_alone_;
   const bool is_host_staged_;
   // Training by backward times: whatever crosses forward comes back as a gradient of the same size.
   const bool gradients_return_;

@@ -33,18 +33,18 @@ struct JudgedWork {
 struct JudgedTraffic {
   // [stage][replica]: what the replica pays if it does every micro-batch; compute is 0.
   std::vector<std::vector<JudgedWork>> replicas;
-  // Of each stage: sizes of the tensors that cross the border of its device and are booked at the stage.
+  // Of each stage: sizes of the tensors that are booked at it, each once.
   std::vector<int64_t> boundary_bytes;
   // Ascending by their ends; empty for host_staged.
   std::vector<LinkUsage> links;
 };
 
-// A device pays as if its stages were one. What it pays is booked at the producer's stage, or at the first of its
-// stages that consumes the tensor. Between replicated stages micro-batch n goes from replica n mod r to replica n mod
-// r', so a replica pays the mean over those that it meets, rounded up for each pair of stages, direction and pass; a
-// link carries one micro-batch of lcm(r, r'), rounded up for each pair of stages.
-// REQUIRES: host_staged, uniform or hierarchy; a whole structure.
-// Complexity O(tensor ends log + pairs of replicas of each tensor).
+// A device pays as if its stages were one, but for MIN_LATENCY each stage for itself. What a device pays is booked at
+// the producer's stage, or at the first of its stages that consumes the tensor. Between replicated stages micro-batch n
+// goes from replica n mod r to replica n mod r', so a replica pays the mean over those that it meets, rounded up for
+// each pair of stages, direction and pass; a link carries one micro-batch of lcm(r, r'), rounded up for each pair of
+// stages. REQUIRES: host_staged, uniform or hierarchy; a whole structure. Complexity O(tensor ends log + pairs of
+// replicas of each tensor).
 JudgedTraffic ChargeTensors(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                             const Assignment& assignment);
 

@@ -22,6 +22,8 @@ std::string Text(bool value) { return value ? "true" : "false"; }
 std::string Text(StageId stage) { return absl::StrCat(stage.index()); }
 std::string Text(DeviceId device) { return absl::StrCat("device ", device.index()); }
 std::string Text(OperatorId op) { return absl::StrCat("operator ", op.index()); }
+std::string Text(Pass pass) { return pass == Pass::kForward ? "forward" : "backward"; }
+std::string Text(const std::string& name) { return absl::StrCat("'", name, "'"); }
 std::string Text(const std::optional<int64_t>& bytes) { return bytes.has_value() ? CountText(*bytes) : "unlimited"; }
 
 class Comparison {
@@ -38,6 +40,9 @@ class Comparison {
     }
     if (SameSize("plan.links", stated_.links, fresh_.links)) {
       for (std::size_t i = 0; i < fresh_.links.size(); ++i) CompareLink(i);
+    }
+    if (SameSize("plan.schedule.tasks", stated_.tasks, fresh_.tasks)) {
+      for (std::size_t i = 0; i < fresh_.tasks.size(); ++i) CompareTask(i);
     }
     Compare("plan.objective_ms", stated_.objective, fresh_.objective);
     CompareEstimate();
@@ -115,6 +120,17 @@ class Comparison {
     Compare(path + ".device_a", stated.device_a, fresh.device_a);
     Compare(path + ".device_b", stated.device_b, fresh.device_b);
     Compare(path + ".load_ms", stated.load, fresh.load);
+  }
+
+  void CompareTask(std::size_t index) {
+    const ScheduledTask& stated = stated_.tasks[index];
+    const ScheduledTask& fresh = fresh_.tasks[index];
+    const std::string path = absl::StrCat("plan.schedule.tasks[", index, "]");
+    Compare(path + ".operation", stated.operation, fresh.operation);
+    Compare(path + ".stage", stated.stage, fresh.stage);
+    Compare(path + ".pass", stated.pass, fresh.pass);
+    Compare(path + ".resource", stated.resource, fresh.resource);
+    Compare(path + ".start_ms", stated.start, fresh.start);
   }
 
   void CompareEstimate() {

@@ -11,6 +11,7 @@
 #include "core/verify/links.h"
 #include "core/verify/memory.h"
 #include "core/verify/operator_time.h"
+#include "core/verify/subgraphs.h"
 
 namespace planwright {
 namespace {
@@ -72,6 +73,7 @@ class Costing {
     for (std::size_t stage = 0; stage < plan_.stages.size(); ++stage) FillStage(stage);
     ReportBackwardContiguity();
     FillDevices();
+    if (problem_.objective == Objective::kMinLatency) FillTasks();
     FillEstimate();
     return std::move(plan_);
   }
@@ -174,16 +176,33 @@ class Costing {
     return load;
   }
 
-  // As if its stages were one.
+  // As if its stages were one; but subgraphs that follow each other keep what they have.
   int64_t MemoryOfDevice(const DeviceUsage& usage) const {
     std::vector<OperatorId> operators;
     int64_t boundary_bytes = 0;
+    int64_t sum_of_stages = 0;
     for (const StageId stage : usage.stages) {
+      sum_of_stages = SaturatingAdd(sum_of_stages, plan_.stages[stage.index()].memory_bytes);
       const std::vector<OperatorId>& of_stage = plan_.stages[stage.index()].operators;
       operators.insert(operators.end(), of_stage.begin(), of_stage.end());
       boundary_bytes = SaturatingAdd(boundary_bytes, traffic_.boundary_bytes[stage.index()]);
     }
-    return MemoryOf(graph_, problem_, operators, boundary_bytes);
+    return problem_.objective == Objective::kMinLatency ? sum_of_stages
+                                                        : MemoryOf(graph_, problem_, operators, boundary_bytes);
+  }
+
+  // The schedule decides the objective, and not the busiest device.
+  void FillTasks() {
+    std::vector<Picoseconds> loads;
+    for (const Stage& stage : plan_.stages) loads.push_back(stage.load);
+    const JudgedSchedule schedule = ScheduleSubgraphs(graph_, cluster_, problem_, assignment_, loads);
+    plan_.objective = schedule.latency;
+    for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
+      const DeviceId device = assignment_.stages[i].devices.front();
+      if (cluster_.class_of(device).kind == DeviceKind::kCpu) continue;
+      const Pass pass = graph_.operators[plan_.stages[i].operators.front().index()].pass;
+      plan_.tasks.push_back({"subgraph", StageId(i), pass, cluster_.devices[device.index()].name, schedule.starts[i]});
+    }
   }
 
   void FillEstimate() {
@@ -202,7 +221,8 @@ class Costing {
       busy += static_cast<double>(usage.load.count());
       if (!usage.stages.empty()) ++devices_in_use;
     }
-    estimate.bubble_fraction = 1 - busy / (devices_in_use * objective);
+    // A CPU of MIN_LATENCY may do several things at a time.
+    estimate.bubble_fraction = std::max(0.0, 1 - busy / (devices_in_use * objective));
   }
 
   const OperatorGraph& graph_;

@@ -2,29 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <numeric>
 #include <optional>
-#include <queue>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "core/verify/precedence.h"
 
 namespace planwright {
 namespace {
-
-// Stage `before` must come before stage `after`, because of `tensor`.
-struct Precedence {
-  std::size_t before = 0;
-  std::size_t after = 0;
-  TensorId tensor;
-
-  std::pair<std::size_t, std::size_t> stages() const { return {before, after}; }
-};
 
 // Operators that colocation holds together, as a disjoint-set forest.
 class Unions {
@@ -92,57 +82,16 @@ std::vector<Precedence> PrecedencesOf(const OperatorGraph& graph, const Planning
       precedences.push_back({before, after, TensorId(i)});
     }
   }
-  const auto by_stages = [](const Precedence& a, const Precedence& b) {
-    return std::tie(a.before, a.after, a.tensor) < std::tie(b.before, b.after, b.tensor);
-  };
-  std::sort(precedences.begin(), precedences.end(), by_stages);
-  const auto same = [](const Precedence& a, const Precedence& b) { return a.stages() == b.stages(); };
-  precedences.erase(std::unique(precedences.begin(), precedences.end(), same), precedences.end());
+  SortPrecedences(precedences);
   return precedences;
 }
 
-// Kahn's algorithm, the ready stage with the smallest operator first. Stages on or behind a cycle are left out.
-std::vector<std::size_t> TopologicalOrder(const std::vector<Precedence>& precedences, const Assignment& assignment) {
-  const std::size_t num_stages = assignment.stages.size();
-  std::vector<std::size_t> waits_for(num_stages);
-  for (const Precedence& precedence : precedences) ++waits_for[precedence.after];
-  using Ready = std::pair<OperatorId, std::size_t>;
-  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
-  const auto add_if_ready = [&](std::size_t stage) {
-    if (waits_for[stage] == 0) ready.emplace(assignment.stages[stage].operators.front(), stage);
-  };
-  for (std::size_t stage = 0; stage < num_stages; ++stage) add_if_ready(stage);
-  std::vector<std::size_t> order;
-  while (!ready.empty()) {
-    const std::size_t stage = ready.top().second;
-    ready.pop();
-    order.push_back(stage);
-    auto next = std::lower_bound(precedences.begin(), precedences.end(), stage,
-                                 [](const Precedence& precedence, std::size_t s) { return precedence.before < s; });
-    for (; next != precedences.end() && next->before == stage; ++next) {
-      --waits_for[next->after];
-      add_if_ready(next->after);
-    }
-  }
-  return order;
-}
-
-// A cycle, each precedence followed by the next. REQUIRES: `order` left stages out.
-std::vector<Precedence> FindCycle(const std::vector<Precedence>& precedences, const std::vector<std::size_t>& order,
-                                  std::size_t num_stages) {
-  std::vector<bool> stuck(num_stages, true);
-  for (const std::size_t stage : order) stuck[stage] = false;
-  // Every stuck stage has a stuck predecessor; walking back must come to a stage for the second time.
-  std::vector<const Precedence*> cause(num_stages);
-  for (const Precedence& precedence : precedences) {
-    if (stuck[precedence.before]) cause[precedence.after] = &precedence;
-  }
-  auto stage = static_cast<std::size_t>(std::find(stuck.begin(), stuck.end(), true) - stuck.begin());
-  for (std::size_t steps = 0; steps < num_stages; ++steps) stage = cause[stage]->before;
-  std::vector<Precedence> cycle;
-  for (std::size_t at = stage; cycle.empty() || at != stage; at = cause[at]->before) cycle.push_back(*cause[at]);
-  std::reverse(cycle.begin(), cycle.end());
-  return cycle;
+// The smallest operator of each stage.
+std::vector<OperatorId> KeysOf(const Assignment& assignment) {
+  std::vector<OperatorId> keys;
+  keys.reserve(assignment.stages.size());
+  for (const Assignment::Stage& stage : assignment.stages) keys.push_back(stage.operators.front());
+  return keys;
 }
 
 // Starts with the stage that is given first.
@@ -168,11 +117,11 @@ void PutInPipelineOrder(const OperatorGraph& graph, const PlanningProblem& probl
   const std::vector<Precedence> precedences = PrecedencesOf(graph, problem, assignment);
   const auto goes_forward = [](const Precedence& precedence) { return precedence.before < precedence.after; };
   if (std::all_of(precedences.begin(), precedences.end(), goes_forward)) return;
-  const std::vector<std::size_t> order = TopologicalOrder(precedences, assignment);
+  const std::vector<std::size_t> order = OrderOf(precedences, KeysOf(assignment));
   if (order.size() == assignment.stages.size()) {
     assignment.Reorder(order);
   } else {
-    std::vector<Precedence> cycle = FindCycle(precedences, order, assignment.stages.size());
+    std::vector<Precedence> cycle = CycleAmong(precedences, order, assignment.stages.size());
     violations.Add("plan.stages", CycleText(graph, assignment, std::move(cycle)));
   }
 }

@@ -8,6 +8,7 @@
 #include "core/verify/memory.h"
 #include "core/verify/pipeline.h"
 #include "core/verify/rules.h"
+#include "core/verify/subgraphs.h"
 
 namespace planwright {
 
@@ -19,7 +20,11 @@ std::optional<Plan> Judge(const OperatorGraph& graph, const Cluster& cluster, co
   auto [assignment, is_whole] = CheckStructure(graph, cluster, problem, placement, violations);
   CheckRules(graph, cluster, problem, assignment, violations);
   if (!is_whole) return std::nullopt;
-  PutInPipelineOrder(graph, problem, assignment, violations);
+  if (problem.objective == Objective::kMinLatency) {
+    if (!PutInExecutableOrder(graph, cluster, assignment, violations)) return std::nullopt;
+  } else {
+    PutInPipelineOrder(graph, problem, assignment, violations);
+  }
   Plan plan = CostAssignment(graph, cluster, problem, assignment);
   CheckMemory(cluster, assignment, plan, violations);
   return plan;

@@ -14,14 +14,15 @@ namespace {
 // Names every field of a plan: a new one does not compile here until somebody has thought of its mutation.
 // Not judged, because they cannot be recomputed: warnings, names of methods, and how the search went.
 [[maybe_unused]] void NameEveryField(const Plan& plan, const Stage& stage, const DeviceUsage& usage) {
-  [[maybe_unused]] const auto& [problem, objective, lower_bound, bounds, stages, devices, links, estimate, baselines,
-                                explanation, provenance, warnings] = plan;
+  [[maybe_unused]] const auto& [problem, objective, lower_bound, bounds, stages, devices, links, tasks, estimate,
+                                baselines, explanation, provenance, warnings] = plan;
   [[maybe_unused]] const auto& [operators, replicas, ring_order, compute, communication_in, communication_out,
                                 allreduce, stage_load, memory_bytes, in_flight_micro_batches, backward_contiguous] =
       stage;
   [[maybe_unused]] const auto& [replica_device, copy, replica_load] = stage.replicas.front();
   [[maybe_unused]] const auto& [device, device_stages, device_load, device_memory_bytes, memory_limit_bytes] = usage;
   [[maybe_unused]] const auto& [device_a, device_b, link_load] = plan.links.front();
+  [[maybe_unused]] const auto& [operation, stage_of_task, pass, resource, start] = plan.tasks.front();
   [[maybe_unused]] const auto& [value, method, scope] = plan.bounds.front();
   [[maybe_unused]] const auto& [step_time, micro_batches_per_second, samples_per_second, bubble_fraction,
                                 peak_memory_bytes, estimated_operators] = plan.estimate;
@@ -41,12 +42,15 @@ class Mutations {
     for (std::size_t i = 0; i < plan_.stages.size(); ++i) MutateStage(i);
     for (std::size_t i = 0; i < plan_.devices.size(); ++i) MutateDevice(i);
     for (std::size_t i = 0; i < plan_.links.size(); ++i) MutateLink(i);
+    for (std::size_t i = 0; i < plan_.tasks.size(); ++i) MutateTask(i);
     for (std::size_t i = 0; i < plan_.bounds.size(); ++i) MutateBound(i);
     MutateStageList();
     Add("plan.devices", [](Plan& plan) { plan.devices.pop_back(); });
     Add("plan.devices", [](Plan& plan) { plan.devices.push_back(plan.devices.back()); });
     Add("plan.links", [](Plan& plan) { plan.links.push_back({DeviceId(0), DeviceId(0), Picoseconds(1)}); });
     if (!plan_.links.empty()) Add("plan.links", [](Plan& plan) { plan.links.pop_back(); });
+    Add("plan.schedule.tasks", [](Plan& plan) { plan.tasks.emplace_back(); });
+    if (!plan_.tasks.empty()) Add("plan.schedule.tasks", [](Plan& plan) { plan.tasks.pop_back(); });
     Add("plan.lower_bound_ms", [](Plan& plan) { plan.bounds.push_back(BoundAbove(plan)); });
     MutateEstimate();
     MutateProvenance();
@@ -89,24 +93,31 @@ class Mutations {
     Add(path + ".backward_contiguous",
         [i](Plan& plan) { plan.stages[i].backward_contiguous = !plan.stages[i].backward_contiguous; });
     Add(path + ".ring_order", [i](Plan& plan) { plan.stages[i].ring_order.push_back(DeviceId(0)); });
+    if (plan_.stages[i].ring_order.size() > 1) {
+      Add(path + ".ring_order[0]",
+          [i](Plan& plan) { std::swap(plan.stages[i].ring_order.front(), plan.stages[i].ring_order.back()); });
+    }
     MutateReplicas(i, path);
     MutateOperators(i, path);
   }
 
   void MutateReplicas(std::size_t i, const std::string& stage_path) {
-    const std::string path = stage_path + ".replicas[0]";
-    Number(path + ".load_ms", [i](Plan& plan) { return &plan.stages[i].replicas[0].load; });
-    Number(path + ".copy", [i](Plan& plan) { return &plan.stages[i].replicas[0].copy; });
-    const DeviceId beyond(plan_.devices.size());
-    Add(path + ".device", [i, beyond](Plan& plan) { plan.stages[i].replicas[0].device = beyond; });
-    Add(path + ".device", [i](Plan& plan) { plan.stages[i].replicas[0].device = DeviceId(SIZE_MAX); });
-    for (std::size_t other = 0; other < plan_.devices.size(); ++other) {
-      if (DeviceId(other) == plan_.stages[i].replicas[0].device) continue;
-      Add("", absl::StrCat(path, " on device ", other),
-          [i, other](Plan& plan) { plan.stages[i].replicas[0].device = DeviceId(other); });
+    const std::vector<Replica>& replicas = plan_.stages[i].replicas;
+    for (std::size_t j = 0; j < replicas.size(); ++j) {
+      const std::string path = absl::StrCat(stage_path, ".replicas[", j, "]");
+      Number(path + ".load_ms", [i, j](Plan& plan) { return &plan.stages[i].replicas[j].load; });
+      Number(path + ".copy", [i, j](Plan& plan) { return &plan.stages[i].replicas[j].copy; });
+      const DeviceId beyond(plan_.devices.size());
+      Add(path + ".device", [i, j, beyond](Plan& plan) { plan.stages[i].replicas[j].device = beyond; });
+      Add(path + ".device", [i, j](Plan& plan) { plan.stages[i].replicas[j].device = DeviceId(SIZE_MAX); });
+      for (std::size_t other = 0; other < plan_.devices.size(); ++other) {
+        if (DeviceId(other) == replicas[j].device) continue;
+        Add("", absl::StrCat(path, " on device ", other),
+            [i, j, other](Plan& plan) { plan.stages[i].replicas[j].device = DeviceId(other); });
+      }
     }
     Add(stage_path + ".replicas", [i](Plan& plan) { plan.stages[i].replicas.clear(); });
-    Add(stage_path + ".replicas[1].device",
+    Add(absl::StrCat(stage_path, ".replicas[", replicas.size(), "].device"),
         [i](Plan& plan) { plan.stages[i].replicas.push_back(plan.stages[i].replicas[0]); });
   }
 
@@ -166,6 +177,17 @@ class Mutations {
     Add(path + ".device_a", [i](Plan& plan) { std::swap(plan.links[i].device_a, plan.links[i].device_b); });
     Add(path + ".device_b", [i](Plan& plan) { plan.links[i].device_b = plan.links[i].device_a; });
     Number(path + ".load_ms", [i](Plan& plan) { return &plan.links[i].load; });
+  }
+
+  void MutateTask(std::size_t i) {
+    const std::string path = absl::StrCat("plan.schedule.tasks[", i, "]");
+    Add(path + ".operation", [i](Plan& plan) { plan.tasks[i].operation += "s"; });
+    Add(path + ".stage", [i](Plan& plan) { plan.tasks[i].stage = StageId(plan.tasks[i].stage.index() + 1); });
+    Add(path + ".pass", [i](Plan& plan) {
+      plan.tasks[i].pass = plan.tasks[i].pass == Pass::kForward ? Pass::kBackward : Pass::kForward;
+    });
+    Add(path + ".resource", [i](Plan& plan) { plan.tasks[i].resource += "0"; });
+    Number(path + ".start_ms", [i](Plan& plan) { return &plan.tasks[i].start; });
   }
 
   void MutateBound(std::size_t i) {

@@ -315,6 +315,75 @@ TEST_F(VerifyPlacementTest, FindsEveryViolationAtOnce) {
 
 TEST_F(VerifyPlacementTest, RefusesAnEmptyPlacement) { EXPECT_EQ(ViolationsIn(Placement()).size(), 4U); }
 
+class VerifyLatencyPlacementTest : public VerifyPlacementTest {
+ protected:
+  VerifyLatencyPlacementTest() { problem_.objective = Objective::kMinLatency; }
+};
+
+TEST_F(VerifyLatencyPlacementTest, CpusNeedNotBeContiguous) {
+  const Verdict verdict = Verify(Place({{1}, {3, 0, 2}}, {0, 3}));
+  EXPECT_THAT(verdict.violations.listed(), IsEmpty());
+  EXPECT_EQ(verdict.costed->objective, Picoseconds(30 + 12 + 30 + 30));
+}
+
+TEST_F(VerifyLatencyPlacementTest, NamesSubgraphsThatWaitForEachOther) {
+  const Verdict verdict = Verify(Place({{3}, {0, 2}, {1}}, {0, 1, 3}));
+  EXPECT_THAT(verdict.violations.listed(),
+              ElementsAre(Is("plan.stages",
+                             "cannot be executed: tensor 't0' puts stage 1 before operator 'b', tensor 't1' puts "
+                             "operator 'b' before stage 1")));
+  EXPECT_FALSE(verdict.costed.has_value());
+}
+
+TEST_F(VerifyLatencyPlacementTest, LimitsSubgraphsPerDeviceAndPass) {
+  const Placement placement = Place({{0}, {1}, {2}, {3}}, {0, 1, 0, 1});
+  EXPECT_THAT(
+      ViolationsIn(placement),
+      ElementsAre(
+          Is("plan.stages[2].replicas[0].device", "subgraph 2 of one pass on device 'acc0', which may hold 1"),
+          Is("plan.stages[3].replicas[0].device", "subgraph 2 of one pass on device 'acc1', which may hold 1")));
+  problem_.max_subgraphs_per_device = 2;
+  EXPECT_THAT(ViolationsIn(placement), IsEmpty());
+  problem_.max_subgraphs_per_device.reset();
+  problem_.split = Split::kNonContiguous;
+  EXPECT_THAT(ViolationsIn(placement), IsEmpty());
+}
+
+TEST_F(VerifyLatencyPlacementTest, KeepsTheOrderOfSubgraphsOnADevice) {
+  graph_.tensors.clear();
+  problem_.split = Split::kNonContiguous;
+  const Verdict verdict = Verify(Place({{2}, {3}, {0, 1}}, {0, 0, 0}));
+  EXPECT_THAT(verdict.costed->tasks[1].start, Picoseconds(10));
+  EXPECT_THAT(verdict.costed->stages[1].operators, ElementsAre(OperatorId(3)));
+}
+
+TEST_F(VerifyLatencyPlacementTest, FindsAnOrderThatCanBeExecuted) {
+  problem_.split = Split::kNonContiguous;
+  const Verdict verdict = Verify(Place({{1}, {2}, {0}, {3}}, {3, 0, 0, 1}));
+  EXPECT_THAT(verdict.violations.listed(), IsEmpty());
+  std::vector<std::size_t> order;
+  for (const Stage& stage : verdict.costed->stages) order.push_back(stage.operators.front().index());
+  EXPECT_THAT(order, ElementsAre(0, 2, 3, 1));
+}
+
+TEST_F(VerifyLatencyPlacementTest, ColocationTakesAllCpusForOneDevice) {
+  cluster_ = MakeCluster(1, 2);
+  graph_.operators[0].colocation_group = graph_.operators[1].colocation_group = "tied";
+  EXPECT_THAT(ViolationsIn(Place({{0, 2}, {1, 3}}, {1, 2})), IsEmpty());
+  EXPECT_THAT(ViolationsIn(Place({{0}, {1, 2, 3}}, {0, 2})),
+              ElementsAre(Is("plan.stages[1].operators[0]",
+                             "operator 'b' is on device 'cpu1', but of its colocation group 'tied' operator 'a' is on "
+                             "'acc0'")));
+}
+
+TEST_F(VerifyLatencyPlacementTest, LayersStayInOneSubgraph) {
+  problem_.granularity = Granularity::kLayer;
+  problem_.max_subgraphs_per_device = 2;
+  graph_.operators[0].layer = graph_.operators[2].layer = "l";
+  EXPECT_THAT(ViolationsIn(Place({{0}, {1}, {2}, {3}}, {0, 1, 0, 1})), ::testing::SizeIs(1));
+  EXPECT_THAT(ViolationsIn(Place({{1}, {0}, {2}, {3}}, {0, 3, 3, 1})), IsEmpty());
+}
+
 // Backward operators on top: d' -> c' -> b' -> a', and an orphan "o" that reads c' and feeds b'.
 class VerifyTrainingPlacementTest : public VerifyPlacementTest {
  protected:
@@ -374,6 +443,18 @@ TEST_F(VerifyTrainingPlacementTest, InferenceDropsBackwardOperators) {
   EXPECT_THAT(verdict.costed->stages[2].operators, ElementsAre(OperatorId(3)));
   EXPECT_EQ(verdict.costed->objective, Picoseconds(21));
   EXPECT_EQ(verdict.costed->devices[1].memory_bytes, 4);
+}
+
+TEST_F(VerifyTrainingPlacementTest, SubgraphsOfLatencyAreOfOnePass) {
+  problem_.objective = Objective::kMinLatency;
+  const std::vector<Violation> mixed =
+      ViolationsIn(Place({{0, kBackwardA, 1, kBackwardB, kOrphan}, {2, 3, kBackwardC, kBackwardD}}));
+  EXPECT_THAT(mixed, Contains(Is("plan.stages[1]",
+                                 "a subgraph has operators of one pass, but 'c' and 'd'' are of different ones")));
+  // Without max_subgraphs_per_device a device holds one of each pass, and colocated operators share the device.
+  EXPECT_THAT(
+      ViolationsIn(Place({{0, 1}, {2, 3}, {kBackwardC, kBackwardD}, {kBackwardA, kBackwardB, kOrphan}}, {0, 1, 1, 0})),
+      IsEmpty());
 }
 
 // One forward operator and one of a chain of 100 backward operators on each of 99 devices, two of each on the first:

@@ -102,6 +102,67 @@ Example SingleStageInference() {
   return example;
 }
 
+// Two stages on one device; overlap; GPIPE.
+Example SharedDevices() {
+  Example example{"shared_devices", {}, MakeCluster(2, 0, 100), {}};
+  OperatorGraph& graph = example.graph;
+  for (const char* name : {"a", "b", "c"}) AddOperator(graph, name, 100, 300);
+  AddTensor(graph, OperatorId(0), {OperatorId(1), OperatorId(2)}, 70);
+  AddTensor(graph, OperatorId(1), {OperatorId(2)}, 110);
+  for (Operator& op : graph.operators) {
+    op.costs[0].backward = Picoseconds(150);
+    op.memory_bytes = 10;
+  }
+  PlanningProblem problem;
+  problem.split = Split::kNonContiguous;
+  problem.overlap = Overlap::kFullDuplex;
+  problem.schedule = ScheduleKind::kGpipe;
+  example.plan =
+      PlanOf(graph, example.cluster, problem,
+             {{{OperatorId(0)}, {DeviceId(0)}}, {{OperatorId(1)}, {DeviceId(1)}}, {{OperatorId(2)}, {DeviceId(0)}}},
+             Claim::kGap);
+  return example;
+}
+
+// Replicas in two groups of devices.
+Example ReplicasOnAHierarchy() {
+  Example example{"replicas_on_a_hierarchy", {}, MakeCluster(4, 0), {}};
+  OperatorGraph& graph = example.graph;
+  for (const char* name : {"a", "b"}) AddOperator(graph, name, 1000, 3000);
+  AddTensor(graph, OperatorId(0), {OperatorId(1)}, 0, 70);
+  for (Operator& op : graph.operators) {
+    op.costs[0].backward = Picoseconds(150);
+    op.parameter_bytes = 1000;
+  }
+  example.cluster.interconnect = HierarchyInterconnect{{{2, 1e12, Picoseconds(3)}, {2, 1e11, Picoseconds(5)}}};
+  PlanningProblem problem;
+  problem.replication = Replication::kPerStage;
+  example.plan = PlanOf(graph, example.cluster, problem,
+                        {{{OperatorId(0)}, {DeviceId(0)}}, {{OperatorId(1)}, {DeviceId(1), DeviceId(3), DeviceId(2)}}},
+                        Claim::kOptimal);
+  return example;
+}
+
+// Subgraphs of both passes, one device with several, a CPU.
+Example LatencyTraining() {
+  Example example{"latency_training", {}, MakeCluster(2, 1, 40), {}};
+  OperatorGraph& graph = example.graph;
+  const OperatorId a = AddOperator(graph, "a", 100, 300);
+  const OperatorId b = AddOperator(graph, "b", 200, 600);
+  const OperatorId c = AddOperator(graph, "c", 300, 500);
+  const OperatorId backward_b = AddBackward(graph, "b'", b, 210, 600);
+  AddTensor(graph, a, {b, c}, 7);
+  AddTensor(graph, b, {c}, 11);
+  AddTensor(graph, c, {backward_b}, 13);
+  for (Operator& op : graph.operators) op.memory_bytes = 10;
+  PlanningProblem problem;
+  problem.objective = Objective::kMinLatency;
+  example.plan = PlanOf(
+      graph, example.cluster, problem,
+      {{{a}, {DeviceId(1)}}, {{b}, {DeviceId(0)}}, {{backward_b}, {DeviceId(0)}}, {{c}, {DeviceId(2)}}}, Claim::kGap);
+  return example;
+}
+
 std::vector<Violation> ViolationsIn(const Example& example, const Plan& plan) {
   Violations violations;
   VerifyPlan(example.graph, example.cluster, plan, violations);
@@ -148,7 +209,8 @@ TEST_P(VerifyPlanTest, DoesNotJudgeHowTheSearchWent) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, VerifyPlanTest,
-                         ::testing::Values(HostStagedTraining(), UniformTraining(), SingleStageInference()),
+                         ::testing::Values(HostStagedTraining(), UniformTraining(), SingleStageInference(),
+                                           SharedDevices(), ReplicasOnAHierarchy(), LatencyTraining()),
                          [](const auto& example) { return example.param.name; });
 
 TEST(VerifyPlanMessageTest, SaysBothNumbers) {

@@ -306,6 +306,79 @@ TEST_F(WorkedHierarchy, ReplicasPayTheMeanOfTheLinksTheyUse) {
   EXPECT_EQ(plan.objective, Picoseconds(77));
 }
 
+class WorkedLatency : public WorkedExample {
+ protected:
+  WorkedLatency() { problem_.objective = Objective::kMinLatency; }
+};
+
+TEST_F(WorkedLatency, SubgraphsWaitForTheirProducers) {
+  const Plan plan = CostApart();
+  // a: 10 + 3; b: 3 + 20 + 5; c: 3 + 5 + 40, one after the other.
+  ExpectStage(plan.stages[2], 8, 40, 0);
+  EXPECT_EQ(plan.objective, Picoseconds(13 + 28 + 48));
+  ASSERT_EQ(plan.tasks.size(), 3U);
+  EXPECT_EQ(plan.tasks[1].start, Picoseconds(13));
+  EXPECT_EQ(plan.tasks[2].start, Picoseconds(13 + 28));
+  EXPECT_EQ(plan.tasks[2].resource, "acc2");
+  EXPECT_EQ(plan.devices[0].load, Picoseconds(13));
+}
+
+TEST_F(WorkedLatency, IndependentSubgraphsRunAtTheSameTime) {
+  graph_.tensors.erase(graph_.tensors.begin() + 1);
+  const Plan plan = CostApart();
+  EXPECT_EQ(plan.objective, Picoseconds(13 + 3 + 40));
+  EXPECT_EQ(plan.tasks[1].start, plan.tasks[2].start);
+}
+
+TEST_F(WorkedLatency, SubgraphsOfOneDeviceNeverOverlap) {
+  problem_.max_subgraphs_per_device = 2;
+  graph_.tensors.erase(graph_.tensors.begin() + 1);
+  const Plan plan = Cost({{{kA}, {DeviceId(0)}}, {{kC}, {DeviceId(1)}}, {{kB}, {DeviceId(1)}}});
+  EXPECT_EQ(plan.tasks[1].start, Picoseconds(13));
+  EXPECT_EQ(plan.tasks[2].start, Picoseconds(13 + 43));
+  EXPECT_EQ(plan.objective, Picoseconds(13 + 43 + 23));
+  EXPECT_EQ(plan.devices[1].load, Picoseconds(43 + 23));
+}
+
+TEST_F(WorkedLatency, SubgraphsOfOneDevicePayForWhatTheyExchange) {
+  problem_.max_subgraphs_per_device = 2;
+  const Plan plan = Cost({{{kA}, {DeviceId(0)}}, {{kB}, {DeviceId(1)}}, {{kC}, {DeviceId(0)}}});
+  ExpectStage(plan.stages[0], 0, 10, 3);
+  ExpectStage(plan.stages[2], 8, 40, 0);
+  EXPECT_EQ(plan.devices[0].load, Picoseconds(13 + 48));
+}
+
+TEST_F(WorkedLatency, CpuOperatorsStartWhenTheirInputsAreThere) {
+  graph_.tensors.erase(graph_.tensors.begin() + 1);
+  const OperatorId d = AddOperator(graph_, "d", 1, 100);
+  AddTensor(graph_, kB, {d}, 2);
+  // b and c run at the same time although there is one CPU; d waits for b only.
+  const Plan plan = Cost({{{kA}, {DeviceId(0)}}, {{kB, kC, d}, {DeviceId(3)}}});
+  ExpectStage(plan.stages[1], 0, 60 + 120 + 100, 0);
+  EXPECT_EQ(plan.objective, Picoseconds(13 + 60 + 100));
+  EXPECT_EQ(plan.tasks.size(), 1U);
+  EXPECT_EQ(plan.devices[3].load, Picoseconds(280));
+  EXPECT_EQ(plan.estimate.bubble_fraction, 1 - (13.0 + 280) / (2 * 173));
+}
+
+TEST_F(WorkedLatency, SinksPayNoTransferAndCpuOnlyTensorsCostNothing) {
+  const Plan plan = Cost({{{kC}, {DeviceId(0)}}, {{kA, kB}, {DeviceId(3)}}});
+  EXPECT_EQ(plan.objective, Picoseconds(30 + 60 + (3 + 5 + 40)));
+}
+
+TEST_F(WorkedLatency, PassesAreSubgraphsOfTheirOwn) {
+  const OperatorId backward_c = AddBackward(graph_, "c'", kC, 80, 0);
+  const OperatorId backward_a = AddBackward(graph_, "a'", kA, 20, 0);
+  AddTensor(graph_, kC, {backward_c}, 1);
+  AddTensor(graph_, backward_c, {backward_a}, 4);
+  for (Operator& op : graph_.operators) op.memory_bytes = 7;
+  const Plan plan = Cost(
+      {{{kA, kB}, {DeviceId(0)}}, {{kC}, {DeviceId(1)}}, {{backward_c}, {DeviceId(1)}}, {{backward_a}, {DeviceId(0)}}});
+  EXPECT_EQ(plan.objective, Picoseconds((30 + 8) + (8 + 40 + 1) + (1 + 80 + 4) + (4 + 20)));
+  EXPECT_EQ(plan.tasks[2].pass, Pass::kBackward);
+  EXPECT_EQ(plan.devices[0].memory_bytes, 21);
+}
+
 TEST_F(WorkedExample, DeclaredMemoryIsASum) {
   for (std::size_t i = 0; i < 3; ++i) graph_.operators[i].memory_bytes = 100 << i;
   const Plan plan = Cost({{{kA, kB}, {DeviceId(0)}}, {{kC}, {DeviceId(1)}}});

@@ -1,0 +1,38 @@
+// When what runs for one micro-batch: the schedule of MIN_LATENCY (cost-model.md section 8).
+//
+// A stage on an accelerator is a subgraph: it starts when its outside producers have finished and the subgraph before
+// it on its device has ended, and all its operators finish at its end. An operator on a CPU starts when its inputs are
+// there; CPUs are as many as it takes.
+#ifndef PLANWRIGHT_CORE_VERIFY_SUBGRAPHS_H_
+#define PLANWRIGHT_CORE_VERIFY_SUBGRAPHS_H_
+
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/base/violations.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+#include "core/verify/assignment.h"
+
+namespace planwright {
+
+// Brings the stages into an order that can be executed: the order they have if it is one; else that in which the
+// subgraphs become ready, by smallest operator, with the stages on CPUs at the end. False: there is none, and a
+// violation names a cycle. REQUIRES: a whole structure. Complexity O((operators + tensor ends) log).
+bool PutInExecutableOrder(const OperatorGraph& graph, const Cluster& cluster, Assignment& assignment,
+                          Violations& violations);
+
+struct JudgedSchedule {
+  // By stage: the start of the subgraph; meaningless on CPUs.
+  std::vector<Picoseconds> starts;
+  Picoseconds latency{0};
+};
+
+// `loads` says how long each subgraph takes. REQUIRES: an order that can be executed. Complexity as above.
+JudgedSchedule ScheduleSubgraphs(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                                 const Assignment& assignment, const std::vector<Picoseconds>& loads);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_VERIFY_SUBGRAPHS_H_
