@@ -48,6 +48,7 @@ Plan SmallPlan() {
   plan.devices = {{DeviceId(0), {}, Picoseconds(0), 0, std::nullopt},
                   {DeviceId(1), {StageId(0)}, Picoseconds(10 * kMs), 77, 100}};
   plan.links = {{DeviceId(0), DeviceId(1), Picoseconds(kMs)}};
+  plan.tasks = {{"subgraph", StageId(0), Pass::kBackward, "g1", Picoseconds(3 * kMs)}};
   plan.estimate = {Picoseconds(0), 100, 200, 0.5, 77, 1};
   plan.provenance.algorithm = "ideal_dp";
   plan.provenance.algorithm_version = "1";
@@ -84,7 +85,10 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
     devices { device: "g0" }
     devices { device: "g1" stages: 0 load_ms: 10 memory_bytes: 77 memory_limit_bytes: 100 }
     links { device_a: "g0" device_b: "g1" load_ms: 1 }
-    schedule { period_ms: 10 }
+    schedule {
+      period_ms: 10
+      tasks { operation: "subgraph" pass: "backward" resource: "g1" start_ms: 3 }
+    }
     estimate {
       micro_batches_per_second: 100
       samples_per_second: 200
