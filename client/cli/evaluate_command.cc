@@ -48,7 +48,7 @@ class EvaluateCommand final : public Command {
   }
 
  private:
-  absl::StatusOr<v1::EvaluatePlanRequest> Load(Environment& environment) const {
+  absl::StatusOr<v1::EvaluatePlanRequest> Load(Environment& environment) {
     if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan.");
     if (plan_ == "-" && input_.graph() == "-") {
       return UsageError("graph and plan cannot both come from standard input", "Put one of them into a file.");

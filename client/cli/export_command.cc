@@ -91,7 +91,7 @@ class ExportCommand final : public Command {
   }
 
   // Graph and cluster themselves, as far as the target needs them: what is named is asked for.
-  absl::StatusOr<v1::CreatePlanRequest> LoadSource(const ExportTarget& target, Environment& environment) const {
+  absl::StatusOr<v1::CreatePlanRequest> LoadSource(const ExportTarget& target, Environment& environment) {
     auto source = input_.LoadNeeded(target.needs_graph, target.needs_cluster, environment);
     if (!source.ok()) return source;
     const auto client = server_.Connect(environment);

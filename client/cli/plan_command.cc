@@ -54,9 +54,10 @@ class PlanCommand final : public Command {
     if (!request->options().has_time_limit()) {
       request->mutable_options()->mutable_time_limit()->set_seconds(kDefaultTimeLimitSeconds);
     }
-    const auto response = Search(*request, environment);
+    auto response = Search(*request, environment);
     if (!response.ok()) return Explained(response.status(), environment);
-    const v1::Plan& plan = response->plan();
+    v1::Plan& plan = *response->mutable_plan();
+    plan.mutable_warnings()->Add(input_.warnings().begin(), input_.warnings().end());
     const absl::Status written =
         output_.Write(output_.is_json() ? JsonText(plan) : PlanReport(plan, input_.Title()), environment);
     if (!written.ok()) return written;

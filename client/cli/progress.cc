@@ -10,14 +10,14 @@ namespace {
 // Quick searches show nothing.
 constexpr auto kFirstShown = std::chrono::milliseconds(300);
 constexpr auto kRefreshEvery = std::chrono::milliseconds(100);
+constexpr auto kHeartbeatEvery = std::chrono::seconds(10);
 constexpr char kEraseLine[] = "\r\x1b[K";
 
 }  // namespace
 
 ProgressDisplay::ProgressDisplay(ProgressStyle style, std::ostream& out) : style_(style), out_(out) {
-  if (style_ == ProgressStyle::kLiveLine) {
-    refresher_ = std::jthread([this](const std::stop_token& stop) { Refresh(stop); });
-  }
+  refresher_ = std::jthread(
+      [this](const std::stop_token& stop) { style_ == ProgressStyle::kLiveLine ? Refresh(stop) : Beat(stop); });
 }
 
 ProgressDisplay::~ProgressDisplay() {
@@ -58,7 +58,16 @@ std::string ProgressDisplay::Line() const {
 }
 
 void ProgressDisplay::ShowEvent() {
-  if (style_ == ProgressStyle::kLog) out_ << Line() << '\n' << std::flush;
+  if (style_ != ProgressStyle::kLog) return;
+  out_ << Line() << '\n' << std::flush;
+  last_line_ = std::chrono::steady_clock::now();
+}
+
+void ProgressDisplay::Beat(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_until(lock, stop, last_line_ + kHeartbeatEvery, [&stop] { return stop.stop_requested(); })) {
+    if (std::chrono::steady_clock::now() >= last_line_ + kHeartbeatEvery) ShowEvent();
+  }
 }
 
 void ProgressDisplay::Refresh(const std::stop_token& stop) {

@@ -18,7 +18,7 @@ namespace planwright::client {
 enum class ProgressStyle {
   // One line that is rewritten, from a moment after the start; gone at the end.
   kLiveLine,
-  // A line for each event.
+  // A line for each event, and one when nothing has happened for a while.
   kLog,
 };
 
@@ -39,6 +39,7 @@ class ProgressDisplay final : public ProgressListener {
   // After an event. REQUIRES: mutex_ is held.
   void ShowEvent();
   void Refresh(const std::stop_token& stop);
+  void Beat(const std::stop_token& stop);
 
   const ProgressStyle style_;
   std::ostream& out_;
@@ -50,6 +51,7 @@ class ProgressDisplay final : public ProgressListener {
   std::optional<double> objective_ms_;
   std::optional<double> lower_bound_ms_;
   bool is_shown_ = false;
+  std::chrono::steady_clock::time_point last_line_ = start_;
 
   // Last: it uses all of the above.
   std::jthread refresher_;

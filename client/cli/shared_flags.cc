@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/errors.h"
@@ -18,6 +19,7 @@ namespace planwright::client {
 namespace {
 
 constexpr std::string_view kZooPrefix = "zoo:";
+constexpr std::string_view kPathHint = "Check the path; built-in models and clusters are written zoo:NAME.";
 
 constexpr std::array<std::pair<std::string_view, GraphFormat>, 4> kFormats = {
     {{"auto", GraphFormat::kAuto},
@@ -40,6 +42,19 @@ Flag ChoiceFlag(std::string name, std::string help, std::vector<std::string> cho
 GraphFormat FormatOf(std::string_view name) {
   return std::find_if(kFormats.begin(), kFormats.end(), [name](const auto& format) { return format.first == name; })
       ->second;
+}
+
+// Names of other resolvers ("dns:///planwright:50051", "unix:/run/planwright") are gRPC's business.
+absl::Status CheckAddress(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (address.find(":/") != std::string_view::npos) return absl::OkStatus();
+  int port = 0;
+  const bool has_port =
+      colon != std::string_view::npos && colon > 0 &&
+      absl::SimpleAtoi(absl::string_view(address.data() + colon + 1, address.size() - colon - 1), &port);
+  if (has_port && port >= 1 && port <= 65535) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("must be HOST:PORT with a port from 1 to 65535, is \"", std::string(address), "\""));
 }
 
 // What a title calls an input.
@@ -67,7 +82,7 @@ FlagGroup InputFlags::Flags() {
                   cluster_)}};
 }
 
-absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment) const {
+absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment) {
   v1::CreatePlanRequest request;
   absl::Status status = LoadGraph(environment, request);
   if (!status.ok()) return status;
@@ -76,7 +91,7 @@ absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment)
   return request;
 }
 
-absl::StatusOr<v1::CreatePlanRequest> InputFlags::LoadNeeded(bool graph, bool cluster, Environment& environment) const {
+absl::StatusOr<v1::CreatePlanRequest> InputFlags::LoadNeeded(bool graph, bool cluster, Environment& environment) {
   v1::CreatePlanRequest request;
   // A graph's file may describe the cluster too.
   if (graph || !graph_.empty()) {
@@ -94,7 +109,7 @@ std::string InputFlags::Title() const {
   return absl::StrCat(ShortName(graph_), cluster_.empty() ? "" : " on ", cluster_.empty() ? "" : ShortName(cluster_));
 }
 
-absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanRequest& request) const {
+absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanRequest& request) {
   if (graph_.empty()) {
     return UsageError("--graph is missing", "Name a file, or one of the models that `planwright models` lists.");
   }
@@ -103,10 +118,11 @@ absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanReque
     return absl::OkStatus();
   }
   const auto text = ReadInput(graph_, environment.in);
-  if (!text.ok()) return FromFile(text.status(), graph_);
+  if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);
   auto imported = ImportGraph(*text, InputName(graph_), FormatOf(graph_format_));
   if (!imported.ok()) return FromFile(imported.status(), graph_);
   for (const std::string& warning : imported->warnings) environment.err << "warning: " << warning << "\n";
+  warnings_ = std::move(imported->warnings);
   request = std::move(imported->request);
   return absl::OkStatus();
 }
@@ -125,7 +141,7 @@ absl::Status InputFlags::LoadCluster(Environment& environment, v1::CreatePlanReq
     return UsageError("graph and cluster cannot both come from standard input", "Put one of them into a file.");
   }
   const auto text = ReadInput(cluster_, environment.in);
-  if (!text.ok()) return FromFile(text.status(), cluster_);
+  if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);
   auto cluster = ImportCluster(*text, InputName(cluster_));
   if (!cluster.ok()) return FromFile(cluster.status(), cluster_);
   *request.mutable_cluster() = *std::move(cluster);
@@ -133,10 +149,13 @@ absl::Status InputFlags::LoadCluster(Environment& environment, v1::CreatePlanReq
 }
 
 FlagGroup ServerFlags::Flags() {
-  return {
-      "Server",
-      {StringFlag("server", "HOST:PORT", "ask a planwrightd; default: $PLANWRIGHT_SERVER, else this process", server_),
-       SwitchFlag("local", "plan in this process even if a server is named", local_)}};
+  return {"Server",
+          {{"server", "HOST:PORT", "ask a planwrightd; default: $PLANWRIGHT_SERVER, else this process",
+            [this](std::string_view text) {
+              server_ = text;
+              return CheckAddress(text);
+            }},
+           SwitchFlag("local", "plan in this process even if a server is named", local_)}};
 }
 
 std::string ServerFlags::Address(const Environment& environment) const {
@@ -199,14 +218,15 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
 }
 
 FlagGroup SolverFlags(v1::SolverOptions& options) {
-  return {"Search",
-          {MessageFlag("algorithm", "algorithm", "which algorithm plans (default: auto)", options),
-           MessageFlag("time_limit", "time_limit", "e.g. 500ms, 10s, 2m (default: 60s)", options),
-           MessageFlag("work_limit", "work_limit", "units of work, as the algorithm counts them", options),
-           MessageFlag("gap", "relative_gap", "stop at this relative gap (default: 0, prove)", options),
-           MessageFlag("ideal_limit", "ideal_limit", "ideals that the exact algorithm may store", options),
-           MessageFlag("seed", "seed", "of randomised algorithms (default: 1)", options),
-           MessageFlag("threads", "threads", "never changes the plan (default: all CPUs)", options)}};
+  return {
+      "Search",
+      {MessageFlag("algorithm", "algorithm", "which algorithm plans (default: auto)", options),
+       MessageFlag("time_limit", "time_limit", "e.g. 500ms, 10s, 2m; a bare number is seconds (default: 60s)", options),
+       MessageFlag("work_limit", "work_limit", "units of work, as the algorithm counts them", options),
+       MessageFlag("gap", "relative_gap", "stop at this relative gap (default: 0, prove)", options),
+       MessageFlag("ideal_limit", "ideal_limit", "ideals that the exact algorithm may store", options),
+       MessageFlag("seed", "seed", "of randomised algorithms (default: 1)", options),
+       MessageFlag("threads", "threads", "never changes the plan (default: all CPUs)", options)}};
 }
 
 }  // namespace planwright::client

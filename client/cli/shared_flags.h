@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,23 +24,26 @@ class InputFlags {
 
   // The request that the inputs make: graph, cluster, and the problem and options that the graph's file may state.
   // Warnings go to `environment.err`. Errors: INVALID_ARGUMENT.
-  absl::StatusOr<v1::CreatePlanRequest> Load(Environment& environment) const;
+  absl::StatusOr<v1::CreatePlanRequest> Load(Environment& environment);
 
   // As Load, but only a source that is needed must be given; one that is not needed may be left out.
-  absl::StatusOr<v1::CreatePlanRequest> LoadNeeded(bool graph, bool cluster, Environment& environment) const;
+  absl::StatusOr<v1::CreatePlanRequest> LoadNeeded(bool graph, bool cluster, Environment& environment);
 
   // "bert.json on zoo:dgx1-v100:1".
   std::string Title() const;
 
   const std::string& graph() const { return graph_; }
+  // What the import of the graph had to say; for the plan's own warnings.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  absl::Status LoadGraph(Environment& environment, v1::CreatePlanRequest& request) const;
+  absl::Status LoadGraph(Environment& environment, v1::CreatePlanRequest& request);
   absl::Status LoadCluster(Environment& environment, v1::CreatePlanRequest& request) const;
 
   std::string graph_;
   std::string graph_format_ = "auto";
   std::string cluster_;
+  std::vector<std::string> warnings_;
 };
 
 // Where the service runs.

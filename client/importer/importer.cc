@@ -122,6 +122,7 @@ absl::StatusOr<GraphFormat> DetectGraphFormat(std::string_view text, std::string
   if (outline->Has("stages")) {
     return Refused(source, "holds a plan, not a graph: give it to `planwright evaluate --plan`");
   }
+  if (outline->Has("device_classes")) return Refused(source, "holds a cluster, not a graph: give it to --cluster");
   return GraphFormat::kNativeJson;
 }
 
@@ -145,6 +146,7 @@ absl::StatusOr<v1::Cluster> ImportCluster(std::string_view text, std::string_vie
   if (*notation == Notation::kJson) {
     const auto outline = ObjectOutlineOf(text, source);
     if (!outline.ok()) return outline.status();
+    if (outline->Has("operators")) return Refused(source, "holds a graph, not a cluster: give it to --graph");
     if (IsDevicePlacementGraph(*outline)) {
       auto imported = ImportDevicePlacementGraph(text, source);
       if (!imported.ok()) return imported.status();

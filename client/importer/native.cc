@@ -1,5 +1,6 @@
 #include "client/importer/native.h"
 
+#include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
@@ -10,11 +11,14 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "client/library/closest_name.h"
 #include "client/library/error_details.h"
 #include "planwright/v1/cluster.pb.h"
 
@@ -22,6 +26,26 @@ namespace planwright::client {
 namespace {
 
 constexpr int kMaxTextProtoDepth = 100;
+constexpr char kUnknownField[] = "is not a field of this format";
+
+// The names of the fields of `type` and of all messages below it.
+void CollectFieldNames(const google::protobuf::Descriptor& type, std::set<const google::protobuf::Descriptor*>& seen,
+                       std::vector<std::string>& names) {
+  if (!seen.insert(&type).second) return;
+  for (int i = 0; i < type.field_count(); ++i) {
+    names.push_back(type.field(i)->name());
+    if (type.field(i)->message_type() != nullptr) CollectFieldNames(*type.field(i)->message_type(), seen, names);
+  }
+}
+
+// "; did you mean forward_ms?", or nothing. `path` ends in the unknown name.
+std::string Suggestion(const std::string& path, const google::protobuf::Descriptor& type) {
+  std::set<const google::protobuf::Descriptor*> seen;
+  std::vector<std::string> names;
+  CollectFieldNames(type, seen, names);
+  const std::string closest = ClosestTo(path.substr(path.rfind('.') + 1), names);
+  return closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?");
+}
 
 std::string Without(std::string text, std::string_view removed) {
   const std::size_t position = text.find(removed);
@@ -52,7 +76,7 @@ FieldViolation JsonViolation(std::string_view message, std::string_view prefix) 
   if (colon == std::string_view::npos || !IsFieldName(rest.substr(0, colon))) return {"", std::string(message)};
   path += rest.substr(0, colon);
   const std::string rule(rest.substr(colon + 2));
-  if (rule.starts_with("Cannot find field")) return {path, "is not a field of this format"};
+  if (rule.starts_with("Cannot find field")) return {path, kUnknownField};
   return {path, Without(rule, "type.googleapis.com/")};
 }
 
@@ -84,6 +108,8 @@ absl::Status ReadNativeJson(std::string_view text, std::string_view source, std:
   if (status.ok()) return absl::OkStatus();
   const std::string reason(status.message().data(), status.message().size());
   FieldViolation violation = JsonViolation(reason, prefix);
+  if (violation.description == kUnknownField)
+    violation.description += Suggestion(violation.field, *message.GetDescriptor());
   ViolationList violations;
   violations.Add(std::move(violation.field), std::move(violation.description));
   return violations.ToStatus(source);

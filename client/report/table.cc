@@ -26,7 +26,7 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
-Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
+Table::Table(std::vector<Column> columns, Overflow overflow) : columns_(std::move(columns)), overflow_(overflow) {
   for (const Column& column : columns_) widths_.push_back(Width(column.heading));
 }
 
@@ -54,8 +54,28 @@ std::string Table::ToString() const {
   for (const Column& column : columns_) headings.push_back(column.heading);
   const bool has_headings = std::any_of(headings.begin(), headings.end(), [](const auto& h) { return !h.empty(); });
   std::string text = has_headings ? Line(headings) : "";
-  for (const auto& row : rows_) text += Line(row);
+  for (const auto& row : rows_) text += overflow_ == Overflow::kWrapped ? Wrapped(row) : Line(row);
   return text;
+}
+
+std::string Table::Wrapped(std::vector<std::string> cells) const {
+  std::size_t start = 2;
+  for (std::size_t i = 0; i + 1 < widths_.size(); ++i) start += widths_[i] + 2;
+  const std::size_t room = kMaxLineLength > start ? kMaxLineLength - start : 1;
+  std::string rest = std::move(cells.back());
+  std::string text;
+  while (Width(rest) > room) {
+    // Bytes, of which there are at least as many as characters: a line may be shorter than it could be.
+    std::size_t end = rest.rfind(' ', room);
+    if (end == std::string::npos || end == 0) end = rest.find(' ', room);
+    if (end == std::string::npos) break;
+    cells.back() = rest.substr(0, end);
+    text += Line(cells);
+    rest.erase(0, end + 1);
+    std::fill(cells.begin(), cells.end(), "");
+  }
+  cells.back() = std::move(rest);
+  return text + Line(cells);
 }
 
 }  // namespace planwright::client

@@ -15,13 +15,18 @@ std::string Printable(std::string_view text);
 class Table {
  public:
   enum class Align { kLeft, kRight };
+  // What happens to a last column that is too wide.
+  enum class Overflow { kKept, kWrapped };
+
+  // Lines of tables whose last column is wrapped are no longer than this where words allow it.
+  static constexpr std::size_t kMaxLineLength = 120;
 
   struct Column {
     std::string heading;
     Align align = Align::kLeft;
   };
 
-  explicit Table(std::vector<Column> columns);
+  explicit Table(std::vector<Column> columns, Overflow overflow = Overflow::kKept);
 
   // REQUIRES: as many cells as columns.
   void AddRow(std::vector<std::string> cells);
@@ -31,8 +36,11 @@ class Table {
 
  private:
   std::string Line(const std::vector<std::string>& cells) const;
+  // The row, and what of its last cell goes into lines of their own.
+  std::string Wrapped(std::vector<std::string> cells) const;
 
   std::vector<Column> columns_;
+  Overflow overflow_;
   std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -60,19 +60,27 @@ std::string AlgorithmText(const v1::Provenance& provenance) {
   return text;
 }
 
+// "12.5 ms", "61.2 s".
+std::string DurationText(double milliseconds) {
+  constexpr double kLong = 10'000;
+  if (milliseconds < kLong) return absl::StrFormat("%.4g ms", milliseconds);
+  return absl::StrFormat("%.1f s", milliseconds / 1000);
+}
+
 std::string SearchText(const v1::Provenance& provenance) {
   // Sorted: the order of a proto map is not stable.
   const std::map<std::string, int64_t> counters(provenance.counters().begin(), provenance.counters().end());
-  std::string text = absl::StrFormat("%.4g ms (CPU %.4g ms)", provenance.wall_time_ms(), provenance.cpu_time_ms());
+  std::string text =
+      absl::StrCat(DurationText(provenance.wall_time_ms()), " (CPU ", DurationText(provenance.cpu_time_ms()), ")");
   for (const auto& [name, count] : counters) {
     if (count == 0) continue;
-    absl::StrAppend(&text, ", ", GroupedText(count), " ", absl::StrReplaceAll(name, {{"_", " "}}));
+    absl::StrAppend(&text, ", ", absl::StrReplaceAll(name, {{"_", " "}}), " ", GroupedText(count));
   }
   return text;
 }
 
 std::string Summary(const v1::Plan& plan) {
-  Table table({{""}, {""}});
+  Table table({{""}, {""}}, Table::Overflow::kWrapped);
   if (plan.has_estimate()) table.AddRow({"throughput", ThroughputText(plan.estimate())});
   if (!plan.provenance().algorithm().empty()) {
     const v1::Provenance& provenance = plan.provenance();
@@ -85,15 +93,27 @@ std::string Summary(const v1::Plan& plan) {
   return table.ToString();
 }
 
+// A name cut in its middle, where names of operators differ least.
+std::string Shortened(const std::string& name) {
+  constexpr std::size_t kMaxLength = 28;
+  constexpr std::size_t kKept = (kMaxLength - 2) / 2;
+  const bool is_ascii =
+      std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  if (name.size() <= kMaxLength || !is_ascii) return name;
+  return absl::StrCat(name.substr(0, kKept), "..", name.substr(name.size() - kKept));
+}
+
 std::string DevicesOf(const v1::Stage& stage) {
-  return absl::StrJoin(stage.replicas(), ", ",
-                       [](std::string* text, const v1::Replica& replica) { text->append(replica.device()); });
+  if (stage.replicas().empty()) return "";
+  const std::string first = stage.replicas(0).device();
+  if (stage.replicas_size() == 1) return first;
+  return absl::StrCat(first, " + ", stage.replicas_size() - 1, " more");
 }
 
 std::string SpanOf(const v1::Stage& stage) {
   if (stage.operators().empty()) return "";
-  if (stage.operators_size() == 1) return stage.operators(0);
-  return absl::StrCat(stage.operators(0), " .. ", stage.operators(stage.operators_size() - 1));
+  if (stage.operators_size() == 1) return Shortened(stage.operators(0));
+  return absl::StrCat(Shortened(stage.operators(0)), " .. ", Shortened(stage.operators(stage.operators_size() - 1)));
 }
 
 std::string StagesSection(const v1::Plan& plan) {
@@ -172,23 +192,48 @@ std::string PlanBody(const v1::Plan& plan) {
 }
 
 std::string ZooTable(const google::protobuf::RepeatedPtrField<v1::ZooEntry>& entries) {
-  Table table({{""}, {""}});
+  Table table({{""}, {""}}, Table::Overflow::kWrapped);
   for (const v1::ZooEntry& entry : entries) table.AddRow({absl::StrCat("zoo:", entry.name()), entry.description()});
   return table.ToString();
 }
 
 std::string AlgorithmsSection(const v1::GetServerInfoResponse& info) {
-  Table table({{"algorithm"}, {"version"}, {"work unit"}, {"description"}});
+  Table table({{"algorithm"}, {"version"}, {"work unit"}, {"description"}}, Table::Overflow::kWrapped);
   for (const v1::AlgorithmInfo& algorithm : info.algorithms()) {
     table.AddRow({algorithm.name(), algorithm.version(), algorithm.work_unit(), algorithm.description()});
   }
   return absl::StrCat("\nAlgorithms\n", table.ToString());
 }
 
+template <typename Numbers, typename Name>
+std::string ChoicesText(const Numbers& numbers, Name name, std::string_view prefix) {
+  return absl::StrJoin(numbers, ", ", [&](std::string* text, int number) {
+    text->append(absl::AsciiStrToLower(name(number).substr(prefix.size())));
+  });
+}
+
+// What the row allows of each setting.
+std::string SettingsTable(const v1::Capability& row) {
+  Table table({{""}, {""}, {""}}, Table::Overflow::kWrapped);
+  const auto add = [&table](const char* setting, std::string choices) {
+    if (!choices.empty()) table.AddRow({"", setting, std::move(choices)});
+  };
+  add("objective", ChoicesText(row.objectives(), v1::Objective_Name<int>, "OBJECTIVE_"));
+  add("interconnect", absl::StrJoin(row.interconnects(), ", "));
+  add("schedule", ChoicesText(row.schedules(), v1::ScheduleKind_Name<int>, "SCHEDULE_KIND_"));
+  add("replication", ChoicesText(row.replications(), v1::Replication_Name<int>, "REPLICATION_"));
+  add("split", ChoicesText(row.splits(), v1::Split_Name<int>, "SPLIT_"));
+  add("overlap", ChoicesText(row.overlaps(), v1::Overlap_Name<int>, "OVERLAP_"));
+  add("algorithm", ChoicesText(row.algorithms(), v1::Algorithm_Name<int>, "ALGORITHM_"));
+  return table.ToString();
+}
+
 std::string CapabilitiesSection(const v1::GetServerInfoResponse& info) {
   std::string text = "\nPlans\n";
   for (const v1::Capability& capability : info.capabilities()) {
-    absl::StrAppend(&text, "  - ", Printable(capability.description()), "\n");
+    Table description({{""}, {""}}, Table::Overflow::kWrapped);
+    description.AddRow({"-", capability.description()});
+    absl::StrAppend(&text, description.ToString(), SettingsTable(capability));
   }
   return text;
 }

@@ -231,7 +231,8 @@ TEST_F(ProgramTest, GoldenUsageErrors) {
             "error: --objective: must be one of max_throughput, min_latency, min_devices, is \"speed\"\n"
             "`planwright help plan` explains the flags.\n");
   EXPECT_EQ(error_of({"plan", "--graph=/nowhere.json"}),
-            "error: cannot read /nowhere.json: No such file or directory\nMend /nowhere.json and try again.\n");
+            "error: cannot read /nowhere.json: No such file or directory\n"
+            "Check the path; built-in models and clusters are written zoo:NAME.\n");
   EXPECT_EQ(error_of({"evaluate", "--graph=zoo:g"}), "error: --plan is missing\nName a file that holds a plan.\n");
   EXPECT_EQ(error_of({"evaluate", "--graph=-", "--plan=-"}),
             "error: graph and plan cannot both come from standard input\nPut one of them into a file.\n");

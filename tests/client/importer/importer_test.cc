@@ -81,8 +81,9 @@ TEST(ImporterTest, GoldenErrors) {
 
 TEST(ImporterTest, NativeJsonErrorsHavePaths) {
   const auto violations = [](const std::string& text) { return ErrorDetailsOf(Import(text).status()).violations; };
-  EXPECT_THAT(violations(R"({"operators": [{"name": "a"}, {"nam": "b"}]})"),
-              ElementsAre(FieldViolation{"graph.operators[1].nam", "is not a field of this format"}));
+  EXPECT_THAT(
+      violations(R"({"operators": [{"name": "a"}, {"nam": "b"}]})"),
+      ElementsAre(FieldViolation{"graph.operators[1].nam", "is not a field of this format; did you mean name?"}));
   EXPECT_THAT(
       violations(R"({"operators": [{"memory_bytes": "many"}]})"),
       ElementsAre(FieldViolation{"graph.operators[0].memory_bytes", "invalid value \"many\" for type TYPE_INT64"}));
@@ -91,7 +92,7 @@ TEST(ImporterTest, NativeJsonErrorsHavePaths) {
       ElementsAre(FieldViolation{"graph.operators[0].pass", "invalid value \"SIDEWAYS\" for type planwright.v1.Pass"}));
   EXPECT_THAT(violations(R"({"graph": {"operators": 5}})"), SizeIs(1));
   EXPECT_THAT(violations(R"({"graph": {}, "clusters": {}})"),
-              ElementsAre(FieldViolation{"clusters", "is not a field of this format"}));
+              ElementsAre(FieldViolation{"clusters", "is not a field of this format; did you mean cluster?"}));
 }
 
 TEST(ImporterTest, DeepTextProtoIsRefused) {
@@ -113,8 +114,9 @@ TEST(ImporterTest, ReadsAClusterFromEveryFileThatHasOne) {
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_EQ(imported->device_groups(0).count(), 1);
   EXPECT_EQ(ImportCluster(R"({"graph": {}})", "c.json").status().message(), "c.json: holds no cluster");
-  EXPECT_THAT(ErrorDetailsOf(ImportCluster(R"({"devices": [{"nam": "d"}]})", "c.json").status()).violations,
-              ElementsAre(FieldViolation{"cluster.devices[0].nam", "is not a field of this format"}));
+  EXPECT_THAT(
+      ErrorDetailsOf(ImportCluster(R"({"devices": [{"nam": "d"}]})", "c.json").status()).violations,
+      ElementsAre(FieldViolation{"cluster.devices[0].nam", "is not a field of this format; did you mean name?"}));
 }
 
 TEST(ImporterTest, ReadsAPlanInEveryForm) {

@@ -29,6 +29,15 @@ TEST(TableTest, CountsCharactersNotBytes) {
   EXPECT_EQ(table.ToString(), "  name     n\n  Ünïcode  1\n  Unicode  2\n");
 }
 
+TEST(TableTest, WrapsTheLastColumnBetweenWords) {
+  Table table({{"name"}, {"keys"}}, Table::Overflow::kWrapped);
+  const std::string word(60, 'x');
+  table.AddRow({"a", word + " " + word + " end"});
+  table.AddRow({"b", std::string(200, 'y')});
+  EXPECT_EQ(table.ToString(),
+            "  name  keys\n  a     " + word + "\n        " + word + " end\n  b     " + std::string(200, 'y') + "\n");
+}
+
 TEST(TableTest, NamesCannotSteerTheTerminal) {
   EXPECT_EQ(Printable("a\x1b[2Jb\n\x7f\xc2\x9b"), "a?[2Jb???");
   Table table({{""}});

@@ -67,7 +67,7 @@ TEST(TextReportTest, GoldenPlan) {
   lower bound  10.000 ms (gap 20 %)
   stopped      ideal limit
   algorithm    ideal_dp 1, fell back to linearized_dp
-  search       8.25 ms (CPU 9.5 ms), 1,234,567 ideals, 12 passes
+  search       8.25 ms (CPU 9.5 ms), ideals 1,234,567, passes 12
 
 Stages
   stage  device  operators  first .. last       compute ms  in ms  out ms  load ms    memory
@@ -136,7 +136,12 @@ TEST(TextReportTest, ListsTheZoo) {
 TEST(TextReportTest, ShowsWhatAServerCanDo) {
   const auto info = Parse<v1::GetServerInfoResponse>(R"pb(
     version: "0.1.0"
-    capabilities { description: "throughput" }
+    capabilities {
+      description: "throughput"
+      objectives: OBJECTIVE_MAX_THROUGHPUT
+      interconnects: "uniform"
+      interconnects: "host_staged"
+    }
     algorithms { name: "ideal_dp" version: "1" work_unit: "passes" description: "exact" }
     limits {
       max_operators: 1000000
@@ -144,7 +149,8 @@ TEST(TextReportTest, ShowsWhatAServerCanDo) {
       default_time_limit { seconds: 60 }
     })pb");
   const std::string report = ServerInfoReport(info);
-  EXPECT_THAT(report, StartsWith("Planwright 0.1.0\n\nPlans\n  - throughput\n\nAlgorithms\n"));
+  EXPECT_THAT(report, StartsWith("Planwright 0.1.0\n\nPlans\n  -  throughput\n    objective     max_throughput\n"
+                                 "    interconnect  uniform, host_staged\n\nAlgorithms\n"));
   EXPECT_THAT(report, HasSubstr("  ideal_dp   1        passes     exact\n"));
   EXPECT_THAT(report, HasSubstr("  operators            1,000,000\n"));
   EXPECT_THAT(report, HasSubstr("  message              64.00 MiB\n"));
