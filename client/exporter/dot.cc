@@ -52,8 +52,10 @@ class DotWriter {
       if (!status.ok()) return status;
       if (nodes_.size() <= kMaxNodes || detail == Detail::kStages) break;
     }
-    return absl::StrCat("digraph plan {\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\", fontsize=10];\n",
-                        Clusters(), Edges(), "}\n");
+    return absl::StrCat(
+        "digraph plan {\n  rankdir=TB;\n  graph [fontname=\"sans-serif\", fontsize=11];\n  node [shape=box, "
+        "fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=9];\n",
+        Clusters(), Edges(), "}\n");
   }
 
  private:

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Makes the pictures of docs/concepts.md from real plans: docs/pictures/*.svg. Needs Graphviz (deploy/setup.sh test).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+planwright() { ./deploy/run.sh "$@" 2>>"$work/log" || { cat "$work/log" >&2; return 1; }; }
+
+planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file="$work/loads.json"
+planwright export --plan="$work/loads.json" --to=svg --output_file=docs/pictures/loads.svg
+
+planwright plan --graph=docs/examples/two-branches.json --output=json --output_file="$work/stages.json"
+planwright export --plan="$work/stages.json" --graph=docs/examples/two-branches.json --to=dot \
+  --output_file="$work/stages.dot"
+dot -Tsvg "$work/stages.dot" >docs/pictures/stages.svg
+echo "make-pictures: docs/pictures/loads.svg docs/pictures/stages.svg" >&2
