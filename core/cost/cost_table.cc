@@ -3,40 +3,29 @@
 #include <algorithm>
 
 #include "core/cost/roofline.h"
+#include "core/model/support.h"
 
 namespace planwright {
 namespace {
 
-bool Contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
+// REQUIRES: CanRun.
 OperatorTime EstimatedTime(const Operator& op, const DeviceClass& device_class, bool training) {
-  OperatorTime time;
+  OperatorTime time{.supported = true, .estimated = true};
   const auto forward = RooflineTime(device_class, op.forward_flops, op.forward_bytes_accessed);
-  if (!forward.has_value()) return time;
-  if (training && (op.backward_flops > 0 || op.backward_bytes_accessed > 0)) {
-    const auto backward = RooflineTime(device_class, op.backward_flops, op.backward_bytes_accessed);
-    if (!backward.has_value()) return time;
-    time.backward = *backward;
-  }
-  time.forward = *forward;
-  time.supported = true;
-  time.estimated = true;
+  time.forward = forward.value_or(Picoseconds(0));
+  if (!training) return time;
+  const auto backward = RooflineTime(device_class, op.backward_flops, op.backward_bytes_accessed);
+  time.backward = backward.value_or(Picoseconds(0));
   return time;
 }
 
-OperatorTime MeasuredTime(const OperatorCost& cost, bool training) {
-  return {.forward = cost.forward, .backward = training ? cost.backward : Picoseconds(0), .supported = true};
-}
-
-OperatorTime TimeOf(const Operator& op, const DeviceClass& device_class, bool training) {
-  if (Contains(op.unsupported_device_classes, device_class.name)) return {};
+OperatorTime TimeOf(const Operator& op, const DeviceClass& device_class, Workload workload) {
+  const bool training = workload == Workload::kTraining;
+  if (!CanRun(op, device_class, workload)) return {};
   if (op.type == kInputOperatorType) return {.supported = true};
-  for (const OperatorCost& cost : op.costs) {
-    if (cost.device_class == device_class.name) return MeasuredTime(cost, training);
-  }
-  return EstimatedTime(op, device_class, training);
+  const OperatorCost* cost = MeasuredCost(op, device_class);
+  if (cost == nullptr) return EstimatedTime(op, device_class, training);
+  return {.forward = cost->forward, .backward = training ? cost->backward : Picoseconds(0), .supported = true};
 }
 
 }  // namespace
@@ -51,7 +40,7 @@ CostTable::CostTable(const OperatorGraph& graph, const Cluster& cluster, Workloa
       OperatorTime& time = times_.emplace_back();
       time.supported = true;
       if (backward_pass && !training) continue;
-      time = TimeOf(op, device_class, training);
+      time = TimeOf(op, device_class, workload);
       if (backward_pass) std::swap(time.forward, time.backward);
     }
   }

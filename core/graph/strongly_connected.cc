@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/graph/union_find.h"
+#include "core/base/union_find.h"
 
 namespace planwright {
 namespace {

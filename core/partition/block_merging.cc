@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "core/graph/union_find.h"
+#include "core/base/union_find.h"
 
 namespace planwright {
 namespace {

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
+#include "core/base/union_find.h"
 #include "core/cost/transfer.h"
-#include "core/graph/union_find.h"
+#include "core/model/colocation.h"
 
 namespace planwright {
 namespace {
-
-constexpr int32_t kDropped = -1;
 
 std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
@@ -87,19 +85,8 @@ class Builder {
   }
 
   void AddGroups() {
-    UnionFind unions(instance_.num_vertices());
-    std::unordered_map<std::string, int32_t> group_head;
-    std::unordered_map<std::string, int32_t> layer_head;
-    for (int32_t vertex = 0; vertex < instance_.num_vertices(); ++vertex) {
-      const Operator& op = OperatorOf(Index(vertex));
-      const auto unite_with_head = [&](auto& heads, const std::string& label) {
-        if (!label.empty()) unions.Unite(vertex, heads.try_emplace(label, vertex).first->second);
-      };
-      if (op.forward_operator.has_value()) unions.Unite(vertex, vertex_of_[op.forward_operator->index()]);
-      unite_with_head(group_head, op.colocation_group);
-      if (problem_.granularity == Granularity::kLayer) unite_with_head(layer_head, op.layer);
-    }
-    instance_.group_of = unions.Labels();
+    const std::vector<int32_t> unions = ColocationUnions(graph_, problem_);
+    for (const OperatorId op : instance_.operators) instance_.group_of.push_back(unions[op.index()]);
     instance_.groups = MembersOf(instance_.group_of);
   }
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "core/base/union_find.h"
 #include "core/cost/transfer.h"
-#include "core/graph/union_find.h"
 #include "core/partition/operator_unions.h"
 
 namespace planwright {

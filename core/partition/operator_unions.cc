@@ -1,72 +1,15 @@
 #include "core/partition/operator_unions.h"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 
 #include "core/graph/strongly_connected.h"
-#include "core/graph/union_find.h"
 
 namespace planwright {
 namespace {
 
 std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
-// Whether each operator takes part.
-std::vector<bool> ActiveOperators(const OperatorGraph& graph, Workload workload) {
-  std::vector<bool> active(graph.operators.size(), true);
-  if (workload == Workload::kInference) {
-    for (std::size_t i = 0; i < active.size(); ++i) active[i] = graph.operators[i].pass == Pass::kForward;
-  }
-  return active;
-}
-
-// Labels of the unions of the active operators, by smallest one.
-std::vector<int32_t> ActiveLabels(const std::vector<bool>& active, UnionFind& unions) {
-  std::vector<int32_t> labels(active.size(), kDropped);
-  std::vector<int32_t> label_of_root(active.size(), kDropped);
-  int32_t next = 0;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (!active[i]) continue;
-    int32_t& label = label_of_root[Index(unions.Find(static_cast<int32_t>(i)))];
-    if (label == kDropped) label = next++;
-    labels[i] = label;
-  }
-  return labels;
-}
-
-// Unites the elements that are given the same non-empty name.
-class NameUniter {
- public:
-  explicit NameUniter(UnionFind& unions) : unions_(unions) {}
-
-  void Add(int32_t element, std::string_view name) {
-    if (!name.empty()) unions_.Unite(element, first_.try_emplace(name, element).first->second);
-  }
-
- private:
-  UnionFind& unions_;
-  std::unordered_map<std::string_view, int32_t> first_;
-};
-
 }  // namespace
-
-std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const PlanningProblem& problem) {
-  const std::vector<bool> active = ActiveOperators(graph, *problem.workload);
-  UnionFind unions(static_cast<int32_t>(graph.operators.size()));
-  NameUniter groups(unions);
-  NameUniter layers(unions);
-  for (std::size_t i = 0; i < graph.operators.size(); ++i) {
-    if (!active[i]) continue;
-    const auto op = static_cast<int32_t>(i);
-    const Operator& data = graph.operators[i];
-    if (data.forward_operator.has_value()) unions.Unite(op, static_cast<int32_t>(data.forward_operator->index()));
-    groups.Add(op, data.colocation_group);
-    if (problem.granularity == Granularity::kLayer) layers.Add(op, data.layer);
-  }
-  return ActiveLabels(active, unions);
-}
 
 int32_t CountLabels(const std::vector<int32_t>& labels) {
   return labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()) + 1;
@@ -97,15 +40,7 @@ std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const st
 }
 
 std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const PlanningProblem& problem) {
-  const std::vector<bool> active = ActiveOperators(graph, *problem.workload);
-  UnionFind layer_unions(static_cast<int32_t>(graph.operators.size()));
-  NameUniter layers(layer_unions);
-  if (problem.granularity == Granularity::kLayer) {
-    for (std::size_t i = 0; i < active.size(); ++i) {
-      if (active[i]) layers.Add(static_cast<int32_t>(i), graph.operators[i].layer);
-    }
-  }
-  std::vector<int32_t> atom_of = ActiveLabels(active, layer_unions);
+  std::vector<int32_t> atom_of = LayerUnions(graph, problem);
   const std::vector<Digraph::Edge> ordered = OrderedOperators(graph, ColocationUnions(graph, problem));
   const Digraph order(CountLabels(atom_of), MapEdges(ordered, atom_of));
   const std::vector<int32_t> component_of = StronglyConnectedComponents(order);

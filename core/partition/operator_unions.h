@@ -1,4 +1,4 @@
-// Which operators must share a device, and which must come before which (cost-model.md section 8).
+// Which operators must share a stage, and which must come before which (cost-model.md section 8).
 #ifndef PLANWRIGHT_CORE_PARTITION_OPERATOR_UNIONS_H_
 #define PLANWRIGHT_CORE_PARTITION_OPERATOR_UNIONS_H_
 
@@ -6,18 +6,11 @@
 #include <vector>
 
 #include "core/graph/digraph.h"
+#include "core/model/colocation.h"  // IWYU pragma: export
 #include "core/model/graph.h"
 #include "core/model/problem.h"
 
 namespace planwright {
-
-// Label of an operator that takes no part: a BACKWARD one for INFERENCE.
-inline constexpr int32_t kDropped = -1;
-
-// The union of every operator: operators linked by forward_operator, by an equal colocation_group or, for granularity
-// LAYER, by an equal layer share a device. Labels 0, 1, ... by smallest operator. REQUIRES: `problem` is resolved.
-// O(operators).
-std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const PlanningProblem& problem);
 
 // Number of labels 0, 1, ... in use.
 int32_t CountLabels(const std::vector<int32_t>& labels);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/union_find.h"
+#include "core/base/union_find.h"
 #include "core/partition/certify/isolating_cut.h"
 #include "core/partition/certify/packing_bound.h"
 

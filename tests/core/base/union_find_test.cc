@@ -1,4 +1,4 @@
-#include "core/graph/union_find.h"
+#include "core/base/union_find.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Disjoint sets with path halving; the representative of a set is its smallest element.
-#ifndef PLANWRIGHT_CORE_GRAPH_UNION_FIND_H_
-#define PLANWRIGHT_CORE_GRAPH_UNION_FIND_H_
+#ifndef PLANWRIGHT_CORE_BASE_UNION_FIND_H_
+#define PLANWRIGHT_CORE_BASE_UNION_FIND_H_
 
 #include <cstdint>
 #include <vector>
@@ -23,4 +23,4 @@ class UnionFind {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_GRAPH_UNION_FIND_H_
+#endif  // PLANWRIGHT_CORE_BASE_UNION_FIND_H_

@@ -1,0 +1,76 @@
+#include "core/model/colocation.h"
+
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "core/base/union_find.h"
+
+namespace planwright {
+namespace {
+
+// Unions of the operators that take part.
+class Unions {
+ public:
+  Unions(const OperatorGraph& graph, const PlanningProblem& problem)
+      : graph_(graph),
+        drops_backward_(*problem.workload == Workload::kInference),
+        unions_(static_cast<int32_t>(graph.operators.size())) {}
+
+  // `label_of`: operators of equal non-empty label are united.
+  template <typename LabelOf>
+  void UniteByLabel(const LabelOf& label_of) {
+    absl::flat_hash_map<std::string_view, int32_t> first;
+    for (std::size_t op = 0; op < graph_.operators.size(); ++op) {
+      const std::string_view label = label_of(graph_.operators[op]);
+      if (label.empty() || IsDropped(op)) continue;
+      unions_.Unite(static_cast<int32_t>(op), first.try_emplace(label, static_cast<int32_t>(op)).first->second);
+    }
+  }
+
+  void UniteWithForward() {
+    for (std::size_t op = 0; op < graph_.operators.size(); ++op) {
+      const auto& forward = graph_.operators[op].forward_operator;
+      if (!forward.has_value() || IsDropped(op)) continue;
+      unions_.Unite(static_cast<int32_t>(op), static_cast<int32_t>(forward->index()));
+    }
+  }
+
+  // Unions have members that take part, or a single one that does not.
+  std::vector<int32_t> Labels() {
+    std::vector<int32_t> labels(graph_.operators.size(), kDropped);
+    int32_t next = 0;
+    for (std::size_t op = 0; op < labels.size(); ++op) {
+      if (IsDropped(op)) continue;
+      const auto first = static_cast<std::size_t>(unions_.Find(static_cast<int32_t>(op)));
+      labels[op] = first == op ? next++ : labels[first];
+    }
+    return labels;
+  }
+
+ private:
+  bool IsDropped(std::size_t op) const { return drops_backward_ && graph_.operators[op].pass == Pass::kBackward; }
+
+  const OperatorGraph& graph_;
+  const bool drops_backward_;
+  UnionFind unions_;
+};
+
+std::string_view LayerOf(const Operator& op) { return op.layer; }
+
+}  // namespace
+
+std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const PlanningProblem& problem) {
+  Unions unions(graph, problem);
+  unions.UniteWithForward();
+  unions.UniteByLabel([](const Operator& op) -> std::string_view { return op.colocation_group; });
+  if (problem.granularity == Granularity::kLayer) unions.UniteByLabel(LayerOf);
+  return unions.Labels();
+}
+
+std::vector<int32_t> LayerUnions(const OperatorGraph& graph, const PlanningProblem& problem) {
+  Unions unions(graph, problem);
+  if (problem.granularity == Granularity::kLayer) unions.UniteByLabel(LayerOf);
+  return unions.Labels();
+}
+
+}  // namespace planwright

@@ -1,0 +1,20 @@
+// Which classes of devices can run an operator (cost-model.md section 2).
+#ifndef PLANWRIGHT_CORE_MODEL_SUPPORT_H_
+#define PLANWRIGHT_CORE_MODEL_SUPPORT_H_
+
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+// The measured cost of `op` on the class; nullptr: there is none.
+const OperatorCost* MeasuredCost(const Operator& op, const DeviceClass& device_class);
+
+// The class is not listed as unsupported, and it has a measured cost or the speeds that an estimate needs; graph inputs
+// need neither. What the workload drops (BACKWARD operators for INFERENCE) runs anywhere. Complexity O(costs).
+bool CanRun(const Operator& op, const DeviceClass& device_class, Workload workload);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MODEL_SUPPORT_H_
