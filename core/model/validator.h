@@ -31,9 +31,9 @@ void ValidateGraph(const OperatorGraph& graph, const ModelLimits& limits, Violat
 void ValidateCluster(const Cluster& cluster, const ModelLimits& limits, Violations& violations);
 
 // Domains of the numbers, ids in range, and what graph, cluster and problem must agree on: a transfer time for every
-// tensor that may cross, memory_bytes of every operator under DECLARED memory, and sums of times and bytes that stay
-// below kMaxQuantity, so that no later sum overflows.
-// REQUIRES: graph and cluster are valid.
+// tensor that may cross, a bandwidth where replicas train, memory_bytes of every operator under DECLARED memory, pins
+// and prohibitions that contradict neither support, colocation nor each other, and sums of times and bytes that stay
+// below kMaxQuantity, so that no later sum overflows. REQUIRES: graph and cluster are valid.
 void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                      const SolverOptions& options, Violations& violations);
 

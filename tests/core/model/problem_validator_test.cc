@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "core/model/validator.h"
 #include "tests/core/model/violation_matchers.h"
@@ -223,6 +225,157 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"BufferBytes", [](Request& r) { r.graph.tensors[0].size_bytes = kMaxQuantity / 4; },
                     "graph.operators",
                     "memory of all operators and transfer buffers must sum to less than 2^62 bytes"}),
+    ProblemCaseName);
+
+// a and c share a device; the class "accelerator" cannot run b.
+void Constrain(Request& r, const std::vector<OperatorDevice>& pinned,
+               const std::vector<OperatorDevice>& forbidden = {}) {
+  r.cluster = SmallCluster(2, 2);
+  r.graph.operators[0].colocation_group = r.graph.operators[2].colocation_group = "g";
+  r.graph.operators[1].unsupported_device_classes = {kAcceleratorClass};
+  r.problem.pinned = pinned;
+  r.problem.forbidden = forbidden;
+}
+
+OperatorDevice On(std::size_t op, std::size_t device) { return {OperatorId(op), DeviceId(device)}; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Constraints, ProblemRuleTest,
+    ::testing::Values(
+        ProblemCase{"PinWithoutSupport",
+                    [](Request& r) {
+                      Constrain(r, {On(0, 1), On(1, 1)});
+                    },
+                    "problem.pinned[1].device", R"(must be able to run "b", "acc1" cannot)"},
+        ProblemCase{"PinWithoutCosts",
+                    [](Request& r) {
+                      Constrain(r, {On(0, 2)});
+                      r.graph.operators[0].costs.pop_back();
+                    },
+                    "problem.pinned[0].device", R"(must be able to run "a", "cpu0" cannot)"},
+        ProblemCase{"PinWithoutSupportForTheUnion",
+                    [](Request& r) {
+                      Constrain(r, {On(0, 0)});
+                      r.graph.operators[1].colocation_group = "g";
+                    },
+                    "problem.pinned[0].device",
+                    R"(must be able to run "b", which shares the device of "a", "acc0" cannot)"},
+        ProblemCase{"TwoPinsOfAnOperator",
+                    [](Request& r) {
+                      Constrain(r, {On(1, 2), On(1, 3)});
+                    },
+                    "problem.pinned[1].device", R"(must be "cpu0" as problem.pinned[0] says of the same operator)"},
+        ProblemCase{"TwoPinsOfAUnion",
+                    [](Request& r) {
+                      Constrain(r, {On(2, 0), On(0, 1)});
+                    },
+                    "problem.pinned[1].device",
+                    R"(must be "acc0" as of "c" in problem.pinned[0]: the two must share a device)"},
+        ProblemCase{"TwoPinsOfALayer",
+                    [](Request& r) {
+                      Constrain(r, {On(0, 2), On(1, 3)});
+                      r.graph.operators[0].layer = r.graph.operators[1].layer = "l";
+                      r.problem.granularity = Granularity::kLayer;
+                    },
+                    "problem.pinned[1].device",
+                    R"(must be "cpu0" as of "a" in problem.pinned[0]: the two must share a device)"},
+        ProblemCase{"PinnedAndForbidden",
+                    [](Request& r) {
+                      Constrain(r, {On(0, 1)}, {On(0, 0), On(0, 1)});
+                    },
+                    "problem.forbidden[1].device", R"(must not be "acc1", to which problem.pinned[0] pins "a")"},
+        ProblemCase{"PinnedAndForbiddenInAUnion", [](Request& r) { Constrain(r, {On(0, 1)}, {On(2, 1)}); },
+                    "problem.forbidden[0].device", R"(must not be "acc1", to which problem.pinned[0] pins "a")"},
+        ProblemCase{"OneOperatorOfThePoolOnTwoCpus",
+                    [](Request& r) {
+                      Constrain(r, {On(0, 2), On(0, 3)});
+                      r.problem.objective = Objective::kMinLatency;
+                    },
+                    "problem.pinned[1].device", R"(must be "cpu0" as problem.pinned[0] says of the same operator)"}),
+    ProblemCaseName);
+
+TEST(ProblemValidatorTest, AcceptsConstraintsThatAgree) {
+  Request request = Valid();
+  Constrain(request, {On(0, 1), On(2, 1), On(0, 1), On(1, 3)}, {On(0, 0), On(1, 2), On(1, 1)});
+  EXPECT_THAT(Validate(request), IsEmpty());
+}
+
+// The CPUs count as one device for MIN_LATENCY, and prohibitions still speak of each.
+TEST(ProblemValidatorTest, UnionsMaySpreadOverThePoolOfCpus) {
+  Request request = Valid();
+  Constrain(request, {On(0, 2), On(2, 3)}, {On(2, 2)});
+  EXPECT_FALSE(Validate(request).empty());
+  request.problem.objective = Objective::kMinLatency;
+  EXPECT_THAT(Validate(request), IsEmpty());
+}
+
+TEST(ProblemValidatorTest, PinsOfDroppedOperatorsSayNothing) {
+  Request request = Valid();
+  Constrain(request, {On(0, 0), On(2, 1)});
+  request.graph.operators[2].pass = Pass::kBackward;
+  request.problem.workload = Workload::kInference;
+  EXPECT_THAT(Validate(request), IsEmpty());
+}
+
+void Replicate(Request& r, Interconnect interconnect) {
+  r.cluster.interconnect = std::move(interconnect);
+  r.problem.replication = Replication::kPerStage;
+  r.problem.workload = Workload::kTraining;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Replication, ProblemRuleTest,
+    ::testing::Values(ProblemCase{"HostStagedWithoutBandwidth",
+                                  [](Request& r) { Replicate(r, HostStagedInterconnect()); },
+                                  "cluster.interconnect.host_staged.bandwidth_bytes_per_second",
+                                  "must be set, because replicas that train reduce their gradients over it"},
+                      ProblemCase{"UniformWithoutBandwidth", [](Request& r) { Replicate(r, UniformInterconnect()); },
+                                  "cluster.interconnect.uniform.bandwidth_bytes_per_second",
+                                  "must be set, because replicas that train reduce their gradients over it"},
+                      ProblemCase{"TooManyDevices",
+                                  [](Request& r) {
+                                    r.cluster = SmallCluster(2'049);
+                                    Replicate(r, UniformInterconnect{.bandwidth_bytes_per_second = 1e9});
+                                  },
+                                  "problem.replication", "must be NONE on more than 2048 devices, there are 2049"},
+                      ProblemCase{"SlowAllReduce",
+                                  [](Request& r) {
+                                    Replicate(r, UniformInterconnect{.bandwidth_bytes_per_second = 1});
+                                    r.graph.operators[0].parameter_bytes = 2'400'000;
+                                  },
+                                  "graph.tensors",
+                                  "times of all operators and transfers must sum to less than 2^62 ps"}),
+    ProblemCaseName);
+
+TEST(ProblemValidatorTest, ReplicasThatInferNeedNoBandwidth) {
+  Request request = Valid();
+  Replicate(request, UniformInterconnect());
+  request.problem.workload = Workload::kInference;
+  EXPECT_THAT(Validate(request), IsEmpty());
+}
+
+Interconnect TwoLevels(double outer_bandwidth) {
+  return HierarchyInterconnect{.levels = {{.fan_out = 1, .bandwidth_bytes_per_second = 1e9},
+                                          {.fan_out = 2, .bandwidth_bytes_per_second = outer_bandwidth}}};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Hierarchy, ProblemRuleTest,
+    ::testing::Values(ProblemCase{"TimeWithoutSize",
+                                  [](Request& r) {
+                                    r.cluster.interconnect = TwoLevels(1e9);
+                                    r.graph.tensors[0].size_bytes = 1;
+                                  },
+                                  "graph.tensors[1].size_bytes",
+                                  "must be set, because cluster.interconnect.hierarchy does not heed transfer_ms"},
+                      ProblemCase{"TooSlow",
+                                  [](Request& r) {
+                                    r.cluster.interconnect = TwoLevels(1);
+                                    r.graph.tensors[0].size_bytes = 1'200'000;
+                                    r.graph.tensors[1].transfer = Picoseconds(0);
+                                  },
+                                  "graph.tensors",
+                                  "times of all operators and transfers must sum to less than 2^62 ps"}),
     ProblemCaseName);
 
 TEST(ProblemValidatorTest, AcceptsAValidProblem) { EXPECT_THAT(Validate(Valid()), IsEmpty()); }

@@ -1,0 +1,25 @@
+// Rules on what graph, cluster and problem must agree on. Internal to core/model. `problem` is resolved; graph and
+// cluster are valid.
+#ifndef PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_
+#define PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_
+
+#include "core/base/violations.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+// Sizes of all operators under DECLARED memory and no settings that it would ignore; a bandwidth or a transfer time for
+// everything that may cross or be reduced; sums of times and bytes below kMaxQuantity, so that no later sum overflows.
+void CheckQuantities(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                     Violations& violations);
+
+// Pins and prohibitions that contradict support, colocation or each other. Pairs whose ids are out of range, and
+// operators that the workload drops, are passed over.
+void CheckConstraints(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                      Violations& violations);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_

@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <variant>
+
+#include "core/model/problem_rules.h"
+#include "core/model/validation_rules.h"
+
+namespace planwright {
+namespace {
+
+// Sums that reach kMaxQuantity are refused, so that sums of valid numbers never overflow.
+bool IsTooLarge(int64_t sum) { return sum >= kMaxQuantity; }
+bool IsTooLarge(double sum) { return !(sum < static_cast<double>(kMaxQuantity)); }
+
+constexpr std::size_t kMaxReplicatedDevices = 2'048;
+
+// No link of the interconnect is slower.
+struct SlowestLink {
+  std::optional<double> bandwidth_bytes_per_second;
+  Picoseconds latency{0};
+  // Transfer times of tensors stand as they are.
+  bool takes_transfer_times = true;
+};
+
+// nullopt: an interconnect that nothing plans for yet.
+std::optional<SlowestLink> SlowestLinkOf(const Interconnect& interconnect) {
+  if (const auto* staged = std::get_if<HostStagedInterconnect>(&interconnect)) {
+    return SlowestLink{staged->bandwidth_bytes_per_second, staged->latency};
+  }
+  if (const auto* uniform = std::get_if<UniformInterconnect>(&interconnect)) {
+    return SlowestLink{uniform->bandwidth_bytes_per_second, uniform->latency};
+  }
+  const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect);
+  if (hierarchy == nullptr) return std::nullopt;
+  SlowestLink slowest{hierarchy->levels.front().bandwidth_bytes_per_second, Picoseconds(0), false};
+  for (const HierarchyInterconnect::Level& level : hierarchy->levels) {
+    slowest.bandwidth_bytes_per_second =
+        std::min(*slowest.bandwidth_bytes_per_second, level.bandwidth_bytes_per_second);
+    slowest.latency = std::max(slowest.latency, level.latency);
+  }
+  return slowest;
+}
+
+// REQUIRES: `problem` is resolved.
+class QuantityValidator {
+ public:
+  QuantityValidator(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                    Violations& violations)
+      : graph_(graph), cluster_(cluster), problem_(problem), violations_(violations) {}
+
+  void Check() {
+    if (problem_.memory_model.kind == MemoryModel::Kind::kDeclared) {
+      CheckDeclaredMemory();
+    } else {
+      CheckComponentSums();
+    }
+    CheckReplication();
+    const std::optional<SlowestLink> link = SlowestLinkOf(cluster_.interconnect);
+    if (link.has_value()) CheckTimes(*link);
+  }
+
+ private:
+  bool IsDropped(OperatorId op) const {
+    return problem_.workload == Workload::kInference && graph_.operators[op.index()].pass == Pass::kBackward;
+  }
+
+  void CheckDeclaredMemory() {
+    RequireNoComponentSettings();
+    int64_t sum = 0;
+    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
+      if (IsDropped(OperatorId(i))) continue;
+      const std::optional<int64_t>& memory_bytes = graph_.operators[i].memory_bytes;
+      if (!memory_bytes.has_value() && graph_.operators[i].type != kInputOperatorType) {
+        violations_.Add(ElementPath("graph.operators", i) + ".memory_bytes",
+                        "must be set, because problem.memory_model.kind is DECLARED");
+      }
+      sum = SaturatingAdd(sum, memory_bytes.value_or(0));
+    }
+    if (IsTooLarge(sum)) violations_.Add("graph.operators", "memory_bytes of all operators must sum to less than 2^62");
+  }
+
+  // Settings that nothing would heed are refused.
+  void RequireNoComponentSettings() {
+    const MemoryModel& memory = problem_.memory_model;
+    const auto require_unset = [this](bool is_set, const char* field) {
+      if (!is_set) return;
+      violations_.Add(absl::StrCat("problem.memory_model.", field),
+                      "must not be set, because memory is DECLARED; set problem.memory_model.kind to COMPONENTS");
+    };
+    require_unset(memory.weight_versions.has_value(), "weight_versions");
+    require_unset(memory.gradient_copies.has_value(), "gradient_copies");
+    require_unset(memory.optimizer_bytes_per_parameter_byte.has_value(), "optimizer_bytes_per_parameter_byte");
+    require_unset(memory.reserved_bytes > 0, "reserved_bytes");
+    require_unset(!memory.preset.empty(), "preset");
+  }
+
+  // In doubles, because only the order of magnitude counts.
+  void CheckComponentSums() {
+    const MemoryModel& memory = problem_.memory_model;
+    const double copies =
+        0.0 + *memory.weight_versions + *memory.gradient_copies + *memory.optimizer_bytes_per_parameter_byte;
+    auto sum = static_cast<double>(memory.reserved_bytes);
+    for (const Operator& op : graph_.operators) {
+      sum += static_cast<double>(op.parameter_bytes) * copies + static_cast<double>(op.activation_bytes) +
+             static_cast<double>(op.workspace_bytes);
+    }
+    for (const Tensor& tensor : graph_.tensors) {
+      sum += 2.0 * static_cast<double>(tensor.size_bytes) * static_cast<double>(1 + tensor.consumers.size());
+    }
+    if (IsTooLarge(sum)) {
+      violations_.Add("graph.operators",
+                      "memory of all operators and transfer buffers must sum to less than 2^62 bytes");
+    }
+  }
+
+  // The time that operators can take in all: measured, and estimated on the slowest class.
+  int64_t SumOfOperatorTimes() {
+    int64_t sum = 0;
+    double flops = 0;
+    double bytes = 0;
+    for (const Operator& op : graph_.operators) {
+      int64_t slowest = 0;
+      for (const OperatorCost& cost : op.costs) {
+        slowest = std::max(slowest, SaturatingAdd(cost.forward.count(), cost.backward.count()));
+      }
+      sum = SaturatingAdd(sum, slowest);
+      flops += op.forward_flops + op.backward_flops;
+      bytes += static_cast<double>(op.forward_bytes_accessed) + static_cast<double>(op.backward_bytes_accessed);
+    }
+    if (IsTooLarge(sum)) violations_.Add("graph.operators", "times of all operators must sum to less than 2^62 ps");
+    return SaturatingAdd(sum, SlowestEstimate(flops, bytes));
+  }
+
+  // An upper bound on the sum of all roofline times on any one class, where each takes an overhead for either pass.
+  int64_t SlowestEstimate(double flops, double bytes) {
+    int64_t slowest = 0;
+    for (std::size_t i = 0; i < cluster_.device_classes.size(); ++i) {
+      const DeviceClass& device_class = cluster_.device_classes[i];
+      const double rate = device_class.peak_flops * device_class.compute_efficiency;
+      const double bandwidth = device_class.memory_bandwidth_bytes_per_second;
+      const double overheads = 2.0 * static_cast<double>(graph_.operators.size()) *
+                               static_cast<double>(device_class.kernel_overhead.count());
+      const double sum =
+          (rate > 0 ? flops / rate * 1e12 : 0) + (bandwidth > 0 ? bytes / bandwidth * 1e12 : 0) + overheads;
+      if (IsTooLarge(sum)) {
+        violations_.Add(ElementPath("cluster.device_classes", i),
+                        "must be fast enough that estimated times of all operators sum to less than 2^62 ps");
+        return kMaxQuantity;
+      }
+      slowest = std::max(slowest, static_cast<int64_t>(std::ceil(sum)));
+    }
+    return slowest;
+  }
+
+  // A tensor is charged at most 4 transfers for each consumer: at both ends, and its gradient again.
+  void CheckTimes(const SlowestLink& link) {
+    int64_t sum = SumOfOperatorTimes();
+    const bool times_fit = !IsTooLarge(sum);
+    for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
+      const Tensor& tensor = graph_.tensors[i];
+      if (tensor.consumers.empty() || IsDropped(tensor.producer) || !HasTransferTime(i, link)) continue;
+      const int64_t time = TransferTimeOf(tensor, link);
+      sum = SaturatingAdd(sum, SaturatingMultiply(time, 4 * static_cast<int64_t>(tensor.consumers.size())));
+    }
+    if (times_fit && IsTooLarge(SaturatingAdd(sum, SlowestAllReduce(link)))) {
+      violations_.Add("graph.tensors", "times of all operators and transfers must sum to less than 2^62 ps");
+    }
+  }
+
+  bool HasTransferTime(std::size_t index, const SlowestLink& link) {
+    const Tensor& tensor = graph_.tensors[index];
+    if (link.takes_transfer_times && !tensor.transfer.has_value() && !link.bandwidth_bytes_per_second.has_value()) {
+      violations_.Add(ElementPath("graph.tensors", index) + ".transfer_ms",
+                      absl::StrCat("must be set, because cluster.interconnect.",
+                                   InterconnectName(cluster_.interconnect), " has no bandwidth_bytes_per_second"));
+      return false;
+    }
+    if (!link.takes_transfer_times && tensor.size_bytes == 0 &&
+        tensor.transfer.value_or(Picoseconds(0)) > Picoseconds(0)) {
+      violations_.Add(ElementPath("graph.tensors", index) + ".size_bytes",
+                      absl::StrCat("must be set, because cluster.interconnect.",
+                                   InterconnectName(cluster_.interconnect), " does not heed transfer_ms"));
+      return false;
+    }
+    return true;
+  }
+
+  static int64_t TransferTimeOf(const Tensor& tensor, const SlowestLink& link) {
+    if (link.takes_transfer_times && tensor.transfer.has_value()) return tensor.transfer->count();
+    const Picoseconds time = TransferTime(tensor.size_bytes, *link.bandwidth_bytes_per_second);
+    return SaturatingAdd(time.count(), link.latency.count());
+  }
+
+  // Replicas exchange gradients at a bandwidth, and the number of links between replicas grows with the square of that
+  // of the devices.
+  void CheckReplication() {
+    if (problem_.replication != Replication::kPerStage) return;
+    if (cluster_.devices.size() > kMaxReplicatedDevices) {
+      violations_.Add("problem.replication", absl::StrCat("must be NONE on more than ", kMaxReplicatedDevices,
+                                                          " devices, there are ", cluster_.devices.size()));
+    }
+    const std::optional<SlowestLink> link = SlowestLinkOf(cluster_.interconnect);
+    if (problem_.workload == Workload::kInference || !link.has_value()) return;
+    if (link->bandwidth_bytes_per_second.has_value()) return;
+    violations_.Add(
+        absl::StrCat("cluster.interconnect.", InterconnectName(cluster_.interconnect), ".bandwidth_bytes_per_second"),
+        "must be set, because replicas that train reduce their gradients over it");
+  }
+
+  // An upper bound on the all-reduce of any stage: less than twice all parameters, and two latencies for each device.
+  int64_t SlowestAllReduce(const SlowestLink& link) const {
+    if (problem_.replication != Replication::kPerStage || !link.bandwidth_bytes_per_second.has_value()) return 0;
+    int64_t parameter_bytes = 0;
+    for (const Operator& op : graph_.operators) parameter_bytes = SaturatingAdd(parameter_bytes, op.parameter_bytes);
+    const int64_t transfer = TransferTime(parameter_bytes, *link.bandwidth_bytes_per_second).count();
+    const int64_t latency = SaturatingMultiply(link.latency.count(), static_cast<int64_t>(cluster_.devices.size()));
+    return SaturatingMultiply(2, SaturatingAdd(transfer, latency));
+  }
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const PlanningProblem& problem_;
+  Violations& violations_;
+};
+
+}  // namespace
+
+void CheckQuantities(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                     Violations& violations) {
+  QuantityValidator(graph, cluster, problem, violations).Check();
+}
+
+}  // namespace planwright
