@@ -4,6 +4,7 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -28,6 +29,7 @@ namespace {
 
 constexpr ModelLimits kSmall = {.max_operators = 12, .max_tensors = 40, .max_devices = 6, .max_name_bytes = 16};
 constexpr int64_t kMemoryBytes = int64_t{64} << 20;
+constexpr int64_t kMaxWork = 2'000;
 
 class SilentErrors : public google::protobuf::io::ErrorCollector {
  public:
@@ -53,9 +55,10 @@ void PlanOnce(const v1::CreatePlanRequest& request) {
   const OperatorGraph graph = DecodeGraph(request.graph(), violations);
   const Cluster cluster = DecodeCluster(request.cluster(), kSmall.max_devices, violations);
   const PlanningProblem problem = DecodeProblem(request.problem(), graph, cluster, FieldPath("problem"), violations);
-  const DecodedOptions options = DecodeOptions(request.options(), violations);
+  DecodedOptions options = DecodeOptions(request.options(), violations);
   if (!violations.empty()) return;
 
+  options.options.work_limit = std::min(options.options.work_limit.value_or(kMaxWork), kMaxWork);
   TaskArena arena(1);
   PlannerObserver observer;
   const PlanRequest plan_request{.graph = graph, .cluster = cluster, .problem = problem, .options = options.options};
