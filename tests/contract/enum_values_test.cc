@@ -93,7 +93,7 @@ v1::CreatePlanRequest SmallRequest() {
     cluster {
       device_classes { name: "gpu" }
       device_groups { name_prefix: "g" device_class: "gpu" count: 2 }
-      interconnect { host_staged {} }
+      interconnect { host_staged { bandwidth_bytes_per_second: 1e9 } }
     }
   )pb");
 }

@@ -1,5 +1,6 @@
 // Any bytes as a file that a user names: the importers answer with a value or an error, and what they made of a file
 // survives being written as JSON and read again.
+#include <google/protobuf/util/field_comparator.h>
 #include <google/protobuf/util/message_differencer.h>
 
 #include <cstddef>
@@ -15,12 +16,20 @@
 namespace planwright::client {
 namespace {
 
+// By value: maps come in any order, and not-a-number is what it is.
+bool AreEqual(const v1::CreatePlanRequest& a, const v1::CreatePlanRequest& b) {
+  google::protobuf::util::DefaultFieldComparator comparator;
+  comparator.set_treat_nan_as_equal(true);
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_field_comparator(&comparator);
+  return differencer.Compare(a, b);
+}
+
 // REQUIRES: `message` was parsed.
 void CheckReadsBack(const v1::CreatePlanRequest& message) {
   const std::string json = JsonText(message);
   const auto again = ImportGraph(json, "again", GraphFormat::kNativeJson);
-  // Not by their JSON: maps come in any order there.
-  if (again.ok() && google::protobuf::util::MessageDifferencer::Equals(again->request, message)) return;
+  if (again.ok() && AreEqual(again->request, message)) return;
   std::fprintf(stderr, "does not read back (%s):\n%s", again.status().ToString().c_str(), json.c_str());
   std::abort();
 }
