@@ -1,79 +1,78 @@
-// The oracle: looks at every placement of a small instance and judges it by the plainest reading of the rules.
-//
-// Shares only core/base and the values of core/model with what it checks. It trades speed for being obviously right:
-// matrices, loops over everything, no sharing of work between placements.
+// The oracle of throughput: looks at every placement of a small instance and judges it by the plainest reading of the
+// rules. No sharing of work between placements; what replicas exchange is found by running their micro-batches.
 #ifndef PLANWRIGHT_TESTS_PROPERTY_BRUTE_FORCE_H_
 #define PLANWRIGHT_TESTS_PROPERTY_BRUTE_FORCE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/units.h"
+#include "tests/property/naive_model.h"
+#include "tests/support/mode_instance.h"
 #include "tests/support/random_instance.h"
 
 namespace planwright {
 
-// Device of each operator; kNowhere for operators that the workload drops.
-using DeviceChoice = std::vector<int>;
-inline constexpr int kNowhere = -1;
-
 struct NaiveVerdict {
+  // Every device can run its operators, and replicas are of one class. The numbers are meaningless otherwise.
   bool is_supported = true;
-  bool is_colocated = true;
-  bool is_contiguous = true;
+  // Colocation, layers, pins, bans, selected devices, stages per device.
+  bool obeys_rules = true;
+  // The stages form a pipeline.
+  bool has_order = true;
   bool fits = true;
-  // By device; meaningless where an operator is not supported.
+  // By device.
   std::vector<Picoseconds> loads;
   std::vector<int64_t> memory_bytes;
+  // By the two devices, the smaller one first; none for host_staged.
+  std::map<std::pair<std::size_t, std::size_t>, Picoseconds> links;
   Picoseconds objective{0};
 
-  bool is_feasible() const { return is_supported && is_colocated && is_contiguous && fits; }
+  bool is_feasible() const { return is_supported && obeys_rules && has_order && fits; }
 };
 
-// Judges placements of one instance, each device holding at most one stage.
-// REQUIRES: measured costs only (no roofline), host_staged or uniform, at most 10 operators and 8 devices.
+// Judges placements of one instance of MAX_THROUGHPUT. REQUIRES: that of NaiveModel; at most 8 devices.
 class NaiveJudge {
  public:
-  explicit NaiveJudge(const Instance& instance);
+  explicit NaiveJudge(const Instance& instance) : model_(instance) {}
 
-  NaiveVerdict Judge(const DeviceChoice& choice) const;
+  // REQUIRES: every operator that takes part in exactly one stage, every stage on at least one device, without
+  // repetition; with several stages on a device none of them has replicas.
+  NaiveVerdict Judge(const Placement& placement) const;
 
-  // The best objective of all feasible placements; nullopt: there is none.
-  // Tries every choice of devices, except that of idle devices that are alike only the first is tried, and that
-  // operators whose computation alone reaches the best objective so far are not extended. Exponential.
+  // The best objective of all feasible placements; nullopt: there is none. Exponential.
+  // Tries every way to form teams of devices (replicas), and every choice of a team for each operator; of what is alike
+  // only the first, and no choice is extended whose computation alone reaches the best objective so far.
   std::optional<Picoseconds> Optimum() const;
 
-  bool TakesPart(std::size_t op) const;
-
  private:
-  void Extend(std::size_t op, DeviceChoice& choice, std::vector<Picoseconds>& compute,
-              std::optional<Picoseconds>& best) const;
-  bool IsFirstIdleOfItsKind(int device, std::size_t op, const DeviceChoice& choice) const;
+  // The devices of one stage, in the order of their micro-batches.
+  using Team = std::vector<std::size_t>;
 
-  bool IsColocated(const DeviceChoice& choice) const;
-  bool IsContiguous(const DeviceChoice& choice) const;
-  Picoseconds LoadOf(int device, const DeviceChoice& choice) const;
-  int64_t MemoryOf(int device, const DeviceChoice& choice) const;
-  // Devices other than the producer's where the tensor is read; empty: it does not cross.
-  std::vector<int> OtherDevicesOf(const Tensor& tensor, const DeviceChoice& choice) const;
+  bool ObeysRules(const Placement& placement) const;
+  bool HasOrder(const Placement& placement) const;
 
-  const OperatorGraph& graph_;
-  const Cluster& cluster_;
-  PlanningProblem problem_;
-  // time_[operator][device]; nullopt: not supported.
-  std::vector<std::vector<std::optional<Picoseconds>>> time_;
-  // Of each tensor.
-  std::vector<Picoseconds> transfer_;
-  // same_union_[a][b]: colocation forces a and b onto one device.
-  std::vector<std::vector<bool>> same_union_;
-  std::vector<bool> is_orphaned_;
-  bool gradients_return_ = false;
+  std::vector<std::vector<Team>> AllTeams() const;
+  void AddDevice(std::size_t device, std::vector<Team>& teams, std::vector<std::vector<Team>>& all) const;
+  bool DevicesAreInterchangeable() const;
+  bool AreAlike(const Team& a, const Team& b) const;
+
+  struct Search;
+  void Extend(Search& search, std::size_t op) const;
+  bool MayJoin(const Search& search, std::size_t op, std::size_t team) const;
+  // nullopt: operators that no order can part are on several devices.
+  std::optional<Placement> PlacementOfChoice(const Search& search) const;
+
+  NaiveModel model_;
 };
 
-// NaiveJudge::Optimum of MakeRandomInstance(seed), remembered for the next test that asks. Not thread-safe.
+// NaiveJudge::Optimum of the instance, remembered for the next test that asks. Not thread-safe.
 std::optional<Picoseconds> OptimumOf(uint64_t seed);
+std::optional<Picoseconds> OptimumOf(InstanceMode mode, uint64_t seed, int max_operators);
 
 }  // namespace planwright
 

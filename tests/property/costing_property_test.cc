@@ -1,8 +1,10 @@
-// Three independent opinions on what a placement costs: brute force, core/verify and core/cost.
+// Three independent opinions on what a placement costs: brute force, core/verify and core/cost. In every mode.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <string>
 
 #include "core/base/random.h"
 #include "core/cost/cost_table.h"
@@ -10,41 +12,56 @@
 #include "core/model/validator.h"
 #include "core/verify/verify.h"
 #include "tests/property/brute_force.h"
+#include "tests/property/cases.h"
+#include "tests/property/latency_brute_force.h"
+#include "tests/support/mode_instance.h"
 #include "tests/support/random_instance.h"
 
 namespace planwright {
 namespace {
 
-constexpr uint64_t kInstances = 2000;
+constexpr uint64_t kInstances = 1000;
 constexpr int kPlacementsPerInstance = 10;
 
-DeviceChoice ChoiceOf(const Placement& placement, std::size_t num_operators) {
-  DeviceChoice choice(num_operators, kNowhere);
-  for (const Placement::Stage& stage : placement.stages) {
-    for (const OperatorId op : stage.operators) choice[op.index()] = static_cast<int>(stage.devices.front().index());
-  }
-  return choice;
+// The instances that this version has planned from the start, and those of every mode.
+struct Source {
+  std::string name;
+  std::optional<InstanceMode> mode;
+};
+
+Instance MakeInstance(const Source& source, uint64_t seed) {
+  if (!source.mode.has_value()) return MakeRandomInstance(seed);
+  const Instance instance = MakeModeInstance(*source.mode, seed, kBruteForceOperators);
+  RandomStream random(seed, 8);
+  return random.Below(5) == 0 ? WithSelection(instance, random) : instance;
 }
 
-// Calls check(instance, problem, placement, naive verdict) for many placements, feasible and not.
-template <typename Check>
-void ForEachPlacement(const Check& check) {
-  for (uint64_t seed = 0; seed < kInstances && !::testing::Test::HasFailure(); ++seed) {
-    const Instance instance = MakeRandomInstance(seed);
-    const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
-    const NaiveJudge judge(instance);
-    RandomStream random(seed, 1);
-    for (int i = 0; i < kPlacementsPerInstance; ++i) {
-      const Placement placement = MakeRandomPlacement(instance, random);
-      SCOPED_TRACE(::testing::Message() << "seed " << seed << " placement " << i << "\n" << Describe(instance));
-      check(instance, problem, placement, judge.Judge(ChoiceOf(placement, instance.graph.operators.size())));
+Placement WithoutEmptyStages(Placement placement) {
+  std::erase_if(placement.stages, [](const Placement::Stage& stage) { return stage.operators.empty(); });
+  return placement;
+}
+
+class CostingPropertyTest : public ::testing::TestWithParam<Source> {
+ protected:
+  // Calls check(instance, problem, placement) for many placements, feasible and not.
+  template <typename Check>
+  void ForEachPlacement(const Check& check) const {
+    for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
+      const Instance instance = MakeInstance(GetParam(), seed);
+      const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
+      RandomStream random(seed, 1);
+      for (int i = 0; i < kPlacementsPerInstance && !HasFailure(); ++i) {
+        const Placement placement = WithoutEmptyStages(MakeModePlacement(instance, random));
+        SCOPED_TRACE(::testing::Message() << "seed " << seed << " placement " << i << "\n" << Describe(instance));
+        check(instance, problem, placement);
+      }
     }
   }
-}
+};
 
-TEST(RandomInstanceTest, IsValid) {
-  for (uint64_t seed = 0; seed < kInstances; ++seed) {
-    const Instance instance = MakeRandomInstance(seed);
+TEST_P(CostingPropertyTest, InstancesAreValid) {
+  for (uint64_t seed = 0; seed < NumCases(kInstances); ++seed) {
+    const Instance instance = MakeInstance(GetParam(), seed);
     Violations violations;
     ValidateGraph(instance.graph, ModelLimits(), violations);
     ValidateCluster(instance.cluster, ModelLimits(), violations);
@@ -54,34 +71,78 @@ TEST(RandomInstanceTest, IsValid) {
   }
 }
 
-TEST(VerifyPropertyTest, AgreesWithBruteForceOnRandomPlacements) {
-  int feasible = 0;
-  int misplaced = 0;
-  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, const Placement& placement,
-                       const NaiveVerdict& naive) {
-    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
-    EXPECT_EQ(verdict.violations.empty(), naive.is_feasible()) << verdict.violations.ToStatus();
-    ASSERT_EQ(verdict.costed.has_value(), naive.is_supported) << verdict.violations.ToStatus();
-    if (!naive.is_supported) return;
-    ++(naive.is_feasible() ? feasible : misplaced);
-    EXPECT_EQ(verdict.costed->objective, naive.objective);
-    for (std::size_t i = 0; i < instance.cluster.devices.size(); ++i) {
-      EXPECT_EQ(verdict.costed->devices[i].load, naive.loads[i]) << "device " << i;
-      EXPECT_EQ(verdict.costed->devices[i].memory_bytes, naive.memory_bytes[i]) << "device " << i;
-    }
-  });
-  EXPECT_GT(feasible, 2000);
-  EXPECT_GT(misplaced, 2000);
+void CompareThroughput(const Instance& instance, const Placement& placement, const Verdict& verdict) {
+  const NaiveVerdict naive = NaiveJudge(instance).Judge(placement);
+  EXPECT_EQ(verdict.violations.empty(), naive.is_feasible()) << verdict.violations.ToStatus();
+  ASSERT_EQ(verdict.costed.has_value(), naive.is_supported) << verdict.violations.ToStatus();
+  if (!naive.is_supported) return;
+  EXPECT_EQ(verdict.costed->objective, naive.objective);
+  for (std::size_t i = 0; i < instance.cluster.devices.size(); ++i) {
+    EXPECT_EQ(verdict.costed->devices[i].load, naive.loads[i]) << "device " << i;
+    EXPECT_EQ(verdict.costed->devices[i].memory_bytes, naive.memory_bytes[i]) << "device " << i;
+  }
+  ASSERT_EQ(verdict.costed->links.size(), naive.links.size());
+  for (const LinkUsage& link : verdict.costed->links) {
+    const auto found = naive.links.find({link.device_a.index(), link.device_b.index()});
+    ASSERT_NE(found, naive.links.end());
+    EXPECT_EQ(link.load, found->second);
+  }
 }
 
-TEST(CostPlanPropertyTest, EqualsVerifierOnFeasiblePlacements) {
-  int compared = 0;
-  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, const Placement& placement,
-                       const NaiveVerdict& naive) {
-    if (!naive.is_feasible()) return;
-    ++compared;
-    // The verifier's own placement is in pipeline order, which CostPlan requires.
+void CompareLatency(const Instance& instance, const Placement& placement, const Verdict& verdict) {
+  const NaiveLatencyJudge judge(instance);
+  const NaiveLatencyVerdict given = judge.Judge(placement);
+  EXPECT_EQ(verdict.violations.empty(), given.is_feasible()) << verdict.violations.ToStatus();
+  ASSERT_EQ(verdict.costed.has_value(), given.is_supported && given.any_order_is_executable)
+      << verdict.violations.ToStatus();
+  if (!verdict.costed.has_value()) return;
+  // The order is the one given, or one that can be executed.
+  const NaiveLatencyVerdict naive = judge.Judge(PlacementOf(*verdict.costed));
+  ASSERT_TRUE(naive.order_is_executable);
+  EXPECT_EQ(verdict.costed->objective, given.order_is_executable ? given.objective : naive.objective);
+  EXPECT_EQ(verdict.costed->objective, naive.objective);
+  for (std::size_t i = 0; i < instance.cluster.devices.size(); ++i) {
+    EXPECT_EQ(verdict.costed->devices[i].load, naive.loads[i]) << "device " << i;
+    EXPECT_EQ(verdict.costed->devices[i].memory_bytes, naive.memory_bytes[i]) << "device " << i;
+  }
+  for (const ScheduledTask& task : verdict.costed->tasks) EXPECT_EQ(task.start, naive.starts[task.stage.index()]);
+}
+
+// What sets the mode apart: replicas, or several stages on one device.
+bool UsesTheMode(const Plan& plan) {
+  return std::any_of(plan.stages.begin(), plan.stages.end(),
+                     [](const Stage& stage) { return stage.replicas.size() > 1; }) ||
+         std::any_of(plan.devices.begin(), plan.devices.end(),
+                     [](const DeviceUsage& usage) { return usage.stages.size() > 1; });
+}
+
+TEST_P(CostingPropertyTest, VerifierAgreesWithBruteForceOnRandomPlacements) {
+  const bool is_latency = GetParam().mode == InstanceMode::kLatency;
+  int feasible = 0;
+  int special = 0;
+  int misplaced = 0;
+  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, const Placement& placement) {
     const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+    (is_latency ? CompareLatency : CompareThroughput)(instance, placement, verdict);
+    if (!verdict.costed.has_value()) return;
+    ++(verdict.violations.empty() ? feasible : misplaced);
+    if (verdict.violations.empty() && UsesTheMode(*verdict.costed)) ++special;
+  });
+  EXPECT_GT(feasible, 500);
+  EXPECT_GT(misplaced, 500);
+  const bool is_special = GetParam().mode.has_value() && GetParam().mode != InstanceMode::kContiguous;
+  if (is_special) {
+    EXPECT_GT(special, 100);
+  }
+}
+
+TEST_P(CostingPropertyTest, CostPlanEqualsVerifierOnFeasiblePlacements) {
+  int compared = 0;
+  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, const Placement& placement) {
+    // The verifier's own placement is in an order that CostPlan may assume.
+    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+    if (!verdict.violations.empty()) return;
+    ++compared;
     const CostTable costs(instance.graph, instance.cluster, *problem.workload);
     Plan plan = CostPlan(instance.graph, instance.cluster, problem, costs, PlacementOf(*verdict.costed));
     plan.bounds = {{plan.objective, "test", BoundScope::kProblem}};
@@ -91,8 +152,15 @@ TEST(CostPlanPropertyTest, EqualsVerifierOnFeasiblePlacements) {
     VerifyPlan(instance.graph, instance.cluster, plan, violations);
     EXPECT_TRUE(violations.empty()) << violations.ToStatus();
   });
-  EXPECT_GT(compared, 2000);
+  EXPECT_GT(compared, 500);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, CostingPropertyTest,
+    ::testing::Values(Source{"Foundation", std::nullopt}, Source{"Contiguous", InstanceMode::kContiguous},
+                      Source{"Replicated", InstanceMode::kReplicated}, Source{"Hierarchy", InstanceMode::kHierarchy},
+                      Source{"NonContiguous", InstanceMode::kNonContiguous}, Source{"Latency", InstanceMode::kLatency}),
+    [](const auto& source) { return source.param.name; });
 
 }  // namespace
 }  // namespace planwright

@@ -11,6 +11,7 @@
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
 #include "core/planner/planner.h"
+#include "tests/property/cases.h"
 #include "tests/support/random_instance.h"
 
 namespace planwright {

@@ -243,6 +243,7 @@ void DescribeGraph(const OperatorGraph& graph, std::ostream& out) {
     out << "operator " << op.name << (op.pass == Pass::kBackward ? " BACKWARD" : "") << " " << op.type;
     if (op.forward_operator.has_value()) out << " of=" << graph.operators[op.forward_operator->index()].name;
     if (!op.colocation_group.empty()) out << " group=" << op.colocation_group;
+    if (!op.layer.empty()) out << " layer=" << op.layer;
     for (const OperatorCost& cost : op.costs) {
       out << " " << cost.device_class << "=" << cost.forward.count() << "+" << cost.backward.count();
     }
@@ -263,7 +264,9 @@ void DescribeCluster(const Cluster& cluster, std::ostream& out) {
   for (const Device& device : cluster.devices) {
     out << "device " << device.name << " class=" << cluster.class_of(device).name
         << " memory=" << Text(cluster.class_of(device).memory_bytes) << " reserved=" << device.reserved_memory_bytes
-        << "\n";
+        << " host=" << device.host;
+    for (const auto& [label, value] : device.labels) out << " " << label << "=" << value;
+    out << "\n";
   }
   out << "interconnect " << InterconnectName(cluster.interconnect);
   const auto describe_link = [&out](const auto& link) {
@@ -272,6 +275,31 @@ void DescribeCluster(const Cluster& cluster, std::ostream& out) {
   };
   if (const auto* staged = std::get_if<HostStagedInterconnect>(&cluster.interconnect)) describe_link(*staged);
   if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect)) describe_link(*uniform);
+  if (const auto* hierarchy = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) {
+    for (const HierarchyInterconnect::Level& level : hierarchy->levels) {
+      out << " [" << level.fan_out << " bandwidth=" << level.bandwidth_bytes_per_second
+          << " latency=" << level.latency.count() << "]";
+    }
+  }
+  out << "\n";
+}
+
+void DescribeSettings(const Instance& instance, const PlanningProblem& problem, std::ostream& out) {
+  const auto name = [&](const OperatorDevice& pair) {
+    return instance.graph.operators[pair.op.index()].name + "@" + instance.cluster.devices[pair.device.index()].name;
+  };
+  out << "objective " << static_cast<int>(problem.objective) << " split " << static_cast<int>(problem.split)
+      << " replication " << static_cast<int>(problem.replication) << " overlap " << static_cast<int>(problem.overlap)
+      << " granularity " << static_cast<int>(problem.granularity)
+      << " subgraphs=" << problem.max_subgraphs_per_device.value_or(0);
+  for (const OperatorDevice& pin : problem.pinned) out << " pinned " << name(pin);
+  for (const OperatorDevice& ban : problem.forbidden) out << " forbidden " << name(ban);
+  const DeviceSelection& use = problem.devices_to_use;
+  for (const std::string& host : use.hosts) out << " host " << host;
+  for (const DeviceId device : use.devices) out << " use " << device.index();
+  for (const DeviceId device : use.excluded_devices) out << " exclude " << device.index();
+  for (const auto& [label, value] : use.match_labels) out << " where " << label << "=" << value;
+  if (use.max_devices.has_value()) out << " at most " << *use.max_devices;
   out << "\n";
 }
 
@@ -330,6 +358,7 @@ std::string Describe(const Instance& instance) {
   DescribeCluster(instance.cluster, out);
   const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
   const MemoryModel& memory = problem.memory_model;
+  DescribeSettings(instance, problem, out);
   out << (problem.workload == Workload::kTraining ? "TRAINING" : "INFERENCE") << " schedule "
       << static_cast<int>(problem.schedule);
   if (memory.kind == MemoryModel::Kind::kComponents) {

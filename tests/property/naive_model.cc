@@ -1,0 +1,183 @@
+#include "tests/property/naive_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <variant>
+
+namespace planwright {
+namespace {
+
+std::optional<NaiveModel::Times> MeasuredTimes(const Operator& op, const DeviceClass& device_class, bool training) {
+  for (const std::string& name : op.unsupported_device_classes) {
+    if (name == device_class.name) return std::nullopt;
+  }
+  if (op.type == "Input") return NaiveModel::Times();
+  for (const OperatorCost& cost : op.costs) {
+    if (cost.device_class != device_class.name) continue;
+    if (op.pass == Pass::kBackward) return NaiveModel::Times{Picoseconds(0), cost.forward};
+    return NaiveModel::Times{cost.forward, training ? cost.backward : Picoseconds(0)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Close(std::vector<std::vector<bool>>& relation) {
+  const std::size_t n = relation.size();
+  for (std::size_t via = 0; via < n; ++via) {
+    for (std::size_t a = 0; a < n; ++a) {
+      for (std::size_t b = 0; b < n; ++b) {
+        if (relation[a][via] && relation[via][b]) relation[a][b] = true;
+      }
+    }
+  }
+}
+
+NaiveModel::NaiveModel(const Instance& instance)
+    : graph_(instance.graph), cluster_(instance.cluster), problem_(ResolveProblem(instance.graph, instance.problem)) {
+  const bool training = problem_.workload == Workload::kTraining;
+  bool any_backward = false;
+  for (const Operator& op : graph_.operators) {
+    any_backward |= op.pass == Pass::kBackward;
+    auto& times = time_.emplace_back();
+    for (const Device& device : cluster_.devices) {
+      times.push_back(MeasuredTimes(op, cluster_.device_classes[device.device_class.index()], training));
+    }
+  }
+  gradients_return_ = training && !any_backward;
+  FillUnions();
+  FillPrecedence();
+}
+
+void NaiveModel::FillUnions() {
+  const std::size_t n = num_operators();
+  same_union_.assign(n, std::vector<bool>(n, false));
+  for (std::size_t a = 0; a < n; ++a) {
+    if (!TakesPart(a)) continue;
+    same_union_[a][a] = true;
+    for (std::size_t b = 0; b < n; ++b) {
+      if (!TakesPart(b)) continue;
+      const Operator& op_a = graph_.operators[a];
+      const Operator& op_b = graph_.operators[b];
+      const bool linked = op_a.forward_operator == OperatorId(b) || op_b.forward_operator == OperatorId(a);
+      const bool grouped = !op_a.colocation_group.empty() && op_a.colocation_group == op_b.colocation_group;
+      if (linked || grouped || SameLayer(a, b)) same_union_[a][b] = true;
+    }
+  }
+  Close(same_union_);
+  for (std::size_t a = 0; a < n; ++a) {
+    bool has_forward = false;
+    for (std::size_t b = 0; b < n; ++b) has_forward |= same_union_[a][b] && IsForward(b);
+    is_orphaned_.push_back(!has_forward);
+  }
+}
+
+void NaiveModel::FillPrecedence() {
+  const std::size_t n = num_operators();
+  must_precede_.assign(n, std::vector<bool>(n, false));
+  for (const Tensor& tensor : graph_.tensors) {
+    const std::size_t a = tensor.producer.index();
+    for (const OperatorId consumer : tensor.consumers) {
+      const std::size_t b = consumer.index();
+      if (!TakesPart(a) || !TakesPart(b)) continue;
+      if (IsForward(a) && IsForward(b)) must_precede_[a][b] = true;
+      if (!IsForward(a) && !IsForward(b) && (is_orphaned_[a] || is_orphaned_[b])) must_precede_[b][a] = true;
+    }
+  }
+}
+
+bool NaiveModel::TakesPart(std::size_t op) const { return problem_.workload == Workload::kTraining || IsForward(op); }
+
+bool NaiveModel::SameLayer(std::size_t a, std::size_t b) const {
+  const std::string& layer = graph_.operators[a].layer;
+  return problem_.granularity == Granularity::kLayer && !layer.empty() && layer == graph_.operators[b].layer;
+}
+
+bool NaiveModel::IsAllowed(std::size_t op, std::size_t device) const {
+  for (const OperatorDevice& pin : problem_.pinned) {
+    if (pin.op.index() == op && pin.device.index() != device) return false;
+  }
+  for (const OperatorDevice& ban : problem_.forbidden) {
+    if (ban.op.index() == op && ban.device.index() == device) return false;
+  }
+  const DeviceSelection& use = problem_.devices_to_use;
+  const Device& fields = cluster_.devices[device];
+  const auto names_device = [&](const std::vector<DeviceId>& list) {
+    return std::find(list.begin(), list.end(), DeviceId(device)) != list.end();
+  };
+  if (!use.hosts.empty() && std::find(use.hosts.begin(), use.hosts.end(), fields.host) == use.hosts.end()) return false;
+  if (!use.devices.empty() && !names_device(use.devices)) return false;
+  if (names_device(use.excluded_devices)) return false;
+  return std::all_of(use.match_labels.begin(), use.match_labels.end(), [&](const auto& label) {
+    return fields.labels.count(label.first) > 0 && fields.labels.at(label.first) == label.second;
+  });
+}
+
+NaiveModel::Link NaiveModel::LinkBetween(std::size_t a, std::size_t b) const {
+  if (const auto* host = std::get_if<HostStagedInterconnect>(&cluster_.interconnect)) {
+    return {host->bandwidth_bytes_per_second.value_or(0), host->latency};
+  }
+  if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster_.interconnect)) {
+    return {uniform->bandwidth_bytes_per_second.value_or(0), uniform->latency};
+  }
+  std::size_t group = 1;
+  for (const auto& level : std::get<HierarchyInterconnect>(cluster_.interconnect).levels) {
+    group *= static_cast<std::size_t>(level.fan_out);
+    if (a / group == b / group) return {level.bandwidth_bytes_per_second, level.latency};
+  }
+  return {};
+}
+
+Picoseconds NaiveModel::Transfer(const Tensor& tensor, std::size_t device_a, std::size_t device_b) const {
+  const bool is_hierarchy = std::holds_alternative<HierarchyInterconnect>(cluster_.interconnect);
+  if (tensor.transfer.has_value() && !is_hierarchy) return *tensor.transfer;
+  const Link link = LinkBetween(device_a, device_b);
+  return link.latency + TransferTime(tensor.size_bytes, link.bandwidth);
+}
+
+Picoseconds NaiveModel::AllReduce(int64_t parameter_bytes, std::vector<std::size_t> devices) const {
+  if (devices.size() == 1 || problem_.workload == Workload::kInference) return Picoseconds(0);
+  std::sort(devices.begin(), devices.end());
+  double bandwidth = std::numeric_limits<double>::infinity();
+  Picoseconds latency{0};
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const Link link = LinkBetween(devices[i], devices[i + 1 < devices.size() ? i + 1 : 0]);
+    bandwidth = std::min(bandwidth, link.bandwidth);
+    latency = std::max(latency, link.latency);
+  }
+  const auto r = static_cast<int64_t>(devices.size());
+  const bool is_ring = problem_.allreduce.factor == AllReduce::Factor::kRing;
+  return TransferTime(parameter_bytes, is_ring ? 2 * (r - 1) : r - 1, r, bandwidth) + 2 * (r - 1) * latency;
+}
+
+int64_t NaiveModel::Memory(const std::vector<std::size_t>& operators, int64_t border_bytes) const {
+  const MemoryModel& model = problem_.memory_model;
+  int64_t declared = 0;
+  int64_t parameters = 0;
+  int64_t activations = 0;
+  int64_t workspace = 0;
+  for (const std::size_t i : operators) {
+    const Operator& op = graph_.operators[i];
+    declared += op.memory_bytes.value_or(0);
+    parameters += op.parameter_bytes;
+    activations += op.activation_bytes;
+    workspace = std::max(workspace, op.workspace_bytes);
+  }
+  if (operators.empty()) return 0;
+  if (model.kind == MemoryModel::Kind::kDeclared) return declared;
+  const double copies =
+      model.weight_versions.value() + model.gradient_copies.value() + model.optimizer_bytes_per_parameter_byte.value();
+  const auto state = static_cast<int64_t>(std::ceil(static_cast<double>(parameters) * copies));
+  const int64_t kept = problem_.workload == Workload::kTraining ? activations : 0;
+  return state + kept + workspace + 2 * border_bytes + model.reserved_bytes;
+}
+
+bool NaiveModel::Fits(std::size_t device, int64_t bytes) const {
+  const std::optional<int64_t> class_memory = cluster_.class_of(DeviceId(device)).memory_bytes;
+  if (!class_memory.has_value()) return true;
+  return bytes <= std::max<int64_t>(0, *class_memory - cluster_.devices[device].reserved_memory_bytes);
+}
+
+}  // namespace planwright

@@ -1,0 +1,269 @@
+#include "tests/support/mode_instance.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace planwright {
+namespace {
+
+class ModeMaker {
+ public:
+  ModeMaker(InstanceMode mode, uint64_t seed, int max_operators)
+      : mode_(mode), random_(seed, 7), instance_(MakeRandomInstance(seed, max_operators)) {}
+
+  Instance Make() {
+    if (mode_ == InstanceMode::kHierarchy) LimitDevices(4);
+    if (Chance(0.25)) LabelLayers();
+    if (mode_ == InstanceMode::kLatency) {
+      PoseLatency();
+    } else {
+      ChooseOverlapAndSchedule();
+    }
+    if (mode_ == InstanceMode::kNonContiguous) problem().split = Split::kNonContiguous;
+    if (mode_ == InstanceMode::kNonContiguous || mode_ == InstanceMode::kLatency) PinAndForbid();
+    if (mode_ == InstanceMode::kHierarchy) Connect();
+    if (mode_ == InstanceMode::kReplicated || (mode_ == InstanceMode::kHierarchy && Chance(0.5))) Replicate();
+    return std::move(instance_);
+  }
+
+ private:
+  bool Chance(double probability) { return random_.Unit() < probability; }
+  PlanningProblem& problem() { return instance_.problem; }
+  OperatorGraph& graph() { return instance_.graph; }
+  Cluster& cluster() { return instance_.cluster; }
+
+  void LimitDevices(std::size_t count) {
+    if (cluster().devices.size() > count) cluster().devices.resize(count);
+  }
+
+  void LimitAccelerators(std::size_t count) {
+    std::erase_if(cluster().devices, [&](const Device& device) {
+      if (cluster().class_of(device).kind == DeviceKind::kCpu) return false;
+      return count == 0 || count-- == 0;
+    });
+  }
+
+  // Runs of operators, a few of them without label; backward operators of the same runs half of the time.
+  void LabelLayers() {
+    problem().granularity = Granularity::kLayer;
+    const auto length = static_cast<std::size_t>(random_.Between(1, 3));
+    const bool both_passes = Chance(0.5);
+    for (std::size_t i = 0; i < graph().operators.size(); ++i) {
+      Operator& op = graph().operators[i];
+      if (Chance(0.3) || (op.pass == Pass::kBackward && !both_passes)) continue;
+      const std::size_t position = op.forward_operator.has_value() ? op.forward_operator->index() : i;
+      op.layer = absl::StrCat("layer", position / length);
+    }
+  }
+
+  void ChooseOverlapAndSchedule() {
+    problem().overlap = std::array{Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex}[random_.Below(3)];
+    const bool is_declared = graph().operators.front().memory_bytes.has_value();
+    if (is_declared && Chance(0.3)) problem().schedule = ScheduleKind::kGpipe;
+  }
+
+  void PoseLatency() {
+    LimitAccelerators(2);
+    problem().objective = Objective::kMinLatency;
+    problem().schedule = ScheduleKind::kSteadyState;
+    if (!HasBackwardOperators(graph())) problem().workload = Workload::kInference;
+    if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster().interconnect)) {
+      cluster().interconnect = HostStagedInterconnect{uniform->bandwidth_bytes_per_second, uniform->latency};
+    }
+    for (DeviceClass& device_class : cluster().device_classes) {
+      if (device_class.kind == DeviceKind::kCpu) device_class.memory_bytes.reset();
+    }
+    switch (random_.Below(4)) {
+      case 0:
+        problem().max_subgraphs_per_device = 2;
+        break;
+      case 1:
+        problem().split = Split::kNonContiguous;
+        break;
+      default:
+        break;
+    }
+  }
+
+  void PinAndForbid() {
+    if (Chance(0.3)) problem().pinned = {RandomPair()};
+    if (!Chance(0.3)) return;
+    const OperatorDevice ban = RandomPair();
+    const bool contradicts = !problem().pinned.empty() && problem().pinned.front().op == ban.op;
+    if (!contradicts) problem().forbidden = {ban};
+  }
+
+  // An operator and a device that can run it, where the first of ten attempts finds them.
+  OperatorDevice RandomPair() {
+    OperatorDevice pair;
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      pair = {OperatorId(random_.Below(graph().operators.size())), DeviceId(random_.Below(cluster().devices.size()))};
+      if (CanRun(graph().operators[pair.op.index()], cluster().class_of(pair.device))) return pair;
+    }
+    return pair;
+  }
+
+  static bool CanRun(const Operator& op, const DeviceClass& device_class) {
+    const auto& refused = op.unsupported_device_classes;
+    if (std::find(refused.begin(), refused.end(), device_class.name) != refused.end()) return false;
+    return op.type == kInputOperatorType ||
+           std::any_of(op.costs.begin(), op.costs.end(),
+                       [&](const OperatorCost& cost) { return cost.device_class == device_class.name; });
+  }
+
+  // At which bytes take about as long as operators.
+  double Bandwidth() {
+    Picoseconds longest{1};
+    for (const Operator& op : graph().operators) {
+      for (const OperatorCost& cost : op.costs) longest = std::max(longest, cost.forward);
+    }
+    return 1e13 * (1 + 3 * random_.Unit()) / static_cast<double>(longest.count());
+  }
+
+  void Connect() {
+    std::vector<int32_t> fan_outs;
+    const auto count = static_cast<int32_t>(cluster().devices.size());
+    for (int32_t inner = 1; inner <= count; ++inner) {
+      if (count % inner == 0) fan_outs.push_back(inner);
+    }
+    const int32_t inner = fan_outs[random_.Below(fan_outs.size())];
+    const double bandwidth = Bandwidth();
+    const auto latency = [this] { return Picoseconds(Chance(0.5) ? random_.Between(0, 3) : 0); };
+    HierarchyInterconnect hierarchy;
+    hierarchy.levels = {{inner, bandwidth, latency()}, {count / inner, bandwidth * (0.1 + random_.Unit()), latency()}};
+    if (inner == count && Chance(0.5)) hierarchy.levels.pop_back();
+    cluster().interconnect = std::move(hierarchy);
+    for (Tensor& tensor : graph().tensors) tensor.transfer.reset();
+  }
+
+  void Replicate() {
+    problem().replication = Replication::kPerStage;
+    const auto give_bandwidth = [this](auto& link) {
+      if (!link.bandwidth_bytes_per_second.has_value()) link.bandwidth_bytes_per_second = Bandwidth();
+    };
+    if (auto* staged = std::get_if<HostStagedInterconnect>(&cluster().interconnect)) give_bandwidth(*staged);
+    if (auto* uniform = std::get_if<UniformInterconnect>(&cluster().interconnect)) give_bandwidth(*uniform);
+  }
+
+  const InstanceMode mode_;
+  RandomStream random_;
+  Instance instance_;
+};
+
+// Moves some of the idle devices to stages of their class, at a random position among the replicas.
+void AddReplicas(const Cluster& cluster, Placement& placement, RandomStream& random) {
+  std::vector<DeviceId> idle;
+  for (Placement::Stage& stage : placement.stages) {
+    if (stage.operators.empty()) idle.push_back(stage.devices.front());
+  }
+  std::erase_if(placement.stages, [](const Placement::Stage& stage) { return stage.operators.empty(); });
+  if (placement.stages.empty()) return;
+  for (const DeviceId device : idle) {
+    if (random.Below(4) == 0) continue;
+    Placement::Stage& stage = placement.stages[random.Below(placement.stages.size())];
+    const bool same_class =
+        cluster.devices[stage.devices.front().index()].device_class == cluster.devices[device.index()].device_class;
+    if (!same_class && random.Below(10) > 0) continue;
+    const auto position = static_cast<std::ptrdiff_t>(random.Below(stage.devices.size() + 1));
+    stage.devices.insert(stage.devices.begin() + position, device);
+  }
+}
+
+// Forward operators in the order of the list, backward operators in the opposite order: all that is asked of stages of
+// several per device for throughput. For latency both passes run forward.
+std::vector<OperatorId> ListingOrder(const Instance& instance, Workload workload) {
+  std::vector<OperatorId> order;
+  std::vector<OperatorId> backward;
+  for (std::size_t i = 0; i < instance.graph.operators.size(); ++i) {
+    const bool is_forward = instance.graph.operators[i].pass == Pass::kForward;
+    if (is_forward || workload == Workload::kTraining) (is_forward ? order : backward).emplace_back(i);
+  }
+  if (instance.problem.objective != Objective::kMinLatency) std::reverse(backward.begin(), backward.end());
+  order.insert(order.end(), backward.begin(), backward.end());
+  return order;
+}
+
+// Colocated operators and layers mostly share a device. An operator joins the last stage of its device, or opens a new
+// one; in an order without skips that always makes a pipeline.
+Placement CutAssignment(const Instance& instance, RandomStream& random) {
+  const Workload workload = ResolveProblem(instance.graph, instance.problem).workload.value();
+  const std::size_t num_devices = instance.cluster.devices.size();
+  const bool keeps_together = random.Below(4) > 0;
+  const bool skips = random.Below(3) == 0;
+  std::map<std::string, std::size_t> device_of_label;
+  std::vector<std::size_t> device_of(instance.graph.operators.size());
+  Placement placement;
+  for (const OperatorId id : ListingOrder(instance, workload)) {
+    const Operator& op = instance.graph.operators[id.index()];
+    std::size_t device = random.Below(num_devices);
+    if (keeps_together) {
+      if (!op.layer.empty()) device = device_of_label.try_emplace("layer " + op.layer, device).first->second;
+      if (!op.colocation_group.empty()) device = device_of_label.try_emplace(op.colocation_group, device).first->second;
+      if (op.forward_operator.has_value()) device = device_of[op.forward_operator->index()];
+    }
+    device_of[id.index()] = device;
+    std::vector<Placement::Stage>& stages = placement.stages;
+    const auto is_mine = [&](const Placement::Stage& stage) { return stage.devices.front() == DeviceId(device); };
+    const auto last = std::find_if(stages.rbegin(), stages.rend(), is_mine);
+    const bool joins = last != stages.rend() && (skips || last == stages.rbegin()) && random.Below(5) > 0;
+    Placement::Stage& stage = joins ? *last : stages.emplace_back(Placement::Stage{{}, {DeviceId(device)}});
+    stage.operators.push_back(id);
+  }
+  return placement;
+}
+
+}  // namespace
+
+Instance MakeModeInstance(InstanceMode mode, uint64_t seed, int max_operators) {
+  return ModeMaker(mode, seed, max_operators).Make();
+}
+
+Instance WithSelection(Instance instance, RandomStream& random) {
+  std::vector<Device>& devices = instance.cluster.devices;
+  for (Device& device : devices) {
+    device.host = random.Below(2) == 0 ? "left" : "right";
+    device.labels["tier"] = random.Below(2) == 0 ? "fast" : "slow";
+  }
+  const DeviceId device(random.Below(devices.size()));
+  DeviceSelection& selection = instance.problem.devices_to_use;
+  switch (random.Below(5)) {
+    case 0:
+      selection.hosts = {devices[device.index()].host};
+      break;
+    case 1:
+      for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (DeviceId(i) == device || random.Below(2) == 0) selection.devices.emplace_back(i);
+      }
+      break;
+    case 2:
+      selection.match_labels = {{"tier", devices[device.index()].labels["tier"]}};
+      break;
+    case 3:
+      selection.max_devices = static_cast<int32_t>(1 + random.Below(devices.size()));
+      break;
+    default:
+      if (devices.size() > 1) selection.excluded_devices = {device};
+      break;
+  }
+  return instance;
+}
+
+Placement MakeModePlacement(const Instance& instance, RandomStream& random) {
+  const PlanningProblem& problem = instance.problem;
+  if (problem.split == Split::kNonContiguous || problem.objective == Objective::kMinLatency) {
+    return CutAssignment(instance, random);
+  }
+  Placement placement = MakeRandomPlacement(instance, random);
+  if (problem.replication == Replication::kPerStage) AddReplicas(instance.cluster, placement, random);
+  return placement;
+}
+
+}  // namespace planwright

@@ -1,0 +1,43 @@
+// Random instances of every planning mode, made from those of random_instance.h.
+#ifndef PLANWRIGHT_TESTS_SUPPORT_MODE_INSTANCE_H_
+#define PLANWRIGHT_TESTS_SUPPORT_MODE_INSTANCE_H_
+
+#include <cstdint>
+
+#include "core/base/random.h"
+#include "core/model/problem.h"
+#include "tests/support/random_instance.h"
+
+namespace planwright {
+
+// Each with any overlap, GPIPE or another schedule (not with COMPONENTS memory), and sometimes whole layers, where the
+// mode knows them.
+enum class InstanceMode {
+  // Contiguous stages.
+  kContiguous,
+  // Contiguous stages with replicas; the interconnect has a bandwidth.
+  kReplicated,
+  // Contiguous stages on at most four devices in one or two levels, half of the time with replicas.
+  kHierarchy,
+  // Several stages per device; pins and bans.
+  kNonContiguous,
+  // At most two accelerators; host-staged, serial; inference or explicit BACKWARD operators; one or two subgraphs per
+  // device, or any number; pins
+  // and bans; CPUs have no memory limit.
+  kLatency
+};
+
+// The instance number `seed` of the mode: the same on every machine. REQUIRES: max_operators >= 4.
+Instance MakeModeInstance(InstanceMode mode, uint64_t seed, int max_operators);
+
+// Restricts the instance to some of its devices, by every way in turn that a selection has.
+Instance WithSelection(Instance instance, RandomStream& random);
+
+// A placement as MakeRandomPlacement makes it, with replicas where the mode has them; where devices hold several stages
+// or subgraphs, operators are assigned to devices at random and cut into stages along the order in which they are
+// listed.
+Placement MakeModePlacement(const Instance& instance, RandomStream& random);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_TESTS_SUPPORT_MODE_INSTANCE_H_
