@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/model/validator.h"
 
 namespace planwright {
 namespace {
@@ -95,10 +96,12 @@ class ModeMaker {
 
   void PinAndForbid() {
     if (Chance(0.3)) problem().pinned = {RandomPair()};
-    if (!Chance(0.3)) return;
-    const OperatorDevice ban = RandomPair();
-    const bool contradicts = !problem().pinned.empty() && problem().pinned.front().op == ban.op;
-    if (!contradicts) problem().forbidden = {ban};
+    if (Chance(0.3)) problem().forbidden = {RandomPair()};
+    Violations contradictions;
+    ValidateProblem(graph(), cluster(), problem(), SolverOptions(), contradictions);
+    if (contradictions.empty()) return;
+    problem().pinned.clear();
+    problem().forbidden.clear();
   }
 
   // An operator and a device that can run it, where the first of ten attempts finds them.
