@@ -10,7 +10,7 @@ declare -A packages=(
   # Compiling the programs.
   [build]="g++ cmake ninja-build ccache mold pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc
            libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev
-           libssl-dev"
+           libssl-dev libscotch-dev"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz
   # reads the pictures.
   [test]="libgtest-dev libgmock-dev clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf

@@ -206,7 +206,7 @@ BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& clus
     Relabel(block_of, labels);
   };
   contract(StronglyConnectedComponents(Digraph(CountLabels(block_of), edges)));
-  contract(MergeFreeBlocks(assembler.Assemble(block_of, edges), merge_rule));
+  if (merge_rule != MergeRule::kNever) contract(MergeFreeBlocks(assembler.Assemble(block_of, edges), merge_rule));
   contract(TopologicalLabels(assembler.Assemble(block_of, edges)));
   return assembler.Assemble(block_of, std::move(edges));
 }

@@ -90,8 +90,9 @@ struct BlockInstance {
   int32_t num_blocks() const { return static_cast<int32_t>(operators.size()); }
 };
 
-// Which blocks without time join a neighbour (block_merging.h).
-enum class MergeRule { kExact, kIgnoreMemory };
+// Which blocks without time join a neighbour (block_merging.h): those that provably may, more of them where memory does
+// not bind, or none, for methods that look at blocks one by one.
+enum class MergeRule { kExact, kIgnoreMemory, kNever };
 
 // REQUIRES: graph, cluster and problem are valid, resolved and supported. O((operators + tensor ends) log + classes).
 BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,

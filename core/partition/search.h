@@ -60,6 +60,9 @@ struct SearchCallbacks {
   // A better placement was found, by `algorithm`. `so_far` is the outcome if the search were stopped now.
   std::function<void(const SearchOutcome& so_far, int64_t work, std::string_view algorithm)> on_incumbent;
   std::function<void(const Bound&)> on_bound;
+  // What keeps a placement from being feasible, as a sentence without a full stop; empty: nothing does. Only baselines
+  // ask: other searches make feasible placements only.
+  std::function<std::string(const Placement&)> objection = [](const Placement&) { return std::string(); };
 };
 
 // A search. Errors: FAILED_PRECONDITION (InfeasibilityOf) with a proof; DEADLINE_EXCEEDED (IsNoPlanFound), CANCELLED or

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "core/partition/baselines/baselines.h"
 #include "core/partition/contiguous_throughput.h"
 
 namespace planwright {
@@ -11,6 +12,14 @@ SolveFunction SolverOf(Algorithm algorithm) {
     case Algorithm::kIdealDp:
     case Algorithm::kLinearizedDp:
       return SolveContiguousThroughput;
+    case Algorithm::kSingleDevice:
+    case Algorithm::kDataParallel:
+    case Algorithm::kGreedy:
+    case Algorithm::kLocalSearch:
+    case Algorithm::kPipedream:
+    case Algorithm::kScotch:
+    case Algorithm::kMaxLoad:
+      return SolveByBaseline;
     default:
       // Not reached: CheckSupported lets only Algorithms() through.
       std::abort();

@@ -1,0 +1,96 @@
+#include "core/graph/biconnected.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace planwright {
+namespace {
+
+std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+class HopcroftTarjan {
+ public:
+  explicit HopcroftTarjan(const Digraph& graph)
+      : ends_(Index(graph.num_vertices())),
+        depth_(ends_.size(), kUnseen),
+        low_(ends_.size(), 0),
+        labels_(graph.edges().size(), kUnseen) {
+    for (std::size_t edge = 0; edge < graph.edges().size(); ++edge) {
+      const auto& [from, to] = graph.edges()[edge];
+      ends_[Index(from)].push_back({to, edge});
+      ends_[Index(to)].push_back({from, edge});
+    }
+  }
+
+  std::vector<int32_t> Run() {
+    for (std::size_t root = 0; root < ends_.size(); ++root) {
+      if (depth_[root] != kUnseen) continue;
+      Enter(static_cast<int32_t>(root), kNoEdge, 0);
+      while (!frames_.empty()) Step();
+    }
+    return labels_;
+  }
+
+ private:
+  static constexpr int32_t kUnseen = -1;
+  static constexpr std::size_t kNoEdge = SIZE_MAX;
+  struct End {
+    int32_t neighbour;
+    std::size_t edge;
+  };
+  struct Frame {
+    int32_t vertex;
+    // The edge by which the vertex was entered, and its position among the edges that were open then.
+    std::size_t entry;
+    std::size_t first_open;
+    std::size_t next_end;
+  };
+
+  void Enter(int32_t vertex, std::size_t entry, int32_t depth) {
+    depth_[Index(vertex)] = low_[Index(vertex)] = depth;
+    frames_.push_back({vertex, entry, open_.size(), 0});
+    if (entry != kNoEdge) open_.push_back(entry);
+  }
+
+  void Step() {
+    Frame& frame = frames_.back();
+    const auto vertex = Index(frame.vertex);
+    if (frame.next_end == ends_[vertex].size()) return Leave();
+    const End end = ends_[vertex][frame.next_end++];
+    if (end.edge == frame.entry) return;
+    const int32_t depth = depth_[Index(end.neighbour)];
+    if (depth == kUnseen) return Enter(end.neighbour, end.edge, depth_[vertex] + 1);
+    if (depth >= depth_[vertex]) return;  // seen from its other end
+    open_.push_back(end.edge);
+    low_[vertex] = std::min(low_[vertex], depth);
+  }
+
+  void Leave() {
+    const Frame left = frames_.back();
+    frames_.pop_back();
+    if (frames_.empty()) return;
+    const auto parent = Index(frames_.back().vertex);
+    const int32_t low = low_[Index(left.vertex)];
+    low_[parent] = std::min(low_[parent], low);
+    if (low < depth_[parent]) return;
+    for (std::size_t i = left.first_open; i < open_.size(); ++i) labels_[open_[i]] = next_label_;
+    open_.resize(left.first_open);
+    ++next_label_;
+  }
+
+  std::vector<std::vector<End>> ends_;
+  std::vector<int32_t> depth_;
+  // The least depth that the vertices below reach by one edge.
+  std::vector<int32_t> low_;
+  std::vector<Frame> frames_;
+  // Edges seen whose component is not complete.
+  std::vector<std::size_t> open_;
+  std::vector<int32_t> labels_;
+  int32_t next_label_ = 0;
+};
+
+}  // namespace
+
+std::vector<int32_t> BiconnectedComponents(const Digraph& graph) { return HopcroftTarjan(graph).Run(); }
+
+}  // namespace planwright

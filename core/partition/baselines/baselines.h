@@ -1,0 +1,28 @@
+// The simpler ways to run a graph that a plan is compared with (device-placement, sections 6 and 7).
+//
+// A baseline follows its own rule and knows the constraints of the problem only in part. What it makes is a plan where
+// the problem allows it (SearchCallbacks::objection); otherwise the answer is NO_PLAN_FOUND with the reason.
+#ifndef PLANWRIGHT_CORE_PARTITION_BASELINES_BASELINES_H_
+#define PLANWRIGHT_CORE_PARTITION_BASELINES_BASELINES_H_
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/model/problem.h"
+#include "core/partition/search.h"
+
+namespace planwright {
+
+bool IsBaseline(Algorithm algorithm);
+
+// The plan of the baseline request.algorithm, with the bounds that cost nothing. REQUIRES: IsBaseline.
+absl::StatusOr<SearchOutcome> SolveByBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                              const SearchCallbacks& callbacks);
+
+// The same without bounds, telling nobody. Of `callbacks` only objective and objection are used.
+absl::StatusOr<SearchOutcome> MakeBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                           const SearchCallbacks& callbacks);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_BASELINES_BASELINES_H_

@@ -1,0 +1,53 @@
+#include "core/partition/baselines/device_assignment.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/graph/topological_order.h"
+
+namespace planwright {
+namespace {
+
+std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+// One stage for each device in use, in pipeline order; by first block where there is none.
+Placement StagePerDevice(const BlockInstance& instance, const std::vector<DeviceId>& device_of) {
+  Placement placement;
+  std::vector<int32_t> stage_of_block;
+  std::vector<std::pair<DeviceId, int32_t>> stage_of_device;
+  for (std::size_t block = 0; block < device_of.size(); ++block) {
+    auto known = std::find_if(stage_of_device.begin(), stage_of_device.end(),
+                              [&](const auto& entry) { return entry.first == device_of[block]; });
+    if (known == stage_of_device.end()) {
+      stage_of_device.emplace_back(device_of[block], static_cast<int32_t>(placement.stages.size()));
+      known = stage_of_device.end() - 1;
+      placement.stages.push_back({{}, {device_of[block]}});
+    }
+    stage_of_block.push_back(known->second);
+    auto& operators = placement.stages[Index(known->second)].operators;
+    operators.insert(operators.end(), instance.operators[block].begin(), instance.operators[block].end());
+  }
+  std::vector<Digraph::Edge> edges;
+  for (const auto& [from, to] : instance.precedence.edges()) {
+    edges.emplace_back(stage_of_block[Index(from)], stage_of_block[Index(to)]);
+  }
+  const Digraph quotient(static_cast<int32_t>(placement.stages.size()), std::move(edges));
+  const std::vector<int64_t> equal(placement.stages.size(), 0);
+  const std::vector<int32_t> order = DepthFirstTopologicalOrder(quotient, equal);
+  for (Placement::Stage& stage : placement.stages) std::sort(stage.operators.begin(), stage.operators.end());
+  if (order.size() < placement.stages.size()) return placement;
+  Placement ordered;
+  for (const int32_t stage : order) ordered.stages.push_back(std::move(placement.stages[Index(stage)]));
+  return ordered;
+}
+
+}  // namespace
+
+Placement PlacementOfBlocks(const SearchRequest& /*request*/, const BlockInstance& instance,
+                            const std::vector<DeviceId>& device_of) {
+  return StagePerDevice(instance, device_of);
+}
+
+}  // namespace planwright

@@ -1,0 +1,47 @@
+#include "core/partition/baselines/max_load.h"
+
+#include <vector>
+
+#include "core/cost/plan_costing.h"
+#include "core/partition/baselines/device_assignment.h"
+#include "core/partition/baselines/sub_search.h"
+#include "core/partition/block_instance.h"
+#include "core/partition/contiguous_throughput.h"
+
+namespace planwright {
+namespace {
+
+// The device of each block in `placement`. REQUIRES: no block is torn apart.
+std::vector<DeviceId> DevicesOfBlocks(const OperatorGraph& graph, const BlockInstance& instance,
+                                      const Placement& placement) {
+  std::vector<DeviceId> device_of_operator(graph.operators.size());
+  for (const Placement::Stage& stage : placement.stages) {
+    for (const OperatorId op : stage.operators) device_of_operator[op.index()] = stage.devices.front();
+  }
+  std::vector<DeviceId> device_of;
+  for (const auto& operators : instance.operators) device_of.push_back(device_of_operator[operators.front().index()]);
+  return device_of;
+}
+
+}  // namespace
+
+void ProposeMaxLoad(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, Proposals& proposals) {
+  PlanningProblem problem = request.problem;
+  problem.objective = Objective::kMaxThroughput;
+  problem.split = Split::kContiguous;
+  problem.max_subgraphs_per_device.reset();
+  const SearchRequest throughput{request.graph,   request.cluster,      problem, request.costs,
+                                 request.options, Algorithm::kIdealDp, {}};
+  const BlockInstance instance =
+      BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);
+  RunSubSearch(
+      SolveContiguousThroughput, throughput, limits, arena, proposals,
+      [&](const Placement& placement) {
+        return CostPlan(request.graph, request.cluster, problem, request.costs, placement).objective;
+      },
+      [&](const Placement& placement) {
+        return PlacementOfBlocks(request, instance, DevicesOfBlocks(request.graph, instance, placement));
+      });
+}
+
+}  // namespace planwright

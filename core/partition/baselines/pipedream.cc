@@ -1,0 +1,71 @@
+#include "core/partition/baselines/pipedream.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/graph/biconnected.h"
+#include "core/graph/union_find.h"
+#include "core/partition/baselines/sub_search.h"
+#include "core/partition/block_instance.h"
+#include "core/partition/contiguous_throughput.h"
+
+namespace planwright {
+namespace {
+
+std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
+
+// Labels of blocks: those of one branching have the same.
+std::vector<int32_t> Branchings(const BlockInstance& instance) {
+  const auto takes_time = [&](int32_t block) {
+    return std::any_of(instance.pools.begin(), instance.pools.end(),
+                       [&](const DevicePool& pool) { return pool.time[Index(block)] > 0; });
+  };
+  std::vector<Digraph::Edge> edges;
+  for (const Digraph::Edge& edge : instance.precedence.edges()) {
+    if (takes_time(edge.first)) edges.push_back(edge);
+  }
+  const Digraph graph(instance.num_blocks(), std::move(edges));
+  const std::vector<int32_t> component_of = BiconnectedComponents(graph);
+  // The tail of the first edge of each component.
+  std::vector<int32_t> first_tail(graph.edges().size(), -1);
+  UnionFind branchings(instance.num_blocks());
+  for (std::size_t edge = 0; edge < component_of.size(); ++edge) {
+    const int32_t tail = graph.edges()[edge].first;
+    int32_t& first = first_tail[Index(component_of[edge])];
+    if (first < 0) first = tail;
+    branchings.Unite(first, tail);
+  }
+  return branchings.Labels();
+}
+
+}  // namespace
+
+OperatorGraph ContractBranchings(const SearchRequest& request) {
+  const BlockInstance instance =
+      BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);
+  const std::vector<int32_t> branching_of = Branchings(instance);
+  OperatorGraph graph = request.graph;
+  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+    // A block holds all of each of its colocation groups, so none is torn apart by the new name.
+    for (const OperatorId op : instance.operators[block]) {
+      graph.operators[op.index()].colocation_group = absl::StrCat("branching ", branching_of[block]);
+    }
+  }
+  return graph;
+}
+
+void ProposePipedream(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, Proposals& proposals) {
+  const OperatorGraph contracted = ContractBranchings(request);
+  PlanningProblem problem = request.problem;
+  problem.split = Split::kContiguous;
+  const SearchRequest chain{contracted,      request.cluster, problem, request.costs, request.options,
+                            Algorithm::kLinearizedDp, {}};
+  RunSubSearch(SolveContiguousThroughput, chain, limits, arena, proposals,
+               [&](const Placement& placement) { return proposals.Cost(placement); },
+               [](Placement placement) { return placement; });
+}
+
+}  // namespace planwright

@@ -1,0 +1,12 @@
+// Takes the place of scotch_mapping.cc in a build without Scotch.
+#include "core/partition/baselines/scotch_mapping.h"
+
+namespace planwright {
+
+bool HasScotch() { return false; }
+
+void ProposeScotch(const SearchRequest& /*request*/, Proposals& proposals) {
+  proposals.Refuse("this build has no Scotch");
+}
+
+}  // namespace planwright
