@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/strings.h"
+#include "core/partition/baselines/scotch_mapping.h"
 
 namespace planwright {
 namespace {
@@ -19,14 +20,15 @@ const std::vector<Capability>& Table() {
       .replications = {Replication::kNone},
       .splits = {Split::kContiguous},
       .overlaps = {Overlap::kSerial},
-      .algorithms = {Algorithm::kIdealDp, Algorithm::kLinearizedDp},
+      .algorithms = {Algorithm::kIdealDp, Algorithm::kLinearizedDp, Algorithm::kSingleDevice, Algorithm::kGreedy,
+                     Algorithm::kLocalSearch, Algorithm::kPipedream, Algorithm::kScotch},
       .description = "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
                      "training, one stage per device",
   }};
   return kTable;
 }
 
-constexpr std::array<AlgorithmInfo, 2> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 9> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
      .version = "1",
@@ -38,6 +40,41 @@ constexpr std::array<AlgorithmInfo, 2> kAlgorithms = {{
      .version = "1",
      .description = "dynamic program along one linear order of the operators (the same, 5.1.2)",
      .work_unit = "none: it always runs to its end"},
+    {.algorithm = Algorithm::kSingleDevice,
+     .name = "single_device",
+     .version = "1",
+     .description = "baseline: everything on one device",
+     .work_unit = "none"},
+    {.algorithm = Algorithm::kDataParallel,
+     .name = "data_parallel",
+     .version = "1",
+     .description = "baseline: the whole graph on every device of one class (replication per stage only)",
+     .work_unit = "none"},
+    {.algorithm = Algorithm::kGreedy,
+     .name = "greedy",
+     .version = "1",
+     .description = "baseline: fills one device after the other along a topological order (the same, section 7)",
+     .work_unit = "none"},
+    {.algorithm = Algorithm::kLocalSearch,
+     .name = "local_search",
+     .version = "1",
+     .description = "baseline: steepest descent from 10 random assignments (the same, section 6)",
+     .work_unit = "moves looked at"},
+    {.algorithm = Algorithm::kPipedream,
+     .name = "pipedream",
+     .version = "1",
+     .description = "baseline: branchings contracted, then the linearized program (the same, section 6)",
+     .work_unit = "none"},
+    {.algorithm = Algorithm::kScotch,
+     .name = "scotch",
+     .version = "1",
+     .description = "baseline: k-way partitioning by the library Scotch (the same, sections 6 and 7)",
+     .work_unit = "none: it cannot be interrupted"},
+    {.algorithm = Algorithm::kMaxLoad,
+     .name = "max_load",
+     .version = "1",
+     .description = "baseline for latency: the split of greatest throughput (the same, section 7)",
+     .work_unit = "as ideal_dp"},
 }};
 
 std::string_view NameOf(Objective value) {
@@ -182,6 +219,9 @@ void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const Pl
     violations.Add(std::move(miss.path), std::move(miss.rule));
   }
   CheckDefaults(problem, violations);
+  if (options.algorithm == Algorithm::kScotch && !HasScotch()) {
+    violations.Add("options.algorithm", "SCOTCH is not part of this build; install libscotch-dev and build again");
+  }
   CheckMemoryUnderSchedule(graph, problem, violations);
 }
 

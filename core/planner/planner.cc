@@ -16,7 +16,9 @@
 #include "core/cost/plan_costing.h"
 #include "core/cost/plan_warnings.h"
 #include "core/cost/transfer.h"
+#include "core/partition/baselines/baselines.h"
 #include "core/partition/search.h"
+#include "core/planner/baseline_comparison.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/solvers.h"
 
@@ -83,15 +85,15 @@ class Planning {
         costs_(request.graph, request.cluster, *problem_.workload) {}
 
   absl::StatusOr<Plan> Run() {
-    SearchCallbacks callbacks;
-    callbacks.objective = [this](const Placement& placement) { return Cost(placement).objective; };
+    SearchCallbacks callbacks = JudgingCallbacks(problem_);
     callbacks.on_phase = [this](std::string_view phase) { observer_.OnPhase(phase); };
     callbacks.on_bound = [this](const Bound& bound) { observer_.OnBound(bound); };
     callbacks.on_incumbent = [this](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
       ReportIncumbent(so_far, work, algorithm);
     };
     const Algorithm algorithm = ChosenAlgorithm(request_.cluster, problem_, request_.options);
-    const SearchRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options, algorithm, {}};
+    SearchRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options, algorithm, {}};
+    if (!IsBaseline(algorithm)) RunBaselines(search);
     ASSIGN_OR_RETURN(SearchOutcome outcome, SolverOf(algorithm)(search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
     observer_.OnPhase("verify");
@@ -101,6 +103,30 @@ class Planning {
  private:
   Plan Cost(const Placement& placement) const {
     return CostPlan(request_.graph, request_.cluster, problem_, costs_, placement);
+  }
+
+  // Callbacks that judge placements under `problem`, which outlives them.
+  SearchCallbacks JudgingCallbacks(const PlanningProblem& problem) const {
+    SearchCallbacks callbacks;
+    callbacks.objective = [this, &problem](const Placement& placement) {
+      return CostPlan(request_.graph, request_.cluster, problem, costs_, placement).objective;
+    };
+    callbacks.objection = [this, &problem](const Placement& placement) {
+      const Verdict verdict = VerifyPlacement(request_.graph, request_.cluster, problem, placement);
+      if (verdict.violations.empty()) return std::string();
+      const Violation& first = verdict.violations.listed().front();
+      return absl::StrCat(first.path, ": ", first.rule);
+    };
+    return callbacks;
+  }
+
+  // Plans that simpler ways make, as rows of the answer and as starts of the search.
+  void RunBaselines(SearchRequest& search) {
+    observer_.OnPhase("baselines");
+    BaselineComparison comparison =
+        CompareBaselines(search, limits_, arena_, [this](const auto& problem) { return JudgingCallbacks(problem); });
+    baselines_ = std::move(comparison.baselines);
+    search.starts = std::move(comparison.starts);
   }
 
   void ReportIncumbent(const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
@@ -142,6 +168,10 @@ class Planning {
     provenance.counters = std::move(outcome.counters);
     provenance.incumbents = incumbents_;
     provenance.fallback = std::move(outcome.fallback);
+    plan.baselines = baselines_;
+    for (std::string& warning : BaselineWarnings(baselines_, plan.objective)) {
+      plan.warnings.push_back(std::move(warning));
+    }
     if (!provenance.proven_optimal && !RulesOf(request_.cluster.interconnect).pay_once) {
       plan.warnings.emplace_back(
           "the bound counts each tensor once per device, the plan once for every device that reads it: part of the gap "
@@ -166,6 +196,7 @@ class Planning {
   const Stopwatch stopwatch_;
   const PlanningProblem problem_;
   const CostTable costs_;
+  std::vector<Baseline> baselines_;
   std::vector<Incumbent> incumbents_;
   // Why the plan of an incumbent could not be reported: a defect, which ends the request.
   absl::Status incumbent_status_;

@@ -25,7 +25,8 @@ std::vector<int32_t> Branchings(const BlockInstance& instance) {
   };
   std::vector<Digraph::Edge> edges;
   for (const Digraph::Edge& edge : instance.precedence.edges()) {
-    if (takes_time(edge.first)) edges.push_back(edge);
+    const bool is_join = instance.precedence.predecessors(edge.first).size() > 1;
+    if (is_join || takes_time(edge.first)) edges.push_back(edge);
   }
   const Digraph graph(instance.num_blocks(), std::move(edges));
   const std::vector<int32_t> component_of = BiconnectedComponents(graph);
