@@ -27,10 +27,7 @@ class Comparison {
   BaselineComparison Run() && {
     Try(Algorithm::kSingleDevice);
     if (search_.problem.objective == Objective::kMaxThroughput) TryDataParallel();
-    if (search_.graph.operators.size() <= kMaxOperatorsForAll) {
-      Try(Algorithm::kGreedy);
-      Try(Algorithm::kPipedream);
-    }
+    if (search_.graph.operators.size() <= kMaxOperatorsForGreedy) Try(Algorithm::kGreedy);
     return std::move(comparison_);
   }
 

@@ -24,13 +24,13 @@ struct BaselineComparison {
 using CallbacksFor = std::function<SearchCallbacks(const PlanningProblem& problem)>;
 
 // Runs the baselines that are cheap beside a search: a single device, data parallelism (also where the problem does not
-// allow it, so that its price is known) and, for graphs of up to kMaxOperatorsForAll operators, greedy filling and
-// PipeDream. `search` says what is to be planned, and with which settings; its starts are not looked at.
-// O(operators + tensor ends) for each class of devices, times a logarithm where greedy and PipeDream run.
+// allow it, so that its price is known) and, for graphs of up to kMaxOperatorsForGreedy operators, greedy filling.
+// `search` says what is to be planned, and with which settings; its starts are not looked at.
+// O(operators + tensor ends) for each class of devices, times a logarithm for greedy filling.
 BaselineComparison CompareBaselines(const SearchRequest& search, const SolveLimits& limits, TaskArena& arena,
                                     const CallbacksFor& callbacks_for);
 
-inline constexpr std::size_t kMaxOperatorsForAll = 4096;
+inline constexpr std::size_t kMaxOperatorsForGreedy = 4096;
 
 // A sentence for every baseline outside the constraints of the problem that is better than `objective`.
 std::vector<std::string> BaselineWarnings(const std::vector<Baseline>& baselines, Picoseconds objective);
