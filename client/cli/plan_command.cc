@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,20 +6,12 @@
 #include "client/cli/errors.h"
 #include "client/cli/progress.h"
 #include "client/cli/shared_flags.h"
+#include "client/cli/time_limit.h"
 #include "client/report/json.h"
 #include "client/report/text_report.h"
 
 namespace planwright::client {
 namespace {
-
-constexpr int64_t kDefaultTimeLimitSeconds = 60;
-
-// At least 0 and at most about a year, so that a deadline follows from it; what is wrong with others the service says.
-std::chrono::milliseconds ToChrono(const google::protobuf::Duration& duration) {
-  constexpr int64_t kYearSeconds = int64_t{365} * 24 * 3600;
-  return std::chrono::seconds(std::clamp<int64_t>(duration.seconds(), 0, kYearSeconds)) +
-         std::chrono::milliseconds(std::max(duration.nanos(), 0) / 1'000'000);
-}
 
 class PlanCommand final : public Command {
  public:
@@ -51,10 +40,8 @@ class PlanCommand final : public Command {
     if (!request.ok()) return request.status();
     request->mutable_problem()->MergeFrom(problem_);
     request->mutable_options()->MergeFrom(options_);
-    if (!request->options().has_time_limit()) {
-      request->mutable_options()->mutable_time_limit()->set_seconds(kDefaultTimeLimitSeconds);
-    }
-    auto response = Search(*request, environment);
+    const auto deadline = SettleTimeLimit(*request);
+    auto response = Search(*request, deadline, environment);
     if (!response.ok()) return Explained(response.status(), environment);
     v1::Plan& plan = *response->mutable_plan();
     plan.mutable_warnings()->Add(input_.warnings().begin(), input_.warnings().end());
@@ -67,7 +54,8 @@ class PlanCommand final : public Command {
   }
 
  private:
-  absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request, Environment& environment) {
+  absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request,
+                                                CallOptions::Clock::time_point deadline, Environment& environment) {
     std::unique_ptr<ProgressDisplay> display;
     if (environment.err_is_terminal) {
       display = std::make_unique<ProgressDisplay>(ProgressStyle::kLiveLine, environment.err);
@@ -76,9 +64,7 @@ class PlanCommand final : public Command {
     }
     const std::string address = server_.Address(environment);
     if (display != nullptr && !address.empty()) display->OnPhase("asking " + address);
-    const CallOptions call{.deadline = DeadlineFor(ToChrono(request.options().time_limit())),
-                           .stop = environment.interrupt,
-                           .progress = display.get()};
+    const CallOptions call{.deadline = deadline, .stop = environment.interrupt, .progress = display.get()};
     return server_.Connect(environment)->CreatePlan(request, call);
   }
 

@@ -109,6 +109,7 @@ absl::StatusOr<ExitCode> DispatchWithoutExceptions(std::span<const std::string> 
 std::vector<std::unique_ptr<Command>> MakeCommands() {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(MakePlanCommand());
+  commands.push_back(MakeCompareCommand());
   commands.push_back(MakeEvaluateCommand());
   commands.push_back(MakeImportCommand());
   commands.push_back(MakeExportCommand());

@@ -1,0 +1,28 @@
+#include "client/cli/time_limit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace planwright::client {
+namespace {
+
+constexpr int64_t kDefaultTimeLimitSeconds = 60;
+
+// At least 0 and at most about a year, so that a deadline follows from it; what is wrong with others the service says.
+std::chrono::milliseconds ToChrono(const google::protobuf::Duration& duration) {
+  constexpr int64_t kYearSeconds = int64_t{365} * 24 * 3600;
+  return std::chrono::seconds(std::clamp<int64_t>(duration.seconds(), 0, kYearSeconds)) +
+         std::chrono::milliseconds(std::max(duration.nanos(), 0) / 1'000'000);
+}
+
+}  // namespace
+
+CallOptions::Clock::time_point SettleTimeLimit(v1::CreatePlanRequest& request) {
+  if (!request.options().has_time_limit()) {
+    request.mutable_options()->mutable_time_limit()->set_seconds(kDefaultTimeLimitSeconds);
+  }
+  return DeadlineFor(ToChrono(request.options().time_limit()));
+}
+
+}  // namespace planwright::client
