@@ -1,11 +1,12 @@
 #include "core/partition/baselines/device_assignment.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/graph/topological_order.h"
+#include "core/partition/baselines/subgraphs.h"
 
 namespace planwright {
 namespace {
@@ -43,10 +44,23 @@ Placement StagePerDevice(const BlockInstance& instance, const std::vector<Device
   return ordered;
 }
 
+// The device of every operator; nullopt: the workload drops it.
+std::vector<std::optional<DeviceId>> DevicesOfOperators(const OperatorGraph& graph, const BlockInstance& instance,
+                                                        const std::vector<DeviceId>& device_of) {
+  std::vector<std::optional<DeviceId>> devices(graph.operators.size());
+  for (std::size_t block = 0; block < device_of.size(); ++block) {
+    for (const OperatorId op : instance.operators[block]) devices[op.index()] = device_of[block];
+  }
+  return devices;
+}
+
 }  // namespace
 
-Placement PlacementOfBlocks(const SearchRequest& /*request*/, const BlockInstance& instance,
+Placement PlacementOfBlocks(const SearchRequest& request, const BlockInstance& instance,
                             const std::vector<DeviceId>& device_of) {
+  if (request.problem.objective == Objective::kMinLatency) {
+    return CutIntoSubgraphs(request.graph, request.cluster, DevicesOfOperators(request.graph, instance, device_of));
+  }
   return StagePerDevice(instance, device_of);
 }
 
