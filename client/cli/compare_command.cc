@@ -61,9 +61,9 @@ class CompareCommand final : public Command {
                                      output_.Flags()};
     std::vector<Flag>& search = groups[2].flags;
     std::erase_if(search, [](const Flag& flag) { return flag.name == "algorithm"; });
-    search.insert(search.begin(), StringFlag("algorithms", "all|NAME,...",
-                                             "which algorithms plan; `planwright server-info` lists them (default: all)",
-                                             algorithms_));
+    search.insert(search.begin(),
+                  StringFlag("algorithms", "all|NAME,...",
+                             "which algorithms plan; `planwright server-info` lists them (default: all)", algorithms_));
     return groups;
   }
 
@@ -78,9 +78,9 @@ class CompareCommand final : public Command {
     const auto rows = Compare(*client, *request, *algorithms, environment);
     if (!rows.ok()) return rows.status();
     if (const std::optional<absl::Status> error = WrongInput(*rows)) return *error;
-    const absl::Status written =
-        output_.Write(output_.is_json() ? ComparisonJson(*rows, input_.Title()) : ComparisonReport(*rows, input_.Title()),
-                      environment);
+    const absl::Status written = output_.Write(
+        output_.is_json() ? ComparisonJson(*rows, input_.Title()) : ComparisonReport(*rows, input_.Title()),
+        environment);
     if (!written.ok()) return written;
     return environment.interrupt.stop_requested() ? ExitCode::kInterrupted : ExitCodeOf(*rows);
   }

@@ -30,7 +30,7 @@ void ProposeMaxLoad(const SearchRequest& request, const SolveLimits& limits, Tas
   problem.objective = Objective::kMaxThroughput;
   problem.split = Split::kContiguous;
   problem.max_subgraphs_per_device.reset();
-  const SearchRequest throughput{request.graph,   request.cluster,      problem, request.costs,
+  const SearchRequest throughput{request.graph,   request.cluster,     problem, request.costs,
                                  request.options, Algorithm::kIdealDp, {}};
   const BlockInstance instance =
       BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);

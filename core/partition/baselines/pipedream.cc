@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/union_find.h"
 #include "core/graph/biconnected.h"
-#include "core/graph/union_find.h"
 #include "core/partition/baselines/sub_search.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/contiguous_throughput.h"
@@ -62,11 +62,12 @@ void ProposePipedream(const SearchRequest& request, const SolveLimits& limits, T
   const OperatorGraph contracted = ContractBranchings(request);
   PlanningProblem problem = request.problem;
   problem.split = Split::kContiguous;
-  const SearchRequest chain{contracted,      request.cluster, problem, request.costs, request.options,
-                            Algorithm::kLinearizedDp, {}};
-  RunSubSearch(SolveContiguousThroughput, chain, limits, arena, proposals,
-               [&](const Placement& placement) { return proposals.Cost(placement); },
-               [](Placement placement) { return placement; });
+  const SearchRequest chain{contracted,      request.cluster,          problem, request.costs,
+                            request.options, Algorithm::kLinearizedDp, {}};
+  RunSubSearch(
+      SolveContiguousThroughput, chain, limits, arena, proposals,
+      [&](const Placement& placement) { return proposals.Cost(placement); },
+      [](Placement placement) { return placement; });
 }
 
 }  // namespace planwright

@@ -1,9 +1,9 @@
 // Baseline: PipeDream's planner (Harlap et al., 2018) as device-placement section 6 runs it.
 //
 // PipeDream plans chains, so every branching becomes one block: the blocks from which the edges of a biconnected
-// component start (core/graph/biconnected.h). Then the dynamic program along a linear order. Edges from blocks that take
-// no time on any device, such as an attention mask that every layer reads, make no branching: PipeDream leaves graph
-// inputs out as well, and the paper's program does so for the numbers of vertices of two of its files.
+// component start (core/graph/biconnected.h). Then the dynamic program along a linear order. Edges from blocks that
+// take no time on any device, such as an attention mask that every layer reads, make no branching: PipeDream leaves
+// graph inputs out as well, and the paper's program does so for the numbers of vertices of two of its files.
 #ifndef PLANWRIGHT_CORE_PARTITION_BASELINES_PIPEDREAM_H_
 #define PLANWRIGHT_CORE_PARTITION_BASELINES_PIPEDREAM_H_
 

@@ -1,4 +1,5 @@
-// Collects the placements that a baseline makes: keeps the best one that the problem allows, and why it allows no other.
+// Collects the placements that a baseline makes: keeps the best one that the problem allows, and why it allows no
+// other.
 #ifndef PLANWRIGHT_CORE_PARTITION_BASELINES_PROPOSALS_H_
 #define PLANWRIGHT_CORE_PARTITION_BASELINES_PROPOSALS_H_
 

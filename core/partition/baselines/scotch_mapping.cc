@@ -1,12 +1,11 @@
 #include "core/partition/baselines/scotch_mapping.h"
 
 // Scotch's header needs both before it.
-#include <cstdint>
-#include <cstdio>
-
 #include <scotch/scotch.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <map>
 #include <mutex>
 #include <numeric>

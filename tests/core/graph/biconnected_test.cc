@@ -53,7 +53,9 @@ class Connection {
         if (graph_.edges()[edge].second == vertex) reach(graph_.edges()[edge].first);
       }
     }
-    const auto is_reached = [&](int32_t vertex) { return vertex != hidden && reached[static_cast<std::size_t>(vertex)]; };
+    const auto is_reached = [&](int32_t vertex) {
+      return vertex != hidden && reached[static_cast<std::size_t>(vertex)];
+    };
     return is_reached(b.first) || is_reached(b.second);
   }
 
@@ -86,7 +88,9 @@ TEST(BiconnectedComponentsTest, AnEdgeAndItsReverseAreOne) {
   EXPECT_THAT(BiconnectedComponents(Digraph(2, {{0, 1}, {1, 0}})), ElementsAre(0, 0));
 }
 
-TEST(BiconnectedComponentsTest, EdgelessGraphsHaveNone) { EXPECT_THAT(BiconnectedComponents(Digraph(3, {})), IsEmpty()); }
+TEST(BiconnectedComponentsTest, EdgelessGraphsHaveNone) {
+  EXPECT_THAT(BiconnectedComponents(Digraph(3, {})), IsEmpty());
+}
 
 }  // namespace
 }  // namespace planwright

@@ -222,7 +222,8 @@ TEST(MakePlanTest, TellsTheObserverOfPhasesIncumbentsAndBounds) {
   const Request request = LatticeRequest("tow_3x6_lo");
   const absl::StatusOr<Plan> plan = Make(request, recorder);
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_THAT(recorder.phases, ElementsAre("validate", "baselines", "preprocess", "linearized_dp", "ideal_dp", "verify"));
+  EXPECT_THAT(recorder.phases,
+              ElementsAre("validate", "baselines", "preprocess", "linearized_dp", "ideal_dp", "verify"));
   ASSERT_THAT(recorder.incumbents, SizeIs(plan->provenance.incumbents.size()));
   ASSERT_FALSE(recorder.incumbents.empty());
   EXPECT_EQ(recorder.incumbents.back().objective, plan->objective);

@@ -193,8 +193,8 @@ TEST(PipedreamTest, ContractsBranchings) {
   AddTensor(posed.graph, mask, {a, left, right, join, end}, 0);
   const PlanningProblem problem = ResolveProblem(posed.graph, posed.problem);
   const CostTable costs(posed.graph, posed.cluster, *problem.workload);
-  const OperatorGraph contracted = ContractBranchings(
-      {posed.graph, posed.cluster, problem, costs, posed.options, Algorithm::kPipedream, {}});
+  const OperatorGraph contracted =
+      ContractBranchings({posed.graph, posed.cluster, problem, costs, posed.options, Algorithm::kPipedream, {}});
   const auto group_of = [&](OperatorId op) { return contracted.operators[op.index()].colocation_group; };
   EXPECT_EQ(group_of(left), group_of(a));
   EXPECT_EQ(group_of(right), group_of(a));
