@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -25,6 +27,40 @@ const std::vector<Capability>& Table() {
       .description = "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
                      "training, one stage per device",
   }};
+  return kTable;
+}
+
+// What core/cost and core/verify know, whoever made the placement. Rows without algorithms.
+const std::vector<Capability>& JudgedTable() {
+  static const std::vector<std::string_view> kInterconnects = {"host_staged", "uniform", "hierarchy"};
+  static const std::vector<ScheduleKind> kSchedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe,
+                                                       ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync};
+  static const std::vector<Overlap> kOverlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex};
+  static const std::vector<Capability> kTable = {
+      {.objectives = {Objective::kMaxThroughput},
+       .interconnects = kInterconnects,
+       .schedules = kSchedules,
+       .replications = {Replication::kNone, Replication::kPerStage},
+       .splits = {Split::kContiguous},
+       .overlaps = kOverlaps,
+       .algorithms = {},
+       .description = "contiguous stages, each on one device or on several replicas"},
+      {.objectives = {Objective::kMaxThroughput},
+       .interconnects = kInterconnects,
+       .schedules = kSchedules,
+       .replications = {Replication::kNone},
+       .splits = {Split::kNonContiguous},
+       .overlaps = kOverlaps,
+       .algorithms = {},
+       .description = "devices that hold several stages"},
+      {.objectives = {Objective::kMinLatency},
+       .interconnects = {"host_staged"},
+       .schedules = {ScheduleKind::kSteadyState},
+       .replications = {Replication::kNone},
+       .splits = {Split::kContiguous, Split::kNonContiguous},
+       .overlaps = {Overlap::kSerial},
+       .algorithms = {},
+       .description = "subgraphs one after the other, for one micro-batch"}};
   return kTable;
 }
 
@@ -146,48 +182,71 @@ std::vector<Violation> MissesOf(const Capability& row, std::string_view intercon
 }
 
 // What rules out the row that comes closest.
-std::vector<Violation> FewestMisses(const Cluster& cluster, const PlanningProblem& problem,
-                                    const SolverOptions& options) {
+std::vector<Violation> FewestMisses(const std::vector<Capability>& table, const Cluster& cluster,
+                                    const PlanningProblem& problem, const SolverOptions& options) {
   const std::string interconnect = InterconnectName(cluster.interconnect);
   std::vector<std::vector<Violation>> misses;
-  for (const Capability& row : Table()) misses.push_back(MissesOf(row, interconnect, problem, options));
+  for (const Capability& row : table) misses.push_back(MissesOf(row, interconnect, problem, options));
   return *std::min_element(misses.begin(), misses.end(),
                            [](const auto& a, const auto& b) { return a.size() < b.size(); });
 }
 
-// Settings that no row knows: each must keep its default.
-void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
-  const auto refuse_if = [&violations](bool refused, const char* path, std::string_view value,
-                                       std::string_view supported) {
-    if (refused) violations.Add(path, Unsupported(value, supported));
+void RefuseIf(bool refused, const char* path, std::string_view value, std::string_view supported,
+              Violations& violations) {
+  if (refused) violations.Add(path, Unsupported(value, supported));
+}
+
+// Settings that nothing heeds yet: each must keep its default.
+void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
+  const auto refuse_if = [&](bool refused, const char* path, std::string_view value, std::string_view supported) {
+    RefuseIf(refused, path, value, supported, violations);
+  };
+  const auto refuse_number = [&](const std::optional<int32_t>& number, const char* path) {
+    refuse_if(number.has_value(), path, absl::StrCat(number.value_or(0)), "unset");
   };
   refuse_if(problem.target_period.has_value(), "problem.target_period_ms", "a target period", "unset");
-  refuse_if(problem.max_stages_per_device.value_or(1) != 1, "problem.max_stages_per_device",
-            absl::StrCat(problem.max_stages_per_device.value_or(1)), "unset, 1");
-  refuse_if(problem.max_subgraphs_per_device.has_value(), "problem.max_subgraphs_per_device",
-            absl::StrCat(problem.max_subgraphs_per_device.value_or(1)), "unset");
   refuse_if(problem.require_contiguous_backward, "problem.require_contiguous_backward", "true", "false");
-  refuse_if(problem.micro_batches.has_value(), "problem.micro_batches", absl::StrCat(problem.micro_batches.value_or(1)),
-            "unset");
-  refuse_if(problem.allreduce.factor != AllReduce::Factor::kRing, "problem.allreduce.factor", "HALF", "RING");
+  refuse_number(problem.micro_batches, "problem.micro_batches");
   refuse_if(problem.allreduce.amortize_over_micro_batches, "problem.allreduce.amortize_over_micro_batches", "true",
             "false");
   refuse_if(problem.memory_model.recomputation != MemoryModel::Recomputation::kNone,
             "problem.memory_model.recomputation", "FULL", "NONE");
-  refuse_if(problem.num_stages.has_value(), "problem.num_stages", absl::StrCat(problem.num_stages.value_or(1)),
-            "unset");
-  refuse_if(problem.num_replicas.has_value(), "problem.num_replicas", absl::StrCat(problem.num_replicas.value_or(1)),
-            "unset");
+  refuse_number(problem.num_stages, "problem.num_stages");
+  refuse_number(problem.num_replicas, "problem.num_replicas");
+  refuse_if(problem.start_from.has_value(), "problem.start_from", "a placement to start from", "unset");
+}
+
+// Settings that only some modes heed.
+void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
+  const bool latency = problem.objective == Objective::kMinLatency;
+  const bool pipeline = !latency && problem.split == Split::kContiguous;
+  if (problem.max_stages_per_device.has_value() && !(pipeline && problem.max_stages_per_device == 1)) {
+    violations.Add("problem.max_stages_per_device",
+                   Unsupported(absl::StrCat(*problem.max_stages_per_device), pipeline ? "unset, 1" : "unset"));
+  }
+  RefuseIf(!latency && problem.max_subgraphs_per_device.has_value(), "problem.max_subgraphs_per_device",
+           absl::StrCat(problem.max_subgraphs_per_device.value_or(0), " with MAX_THROUGHPUT"), "unset", violations);
+  RefuseIf(problem.allreduce.factor != AllReduce::Factor::kRing && problem.replication == Replication::kNone,
+           "problem.allreduce.factor", "HALF without replication", "RING", violations);
+  RefuseIf(latency && ResolveProblem(graph, problem).workload == Workload::kTraining && !HasBackwardOperators(graph),
+           "problem.workload", "TRAINING by backward times with MIN_LATENCY", "INFERENCE, or BACKWARD operators",
+           violations);
+}
+
+// Settings that are judged, but that no search heeds yet: each must keep its default.
+void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
+  const auto refuse_if = [&](bool refused, const char* path, std::string_view value, std::string_view supported) {
+    RefuseIf(refused, path, value, supported, violations);
+  };
   refuse_if(problem.granularity != Granularity::kOperator, "problem.granularity", "LAYER", "OPERATOR");
   refuse_if(!problem.devices_to_use.empty(), "problem.devices_to_use", "a selection of devices", "unset");
   refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", "empty");
   refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", "empty");
-  refuse_if(problem.start_from.has_value(), "problem.start_from", "a placement to start from", "unset");
 }
 
-// Under COMPONENTS memory the activations in flight depend on the stage where there is a schedule.
+// Under COMPONENTS memory the activations in flight depend on the stage, or have no number, where there is a schedule.
 void CheckMemoryUnderSchedule(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
-  if (problem.schedule != ScheduleKind::kOneFOneB && problem.schedule != ScheduleKind::kPipedreamAsync) return;
+  if (problem.schedule == ScheduleKind::kSteadyState) return;
   if (ResolveProblem(graph, problem).memory_model.kind != MemoryModel::Kind::kComponents) return;
   if (problem.memory_model.kind.has_value()) {
     violations.Add("problem.memory_model.kind",
@@ -198,6 +257,17 @@ void CheckMemoryUnderSchedule(const OperatorGraph& graph, const PlanningProblem&
                    Unsupported(absl::StrCat(ToAbsl(NameOf(problem.schedule)), " with COMPONENTS memory"),
                                "unspecified, or memory_bytes on every operator"));
   }
+}
+
+// Everything that is refused whatever the settings of CheckDefaults are.
+void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph, const Cluster& cluster,
+               const PlanningProblem& problem, const SolverOptions& options, Violations& violations) {
+  for (Violation& miss : FewestMisses(table, cluster, problem, options)) {
+    violations.Add(std::move(miss.path), std::move(miss.rule));
+  }
+  CheckUnknown(problem, violations);
+  CheckFit(graph, problem, violations);
+  CheckMemoryUnderSchedule(graph, problem, violations);
 }
 
 }  // namespace
@@ -215,14 +285,16 @@ std::span<const AlgorithmInfo> Algorithms() { return kAlgorithms; }
 
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations) {
-  for (Violation& miss : FewestMisses(cluster, problem, options)) {
-    violations.Add(std::move(miss.path), std::move(miss.rule));
-  }
+  CheckRows(Table(), graph, cluster, problem, options, violations);
   CheckDefaults(problem, violations);
   if (options.algorithm == Algorithm::kScotch && !HasScotch()) {
     violations.Add("options.algorithm", "SCOTCH is not part of this build; install libscotch-dev and build again");
   }
-  CheckMemoryUnderSchedule(graph, problem, violations);
+}
+
+void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                 Violations& violations) {
+  CheckRows(JudgedTable(), graph, cluster, problem, SolverOptions(), violations);
 }
 
 }  // namespace planwright

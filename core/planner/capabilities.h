@@ -48,6 +48,11 @@ std::span<const AlgorithmInfo> Algorithms();
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations);
 
+// The same for judging a placement that anyone made: every mode that core/cost and core/verify know, whether a search
+// plans it or not.
+void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                 Violations& violations);
+
 // options.algorithm, or what AUTO stands for: the first algorithm of the first row that plans the problem.
 // REQUIRES: CheckSupported found nothing.
 Algorithm ChosenAlgorithm(const Cluster& cluster, const PlanningProblem& problem, const SolverOptions& options);

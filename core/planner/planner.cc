@@ -51,16 +51,29 @@ class Stopwatch {
 };
 
 // All rules of graph, cluster and problem. The problem is looked at only when the others are sound.
-absl::Status CheckRequest(const PlanRequest& request, const ModelLimits& model_limits) {
+Violations CheckValid(const PlanRequest& request, const ModelLimits& model_limits) {
   Violations violations;
   ValidateGraph(request.graph, model_limits, violations);
   ValidateCluster(request.cluster, model_limits, violations);
   if (violations.empty()) {
     ValidateProblem(request.graph, request.cluster, request.problem, request.options, violations);
   }
+  return violations;
+}
+
+// Valid, and what a search plans.
+absl::Status CheckPlanned(const PlanRequest& request, const ModelLimits& model_limits) {
+  Violations violations = CheckValid(request, model_limits);
   if (violations.empty()) {
     CheckSupported(request.graph, request.cluster, request.problem, request.options, violations);
   }
+  return violations.ToStatus();
+}
+
+// Valid, and what the verifier judges.
+absl::Status CheckEvaluated(const PlanRequest& request, const ModelLimits& model_limits) {
+  Violations violations = CheckValid(request, model_limits);
+  if (violations.empty()) CheckJudged(request.graph, request.cluster, request.problem, violations);
   return violations.ToStatus();
 }
 
@@ -220,7 +233,7 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
                               TaskArena& arena, PlannerObserver& observer) {
   return Guarded<Plan>([&]() -> absl::StatusOr<Plan> {
     observer.OnPhase("validate");
-    RETURN_IF_ERROR(CheckRequest(request, model_limits));
+    RETURN_IF_ERROR(CheckPlanned(request, model_limits));
     // An arena of its own: counts the CPU time of this request, and is as wide as it may be.
     TaskArena request_arena(std::min(arena.threads(), request.options.threads.value_or(arena.threads())));
     return Planning(request, limits, request_arena, observer).Run();
@@ -230,7 +243,7 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
 absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
                                           const Placement& placement) {
   return Guarded<Verdict>([&]() -> absl::StatusOr<Verdict> {
-    RETURN_IF_ERROR(CheckRequest(request, model_limits));
+    RETURN_IF_ERROR(CheckEvaluated(request, model_limits));
     const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
     Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem, placement);
     if (verdict.costed.has_value()) {

@@ -35,7 +35,8 @@ struct PlanRequest {
 absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
                               TaskArena& arena, PlannerObserver& observer);
 
-// Judges a placement made by anyone; see VerifyPlacement. INVALID_ARGUMENT: graph, cluster or problem are at fault.
+// Judges a placement made by anyone, in every mode that the verifier knows (CheckJudged); see VerifyPlacement.
+// INVALID_ARGUMENT: graph, cluster or problem are at fault.
 absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
                                           const Placement& placement);
 

@@ -154,13 +154,13 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"TwoStagesPerDevice", [](Request& r) { r.problem.max_stages_per_device = 2; },
                     "problem.max_stages_per_device", Not("2", "unset, 1")},
         RefusedCase{"Subgraphs", [](Request& r) { r.problem.max_subgraphs_per_device = 1; },
-                    "problem.max_subgraphs_per_device", Not("1", "unset")},
+                    "problem.max_subgraphs_per_device", Not("1 with MAX_THROUGHPUT", "unset")},
         RefusedCase{"ContiguousBackward", [](Request& r) { r.problem.require_contiguous_backward = true; },
                     "problem.require_contiguous_backward", Not("true", "false")},
         RefusedCase{"MicroBatches", [](Request& r) { r.problem.micro_batches = 8; }, "problem.micro_batches",
                     Not("8", "unset")},
         RefusedCase{"HalfAllReduce", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kHalf; },
-                    "problem.allreduce.factor", Not("HALF", "RING")},
+                    "problem.allreduce.factor", Not("HALF without replication", "RING")},
         RefusedCase{"AmortizedAllReduce", [](Request& r) { r.problem.allreduce.amortize_over_micro_batches = true; },
                     "problem.allreduce.amortize_over_micro_batches", Not("true", "false")},
         RefusedCase{"Recomputation",
@@ -202,6 +202,105 @@ INSTANTIATE_TEST_SUITE_P(
                     "problem.schedule",
                     Not("PIPEDREAM_ASYNC with COMPONENTS memory", "unspecified, or memory_bytes on every operator")}),
     RefusedCaseName);
+
+std::vector<Violation> Judge(const Request& request) {
+  Violations violations;
+  CheckJudged(request.graph, request.cluster, request.problem, violations);
+  return violations.listed();
+}
+
+void AskForLatency(Request& r) { r.problem.objective = Objective::kMinLatency; }
+
+// A mode that is judged, whether a search plans it or not.
+class JudgedTest : public ::testing::TestWithParam<PlannedCase> {};
+
+TEST_P(JudgedTest, HasNoViolation) {
+  Request request = Supported();
+  GetParam().set(request);
+  EXPECT_THAT(Judge(request), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, JudgedTest,
+    ::testing::Values(PlannedCase{"Defaults", [](Request&) {}},
+                      PlannedCase{"SharedDevices", [](Request& r) { r.problem.split = Split::kNonContiguous; }},
+                      PlannedCase{"Replicas",
+                                  [](Request& r) {
+                                    r.problem.replication = Replication::kPerStage;
+                                    r.problem.allreduce.factor = AllReduce::Factor::kHalf;
+                                  }},
+                      PlannedCase{"Overlap", [](Request& r) { r.problem.overlap = Overlap::kFullDuplex; }},
+                      PlannedCase{"Gpipe", [](Request& r) { r.problem.schedule = ScheduleKind::kGpipe; }},
+                      PlannedCase{"Hierarchy", [](Request& r) { r.cluster.interconnect = HierarchyInterconnect(); }},
+                      PlannedCase{"Layers", [](Request& r) { r.problem.granularity = Granularity::kLayer; }},
+                      PlannedCase{"Constraints",
+                                  [](Request& r) {
+                                    r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                                    r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
+                                    r.problem.devices_to_use.max_devices = 1;
+                                  }},
+                      PlannedCase{"Latency",
+                                  [](Request& r) {
+                                    AskForLatency(r);
+                                    r.problem.max_subgraphs_per_device = 2;
+                                  }},
+                      PlannedCase{"LatencyOnSharedDevices",
+                                  [](Request& r) {
+                                    AskForLatency(r);
+                                    r.problem.split = Split::kNonContiguous;
+                                  }},
+                      PlannedCase{"ResolvedLatency",
+                                  [](Request& r) {
+                                    AskForLatency(r);
+                                    r.problem = ResolveProblem(r.graph, r.problem);
+                                  }}),
+    PlannedCaseName);
+
+// What is not judged either.
+class NotJudgedTest : public ::testing::TestWithParam<RefusedCase> {};
+
+TEST_P(NotJudgedTest, IsTheOnlyViolation) {
+  Request request = Supported();
+  GetParam().set(request);
+  EXPECT_THAT(Judge(request), ElementsAre(Violation{GetParam().path, GetParam().rule}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, NotJudgedTest,
+                         ::testing::Values(RefusedCase{"ReplicasOnSharedDevices",
+                                                       [](Request& r) {
+                                                         r.problem.split = Split::kNonContiguous;
+                                                         r.problem.replication = Replication::kPerStage;
+                                                       },
+                                                       "problem.split", Not("NON_CONTIGUOUS", "CONTIGUOUS")},
+                                           RefusedCase{"OverlappedLatency",
+                                                       [](Request& r) {
+                                                         AskForLatency(r);
+                                                         r.problem.overlap = Overlap::kOverlapped;
+                                                       },
+                                                       "problem.objective", Not("MIN_LATENCY", "MAX_THROUGHPUT")},
+                                           RefusedCase{"LatencyByBackwardTimes",
+                                                       [](Request& r) {
+                                                         AskForLatency(r);
+                                                         r.graph.operators[0] = MeasuredOperator("a", 1, 2);
+                                                       },
+                                                       "problem.workload",
+                                                       Not("TRAINING by backward times with MIN_LATENCY",
+                                                           "INFERENCE, or BACKWARD operators")},
+                                           RefusedCase{"StagesOfSharedDevices",
+                                                       [](Request& r) {
+                                                         r.problem.split = Split::kNonContiguous;
+                                                         r.problem.max_stages_per_device = 1;
+                                                       },
+                                                       "problem.max_stages_per_device", Not("1", "unset")},
+                                           RefusedCase{"GpipeWithComponents",
+                                                       [](Request& r) {
+                                                         UseComponents(r);
+                                                         r.problem.schedule = ScheduleKind::kGpipe;
+                                                       },
+                                                       "problem.schedule",
+                                                       Not("GPIPE with COMPONENTS memory",
+                                                           "unspecified, or memory_bytes on every operator")}),
+                         RefusedCaseName);
 
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
   Request request = Supported();

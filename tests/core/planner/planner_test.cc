@@ -407,6 +407,25 @@ TEST(MakePlanTest, LooksAtTheProblemOnlyWhenGraphAndClusterAreSound) {
   EXPECT_EQ(sound[0].path, "problem.objective");
 }
 
+// The first and the last of three operators share a device: more than the searches of this mode may know.
+TEST(EvaluatePlacementTest, NeedsNoSearch) {
+  Request request = ChainOf(3);
+  Placement placement;
+  for (const std::size_t op : {0, 1, 2}) placement.stages.push_back({{OperatorId(op)}, {DeviceId(op % 2)}});
+  const auto evaluate = [&] {
+    return EvaluatePlacement({request.graph, request.cluster, request.problem, request.options}, ModelLimits(),
+                             placement);
+  };
+  EXPECT_FALSE(evaluate()->violations.empty());
+  for (const Objective objective : {Objective::kMaxThroughput, Objective::kMinLatency}) {
+    request.problem.objective = objective;
+    request.problem.split = Split::kNonContiguous;
+    const absl::StatusOr<Verdict> verdict = evaluate();
+    ASSERT_TRUE(verdict.ok()) << verdict.status();
+    EXPECT_TRUE(verdict->violations.empty()) << verdict->violations.ToStatus();
+  }
+}
+
 TEST(EvaluatePlacementTest, JudgesWhatMakePlanMade) {
   const Request request = ChainOf(4);
   const absl::StatusOr<Plan> plan = Make(request);
