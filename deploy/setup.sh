@@ -10,11 +10,11 @@ declare -A packages=(
   # Compiling the programs.
   [build]="g++ cmake ninja-build ccache mold pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc
            libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev
-           libssl-dev libscotch-dev"
+           libssl-dev libscotch-dev coinor-libcbc-dev"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz
-  # reads the pictures.
+  # reads the pictures, cbc the integer programs.
   [test]="libgtest-dev libgmock-dev clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
-          grpc-proto graphviz"
+          grpc-proto graphviz coinor-cbc"
   # clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
   [checks]="clang clang-tidy-19 libclang-rt-dev gcovr dpkg-dev git"
 )

@@ -21,6 +21,10 @@ struct FolderRule {
 // Longest folder wins: server/serving before server.
 const std::vector<FolderRule>& Rules() {
   static const std::vector<std::string_view> kNotInCore = {
+      "grpc",     "google/",  "prometheus/", "nlohmann/", "httplib", "yaml-cpp/", "sqlite", "pqxx/",
+      "openssl/", "civetweb", "Cbc",         "Cgl",       "Clp",     "Coin",      "Osi"};
+  // The one folder that knows the solver of integer programs.
+  static const std::vector<std::string_view> kNotInMip = {
       "grpc", "google/", "prometheus/", "nlohmann/", "httplib", "yaml-cpp/", "sqlite", "pqxx/", "openssl/", "civetweb"};
   static const std::vector<std::string_view> kSolver = {"core/base/", "core/model/", "core/cost/", "core/graph/"};
   static const std::vector<FolderRule> kRules = {
@@ -32,6 +36,7 @@ const std::vector<FolderRule>& Rules() {
       {"core/verify", {"core/base/", "core/model/"}, kNotInCore},
       {"core/zoo", {"core/base/", "core/model/", "core/cost/", "core/topology/"}, kNotInCore},
       {"core/partition", kSolver, kNotInCore},
+      {"core/partition/mip", {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/partition/"}, kNotInMip},
       {"core/mapping", kSolver, kNotInCore},
       {"core/schedule", kSolver, kNotInCore},
       {"core/simulate", kSolver, kNotInCore},

@@ -1,0 +1,214 @@
+// SolveIntegerProgram by CBC: preprocessing, cuts, rounding heuristics, branch and bound, with its defaults otherwise.
+#include <CbcEventHandler.hpp>
+#include <CbcHeuristicDiveCoefficient.hpp>
+#include <CbcHeuristicFPump.hpp>
+#include <CbcModel.hpp>
+#include <CglClique.hpp>
+#include <CglGomory.hpp>
+#include <CglKnapsackCover.hpp>
+#include <CglMixedIntegerRounding2.hpp>
+#include <CglPreProcess.hpp>
+#include <CglProbing.hpp>
+#include <CglTwomir.hpp>
+#include <ClpEventHandler.hpp>
+#include <ClpSimplex.hpp>
+#include <CoinPackedMatrix.hpp>
+#include <OsiClpSolverInterface.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+#include "core/base/limits.h"
+#include "core/partition/mip/mip_solver.h"
+
+namespace planwright {
+namespace {
+
+// Cuts of a kind are generated in every node of this depth, or where they help.
+constexpr int kWhereTheyHelp = -1;
+
+// What the handlers share; CBC clones them freely.
+struct Watch {
+  const SolveLimits& limits;
+  bool has_stopped = false;
+  // Best bound before the stop: after it the solver may take a node for infeasible that it only abandoned.
+  double bound = -IntegerProgram::kInfinity;
+
+  bool ShouldStop() {
+    has_stopped = has_stopped || CheckInterruption(limits).has_value();
+    return has_stopped;
+  }
+};
+
+// Ends a simplex run.
+class SimplexHandler final : public ClpEventHandler {
+ public:
+  explicit SimplexHandler(Watch* watch) : watch_(watch) {}
+  int event(Event which) override {
+    if (which != endOfIteration && which != endOfFactorization) return -1;
+    return watch_->ShouldStop() ? 1 : -1;
+  }
+  ClpEventHandler* clone() const override { return new SimplexHandler(*this); }
+
+ private:
+  Watch* watch_;
+};
+
+// Ends the tree search, and keeps the bound.
+class TreeHandler final : public CbcEventHandler {
+ public:
+  explicit TreeHandler(Watch* watch) : watch_(watch) {}
+  CbcAction event(CbcEvent which) override {
+    if (watch_->ShouldStop()) return stop;
+    // Searches within heuristics have models of their own.
+    const bool is_main = getModel()->parentModel() == nullptr;
+    if (is_main && which == node) watch_->bound = std::max(watch_->bound, getModel()->getBestPossibleObjValue());
+    return noAction;
+  }
+  CbcEventHandler* clone() const override { return new TreeHandler(*this); }
+
+ private:
+  Watch* watch_;
+};
+
+double ToCoin(double value) { return std::clamp(value, -COIN_DBL_MAX, COIN_DBL_MAX); }
+
+void Load(const IntegerProgram& program, OsiClpSolverInterface& solver) {
+  std::vector<double> column_lower, column_upper, objective, row_lower, row_upper;
+  for (const IntegerProgram::Column& column : program.columns) {
+    column_lower.push_back(ToCoin(column.lower));
+    column_upper.push_back(ToCoin(column.upper));
+    objective.push_back(column.objective);
+  }
+  std::vector<int> rows, columns;
+  std::vector<double> coefficients;
+  for (std::size_t row = 0; row < program.rows.size(); ++row) {
+    row_lower.push_back(ToCoin(program.rows[row].lower));
+    row_upper.push_back(ToCoin(program.rows[row].upper));
+    for (const auto& [column, coefficient] : program.rows[row].entries) {
+      rows.push_back(static_cast<int>(row));
+      columns.push_back(column);
+      coefficients.push_back(coefficient);
+    }
+  }
+  CoinPackedMatrix matrix(/*colordered=*/true, rows.data(), columns.data(), coefficients.data(),
+                          static_cast<CoinBigIndex>(coefficients.size()));
+  matrix.setDimensions(static_cast<int>(program.rows.size()), static_cast<int>(program.columns.size()));
+  solver.loadProblem(matrix, column_lower.data(), column_upper.data(), objective.data(), row_lower.data(),
+                     row_upper.data());
+  for (std::size_t column = 0; column < program.columns.size(); ++column) {
+    if (program.columns[column].is_integer) solver.setInteger(static_cast<int>(column));
+  }
+}
+
+void AddCuts(CbcModel& model) {
+  CglProbing probing;
+  probing.setUsingObjective(1);
+  probing.setMaxPass(1);
+  probing.setMaxProbe(10);
+  probing.setMaxLook(10);
+  probing.setMaxElements(200);
+  probing.setRowCuts(3);
+  CglGomory gomory;
+  gomory.setLimit(300);
+  CglKnapsackCover knapsack;
+  CglMixedIntegerRounding2 rounding;
+  CglClique clique;
+  clique.setStarCliqueReport(false);
+  clique.setRowCliqueReport(false);
+  CglTwomir twomir;
+  model.addCutGenerator(&probing, kWhereTheyHelp, "Probing");
+  model.addCutGenerator(&gomory, kWhereTheyHelp, "Gomory");
+  model.addCutGenerator(&knapsack, kWhereTheyHelp, "Knapsack");
+  model.addCutGenerator(&rounding, kWhereTheyHelp, "MixedIntegerRounding");
+  model.addCutGenerator(&clique, kWhereTheyHelp, "Clique");
+  model.addCutGenerator(&twomir, kWhereTheyHelp, "TwoMirCuts");
+}
+
+void AddHeuristics(CbcModel& model) {
+  CbcRounding rounding(model);
+  CbcHeuristicFPump pump(model);
+  CbcHeuristicDiveCoefficient dive(model);
+  model.addHeuristic(&rounding);
+  model.addHeuristic(&pump);
+  model.addHeuristic(&dive);
+}
+
+void Configure(const MipRequest& request, Watch& watch, CbcModel& model) {
+  model.setLogLevel(0);
+  model.solver()->messageHandler()->setLogLevel(0);
+  AddCuts(model);
+  AddHeuristics(model);
+  TreeHandler handler(&watch);
+  model.passInEventHandler(&handler);
+  model.setCutoff(std::min(request.cutoff, 1e50));
+  model.setAllowableGap(kMipTolerance / 10);
+  model.setAllowableFractionGap(std::max(request.relative_gap, kMipTolerance / 10));
+  model.setIntegerTolerance(kMipTolerance / 10);
+  model.setNumberThreads(0);
+  model.setMaximumNodes(static_cast<int>(std::clamp<int64_t>(request.limits.work, 0, 2'000'000'000)));
+}
+
+MipOutcome Interpret(const CbcModel& model, const MipRequest& request, const Watch& watch) {
+  MipOutcome outcome;
+  outcome.nodes = model.getNodeCount();
+  outcome.bound = watch.bound;
+  if (watch.has_stopped) {
+    outcome.end = MipEnd::kStopped;
+  } else if (model.status() != 0) {
+    outcome.end = MipEnd::kNodeLimit;
+    outcome.bound = std::max(outcome.bound, model.getBestPossibleObjValue());
+  } else {
+    outcome.end = MipEnd::kFinished;
+    outcome.bound = model.bestSolution() != nullptr ? model.getBestPossibleObjValue() : request.cutoff;
+  }
+  outcome.bound = std::min(outcome.bound, request.cutoff);
+  return outcome;
+}
+
+}  // namespace
+
+bool HasMipSolver() { return true; }
+
+MipOutcome SolveIntegerProgram(const MipRequest& request) {
+  Watch watch{request.limits};
+  OsiClpSolverInterface original;
+  original.messageHandler()->setLogLevel(0);
+  original.getModelPtr()->setLogLevel(0);
+  Load(request.program, original);
+  OsiClpSolverInterface solver(original);
+  SimplexHandler handler(&watch);
+  solver.getModelPtr()->passInEventHandler(&handler);
+
+  CglPreProcess preprocess;
+  preprocess.messageHandler()->setLogLevel(0);
+  CglProbing probing;
+  probing.setUsingObjective(0);
+  probing.setMaxPass(3);
+  probing.setMaxElements(200);
+  probing.setRowCuts(3);
+  preprocess.addCutGenerator(&probing);
+  OsiSolverInterface* const reduced = preprocess.preProcess(solver);
+  if (watch.has_stopped) return {};
+  if (reduced == nullptr) return {.end = MipEnd::kFinished, .bound = request.cutoff, .solution = {}, .nodes = 0};
+
+  reduced->setHintParam(OsiDoReducePrint, true, OsiHintTry);
+  CbcModel model(*reduced);
+  Configure(request, watch, model);
+  model.initialSolve();
+  if (watch.has_stopped) return {};
+  if (model.solver()->isProvenOptimal()) watch.bound = model.solver()->getObjValue();
+  model.branchAndBound();
+  MipOutcome outcome = Interpret(model, request, watch);
+  if (model.bestSolution() == nullptr) return outcome;
+  // The way back solves a last linear program, which must not be stopped.
+  ClpEventHandler patient;
+  solver.getModelPtr()->passInEventHandler(&patient);
+  dynamic_cast<OsiClpSolverInterface&>(*model.solver()).getModelPtr()->passInEventHandler(&patient);
+  preprocess.postProcess(*model.solver());
+  const double* values = solver.getColSolution();
+  outcome.solution.assign(values, values + solver.getNumCols());
+  return outcome;
+}
+
+}  // namespace planwright
