@@ -98,6 +98,13 @@ void WarnOfCpuConcurrency(const OperatorGraph& graph, const Cluster& cluster, co
                                   ": the latency counts on as many CPUs as there is work for"));
 }
 
+void WarnOfMissingLayers(const OperatorGraph& graph, const Plan& plan, std::vector<std::string>& warnings) {
+  if (plan.problem.granularity != Granularity::kLayer) return;
+  const auto has_layer = [](const Operator& op) { return !op.layer.empty(); };
+  if (std::any_of(graph.operators.begin(), graph.operators.end(), has_layer)) return;
+  warnings.emplace_back("the granularity is LAYER, but no operator names its layer: operators were placed one by one");
+}
+
 bool CountsMemory(const Operator& op) {
   return op.parameter_bytes > 0 || op.activation_bytes > 0 || op.workspace_bytes > 0;
 }
@@ -133,6 +140,7 @@ std::vector<std::string> PlanWarnings(const OperatorGraph& graph, const Cluster&
   WarnOfUnits(graph, cluster, costs, plan, warnings);
   WarnOfIgnoredTransferTimes(graph, cluster, warnings);
   WarnOfMissingBackward(graph, plan, warnings);
+  WarnOfMissingLayers(graph, plan, warnings);
   WarnOfCpuConcurrency(graph, cluster, costs, plan, warnings);
   WarnOfMemory(graph, cluster, plan, warnings);
   return warnings;

@@ -18,6 +18,7 @@ namespace planwright {
 //     positive transfer time of consumed tensors to the median positive operator time is outside [1e-4, 1e2];
 //   - transfer times of tensors that a hierarchy ignores;
 //   - training without any backward time;
+//   - granularity LAYER for a graph without layers;
 //   - more operators on CPUs at a time than there are CPUs (MIN_LATENCY);
 //   - memory limits that nothing counts against, and accelerators without a limit.
 // Complexity O(operators + tensors + devices).

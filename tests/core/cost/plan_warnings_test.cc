@@ -99,5 +99,26 @@ TEST(PlanWarningsTest, LimitsThatNothingCountsAgainst) {
   EXPECT_THAT(WarningsOf(graph), IsEmpty()) << "zero is what they declare";
 }
 
+TEST(PlanWarningsTest, TransferTimesThatAHierarchyIgnores) {
+  const HierarchyInterconnect levels{.levels = {{.fan_out = 2, .bandwidth_bytes_per_second = 1e9}}};
+  OperatorGraph graph = Pair();
+  graph.tensors[0].size_bytes = 1'000'000;
+  EXPECT_THAT(WarningsOf(graph, SmallCluster(2, 0, levels, 1'000)),
+              ElementsAre("1 tensor has a transfer_ms, which a hierarchy ignores: it goes by size_bytes"));
+  graph.tensors[0].transfer.reset();
+  EXPECT_THAT(WarningsOf(graph, SmallCluster(2, 0, levels, 1'000)), IsEmpty());
+}
+
+TEST(PlanWarningsTest, LayersThatNobodyNames) {
+  PlanningProblem problem;
+  problem.granularity = Granularity::kLayer;
+  OperatorGraph graph = Pair();
+  EXPECT_THAT(WarningsOf(graph, LimitedCluster(), problem),
+              ElementsAre("the granularity is LAYER, but no operator names its layer: operators were placed one by "
+                          "one"));
+  graph.operators[0].layer = "l";
+  EXPECT_THAT(WarningsOf(graph, LimitedCluster(), problem), IsEmpty());
+}
+
 }  // namespace
 }  // namespace planwright
