@@ -72,8 +72,14 @@ class EvaluateCommand final : public Command {
   // The problem: what the plan says, else what the graph's file says; flags override single settings.
   v1::EvaluatePlanRequest MakeRequest(v1::CreatePlanRequest input, v1::Plan plan) const {
     v1::EvaluatePlanRequest request;
-    *request.mutable_problem() = plan.has_problem() ? plan.problem() : input.problem();
-    request.mutable_problem()->MergeFrom(problem_);
+    v1::PlanningProblem& problem = *request.mutable_problem();
+    problem = plan.has_problem() ? plan.problem() : input.problem();
+    if (problem_.objective() != v1::OBJECTIVE_UNSPECIFIED || problem_.split() != v1::SPLIT_UNSPECIFIED) {
+      // What a device may hold was resolved for the mode of the plan, and means nothing in another.
+      problem.clear_max_stages_per_device();
+      problem.clear_max_subgraphs_per_device();
+    }
+    problem.MergeFrom(problem_);
     *request.mutable_plan() = std::move(plan);
     if (input.has_graph()) {
       *request.mutable_graph() = std::move(*input.mutable_graph());

@@ -362,6 +362,17 @@ TEST_F(EvaluateTest, ThePlansOwnProblemCountsMoreThanTheFiles) {
   EXPECT_EQ(service_.evaluate_request.problem().overlap(), v1::OVERLAP_OVERLAPPED);
 }
 
+TEST_F(EvaluateTest, LimitsOfThePlansModeMeanNothingInAnother) {
+  const std::string contiguous = R"({"problem": {"split": "SPLIT_CONTIGUOUS", "max_stages_per_device": 1}})";
+  Evaluate(contiguous, {"--overlap=overlapped"});
+  EXPECT_TRUE(service_.evaluate_request.problem().has_max_stages_per_device());
+  Evaluate(contiguous, {"--split=non_contiguous"});
+  EXPECT_FALSE(service_.evaluate_request.problem().has_max_stages_per_device());
+  Evaluate(contiguous, {"--objective=min_latency", "--max_subgraphs_per_device=2"});
+  EXPECT_FALSE(service_.evaluate_request.problem().has_max_stages_per_device());
+  EXPECT_EQ(service_.evaluate_request.problem().max_subgraphs_per_device(), 2);
+}
+
 TEST_F(ProgramTest, HelpTeaches) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"help", "plan"}, {"plan", "--help"}, {"plan", "--graph=x", "-h"}}) {

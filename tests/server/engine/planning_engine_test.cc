@@ -170,6 +170,32 @@ TEST_F(PlanningEngineTest, AWrongNumberMakesAPlanInvalid) {
   EXPECT_EQ(response.objective_ms(), 4.5);
 }
 
+// Its numbers speak of the problem that it was made for, resolved or not.
+TEST_F(PlanningEngineTest, NumbersAreJudgedUnderTheirOwnProblem) {
+  const v1::CreatePlanRequest request = SmallRequest();
+  v1::Plan plan = MustPlan(request);
+  plan.set_objective_ms(4.4);
+  v1::EvaluatePlanRequest evaluation = EvaluationOf(request, plan);
+  *evaluation.mutable_problem() = request.problem();
+  EXPECT_FALSE(MustEvaluate(evaluation).valid());
+  evaluation.mutable_problem()->set_overlap(v1::OVERLAP_FULL_DUPLEX);
+  const v1::EvaluatePlanResponse response = MustEvaluate(evaluation);
+  EXPECT_TRUE(response.valid());
+  EXPECT_LT(response.objective_ms(), 4.5);
+}
+
+// What the first latency plan of a service looks like on the wire: with the start of every subgraph.
+TEST_F(PlanningEngineTest, JudgesModesThatNoSearchPlans) {
+  const v1::CreatePlanRequest request = SmallRequest();
+  v1::EvaluatePlanRequest evaluation = EvaluationOf(request, MustPlan(request));
+  evaluation.mutable_problem()->set_objective(v1::OBJECTIVE_MIN_LATENCY);
+  const v1::EvaluatePlanResponse response = MustEvaluate(evaluation);
+  EXPECT_TRUE(response.valid());
+  ASSERT_EQ(response.plan().schedule().tasks_size(), 2);
+  EXPECT_EQ(response.plan().schedule().tasks(0).start_ms(), 0);
+  EXPECT_GT(response.plan().schedule().tasks(1).start_ms(), 0);
+}
+
 TEST_F(PlanningEngineTest, RefusesAPlanOfAnotherGraph) {
   v1::CreatePlanRequest request = SmallRequest();
   const v1::Plan plan = MustPlan(request);
