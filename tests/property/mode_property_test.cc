@@ -1,0 +1,130 @@
+// Every algorithm of every mode against brute force: no plan below the optimum, no bound above it, right proofs that
+// there is no plan; and how often the default search finds the optimum.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/infeasibility.h"
+#include "core/planner/capabilities.h"
+#include "tests/property/brute_force.h"
+#include "tests/property/latency_brute_force.h"
+#include "tests/property/planning.h"
+#include "tests/support/mode_instance.h"
+
+namespace planwright {
+namespace {
+
+struct ModeCase {
+  std::string name;
+  InstanceMode mode;
+  uint64_t instances;
+  int max_operators;
+  // Share of the instances whose optimum the default search must find.
+  double least_share_found;
+};
+
+// What Optimum of the latency oracle may look at in a usual run.
+constexpr double kMaxLatencyPlacements = 20'000;
+// Ends searches that would go on looking for what small instances do not have.
+constexpr int64_t kWork = 20'000;
+
+// nullopt: the instance is too large for brute force.
+std::optional<std::optional<Picoseconds>> OracleOptimum(const ModeCase& mode_case, uint64_t seed,
+                                                        const Instance& instance) {
+  if (mode_case.mode != InstanceMode::kLatency) return OptimumOf(mode_case.mode, seed, mode_case.max_operators);
+  const NaiveLatencyJudge judge(instance);
+  if (judge.NumPlacements() > static_cast<double>(NumCases(1)) * kMaxLatencyPlacements) return std::nullopt;
+  return judge.Optimum();
+}
+
+// Those that plan the instance; AUTO is the first.
+std::vector<SolverOptions> WaysToPlan(const Instance& instance) {
+  std::vector<SolverOptions> ways(1);
+  for (const AlgorithmInfo& info : Algorithms()) ways.emplace_back().algorithm = info.algorithm;
+  std::erase_if(ways, [&](SolverOptions& options) {
+    options.work_limit = kWork;
+    Violations refusals;
+    CheckSupported(instance.graph, instance.cluster, instance.problem, options, refusals);
+    return !refusals.empty();
+  });
+  return ways;
+}
+
+void ExpectTruthful(const absl::StatusOr<Plan>& plan, const std::optional<Picoseconds>& optimum) {
+  if (plan.ok()) {
+    ASSERT_TRUE(optimum.has_value()) << "brute force finds no plan";
+    EXPECT_GE(plan->objective, *optimum);
+    EXPECT_LE(plan->lower_bound, *optimum);
+    EXPECT_EQ(plan->provenance.proven_optimal, plan->lower_bound == plan->objective);
+  } else if (plan.status().code() == absl::StatusCode::kFailedPrecondition) {
+    EXPECT_FALSE(optimum.has_value()) << plan.status() << "\nbrute force finds " << optimum->count();
+    EXPECT_TRUE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
+  } else {
+    EXPECT_TRUE(IsNoPlanFound(plan.status())) << plan.status();
+  }
+}
+
+class ModePropertyTest : public ::testing::TestWithParam<ModeCase> {
+ protected:
+  // Calls check(instance, optimum) for the instances that this version plans.
+  template <typename Check>
+  void ForEachPlannedInstance(const Check& check) const {
+    for (uint64_t seed = 0; seed < NumCases(GetParam().instances) && !HasFailure(); ++seed) {
+      const Instance instance = MakeModeInstance(GetParam().mode, seed, GetParam().max_operators);
+      if (WaysToPlan(instance).empty()) continue;
+      const auto optimum = OracleOptimum(GetParam(), seed, instance);
+      if (!optimum.has_value()) continue;
+      SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
+      check(instance, *optimum);
+    }
+  }
+};
+
+TEST_P(ModePropertyTest, EveryAlgorithmTellsTheTruth) {
+  int planned = 0;
+  ForEachPlannedInstance([&](const Instance& instance, const std::optional<Picoseconds>& optimum) {
+    for (const SolverOptions& options : WaysToPlan(instance)) {
+      SCOPED_TRACE(::testing::Message() << "algorithm " << static_cast<int>(options.algorithm));
+      const absl::StatusOr<Plan> plan = MakePlanOf(instance, options);
+      ExpectTruthful(plan, optimum);
+      if (plan.ok()) ++planned;
+    }
+  });
+  EXPECT_GT(planned, 50);
+}
+
+TEST_P(ModePropertyTest, TheDefaultSearchFindsTheOptimum) {
+  int feasible = 0;
+  int found = 0;
+  std::vector<std::string> missed;
+  ForEachPlannedInstance([&](const Instance& instance, const std::optional<Picoseconds>& optimum) {
+    if (!optimum.has_value()) return;
+    ++feasible;
+    const absl::StatusOr<Plan> plan = MakePlanOf(instance, WaysToPlan(instance).front());
+    if (plan.ok() && plan->objective == *optimum) {
+      ++found;
+    } else {
+      missed.push_back(plan.ok() ? std::to_string(plan->objective.count()) : plan.status().ToString());
+      missed.back() += " instead of " + std::to_string(optimum->count()) + "\n" + Describe(instance);
+    }
+  });
+  ASSERT_GT(feasible, 50);
+  EXPECT_GE(found, GetParam().least_share_found * feasible)
+      << found << " of " << feasible << "; the first that is missed: " << missed.front();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, ModePropertyTest,
+    ::testing::Values(ModeCase{"Contiguous", InstanceMode::kContiguous, 500, 8, 0.99},
+                      ModeCase{"Replicated", InstanceMode::kReplicated, 300, 6, 0.99},
+                      ModeCase{"Hierarchy", InstanceMode::kHierarchy, 300, 5, 0.9},
+                      ModeCase{"NonContiguous", InstanceMode::kNonContiguous, 500, 7, 0.99},
+                      ModeCase{"Latency", InstanceMode::kLatency, 500, 8, 1}),
+    [](const auto& mode_case) { return mode_case.param.name; });
+
+}  // namespace
+}  // namespace planwright
