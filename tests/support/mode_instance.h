@@ -15,7 +15,7 @@ namespace planwright {
 enum class InstanceMode {
   // Contiguous stages.
   kContiguous,
-  // Contiguous stages with replicas; the interconnect has a bandwidth.
+  // Contiguous stages with replicas; the interconnect has a bandwidth, and the devices of a class have equal memory.
   kReplicated,
   // Contiguous stages on at most four devices in one or two levels, half of the time with replicas.
   kHierarchy,
