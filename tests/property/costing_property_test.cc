@@ -1,4 +1,5 @@
 // Three independent opinions on what a placement costs: brute force, core/verify and core/cost. In every mode.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "core/cost/plan_costing.h"
 #include "core/model/validator.h"
 #include "core/verify/verify.h"
+#include "tests/core/verify/plan_mutations.h"
 #include "tests/property/brute_force.h"
 #include "tests/property/cases.h"
 #include "tests/property/latency_brute_force.h"
@@ -20,8 +22,12 @@
 namespace planwright {
 namespace {
 
+using ::testing::Contains;
+using ::testing::Field;
+
 constexpr uint64_t kInstances = 1000;
 constexpr int kPlacementsPerInstance = 10;
+constexpr int kMutatedPlans = 50;
 
 // The instances that this version has planned from the start, and those of every mode.
 struct Source {
@@ -153,6 +159,71 @@ TEST_P(CostingPropertyTest, CostPlanEqualsVerifierOnFeasiblePlacements) {
     EXPECT_TRUE(violations.empty()) << violations.ToStatus();
   });
   EXPECT_GT(compared, 500);
+}
+
+TEST_P(CostingPropertyTest, EveryMutationOfACorrectPlanIsCaught) {
+  int mutated_plans = 0;
+  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, const Placement& placement) {
+    if (mutated_plans == kMutatedPlans) return;
+    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+    if (!verdict.violations.empty()) return;
+    ++mutated_plans;
+    Plan correct = *verdict.costed;
+    correct.bounds = {{correct.objective / 2, "test", BoundScope::kProblem}};
+    correct.lower_bound = correct.objective / 2;
+    correct.provenance.proven_optimal = correct.lower_bound == correct.objective;
+    for (const PlanMutation& mutation : MutationsOf(correct)) {
+      // An operator that costs nothing may move to another stage, and the plan is still correct.
+      if (mutation.expected_path.empty()) continue;
+      Plan mutated = correct;
+      mutation.apply(mutated);
+      Violations violations;
+      VerifyPlan(instance.graph, instance.cluster, mutated, violations);
+      EXPECT_THAT(violations.listed(), Contains(Field("path", &Violation::path, mutation.expected_path)))
+          << mutation.name;
+    }
+  });
+  EXPECT_EQ(mutated_plans, kMutatedPlans);
+}
+
+// Breaks the structure in one of the ways that ids and lists allow.
+void BreakStructure(const Instance& instance, Placement& placement, RandomStream& random) {
+  Placement::Stage& stage = placement.stages[random.Below(placement.stages.size())];
+  const auto anywhere = [&random](auto& list) {
+    return list.begin() + static_cast<std::ptrdiff_t>(random.Below(list.size()));
+  };
+  switch (random.Below(6)) {
+    case 0:
+      stage.operators.erase(anywhere(stage.operators));
+      break;
+    case 1:
+      stage.operators.push_back(*anywhere(stage.operators));
+      break;
+    case 2:
+      *anywhere(stage.operators) = OperatorId(instance.graph.operators.size() + random.Below(3));
+      break;
+    case 3:
+      stage.devices.clear();
+      break;
+    case 4:
+      stage.devices.push_back(*anywhere(stage.devices));
+      break;
+    default:
+      *anywhere(stage.devices) = DeviceId(random.Below(2) == 0 ? SIZE_MAX : instance.cluster.devices.size());
+      break;
+  }
+}
+
+TEST_P(CostingPropertyTest, BrokenStructuresAreRefused) {
+  RandomStream random(GetParam().name.size(), 10);
+  ForEachPlacement([&](const Instance& instance, const PlanningProblem& problem, Placement placement) {
+    // Of INFERENCE, what is broken may be a BACKWARD operator, which nobody misses.
+    if (*problem.workload == Workload::kInference || placement.stages.empty()) return;
+    BreakStructure(instance, placement, random);
+    const Verdict verdict = VerifyPlacement(instance.graph, instance.cluster, problem, placement);
+    EXPECT_FALSE(verdict.violations.empty());
+    EXPECT_FALSE(verdict.costed.has_value());
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(
