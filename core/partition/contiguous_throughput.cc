@@ -8,8 +8,10 @@
 #include "core/base/infeasibility.h"
 #include "core/cost/transfer.h"
 #include "core/graph/topological_order.h"
+#include "core/model/colocation.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/block_split.h"
+#include "core/partition/coarse_order.h"
 #include "core/partition/fan_out.h"
 #include "core/partition/feasibility.h"
 #include "core/partition/ideal_dp.h"
@@ -26,6 +28,8 @@ constexpr char kLinearizedDpName[] = "linearized_dp";
 constexpr char kGreedyName[] = "greedy";
 // Times that the costs of producers are raised for a better incumbent.
 constexpr int kMaxFanOutRounds = 3;
+// Longer orders are cut in fewer places (coarse_order.h).
+constexpr std::size_t kMaxPositions = 4096;
 // More states than this take longer to list than a plan is worth.
 constexpr std::size_t kMaxStates = std::size_t{1} << 18U;
 
@@ -179,11 +183,33 @@ class Solver {
       if (best_split_.has_value() && best_split_->max_load <= lower_bound()) return true;
       const int64_t max_load = best_split_.has_value() ? best_split_->max_load - 1 : TrivialLoadBound(instance);
       bool was_interrupted = false;
-      const auto split = LinearizedSplit(instance, windows, order, max_load, limits_, was_interrupted);
+      const auto split = BestAlong(instance, windows, order, max_load, was_interrupted);
       if (was_interrupted) return false;
       if (split.has_value()) Offer(instance, *split, kLinearizedDpName);
     }
     return true;
+  }
+
+  // The linearized program, with fewer places to cut where the order is long. `was_interrupted`: by the limits.
+  std::optional<BlockSplit> BestAlong(const BlockInstance& instance, const LoadWindows& windows,
+                                      const std::vector<int32_t>& order, int64_t max_load,
+                                      bool& was_interrupted) const {
+    if (order.size() <= kMaxPositions) {
+      return LinearizedSplit(instance, windows, order, max_load, limits_, was_interrupted);
+    }
+    const std::vector<int32_t> runs = RunsOf(instance, order, kMaxPositions);
+    std::vector<int32_t> run_of_operator(request_.graph.operators.size(), kDropped);
+    for (std::size_t block = 0; block < runs.size(); ++block) {
+      for (const OperatorId op : instance.operators[block]) run_of_operator[op.index()] = runs[block];
+    }
+    const BlockInstance coarse =
+        AssembleUnordered(request_.graph, request_.cluster, request_.problem, request_.costs, run_of_operator);
+    std::vector<int32_t> natural(static_cast<std::size_t>(coarse.num_blocks()));
+    std::iota(natural.begin(), natural.end(), 0);
+    const LoadWindows coarse_windows(coarse);
+    const auto split = LinearizedSplit(coarse, coarse_windows, natural, max_load, limits_, was_interrupted);
+    if (!split.has_value()) return std::nullopt;
+    return ToSplit(instance, request_.graph.operators.size(), ToPlacement(coarse, *split));
   }
 
   // True: as Search.
