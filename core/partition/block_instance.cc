@@ -52,7 +52,7 @@ std::vector<DevicePool> MakePools(const Cluster& cluster) {
 class Assembler {
  public:
   Assembler(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem, const CostTable& costs)
-      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs) {}
+      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs), network_(cluster.interconnect) {}
 
   // `block_of` has labels 0, 1, ...; `edges` is acyclic on them.
   BlockInstance Assemble(const std::vector<int32_t>& block_of, std::vector<Digraph::Edge> edges) const {
@@ -62,36 +62,77 @@ class Assembler {
       if (block_of[i] != kDropped) instance.operators[Index(block_of[i])].emplace_back(i);
     }
     instance.precedence = Digraph(instance.num_blocks(), std::move(edges));
+    instance.rule = MakeRule();
     AddNets(block_of, instance);
     instance.pools = MakePools(cluster_);
     for (DevicePool& pool : instance.pools) AddTimes(instance, pool);
     AddMemory(instance);
+    if (instance.rule.ring.has_value()) AddParameters(instance);
     return instance;
   }
 
  private:
+  LoadRule MakeRule() const {
+    LoadRule rule;
+    rule.overlap = problem_.overlap;
+    rule.has_phases = problem_.schedule == ScheduleKind::kGpipe;
+    rule.replicates = problem_.replication == Replication::kPerStage;
+    if (rule.replicates && *problem_.workload == Workload::kTraining && cluster_.devices.size() > 1) {
+      rule.ring = AllReduceRing{problem_.allreduce.factor, FastestLink()};
+    }
+    return rule;
+  }
+
+  // The best of every link class: no ring is faster.
+  LinkSpeed FastestLink() const {
+    LinkSpeed fastest = network_.speed(0);
+    for (std::size_t link_class = 1; link_class < network_.num_link_classes(); ++link_class) {
+      const LinkSpeed& speed = network_.speed(link_class);
+      fastest.bandwidth_bytes_per_second =
+          std::max(fastest.bandwidth_bytes_per_second, speed.bandwidth_bytes_per_second);
+      fastest.latency = std::min(fastest.latency, speed.latency);
+    }
+    return fastest;
+  }
+
+  int64_t LeastTransferTime(const Tensor& tensor) const {
+    Picoseconds least(kMaxQuantity);
+    for (std::size_t link_class = 0; link_class < network_.num_link_classes(); ++link_class) {
+      least = std::min(least, network_.TransferTime(tensor, link_class));
+    }
+    return network_.num_link_classes() == 0 ? 0 : least.count();
+  }
+
   void AddNets(const std::vector<int32_t>& block_of, BlockInstance& instance) const {
-    const bool gradients = GradientsFollowTensors(graph_, *problem_.workload);
+    instance.gradients_follow = GradientsFollowTensors(graph_, *problem_.workload);
     const bool counts_readers = !RulesOf(cluster_.interconnect).pay_once;
     const bool counts_buffers = *problem_.memory_model.kind == MemoryModel::Kind::kComponents;
-    std::map<std::vector<int32_t>, std::pair<int64_t, int64_t>> merged;
+    const bool directed = problem_.overlap == Overlap::kFullDuplex;
+    // By the blocks and the producer, if that matters.
+    std::map<std::pair<std::vector<int32_t>, int32_t>, Net> merged;
     for (const Tensor& tensor : graph_.tensors) {
       std::vector<int32_t> blocks = BlocksOf(tensor, block_of);
       if (blocks.size() < 2) continue;
-      const int64_t transfer = TensorTransferTime(tensor, cluster_.interconnect).count();
-      const int64_t weight = gradients ? 2 * transfer : transfer;
+      const int64_t transfer = LeastTransferTime(tensor);
+      const int64_t weight = instance.gradients_follow ? 2 * transfer : transfer;
       const int64_t buffers = counts_buffers ? 2 * tensor.size_bytes : 0;
       if (weight == 0 && buffers == 0) continue;
       if (counts_readers && weight > 0 && blocks.size() > 2) AddFanOut(tensor, block_of, blocks, weight, instance);
-      auto& [total_weight, total_buffers] = merged[std::move(blocks)];
-      total_weight += weight;
-      total_buffers += buffers;
+      const int32_t producer = directed ? block_of[tensor.producer.index()] : Net::kAnyProducer;
+      Net& net = merged[{blocks, producer}];
+      net.blocks = std::move(blocks);
+      net.producer = producer;
+      net.weight += weight;
+      net.buffer_bytes += buffers;
+      const bool is_backward = graph_.operators[tensor.producer.index()].pass == Pass::kBackward;
+      if (instance.gradients_follow || is_backward) net.backward_weight += transfer;
     }
     instance.nets_of.resize(instance.operators.size());
-    for (auto& [blocks, sums] : merged) {
-      for (const int32_t block : blocks)
+    for (auto& [key, net] : merged) {
+      for (const int32_t block : net.blocks) {
         instance.nets_of[Index(block)].push_back(static_cast<int32_t>(instance.nets.size()));
-      instance.nets.push_back({blocks, sums.first, sums.second});
+      }
+      instance.nets.push_back(std::move(net));
     }
   }
 
@@ -117,14 +158,17 @@ class Assembler {
   void AddTimes(const BlockInstance& instance, DevicePool& pool) const {
     pool.time.assign(instance.operators.size(), 0);
     pool.supported.assign(instance.operators.size(), true);
+    if (instance.rule.has_phases) pool.backward_time.assign(instance.operators.size(), 0);
     for (std::size_t block = 0; block < instance.operators.size(); ++block) {
       for (const OperatorId op : instance.operators[block]) {
         const OperatorTime& time = costs_.time(op, pool.device_class);
         pool.time[block] += time.total().count();
+        if (instance.rule.has_phases) pool.backward_time[block] += time.backward.count();
         if (!time.supported) pool.supported[block] = false;
       }
       if (pool.supported[block]) continue;
       pool.time[block] = 0;
+      if (instance.rule.has_phases) pool.backward_time[block] = 0;
       pool.supports_all = false;
     }
   }
@@ -155,10 +199,18 @@ class Assembler {
     memory.reserved = model.reserved_bytes;
   }
 
+  void AddParameters(BlockInstance& instance) const {
+    for (const std::vector<OperatorId>& operators : instance.operators) {
+      int64_t& bytes = instance.parameter_bytes.emplace_back(0);
+      for (const OperatorId op : operators) bytes += graph_.operators[op.index()].parameter_bytes;
+    }
+  }
+
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   const PlanningProblem& problem_;
   const CostTable& costs_;
+  const Network network_;
 };
 
 // Numbers the blocks in a depth-first topological order, branches with the smallest operator first.
@@ -176,6 +228,13 @@ std::vector<int32_t> TopologicalLabels(const BlockInstance& instance) {
 }
 
 }  // namespace
+
+void AddCutNet(const BlockInstance& instance, const Net& net, bool holds_producer, MicroBatchWork& work) {
+  const Picoseconds forward(net.weight - net.backward_weight);
+  const Picoseconds backward(net.backward_weight);
+  (holds_producer ? work.forward.out : work.forward.in) += forward;
+  (holds_producer != instance.gradients_follow ? work.backward.out : work.backward.in) += backward;
+}
 
 int64_t MemorySums::Total(const BlockMemory& memory, int64_t buffers, int64_t workspace) const {
   const double scaled = std::ceil(static_cast<double>(parameters) * memory.parameter_factor);

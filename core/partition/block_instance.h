@@ -8,7 +8,8 @@
 //
 // A *net* is the set of blocks that hold the producer and the consumers of a tensor. A device that pays for transfers
 // pays the weight of every net that it holds partly. This is exact for host_staged and the pay-once lower bound for
-// uniform (cost-model.md section 4).
+// uniform (cost-model.md section 4). On a hierarchy a net costs what it costs over the fastest level, a lower bound
+// too.
 //
 // A *pool* is the set of devices of one class with the same usable memory.
 #ifndef PLANWRIGHT_CORE_PARTITION_BLOCK_INSTANCE_H_
@@ -27,6 +28,7 @@
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
+#include "core/partition/load_rule.h"
 
 namespace planwright {
 
@@ -42,6 +44,8 @@ struct DevicePool {
   std::vector<int64_t> time;
   std::vector<bool> supported;
   bool supports_all = true;
+  // The part of `time` in the backward pass, by block. Empty unless LoadRule::has_phases.
+  std::vector<int64_t> backward_time;
 };
 
 struct Net {
@@ -51,6 +55,13 @@ struct Net {
   int64_t weight = 0;
   // Bytes of transfer buffers, both directions (memory model COMPONENTS; 0 under DECLARED).
   int64_t buffer_bytes = 0;
+  // The part of `weight` in the backward pass.
+  int64_t backward_weight = 0;
+  // The block that sends: its device pays for going out, others for coming in. kAnyProducer where that is the same
+  // (unless FULL_DUPLEX).
+  int32_t producer = kAnyProducer;
+
+  static constexpr int32_t kAnyProducer = -1;
 };
 
 // A tensor with consumers in several other blocks, on an interconnect where its producer pays for each of them.
@@ -86,9 +97,21 @@ struct BlockInstance {
   // Pools in order of their first device; those of accelerators first.
   std::vector<DevicePool> pools;
   BlockMemory memory;
+  LoadRule rule;
+  // By block: bytes that replicas reduce. Empty unless LoadRule::ring.
+  std::vector<int64_t> parameter_bytes;
+  // The backward part of a net goes from its readers to its producer (GradientsFollowTensors).
+  bool gradients_follow = false;
 
+  // Devices that a stage on `pool` may have.
+  int64_t max_replicas(std::size_t pool) const {
+    return rule.replicates ? static_cast<int64_t>(pools[pool].devices.size()) : 1;
+  }
   int32_t num_blocks() const { return static_cast<int32_t>(operators.size()); }
 };
+
+// Adds to `work` what a device pays for `net`, which it holds partly.
+void AddCutNet(const BlockInstance& instance, const Net& net, bool holds_producer, MicroBatchWork& work);
 
 // Which blocks without time join a neighbour (block_merging.h): those that provably may, more of them where memory does
 // not bind, or none, for methods that look at blocks one by one.

@@ -62,6 +62,7 @@ class Merger {
     const std::size_t b = Index(block);
     const bool has_memory = memory.linear[b] != 0 || memory.parameters[b] != 0 || memory.workspace[b] != 0;
     if (has_memory && rule == MergeRule::kExact) return false;
+    if (!instance_.parameter_bytes.empty() && instance_.parameter_bytes[b] != 0) return false;
     return std::all_of(instance_.pools.begin(), instance_.pools.end(),
                        [b](const DevicePool& pool) { return pool.time[b] == 0; });
   }
@@ -73,7 +74,7 @@ class Merger {
   }
 
   // The block that free `block` may join.
-  std::optional<int32_t> TargetOf(int32_t block) const {
+  std::optional<int32_t> TargetOf(int32_t block) {
     const auto& before = predecessors_[Index(block)];
     const auto& after = successors_[Index(block)];
     std::optional<int32_t> target;
@@ -84,7 +85,7 @@ class Merger {
   }
 
   // Without neighbours, any block of its first net may do.
-  std::optional<int32_t> TargetOfIsolated(int32_t block) const {
+  std::optional<int32_t> TargetOfIsolated(int32_t block) {
     const auto& nets = nets_[Index(block)];
     if (nets.empty()) return std::nullopt;
     for (const int32_t pin : pins_[Index(*nets.begin())]) {
@@ -93,11 +94,20 @@ class Merger {
     return std::nullopt;
   }
 
-  std::optional<int32_t> Admissible(int32_t block, int32_t target) const {
+  // Whether `block` sends the net to others than `target`.
+  bool SendsElsewhere(int32_t block, int32_t target, std::size_t net) {
+    const int32_t producer = instance_.nets[net].producer;
+    if (producer == Net::kAnyProducer || labels_.Find(producer) != labels_.Find(block)) return false;
+    return std::any_of(pins_[net].begin(), pins_[net].end(),
+                       [&](int32_t pin) { return pin != block && pin != target; });
+  }
+
+  std::optional<int32_t> Admissible(int32_t block, int32_t target) {
     if (!SupportedWherever(block, target)) return std::nullopt;
     const auto& nets = nets_[Index(block)];
-    const bool nets_hold_target =
-        std::all_of(nets.begin(), nets.end(), [&](int32_t net) { return pins_[Index(net)].contains(target); });
+    const bool nets_hold_target = std::all_of(nets.begin(), nets.end(), [&](int32_t net) {
+      return pins_[Index(net)].contains(target) && !SendsElsewhere(block, target, Index(net));
+    });
     return nets_hold_target ? std::optional(target) : std::nullopt;
   }
 

@@ -1,13 +1,15 @@
 // Merges blocks that cost nothing into a neighbour, which shrinks the number of ideals and loses no optimum.
 //
-// A block v without time and memory may join block u when
+// A block v without time, memory and parameters to reduce may join block u when
 //   1. every pool that supports u supports v,
-//   2. every net of v holds u as well, and
+//   2. every net of v holds u as well, and no one else if v sends it to its readers while what goes in and out is
+//      weighed apart (FULL_DUPLEX), and
 //   3. u is the only predecessor of v, or the only successor of v (or v has no neighbours at all).
 // Proof: take any feasible split and move v to the stage of u. By 3 the order of stages stays valid. By 2 no device
-// pays more: a net of v was already cut at u's device, and at v's old device it is cut at most where it was before. By
-// 1 and the missing time and memory nothing else changes. (The "trivial node" step of the paper's program, semantics.md
-// 3.3 step 7, lacks conditions 1 and 2 and the memory part, and can lose feasibility.)
+// pays more: a net of v was already cut at u's device, in the same direction where that matters, and at v's old device
+// it is cut at most where it was before. By 1 and the missing time and memory nothing else changes. (The "trivial node"
+// step of the paper's program, semantics.md 3.3 step 7, lacks conditions 1 and 2 and the memory part, and can lose
+// feasibility.)
 //
 // MergeRule::kIgnoreMemory drops the condition on memory. A split of the merged blocks is still a split of the graph,
 // and the least load of the merged blocks without memory limits is that of the graph without them: a bound proven

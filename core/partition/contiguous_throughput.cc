@@ -24,6 +24,7 @@ namespace planwright {
 namespace {
 
 constexpr char kIdealDpName[] = "ideal_dp";
+constexpr char kHierarchicalDpName[] = "hierarchical_dp";
 constexpr char kLinearizedDpName[] = "linearized_dp";
 constexpr char kGreedyName[] = "greedy";
 // Times that the costs of producers are raised for a better incumbent.
@@ -44,7 +45,9 @@ Placement ToPlacement(const BlockInstance& instance, const BlockSplit& split) {
       placed.operators.insert(placed.operators.end(), operators.begin(), operators.end());
     }
     std::sort(placed.operators.begin(), placed.operators.end());
-    placed.devices.push_back(instance.pools[stage.pool].devices[next_device[stage.pool]++]);
+    for (int64_t replica = 0; replica < stage.replicas; ++replica) {
+      placed.devices.push_back(instance.pools[stage.pool].devices[next_device[stage.pool]++]);
+    }
   }
   return placement;
 }
@@ -68,9 +71,21 @@ BlockSplit ToSplit(const BlockInstance& instance, std::size_t num_operators, con
     };
     const auto pool = std::find_if(instance.pools.begin(), instance.pools.end(), holds);
     split.stages[stage].pool = static_cast<std::size_t>(pool - instance.pools.begin());
+    split.stages[stage].replicas = static_cast<int64_t>(placement.stages[stage].devices.size());
   }
   split.max_load = SplitLoad(instance, split);
   return split;
+}
+
+const char* NameOf(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::kLinearizedDp:
+      return kLinearizedDpName;
+    case Algorithm::kHierarchicalDp:
+      return kHierarchicalDpName;
+    default:
+      return kIdealDpName;
+  }
 }
 
 class Solver {
@@ -80,8 +95,9 @@ class Solver {
         limits_(limits),
         arena_(arena),
         callbacks_(callbacks),
+        name_(NameOf(request.algorithm)),
         is_exact_(request.algorithm != Algorithm::kLinearizedDp),
-        record_(is_exact_ ? kIdealDpName : kLinearizedDpName, request.options.relative_gap, callbacks) {}
+        record_(name_, request.options.relative_gap, callbacks) {}
 
   // First with the fewest blocks, which is enough unless memory limits decide; then with the exact ones.
   absl::StatusOr<SearchOutcome> Run() {
@@ -214,7 +230,7 @@ class Solver {
 
   // True: as Search.
   bool SearchIdeals(const BlockInstance& instance, const LoadWindows& windows, bool prove_without_memory) {
-    callbacks_.on_phase(kIdealDpName);
+    callbacks_.on_phase(name_);
     IdealDpOptions options;
     if (request_.options.ideal_limit.has_value()) options.max_ideals = *request_.options.ideal_limit;
     // A gap in pay-once loads says nothing of the gap in true ones.
@@ -222,9 +238,9 @@ class Solver {
     options.prove_without_memory = prove_without_memory;
     SolveLimits limits = limits_;
     limits.work = request_.options.work_limit.value_or(limits_.work) - record_.work();
-    const IdealDpListener listener{[&](const BlockSplit& split) { Offer(instance, split, kIdealDpName); },
+    const IdealDpListener listener{[&](const BlockSplit& split) { Offer(instance, split, name_); },
                                    [&](int64_t bound) {
-                                     RaiseBound({Picoseconds(bound), kIdealDpName, BoundScope::kProblem});
+                                     RaiseBound({Picoseconds(bound), name_, BoundScope::kProblem});
                                    }};
     const IdealDpOutcome search =
         SolveByIdealDp(instance, windows, lower_bound(), best_split_, options, limits, arena_, listener);
@@ -272,6 +288,7 @@ class Solver {
   const SolveLimits& limits_;
   TaskArena& arena_;
   const SearchCallbacks& callbacks_;
+  const char* const name_;
   const bool is_exact_;
 
   SearchRecord record_;

@@ -328,14 +328,20 @@ class Search {
   bool IsReachable(std::size_t state, uint32_t ideal) const {
     const StateSpace& states = windows_.states();
     for (std::size_t pool = 0; pool < states.num_pools(); ++pool) {
-      if (states.used(state, pool) == 0) continue;
-      const ReachedSet<W>& from = reached_[states.without(state, pool)];
-      if (from.ideals().empty()) continue;
-      StageQuery<W> query(costs_, table_, ideal, pool);
-      const int64_t min_weight = table_.weights[ideal] - windows_.StageCapacity(pool, target_);
-      if (from.Reaches(costs_, table_, query, target_, min_weight)) return true;
+      for (int64_t replicas = 1; replicas <= MaxReplicas(state, pool); ++replicas) {
+        const ReachedSet<W>& from = reached_[states.without(state, pool, replicas)];
+        if (from.ideals().empty()) continue;
+        StageQuery<W> query(costs_, table_, ideal, pool, replicas);
+        const int64_t min_weight = table_.weights[ideal] - windows_.StageCapacity(pool, replicas, target_);
+        if (from.Reaches(costs_, table_, query, target_, min_weight)) return true;
+      }
     }
     return false;
+  }
+
+  // Devices of `pool` that the last stage of `state` can have.
+  int64_t MaxReplicas(std::size_t state, std::size_t pool) const {
+    return std::min(windows_.states().used(state, pool), instance_.max_replicas(pool));
   }
 
   // The split behind the full ideal of the last pass: from the end, the start with the least load of each stage.
@@ -345,21 +351,34 @@ class Search {
     std::size_t state = last_state_;
     auto ideal = static_cast<uint32_t>(table_.size() - 1);
     while (ideal != 0) {
-      std::optional<uint32_t> start;
-      std::size_t pool = 0;
-      for (; pool < states.num_pools(); ++pool) {
-        if (states.used(state, pool) == 0) continue;
-        StageQuery<W> query(costs_, table_, ideal, pool);
-        start = reached_[states.without(state, pool)].BestStart(costs_, table_, query, target_);
-        if (start.has_value()) break;
-      }
-      split.stages.push_back({pool, BlocksBetween(*start, ideal)});
-      state = states.without(state, pool);
-      ideal = *start;
+      const LastStage last = FindLastStage(state, ideal);
+      split.stages.push_back({last.pool, BlocksBetween(last.start, ideal), last.replicas});
+      state = states.without(state, last.pool, last.replicas);
+      ideal = last.start;
     }
     std::reverse(split.stages.begin(), split.stages.end());
     split.max_load = SplitLoad(instance_, split);
     return split;
+  }
+
+  struct LastStage {
+    uint32_t start = 0;
+    std::size_t pool = 0;
+    int64_t replicas = 1;
+  };
+
+  // REQUIRES: `state` reaches `ideal`.
+  LastStage FindLastStage(std::size_t state, uint32_t ideal) const {
+    const StateSpace& states = windows_.states();
+    for (std::size_t pool = 0; pool < states.num_pools(); ++pool) {
+      for (int64_t replicas = 1; replicas <= MaxReplicas(state, pool); ++replicas) {
+        StageQuery<W> query(costs_, table_, ideal, pool, replicas);
+        const ReachedSet<W>& from = reached_[states.without(state, pool, replicas)];
+        const std::optional<uint32_t> start = from.BestStart(costs_, table_, query, target_);
+        if (start.has_value()) return {*start, pool, replicas};
+      }
+    }
+    return {};
   }
 
   std::vector<int32_t> BlocksBetween(uint32_t from, uint32_t to) const {

@@ -2,7 +2,7 @@
 //
 // Position i stands for the boundary before the i-th block of the order; a stage is [start, end). For a fixed end the
 // nets that its boundary cuts give the load of every start by the identity of reached_set.h, and the correction is a
-// step function of the start.
+// step function of the start. Loads that are no sums (LoadRule::is_additive) are made by adding block after block.
 #ifndef PLANWRIGHT_CORE_PARTITION_INTERVAL_COSTS_H_
 #define PLANWRIGHT_CORE_PARTITION_INTERVAL_COSTS_H_
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/partition/block_instance.h"
+#include "core/partition/stage_growth.h"
 
 namespace planwright {
 
@@ -29,11 +30,11 @@ class IntervalCosts {
   // O(cut nets log) each.
   void MoveTo(std::size_t end);
 
-  // Fills loads[start] for the stages [start, end) on a device of `pool`, from start = end - 1 down to the first one
-  // whose load alone in time, or whose memory, rules out this and every earlier start; returns one past that start, so
-  // that loads is filled on [returned, end). Loads above max_load or beyond the memory are kInfeasible.
-  // O(end - returned).
-  std::size_t Loads(std::size_t pool, int64_t max_load, std::vector<int64_t>& loads) const;
+  // Fills loads[start] for the stages [start, end) on `replicas` devices of `pool`, from start = end - 1 down to the
+  // first one whose load alone in time, or whose memory, rules out this and every earlier start; returns one past that
+  // start, so that loads is filled on [returned, end). Loads above max_load or beyond the memory are kInfeasible. O(end
+  // - returned), times the nets of a block where loads are no sums.
+  std::size_t Loads(std::size_t pool, int64_t replicas, int64_t max_load, std::vector<int64_t>& loads);
 
  private:
   // What is lost from the correction when the start moves down to `position`.
@@ -42,6 +43,9 @@ class IntervalCosts {
     int64_t weight;
     int64_t buffer_bytes;
   };
+
+  std::size_t AdditiveLoads(std::size_t pool, int64_t replicas, int64_t max_load, std::vector<int64_t>& loads) const;
+  std::size_t GrownLoads(std::size_t pool, int64_t replicas, int64_t max_load, std::vector<int64_t>& loads);
 
   const BlockInstance& instance_;
   const std::vector<int32_t>& order_;
@@ -57,6 +61,7 @@ class IntervalCosts {
   std::vector<std::size_t> pins_before_;
   // Descending by position.
   std::vector<Step> steps_;
+  StageGrowth growth_;
 };
 
 }  // namespace planwright

@@ -5,96 +5,59 @@
 
 #include "core/partition/interval_costs.h"
 #include "core/partition/lower_bounds.h"
+#include "core/partition/stage_growth.h"
 
 namespace planwright {
 namespace {
 
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
-
-// The load of one device while blocks are added along the order.
-class GrowingStage {
- public:
-  explicit GrowingStage(const BlockInstance& instance) : instance_(instance), pins_inside_(instance.nets.size(), 0) {}
-
-  // The largest end such that [start, end) has load at most max_load on `pool` and fits; `start` when there is none.
-  std::size_t FurthestEnd(const std::vector<int32_t>& order, std::size_t start, const DevicePool& pool,
-                          int64_t max_load) {
-    int64_t time = 0;
-    int64_t cut = 0;
-    int64_t buffers = 0;
-    int64_t workspace = 0;
-    int64_t load = 0;
-    MemorySums sums;
-    std::size_t furthest = start;
-    std::size_t end = start;
-    while (end < order.size()) {
-      const std::size_t block = Index(order[end++]);
-      time += pool.time[block];
-      if (!pool.supported[block] || time > max_load) break;
-      Touch(block, cut, buffers);
-      sums.Add(instance_.memory, block);
-      workspace = std::max(workspace, instance_.memory.workspace[block]);
-      if (pool.memory_bytes.has_value() && sums.Total(instance_.memory, 0, workspace) > *pool.memory_bytes) break;
-      load = time + (pool.pays_transfers ? cut : 0);
-      const bool fits =
-          !pool.memory_bytes.has_value() || sums.Total(instance_.memory, buffers, workspace) <= *pool.memory_bytes;
-      if (load > max_load || !fits) continue;
-      furthest = end;
-      load_ = load;
-    }
-    for (std::size_t i = start; i < end; ++i) {
-      for (const int32_t net : instance_.nets_of[Index(order[i])]) pins_inside_[Index(net)] = 0;
-    }
-    return furthest;
-  }
-
-  // Load of the stage last found.
-  int64_t load() const { return load_; }
-
- private:
-  void Touch(std::size_t block, int64_t& cut, int64_t& buffers) {
-    for (const int32_t net : instance_.nets_of[block]) {
-      const Net& data = instance_.nets[Index(net)];
-      const std::size_t inside = ++pins_inside_[Index(net)];
-      const int64_t change = (inside == 1 ? 1 : 0) - (inside == data.blocks.size() ? 1 : 0);
-      cut += change * data.weight;
-      buffers += change * data.buffer_bytes;
-    }
-  }
-
-  const BlockInstance& instance_;
-  std::vector<std::size_t> pins_inside_;
-  int64_t load_ = 0;
+// The largest end such that [start, end) has load at most max_load on a device of `pool` and fits, and its load; the
+// end is `start` when there is none. `stage` is empty before and after.
+struct Filling {
+  std::size_t end = 0;
+  int64_t load = 0;
 };
+Filling FillDevice(const BlockInstance& instance, const std::vector<int32_t>& order, std::size_t start,
+                   std::size_t pool, int64_t max_load, StageGrowth& stage) {
+  Filling furthest{start, 0};
+  for (std::size_t end = start; end < order.size();) {
+    stage.Add(order[end++]);
+    if (stage.Compute(pool) > instance.rule.ComputeBudget(max_load) || stage.IsTooLarge(pool)) break;
+    const int64_t load = stage.Load(pool, 1);
+    if (load <= max_load && stage.Fits(pool)) furthest = {end, load};
+  }
+  stage.Clear();
+  return furthest;
+}
 
-void AddStage(BlockSplit& split, std::size_t pool, const std::vector<int32_t>& order, std::size_t start,
-              std::size_t end) {
+void AddStage(BlockSplit& split, std::size_t pool, int64_t replicas, const std::vector<int32_t>& order,
+              std::size_t start, std::size_t end) {
   BlockSplit::Stage& stage = split.stages.emplace_back();
   stage.pool = pool;
+  stage.replicas = replicas;
   stage.blocks.assign(order.begin() + static_cast<std::ptrdiff_t>(start),
                       order.begin() + static_cast<std::ptrdiff_t>(end));
   std::sort(stage.blocks.begin(), stage.blocks.end());
 }
 
 std::optional<BlockSplit> FillGreedily(const BlockInstance& instance, const std::vector<int32_t>& order,
-                                       int64_t max_load, GrowingStage& stage) {
+                                       int64_t max_load, StageGrowth& stage) {
   std::vector<std::size_t> left;
   left.reserve(instance.pools.size());
   for (const DevicePool& pool : instance.pools) left.push_back(pool.devices.size());
   BlockSplit split;
   std::size_t start = 0;
   while (start < order.size()) {
-    std::size_t end = start;
-    for (std::size_t pool = 0; pool < left.size() && end == start; ++pool) {
+    Filling filling{start, 0};
+    for (std::size_t pool = 0; pool < left.size() && filling.end == start; ++pool) {
       if (left[pool] == 0) continue;
-      end = stage.FurthestEnd(order, start, instance.pools[pool], max_load);
-      if (end == start) continue;
+      filling = FillDevice(instance, order, start, pool, max_load, stage);
+      if (filling.end == start) continue;
       --left[pool];
-      AddStage(split, pool, order, start, end);
-      split.max_load = std::max(split.max_load, stage.load());
+      AddStage(split, pool, /*replicas=*/1, order, start, filling.end);
+      split.max_load = std::max(split.max_load, filling.load);
     }
-    if (end == start) return std::nullopt;
-    start = end;
+    if (filling.end == start) return std::nullopt;
+    start = filling.end;
   }
   return split;
 }
@@ -103,12 +66,17 @@ std::optional<BlockSplit> FillGreedily(const BlockInstance& instance, const std:
 constexpr std::size_t kStatesPerCheck = 256;
 
 // The dynamic program. Value (state, position): the least max load of a split of the blocks before the position over
-// exactly the devices of the state, each with a stage.
+// exactly the devices of the state, each with a stage or a replica of one.
 class Program {
  public:
   Program(const BlockInstance& instance, const LoadWindows& windows, const std::vector<int32_t>& order,
           int64_t max_load, const SolveLimits& limits)
-      : windows_(windows), order_(order), max_load_(max_load), limits_(limits), costs_(instance, order) {}
+      : instance_(instance),
+        windows_(windows),
+        order_(order),
+        max_load_(max_load),
+        limits_(limits),
+        costs_(instance, order) {}
 
   std::optional<BlockSplit> Run(bool& was_interrupted) {
     was_interrupted = !AllocateRows();
@@ -126,8 +94,10 @@ class Program {
  private:
   struct Entry {
     int64_t value = IntervalCosts::kInfeasible;
-    int32_t start = 0;
-    int32_t pool = 0;
+    uint32_t start = 0;
+    // kMaxStates leaves room for few pools and fewer than 2^24 devices.
+    uint32_t pool : 8 = 0;
+    uint32_t replicas : 24 = 0;
   };
   // The entries of one state: positions first .. first + entries.size() - 1.
   struct Row {
@@ -180,24 +150,34 @@ class Program {
     costs_.MoveTo(end);
     if (states.empty()) return true;
     for (std::size_t pool = 0; pool < windows_.states().num_pools(); ++pool) {
-      const std::size_t first = costs_.Loads(pool, max_load_, loads_);
-      for (std::size_t i = 0; i < states.size(); ++i) {
-        if ((i + 1) % kStatesPerCheck == 0 && CheckInterruption(limits_).has_value()) return false;
-        Extend(states[i], pool, first, end);
+      for (int64_t replicas = 1; replicas <= MaxReplicas(pool, states); ++replicas) {
+        const std::size_t first = costs_.Loads(pool, replicas, max_load_, loads_);
+        for (std::size_t i = 0; i < states.size(); ++i) {
+          if ((i + 1) % kStatesPerCheck == 0 && CheckInterruption(limits_).has_value()) return false;
+          Extend(states[i], pool, replicas, first, end);
+        }
       }
     }
     return true;
   }
 
-  void Extend(std::size_t state, std::size_t pool, std::size_t first_start, std::size_t end) {
-    if (windows_.states().used(state, pool) == 0) return;
-    const Row& from = rows_[windows_.states().without(state, pool)];
+  // The most devices of `pool` that the last stage can have in one of `states`.
+  int64_t MaxReplicas(std::size_t pool, const std::vector<std::size_t>& states) const {
+    int64_t most = 0;
+    for (const std::size_t state : states) most = std::max(most, windows_.states().used(state, pool));
+    return std::min(most, instance_.max_replicas(pool));
+  }
+
+  void Extend(std::size_t state, std::size_t pool, int64_t replicas, std::size_t first_start, std::size_t end) {
+    if (windows_.states().used(state, pool) < replicas) return;
+    const Row& from = rows_[windows_.states().without(state, pool, replicas)];
     Entry& entry = rows_[state].At(end);
     const std::size_t begin = std::max(first_start, from.first);
     for (std::size_t start = begin; start < std::min(end, from.end()); ++start) {
       const int64_t value = std::max(from.At(start).value, loads_[start]);
       if (value >= entry.value) continue;
-      entry = {value, static_cast<int32_t>(start), static_cast<int32_t>(pool)};
+      entry = {value, static_cast<uint32_t>(start), static_cast<uint8_t>(pool),
+               static_cast<uint32_t>(replicas) & 0xFFFFFFU};
     }
   }
 
@@ -219,15 +199,16 @@ class Program {
     split.max_load = rows_[state].At(position).value;
     while (position > 0) {
       const Entry& entry = rows_[state].At(position);
-      const auto pool = static_cast<std::size_t>(entry.pool);
-      AddStage(split, pool, order_, static_cast<std::size_t>(entry.start), position);
-      position = static_cast<std::size_t>(entry.start);
-      state = windows_.states().without(state, pool);
+      const std::size_t pool = entry.pool;
+      AddStage(split, pool, entry.replicas, order_, std::size_t{entry.start}, position);
+      position = std::size_t{entry.start};
+      state = windows_.states().without(state, pool, entry.replicas);
     }
     std::reverse(split.stages.begin(), split.stages.end());
     return split;
   }
 
+  const BlockInstance& instance_;
   const LoadWindows& windows_;
   const std::vector<int32_t>& order_;
   const int64_t max_load_;
@@ -243,7 +224,7 @@ class Program {
 
 std::optional<BlockSplit> GreedySplit(const BlockInstance& instance, const std::vector<int32_t>& order,
                                       int64_t lower_bound) {
-  GrowingStage stage(instance);
+  StageGrowth stage(instance);
   int64_t low = lower_bound;
   int64_t high = TrivialLoadBound(instance);
   std::optional<BlockSplit> best = FillGreedily(instance, order, high, stage);

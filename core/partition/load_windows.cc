@@ -25,7 +25,8 @@ std::vector<int64_t> BlockWeights(const BlockInstance& instance) {
 StateSpace::StateSpace(const BlockInstance& instance) {
   for (const DevicePool& pool : instance.pools) {
     strides_.push_back(size_);
-    device_counts_.push_back(std::min<int64_t>(static_cast<int64_t>(pool.devices.size()), instance.num_blocks()));
+    const auto devices = static_cast<int64_t>(pool.devices.size());
+    device_counts_.push_back(instance.rule.replicates ? devices : std::min<int64_t>(devices, instance.num_blocks()));
     size_ *= static_cast<std::size_t>(device_counts_.back()) + 1;
   }
 }
@@ -62,7 +63,8 @@ int64_t Capacity::At(int64_t budget) const {
   return SaturatingAdd(values_[taken], extra);
 }
 
-LoadWindows::LoadWindows(const BlockInstance& instance) : states_(instance), weights_(BlockWeights(instance)) {
+LoadWindows::LoadWindows(const BlockInstance& instance)
+    : rule_(instance.rule), states_(instance), weights_(BlockWeights(instance)) {
   total_weight_ = std::accumulate(weights_.begin(), weights_.end(), int64_t{0});
   // A device that does not pay takes over the payments for all nets of its blocks.
   std::vector<int64_t> weights_with_nets = weights_;
@@ -79,24 +81,26 @@ LoadWindows::LoadWindows(const BlockInstance& instance) : states_(instance), wei
   }
 }
 
-int64_t LoadWindows::Sum(const std::vector<Capacity>& capacities, std::size_t state, int64_t max_load) const {
+int64_t LoadWindows::Sum(const std::vector<Capacity>& capacities, std::size_t state, int64_t device_budget) const {
   int64_t sum = 0;
   for (std::size_t pool = 0; pool < capacities.size(); ++pool) {
-    const int64_t budget = SaturatingMultiply(states_.used(state, pool), max_load);
+    const int64_t budget = SaturatingMultiply(states_.used(state, pool), device_budget);
     if (budget > 0 || states_.used(state, pool) > 0) sum = SaturatingAdd(sum, capacities[pool].At(budget));
   }
   return sum;
 }
 
 std::vector<LoadWindow> LoadWindows::At(int64_t max_load) const {
+  const int64_t budget = rule_.ComputeBudget(max_load);
+  const bool pays_in_turn = rule_.overlap == Overlap::kSerial;
   std::vector<LoadWindow> windows(states_.size());
   for (std::size_t state = 0; state < windows.size(); ++state) {
     const std::size_t rest = states_.complement(state);
     LoadWindow& window = windows[state];
-    window.min_weight = std::max<int64_t>(0, total_weight_ - Sum(compute_, rest, max_load));
-    window.max_weight = std::min(total_weight_, Sum(compute_, state, max_load));
-    window.max_before = Sum(with_border_, state, max_load);
-    window.max_after = Sum(with_border_, rest, max_load);
+    window.min_weight = std::max<int64_t>(0, total_weight_ - Sum(compute_, rest, budget));
+    window.max_weight = std::min(total_weight_, Sum(compute_, state, budget));
+    window.max_before = pays_in_turn ? Sum(with_border_, state, budget) : kMaxQuantity;
+    window.max_after = pays_in_turn ? Sum(with_border_, rest, budget) : kMaxQuantity;
   }
   return windows;
 }
@@ -105,7 +109,7 @@ int64_t LoadWindows::WorkBound(int64_t upper) const {
   int64_t low = 0;
   while (low < upper) {
     const int64_t middle = low + (upper - low) / 2;
-    if (Sum(compute_, states_.size() - 1, middle) >= total_weight_) {
+    if (Sum(compute_, states_.size() - 1, rule_.ComputeBudget(middle)) >= total_weight_) {
       upper = middle;
     } else {
       low = middle + 1;

@@ -6,7 +6,8 @@
 //
 // The weight of a block is its time on the first pool that supports it. The capacity of a pool for a time budget b is
 // the largest weight of blocks whose times there sum up to at most b, relaxed to fractions of blocks (a knapsack by
-// ratio), hence an upper bound for any set of its devices with total load b.
+// ratio), hence an upper bound for any set of its devices with total load b. Replicas of a stage have the work of as
+// many devices between them.
 #ifndef PLANWRIGHT_CORE_PARTITION_LOAD_WINDOWS_H_
 #define PLANWRIGHT_CORE_PARTITION_LOAD_WINDOWS_H_
 
@@ -19,7 +20,7 @@
 namespace planwright {
 
 // Numbers of devices used, one for each pool, as one index: 0 is "none", size() - 1 is "all". A state comes after the
-// states with a device less. Pools count at most as many devices as there are blocks.
+// states with a device less. Without replication pools count at most as many devices as there are blocks.
 class StateSpace {
  public:
   explicit StateSpace(const BlockInstance& instance);
@@ -31,8 +32,10 @@ class StateSpace {
   int64_t used(std::size_t state, std::size_t pool) const {
     return static_cast<int64_t>(state / strides_[pool]) % (device_counts_[pool] + 1);
   }
-  // The state with one device of `pool` less. REQUIRES: used(state, pool) > 0.
-  std::size_t without(std::size_t state, std::size_t pool) const { return state - strides_[pool]; }
+  // The state with so many devices of `pool` less. REQUIRES: used(state, pool) >= devices.
+  std::size_t without(std::size_t state, std::size_t pool, int64_t devices = 1) const {
+    return state - static_cast<std::size_t>(devices) * strides_[pool];
+  }
   // The devices that `state` leaves.
   std::size_t complement(std::size_t state) const { return size_ - 1 - state; }
 
@@ -65,7 +68,7 @@ struct LoadWindow {
   int64_t min_weight = 0;
   int64_t max_weight = -1;
   // Bounds on weight + border before the boundary and after it, border = total weight of the nets that it cuts: every
-  // cut net is paid at least once on either side.
+  // cut net is paid at least once on either side. No bound where transfers may hide behind compute.
   int64_t max_before = 0;
   int64_t max_after = 0;
 
@@ -83,14 +86,17 @@ class LoadWindows {
 
   // Windows of all states for `max_load`, by state. O(states x pools x log).
   std::vector<LoadWindow> At(int64_t max_load) const;
-  // Weight that `pool` can hold on one device: how far back the start of a stage can lie.
-  int64_t StageCapacity(std::size_t pool, int64_t max_load) const { return compute_[pool].At(max_load); }
+  // Weight that a stage on `replicas` devices of `pool` can hold: how far back its start can lie.
+  int64_t StageCapacity(std::size_t pool, int64_t replicas, int64_t max_load) const {
+    return compute_[pool].At(SaturatingMultiply(replicas, rule_.ComputeBudget(max_load)));
+  }
   // The least T for which the devices together have capacity for all blocks: a lower bound on the optimum.
   int64_t WorkBound(int64_t upper) const;
 
  private:
-  int64_t Sum(const std::vector<Capacity>& capacities, std::size_t state, int64_t max_load) const;
+  int64_t Sum(const std::vector<Capacity>& capacities, std::size_t state, int64_t device_budget) const;
 
+  LoadRule rule_;
   StateSpace states_;
   std::vector<int64_t> weights_;
   int64_t total_weight_ = 0;

@@ -37,12 +37,10 @@ StageCosts<W>::StageCosts(const BlockInstance& instance, const ChainLayout& layo
     }
   }
   for (const DevicePool& pool : instance.pools) {
-    auto& pool_times = lane_times_.emplace_back();
-    for (std::size_t lane = 0; lane < layout.num_lanes(); ++lane) {
-      auto& times = pool_times.emplace_back(1, 0);
-      for (const int32_t block : layout.lane(lane)) times.push_back(times.back() + pool.time[Index(block)]);
-    }
+    lane_times_.push_back(SumsOf(pool.time));
+    if (instance.rule.has_phases) lane_backward_times_.push_back(SumsOf(pool.backward_time));
   }
+  if (instance.rule.ring.has_value()) lane_parameters_ = SumsOf(instance.parameter_bytes);
   for (const DevicePool& pool : instance.pools) memory_binds_.push_back(MemoryCanBind(instance, pool));
   for (int32_t block = 0; block < instance.num_blocks(); ++block) {
     if (instance.memory.workspace[Index(block)] > 0) blocks_by_workspace_.push_back(block);
@@ -50,6 +48,40 @@ StageCosts<W>::StageCosts(const BlockInstance& instance, const ChainLayout& layo
   std::stable_sort(blocks_by_workspace_.begin(), blocks_by_workspace_.end(), [&](int32_t a, int32_t b) {
     return instance.memory.workspace[Index(a)] > instance.memory.workspace[Index(b)];
   });
+}
+
+template <std::size_t W>
+typename StageCosts<W>::LaneSums StageCosts<W>::SumsOf(const std::vector<int64_t>& values) const {
+  LaneSums sums;
+  for (std::size_t lane = 0; lane < layout_.num_lanes(); ++lane) {
+    std::vector<int64_t>& lane_sums = sums.emplace_back(1, 0);
+    for (const int32_t block : layout_.lane(lane)) lane_sums.push_back(lane_sums.back() + values[Index(block)]);
+  }
+  return sums;
+}
+
+template <std::size_t W>
+int64_t StageCosts<W>::Load(const IdealTable<W>& table, std::size_t from, std::size_t to, std::size_t pool,
+                            int64_t replicas) const {
+  const ChainCode<W>& end = table.codes[to];
+  const ChainCode<W>& start = table.codes[from];
+  StageWork stage;
+  int64_t compute = table.times[pool][to] - table.times[pool][from];
+  if (instance_.rule.has_phases) {
+    const int64_t backward = SumBelow(end, lane_backward_times_[pool]) - SumBelow(start, lane_backward_times_[pool]);
+    stage.work.backward.compute = Picoseconds(backward);
+    compute -= backward;
+  }
+  stage.work.forward.compute = Picoseconds(compute);
+  if (instance_.rule.reduces(replicas)) stage.parameter_bytes = ParametersOf(end) - ParametersOf(start);
+  if (instance_.pools[pool].pays_transfers) {
+    ForEachCutNet(table, from, to, [&](const Net& net) {
+      const bool holds_producer = net.producer != Net::kAnyProducer && layout_.Contains(end, net.producer) &&
+                                  !layout_.Contains(start, net.producer);
+      AddCutNet(instance_, net, holds_producer, stage.work);
+    });
+  }
+  return instance_.rule.Load(stage, replicas);
 }
 
 template <std::size_t W>
@@ -72,22 +104,28 @@ bool StageCosts<W>::Fits(const IdealTable<W>& table, std::size_t from, std::size
 
 // A net of either boundary is cut by the stage unless its part below `to` lies below `from` already.
 template <std::size_t W>
-int64_t StageCosts<W>::CutBuffers(const IdealTable<W>& table, std::size_t from, std::size_t to) const {
+template <typename Visit>
+void StageCosts<W>::ForEachCutNet(const IdealTable<W>& table, std::size_t from, std::size_t to, Visit visit) const {
   const auto in_stage = [&](int32_t net) {
     const auto& blocks = instance_.nets[Index(net)].blocks;
     return std::any_of(blocks.begin(), blocks.end(), [&](int32_t block) {
       return layout_.Contains(table.codes[to], block) && !layout_.Contains(table.codes[from], block);
     });
   };
-  int64_t buffers = 0;
   const auto upper = table.CutNets(to);
   for (const int32_t net : upper) {
-    if (in_stage(net)) buffers += instance_.nets[Index(net)].buffer_bytes;
+    if (in_stage(net)) visit(instance_.nets[Index(net)]);
   }
   for (const int32_t net : table.CutNets(from)) {
-    const bool counted = std::find(upper.begin(), upper.end(), net) != upper.end();
-    if (!counted && in_stage(net)) buffers += instance_.nets[Index(net)].buffer_bytes;
+    const bool visited = std::find(upper.begin(), upper.end(), net) != upper.end();
+    if (!visited && in_stage(net)) visit(instance_.nets[Index(net)]);
   }
+}
+
+template <std::size_t W>
+int64_t StageCosts<W>::CutBuffers(const IdealTable<W>& table, std::size_t from, std::size_t to) const {
+  int64_t buffers = 0;
+  ForEachCutNet(table, from, to, [&](const Net& net) { buffers += net.buffer_bytes; });
   return buffers;
 }
 
@@ -100,8 +138,9 @@ int64_t StageCosts<W>::LargestWorkspace(const ChainCode<W>& from, const ChainCod
 }
 
 template <std::size_t W>
-StageQuery<W>::StageQuery(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t ideal, std::size_t pool)
-    : costs_(costs), table_(table), ideal_(ideal), pool_(pool) {
+StageQuery<W>::StageQuery(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t ideal, std::size_t pool,
+                          int64_t replicas)
+    : costs_(costs), table_(table), ideal_(ideal), pool_(pool), replicas_(replicas) {
   if (costs.instance().pools[pool].pays_transfers) border_ = table.borders[ideal];
 }
 
@@ -171,21 +210,46 @@ struct ReachedSet<W>::Probe {
   StageQuery<W>& query;
   int64_t max_load;
   uint64_t top_bits;
+  // Starts that pass the tests below may still be none: memory, support, or loads that are no sums.
   bool is_constrained;
-  // max_load - base: an entry below I with offset - correction at most this is a start.
+  bool loads_are_exact;
+  // What the replicas may compute, and compute and transfer, for every micro-batch.
+  int64_t max_time;
+  int64_t max_total;
+  // max_total - base: an entry below I with offset - correction at most this is a start.
   int64_t slack;
+
+  // Whether entry `from` passes the tests that the others leave open.
+  bool Admits(std::size_t from) const {
+    const std::size_t to = query.ideal();
+    if (!loads_are_exact && costs.Load(table, from, to, query.pool(), query.replicas()) > max_load) return false;
+    return costs.Fits(table, from, to, query.pool());
+  }
+  // `limit` less what stages whose starts are all at most `greatest` reduce, on all replicas together.
+  int64_t WithoutAllReduce(int64_t limit, const ChainCode<W>& greatest) const {
+    const LoadRule& rule = costs.instance().rule;
+    if (!rule.is_additive() || !rule.reduces(query.replicas())) return limit;
+    const int64_t least = costs.ParametersOf(query.code()) - costs.ParametersOf(greatest);
+    return limit - SaturatingMultiply(query.replicas(), rule.AllReduceLoad(least, query.replicas()));
+  }
 };
 
 template <std::size_t W>
 bool ReachedSet<W>::Reaches(const StageCosts<W>& costs, const IdealTable<W>& table, StageQuery<W>& query,
                             int64_t max_load, int64_t min_weight) const {
+  const LoadRule& rule = costs.instance().rule;
+  const bool loads_are_exact = rule.is_additive() && !rule.reduces(query.replicas());
+  const int64_t max_total = SaturatingMultiply(query.replicas(), rule.TotalBudget(max_load));
   Probe probe{costs,
               table,
               query,
               max_load,
               costs.layout().top_bits(),
-              costs.IsConstrained(query.pool()),
-              max_load - query.base()};
+              costs.IsConstrained(query.pool()) || !loads_are_exact,
+              loads_are_exact,
+              SaturatingMultiply(query.replicas(), rule.ComputeBudget(max_load)),
+              max_total,
+              max_total - query.base()};
   if (!nodes_.empty()) return ReachesFromTree(probe);
   const auto begin = std::partition_point(entries_.begin(), entries_.end(),
                                           [&](uint32_t ideal) { return table.weights[ideal] < min_weight; });
@@ -204,10 +268,7 @@ bool ReachedSet<W>::ReachesFromRange(Probe& probe, std::size_t begin, std::size_
     const int64_t offset = offsets[entry];
     if (offset > loosest || !IsSubset(codes_[entry], probe.query.code(), probe.top_bits)) continue;
     if (offset > probe.slack && offset - probe.query.Correction(codes_[entry]) > probe.slack) continue;
-    if (!probe.is_constrained ||
-        probe.costs.Fits(probe.table, entries_[entry], probe.query.ideal(), probe.query.pool())) {
-      return true;
-    }
+    if (!probe.is_constrained || probe.Admits(entries_[entry])) return true;
   }
   return false;
 }
@@ -233,8 +294,8 @@ bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
     const Node& node = nodes_[index];
     const Extremes& extreme = extremes[index];
     // Refuted by the time alone, by the nets that only this boundary cuts, or by what the parent knew.
-    if (time - extreme.max_time > probe.max_load) continue;
-    if (time + border - extreme.max_time_plus_border > probe.max_load) continue;
+    if (time - extreme.max_time > probe.max_time) continue;
+    if (time + border - extreme.max_time_plus_border > probe.max_total) continue;
     if (extreme.min_offset - item.correction > probe.slack) continue;
     if (!IsSubset(node.meet, code, probe.top_bits)) continue;
     const bool all_below = !probe.is_constrained && IsSubset(node.join, code, probe.top_bits);
@@ -242,10 +303,12 @@ bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
     // Starts below I have at most the time of the greatest code below both, and pay for the nets that remain.
     const ChainCode<W> greatest = LaneMin(node.join, code, probe.top_bits);
     const int64_t least_time = time - probe.costs.TimeOf(greatest, probe.query.pool());
-    if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > probe.max_load) continue;
+    if (least_time > probe.max_time) continue;
+    const int64_t max_total = probe.WithoutAllReduce(probe.max_total, greatest);
+    if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > max_total) continue;
     if (border > 0) {
       item.correction = std::min(item.correction, probe.query.Correction(greatest));
-      if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > probe.max_load) continue;
+      if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > max_total) continue;
       if (extreme.min_offset - item.correction > probe.slack) continue;
       // One correction for all entries: the one with the least offset is a start.
       if (all_below && probe.query.Correction(node.meet) == item.correction) return true;
@@ -334,8 +397,7 @@ std::optional<uint32_t> ReachedSet<W>::BestStart(const StageCosts<W>& costs, con
   int64_t best_load = max_load;
   for (const uint32_t ideal : ideals_) {
     if (!IsSubset(table.codes[ideal], query.code(), top_bits)) continue;
-    const int64_t load =
-        query.base() + Offset(costs.instance(), table, ideal, query.pool()) - query.Correction(table.codes[ideal]);
+    const int64_t load = costs.Load(table, ideal, query.ideal(), query.pool(), query.replicas());
     if (load > best_load || (best.has_value() && load == best_load)) continue;
     if (!costs.Fits(table, ideal, query.ideal(), query.pool())) continue;
     best = ideal;

@@ -8,6 +8,9 @@
 // p the time, b the border. c only grows with I'. Large sets are kept as a tree over the codes, whose nodes know the
 // lane-wise least and greatest code and the extremes of the separable parts, so that whole nodes are refuted or
 // accepted at once. A device that does not pay has b = c = 0.
+//
+// On R devices the load of the stage may be R times as large. What else the load rule asks for (an all-reduce, loads
+// that are no sums) is decided start by start; the tree then works with what it allows at most.
 #ifndef PLANWRIGHT_CORE_PARTITION_REACHED_SET_H_
 #define PLANWRIGHT_CORE_PARTITION_REACHED_SET_H_
 
@@ -39,13 +42,11 @@ class StageCosts {
   const ChainCode<W>& FirstPins(int32_t net) const { return first_pins_[static_cast<std::size_t>(net)]; }
 
   // Time on `pool` of all blocks below `code`.
-  int64_t TimeOf(const ChainCode<W>& code, std::size_t pool) const {
-    int64_t time = 0;
-    for (std::size_t lane = 0; lane < lane_times_[pool].size(); ++lane) {
-      time += lane_times_[pool][lane][layout_.Get(code, lane)];
-    }
-    return time;
-  }
+  int64_t TimeOf(const ChainCode<W>& code, std::size_t pool) const { return SumBelow(code, lane_times_[pool]); }
+  // Bytes to reduce of all blocks below `code`.
+  int64_t ParametersOf(const ChainCode<W>& code) const { return SumBelow(code, lane_parameters_); }
+  // Load of the stage between two ideals on `replicas` devices of `pool`.
+  int64_t Load(const IdealTable<W>& table, std::size_t from, std::size_t to, std::size_t pool, int64_t replicas) const;
 
   // Whether the blocks between two ideals may share a device of `pool`: supported, and within its memory.
   bool Fits(const IdealTable<W>& table, std::size_t from, std::size_t to, std::size_t pool) const;
@@ -57,30 +58,46 @@ class StageCosts {
   bool has_refused_memory() const { return has_refused_memory_.load(std::memory_order_relaxed); }
 
  private:
+  // By lane: sums over the first i blocks.
+  using LaneSums = std::vector<std::vector<int64_t>>;
+
+  LaneSums SumsOf(const std::vector<int64_t>& values) const;
+  int64_t SumBelow(const ChainCode<W>& code, const LaneSums& sums) const {
+    int64_t sum = 0;
+    for (std::size_t lane = 0; lane < sums.size(); ++lane) sum += sums[lane][layout_.Get(code, lane)];
+    return sum;
+  }
+  // Calls `visit` for every net that the stage between two ideals cuts.
+  template <typename Visit>
+  void ForEachCutNet(const IdealTable<W>& table, std::size_t from, std::size_t to, Visit visit) const;
   int64_t CutBuffers(const IdealTable<W>& table, std::size_t from, std::size_t to) const;
   int64_t LargestWorkspace(const ChainCode<W>& from, const ChainCode<W>& to) const;
 
   const BlockInstance& instance_;
   const ChainLayout& layout_;
   std::vector<ChainCode<W>> first_pins_;
-  // By pool and lane: time of the first i blocks.
-  std::vector<std::vector<std::vector<int64_t>>> lane_times_;
+  // By pool; backward times only where the passes are told apart.
+  std::vector<LaneSums> lane_times_;
+  std::vector<LaneSums> lane_backward_times_;
+  LaneSums lane_parameters_;
   std::vector<bool> memory_binds_;
   // Blocks with workspace, the largest first.
   std::vector<int32_t> blocks_by_workspace_;
   mutable std::atomic<bool> has_refused_memory_{false};
 };
 
-// One ideal as the end of a stage on a device of one pool. Not thread-safe.
+// One ideal as the end of a stage on devices of one pool. Not thread-safe.
 template <std::size_t W>
 class StageQuery {
  public:
   // The arguments outlive the query.
-  StageQuery(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t ideal, std::size_t pool);
+  StageQuery(const StageCosts<W>& costs, const IdealTable<W>& table, std::size_t ideal, std::size_t pool,
+             int64_t replicas = 1);
 
   const ChainCode<W>& code() const { return table_.codes[ideal_]; }
   std::size_t ideal() const { return ideal_; }
   std::size_t pool() const { return pool_; }
+  int64_t replicas() const { return replicas_; }
   int64_t time() const { return table_.times[pool_][ideal_]; }
   // 0 on a pool that does not pay.
   int64_t border() const { return border_; }
@@ -103,6 +120,7 @@ class StageQuery {
   const IdealTable<W>& table_;
   const std::size_t ideal_;
   const std::size_t pool_;
+  const int64_t replicas_;
   int64_t border_ = 0;
   // Prepared when first needed: most queries are answered without.
   bool is_prepared_ = false;

@@ -37,12 +37,18 @@ std::optional<int64_t> BestChain(const BlockInstance& instance, const std::vecto
     for (const BlockSet to : ideals) {
       if (to == from || (from & ~to) != 0) continue;
       for (std::size_t pool = 0; pool < instance.pools.size(); ++pool) {
-        if (usage[pool] == instance.pools[pool].devices.size() || !NaiveFits(instance, pool, to & ~from)) continue;
-        Usage next = usage;
-        ++next[pool];
-        const int64_t max_load = std::max(load, NaiveLoad(instance, pool, to & ~from));
-        const auto [entry, is_new] = best.try_emplace({to, std::move(next)}, max_load);
-        if (!is_new) entry->second = std::min(entry->second, max_load);
+        if (!NaiveFits(instance, pool, to & ~from)) continue;
+        const std::size_t left = instance.pools[pool].devices.size() - usage[pool];
+        for (std::size_t replicas = 1; replicas <= (instance.rule.replicates ? left : std::min<std::size_t>(left, 1));
+             ++replicas) {
+          const int64_t stage_load = NaiveLoad(instance, pool, to & ~from, static_cast<int64_t>(replicas));
+          if (stage_load == LoadRule::kNone) continue;
+          Usage next = usage;
+          next[pool] += replicas;
+          const int64_t max_load = std::max(load, stage_load);
+          const auto [entry, is_new] = best.try_emplace({to, std::move(next)}, max_load);
+          if (!is_new) entry->second = std::min(entry->second, max_load);
+        }
       }
     }
   }
@@ -59,6 +65,42 @@ void FillMemory(BlockInstance& instance, RandomStream& random) {
     memory.workspace[block] = random.Between(0, 5);
   }
   for (Net& net : instance.nets) net.buffer_bytes = random.Between(0, 4);
+}
+
+void FillRule(BlockInstance& instance, int64_t max_time, RandomStream& random) {
+  LoadRule& rule = instance.rule;
+  rule.overlap = static_cast<Overlap>(random.Between(0, 2));
+  instance.gradients_follow = random.Unit() < 0.5;
+  for (Net& net : instance.nets) {
+    net.backward_weight = instance.gradients_follow ? net.weight / 2 : random.Between(0, net.weight);
+    net.weight = instance.gradients_follow ? 2 * net.backward_weight : net.weight;
+    const auto sender = static_cast<std::size_t>(random.Between(0, static_cast<int64_t>(net.blocks.size()) - 1));
+    if (rule.overlap == Overlap::kFullDuplex) net.producer = net.blocks[sender];
+  }
+  rule.has_phases = random.Unit() < 0.5;
+  if (rule.has_phases) {
+    for (DevicePool& pool : instance.pools) {
+      for (const int64_t time : pool.time) pool.backward_time.push_back(random.Between(0, time));
+    }
+    if (random.Unit() < 0.7) rule.forward_cap = random.Between(max_time, 3 * max_time);
+  }
+  rule.replicates = random.Unit() < 0.5;
+  if (!rule.replicates || random.Unit() < 0.3) return;
+  const auto factor = random.Unit() < 0.5 ? AllReduce::Factor::kRing : AllReduce::Factor::kHalf;
+  rule.ring = AllReduceRing{factor, {1e12 * random.Unit() + 1, Picoseconds(random.Between(0, 2))}};
+  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+    instance.parameter_bytes.push_back(random.Between(0, 8));
+  }
+}
+
+NaiveWork operator+(const NaiveWork& a, const NaiveWork& b) {
+  return {a.compute + b.compute, a.in + b.in, a.out + b.out};
+}
+
+int64_t Combined(Overlap overlap, const NaiveWork& work) {
+  if (overlap == Overlap::kSerial) return work.in + work.compute + work.out;
+  if (overlap == Overlap::kOverlapped) return std::max(work.compute, work.in + work.out);
+  return std::max({work.in, work.compute, work.out});
 }
 
 }  // namespace
@@ -125,6 +167,7 @@ BlockInstance MakeBlockInstance(const BlockInstanceShape& shape, RandomStream& r
       pool.time[block] = 0;
     }
   }
+  if (shape.any_rule) FillRule(instance, shape.max_time, random);
   return instance;
 }
 
@@ -161,8 +204,48 @@ int64_t NaiveBorder(const BlockInstance& instance, BlockSet set) {
   return border;
 }
 
-int64_t NaiveLoad(const BlockInstance& instance, std::size_t pool, BlockSet set) {
-  return NaiveTime(instance, pool, set) + (instance.pools[pool].pays_transfers ? NaiveBorder(instance, set) : 0);
+NaiveWork NaiveForward(const BlockInstance& instance, std::size_t pool, BlockSet set) {
+  NaiveWork work{NaiveTime(instance, pool, set) - NaiveBackward(instance, pool, set).compute};
+  if (!instance.pools[pool].pays_transfers) return work;
+  for (const Net& net : instance.nets) {
+    if (!IsCut(net, set)) continue;
+    const bool sends = net.producer != Net::kAnyProducer && Holds(set, static_cast<std::size_t>(net.producer));
+    (sends ? work.out : work.in) += net.weight - net.backward_weight;
+  }
+  return work;
+}
+
+NaiveWork NaiveBackward(const BlockInstance& instance, std::size_t pool, BlockSet set) {
+  NaiveWork work;
+  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+    const bool is_told = !instance.pools[pool].backward_time.empty();
+    if (is_told && Holds(set, block)) work.compute += instance.pools[pool].backward_time[block];
+  }
+  if (!instance.pools[pool].pays_transfers) return work;
+  for (const Net& net : instance.nets) {
+    if (!IsCut(net, set)) continue;
+    bool sends = net.producer != Net::kAnyProducer && Holds(set, static_cast<std::size_t>(net.producer));
+    if (instance.gradients_follow) sends = !sends;
+    (sends ? work.out : work.in) += net.backward_weight;
+  }
+  return work;
+}
+
+int64_t NaiveLoad(const BlockInstance& instance, std::size_t pool, BlockSet set, int64_t replicas) {
+  const LoadRule& rule = instance.rule;
+  const NaiveWork forward = NaiveForward(instance, pool, set);
+  const NaiveWork backward = NaiveBackward(instance, pool, set);
+  const auto share = [&](const NaiveWork& work) { return (Combined(rule.overlap, work) + replicas - 1) / replicas; };
+  if (rule.forward_cap.has_value() && share(forward) > *rule.forward_cap) return LoadRule::kNone;
+  const int64_t load = share(rule.forward_cap.has_value() ? backward : forward + backward);
+  if (replicas == 1 || !rule.ring.has_value()) return load;
+  int64_t bytes = 0;
+  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+    if (Holds(set, block)) bytes += instance.parameter_bytes[block];
+  }
+  const int64_t reduced =
+      AllReduceTime(bytes, static_cast<int32_t>(replicas), rule.ring->speed, rule.ring->factor).count();
+  return rule.overlap == Overlap::kSerial ? load + reduced : std::max(load, reduced);
 }
 
 bool NaiveFits(const BlockInstance& instance, std::size_t pool_index, BlockSet set) {
@@ -209,8 +292,10 @@ std::string FaultOf(const BlockInstance& instance, const BlockSplit& split) {
     before |= set;
     if (!IsIdeal(instance, before)) return "not contiguous";
     if (!NaiveFits(instance, stage.pool, set)) return "does not fit";
-    if (++usage[stage.pool] > instance.pools[stage.pool].devices.size()) return "too many devices";
-    max_load = std::max(max_load, NaiveLoad(instance, stage.pool, set));
+    if (stage.replicas < 1 || (stage.replicas > 1 && !instance.rule.replicates)) return "wrong number of replicas";
+    usage[stage.pool] += static_cast<std::size_t>(stage.replicas);
+    if (usage[stage.pool] > instance.pools[stage.pool].devices.size()) return "too many devices";
+    max_load = std::max(max_load, NaiveLoad(instance, stage.pool, set, stage.replicas));
   }
   if (before != FullSet(instance)) return "blocks are missing";
   return max_load == split.max_load ? "" : "wrong max load";

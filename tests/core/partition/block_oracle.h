@@ -24,6 +24,8 @@ struct BlockInstanceShape {
   bool constrained = false;
   // Largest time of a block and weight of a net.
   int64_t max_time = 20;
+  // Overlap, passes with or without a cap on the forward one, replicas with or without gradients to reduce.
+  bool any_rule = false;
 };
 
 // Blocks in a topological order with one operator each, one accelerator pool that pays and one or two more pools, of
@@ -44,7 +46,16 @@ std::vector<BlockSet> AllIdeals(const BlockInstance& instance);
 int64_t NaiveTime(const BlockInstance& instance, std::size_t pool, BlockSet set);
 // Weight of the nets that lie partly in `set`.
 int64_t NaiveBorder(const BlockInstance& instance, BlockSet set);
-int64_t NaiveLoad(const BlockInstance& instance, std::size_t pool, BlockSet set);
+// What a device of `pool` would have to do for `set`, forward and backward.
+struct NaiveWork {
+  int64_t compute = 0;
+  int64_t in = 0;
+  int64_t out = 0;
+};
+NaiveWork NaiveForward(const BlockInstance& instance, std::size_t pool, BlockSet set);
+NaiveWork NaiveBackward(const BlockInstance& instance, std::size_t pool, BlockSet set);
+// By the load rule; LoadRule::kNone above the cap.
+int64_t NaiveLoad(const BlockInstance& instance, std::size_t pool, BlockSet set, int64_t replicas = 1);
 bool NaiveFits(const BlockInstance& instance, std::size_t pool, BlockSet set);
 
 // The least max load of all contiguous splits; nullopt: there is none.

@@ -63,9 +63,10 @@ TEST(SolveByIdealDpTest, FindsTheOptimumOrProvesThatThereIsNoSplit) {
   RandomStream random(1);
   int solved = 0;
   int infeasible = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 1200; ++i) {
     const BlockInstance instance = MakeBlockInstance(
-        {.num_blocks = static_cast<int32_t>(random.Between(1, 7)), .constrained = i % 2 == 1}, random);
+        {.num_blocks = static_cast<int32_t>(random.Between(1, 7)), .constrained = i % 2 == 1, .any_rule = i % 4 > 1},
+        random);
     const std::optional<int64_t> optimum = NaiveOptimum(instance);
     const IdealDpOutcome outcome = Solve(instance);
     ASSERT_EQ(outcome.best.has_value(), optimum.has_value()) << i;

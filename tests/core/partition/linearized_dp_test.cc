@@ -35,7 +35,8 @@ TEST(LinearizedSplitTest, IsTheBestAlongTheOrder) {
   RandomStream random(5);
   int found = 0;
   for (int i = 0; i < 400; ++i) {
-    const BlockInstance instance = MakeBlockInstance({.num_blocks = 7, .constrained = i % 2 == 1}, random);
+    const BlockInstance instance =
+        MakeBlockInstance({.num_blocks = 7, .constrained = i % 2 == 1, .any_rule = i % 4 > 1}, random);
     const std::vector<int32_t> order = RandomOrder(instance, random);
     const std::optional<int64_t> optimum = NaiveOptimumAlong(instance, order);
     const auto split = Linearized(instance, order, TrivialLoadBound(instance));

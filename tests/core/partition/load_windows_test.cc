@@ -140,10 +140,11 @@ class WindowChecker {
       std::size_t stride = 1;
       for (std::size_t pool = 0; pool < instance_.pools.size(); ++pool) {
         const StateSpace& states = load_windows_.states();
-        if (states.used(last.state, pool) < states.devices(pool) && NaiveFits(instance_, pool, stage) &&
-            NaiveLoad(instance_, pool, stage) <= max_load_) {
-          EXPECT_LE(Weight(stage), load_windows_.StageCapacity(pool, max_load_));
-          boundaries_.push_back({to, last.state + stride});
+        const int64_t left = states.devices(pool) - states.used(last.state, pool);
+        for (int64_t replicas = 1; replicas <= std::min(left, instance_.max_replicas(pool)); ++replicas) {
+          if (!NaiveFits(instance_, pool, stage) || NaiveLoad(instance_, pool, stage, replicas) > max_load_) continue;
+          EXPECT_LE(Weight(stage), load_windows_.StageCapacity(pool, replicas, max_load_));
+          boundaries_.push_back({to, last.state + stride * static_cast<std::size_t>(replicas)});
           Extend();
           boundaries_.pop_back();
         }
@@ -182,7 +183,8 @@ TEST(LoadWindowsTest, HoldEveryBoundaryOfEverySplitWithinTheLoad) {
   RandomStream random(2);
   int splits = 0;
   for (int i = 0; i < 200 && !::testing::Test::HasFailure(); ++i) {
-    const BlockInstance instance = MakeBlockInstance({.num_blocks = 5, .constrained = i % 2 == 1}, random);
+    const BlockInstance instance =
+        MakeBlockInstance({.num_blocks = 5, .constrained = i % 2 == 1, .any_rule = i % 4 > 1}, random);
     const std::optional<int64_t> optimum = NaiveOptimum(instance);
     if (!optimum.has_value()) continue;
     splits += WindowChecker(instance, *optimum).Check();
@@ -218,7 +220,8 @@ TEST(ElementaryBoundsTest, AreAtMostTheOptimum) {
   RandomStream random(3);
   int tight = 0;
   for (int i = 0; i < 400; ++i) {
-    const BlockInstance instance = MakeBlockInstance({.num_blocks = 6, .constrained = i % 2 == 1}, random);
+    const BlockInstance instance =
+        MakeBlockInstance({.num_blocks = 6, .constrained = i % 2 == 1, .any_rule = i % 4 > 1}, random);
     const std::optional<int64_t> optimum = NaiveOptimum(instance);
     if (!optimum.has_value()) continue;
     ASSERT_LE(*optimum, TrivialLoadBound(instance));

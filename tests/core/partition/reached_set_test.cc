@@ -51,13 +51,14 @@ Lattice MakeLattice(const BlockInstanceShape& shape, RandomStream& random) {
 
 // The first start with the least load of the stage to `ideal`.
 std::optional<std::pair<uint32_t, int64_t>> NaiveBestStart(const Lattice& lattice, const std::vector<uint32_t>& starts,
-                                                           std::size_t ideal, std::size_t pool) {
+                                                           std::size_t ideal, std::size_t pool, int64_t replicas) {
   std::optional<std::pair<uint32_t, int64_t>> best;
   for (const uint32_t start : starts) {
     if ((lattice.sets[start] & ~lattice.sets[ideal]) != 0) continue;
     const BlockSet stage = lattice.sets[ideal] & ~lattice.sets[start];
     if (!NaiveFits(lattice.instance, pool, stage)) continue;
-    const int64_t load = NaiveLoad(lattice.instance, pool, stage);
+    const int64_t load = NaiveLoad(lattice.instance, pool, stage, replicas);
+    if (load == LoadRule::kNone) continue;
     if (!best.has_value() || load < best->second) best = {start, load};
   }
   return best;
@@ -82,8 +83,9 @@ int CheckQueries(const Lattice& lattice, std::size_t size, std::size_t stride, R
   for (std::size_t ideal = 0; ideal < lattice.table.size(); ideal += stride) {
     if (is_start[ideal]) continue;
     for (std::size_t pool = 0; pool < lattice.instance.pools.size(); ++pool) {
-      const auto best = NaiveBestStart(lattice, starts, ideal, pool);
-      StageQuery<kWords> query(costs, lattice.table, ideal, pool);
+      const int64_t replicas = random.Between(1, lattice.instance.max_replicas(pool));
+      const auto best = NaiveBestStart(lattice, starts, ideal, pool, replicas);
+      StageQuery<kWords> query(costs, lattice.table, ideal, pool, replicas);
       const int64_t bound = TrivialLoadBound(lattice.instance);
       const auto start = reached.BestStart(costs, lattice.table, query, bound);
       EXPECT_EQ(start.has_value(), best.has_value());
@@ -104,7 +106,8 @@ TEST(ReachedSetTest, ScansSmallSets) {
   RandomStream random(1);
   int found = 0;
   for (int i = 0; i < 100 && !HasFailure(); ++i) {
-    const Lattice lattice = MakeLattice({.num_blocks = 8, .edge_probability = 0.2, .constrained = i % 2 == 1}, random);
+    const Lattice lattice = MakeLattice(
+        {.num_blocks = 8, .edge_probability = 0.2, .constrained = i % 2 == 1, .any_rule = i % 4 > 1}, random);
     found += CheckQueries(lattice, lattice.table.size() / 3, 1, random);
   }
   EXPECT_GT(found, 1000);
@@ -115,8 +118,8 @@ TEST(ReachedSetTest, SearchesTheTreeOfLargeSets) {
   int found = 0;
   int trees = 0;
   for (int i = 0; i < 24 && !HasFailure(); ++i) {
-    const Lattice lattice =
-        MakeLattice({.num_blocks = 14, .edge_probability = 0.07, .constrained = i % 2 == 1}, random);
+    const Lattice lattice = MakeLattice(
+        {.num_blocks = 14, .edge_probability = 0.07, .constrained = i % 2 == 1, .any_rule = i % 4 > 1}, random);
     if (lattice.table.size() < 1000) continue;
     ++trees;
     found += CheckQueries(lattice, 500, lattice.table.size() / 300 + 1, random);

@@ -1,0 +1,29 @@
+#include "core/partition/load_rule.h"
+
+namespace planwright {
+
+int64_t LoadRule::AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const {
+  if (!reduces(replicas)) return 0;
+  return AllReduceTime(parameter_bytes, static_cast<int32_t>(replicas), ring->speed, ring->factor).count();
+}
+
+int64_t LoadRule::Load(const StageWork& stage, int64_t replicas) const {
+  const ScheduleKind schedule = forward_cap.has_value() ? ScheduleKind::kGpipe : ScheduleKind::kSteadyState;
+  const Picoseconds allreduce(AllReduceLoad(stage.parameter_bytes, replicas));
+  const PhaseLoads loads = ReplicaLoads(LoadsOf(stage.work, schedule, overlap), static_cast<int32_t>(replicas),
+                                        allreduce, schedule, overlap);
+  if (!forward_cap.has_value()) return loads.main.count();
+  return loads.main.count() <= *forward_cap ? loads.backward.count() : kNone;
+}
+
+int64_t LoadRule::AdditiveLoad(int64_t undivided, int64_t parameter_bytes, int64_t replicas) const {
+  return SaturatingAdd(CeilDivide(undivided, replicas), AllReduceLoad(parameter_bytes, replicas));
+}
+
+int64_t LoadRule::TotalBudget(int64_t max_load) const {
+  // One, two or three activities of a device each keep within the load.
+  const int64_t activities = overlap == Overlap::kSerial ? 1 : (overlap == Overlap::kOverlapped ? 2 : 3);
+  return SaturatingMultiply(activities, ComputeBudget(max_load));
+}
+
+}  // namespace planwright
