@@ -15,18 +15,41 @@ namespace planwright {
 namespace {
 
 const std::vector<Capability>& Table() {
-  static const std::vector<Capability> kTable = {{
-      .objectives = {Objective::kMaxThroughput},
-      .interconnects = {"host_staged", "uniform"},
-      .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
-      .replications = {Replication::kNone},
-      .splits = {Split::kContiguous},
-      .overlaps = {Overlap::kSerial},
-      .algorithms = {Algorithm::kIdealDp, Algorithm::kLinearizedDp, Algorithm::kSingleDevice, Algorithm::kGreedy,
-                     Algorithm::kLocalSearch, Algorithm::kPipedream, Algorithm::kScotch},
-      .description = "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
-                     "training, one stage per device",
-  }};
+  static const std::vector<Capability> kTable = {
+      {
+          .objectives = {Objective::kMaxThroughput},
+          .interconnects = {"host_staged", "uniform"},
+          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
+                        ScheduleKind::kPipedreamAsync},
+          .replications = {Replication::kNone, Replication::kPerStage},
+          .splits = {Split::kContiguous},
+          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
+          .algorithms = {Algorithm::kIdealDp, Algorithm::kLinearizedDp},
+          .description = "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
+                         "training, one stage per device, replicated or not",
+      },
+      {
+          .objectives = {Objective::kMaxThroughput},
+          .interconnects = {"hierarchy"},
+          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
+                        ScheduleKind::kPipedreamAsync},
+          .replications = {Replication::kNone, Replication::kPerStage},
+          .splits = {Split::kContiguous},
+          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
+          .algorithms = {Algorithm::kHierarchicalDp},
+          .description = "the same on devices in groups of groups, slower links between them",
+      },
+      {
+          .objectives = {Objective::kMaxThroughput},
+          .interconnects = {"host_staged", "uniform"},
+          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
+          .replications = {Replication::kNone},
+          .splits = {Split::kContiguous},
+          .overlaps = {Overlap::kSerial},
+          .algorithms = {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kLocalSearch, Algorithm::kPipedream,
+                         Algorithm::kScotch},
+          .description = "baselines for contiguous stages, one stage per device",
+      }};
   return kTable;
 }
 
@@ -64,7 +87,7 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-constexpr std::array<AlgorithmInfo, 9> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 10> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
      .version = "1",
@@ -76,6 +99,11 @@ constexpr std::array<AlgorithmInfo, 9> kAlgorithms = {{
      .version = "1",
      .description = "dynamic program along one linear order of the operators (the same, 5.1.2)",
      .work_unit = "none: it always runs to its end"},
+    {.algorithm = Algorithm::kHierarchicalDp,
+     .name = "hierarchical_dp",
+     .version = "1",
+     .description = "dynamic programs over ideals and linear orders on a hierarchy of devices (the same, C.3)",
+     .work_unit = "ideals enumerated or queried"},
     {.algorithm = Algorithm::kSingleDevice,
      .name = "single_device",
      .version = "1",

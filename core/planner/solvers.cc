@@ -9,6 +9,7 @@ namespace planwright {
 
 SolveFunction SolverOf(Algorithm algorithm) {
   switch (algorithm) {
+    case Algorithm::kHierarchicalDp:
     case Algorithm::kIdealDp:
     case Algorithm::kLinearizedDp:
       return SolveContiguousThroughput;
