@@ -18,6 +18,7 @@
 #include "core/partition/linearized_dp.h"
 #include "core/partition/load_windows.h"
 #include "core/partition/lower_bounds.h"
+#include "core/partition/phase_sweep.h"
 #include "core/partition/search_record.h"
 
 namespace planwright {
@@ -27,6 +28,7 @@ constexpr char kIdealDpName[] = "ideal_dp";
 constexpr char kHierarchicalDpName[] = "hierarchical_dp";
 constexpr char kLinearizedDpName[] = "linearized_dp";
 constexpr char kGreedyName[] = "greedy";
+constexpr char kPhaseSweepName[] = "forward_cap_sweep";
 // Times that the costs of producers are raised for a better incumbent.
 constexpr int kMaxFanOutRounds = 3;
 // Longer orders are cut in fewer places (coarse_order.h).
@@ -140,7 +142,10 @@ class Solver {
     const bool was_cut_off = !FindFirstSplits(instance, windows);
     record_.counters()["blocks"] = instance.num_blocks();
     record_.counters()["nets"] = static_cast<int64_t>(instance.nets.size());
-    if (is_exact_) return SearchWithFanOut(instance, windows, prove_without_memory);
+    if (is_exact_) {
+      return SearchWithFanOut(instance, windows, prove_without_memory) ||
+             (IsOpen() && instance.rule.has_phases && SweepPhases(instance, prove_without_memory));
+    }
     SettleLinearized(was_cut_off);
     return prove_without_memory && !record_.has_placement() && !was_cut_off;
   }
@@ -162,6 +167,28 @@ class Solver {
     }
     if (best_split_.has_value()) best_split_->max_load = SplitLoad(instance, *best_split_);
     return SearchIdeals(instance, windows, prove_without_memory);
+  }
+
+  // The search was complete, yet there is a gap.
+  bool IsOpen() const {
+    return record_.has_placement() && !record_.is_settled() && record_.stop_reason() == StopReason::kExhausted;
+  }
+
+  // GPIPE: after the bottleneck of both passes, the sum of their bottlenecks. True: as Search.
+  bool SweepPhases(const BlockInstance& instance, bool prove_without_memory) {
+    const SolveLimits limits = LimitsLeft();
+    const PhaseSweepListener listener{[&](const BlockSplit& split) {
+                                        Offer(instance, split, name_);
+                                        return record_.objective().count();
+                                      },
+                                      [&](int64_t bound) {
+                                        RaiseBound({Picoseconds(bound), kPhaseSweepName, BoundScope::kProblem});
+                                      }};
+    const PhaseSweepOutcome sweep = SweepForwardCaps(instance, lower_bound(), record_.objective().count(),
+                                                     OptionsFor(prove_without_memory), limits, arena_, listener);
+    Count(sweep);
+    record_.counters()["caps"] += sweep.caps;
+    return Settle(sweep.end);
   }
 
   absl::StatusOr<SearchOutcome> Finish(const BlockInstance& instance) {
@@ -231,29 +258,49 @@ class Solver {
   // True: as Search.
   bool SearchIdeals(const BlockInstance& instance, const LoadWindows& windows, bool prove_without_memory) {
     callbacks_.on_phase(name_);
+    const SolveLimits limits = LimitsLeft();
+    const IdealDpListener listener{[&](const BlockSplit& split) { Offer(instance, split, name_); },
+                                   [&](int64_t bound) {
+                                     RaiseBound({Picoseconds(bound), name_, BoundScope::kProblem});
+                                   }};
+    const IdealDpOutcome search = SolveByIdealDp(instance, windows, lower_bound(), best_split_,
+                                                 OptionsFor(prove_without_memory), limits, arena_, listener);
+    Count(search);
+    record_.counters()["polish_rounds"] += search.polish_rounds;
+    proven_infeasible_ = search.end == IdealDpEnd::kInfeasible;
+    return Settle(search.end);
+  }
+
+  IdealDpOptions OptionsFor(bool prove_without_memory) const {
     IdealDpOptions options;
     if (request_.options.ideal_limit.has_value()) options.max_ideals = *request_.options.ideal_limit;
     // A gap in pay-once loads says nothing of the gap in true ones.
     if (RulesOf(request_.cluster.interconnect).pay_once) options.relative_gap = request_.options.relative_gap;
     options.prove_without_memory = prove_without_memory;
+    return options;
+  }
+
+  SolveLimits LimitsLeft() const {
     SolveLimits limits = limits_;
     limits.work = request_.options.work_limit.value_or(limits_.work) - record_.work();
-    const IdealDpListener listener{[&](const BlockSplit& split) { Offer(instance, split, name_); },
-                                   [&](int64_t bound) {
-                                     RaiseBound({Picoseconds(bound), name_, BoundScope::kProblem});
-                                   }};
-    const IdealDpOutcome search =
-        SolveByIdealDp(instance, windows, lower_bound(), best_split_, options, limits, arena_, listener);
+    return limits;
+  }
+
+  template <typename Outcome>
+  void Count(const Outcome& search) {
     record_.AddWork(search.work);
     int64_t& most_ideals = record_.counters()["ideals"];
     most_ideals = std::max(most_ideals, search.ideals);
     record_.counters()["passes"] += search.passes;
-    record_.counters()["polish_rounds"] += search.polish_rounds;
     record_.counters()["work"] = record_.work();
-    if (search.end == IdealDpEnd::kMemoryMatters) return true;
-    proven_infeasible_ = search.end == IdealDpEnd::kInfeasible;
-    record_.set_stop_reason(StopReasonOf(search.end));
-    const bool was_limited = search.end != IdealDpEnd::kProven && search.end != IdealDpEnd::kGapReached;
+  }
+
+  // True: as Search.
+  bool Settle(IdealDpEnd end) {
+    if (end == IdealDpEnd::kMemoryMatters) return true;
+    record_.set_stop_reason(StopReasonOf(end));
+    const bool was_limited =
+        end != IdealDpEnd::kProven && end != IdealDpEnd::kInfeasible && end != IdealDpEnd::kGapReached;
     if (was_limited) record_.NameFallback();
     return false;
   }

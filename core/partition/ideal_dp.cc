@@ -90,7 +90,8 @@ class Search {
     outcome_.lower_bound = lower_bound;
     outcome_.best = std::move(incumbent);
     // Without an incumbent every load up to the trivial bound is open.
-    upper_ = outcome_.best.has_value() ? outcome_.best->max_load : TrivialLoadBound(instance_) + 1;
+    const int64_t highest = options_.max_load.value_or(TrivialLoadBound(instance_));
+    upper_ = outcome_.best.has_value() ? outcome_.best->max_load : highest + 1;
     step_ = std::max<int64_t>(1, (upper_ - lower_bound) / kFirstStepShare);
     while (!IsDone()) {
       const int64_t target = NextTarget();

@@ -32,6 +32,8 @@ struct IdealDpOptions {
   int64_t max_ideals = std::numeric_limits<int64_t>::max();
   // Stop when incumbent - bound <= relative_gap x incumbent.
   double relative_gap = 0;
+  // Splits above this load are of no interest; without one up to it the end is kInfeasible. nullopt: any.
+  std::optional<int64_t> max_load;
   // End before the first refutation that rests on memory limits (see MergeRule::kIgnoreMemory).
   bool prove_without_memory = false;
 };
@@ -39,7 +41,7 @@ struct IdealDpOptions {
 enum class IdealDpEnd {
   // The bound meets the incumbent.
   kProven,
-  // Proven that no split exists.
+  // Proven that no split exists, or none up to max_load.
   kInfeasible,
   kGapReached,
   kWorkLimit,

@@ -66,6 +66,27 @@ INSTANTIATE_TEST_SUITE_P(
         PlannedCase{"OneStagePerDevice", [](Request& r) { r.problem.max_stages_per_device = 1; }},
         PlannedCase{"NoReplication", [](Request& r) { r.problem.replication = Replication::kNone; }},
         PlannedCase{"Serial", [](Request& r) { r.problem.overlap = Overlap::kSerial; }},
+        PlannedCase{"Overlapped", [](Request& r) { r.problem.overlap = Overlap::kOverlapped; }},
+        PlannedCase{"FullDuplex", [](Request& r) { r.problem.overlap = Overlap::kFullDuplex; }},
+        PlannedCase{"ReplicationPerStage", [](Request& r) { r.problem.replication = Replication::kPerStage; }},
+        PlannedCase{"HalfAllReduce",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.allreduce.factor = AllReduce::Factor::kHalf;
+                    }},
+        PlannedCase{"Gpipe", [](Request& r) { r.problem.schedule = ScheduleKind::kGpipe; }},
+        PlannedCase{"GpipeOverlappedAndReplicated",
+                    [](Request& r) {
+                      r.problem.schedule = ScheduleKind::kGpipe;
+                      r.problem.overlap = Overlap::kOverlapped;
+                      r.problem.replication = Replication::kPerStage;
+                    }},
+        PlannedCase{"Hierarchy", [](Request& r) { r.cluster.interconnect = HierarchyInterconnect(); }},
+        PlannedCase{"HierarchicalDp",
+                    [](Request& r) {
+                      r.cluster.interconnect = HierarchyInterconnect();
+                      r.options.algorithm = Algorithm::kHierarchicalDp;
+                    }},
         PlannedCase{"OneFOneB", [](Request& r) { r.problem.schedule = ScheduleKind::kOneFOneB; }},
         PlannedCase{"PipedreamAsync", [](Request& r) { r.problem.schedule = ScheduleKind::kPipedreamAsync; }},
         PlannedCase{"HostStaged", [](Request& r) { r.cluster.interconnect = HostStagedInterconnect(); }},
@@ -113,7 +134,7 @@ std::string Not(const std::string& value, const std::string& supported) {
 
 RefusedCase Schedule(ScheduleKind kind, const std::string& name) {
   return {name, [kind](Request& r) { r.problem.schedule = kind; }, "problem.schedule",
-          Not(name, "unspecified, ONE_F_ONE_B, PIPEDREAM_ASYNC")};
+          Not(name, "unspecified, GPIPE, ONE_F_ONE_B, PIPEDREAM_ASYNC")};
 }
 
 RefusedCase Connected(const Interconnect& interconnect) {
@@ -132,18 +153,11 @@ INSTANTIATE_TEST_SUITE_P(
                                   "problem.split", Not("NON_CONTIGUOUS", "CONTIGUOUS")},
                       RefusedCase{"UniformReplication",
                                   [](Request& r) { r.problem.replication = Replication::kUniform; },
-                                  "problem.replication", Not("UNIFORM", "NONE")},
-                      RefusedCase{"PerStageReplication",
-                                  [](Request& r) { r.problem.replication = Replication::kPerStage; },
-                                  "problem.replication", Not("PER_STAGE", "NONE")},
-                      RefusedCase{"Overlapped", [](Request& r) { r.problem.overlap = Overlap::kOverlapped; },
-                                  "problem.overlap", Not("OVERLAPPED", "SERIAL")},
-                      RefusedCase{"FullDuplex", [](Request& r) { r.problem.overlap = Overlap::kFullDuplex; },
-                                  "problem.overlap", Not("FULL_DUPLEX", "SERIAL")},
-                      Schedule(ScheduleKind::kGpipe, "GPIPE"), Schedule(ScheduleKind::kPeriodic, "PERIODIC"),
+                                  "problem.replication", Not("UNIFORM", "NONE, PER_STAGE")},
+                      Schedule(ScheduleKind::kPeriodic, "PERIODIC"),
                       Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"), Schedule(ScheduleKind::kChimera, "CHIMERA"),
-                      Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1"), Connected(HierarchyInterconnect()),
-                      Connected(GridInterconnect()), Connected(LinksInterconnect()), Connected(MatrixInterconnect())),
+                      Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1"), Connected(GridInterconnect()),
+                      Connected(LinksInterconnect()), Connected(MatrixInterconnect())),
     RefusedCaseName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -305,7 +319,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, NotJudgedTest,
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
   Request request = Supported();
   request.problem.split = Split::kNonContiguous;
-  request.problem.overlap = Overlap::kFullDuplex;
+  request.problem.schedule = ScheduleKind::kChimera;
   request.problem.micro_batches = 4;
   EXPECT_EQ(Check(request).size(), 3U);
 }
