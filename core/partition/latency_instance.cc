@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -164,6 +165,8 @@ class Builder {
     for (std::size_t i = 0; i < cluster_.devices.size(); ++i) {
       const DeviceId device(i);
       if (cluster_.class_of(device).kind != DeviceKind::kCpu) continue;
+      const std::optional<int64_t> memory_bytes = UsableMemoryBytes(cluster_, device);
+      if (memory_bytes.has_value()) instance_.cpu_limits.push_back({device, *memory_bytes});
       for (std::size_t vertex = 0; vertex < instance_.operators.size(); ++vertex) {
         const OperatorId op = instance_.operators[vertex];
         const OperatorTime& time = costs_.time(op, cluster_.devices[i].device_class);
@@ -192,6 +195,7 @@ class Builder {
       memory.parameters.push_back(declared ? 0 : op.parameter_bytes);
       memory.workspace.push_back(declared ? 0 : op.workspace_bytes);
     }
+    memory.is_additive = declared;
     if (declared) return;
     memory.parameter_factor =
         *model.weight_versions + *model.gradient_copies + *model.optimizer_bytes_per_parameter_byte;

@@ -57,6 +57,14 @@ struct LatencyMemory {
   std::vector<int64_t> workspace;
   double parameter_factor = 0;
   int64_t reserved = 0;
+  // DECLARED: only `linear` counts.
+  bool is_additive = true;
+};
+
+// A CPU whose memory is limited.
+struct LatencyCpuLimit {
+  DeviceId device;
+  int64_t memory_bytes = 0;
 };
 
 struct LatencyInstance {
@@ -86,6 +94,7 @@ struct LatencyInstance {
   // Meaningless where the group is not allowed.
   std::vector<DeviceId> cpu_of;
   std::vector<int64_t> cpu_time;
+  std::vector<LatencyCpuLimit> cpu_limits;
 
   LatencyMemory memory;
 

@@ -49,6 +49,18 @@ const std::vector<Capability>& Table() {
           .algorithms = {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kLocalSearch, Algorithm::kPipedream,
                          Algorithm::kScotch},
           .description = "baselines for contiguous stages, one stage per device",
+      },
+      {
+          .objectives = {Objective::kMinLatency},
+          .interconnects = {"host_staged"},
+          .schedules = {ScheduleKind::kSteadyState},
+          .replications = {Replication::kNone},
+          .splits = {Split::kContiguous, Split::kNonContiguous},
+          .overlaps = {Overlap::kSerial},
+          .algorithms = {Algorithm::kLatencyAnnealing, Algorithm::kSingleDevice, Algorithm::kGreedy,
+                         Algorithm::kMaxLoad, Algorithm::kScotch},
+          .description = "least latency of one micro-batch, inference and training with BACKWARD operators: subgraphs "
+                         "of accelerators one after the other, CPUs as one pool",
       }};
   return kTable;
 }
@@ -87,7 +99,7 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-constexpr std::array<AlgorithmInfo, 10> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 11> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
      .version = "1",
@@ -104,6 +116,13 @@ constexpr std::array<AlgorithmInfo, 10> kAlgorithms = {{
      .version = "1",
      .description = "dynamic programs over ideals and linear orders on a hierarchy of devices (the same, C.3)",
      .work_unit = "ideals enumerated or queried"},
+    {.algorithm = Algorithm::kLatencyAnnealing,
+     .name = "latency_annealing",
+     .version = "1",
+     .description =
+         "simulated annealing on the subgraphs of accelerators and their schedule (the problem: the same, 4)",
+     .work_unit = "about 10 ns: 1 for each subgraph or CPU operator scheduled, 6 for each operator moved, 10 for each "
+                  "move proposed"},
     {.algorithm = Algorithm::kSingleDevice,
      .name = "single_device",
      .version = "1",
@@ -266,8 +285,9 @@ void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
   const auto refuse_if = [&](bool refused, const char* path, std::string_view value, std::string_view supported) {
     RefuseIf(refused, path, value, supported, violations);
   };
-  refuse_if(problem.granularity != Granularity::kOperator, "problem.granularity", "LAYER", "OPERATOR");
   refuse_if(!problem.devices_to_use.empty(), "problem.devices_to_use", "a selection of devices", "unset");
+  if (problem.objective == Objective::kMinLatency) return;
+  refuse_if(problem.granularity != Granularity::kOperator, "problem.granularity", "LAYER", "OPERATOR");
   refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", "empty");
   refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", "empty");
 }

@@ -4,6 +4,7 @@
 
 #include "core/partition/baselines/baselines.h"
 #include "core/partition/contiguous_throughput.h"
+#include "core/partition/min_latency.h"
 
 namespace planwright {
 
@@ -13,6 +14,8 @@ SolveFunction SolverOf(Algorithm algorithm) {
     case Algorithm::kIdealDp:
     case Algorithm::kLinearizedDp:
       return SolveContiguousThroughput;
+    case Algorithm::kLatencyAnnealing:
+      return SolveMinLatency;
     case Algorithm::kSingleDevice:
     case Algorithm::kDataParallel:
     case Algorithm::kGreedy:

@@ -184,8 +184,8 @@ TEST_F(PlanningEngineTest, NumbersAreJudgedUnderTheirOwnProblem) {
   EXPECT_LT(response.objective_ms(), 4.5);
 }
 
-// What the first latency plan of a service looks like on the wire: with the start of every subgraph.
-TEST_F(PlanningEngineTest, JudgesModesThatNoSearchPlans) {
+// What a latency plan looks like on the wire: with the start of every subgraph.
+TEST_F(PlanningEngineTest, JudgesAPlanForThroughputByItsLatency) {
   const v1::CreatePlanRequest request = SmallRequest();
   v1::EvaluatePlanRequest evaluation = EvaluationOf(request, MustPlan(request));
   evaluation.mutable_problem()->set_objective(v1::OBJECTIVE_MIN_LATENCY);

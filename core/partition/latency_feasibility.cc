@@ -1,0 +1,118 @@
+#include "core/partition/latency_feasibility.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace planwright {
+namespace {
+
+// Groups are many, messages for people are few.
+constexpr std::size_t kMaxShortages = 10;
+
+std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
+
+const std::string& SubjectOf(const OperatorGraph& graph, const LatencyInstance& instance, int32_t group) {
+  const std::size_t first = At(instance.groups[At(group)].front());
+  return graph.operators[instance.operators[first].index()].name;
+}
+
+std::string GroupName(const OperatorGraph& graph, const LatencyInstance& instance, int32_t group) {
+  const std::size_t others = instance.groups[At(group)].size() - 1;
+  const std::string& first = SubjectOf(graph, instance, group);
+  if (others == 0) return absl::StrCat("operator \"", first, "\"");
+  return absl::StrCat("operator \"", first, "\" and the ", others, others == 1 ? " operator" : " operators",
+                      " that must share its device");
+}
+
+Shortage NowhereAllowed(const OperatorGraph& graph, const Cluster& cluster, const LatencyInstance& instance,
+                        int32_t group) {
+  std::vector<std::string> classes;
+  for (const DeviceClass& device_class : cluster.device_classes) {
+    classes.push_back(absl::StrCat("\"", device_class.name, "\""));
+  }
+  std::string names;
+  for (const std::string& name : classes) absl::StrAppend(&names, names.empty() ? "" : ", ", name);
+  return {"support", SubjectOf(graph, instance, group), 0, 0,
+          absl::StrCat(GroupName(graph, instance, group), " cannot run on any device of the cluster (classes ", names,
+                       "): give it a time or FLOPs and bytes for one of them, add devices that can run it, or relax "
+                       "problem.pinned and problem.forbidden")};
+}
+
+Shortage Oversized(const OperatorGraph& graph, const LatencyInstance& instance, int32_t group, int64_t available) {
+  const int64_t needed = LeastGroupBytes(instance, group);
+  return {"memory", SubjectOf(graph, instance, group), needed, available,
+          absl::StrCat(GroupName(graph, instance, group), " needs ", needed, " bytes and may not be on a CPU, but the ",
+                       "largest accelerator that it may be on offers ", available, " bytes: ", needed - available,
+                       " bytes are missing")};
+}
+
+// The memory of the largest accelerator that the group may be on; nullopt: unlimited. 0: there is none.
+std::optional<int64_t> LargestAccelerator(const LatencyInstance& instance, int32_t group) {
+  int64_t largest = 0;
+  for (std::size_t accelerator = 0; accelerator < instance.accelerators.size(); ++accelerator) {
+    if (!instance.allowed[At(group)][accelerator]) continue;
+    const std::optional<int64_t>& limit = instance.accelerators[accelerator].memory_bytes;
+    if (!limit.has_value()) return std::nullopt;
+    largest = std::max(largest, *limit);
+  }
+  return largest;
+}
+
+// What must be on accelerators is larger than all of them together.
+std::optional<Shortage> TooLargeAltogether(const OperatorGraph& graph, const LatencyInstance& instance) {
+  int64_t available = 0;
+  for (const LatencyAccelerator& accelerator : instance.accelerators) {
+    if (!accelerator.memory_bytes.has_value()) return std::nullopt;
+    available = SaturatingAdd(available, *accelerator.memory_bytes);
+  }
+  int64_t needed = 0;
+  int32_t largest = 0;
+  for (int32_t group = 0; group < instance.num_groups(); ++group) {
+    if (instance.allowed_on_cpu[At(group)]) continue;
+    needed = SaturatingAdd(needed, LeastGroupBytes(instance, group));
+    if (LeastGroupBytes(instance, group) > LeastGroupBytes(instance, largest)) largest = group;
+  }
+  if (needed <= available) return std::nullopt;
+  return Shortage{"memory", SubjectOf(graph, instance, largest), needed, available,
+                  absl::StrCat("the operators that may not be on CPUs need ", needed,
+                               " bytes, but all accelerators together offer ", available,
+                               " bytes: ", needed - available, " bytes are missing")};
+}
+
+}  // namespace
+
+int64_t LeastGroupBytes(const LatencyInstance& instance, int32_t group) {
+  const LatencyMemory& memory = instance.memory;
+  int64_t linear = 0;
+  int64_t parameters = 0;
+  for (const int32_t vertex : instance.groups[At(group)]) {
+    linear = SaturatingAdd(linear, memory.linear[At(vertex)]);
+    parameters = SaturatingAdd(parameters, memory.parameters[At(vertex)]);
+  }
+  return linear + static_cast<int64_t>(static_cast<double>(parameters) * memory.parameter_factor);
+}
+
+std::optional<Infeasibility> FindLatencyShortages(const OperatorGraph& graph, const Cluster& cluster,
+                                                  const LatencyInstance& instance) {
+  Infeasibility infeasibility;
+  for (int32_t group = 0; group < instance.num_groups(); ++group) {
+    if (infeasibility.shortages.size() == kMaxShortages) return infeasibility;
+    if (instance.allowed_on_cpu[At(group)]) continue;
+    const std::vector<bool>& allowed = instance.allowed[At(group)];
+    const std::optional<int64_t> largest = LargestAccelerator(instance, group);
+    if (std::find(allowed.begin(), allowed.end(), true) == allowed.end()) {
+      infeasibility.shortages.push_back(NowhereAllowed(graph, cluster, instance, group));
+    } else if (largest.has_value() && LeastGroupBytes(instance, group) > *largest) {
+      infeasibility.shortages.push_back(Oversized(graph, instance, group, *largest));
+    }
+  }
+  std::optional<Shortage> altogether = TooLargeAltogether(graph, instance);
+  if (altogether.has_value()) infeasibility.shortages.insert(infeasibility.shortages.begin(), *std::move(altogether));
+  if (infeasibility.shortages.empty()) return std::nullopt;
+  return infeasibility;
+}
+
+}  // namespace planwright

@@ -1,0 +1,226 @@
+#include "core/partition/latency_path.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/partition/latency_feasibility.h"
+
+namespace planwright {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
+
+// Where the vertices are relative to the path v_0, v_1, ...
+struct PathFrame {
+  // By vertex x: the least m with x <= v_m (the length of the path: none), and the greatest m with v_m <= x (-1: none).
+  std::vector<int32_t> first_after;
+  std::vector<int32_t> last_before;
+};
+
+PathFrame FrameOf(const LatencyInstance& instance, const std::vector<int32_t>& order,
+                  const std::vector<int32_t>& path) {
+  PathFrame frame;
+  const auto length = static_cast<int32_t>(path.size());
+  frame.first_after.assign(instance.operators.size(), length);
+  frame.last_before.assign(instance.operators.size(), -1);
+  for (int32_t m = 0; m < length; ++m) {
+    frame.first_after[At(path[At(m)])] = m;
+    frame.last_before[At(path[At(m)])] = m;
+  }
+  for (const int32_t vertex : order) {
+    for (const int32_t producer : instance.precedence.predecessors(vertex)) {
+      frame.last_before[At(vertex)] = std::max(frame.last_before[At(vertex)], frame.last_before[At(producer)]);
+    }
+  }
+  for (auto vertex = order.rbegin(); vertex != order.rend(); ++vertex) {
+    for (const int32_t consumer : instance.precedence.successors(*vertex)) {
+      frame.first_after[At(*vertex)] = std::min(frame.first_after[At(*vertex)], frame.first_after[At(consumer)]);
+    }
+  }
+  return frame;
+}
+
+// Segments of the path that begin at one vertex, each one vertex longer than the one before.
+class GrowingSegment {
+ public:
+  GrowingSegment(const LatencyInstance& instance, const std::vector<int32_t>& path, const PathFrame& frame)
+      : instance_(instance), path_(path), frame_(frame), joins_at_(path.size()) {
+    for (int32_t vertex = 0; vertex < instance.num_vertices(); ++vertex) {
+      const int32_t first = frame.first_after[At(vertex)];
+      // Only what is between two vertices of the path is ever between the ends of a segment.
+      if (At(first) < path.size() && frame.last_before[At(vertex)] >= 0) joins_at_[At(first)].push_back(vertex);
+    }
+    group_begin_.assign(instance.groups.size(), -1);
+    tensor_begin_.assign(instance.tensors.size(), -1);
+    compute_.resize(instance.classes.size());
+    leaves_at_.resize(path.size());
+  }
+
+  void Begin(int32_t begin) {
+    begin_ = begin;
+    std::fill(compute_.begin(), compute_.end(), 0);
+    bytes_ = 0;
+    incoming_ = 0;
+    outgoing_ = 0;
+    std::fill(leaves_at_.begin() + begin, leaves_at_.end(), 0);
+    allowed_.assign(instance_.accelerators.size(), true);
+  }
+
+  // Makes v_end the last vertex. REQUIRES: it was v_(end - 1), or end == begin.
+  void Extend(int32_t end) {
+    // These transfers went to vertices >= v_end, which is inside now.
+    if (end > begin_) outgoing_ -= leaves_at_[At(end - 1)];
+    for (const int32_t vertex : joins_at_[At(end)]) {
+      if (frame_.last_before[At(vertex)] >= begin_) Join(vertex, end);
+    }
+  }
+
+  // Least duration of a subgraph with the segment on any accelerator; kNever: none may hold it.
+  int64_t LeastDuration() const {
+    int64_t least = kNever;
+    for (std::size_t i = 0; i < allowed_.size(); ++i) {
+      const LatencyAccelerator& accelerator = instance_.accelerators[i];
+      if (!allowed_[i] || bytes_ > accelerator.memory_bytes.value_or(kNever)) continue;
+      least = std::min(least, compute_[accelerator.class_index] + incoming_ + outgoing_);
+    }
+    return least;
+  }
+
+ private:
+  void Join(int32_t vertex, int32_t end) {
+    for (std::size_t i = 0; i < compute_.size(); ++i) compute_[i] += instance_.classes[i].time[At(vertex)];
+    const int32_t group = instance_.group_of[At(vertex)];
+    if (group_begin_[At(group)] != begin_) {
+      group_begin_[At(group)] = begin_;
+      bytes_ += LeastGroupBytes(instance_, group);
+      for (std::size_t i = 0; i < allowed_.size(); ++i) allowed_[i] = allowed_[i] && instance_.allowed[At(group)][i];
+    }
+    for (const int32_t position : instance_.tensors_of[At(vertex)]) {
+      const LatencyTensor& tensor = instance_.tensors[At(position)];
+      if (tensor.pins.front() == vertex) {
+        Produce(tensor, end);
+      } else if (frame_.first_after[At(tensor.pins.front())] < begin_ && tensor_begin_[At(position)] != begin_) {
+        tensor_begin_[At(position)] = begin_;
+        incoming_ += tensor.transfer;
+      }
+    }
+  }
+
+  // The tensor leaves the segment while it ends before the last vertex of the path that is <= a consumer.
+  void Produce(const LatencyTensor& tensor, int32_t end) {
+    int32_t last = -1;
+    for (std::size_t pin = 1; pin < tensor.pins.size(); ++pin) {
+      last = std::max(last, frame_.last_before[At(tensor.pins[pin])]);
+    }
+    if (last <= end) return;
+    outgoing_ += tensor.transfer;
+    leaves_at_[At(last - 1)] += tensor.transfer;
+  }
+
+  const LatencyInstance& instance_;
+  const std::vector<int32_t>& path_;
+  const PathFrame& frame_;
+  // By m: the vertices x with first_after(x) = m.
+  std::vector<std::vector<int32_t>> joins_at_;
+  // Begin of the last segment that the group joined, or that paid for the tensor to come in.
+  std::vector<int32_t> group_begin_;
+  std::vector<int32_t> tensor_begin_;
+
+  int32_t begin_ = 0;
+  // By class.
+  std::vector<int64_t> compute_;
+  int64_t bytes_ = 0;
+  int64_t incoming_ = 0;
+  int64_t outgoing_ = 0;
+  // By end: transfers that go out for the last time when the segment ends there.
+  std::vector<int64_t> leaves_at_;
+  // By accelerator.
+  std::vector<bool> allowed_;
+};
+
+// The dynamic program over (vertices of the path that are placed, segments).
+class PathProgram {
+ public:
+  PathProgram(const LatencyInstance& instance, const std::vector<int32_t>& order, const std::vector<int32_t>& path,
+              Poller& poller)
+      : instance_(instance),
+        path_(path),
+        frame_(FrameOf(instance, order, path)),
+        segment_(instance, path, frame_),
+        poller_(poller) {}
+
+  std::optional<int64_t> Run() {
+    // With a segment for every vertex more are of no use; without a limit one layer is enough.
+    const auto length = static_cast<int64_t>(path_.size());
+    counts_segments_ = instance_.subgraph_limit.has_value();
+    num_layers_ = !counts_segments_
+                      ? 1
+                      : std::min<int64_t>(length, int64_t{*instance_.subgraph_limit} * instance_.num_accelerators() *
+                                                      instance_.num_passes) +
+                            1;
+    best_.assign(static_cast<std::size_t>((length + 1) * num_layers_), kNever);
+    best_.front() = 0;
+    for (int32_t begin = 0; begin < length; ++begin) {
+      PutOnCpu(begin);
+      segment_.Begin(begin);
+      const Pass pass = instance_.pass[At(path_[At(begin)])];
+      for (int32_t end = begin; end < length && instance_.pass[At(path_[At(end)])] == pass; ++end) {
+        if (poller_.ShouldStopNow()) return std::nullopt;
+        segment_.Extend(end);
+        const int64_t duration = segment_.LeastDuration();
+        // Longer segments hold more and may be on fewer accelerators.
+        if (duration == kNever) break;
+        Cut(begin, end, duration);
+      }
+    }
+    const auto last = best_.end() - num_layers_;
+    return *std::min_element(last, best_.end());
+  }
+
+ private:
+  int64_t& Best(int64_t position, int64_t layer) {
+    return best_[static_cast<std::size_t>(position * num_layers_ + layer)];
+  }
+
+  void PutOnCpu(int32_t position) {
+    const int32_t vertex = path_[At(position)];
+    if (!instance_.allowed_on_cpu[At(instance_.group_of[At(vertex)])]) return;
+    for (int64_t layer = 0; layer < num_layers_; ++layer) {
+      if (Best(position, layer) == kNever) continue;
+      Best(position + 1, layer) =
+          std::min(Best(position + 1, layer), Best(position, layer) + instance_.cpu_time[At(vertex)]);
+    }
+  }
+
+  void Cut(int32_t begin, int32_t end, int64_t duration) {
+    const int64_t step = counts_segments_ ? 1 : 0;
+    for (int64_t layer = 0; layer + step < num_layers_; ++layer) {
+      if (Best(begin, layer) == kNever) continue;
+      int64_t& after = Best(end + 1, layer + step);
+      after = std::min(after, Best(begin, layer) + duration);
+    }
+  }
+
+  const LatencyInstance& instance_;
+  const std::vector<int32_t>& path_;
+  const PathFrame frame_;
+  GrowingSegment segment_;
+  Poller& poller_;
+  bool counts_segments_ = false;
+  int64_t num_layers_ = 1;
+  std::vector<int64_t> best_;
+};
+
+}  // namespace
+
+std::optional<int64_t> PathCutBound(const LatencyInstance& instance, const std::vector<int32_t>& order,
+                                    const std::vector<int32_t>& path, Poller& poller) {
+  const std::optional<int64_t> bound = PathProgram(instance, order, path, poller).Run();
+  // No cut at all proves that there is no plan, which is not for a bound to say.
+  if (bound == kNever) return 0;
+  return bound;
+}
+
+}  // namespace planwright

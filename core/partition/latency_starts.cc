@@ -1,0 +1,268 @@
+#include "core/partition/latency_starts.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "core/graph/digraph.h"
+#include "core/graph/strongly_connected.h"
+#include "core/graph/topological_order.h"
+#include "core/partition/latency_loads.h"
+#include "core/partition/subgraph_schedule.h"
+
+namespace planwright {
+namespace {
+
+std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
+
+int32_t FirstSlot(const LatencyInstance& instance, int32_t slots_per_pass, int32_t accelerator, Pass pass) {
+  return (accelerator * instance.num_passes + (pass == Pass::kBackward ? 1 : 0)) * slots_per_pass;
+}
+
+// Edges between labels: forward edges, and backward edges in reverse.
+std::vector<Digraph::Edge> MirroredEdges(const LatencyInstance& instance, const std::vector<int32_t>& label_of) {
+  std::vector<Digraph::Edge> edges;
+  for (const auto& [from, to] : instance.precedence.edges()) {
+    if (instance.pass[At(from)] != instance.pass[At(to)]) continue;
+    const int32_t a = label_of[At(from)];
+    const int32_t b = label_of[At(to)];
+    if (instance.pass[At(from)] == Pass::kForward) {
+      edges.emplace_back(a, b);
+    } else {
+      edges.emplace_back(b, a);
+    }
+  }
+  return edges;
+}
+
+// Puts the groups of a block into the first slots of an accelerator, or on the CPUs.
+void Place(const LatencyInstance& instance, int32_t slots_per_pass, const std::vector<int32_t>& block,
+           int32_t accelerator, LatencyAssignment& assignment) {
+  for (const int32_t group : block) {
+    for (const int32_t vertex : instance.groups[At(group)]) {
+      assignment.places[At(vertex)] = accelerator == SubgraphSchedule::kCpu
+                                          ? SubgraphSchedule::kCpu
+                                          : FirstSlot(instance, slots_per_pass, accelerator, instance.pass[At(vertex)]);
+    }
+  }
+}
+
+// Keeps the load of one accelerator after the other while blocks are added: one slot for each pass.
+class RangeLoads {
+ public:
+  explicit RangeLoads(const LatencyInstance& instance) : instance_(instance), loads_(instance, instance.num_passes) {}
+
+  void Add(const std::vector<int32_t>& block, int32_t accelerator) {
+    ForEachVertex(block, [&](int32_t vertex) { loads_.AddToSlot(vertex, SlotOf(vertex, accelerator)); });
+  }
+  // The slots of the accelerator hold nothing afterwards.
+  void Remove(const std::vector<int32_t>& block, int32_t accelerator) {
+    ForEachVertex(block, [&](int32_t vertex) { loads_.RemoveFromSlot(vertex, SlotOf(vertex, accelerator), {}); });
+  }
+  bool Fits(int32_t accelerator) const { return loads_.MissingBytes(accelerator) == 0; }
+  int64_t total_duration() const { return loads_.total_duration(); }
+
+ private:
+  template <typename Visit>
+  void ForEachVertex(const std::vector<int32_t>& block, const Visit& visit) const {
+    for (const int32_t group : block) {
+      for (const int32_t vertex : instance_.groups[At(group)]) visit(vertex);
+    }
+  }
+  int32_t SlotOf(int32_t vertex, int32_t accelerator) const {
+    return FirstSlot(instance_, 1, accelerator, instance_.pass[At(vertex)]);
+  }
+
+  const LatencyInstance& instance_;
+  LatencyLoads loads_;
+};
+
+bool MayBeOn(const LatencyInstance& instance, const std::vector<int32_t>& block, int32_t accelerator) {
+  return std::all_of(block.begin(), block.end(),
+                     [&](int32_t group) { return instance.allowed[At(group)][At(accelerator)]; });
+}
+
+bool MayBeOnCpu(const LatencyInstance& instance, const std::vector<int32_t>& block) {
+  return std::all_of(block.begin(), block.end(), [&](int32_t group) { return instance.allowed_on_cpu[At(group)]; });
+}
+
+// Where the groups of a block that no open accelerator takes are least wrong.
+void PlaceAnyhow(const LatencyInstance& instance, int32_t slots_per_pass, const std::vector<int32_t>& block,
+                 LatencyAssignment& assignment) {
+  for (const int32_t group : block) {
+    if (instance.allowed_on_cpu[At(group)]) continue;
+    const std::vector<bool>& allowed = instance.allowed[At(group)];
+    const auto last = std::find(allowed.rbegin(), allowed.rend(), true);
+    const auto accelerator = static_cast<int32_t>(allowed.rend() - last) - 1;
+    Place(instance, slots_per_pass, {group}, accelerator, assignment);
+  }
+}
+
+// The dynamic program of SerialLatencyStart.
+class SerialProgram {
+ public:
+  SerialProgram(const LatencyInstance& instance, const std::vector<std::vector<int32_t>>& blocks)
+      : instance_(instance), blocks_(blocks), loads_(instance) {}
+
+  // False: no cut fits, or there were too many steps.
+  bool Run() {
+    best_.assign((instance_.accelerators.size() + 1) * (blocks_.size() + 1), {});
+    best_.front().sum = 0;
+    for (int32_t accelerator = 0; accelerator <= instance_.num_accelerators(); ++accelerator) {
+      for (std::size_t position = 0; position < blocks_.size(); ++position) {
+        if (StateAt(accelerator, position).sum == kUnreached) continue;
+        PutOnCpu(accelerator, position);
+        if (accelerator == instance_.num_accelerators()) continue;
+        Improve(StateAt(accelerator + 1, position), {StateAt(accelerator, position).sum, position, false});
+        if (!CutRanges(accelerator, position)) return false;
+      }
+      if (accelerator < instance_.num_accelerators()) {
+        Improve(StateAt(accelerator + 1, blocks_.size()),
+                {StateAt(accelerator, blocks_.size()).sum, blocks_.size(), false});
+      }
+    }
+    return StateAt(instance_.num_accelerators(), blocks_.size()).sum != kUnreached;
+  }
+
+  // REQUIRES: Run() returned true.
+  LatencyAssignment Assignment(int32_t slots_per_pass) const {
+    LatencyAssignment assignment = CpuAssignment(instance_, slots_per_pass);
+    int32_t accelerator = instance_.num_accelerators();
+    std::size_t position = blocks_.size();
+    while (position > 0 || accelerator > 0) {
+      const State& state = best_[Position(accelerator, position)];
+      if (!state.on_cpu) {
+        --accelerator;
+        for (std::size_t block = state.from; block < position; ++block) {
+          Place(instance_, slots_per_pass, blocks_[block], accelerator, assignment);
+        }
+      }
+      position = state.from;
+    }
+    return assignment;
+  }
+
+ private:
+  static constexpr int64_t kUnreached = std::numeric_limits<int64_t>::max();
+
+  // The first `position` blocks are placed, on CPUs and the first `accelerator` accelerators.
+  struct State {
+    int64_t sum = kUnreached;
+    // The last step placed the blocks from here on.
+    std::size_t from = 0;
+    bool on_cpu = false;
+  };
+
+  std::size_t Position(int32_t accelerator, std::size_t position) const {
+    return At(accelerator) * (blocks_.size() + 1) + position;
+  }
+  State& StateAt(int32_t accelerator, std::size_t position) { return best_[Position(accelerator, position)]; }
+
+  static void Improve(State& state, const State& candidate) {
+    if (candidate.sum < state.sum) state = candidate;
+  }
+
+  void PutOnCpu(int32_t accelerator, std::size_t position) {
+    if (!MayBeOnCpu(instance_, blocks_[position])) return;
+    int64_t sum = StateAt(accelerator, position).sum;
+    for (const int32_t group : blocks_[position]) {
+      for (const int32_t vertex : instance_.groups[At(group)]) sum += instance_.cpu_time[At(vertex)];
+    }
+    Improve(StateAt(accelerator, position + 1), {sum, position, true});
+  }
+
+  bool CutRanges(int32_t accelerator, std::size_t position) {
+    const int64_t before = StateAt(accelerator, position).sum;
+    std::size_t end = position;
+    while (end < blocks_.size() && MayBeOn(instance_, blocks_[end], accelerator)) {
+      loads_.Add(blocks_[end], accelerator);
+      ++end;
+      if (++steps_ > kMaxSerialSteps) return false;
+      if (!loads_.Fits(accelerator)) break;
+      Improve(StateAt(accelerator + 1, end), {before + loads_.total_duration(), position, false});
+    }
+    for (std::size_t block = position; block < end; ++block) loads_.Remove(blocks_[block], accelerator);
+    return true;
+  }
+
+  const LatencyInstance& instance_;
+  const std::vector<std::vector<int32_t>>& blocks_;
+  RangeLoads loads_;
+  std::vector<State> best_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace
+
+LatencyAssignment CpuAssignment(const LatencyInstance& instance, int32_t slots_per_pass) {
+  LatencyAssignment assignment;
+  assignment.places.assign(instance.operators.size(), SubgraphSchedule::kCpu);
+  int32_t next_slot = 0;
+  for (int32_t accelerator = 0; accelerator < instance.num_accelerators(); ++accelerator) {
+    std::vector<int32_t>& sequence = assignment.sequences.emplace_back(At(instance.num_passes * slots_per_pass));
+    std::iota(sequence.begin(), sequence.end(), next_slot);
+    next_slot += static_cast<int32_t>(sequence.size());
+  }
+  return assignment;
+}
+
+LatencyAssignment GreedyLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
+                                     const std::vector<std::vector<int32_t>>& blocks) {
+  LatencyAssignment assignment = CpuAssignment(instance, slots_per_pass);
+  RangeLoads loads(instance);
+  int32_t accelerator = 0;
+  const auto takes = [&](const std::vector<int32_t>& block) {
+    if (!MayBeOn(instance, block, accelerator)) return false;
+    loads.Add(block, accelerator);
+    if (loads.Fits(accelerator)) return true;
+    loads.Remove(block, accelerator);
+    return false;
+  };
+  for (const std::vector<int32_t>& block : blocks) {
+    const int32_t first = accelerator;
+    while (accelerator < instance.num_accelerators() && !takes(block)) ++accelerator;
+    if (accelerator < instance.num_accelerators()) {
+      Place(instance, slots_per_pass, block, accelerator, assignment);
+      continue;
+    }
+    // None takes it: the accelerators that were passed over stay open for the next blocks, behind this one.
+    accelerator = std::min(first + 1, instance.num_accelerators());
+    PlaceAnyhow(instance, slots_per_pass, block, assignment);
+  }
+  return assignment;
+}
+
+std::optional<LatencyAssignment> SerialLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
+                                                    const std::vector<std::vector<int32_t>>& blocks) {
+  SerialProgram program(instance, blocks);
+  if (!program.Run()) return std::nullopt;
+  return program.Assignment(slots_per_pass);
+}
+
+std::vector<std::vector<int32_t>> LatencyBlocks(const LatencyInstance& instance) {
+  const std::vector<int32_t> block_of_group =
+      StronglyConnectedComponents(Digraph(instance.num_groups(), MirroredEdges(instance, instance.group_of)));
+  std::vector<std::vector<int32_t>> members;
+  for (int32_t group = 0; group < instance.num_groups(); ++group) {
+    const std::size_t block = At(block_of_group[At(group)]);
+    if (block == members.size()) members.emplace_back();
+    members[block].push_back(group);
+  }
+  std::vector<int32_t> block_of(instance.operators.size());
+  for (std::size_t vertex = 0; vertex < block_of.size(); ++vertex) {
+    block_of[vertex] = block_of_group[At(instance.group_of[vertex])];
+  }
+  std::vector<int64_t> priority(members.size());
+  for (std::size_t block = 0; block < priority.size(); ++block) priority[block] = -static_cast<int64_t>(block);
+  const Digraph order(static_cast<int32_t>(members.size()), MirroredEdges(instance, block_of));
+  std::vector<std::vector<int32_t>> blocks;
+  for (const int32_t block : DepthFirstTopologicalOrder(order, priority)) {
+    blocks.push_back(std::move(members[At(block)]));
+  }
+  return blocks;
+}
+
+}  // namespace planwright

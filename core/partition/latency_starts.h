@@ -1,0 +1,41 @@
+// Simple assignments that the latency search starts from.
+//
+// All of them cut one linear order of *blocks* into ranges. A block is what must or might as well move together: the
+// groups along every cycle that the contraction of groups makes of the forward edges and the reversed backward edges.
+// Ranges of such an order never wait for each other in a circle, in either pass.
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_STARTS_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_STARTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/partition/latency_annealing.h"
+#include "core/partition/latency_instance.h"
+
+namespace planwright {
+
+// Groups of each block, blocks in a depth-first topological order. O((vertices + edges) log).
+std::vector<std::vector<int32_t>> LatencyBlocks(const LatencyInstance& instance);
+
+// The greedy baseline of device-placement section 7: fills one accelerator after the other with consecutive blocks;
+// what is left, and every block that no accelerator can take, goes to the CPUs. A block that may not be there either is
+// put where it may be, fit or not: the search repairs that. O(blocks x accelerators + operators x accelerators).
+LatencyAssignment GreedyLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
+                                     const std::vector<std::vector<int32_t>>& blocks);
+
+// The cut of the order into ranges, each on one accelerator, and single blocks on CPUs, with the least sum of
+// durations: the best plan in which nothing runs at the same time. A dynamic program over (accelerators used in cluster
+// order, blocks placed). nullopt: no such cut fits, or finding it would take more than kMaxSerialSteps.
+// O(blocks x longest range x (classes x tensors of a block + accelerators)).
+std::optional<LatencyAssignment> SerialLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
+                                                    const std::vector<std::vector<int32_t>>& blocks);
+
+inline constexpr int64_t kMaxSerialSteps = int64_t{1} << 20;
+
+// All vertices on the CPUs, whether they may be there or not, and sequences in the order of the slots.
+LatencyAssignment CpuAssignment(const LatencyInstance& instance, int32_t slots_per_pass);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_STARTS_H_

@@ -1,0 +1,187 @@
+#include "core/partition/min_latency.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/base/infeasibility.h"
+#include "core/partition/latency_annealing.h"
+#include "core/partition/latency_bounds.h"
+#include "core/partition/latency_feasibility.h"
+#include "core/partition/latency_instance.h"
+#include "core/partition/latency_placement.h"
+#include "core/partition/latency_starts.h"
+#include "core/partition/search_record.h"
+#include "core/partition/subgraph_schedule.h"
+
+namespace planwright {
+namespace {
+
+constexpr char kAnnealingName[] = "latency_annealing";
+constexpr char kGreedyName[] = "greedy";
+constexpr char kSerialName[] = "serial_cut";
+constexpr char kCpuName[] = "cpu_only";
+
+// The slices of a round: shares of the best latency at which they begin, and whether they begin with a start.
+struct SliceKind {
+  double temperature = 0;
+  bool is_fresh = false;
+};
+constexpr std::array<SliceKind, 4> kRound = {{{0.02, true}, {0.004, false}, {0.2, true}, {0.004, false}}};
+constexpr double kLastTemperature = 2e-5;
+constexpr int64_t kFirstSliceWork = 1'000'000;
+constexpr double kSliceGrowth = 1.4;
+
+class Search {
+ public:
+  Search(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
+      : request_(request),
+        limits_(limits),
+        arena_(arena),
+        callbacks_(callbacks),
+        instance_(BuildLatencyInstance(request.graph, request.cluster, request.problem, request.costs)),
+        slots_per_pass_(std::min(instance_.subgraph_limit.value_or(kMaxSubgraphsSearched), MostUsefulSlots())),
+        work_limit_(limits.work == std::numeric_limits<int64_t>::max() ? kDefaultLatencyWork : limits.work),
+        record_(kAnnealingName, request.options.relative_gap, callbacks) {}
+
+  absl::StatusOr<SearchOutcome> Run() {
+    const std::optional<Infeasibility> shortages = FindLatencyShortages(request_.graph, request_.cluster, instance_);
+    if (shortages.has_value()) return InfeasibleError(*shortages);
+    if (SubgraphSchedule::BytesFor(instance_, slots_per_pass_) > limits_.memory_bytes / 8) {
+      return absl::ResourceExhaustedError(
+          "the tables of the latency search would take too much memory: use fewer devices, or fewer subgraphs per "
+          "device (problem.max_subgraphs_per_device)");
+    }
+    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    FindStarts();
+    callbacks_.on_phase("bounds");
+    for (const Bound& bound : LatencyBounds(instance_, limits_)) record_.RaiseBound(bound);
+    callbacks_.on_phase(kAnnealingName);
+    Anneal();
+    return std::move(record_).Finish(
+        "no plan was found that fits the memory of the devices, and none was proven impossible; raise "
+        "options.work_limit, or allow more memory, devices or subgraphs per device");
+  }
+
+ private:
+  // More slots than vertices are of no use.
+  int32_t MostUsefulSlots() const { return std::max(1, instance_.num_vertices()); }
+
+  void Offer(const LatencyAssignment& assignment, std::string_view made_by) {
+    record_.Offer(ToPlacement(instance_, slots_per_pass_, assignment), made_by);
+    if (!best_.has_value() || assignment.latency < best_->latency) best_ = assignment;
+  }
+
+  // Keeps `start`, and offers it if it is a plan.
+  void AddStart(LatencyAssignment start, std::string_view made_by) {
+    SubgraphSchedule schedule(instance_, slots_per_pass_);
+    schedule.Load(start.places, start.sequences);
+    start.latency = schedule.Latency();
+    const bool is_plan = start.latency != SubgraphSchedule::kCyclic && schedule.loads().MissingBytes() == 0;
+    if (is_plan) Offer(start, made_by);
+    starts_.push_back(std::move(start));
+  }
+
+  void FindStarts() {
+    callbacks_.on_phase("starts");
+    const std::vector<std::vector<int32_t>> blocks = LatencyBlocks(instance_);
+    AddStart(GreedyLatencyStart(instance_, slots_per_pass_, blocks), kGreedyName);
+    std::optional<LatencyAssignment> serial = SerialLatencyStart(instance_, slots_per_pass_, blocks);
+    if (serial.has_value()) AddStart(*std::move(serial), kSerialName);
+    const std::vector<bool>& on_cpu = instance_.allowed_on_cpu;
+    if (std::all_of(on_cpu.begin(), on_cpu.end(), [](bool allowed) { return allowed; })) {
+      AddStart(CpuAssignment(instance_, slots_per_pass_), kCpuName);
+    }
+    for (const SearchStart& start : request_.starts) {
+      std::optional<LatencyAssignment> given = FromPlacement(instance_, slots_per_pass_, start.placement);
+      if (given.has_value()) AddStart(*std::move(given), start.made_by);
+    }
+  }
+
+  // What slice `number` of round `round` begins with, and how.
+  std::pair<const LatencyAssignment*, AnnealingSlice> SliceOf(std::size_t round, std::size_t number) const {
+    const SliceKind& kind = kRound[number];
+    const std::size_t turn = round * kRound.size() + number;
+    const LatencyAssignment& start = starts_[turn / 2 % starts_.size()];
+    const LatencyAssignment* from = kind.is_fresh || !best_.has_value() ? &start : &*best_;
+    const double scale = static_cast<double>(std::max<int64_t>(1, best_.has_value() ? best_->latency : Scale()));
+    return {from,
+            {.first_temperature = kind.temperature * scale,
+             .last_temperature = kLastTemperature * scale,
+             .work = slice_work_,
+             .seed = static_cast<uint64_t>(request_.options.seed),
+             .stream = turn}};
+  }
+
+  // A latency to set temperatures by before there is a plan: all on CPUs, one after the other.
+  int64_t Scale() const {
+    int64_t sum = 0;
+    for (const int64_t time : instance_.cpu_time) sum += time;
+    return sum;
+  }
+
+  void Anneal() {
+    for (std::size_t round = 0; !IsOver(); ++round) {
+      const int64_t left = work_limit_ - record_.work();
+      const auto slices = static_cast<int64_t>(kRound.size());
+      slice_work_ = std::min(slice_work_, std::max<int64_t>(1, left / slices));
+      RunRound(round);
+      slice_work_ = static_cast<int64_t>(static_cast<double>(slice_work_) * kSliceGrowth);
+    }
+  }
+
+  bool IsOver() {
+    if (record_.is_settled()) return true;
+    record_.set_stop_reason(StopReasonOf(limits_, StopReason::kWorkLimit));
+    return record_.stop_reason() != StopReason::kWorkLimit || record_.work() >= work_limit_;
+  }
+
+  void RunRound(std::size_t round) {
+    std::array<AnnealingResult, kRound.size()> results;
+    annealers_.resize(kRound.size());
+    arena_.ParallelFor(kRound.size(), 1, [&](std::size_t number) {
+      std::unique_ptr<LatencyAnnealer>& annealer = annealers_[number];
+      if (annealer == nullptr) annealer = std::make_unique<LatencyAnnealer>(instance_, slots_per_pass_, limits_);
+      const auto [start, slice] = SliceOf(round, number);
+      results[number] = annealer->Run(*start, slice);
+    });
+    for (const AnnealingResult& result : results) {
+      record_.AddWork(result.work);
+      record_.counters()["moves"] += result.moves;
+    }
+    for (const AnnealingResult& result : results) {
+      const bool is_better = result.best.has_value() && (!best_.has_value() || result.best->latency < best_->latency);
+      if (is_better) Offer(*result.best, kAnnealingName);
+    }
+    record_.counters()["rounds"] = static_cast<int64_t>(round) + 1;
+  }
+
+  const SearchRequest& request_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const SearchCallbacks& callbacks_;
+  const LatencyInstance instance_;
+  const int32_t slots_per_pass_;
+  const int64_t work_limit_;
+  SearchRecord record_;
+  std::vector<LatencyAssignment> starts_;
+  std::optional<LatencyAssignment> best_;
+  // One for each slice of a round.
+  std::vector<std::unique_ptr<LatencyAnnealer>> annealers_;
+  int64_t slice_work_ = kFirstSliceWork;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchOutcome> SolveMinLatency(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                              const SearchCallbacks& callbacks) {
+  return Search(request, limits, arena, callbacks).Run();
+}
+
+}  // namespace planwright
