@@ -106,6 +106,17 @@ INSTANTIATE_TEST_SUITE_P(
         PlannedCase{"Auto", [](Request& r) { r.options.algorithm = Algorithm::kAuto; }},
         PlannedCase{"IdealDp", [](Request& r) { r.options.algorithm = Algorithm::kIdealDp; }},
         PlannedCase{"LinearizedDp", [](Request& r) { r.options.algorithm = Algorithm::kLinearizedDp; }},
+        PlannedCase{"Latency", [](Request& r) { r.problem.objective = Objective::kMinLatency; }},
+        PlannedCase{"LatencyWithAllItsSettings",
+                    [](Request& r) {
+                      r.problem.objective = Objective::kMinLatency;
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.max_subgraphs_per_device = 2;
+                      r.problem.granularity = Granularity::kLayer;
+                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                      r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
+                      r.options.algorithm = Algorithm::kLatencyAnnealing;
+                    }},
         PlannedCase{"ResolvedProblem", [](Request& r) { r.problem = ResolveProblem(r.graph, r.problem); }}),
     PlannedCaseName);
 
@@ -145,9 +156,7 @@ RefusedCase Connected(const Interconnect& interconnect) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, RefusedTest,
-    ::testing::Values(RefusedCase{"MinLatency", [](Request& r) { r.problem.objective = Objective::kMinLatency; },
-                                  "problem.objective", Not("MIN_LATENCY", "MAX_THROUGHPUT")},
-                      RefusedCase{"MinDevices", [](Request& r) { r.problem.objective = Objective::kMinDevices; },
+    ::testing::Values(RefusedCase{"MinDevices", [](Request& r) { r.problem.objective = Objective::kMinDevices; },
                                   "problem.objective", Not("MIN_DEVICES", "MAX_THROUGHPUT")},
                       RefusedCase{"NonContiguous", [](Request& r) { r.problem.split = Split::kNonContiguous; },
                                   "problem.split", Not("NON_CONTIGUOUS", "CONTIGUOUS")},

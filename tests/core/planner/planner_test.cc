@@ -397,7 +397,7 @@ TEST(MakePlanTest, TurnsExceptionsIntoStatuses) {
 TEST(MakePlanTest, LooksAtTheProblemOnlyWhenGraphAndClusterAreSound) {
   Request request = ChainOf(2);
   request.graph.operators[1].name = request.graph.operators[0].name;
-  request.problem.objective = Objective::kMinLatency;
+  request.problem.objective = Objective::kMinDevices;
   const std::vector<Violation> unsound = ViolationsOf(Make(request).status());
   ASSERT_THAT(unsound, SizeIs(1));
   EXPECT_THAT(unsound[0].path, HasSubstr("graph.operators"));
