@@ -18,11 +18,14 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/reflection.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/violations.h"
+#include "core/zoo/closest_name.h"
 #include "server/main/byte_size.h"
 #include "server/main/config_sources.h"
 #include "server/main/listen_address.h"
@@ -105,6 +108,40 @@ bool HasArgument(std::span<char*> arguments, std::initializer_list<std::string_v
   return std::any_of(arguments.begin() + 1, arguments.end(), [&](std::string_view argument) {
     return std::find(names.begin(), names.end(), argument) != names.end();
   });
+}
+
+// Flags that there are not, which Abseil would end the program for without a hint. Flags of Abseil's own are its
+// business.
+absl::Status CheckFlagNames(std::span<char*> arguments) {
+  std::vector<std::string_view> names(kSettings.begin(), kSettings.end());
+  names.emplace_back("config");
+  for (std::string_view argument : arguments.subspan(1)) {
+    if (argument == "--") return absl::OkStatus();
+    if (!argument.starts_with('-')) continue;
+    argument.remove_prefix(argument.starts_with("--") ? 2 : 1);
+    const std::string_view name = argument.substr(0, argument.find('='));
+    // The value of the flag before, such as -1.
+    if (name.empty() || !absl::ascii_isalpha(static_cast<unsigned char>(name.front()))) continue;
+    const std::string_view positive = name.starts_with("no") ? name.substr(2) : name;
+    if (absl::FindCommandLineFlag(ToAbsl(name)) != nullptr || absl::FindCommandLineFlag(ToAbsl(positive)) != nullptr) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat("unknown flag --", ToAbsl(name), "; did you mean --",
+                                                   ToAbsl(ClosestName(name, names)), "? (see --help)"));
+  }
+  return absl::OkStatus();
+}
+
+// `text` in lines of at most `width` characters, each after `indent`.
+std::string Wrapped(std::string_view text, std::string_view indent, std::size_t width) {
+  std::string wrapped;
+  std::size_t column = width;
+  for (const absl::string_view word : absl::StrSplit(ToAbsl(text), ' ')) {
+    const bool breaks = column + 1 + word.size() > width;
+    absl::StrAppend(&wrapped, breaks ? "\n" : " ", breaks ? ToAbsl(indent) : "", word);
+    column = (breaks ? 0 : column + 1) + word.size();
+  }
+  return wrapped;
 }
 
 // A flag's number, with a violation where it is below `least`.
@@ -217,6 +254,7 @@ absl::StatusOr<Invocation> ReadInvocation(int argc, char** argv) {
   if (HasArgument(arguments, {"--version", "-version"})) {
     return Invocation{.action = Action::kVersion, .configuration = {}};
   }
+  RETURN_IF_ERROR(CheckFlagNames(arguments));
   RETURN_IF_ERROR(ApplyConfigFile(ConfigFile(arguments)));
   RETURN_IF_ERROR(ApplySettings(ReadEnvironment(kSettings, &Getenv), kSettings));
   const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
@@ -242,7 +280,8 @@ std::string HelpText() {
   names.emplace_back("config");
   for (const std::string_view name : names) {
     const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(ToAbsl(name));
-    absl::StrAppend(&text, "\n  --", ToAbsl(name), " (", flag->DefaultValue(), ")\n      ", flag->Help(), "\n");
+    absl::StrAppend(&text, "\n  --", ToAbsl(name), " (", flag->DefaultValue(), ")",
+                    Wrapped(ToStd(flag->Help()), "      ", 100), "\n");
   }
   return text;
 }

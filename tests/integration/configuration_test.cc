@@ -28,6 +28,7 @@ std::string WriteConfig(const std::string& text) {
 
 TEST(ConfigurationTest, BadSettingsEndWithOneAndNameTheFlag) {
   ExpectRefused({"--no_such_flag=1"}, "no_such_flag");
+  ExpectRefused({"--listen_adress=127.0.0.1:0"}, "did you mean --listen_address?");
   ExpectRefused({"--cpus=many"}, "cpus");
   ExpectRefused({"--max_waiting=-1"}, "--max_waiting");
   ExpectRefused({"--max_time_limit=0s"}, "--max_time_limit");
