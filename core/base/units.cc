@@ -48,7 +48,7 @@ Picoseconds MeanTime(std::span<const int64_t> counts, std::span<const Picosecond
     sum += static_cast<Wide>(counts[i]) * static_cast<Wide>(times[i].count());
     count += static_cast<Wide>(counts[i]);
   }
-  return Picoseconds(CeilQuotient(sum, count));
+  return Picoseconds(count == 0 ? 0 : CeilQuotient(sum, count));
 }
 
 int64_t SaturatingAdd(int64_t a, int64_t b) { return a > kMaxQuantity - b ? kMaxQuantity : a + b; }

@@ -36,8 +36,8 @@ Picoseconds TransferTime(int64_t bytes, double bytes_per_second);
 // REQUIRES: 0 <= numerator, 0 < denominator, both at most 2^24.
 Picoseconds TransferTime(int64_t bytes, int64_t numerator, int64_t denominator, double bytes_per_second);
 
-// ceil(sum of counts[i] x times[i] / sum of counts), in 128-bit integers: the mean time of several cases.
-// REQUIRES: equal sizes; counts and times >= 0, times at most kMaxQuantity; a positive sum of counts.
+// ceil(sum of counts[i] x times[i] / sum of counts), in 128-bit integers: the mean time of several cases, 0 of none.
+// REQUIRES: equal sizes; counts and times >= 0, times at most kMaxQuantity.
 Picoseconds MeanTime(std::span<const int64_t> counts, std::span<const Picoseconds> times);
 
 // a + b and a x b for a, b >= 0, saturating at kMaxQuantity.

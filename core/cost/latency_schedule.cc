@@ -14,7 +14,7 @@ struct Task {
   Picoseconds duration{0};
   Picoseconds start{0};
   std::size_t waits_for = 0;
-  std::vector<std::size_t> successors = {};
+  std::vector<std::size_t> successors;
 };
 
 class Scheduler {
@@ -48,7 +48,7 @@ class Scheduler {
       if (IsOnCpu(stage)) continue;
       for (const OperatorId op : stage.operators) task_of_[op.index()] = tasks_.size();
       const std::size_t before = std::exchange(last_on[stage.replicas.front().device.index()], tasks_.size());
-      tasks_.push_back({.duration = stage.load});
+      tasks_.emplace_back().duration = stage.load;
       if (before != kNone) Order(before, tasks_.size() - 1);
     }
     first_cpu_task_ = tasks_.size();
@@ -57,7 +57,7 @@ class Scheduler {
       const DeviceClassId device_class = cluster_.devices[stage.replicas.front().device.index()].device_class;
       for (const OperatorId op : stage.operators) {
         task_of_[op.index()] = tasks_.size();
-        tasks_.push_back({.duration = costs_.time(op, device_class).total()});
+        tasks_.emplace_back().duration = costs_.time(op, device_class).total();
       }
     }
   }

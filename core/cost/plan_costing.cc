@@ -53,6 +53,7 @@ int32_t InFlight(ScheduleKind schedule, std::size_t stages_behind) {
 std::vector<DeviceId> RingOf(const Stage& stage) {
   if (stage.replicas.size() == 1) return {};
   std::vector<DeviceId> ring;
+  ring.reserve(stage.replicas.size());
   for (const Replica& replica : stage.replicas) ring.push_back(replica.device);
   std::sort(ring.begin(), ring.end());
   return ring;

@@ -233,6 +233,7 @@ std::vector<Violation> FewestMisses(const std::vector<Capability>& table, const 
                                     const PlanningProblem& problem, const SolverOptions& options) {
   const std::string interconnect = InterconnectName(cluster.interconnect);
   std::vector<std::vector<Violation>> misses;
+  misses.reserve(table.size());
   for (const Capability& row : table) misses.push_back(MissesOf(row, interconnect, problem, options));
   return *std::min_element(misses.begin(), misses.end(),
                            [](const auto& a, const auto& b) { return a.size() < b.size(); });

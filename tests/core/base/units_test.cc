@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace planwright {
 namespace {
@@ -61,6 +63,30 @@ TEST(TransferTimeTest, SaturatesInsteadOfOverflowing) {
 TEST(TransferTimeTest, KeepsBandwidthsBeyondInt64) {
   EXPECT_EQ(TransferTime(1, 1e300), Picoseconds(1));
   EXPECT_EQ(TransferTime(kMaxQuantity, 1e300), Picoseconds(1'000'000'000'000));
+}
+
+TEST(TransferTimeTest, RoundsAShareOnce) {
+  // 2 x 1 / 3 bytes at 1 B/s, not 2 bytes divided by 3 afterwards.
+  EXPECT_EQ(TransferTime(1, 2, 3, 1), Picoseconds(666'666'666'667));
+  EXPECT_EQ(TransferTime(kMaxQuantity, 1 << 24, 1 << 24, 1e12), Picoseconds(kMaxQuantity));
+  EXPECT_EQ(TransferTime(kMaxQuantity, 1 << 24, 1, 1), Picoseconds(kMaxQuantity));
+}
+
+TEST(MeanTimeTest, WeighsAndRoundsUp) {
+  const std::vector<int64_t> counts = {1, 2, 0};
+  const std::vector<Picoseconds> times = {Picoseconds(1), Picoseconds(3), Picoseconds(100)};
+  EXPECT_EQ(MeanTime(counts, times), Picoseconds(3));  // 7 / 3
+}
+
+TEST(MeanTimeTest, OfNothingIsNothing) {
+  EXPECT_EQ(MeanTime({}, {}), Picoseconds(0));
+  EXPECT_EQ(MeanTime(std::vector<int64_t>{0}, std::vector<Picoseconds>{Picoseconds(5)}), Picoseconds(0));
+}
+
+TEST(MeanTimeTest, DoesNotOverflow) {
+  const std::vector<int64_t> counts = {1'000'000, 1'000'000};
+  const std::vector<Picoseconds> times(2, Picoseconds(kMaxQuantity));
+  EXPECT_EQ(MeanTime(counts, times), Picoseconds(kMaxQuantity));
 }
 
 TEST(SaturatingTest, AddStopsAtTheMaximum) {
