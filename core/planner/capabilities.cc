@@ -187,7 +187,7 @@ std::string_view NameOf(Overlap value) {
 }
 
 std::string_view NameOf(Algorithm value) {
-  static constexpr std::array<std::string_view, 15> kNames = {
+  static constexpr std::array<std::string_view, 14> kNames = {
       "AUTO",   "IDEAL_DP",      "LINEARIZED_DP", "NET_ANNEALING", "LATENCY_ANNEALING", "HIERARCHICAL_DP",
       "MIP",    "SINGLE_DEVICE", "DATA_PARALLEL", "GREEDY",        "LOCAL_SEARCH",      "PIPEDREAM",
       "SCOTCH", "MAX_LOAD"};
