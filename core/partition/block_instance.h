@@ -134,6 +134,9 @@ struct MemorySums {
   int64_t linear = 0;
   int64_t parameters = 0;
 
+  static MemorySums Of(const BlockMemory& memory, std::size_t block) {
+    return {memory.linear[block], memory.parameters[block]};
+  }
   MemorySums operator-(const MemorySums& other) const { return {linear - other.linear, parameters - other.parameters}; }
   void Add(const BlockMemory& memory, std::size_t block) {
     linear += memory.linear[block];

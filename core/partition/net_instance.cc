@@ -102,9 +102,11 @@ std::vector<NetCharge> ChargesOf(const OperatorGraph& graph, const Cluster& clus
   return std::move(charges).Take();
 }
 
-void AddDevices(NetInstance& instance) {
+void AddDevices(const Cluster& cluster, NetInstance& instance) {
   for (std::size_t pool = 0; pool < instance.blocks.pools.size(); ++pool) {
-    for (const DeviceId device : instance.blocks.pools[pool].devices) instance.devices.push_back({device, pool});
+    for (const DeviceId device : instance.blocks.pools[pool].devices) {
+      instance.devices.push_back({device, pool, cluster.class_of(device).kind == DeviceKind::kCpu});
+    }
   }
   instance.may_run.resize(instance.blocks.operators.size());
   for (std::size_t group = 0; group < instance.may_run.size(); ++group) {
@@ -192,7 +194,7 @@ NetInstance BuildNetInstance(const OperatorGraph& graph, const Cluster& cluster,
   instance.charges = ChargesOf(graph, cluster, problem, group_of);
   instance.pay_once = RulesOf(cluster.interconnect).pay_once;
   instance.overlap = problem.overlap;
-  AddDevices(instance);
+  AddDevices(cluster, instance);
   ApplyPins(problem, group_of, instance);
   return instance;
 }

@@ -44,6 +44,7 @@ struct NetDevice {
   DeviceId device;
   // Position in blocks.pools.
   std::size_t pool = 0;
+  bool is_cpu = false;
 };
 
 struct NetInstance {

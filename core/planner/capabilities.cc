@@ -44,6 +44,18 @@ const std::vector<Capability>& Table() {
           .interconnects = {"host_staged", "uniform"},
           .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
           .replications = {Replication::kNone},
+          .splits = {Split::kNonContiguous},
+          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
+          .algorithms = {Algorithm::kNetAnnealing},
+          .description =
+              "splits of greatest throughput in the limit of many micro-batches, inference and training, any "
+              "number of stages per device",
+      },
+      {
+          .objectives = {Objective::kMaxThroughput},
+          .interconnects = {"host_staged", "uniform"},
+          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
+          .replications = {Replication::kNone},
           .splits = {Split::kContiguous},
           .overlaps = {Overlap::kSerial},
           .algorithms = {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kLocalSearch, Algorithm::kPipedream,
@@ -99,7 +111,7 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-constexpr std::array<AlgorithmInfo, 11> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 12> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
      .version = "1",
@@ -123,6 +135,13 @@ constexpr std::array<AlgorithmInfo, 11> kAlgorithms = {{
          "simulated annealing on the subgraphs of accelerators and their schedule (the problem: the same, 4)",
      .work_unit = "about 10 ns: 1 for each subgraph or CPU operator scheduled, 6 for each operator moved, 10 for each "
                   "move proposed"},
+    {.algorithm = Algorithm::kNetAnnealing,
+     .name = "net_annealing",
+     .version = "1",
+     .description =
+         "portfolio of annealing runs on the net form, seeded by the best contiguous split (for the problem of "
+         "the same, 5.2)",
+     .work_unit = "groups moved on trial"},
     {.algorithm = Algorithm::kSingleDevice,
      .name = "single_device",
      .version = "1",
@@ -281,16 +300,18 @@ void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, Violat
            violations);
 }
 
-// Settings that are judged, but that no search heeds yet: each must keep its default.
+// Settings that are judged, but that not every search heeds: there each must keep its default.
 void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
   const auto refuse_if = [&](bool refused, const char* path, std::string_view value, std::string_view supported) {
     RefuseIf(refused, path, value, supported, violations);
   };
   refuse_if(!problem.devices_to_use.empty(), "problem.devices_to_use", "a selection of devices", "unset");
-  if (problem.objective == Objective::kMinLatency) return;
-  refuse_if(problem.granularity != Granularity::kOperator, "problem.granularity", "LAYER", "OPERATOR");
-  refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", "empty");
-  refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", "empty");
+  const bool latency = problem.objective == Objective::kMinLatency;
+  if (latency || problem.split == Split::kNonContiguous) return;
+  refuse_if(problem.granularity != Granularity::kOperator, "problem.granularity", "LAYER",
+            "OPERATOR, or problem.split NON_CONTIGUOUS");
+  refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", "empty, or problem.split NON_CONTIGUOUS");
+  refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", "empty, or problem.split NON_CONTIGUOUS");
 }
 
 // Under COMPONENTS memory the activations in flight depend on the stage, or have no number, where there is a schedule.

@@ -5,6 +5,7 @@
 #include "core/partition/baselines/baselines.h"
 #include "core/partition/contiguous_throughput.h"
 #include "core/partition/min_latency.h"
+#include "core/partition/noncontiguous_throughput.h"
 
 namespace planwright {
 
@@ -16,6 +17,8 @@ SolveFunction SolverOf(Algorithm algorithm) {
       return SolveContiguousThroughput;
     case Algorithm::kLatencyAnnealing:
       return SolveMinLatency;
+    case Algorithm::kNetAnnealing:
+      return SolveNonContiguousThroughput;
     case Algorithm::kSingleDevice:
     case Algorithm::kDataParallel:
     case Algorithm::kGreedy:

@@ -117,6 +117,38 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
                       r.options.algorithm = Algorithm::kLatencyAnnealing;
                     }},
+        PlannedCase{"NonContiguous", [](Request& r) { r.problem.split = Split::kNonContiguous; }},
+        PlannedCase{"NetAnnealing",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.options.algorithm = Algorithm::kNetAnnealing;
+                    }},
+        PlannedCase{"NonContiguousOverlapped",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.overlap = Overlap::kOverlapped;
+                    }},
+        PlannedCase{"NonContiguousFullDuplex",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.overlap = Overlap::kFullDuplex;
+                    }},
+        PlannedCase{"NonContiguousLayers",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.granularity = Granularity::kLayer;
+                    }},
+        PlannedCase{"NonContiguousPinned",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                      r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
+                    }},
+        PlannedCase{"ResolvedNonContiguous",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem = ResolveProblem(r.graph, r.problem);
+                    }},
         PlannedCase{"ResolvedProblem", [](Request& r) { r.problem = ResolveProblem(r.graph, r.problem); }}),
     PlannedCaseName);
 
@@ -158,8 +190,18 @@ INSTANTIATE_TEST_SUITE_P(
     Rows, RefusedTest,
     ::testing::Values(RefusedCase{"MinDevices", [](Request& r) { r.problem.objective = Objective::kMinDevices; },
                                   "problem.objective", Not("MIN_DEVICES", "MAX_THROUGHPUT")},
-                      RefusedCase{"NonContiguous", [](Request& r) { r.problem.split = Split::kNonContiguous; },
+                      RefusedCase{"ReplicatedNonContiguous",
+                                  [](Request& r) {
+                                    r.problem.split = Split::kNonContiguous;
+                                    r.problem.replication = Replication::kPerStage;
+                                  },
                                   "problem.split", Not("NON_CONTIGUOUS", "CONTIGUOUS")},
+                      RefusedCase{"OneStagePerDeviceNonContiguous",
+                                  [](Request& r) {
+                                    r.problem.split = Split::kNonContiguous;
+                                    r.problem.max_stages_per_device = 1;
+                                  },
+                                  "problem.max_stages_per_device", Not("1", "unset")},
                       RefusedCase{"UniformReplication",
                                   [](Request& r) { r.problem.replication = Replication::kUniform; },
                                   "problem.replication", Not("UNIFORM", "NONE, PER_STAGE")},
@@ -193,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"Replicas", [](Request& r) { r.problem.num_replicas = 2; }, "problem.num_replicas",
                     Not("2", "unset")},
         RefusedCase{"Layers", [](Request& r) { r.problem.granularity = Granularity::kLayer; }, "problem.granularity",
-                    Not("LAYER", "OPERATOR")},
+                    Not("LAYER", "OPERATOR, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"Hosts", [](Request& r) { r.problem.devices_to_use.hosts = {"h"}; }, "problem.devices_to_use",
                     Not("a selection of devices", "unset")},
         RefusedCase{"MaxDevices", [](Request& r) { r.problem.devices_to_use.max_devices = 1; },
@@ -202,12 +244,12 @@ INSTANTIATE_TEST_SUITE_P(
                     [](Request& r) {
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                     },
-                    "problem.pinned", Not("pinning", "empty")},
+                    "problem.pinned", Not("pinning", "empty, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"Forbidden",
                     [](Request& r) {
                       r.problem.forbidden = {{OperatorId(0), DeviceId(0)}};
                     },
-                    "problem.forbidden", Not("forbidding", "empty")},
+                    "problem.forbidden", Not("forbidding", "empty, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"StartFrom", [](Request& r) { r.problem.start_from = Placement(); }, "problem.start_from",
                     Not("a placement to start from", "unset")},
         RefusedCase{"ComponentsAskedForUnderASchedule",
@@ -327,8 +369,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, NotJudgedTest,
 
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
   Request request = Supported();
-  request.problem.split = Split::kNonContiguous;
-  request.problem.schedule = ScheduleKind::kChimera;
+  request.problem.replication = Replication::kUniform;
+  request.problem.schedule = ScheduleKind::kPeriodic;
   request.problem.micro_batches = 4;
   EXPECT_EQ(Check(request).size(), 3U);
 }

@@ -1,0 +1,225 @@
+#include "core/partition/net_state.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace planwright {
+namespace {
+
+// How often the device of a producer sends: to each of `readers` other devices, or once for all of them.
+int64_t Sends(bool pay_once, int32_t readers) { return pay_once ? std::min(readers, 1) : readers; }
+
+}  // namespace
+
+int64_t DeviceWork::Load(Overlap overlap) const {
+  switch (overlap) {
+    case Overlap::kSerial:
+      return compute + in + out;
+    case Overlap::kOverlapped:
+      return std::max(compute, in + out);
+    case Overlap::kFullDuplex:
+      return std::max({in, compute, out});
+  }
+  return 0;
+}
+
+MoveEffect::Change& MoveEffect::On(int32_t device) {
+  const auto known =
+      std::find_if(changes.begin(), changes.end(), [&](const Change& change) { return change.device == device; });
+  if (known != changes.end()) return *known;
+  Change& change = changes.emplace_back();
+  change.device = device;
+  return change;
+}
+
+NetState::NetState(const NetTables& tables, std::vector<int32_t> device_of)
+    : tables_(&tables), overlap_(tables.instance().overlap), device_of_(std::move(device_of)) {
+  const std::size_t num_devices = Index(tables.num_devices());
+  work_.resize(num_devices);
+  count_.assign(Index(tables.num_nets()) * num_devices, 0);
+  spread_.assign(Index(tables.num_nets()), 0);
+  if (tables.memory_binds()) {
+    memory_.resize(num_devices);
+    buffer_bytes_.assign(num_devices, 0);
+    workspaces_.resize(num_devices);
+    overflow_.assign(num_devices, 0);
+  }
+  CountGroups();
+  for (int32_t net = 0; net < tables.num_nets(); ++net) CountNet(net);
+  if (!tables.memory_binds()) return;
+  for (int32_t device = 0; device < tables.num_devices(); ++device) RefreshOverflow(device);
+}
+
+void NetState::CountGroups() {
+  for (int32_t group = 0; group < tables_->num_groups(); ++group) {
+    const int32_t device = device_of(group);
+    work_[Index(device)].compute += tables_->time(group, device);
+    if (tables_->memory_binds()) AddMemory(group, device);
+    for (const int32_t net : tables_->nets_of(group)) {
+      if (count_[Cell(net, device)]++ == 0) ++spread_[Index(net)];
+    }
+  }
+}
+
+void NetState::CountNet(int32_t net) {
+  if (spread_[Index(net)] < 2) return;
+  for (int32_t device = 0; device < tables_->num_devices(); ++device) {
+    if (count_[Cell(net, device)] == 0) continue;
+    if (tables_->memory_binds()) buffer_bytes_[Index(device)] += tables_->buffer_bytes(net);
+    if (!tables_->pays(device)) continue;
+    DeviceWork& work = work_[Index(device)];
+    if (!tables_->is_directed(net)) {
+      work.in += tables_->plain_weight(net);
+      continue;
+    }
+    const DirectedNet& directed = tables_->directed(net);
+    if (device_of(directed.producer) == device) {
+      const int64_t sends = Sends(tables_->instance().pay_once, spread_[Index(net)] - 1);
+      work.in += sends * directed.backward;
+      work.out += sends * directed.forward;
+    } else {
+      work.in += directed.forward;
+      work.out += directed.backward;
+    }
+  }
+}
+
+int64_t NetState::MaxLoad() const {
+  int64_t load = 0;
+  for (const DeviceWork& work : work_) load = std::max(load, work.Load(overlap_));
+  return load;
+}
+
+void NetState::Preview(int32_t group, int32_t to, MoveEffect& effect) const {
+  const int32_t from = device_of(group);
+  effect.changes.resize(2);
+  effect.changes[0] = {from, {-tables_->time(group, from), 0, 0}, 0};
+  effect.changes[1] = {to, {tables_->time(group, to), 0, 0}, 0};
+  PreviewPlain(group, from, to, effect);
+  if (tables_->has_directed_nets()) PreviewDirected(group, from, to, effect);
+  if (tables_->memory_binds() && !tables_->memory_is_sum()) PreviewBuffers(group, from, to, effect);
+}
+
+void NetState::PreviewPlain(int32_t group, int32_t from, int32_t to, MoveEffect& effect) const {
+  int64_t left = 0;
+  int64_t entered = 0;
+  for (const NetPin& pin : tables_->plain_pins(group)) {
+    const int32_t at_from = count_[Cell(pin.net, from)];
+    const int32_t at_to = count_[Cell(pin.net, to)];
+    left += pin.weight * (static_cast<int>(at_from == pin.size) - static_cast<int>(at_from == 1));
+    entered += pin.weight * (static_cast<int>(at_to == 0) - static_cast<int>(at_to == pin.size - 1));
+  }
+  if (tables_->pays(from)) effect.changes[0].work.in += left;
+  if (tables_->pays(to)) effect.changes[1].work.in += entered;
+}
+
+void NetState::Pay(int32_t device, int64_t in, int64_t out, MoveEffect& effect) const {
+  if (!tables_->pays(device)) return;
+  MoveEffect::Change& change = effect.On(device);
+  change.work.in += in;
+  change.work.out += out;
+}
+
+// Takes back what the two devices and the producer's pay before the move, and adds what they pay after it.
+void NetState::PreviewDirected(int32_t group, int32_t from, int32_t to, MoveEffect& effect) const {
+  const bool pay_once = tables_->instance().pay_once;
+  for (const int32_t net : tables_->directed_nets(group)) {
+    const DirectedNet& directed = tables_->directed(net);
+    const int32_t at_from = count_[Cell(net, from)];
+    const int32_t at_to = count_[Cell(net, to)];
+    const int32_t readers_before = spread_[Index(net)] - 1;
+    const int32_t readers_after =
+        readers_before + static_cast<int32_t>(at_to == 0) - static_cast<int32_t>(at_from == 1);
+    const int32_t source_before = device_of(directed.producer);
+    const int32_t source_after = directed.producer == group ? to : source_before;
+    const auto read = [&](int32_t device, int64_t sign) {
+      Pay(device, sign * directed.forward, sign * directed.backward, effect);
+    };
+    if (from != source_before) read(from, -1);
+    if (to != source_before && at_to > 0) read(to, -1);
+    if (from != source_after && at_from > 1) read(from, 1);
+    if (to != source_after) read(to, 1);
+    const int64_t sent = Sends(pay_once, readers_before);
+    const int64_t sends = Sends(pay_once, readers_after);
+    Pay(source_before, -sent * directed.backward, -sent * directed.forward, effect);
+    Pay(source_after, sends * directed.backward, sends * directed.forward, effect);
+  }
+}
+
+void NetState::PreviewBuffers(int32_t group, int32_t from, int32_t to, MoveEffect& effect) const {
+  for (const int32_t net : tables_->nets_of(group)) {
+    const int64_t bytes = tables_->buffer_bytes(net);
+    const auto size = static_cast<int32_t>(tables_->groups_of(net).size());
+    const int32_t at_from = count_[Cell(net, from)];
+    const int32_t at_to = count_[Cell(net, to)];
+    effect.changes[0].buffer_bytes += bytes * (static_cast<int>(at_from == size) - static_cast<int>(at_from == 1));
+    effect.changes[1].buffer_bytes += bytes * (static_cast<int>(at_to == 0) - static_cast<int>(at_to == size - 1));
+  }
+}
+
+void NetState::Move(int32_t group, int32_t to, const MoveEffect& effect) {
+  const int32_t from = device_of(group);
+  for (const MoveEffect::Change& change : effect.changes) {
+    work_[Index(change.device)] += change.work;
+    if (tables_->memory_binds()) buffer_bytes_[Index(change.device)] += change.buffer_bytes;
+  }
+  for (const int32_t net : tables_->nets_of(group)) {
+    if (--count_[Cell(net, from)] == 0) --spread_[Index(net)];
+    if (count_[Cell(net, to)]++ == 0) ++spread_[Index(net)];
+  }
+  if (tables_->memory_binds()) {
+    RemoveMemory(group, from);
+    AddMemory(group, to);
+    RefreshOverflow(from);
+    RefreshOverflow(to);
+  }
+  device_of_[Index(group)] = to;
+}
+
+void NetState::AddMemory(int32_t group, int32_t device) {
+  const BlockMemory& memory = tables_->instance().blocks.memory;
+  memory_[Index(device)].Add(memory, Index(group));
+  if (memory.workspace[Index(group)] > 0) ++workspaces_[Index(device)][memory.workspace[Index(group)]];
+}
+
+void NetState::RemoveMemory(int32_t group, int32_t device) {
+  const BlockMemory& memory = tables_->instance().blocks.memory;
+  memory_[Index(device)] = memory_[Index(device)] - MemorySums::Of(memory, Index(group));
+  if (memory.workspace[Index(group)] == 0) return;
+  auto& workspaces = workspaces_[Index(device)];
+  const auto entry = workspaces.find(memory.workspace[Index(group)]);
+  if (--entry->second == 0) workspaces.erase(entry);
+}
+
+int64_t NetState::MemoryBytes(int32_t device, const MemorySums& sums, int64_t buffers, int64_t workspace) const {
+  if (tables_->memory_is_sum()) return sums.linear + tables_->instance().blocks.memory.reserved;
+  const auto& workspaces = workspaces_[Index(device)];
+  const int64_t largest = workspaces.empty() ? 0 : workspaces.rbegin()->first;
+  return sums.Total(tables_->instance().blocks.memory, buffers, std::max(largest, workspace));
+}
+
+void NetState::RefreshOverflow(int32_t device) {
+  const int64_t bytes = MemoryBytes(device, memory_[Index(device)], buffer_bytes_[Index(device)], 0);
+  int64_t& overflow = overflow_[Index(device)];
+  num_overfull_ -= static_cast<int32_t>(overflow > 0);
+  overflow = std::max<int64_t>(0, bytes - tables_->memory_limit(device));
+  num_overfull_ += static_cast<int32_t>(overflow > 0);
+}
+
+bool NetState::KeepsMemory(int32_t group, int32_t to, const MoveEffect& effect) const {
+  if (!tables_->memory_binds()) return true;
+  const BlockMemory& memory = tables_->instance().blocks.memory;
+  const int32_t from = device_of(group);
+  MemorySums entered = memory_[Index(to)];
+  entered.Add(memory, Index(group));
+  const int64_t bytes_to = MemoryBytes(to, entered, buffer_bytes_[Index(to)] + effect.changes[1].buffer_bytes,
+                                       memory.workspace[Index(group)]);
+  if (bytes_to - tables_->memory_limit(to) > overflow(to)) return false;
+  if (tables_->memory_is_sum()) return true;
+  // What leaves may make more buffers than it frees; its workspace is counted as if it stayed.
+  const int64_t bytes_from = MemoryBytes(from, memory_[Index(from)] - MemorySums::Of(memory, Index(group)),
+                                         buffer_bytes_[Index(from)] + effect.changes[0].buffer_bytes, 0);
+  return bytes_from - tables_->memory_limit(from) <= overflow(from);
+}
+
+}  // namespace planwright

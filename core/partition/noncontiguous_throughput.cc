@@ -1,0 +1,187 @@
+#include "core/partition/noncontiguous_throughput.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
+#include "core/partition/certify/certificates.h"
+#include "core/partition/contiguous_throughput.h"
+#include "core/partition/feasibility.h"
+#include "core/partition/load_windows.h"
+#include "core/partition/lower_bounds.h"
+#include "core/partition/net_annealing.h"
+#include "core/partition/net_instance.h"
+#include "core/partition/net_tables.h"
+#include "core/partition/search_record.h"
+#include "core/partition/virtual_devices.h"
+
+namespace planwright {
+namespace {
+
+constexpr char kName[] = "net_annealing";
+// Some seconds on graphs of some hundred operators.
+constexpr int64_t kDefaultMoves = 60'000'000;
+// Ideals enumerated or queried for the contiguous start: a second at most.
+constexpr int64_t kContiguousWork = 2'000'000;
+// The first proofs are tried after so many moves, the next ones after as many times more each, the last at the end.
+constexpr int64_t kMovesBeforeProofs = 2'400'000;
+constexpr int64_t kProofGrowth = 8;
+// Moves that take about as long as one step of the proofs: both get the same time.
+constexpr int64_t kMovesPerProofStep = 160;
+
+class Solver {
+ public:
+  Solver(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
+      : request_(request),
+        limits_(limits),
+        arena_(arena),
+        callbacks_(callbacks),
+        record_(kName, request.options.relative_gap, callbacks),
+        instance_(BuildNetInstance(request.graph, request.cluster, request.problem, request.costs)),
+        stages_(request.graph, request.problem) {
+    record_.counters()["groups"] = instance_.num_groups();
+    record_.counters()["nets"] = static_cast<int64_t>(instance_.charges.size());
+  }
+
+  absl::StatusOr<SearchOutcome> Run() {
+    const std::optional<Infeasibility> shortages = FindShortages(request_.graph, request_.cluster, instance_.blocks);
+    if (shortages.has_value()) return InfeasibleError(*shortages);
+    const std::optional<Infeasibility> homeless = FindHomelessGroup();
+    if (homeless.has_value()) return InfeasibleError(*homeless);
+    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    for (Bound& bound : ElementaryBounds(instance_.blocks, LoadWindows(instance_.blocks))) {
+      record_.RaiseBound(std::move(bound));
+    }
+    if (!instance_.has_pins) OfferContiguous();
+    if (!record_.is_settled()) AnnealAll();
+    record_.NameFallback();
+    return std::move(record_).Finish("no assignment that fits was found, which proves nothing; allow more work");
+  }
+
+ private:
+  // A group that pins and bans leave no device; nullopt: there is none.
+  std::optional<Infeasibility> FindHomelessGroup() const {
+    for (std::size_t group = 0; group < instance_.may_run.size(); ++group) {
+      const std::vector<bool>& may_run = instance_.may_run[group];
+      if (std::find(may_run.begin(), may_run.end(), true) != may_run.end()) continue;
+      const std::string& name = request_.graph.operators[instance_.blocks.operators[group].front().index()].name;
+      return Infeasibility{
+          {{"devices", name, 0, 0,
+            absl::StrCat("pinned and forbidden devices leave none that can run operator \"", name,
+                         "\" and those that must share its device: pin them to one device that supports them all")}},
+          0};
+    }
+    return std::nullopt;
+  }
+
+  // The best contiguous split that little work finds. Its bounds and proofs are those of another problem.
+  void OfferContiguous() {
+    PlanningProblem problem = request_.problem;
+    problem.split = Split::kContiguous;
+    SolverOptions options = request_.options;
+    options.work_limit = kContiguousWork;
+    const SearchRequest request{request_.graph, request_.cluster,    problem, request_.costs,
+                                options,        Algorithm::kIdealDp, {}};
+    SearchCallbacks callbacks;
+    callbacks.objective = callbacks_.objective;
+    callbacks.on_phase = callbacks_.on_phase;
+    callbacks.on_bound = [](const Bound&) {};
+    callbacks.on_incumbent = [this](const SearchOutcome& so_far, int64_t /*work*/, std::string_view made_by) {
+      record_.Offer(so_far.placement, made_by);
+    };
+    const absl::StatusOr<SearchOutcome> outcome = SolveContiguousThroughput(request, limits_, arena_, callbacks);
+    if (outcome.ok()) record_.Offer(outcome->placement, outcome->algorithm);
+  }
+
+  void AnnealAll() {
+    callbacks_.on_phase(kName);
+    SolveLimits limits = limits_;
+    limits.work = std::min(limits.work, request_.options.work_limit.value_or(kDefaultMoves));
+    const NetTables tables(instance_);
+    NetAnnealing annealing(tables, request_.options.seed, limits, arena_);
+    if (record_.has_placement()) annealing.Offer(AssignmentOf(record_.placement()));
+    OfferIncumbent(annealing);
+    int64_t next_proofs = kMovesBeforeProofs;
+    bool has_work = true;
+    while (has_work && !record_.is_settled()) {
+      has_work = annealing.RunBatch();
+      OfferIncumbent(annealing);
+      if (annealing.moves() < next_proofs && has_work) continue;
+      Certify(annealing.moves() / kMovesPerProofStep);
+      next_proofs *= kProofGrowth;
+    }
+    record_.set_stop_reason(StopReasonOf(limits_, StopReason::kWorkLimit));
+  }
+
+  void OfferIncumbent(const NetAnnealing& annealing) {
+    record_.AddWork(annealing.moves() - record_.work());
+    record_.counters()["moves"] = annealing.moves();
+    record_.counters()["slices"] = annealing.slices();
+    if (annealing.incumbent().empty()) return;
+    if (record_.has_placement() && annealing.incumbent_load() >= record_.objective().count()) return;
+    record_.Offer(stages_.Cut(DevicesOf(annealing.incumbent())), kName);
+  }
+
+  // Spends `steps` on proofs that no plan is much better than the incumbent.
+  void Certify(int64_t steps) {
+    if (!record_.has_placement() || record_.is_settled()) return;
+    callbacks_.on_phase("certificates");
+    SolveLimits limits = limits_;
+    limits.work = steps;
+    const auto raise = [this](const Bound& bound) { record_.RaiseBound(bound); };
+    record_.counters()["proof_steps"] += CertifyMaxLoad(instance_.blocks, instance_.overlap, record_.objective(),
+                                                        request_.options.relative_gap, limits, raise);
+    callbacks_.on_phase(kName);
+  }
+
+  // The position in instance_.devices of each group's device.
+  std::vector<int32_t> AssignmentOf(const Placement& placement) const {
+    std::vector<int32_t> position_of(request_.cluster.devices.size(), 0);
+    for (std::size_t i = 0; i < instance_.devices.size(); ++i) {
+      position_of[instance_.devices[i].device.index()] = static_cast<int32_t>(i);
+    }
+    std::vector<int32_t> position_of_operator(request_.graph.operators.size(), 0);
+    for (const Placement::Stage& stage : placement.stages) {
+      for (const OperatorId op : stage.operators) {
+        position_of_operator[op.index()] = position_of[stage.devices.front().index()];
+      }
+    }
+    std::vector<int32_t> assignment;
+    for (const auto& operators : instance_.blocks.operators) {
+      assignment.push_back(position_of_operator[operators.front().index()]);
+    }
+    return assignment;
+  }
+
+  // By operator.
+  std::vector<DeviceId> DevicesOf(const std::vector<int32_t>& assignment) const {
+    std::vector<DeviceId> device_of(request_.graph.operators.size());
+    for (std::size_t group = 0; group < assignment.size(); ++group) {
+      const DeviceId device = instance_.devices[static_cast<std::size_t>(assignment[group])].device;
+      for (const OperatorId op : instance_.blocks.operators[group]) device_of[op.index()] = device;
+    }
+    return device_of;
+  }
+
+  const SearchRequest& request_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const SearchCallbacks& callbacks_;
+  SearchRecord record_;
+  const NetInstance instance_;
+  const VirtualDevices stages_;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchOutcome> SolveNonContiguousThroughput(const SearchRequest& request, const SolveLimits& limits,
+                                                           TaskArena& arena, const SearchCallbacks& callbacks) {
+  callbacks.on_phase("preprocess");
+  return Solver(request, limits, arena, callbacks).Run();
+}
+
+}  // namespace planwright
