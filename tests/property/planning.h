@@ -19,7 +19,9 @@
 namespace planwright {
 
 inline absl::StatusOr<Plan> MakePlanOf(const Instance& instance, const SolverOptions& options = SolverOptions(),
-                                       const SolveLimits& limits = SolveLimits(), int threads = 1) {
+                                       SolveLimits limits = SolveLimits(), int threads = 1) {
+  // As the service does it.
+  limits.work = options.work_limit.value_or(limits.work);
   TaskArena arena(threads);
   PlannerObserver observer;
   return MakePlan({instance.graph, instance.cluster, instance.problem, options}, ModelLimits(), limits, arena,
