@@ -107,6 +107,7 @@ class StageCounter {
 
 std::optional<BlockInstance> WithFanOutCosts(const BlockInstance& instance, int64_t max_load) {
   if (instance.fan_outs.empty() || instance.num_blocks() > kMaxFanOutBlocks) return std::nullopt;
+  if (!instance.rule.is_additive() || instance.rule.replicates) return std::nullopt;
   const StageCounter counter(instance, max_load);
   std::optional<BlockInstance> raised;
   int64_t work = 0;

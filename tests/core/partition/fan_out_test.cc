@@ -59,6 +59,15 @@ TEST(FanOutTest, ConsumersSideBySideMayShareAStage) {
   EXPECT_FALSE(WithFanOutCosts(instance, 40).has_value());
 }
 
+TEST(FanOutTest, NothingIsRaisedWhereTransfersHideOrReplicasShareTheWork) {
+  BlockInstance hidden = ChainBehindAProducer({10, 10, 10, 10, 10, 10}, {1, 2, 3, 4, 5, 6});
+  BlockInstance shared = hidden;
+  hidden.rule.overlap = Overlap::kOverlapped;
+  shared.rule.replicates = true;
+  EXPECT_FALSE(WithFanOutCosts(hidden, 10).has_value());
+  EXPECT_FALSE(WithFanOutCosts(shared, 10).has_value());
+}
+
 TEST(FanOutTest, WithoutFanOutsThereIsNothingToRaise) {
   BlockInstance instance = ChainBehindAProducer({10, 10}, {1, 2});
   instance.fan_outs.clear();
