@@ -104,8 +104,8 @@ void PlaceAnyhow(const LatencyInstance& instance, int32_t slots_per_pass, const 
 // The dynamic program of SerialLatencyStart.
 class SerialProgram {
  public:
-  SerialProgram(const LatencyInstance& instance, const std::vector<std::vector<int32_t>>& blocks)
-      : instance_(instance), blocks_(blocks), loads_(instance) {}
+  SerialProgram(const LatencyInstance& instance, const std::vector<std::vector<int32_t>>& blocks, Poller& poller)
+      : instance_(instance), blocks_(blocks), poller_(poller), loads_(instance) {}
 
   // False: no cut fits, or there were too many steps.
   bool Run() {
@@ -180,7 +180,7 @@ class SerialProgram {
     while (end < blocks_.size() && MayBeOn(instance_, blocks_[end], accelerator)) {
       loads_.Add(blocks_[end], accelerator);
       ++end;
-      if (++steps_ > kMaxSerialSteps) return false;
+      if (++steps_ > kMaxSerialSteps || poller_.ShouldStopNow()) return false;
       if (!loads_.Fits(accelerator)) break;
       Improve(StateAt(accelerator + 1, end), {before + loads_.total_duration(), position, false});
     }
@@ -190,6 +190,7 @@ class SerialProgram {
 
   const LatencyInstance& instance_;
   const std::vector<std::vector<int32_t>>& blocks_;
+  Poller& poller_;
   RangeLoads loads_;
   std::vector<State> best_;
   int64_t steps_ = 0;
@@ -236,8 +237,8 @@ LatencyAssignment GreedyLatencyStart(const LatencyInstance& instance, int32_t sl
 }
 
 std::optional<LatencyAssignment> SerialLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
-                                                    const std::vector<std::vector<int32_t>>& blocks) {
-  SerialProgram program(instance, blocks);
+                                                    const std::vector<std::vector<int32_t>>& blocks, Poller& poller) {
+  SerialProgram program(instance, blocks, poller);
   if (!program.Run()) return std::nullopt;
   return program.Assignment(slots_per_pass);
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/polling.h"
 #include "core/partition/latency_annealing.h"
 #include "core/partition/latency_instance.h"
 
@@ -26,10 +27,11 @@ LatencyAssignment GreedyLatencyStart(const LatencyInstance& instance, int32_t sl
 
 // The cut of the order into ranges, each on one accelerator, and single blocks on CPUs, with the least sum of
 // durations: the best plan in which nothing runs at the same time. A dynamic program over (accelerators used in cluster
-// order, blocks placed). nullopt: no such cut fits, or finding it would take more than kMaxSerialSteps.
+// order, blocks placed). nullopt: no such cut fits, finding it would take more than kMaxSerialSteps, or `poller`
+// said stop.
 // O(blocks x longest range x (classes x tensors of a block + accelerators)).
 std::optional<LatencyAssignment> SerialLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
-                                                    const std::vector<std::vector<int32_t>>& blocks);
+                                                    const std::vector<std::vector<int32_t>>& blocks, Poller& poller);
 
 inline constexpr int64_t kMaxSerialSteps = int64_t{1} << 20;
 

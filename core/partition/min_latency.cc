@@ -28,12 +28,13 @@ constexpr char kGreedyName[] = "greedy";
 constexpr char kSerialName[] = "serial_cut";
 constexpr char kCpuName[] = "cpu_only";
 
-// The slices of a round: shares of the best latency at which they begin, and whether they begin with a start.
-struct SliceKind {
-  double temperature = 0;
-  bool is_fresh = false;
-};
-constexpr std::array<SliceKind, 4> kRound = {{{0.02, true}, {0.004, false}, {0.2, true}, {0.004, false}}};
+// The slices of a round in turn: from a start, and from the best assignment so far. First temperatures are shares of
+// the best latency.
+constexpr std::size_t kSlicesPerRound = 4;
+constexpr double kStartTemperature = 0.02;
+constexpr double kRepairTemperature = 0.004;
+// In a small graph one move changes much of the latency: the temperature is at least this over the number of groups.
+constexpr double kSmallGraphTemperature = 0.5;
 constexpr double kLastTemperature = 2e-5;
 constexpr int64_t kFirstSliceWork = 1'000'000;
 constexpr double kSliceGrowth = 1.4;
@@ -46,7 +47,7 @@ class Search {
         arena_(arena),
         callbacks_(callbacks),
         instance_(BuildLatencyInstance(request.graph, request.cluster, request.problem, request.costs)),
-        slots_per_pass_(std::min(instance_.subgraph_limit.value_or(kMaxSubgraphsSearched), MostUsefulSlots())),
+        slots_per_pass_(std::min(instance_.subgraph_limit.value_or(kMaxSubgraphsSearched), kMaxSubgraphsSearched)),
         work_limit_(limits.work == std::numeric_limits<int64_t>::max() ? kDefaultLatencyWork : limits.work),
         record_(kAnnealingName, request.options.relative_gap, callbacks) {}
 
@@ -70,9 +71,6 @@ class Search {
   }
 
  private:
-  // More slots than vertices are of no use.
-  int32_t MostUsefulSlots() const { return std::max(1, instance_.num_vertices()); }
-
   void Offer(const LatencyAssignment& assignment, std::string_view made_by) {
     record_.Offer(ToPlacement(instance_, slots_per_pass_, assignment), made_by);
     if (!best_.has_value() || assignment.latency < best_->latency) best_ = assignment;
@@ -92,7 +90,8 @@ class Search {
     callbacks_.on_phase("starts");
     const std::vector<std::vector<int32_t>> blocks = LatencyBlocks(instance_);
     AddStart(GreedyLatencyStart(instance_, slots_per_pass_, blocks), kGreedyName);
-    std::optional<LatencyAssignment> serial = SerialLatencyStart(instance_, slots_per_pass_, blocks);
+    Poller poller(limits_);
+    std::optional<LatencyAssignment> serial = SerialLatencyStart(instance_, slots_per_pass_, blocks, poller);
     if (serial.has_value()) AddStart(*std::move(serial), kSerialName);
     const std::vector<bool>& on_cpu = instance_.allowed_on_cpu;
     if (std::all_of(on_cpu.begin(), on_cpu.end(), [](bool allowed) { return allowed; })) {
@@ -106,13 +105,13 @@ class Search {
 
   // What slice `number` of round `round` begins with, and how.
   std::pair<const LatencyAssignment*, AnnealingSlice> SliceOf(std::size_t round, std::size_t number) const {
-    const SliceKind& kind = kRound[number];
-    const std::size_t turn = round * kRound.size() + number;
-    const LatencyAssignment& start = starts_[turn / 2 % starts_.size()];
-    const LatencyAssignment* from = kind.is_fresh || !best_.has_value() ? &start : &*best_;
+    const std::size_t turn = round * kSlicesPerRound + number;
+    const bool is_fresh = number % 2 == 0 || !best_.has_value();
+    const double least = kSmallGraphTemperature / instance_.num_groups();
+    const double temperature = is_fresh ? std::max(kStartTemperature, least) : kRepairTemperature;
     const double scale = static_cast<double>(std::max<int64_t>(1, best_.has_value() ? best_->latency : Scale()));
-    return {from,
-            {.first_temperature = kind.temperature * scale,
+    return {is_fresh ? &starts_[turn / 2 % starts_.size()] : &*best_,
+            {.first_temperature = temperature * scale,
              .last_temperature = kLastTemperature * scale,
              .work = slice_work_,
              .seed = static_cast<uint64_t>(request_.options.seed),
@@ -129,7 +128,7 @@ class Search {
   void Anneal() {
     for (std::size_t round = 0; !IsOver(); ++round) {
       const int64_t left = work_limit_ - record_.work();
-      const auto slices = static_cast<int64_t>(kRound.size());
+      const auto slices = static_cast<int64_t>(kSlicesPerRound);
       slice_work_ = std::min(slice_work_, std::max<int64_t>(1, left / slices));
       RunRound(round);
       slice_work_ = static_cast<int64_t>(static_cast<double>(slice_work_) * kSliceGrowth);
@@ -143,9 +142,9 @@ class Search {
   }
 
   void RunRound(std::size_t round) {
-    std::array<AnnealingResult, kRound.size()> results;
-    annealers_.resize(kRound.size());
-    arena_.ParallelFor(kRound.size(), 1, [&](std::size_t number) {
+    std::array<AnnealingResult, kSlicesPerRound> results;
+    annealers_.resize(kSlicesPerRound);
+    arena_.ParallelFor(kSlicesPerRound, 1, [&](std::size_t number) {
       std::unique_ptr<LatencyAnnealer>& annealer = annealers_[number];
       if (annealer == nullptr) annealer = std::make_unique<LatencyAnnealer>(instance_, slots_per_pass_, limits_);
       const auto [start, slice] = SliceOf(round, number);

@@ -19,7 +19,8 @@ namespace planwright {
 // Work (see AnnealingSlice) of a request that sets no limit: a few seconds of one core.
 inline constexpr int64_t kDefaultLatencyWork = 250'000'000;
 
-// Where the problem sets no limit on the subgraphs of an accelerator, plans have at most this many of each pass.
+// No plan has more subgraphs of one pass on an accelerator than this, whatever the problem allows: more slots make the
+// search slower, and a device that changes its subgraph often pays for it in transfers.
 inline constexpr int32_t kMaxSubgraphsSearched = 4;
 
 // REQUIRES: MIN_LATENCY, host_staged.
