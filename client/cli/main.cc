@@ -5,7 +5,6 @@
 #include <iostream>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "client/cli/interrupt.h"
@@ -19,10 +18,7 @@ namespace {
 
 std::unique_ptr<PlanningClient> Connect(const std::string& server) {
   if (!server.empty()) return std::make_unique<RemotePlanningClient>(server);
-  server::EngineConfig config;
-  config.version = kVersion;
-  config.cpus = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  return std::make_unique<LocalPlanningClient>(std::move(config));
+  return std::make_unique<LocalPlanningClient>(ConfigOfThisMachine(kVersion));
 }
 
 int Main(const std::vector<std::string>& arguments) {

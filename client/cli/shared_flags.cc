@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/cli/errors.h"
 #include "client/cli/files.h"
 #include "client/cli/message_flags.h"
@@ -177,6 +178,25 @@ absl::Status OutputFlags::Write(std::string_view text, Environment& environment)
   return WriteOutput(text, output_file_, environment.out);
 }
 
+namespace {
+
+// "rack=a,zone=b".
+Flag LabelsFlag(v1::PlanningProblem& problem) {
+  return {
+      "labels", "KEY=VALUE,...", "use only devices with all of these labels", [&problem](std::string_view text) {
+        for (const std::string& item : std::vector<std::string>(absl::StrSplit(std::string(text), ','))) {
+          const std::size_t equals = item.find('=');
+          if (equals == 0 || equals == std::string::npos) {
+            return absl::InvalidArgumentError(absl::StrCat("must be KEY=VALUE,..., is \"", std::string(text), "\""));
+          }
+          (*problem.mutable_devices_to_use()->mutable_match_labels())[item.substr(0, equals)] = item.substr(equals + 1);
+        }
+        return absl::OkStatus();
+      }};
+}
+
+}  // namespace
+
 FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
   struct Setting {
     const char* name;
@@ -208,12 +228,13 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
       {"allreduce", "allreduce.factor", "share of the parameters that crosses the slowest ring edge"},
       {"hosts", "devices_to_use.hosts", "use only devices of these hosts"},
       {"exclude", "devices_to_use.excluded_devices", "devices not to use"},
-      {"max_devices", "devices_to_use.max_devices", "use at most that many devices"},
+      {"max_devices", "devices_to_use.max_devices", "use at most that many devices, CPUs included"},
   }};
   FlagGroup group{"Problem (what a version does not support it refuses; see `planwright server-info`)", {}};
   for (const Setting& setting : kSettings) {
     group.flags.push_back(MessageFlag(setting.name, setting.path, setting.help, problem));
   }
+  group.flags.push_back(LabelsFlag(problem));
   return group;
 }
 

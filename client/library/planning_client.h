@@ -57,6 +57,9 @@ class PlanningClient {
 
   virtual absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request,
                                                             const CallOptions& options) = 0;
+  // A stop request ends the call with CANCELLED.
+  virtual absl::StatusOr<v1::BatchCreatePlansResponse> BatchCreatePlans(const v1::BatchCreatePlansRequest& request,
+                                                                        const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                                 const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,

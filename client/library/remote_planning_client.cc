@@ -66,6 +66,11 @@ absl::StatusOr<v1::CreatePlanResponse> RemotePlanningClient::CreatePlan(const v1
   return Call(*stub_, &v1::PlanningService::Stub::CreatePlan, request, options);
 }
 
+absl::StatusOr<v1::BatchCreatePlansResponse> RemotePlanningClient::BatchCreatePlans(
+    const v1::BatchCreatePlansRequest& request, const CallOptions& options) {
+  return Call(*stub_, &v1::PlanningService::Stub::BatchCreatePlans, request, options);
+}
+
 absl::StatusOr<v1::EvaluatePlanResponse> RemotePlanningClient::EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                                             const CallOptions& options) {
   return Call(*stub_, &v1::PlanningService::Stub::EvaluatePlan, request, options);

@@ -22,6 +22,8 @@ class RemotePlanningClient final : public PlanningClient {
 
   absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request,
                                                     const CallOptions& options) override;
+  absl::StatusOr<v1::BatchCreatePlansResponse> BatchCreatePlans(const v1::BatchCreatePlansRequest& request,
+                                                                const CallOptions& options) override;
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                         const CallOptions& options) override;
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,

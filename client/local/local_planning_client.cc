@@ -10,7 +10,9 @@
 
 #include "client/library/error_details.h"
 #include "core/base/units.h"
+#include "server/engine/batch_planning.h"
 #include "server/engine/rpc_status.h"
+#include "server/serving/resources.h"
 
 namespace planwright::client {
 namespace {
@@ -44,6 +46,14 @@ absl::Status AsFromServer(const absl::Status& status) {
 
 }  // namespace
 
+server::EngineConfig ConfigOfThisMachine(std::string version) {
+  server::EngineConfig config;
+  config.version = std::move(version);
+  config.cpus = server::AvailableCpus();
+  config.memory_budget_bytes = server::DefaultMemoryBudget();
+  return config;
+}
+
 LocalPlanningClient::LocalPlanningClient(server::EngineConfig config) : engine_(std::move(config)) {}
 
 absl::StatusOr<v1::CreatePlanResponse> LocalPlanningClient::CreatePlan(const v1::CreatePlanRequest& request,
@@ -56,9 +66,20 @@ absl::StatusOr<v1::CreatePlanResponse> LocalPlanningClient::CreatePlan(const v1:
   return response;
 }
 
+absl::StatusOr<v1::BatchCreatePlansResponse> LocalPlanningClient::BatchCreatePlans(
+    const v1::BatchCreatePlansRequest& request, const CallOptions& options) {
+  const auto batch = server::BatchPlanning::Start(engine_, request, ToSteady(options.deadline));
+  if (!batch.ok()) return AsFromServer(batch.status());
+  while (!(*batch)->is_done()) {
+    (*batch)->PlanNext(options.stop, /*observer=*/nullptr);
+    if (options.stop.stop_requested()) return absl::CancelledError("cancelled");
+  }
+  return (*batch)->TakeResponse();
+}
+
 absl::StatusOr<v1::EvaluatePlanResponse> LocalPlanningClient::EvaluatePlan(const v1::EvaluatePlanRequest& request,
-                                                                           const CallOptions& /*options*/) {
-  auto response = engine_.EvaluatePlan(request);
+                                                                           const CallOptions& options) {
+  auto response = engine_.EvaluatePlan(request, {.deadline = ToSteady(options.deadline), .stop = options.stop});
   if (!response.ok()) return AsFromServer(response.status());
   return response;
 }

@@ -11,6 +11,9 @@
 
 namespace planwright::client {
 
+// An engine that may use all of this machine, as far as CPU affinity and cgroup limits allow.
+server::EngineConfig ConfigOfThisMachine(std::string version);
+
 // Calls run on the calling thread and on the engine's arena. A stop request during CreatePlan is answered with the best
 // plan so far where there is one. Errors carry the same details as over the network. Thread-safe.
 class LocalPlanningClient final : public PlanningClient {
@@ -19,6 +22,8 @@ class LocalPlanningClient final : public PlanningClient {
 
   absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request,
                                                     const CallOptions& options) override;
+  absl::StatusOr<v1::BatchCreatePlansResponse> BatchCreatePlans(const v1::BatchCreatePlansRequest& request,
+                                                                const CallOptions& options) override;
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                         const CallOptions& options) override;
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,

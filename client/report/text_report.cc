@@ -35,11 +35,31 @@ std::string GapText(double relative_gap) {
   return absl::StrFormat("gap %.3g %%", relative_gap * 100);
 }
 
+int64_t CounterOf(const v1::Plan& plan, const std::string& name) {
+  const auto found = plan.provenance().counters().find(name);
+  return found == plan.provenance().counters().end() ? 0 : found->second;
+}
+
+// " on 3 devices, proven the fewest that meet the target of 60.000 ms".
+std::string FewestText(const v1::Plan& plan) {
+  const int64_t used = CounterOf(plan, "devices_used");
+  std::string text = absl::StrCat(" on ", used, used == 1 ? " device" : " devices", ", ");
+  if (!plan.provenance().proven_optimal()) {
+    absl::StrAppend(&text, CounterOf(plan, "devices_needed"), " are needed at least to meet");
+  } else {
+    absl::StrAppend(&text, "proven the fewest that meet");
+  }
+  return absl::StrCat(text, " the target of ", Milliseconds(plan.problem().target_period_ms()), " ms");
+}
+
 std::string Headline(const v1::Plan& plan, const std::string& title) {
   std::string line =
       absl::StrCat(title, title.empty() ? "" : ": ", Milliseconds(plan.objective_ms()), " ms ",
                    plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency" : "per micro-batch");
-  if (plan.provenance().proven_optimal()) {
+  const bool is_made = !plan.provenance().algorithm().empty();
+  if (plan.problem().objective() == v1::OBJECTIVE_MIN_DEVICES && is_made) {
+    line += FewestText(plan);
+  } else if (plan.provenance().proven_optimal()) {
     line += ", proven optimal";
   } else if (plan.lower_bound_ms() > 0) {
     absl::StrAppendFormat(&line, ", at most %.3g %% above the optimum",

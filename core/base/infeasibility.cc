@@ -10,6 +10,7 @@ namespace {
 
 constexpr char kInfeasibleUrl[] = "planwright/infeasible";
 constexpr char kNoPlanFoundUrl[] = "planwright/no_plan_found";
+constexpr char kRejectedPlanUrl[] = "planwright/rejected_plan";
 
 Record ToRecord(const Shortage& shortage) {
   return {shortage.resource, shortage.subject, absl::StrCat(shortage.needed_bytes),
@@ -60,5 +61,13 @@ absl::Status NoPlanFoundError(const std::string& message) {
 }
 
 bool IsNoPlanFound(const absl::Status& status) { return status.GetPayload(kNoPlanFoundUrl).has_value(); }
+
+absl::Status RejectedPlanError(const std::string& message) {
+  absl::Status status = absl::InternalError(message);
+  status.SetPayload(kRejectedPlanUrl, absl::Cord());
+  return status;
+}
+
+bool IsRejectedPlan(const absl::Status& status) { return status.GetPayload(kRejectedPlanUrl).has_value(); }
 
 }  // namespace planwright

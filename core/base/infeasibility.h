@@ -1,4 +1,5 @@
-// The proof that no plan exists, carried inside an absl::Status.
+// How searches fail, carried inside an absl::Status: a proof that no plan exists, no plan and no proof, a rejected
+// plan.
 #ifndef PLANWRIGHT_CORE_BASE_INFEASIBILITY_H_
 #define PLANWRIGHT_CORE_BASE_INFEASIBILITY_H_
 
@@ -13,7 +14,7 @@ namespace planwright {
 
 // One shortage that no plan can avoid.
 struct Shortage {
-  // "memory", "support" or "devices".
+  // "memory", "support", "devices" or "time" (a target period that cannot be met).
   std::string resource;
   // What needs it, e.g. the name of an operator; may be empty.
   std::string subject;
@@ -44,6 +45,12 @@ absl::Status NoPlanFoundError(const std::string& message);
 
 // Whether NoPlanFoundError made `status`.
 bool IsNoPlanFound(const absl::Status& status);
+
+// INTERNAL: a plan of our own failed its verification, a defect that somebody must hear of.
+absl::Status RejectedPlanError(const std::string& message);
+
+// Whether RejectedPlanError made `status`.
+bool IsRejectedPlan(const absl::Status& status);
 
 }  // namespace planwright
 

@@ -30,6 +30,8 @@ class Violations {
   bool empty() const { return listed_.empty(); }
   const std::vector<Violation>& listed() const { return listed_; }
   std::size_t unlisted_count() const { return unlisted_count_; }
+  // Listed or not.
+  std::size_t count() const { return listed_.size() + unlisted_count_; }
 
   // OK when empty; else INVALID_ARGUMENT whose message names every listed violation, and which carries them for
   // ViolationsOf.

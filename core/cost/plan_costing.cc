@@ -10,6 +10,7 @@
 #include "core/cost/stage_map.h"
 #include "core/cost/traffic.h"
 #include "core/cost/transfer.h"
+#include "core/model/device_selection.h"
 
 namespace planwright {
 namespace {
@@ -194,6 +195,14 @@ std::vector<DeviceUsage> UsageOfDevices(const OperatorGraph& graph, const Cluste
   return usages;
 }
 
+// Devices that the problem does not select are no business of a plan, unless it uses them all the same.
+void EraseUnselected(const Cluster& cluster, const DeviceSelection& selection, std::vector<DeviceUsage>& usages) {
+  const std::vector<DeviceId> selected = SelectedDevices(cluster, selection);
+  std::erase_if(usages, [&](const DeviceUsage& usage) {
+    return usage.stages.empty() && !std::binary_search(selected.begin(), selected.end(), usage.device);
+  });
+}
+
 // The slowest device of each phase decides.
 Picoseconds GreatestLoads(const std::vector<PhaseLoads>& loads) {
   PhaseLoads greatest;
@@ -285,6 +294,7 @@ Plan CostPlan(const OperatorGraph& graph, const Cluster& cluster, const Planning
   for (std::size_t i = 0; i < plan.stages.size(); ++i) plan.stages[i].backward_contiguous = contiguous[i];
   const std::vector<PhaseLoads> loads = costing.DeviceLoads();
   plan.devices = UsageOfDevices(graph, cluster, plan, traffic, loads);
+  EraseUnselected(cluster, problem.devices_to_use, plan.devices);
   plan.links = std::move(traffic.links);
   SetObjective(graph, cluster, costs, loads, plan);
   plan.estimate = MakeEstimate(graph, cluster, costs, plan);

@@ -25,7 +25,8 @@ enum class StopReason {
   kExhausted
 };
 
-enum class BoundScope { kProblem, kGivenPartition, kGivenStagesAndReplicas, kGivenAllocation };
+// kFewerDevices: every plan that uses fewer devices than this one, as MIN_DEVICES counts them.
+enum class BoundScope { kProblem, kGivenPartition, kGivenStagesAndReplicas, kGivenAllocation, kFewerDevices };
 
 struct Bound {
   Picoseconds value{0};
@@ -147,7 +148,8 @@ struct Plan {
   Picoseconds lower_bound{0};
   std::vector<Bound> bounds;
   std::vector<Stage> stages;
-  // One for each device of the cluster, in its order.
+  // One for each device that the problem selects, and for any other that the plan uses (which a verdict may show), in
+  // the order of the cluster.
   std::vector<DeviceUsage> devices;
   std::vector<LinkUsage> links;
   // By stage; only where tasks have fixed times (MIN_LATENCY).

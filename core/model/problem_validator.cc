@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "core/model/device_selection.h"
 #include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
@@ -21,11 +24,23 @@ void CheckOptions(const SolverOptions& options, Violations& violations) {
   }
 }
 
-void CheckNumbers(const PlanningProblem& problem, Violations& violations) {
-  if (problem.target_period.has_value() && *problem.target_period <= Picoseconds(0)) {
-    violations.Add("problem.target_period_ms",
-                   absl::StrCat("must be > 0, is ", ToMilliseconds(*problem.target_period)));
+// MIN_DEVICES has a target, and nothing else does.
+void CheckTarget(const PlanningProblem& problem, Violations& violations) {
+  constexpr char kPath[] = "problem.target_period_ms";
+  const bool has_target = problem.target_period.has_value();
+  if (has_target && *problem.target_period <= Picoseconds(0)) {
+    violations.Add(kPath, absl::StrCat("must be > 0, is ", ToMilliseconds(*problem.target_period)));
   }
+  if (!has_target && problem.objective == Objective::kMinDevices) {
+    violations.Add(kPath, "must be set, because problem.objective is MIN_DEVICES");
+  }
+  if (has_target && problem.objective != Objective::kMinDevices) {
+    violations.Add(kPath, "must not be set unless problem.objective is MIN_DEVICES");
+  }
+}
+
+void CheckNumbers(const PlanningProblem& problem, Violations& violations) {
+  CheckTarget(problem, violations);
   RequireAtLeastIfSet(problem.max_stages_per_device, 1, "problem.max_stages_per_device", violations);
   RequireAtLeastIfSet(problem.max_subgraphs_per_device, 1, "problem.max_subgraphs_per_device", violations);
   RequireAtLeastIfSet(problem.micro_batches, 1, "problem.micro_batches", violations);
@@ -55,7 +70,15 @@ class IdValidator {
   IdValidator(const OperatorGraph& graph, const Cluster& cluster, Violations& violations)
       : num_operators_(graph.operators.size()), num_devices_(cluster.devices.size()), violations_(violations) {}
 
-  void Check(const PlanningProblem& problem) {
+  // Whether all of them are in range.
+  bool Check(const PlanningProblem& problem) {
+    const std::size_t violations_before = violations_.count();
+    CheckAll(problem);
+    return violations_.count() == violations_before;
+  }
+
+ private:
+  void CheckAll(const PlanningProblem& problem) {
     CheckDevices(problem.devices_to_use.devices, "problem.devices_to_use.devices");
     CheckDevices(problem.devices_to_use.excluded_devices, "problem.devices_to_use.excluded_devices");
     CheckPairs(problem.pinned, "problem.pinned");
@@ -71,7 +94,6 @@ class IdValidator {
     }
   }
 
- private:
   template <typename Path>
   void CheckOperator(OperatorId op, const Path& path) {
     if (op.index() < num_operators_) return;
@@ -100,6 +122,41 @@ class IdValidator {
   Violations& violations_;
 };
 
+// Devices that the problem names for use must be among those that it selects.
+class SelectionValidator {
+ public:
+  SelectionValidator(const Cluster& cluster, const PlanningProblem& problem, Violations& violations)
+      : cluster_(cluster),
+        problem_(problem),
+        violations_(violations),
+        selected_(SelectedDevices(cluster, problem.devices_to_use)) {}
+
+  void Check() {
+    CheckSelection(cluster_, problem_.devices_to_use, violations_);
+    for (std::size_t i = 0; i < problem_.pinned.size(); ++i) {
+      RequireSelected(problem_.pinned[i].device, ElementPath("problem.pinned", i) + ".device");
+    }
+    if (!problem_.start_from.has_value()) return;
+    for (std::size_t i = 0; i < problem_.start_from->stages.size(); ++i) {
+      const std::string path = ElementPath("problem.start_from.stages", i) + ".devices";
+      const std::vector<DeviceId>& devices = problem_.start_from->stages[i].devices;
+      for (std::size_t j = 0; j < devices.size(); ++j) RequireSelected(devices[j], ElementPath(path, j));
+    }
+  }
+
+ private:
+  void RequireSelected(DeviceId device, const std::string& path) {
+    if (std::binary_search(selected_.begin(), selected_.end(), device)) return;
+    violations_.Add(path, absl::StrCat("must be a device that problem.devices_to_use selects, is \"",
+                                       cluster_.devices[device.index()].name, "\""));
+  }
+
+  const Cluster& cluster_;
+  const PlanningProblem& problem_;
+  Violations& violations_;
+  const std::vector<DeviceId> selected_;
+};
+
 }  // namespace
 
 void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
@@ -107,7 +164,7 @@ void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const P
   CheckOptions(options, violations);
   CheckNumbers(problem, violations);
   CheckMemoryNumbers(problem.memory_model, violations);
-  IdValidator(graph, cluster, violations).Check(problem);
+  if (IdValidator(graph, cluster, violations).Check(problem)) SelectionValidator(cluster, problem, violations).Check();
   const PlanningProblem resolved = ResolveProblem(graph, problem);
   CheckQuantities(graph, cluster, resolved, violations);
   CheckConstraints(graph, cluster, resolved, violations);

@@ -156,11 +156,13 @@ class Solver {
     for (int round = 0; round < kMaxFanOutRounds && record_.has_placement(); ++round) {
       const Picoseconds objective = record_.objective();
       if (objective <= record_.lower_bound()) return false;
-      const std::optional<BlockInstance> raised = WithFanOutCosts(instance, objective.count() - 1);
+      // Of interest are plans that are better, and within the target.
+      const Picoseconds limit = std::min(objective - Picoseconds(1), request_.target.value_or(objective));
+      const std::optional<BlockInstance> raised = WithFanOutCosts(instance, limit.count());
       if (!raised.has_value()) break;
       const LoadWindows raised_windows(*raised);
       if (best_split_.has_value()) best_split_->max_load = SplitLoad(*raised, *best_split_);
-      bound_limit_ = objective;
+      bound_limit_ = limit + Picoseconds(1);
       if (SearchIdeals(*raised, raised_windows, prove_without_memory)) return true;
       bound_limit_ = Picoseconds(kMaxQuantity);
       if (record_.objective() == objective || record_.stop_reason() != StopReason::kExhausted) return false;
@@ -277,6 +279,7 @@ class Solver {
     // A gap in pay-once loads says nothing of the gap in true ones.
     if (RulesOf(request_.cluster.interconnect).pay_once) options.relative_gap = request_.options.relative_gap;
     options.prove_without_memory = prove_without_memory;
+    if (request_.target.has_value()) options.first_target = request_.target->count();
     return options;
   }
 

@@ -147,6 +147,9 @@ class Search {
   // In [lower_bound, upper_ - 1].
   int64_t NextTarget() const {
     const int64_t highest = upper_ - 1;
+    if (outcome_.passes == 0 && options_.first_target.has_value()) {
+      return std::clamp(*options_.first_target, outcome_.lower_bound, highest);
+    }
     const int64_t gap = highest - outcome_.lower_bound;
     if (is_halving_) {
       // Halving the gap pays until one proof just below the incumbent is likely to end the search; from there on

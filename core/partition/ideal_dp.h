@@ -34,6 +34,8 @@ struct IdealDpOptions {
   double relative_gap = 0;
   // Splits above this load are of no interest; without one up to it the end is kInfeasible. nullopt: any.
   std::optional<int64_t> max_load;
+  // Where the first pass looks, if that lies between bound and incumbent.
+  std::optional<int64_t> first_target;
   // End before the first refutation that rests on memory limits (see MergeRule::kIgnoreMemory).
   bool prove_without_memory = false;
 };

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,9 @@ struct SearchRequest {
   Algorithm algorithm = Algorithm::kIdealDp;
   // Feasible placements; the outcome is never worse than any of them.
   std::vector<SearchStart> starts;
+  // Whoever asks only wants to know whether a placement takes at most this, and stops the search when it is known. A
+  // search may look there first.
+  std::optional<Picoseconds> target = std::nullopt;
 };
 
 struct SearchOutcome {

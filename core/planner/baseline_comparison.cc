@@ -7,6 +7,7 @@
 #include "core/base/violations.h"
 #include "core/partition/baselines/baselines.h"
 #include "core/planner/capabilities.h"
+#include "core/planner/device_search.h"
 
 namespace planwright {
 namespace {
@@ -52,7 +53,8 @@ class Comparison {
     CheckSupported(search_.graph, search_.cluster, problem, options, violations);
     if (!violations.empty()) return;
     const SearchRequest request{search_.graph, search_.cluster, problem, search_.costs, options, algorithm, {}};
-    Add(NameOf(algorithm), MakeBaseline(request, limits_, arena_, callbacks_for_(problem)), objection);
+    Add(NameOf(algorithm), SolveOnAllowedDevices(MakeBaseline, request, limits_, arena_, callbacks_for_(problem)),
+        objection);
   }
 
   void Add(std::string name, absl::StatusOr<SearchOutcome> outcome, std::string_view objection) {

@@ -14,6 +14,15 @@
 namespace planwright {
 namespace {
 
+// MIN_DEVICES searches over device counts on any row of MAX_THROUGHPUT.
+std::vector<Capability> WithMinDevices(std::vector<Capability> rows) {
+  for (Capability& row : rows) {
+    if (std::count(row.objectives.begin(), row.objectives.end(), Objective::kMaxThroughput) == 0) continue;
+    row.objectives.push_back(Objective::kMinDevices);
+  }
+  return rows;
+}
+
 const std::vector<Capability>& Table() {
   static const std::vector<Capability> kTable = {
       {
@@ -74,7 +83,8 @@ const std::vector<Capability>& Table() {
           .description = "least latency of one micro-batch, inference and training with BACKWARD operators: subgraphs "
                          "of accelerators one after the other, CPUs as one pool",
       }};
-  return kTable;
+  static const std::vector<Capability> kWithMinDevices = WithMinDevices(kTable);
+  return kWithMinDevices;
 }
 
 // What core/cost and core/verify know, whoever made the placement. Rows without algorithms.
@@ -108,7 +118,8 @@ const std::vector<Capability>& JudgedTable() {
        .overlaps = {Overlap::kSerial},
        .algorithms = {},
        .description = "subgraphs one after the other, for one micro-batch"}};
-  return kTable;
+  static const std::vector<Capability> kWithMinDevices = WithMinDevices(kTable);
+  return kWithMinDevices;
 }
 
 constexpr std::array<AlgorithmInfo, 12> kAlgorithms = {{
@@ -271,7 +282,6 @@ void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
   const auto refuse_number = [&](const std::optional<int32_t>& number, const char* path) {
     refuse_if(number.has_value(), path, absl::StrCat(number.value_or(0)), "unset");
   };
-  refuse_if(problem.target_period.has_value(), "problem.target_period_ms", "a target period", "unset");
   refuse_if(problem.require_contiguous_backward, "problem.require_contiguous_backward", "true", "false");
   refuse_number(problem.micro_batches, "problem.micro_batches");
   refuse_if(problem.allreduce.amortize_over_micro_batches, "problem.allreduce.amortize_over_micro_batches", "true",
@@ -305,13 +315,32 @@ void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
   const auto refuse_if = [&](bool refused, const char* path, std::string_view value, std::string_view supported) {
     RefuseIf(refused, path, value, supported, violations);
   };
-  refuse_if(!problem.devices_to_use.empty(), "problem.devices_to_use", "a selection of devices", "unset");
   const bool latency = problem.objective == Objective::kMinLatency;
   if (latency || problem.split == Split::kNonContiguous) return;
   refuse_if(problem.granularity != Granularity::kOperator, "problem.granularity", "LAYER",
             "OPERATOR, or problem.split NON_CONTIGUOUS");
   refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", "empty, or problem.split NON_CONTIGUOUS");
   refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", "empty, or problem.split NON_CONTIGUOUS");
+}
+
+// A limit on the number of devices is divided among the device classes, which presumes that the devices of one class
+// differ in nothing but their memory (device_choices.h).
+void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, Violations& violations) {
+  const auto refuse = [&](std::string_view obstacle, std::string_view supported) {
+    if (problem.objective == Objective::kMinDevices) {
+      violations.Add("problem.objective", Unsupported(absl::StrCat("MIN_DEVICES with ", ToAbsl(obstacle)), supported));
+    }
+    if (problem.devices_to_use.max_devices.has_value()) {
+      violations.Add("problem.devices_to_use.max_devices",
+                     Unsupported(absl::StrCat("a limit with ", ToAbsl(obstacle)), supported));
+    }
+  };
+  const std::string interconnect = InterconnectName(cluster.interconnect);
+  if (interconnect != "host_staged" && interconnect != "uniform") {
+    refuse(absl::StrCat("cluster.interconnect.", interconnect), "host_staged, uniform");
+  }
+  if (!problem.pinned.empty()) refuse("problem.pinned", "without");
+  if (!problem.forbidden.empty()) refuse("problem.forbidden", "without");
 }
 
 // Under COMPONENTS memory the activations in flight depend on the stage, or have no number, where there is a schedule.
@@ -360,6 +389,7 @@ void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const Pl
   if (options.algorithm == Algorithm::kScotch && !HasScotch()) {
     violations.Add("options.algorithm", "SCOTCH is not part of this build; install libscotch-dev and build again");
   }
+  CheckDeviceCounts(cluster, problem, violations);
 }
 
 void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "core/partition/search.h"
 #include "core/planner/baseline_comparison.h"
 #include "core/planner/capabilities.h"
+#include "core/planner/device_search.h"
 #include "core/planner/solvers.h"
 
 namespace planwright {
@@ -106,8 +108,10 @@ class Planning {
     };
     const Algorithm algorithm = ChosenAlgorithm(request_.cluster, problem_, request_.options);
     SearchRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options, algorithm, {}};
-    if (!IsBaseline(algorithm)) RunBaselines(search);
-    ASSIGN_OR_RETURN(SearchOutcome outcome, SolverOf(algorithm)(search, limits_, arena_, callbacks));
+    // A baseline knows no target.
+    if (!IsBaseline(algorithm) && problem_.objective != Objective::kMinDevices) RunBaselines(search);
+    ASSIGN_OR_RETURN(SearchOutcome outcome,
+                     SolveOnAllowedDevices(SolverOf(algorithm), search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
     observer_.OnPhase("verify");
     return VerifiedPlan(std::move(outcome));
@@ -160,6 +164,14 @@ class Planning {
     return best;
   }
 
+  // Of MIN_DEVICES the number of devices is to be proven, not their time.
+  bool IsProven(const Plan& plan) const {
+    if (problem_.objective != Objective::kMinDevices) return plan.lower_bound == plan.objective;
+    return std::any_of(plan.bounds.begin(), plan.bounds.end(), [&](const Bound& bound) {
+      return bound.scope == BoundScope::kFewerDevices && bound.value > *problem_.target_period;
+    });
+  }
+
   absl::StatusOr<Plan> VerifiedPlan(SearchOutcome outcome) const {
     Plan plan = Assemble(std::move(outcome));
     RETURN_IF_ERROR(Verify(plan));
@@ -176,7 +188,7 @@ class Planning {
     provenance.algorithm = outcome.algorithm;
     provenance.algorithm_version = VersionOf(outcome.algorithm);
     provenance.seed = request_.options.seed;
-    provenance.proven_optimal = plan.lower_bound == plan.objective;
+    provenance.proven_optimal = IsProven(plan);
     provenance.stop_reason = outcome.stop_reason;
     provenance.counters = std::move(outcome.counters);
     provenance.incumbents = incumbents_;
@@ -185,7 +197,10 @@ class Planning {
     for (std::string& warning : BaselineWarnings(baselines_, plan.objective)) {
       plan.warnings.push_back(std::move(warning));
     }
-    if (!provenance.proven_optimal && !RulesOf(request_.cluster.interconnect).pay_once) {
+    if (!provenance.proven_optimal && problem_.objective == Objective::kMinDevices) {
+      plan.warnings.push_back(absl::StrCat("it is not proven that fewer devices miss the target; ",
+                                           provenance.counters.at("devices_needed"), " are needed at least"));
+    } else if (!provenance.proven_optimal && !RulesOf(request_.cluster.interconnect).pay_once) {
       plan.warnings.emplace_back(
           "the bound counts each tensor once per device, the plan once for every device that reads it: part of the gap "
           "may be due to that");
@@ -197,7 +212,7 @@ class Planning {
     Violations violations;
     VerifyPlan(request_.graph, request_.cluster, plan, violations);
     if (violations.empty()) return absl::OkStatus();
-    return absl::InternalError(
+    return RejectedPlanError(
         absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
   }
 
@@ -214,6 +229,13 @@ class Planning {
   // Why the plan of an incumbent could not be reported: a defect, which ends the request.
   absl::Status incumbent_status_;
 };
+
+absl::Status CheckNotInterrupted(const SolveLimits& limits) {
+  const std::optional<Interruption> interruption = CheckInterruption(limits);
+  if (!interruption.has_value()) return absl::OkStatus();
+  if (*interruption == Interruption::kCancelled) return absl::CancelledError("cancelled before the plan was judged");
+  return absl::DeadlineExceededError("the deadline passed before the plan was judged");
+}
 
 // The one place where exceptions become statuses.
 template <typename Result, typename Body>
@@ -241,11 +263,14 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
 }
 
 absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
-                                          const Placement& placement) {
+                                          const Placement& placement, const SolveLimits& limits) {
   return Guarded<Verdict>([&]() -> absl::StatusOr<Verdict> {
+    RETURN_IF_ERROR(CheckNotInterrupted(limits));
     RETURN_IF_ERROR(CheckEvaluated(request, model_limits));
+    RETURN_IF_ERROR(CheckNotInterrupted(limits));
     const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
     Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem, placement);
+    RETURN_IF_ERROR(CheckNotInterrupted(limits));
     if (verdict.costed.has_value()) {
       const CostTable costs(request.graph, request.cluster, *problem.workload);
       verdict.costed->warnings = PlanWarnings(request.graph, request.cluster, costs, *verdict.costed);

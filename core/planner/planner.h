@@ -30,15 +30,17 @@ struct PlanRequest {
 // off (stop_reason says so). A stop request with an incumbent is an answer (CANCELLED), not an error.
 // `observer` outlives the call; its methods may be called from any thread of the arena, one at a time.
 // Errors: INVALID_ARGUMENT (ViolationsOf), FAILED_PRECONDITION (InfeasibilityOf: proven), DEADLINE_EXCEEDED
-// (IsNoPlanFound), CANCELLED (stopped before any plan), RESOURCE_EXHAUSTED (memory), INTERNAL (a plan was rejected by
-// the verifier; the message says why).
+// (IsNoPlanFound), CANCELLED (stopped before any plan), RESOURCE_EXHAUSTED (memory), INTERNAL (a defect; where a
+// plan was rejected by the verifier, IsRejectedPlan, and the message says why).
 absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
                               TaskArena& arena, PlannerObserver& observer);
 
-// Judges a placement made by anyone, in every mode that the verifier knows (CheckJudged); see VerifyPlacement.
-// INVALID_ARGUMENT: graph, cluster or problem are at fault.
+// Judges a placement made by anyone, in every mode that the verifier knows (CheckJudged); see VerifyPlacement. Looks at
+// deadline and stop request of `limits` between its steps (validation, verification), each linear in the size of the
+// request.
+// Errors: INVALID_ARGUMENT, graph, cluster or problem are at fault; DEADLINE_EXCEEDED; CANCELLED; RESOURCE_EXHAUSTED.
 absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
-                                          const Placement& placement);
+                                          const Placement& placement, const SolveLimits& limits = SolveLimits());
 
 }  // namespace planwright
 

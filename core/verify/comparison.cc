@@ -163,6 +163,40 @@ void CompareNumbers(const Plan& stated, const Plan& fresh, Violations& violation
   Comparison(stated, fresh, violations).Run();
 }
 
+namespace {
+
+void CheckProofOfTime(const Plan& plan, Picoseconds best, Picoseconds objective, Violations& violations) {
+  const bool is_proven = best == objective;
+  const Provenance& provenance = plan.provenance;
+  if (provenance.proven_optimal != is_proven) {
+    violations.Add("plan.provenance.proven_optimal",
+                   absl::StrCat("is ", Text(provenance.proven_optimal), ", but the bound of ", TimeText(best),
+                                is_proven ? " equals" : " differs from", " the objective of ", TimeText(objective)));
+  }
+  if (provenance.stop_reason == StopReason::kOptimal && !is_proven) {
+    violations.Add("plan.provenance.stop_reason", "is OPTIMAL, but no bound equals the objective");
+  }
+}
+
+// The number of devices is proven by a bound above the target for every plan with fewer.
+void CheckProofOfDevices(const Plan& plan, Violations& violations) {
+  bool is_proven = false;
+  for (const Bound& bound : plan.bounds) {
+    is_proven |= bound.scope == BoundScope::kFewerDevices && bound.value > *plan.problem.target_period;
+  }
+  const Provenance& provenance = plan.provenance;
+  if (provenance.proven_optimal != is_proven) {
+    violations.Add("plan.provenance.proven_optimal",
+                   absl::StrCat("is ", Text(provenance.proven_optimal), ", but fewer devices are ",
+                                is_proven ? "" : "not ", "proven to miss the target"));
+  }
+  if (provenance.stop_reason == StopReason::kOptimal && !is_proven) {
+    violations.Add("plan.provenance.stop_reason", "is OPTIMAL, but fewer devices are not proven to miss the target");
+  }
+}
+
+}  // namespace
+
 void CheckBounds(const Plan& plan, Picoseconds objective, Violations& violations) {
   Picoseconds best{0};
   for (std::size_t i = 0; i < plan.bounds.size(); ++i) {
@@ -177,15 +211,10 @@ void CheckBounds(const Plan& plan, Picoseconds objective, Violations& violations
     violations.Add("plan.lower_bound_ms", absl::StrCat("is stated as ", TimeText(plan.lower_bound),
                                                        ", but the largest bound for the problem is ", TimeText(best)));
   }
-  const bool is_proven = best == objective;
-  const Provenance& provenance = plan.provenance;
-  if (provenance.proven_optimal != is_proven) {
-    violations.Add("plan.provenance.proven_optimal",
-                   absl::StrCat("is ", Text(provenance.proven_optimal), ", but the bound of ", TimeText(best),
-                                is_proven ? " equals" : " differs from", " the objective of ", TimeText(objective)));
-  }
-  if (provenance.stop_reason == StopReason::kOptimal && !is_proven) {
-    violations.Add("plan.provenance.stop_reason", "is OPTIMAL, but no bound equals the objective");
+  if (plan.problem.objective == Objective::kMinDevices) {
+    CheckProofOfDevices(plan, violations);
+  } else {
+    CheckProofOfTime(plan, best, objective, violations);
   }
 }
 

@@ -22,17 +22,6 @@ bool Lists(const std::vector<T>& list, const T& value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-bool IsSelected(const Cluster& cluster, const DeviceSelection& selection, DeviceId id) {
-  const Device& device = cluster.devices[id.index()];
-  if (!selection.hosts.empty() && !Lists(selection.hosts, device.host)) return false;
-  if (!selection.devices.empty() && !Lists(selection.devices, id)) return false;
-  for (const auto& [label, value] : selection.match_labels) {
-    const auto found = device.labels.find(label);
-    if (found == device.labels.end() || found->second != value) return false;
-  }
-  return !Lists(selection.excluded_devices, id);
-}
-
 class RuleCheck {
  public:
   RuleCheck(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
@@ -221,6 +210,17 @@ class RuleCheck {
 };
 
 }  // namespace
+
+bool IsSelected(const Cluster& cluster, const DeviceSelection& selection, DeviceId id) {
+  const Device& device = cluster.devices[id.index()];
+  if (!selection.hosts.empty() && !Lists(selection.hosts, device.host)) return false;
+  if (!selection.devices.empty() && !Lists(selection.devices, id)) return false;
+  for (const auto& [label, value] : selection.match_labels) {
+    const auto found = device.labels.find(label);
+    if (found == device.labels.end() || found->second != value) return false;
+  }
+  return !Lists(selection.excluded_devices, id);
+}
 
 void CheckRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                 const Assignment& assignment, Violations& violations) {

@@ -10,6 +10,9 @@
 
 namespace planwright {
 
+// Whether the problem lets plans use `device` (DeviceSelection).
+bool IsSelected(const Cluster& cluster, const DeviceSelection& selection, DeviceId device);
+
 // Adds a violation for every breach of: colocation, layers that stay whole (granularity LAYER), pinned and forbidden
 // devices, devices_to_use, how many stages a device may hold; for MIN_LATENCY one pass per accelerator stage and
 // max_subgraphs_per_device. To colocation all CPUs are one device under MIN_LATENCY, to pins and bans they are not.

@@ -1,7 +1,9 @@
 #include "core/verify/verify.h"
 
 #include <optional>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/verify/assignment.h"
 #include "core/verify/comparison.h"
 #include "core/verify/costing.h"
@@ -9,10 +11,18 @@
 #include "core/verify/pipeline.h"
 #include "core/verify/rules.h"
 #include "core/verify/subgraphs.h"
+#include "core/verify/text.h"
 
 namespace planwright {
 
 namespace {
+
+// MIN_DEVICES.
+void CheckTarget(const PlanningProblem& problem, const Plan& plan, Violations& violations) {
+  if (!problem.target_period.has_value() || plan.objective <= *problem.target_period) return;
+  violations.Add("plan.objective_ms", absl::StrCat("is ", TimeText(plan.objective), ", above the target of ",
+                                                   TimeText(*problem.target_period)));
+}
 
 // The placement costed anew; nullopt: too broken.
 std::optional<Plan> Judge(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
@@ -27,6 +37,11 @@ std::optional<Plan> Judge(const OperatorGraph& graph, const Cluster& cluster, co
   }
   Plan plan = CostAssignment(graph, cluster, problem, assignment);
   CheckMemory(cluster, assignment, plan, violations);
+  CheckTarget(problem, plan, violations);
+  // Devices that the problem does not select are shown where the plan uses them all the same.
+  std::erase_if(plan.devices, [&](const DeviceUsage& usage) {
+    return usage.stages.empty() && !IsSelected(cluster, problem.devices_to_use, usage.device);
+  });
   return plan;
 }
 

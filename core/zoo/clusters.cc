@@ -66,7 +66,9 @@ void AddDevices(int host, std::string_view prefix, int64_t count, DeviceClassId 
 Interconnect ConnectNodes(int nodes, const NodesConfig& config) {
   const double inside = config.inside_gb * kGiga;
   const Picoseconds inside_latency = FromMicroseconds(config.inside_us);
-  if (nodes == 1) return UniformInterconnect{.bandwidth_bytes_per_second = inside, .latency = inside_latency};
+  const bool is_flat = config.between_gb == config.inside_gb && config.between_us == config.inside_us;
+  if (nodes == 1 || is_flat)
+    return UniformInterconnect{.bandwidth_bytes_per_second = inside, .latency = inside_latency};
   return HierarchyInterconnect{.levels = {{.fan_out = static_cast<int32_t>(config.devices),
                                            .bandwidth_bytes_per_second = inside,
                                            .latency = inside_latency},

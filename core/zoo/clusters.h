@@ -23,7 +23,8 @@ struct AcceleratorConfig {
   double kernel_overhead_us = 5;
 };
 
-// Nodes alike of accelerators alike. One node: `uniform`. More: a `hierarchy`.
+// Nodes alike of accelerators alike. One node, or a network between nodes that is like the one inside: `uniform`. Else
+// a `hierarchy`.
 struct NodesConfig {
   AcceleratorConfig accelerator;
   // Of a node.

@@ -153,11 +153,12 @@ constexpr EnumTable<v1::StopReason, StopReason, 8> kStopReasonTable = {{
     {v1::STOP_REASON_EXHAUSTED, StopReason::kExhausted},
 }};
 
-constexpr EnumTable<v1::Bound::Scope, BoundScope, 4> kScopeTable = {{
+constexpr EnumTable<v1::Bound::Scope, BoundScope, 5> kScopeTable = {{
     {v1::Bound::SCOPE_PROBLEM, BoundScope::kProblem},
     {v1::Bound::SCOPE_GIVEN_PARTITION, BoundScope::kGivenPartition},
     {v1::Bound::SCOPE_GIVEN_STAGES_AND_REPLICAS, BoundScope::kGivenStagesAndReplicas},
     {v1::Bound::SCOPE_GIVEN_ALLOCATION, BoundScope::kGivenAllocation},
+    {v1::Bound::SCOPE_FEWER_DEVICES, BoundScope::kFewerDevices},
 }};
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <google/protobuf/util/message_differencer.h>
 
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -21,43 +23,70 @@ namespace {
 using google::protobuf::util::MessageDifferencer;
 using Clock = SolveLimits::Clock;
 
-v1::Plan EncodeWithDigests(const Plan& plan, const RequestInput& input) {
-  v1::Plan wire = EncodePlan(plan, input.graph, input.cluster);
-  wire.set_graph_digest(GraphDigest(input.graph));
-  wire.set_cluster_digest(ClusterDigest(input.cluster));
-  return wire;
-}
+// Plans in their wire form, with the digests of their graph and cluster, which are computed once. Not thread-safe.
+class AnswerEncoder {
+ public:
+  AnswerEncoder(const OperatorGraph& graph, const Cluster& cluster) : graph_(graph), cluster_(cluster) {}
+
+  v1::Plan Encode(const Plan& plan) {
+    v1::Plan wire = EncodePlan(plan, graph_, cluster_);
+    wire.set_graph_digest(graph_digest());
+    wire.set_cluster_digest(cluster_digest());
+    return wire;
+  }
+
+  const std::string& graph_digest() {
+    if (graph_digest_.empty()) graph_digest_ = GraphDigest(graph_);
+    return graph_digest_;
+  }
+  const std::string& cluster_digest() {
+    if (cluster_digest_.empty()) cluster_digest_ = ClusterDigest(cluster_);
+    return cluster_digest_;
+  }
+
+ private:
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  std::string graph_digest_;
+  std::string cluster_digest_;
+};
 
 // Hands the planner's events to a SearchObserver, plans in their wire form.
 class EventRelay final : public PlannerObserver {
  public:
-  EventRelay(SearchObserver& observer, const RequestInput& input) : observer_(observer), input_(input) {}
+  EventRelay(SearchObserver& observer, AnswerEncoder& encoder) : observer_(observer), encoder_(encoder) {}
 
   void OnPhase(std::string_view phase) override { observer_.OnPhase(phase); }
   void OnIncumbent(const Incumbent& incumbent) override { observer_.OnIncumbent(incumbent); }
   void OnBound(const Bound& bound) override { observer_.OnBound(bound); }
   bool wants_incumbent_plans() const override { return observer_.wants_incumbent_plans(); }
-  void OnIncumbentPlan(const Plan& plan) override { observer_.OnIncumbentAnswer(EncodeWithDigests(plan, input_)); }
+  void OnIncumbentPlan(const Plan& plan) override { observer_.OnIncumbentAnswer(encoder_.Encode(plan)); }
 
  private:
   SearchObserver& observer_;
-  const RequestInput& input_;
+  AnswerEncoder& encoder_;
 };
 
 // Tells the observer of the two ends of the search around MakePlan.
-absl::StatusOr<Plan> Search(const RequestInput& input, const PlanningProblem& problem, const SolverOptions& options,
-                            const ModelLimits& model_limits, const SolveLimits& limits, TaskArena& arena,
-                            SearchObserver& observer) {
+absl::StatusOr<Plan> Search(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
+                            TaskArena& arena, AnswerEncoder& encoder, SearchObserver& observer) {
   const Clock::time_point start = Clock::now();
-  observer.OnSearchStart({.operators = input.graph.operators.size(),
-                          .tensors = input.graph.tensors.size(),
-                          .devices = input.cluster.devices.size(),
+  observer.OnSearchStart({.operators = request.graph.operators.size(),
+                          .tensors = request.graph.tensors.size(),
+                          .devices = request.cluster.devices.size(),
                           .time_limit = limits.deadline - start});
-  EventRelay relay(observer, input);
-  absl::StatusOr<Plan> plan =
-      MakePlan({input.graph, input.cluster, problem, options}, model_limits, limits, arena, relay);
+  EventRelay relay(observer, encoder);
+  absl::StatusOr<Plan> plan = MakePlan(request, model_limits, limits, arena, relay);
   observer.OnSearchEnd(plan, Clock::now() - start);
   return plan;
+}
+
+// What a call that only judges may spend.
+SolveLimits LimitsOf(const CallContext& context) {
+  SolveLimits limits;
+  limits.deadline = context.deadline.value_or(limits.deadline);
+  limits.stop = context.stop;
+  return limits;
 }
 
 void CheckDigest(const std::string& stated, const std::string& actual, const char* path, const char* noun,
@@ -68,33 +97,34 @@ void CheckDigest(const std::string& stated, const std::string& actual, const cha
 
 // Whether `problem` is the one that the plan says it was made for, once every default is filled in. A plan that does
 // not say is taken at its word.
-bool IsMadeFor(const v1::Plan& plan, const PlanningProblem& problem, const RequestInput& input) {
+bool IsMadeFor(const v1::Plan& plan, const PlanRequest& request) {
   if (!plan.has_problem()) return true;
   Violations violations;
   const PlanningProblem own =
-      DecodeProblem(plan.problem(), input.graph, input.cluster, FieldPath("plan").Field("problem"), violations);
+      DecodeProblem(plan.problem(), request.graph, request.cluster, FieldPath("plan").Field("problem"), violations);
   if (!violations.empty()) return false;
   const auto resolved = [&](const PlanningProblem& any) {
-    return EncodeProblem(ResolveProblem(input.graph, any), input.graph, input.cluster);
+    return EncodeProblem(ResolveProblem(request.graph, any), request.graph, request.cluster);
   };
-  return MessageDifferencer::Equals(resolved(own), resolved(problem));
+  return MessageDifferencer::Equals(resolved(own), resolved(request.problem));
 }
 
 // Every violation of the plan itself; its placement is costed where that is possible. What it states is judged where it
 // was made for the same problem.
 absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanRequest& request,
-                                               const ModelLimits& limits, const RequestInput& input) {
+                                               const ModelLimits& model_limits, const SolveLimits& limits,
+                                               AnswerEncoder& encoder) {
   Violations violations;
-  const Placement placement = DecodePlacement(plan, input.graph, input.cluster, violations);
-  ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement(request, limits, placement));
+  const Placement placement = DecodePlacement(plan, request.graph, request.cluster, violations);
+  ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement(request, model_limits, placement, limits));
   v1::EvaluatePlanResponse response;
   // A placement with names left out is not the one that was sent: nothing else is said about it.
   const bool understood = violations.empty();
   if (understood) violations = verdict.violations;
   if (understood && verdict.costed.has_value()) {
-    *response.mutable_plan() = EncodeWithDigests(*verdict.costed, input);
+    *response.mutable_plan() = encoder.Encode(*verdict.costed);
     response.set_objective_ms(response.plan().objective_ms());
-    if (IsMadeFor(plan, request.problem, input)) CheckStatedNumbers(plan, response.plan(), violations);
+    if (IsMadeFor(plan, request)) CheckStatedNumbers(plan, response.plan(), violations);
   }
   response.set_valid(violations.empty());
   for (const Violation& violation : violations.listed()) {
@@ -113,21 +143,40 @@ template <typename Request>
 absl::StatusOr<v1::Plan> PlanningEngine::MakeWirePlan(const Request& request, const CallContext& context) {
   Violations violations;
   ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, config_.model_limits, violations));
-  const PlanningProblem problem =
-      DecodeProblem(request.problem(), input.graph, input.cluster, FieldPath("problem"), violations);
-  const DecodedOptions decoded = DecodeOptions(request.options(), violations);
-  RETURN_IF_ERROR(CheckDecoded(input, config_.model_limits, violations));
+  return PlanInput(input.graph, input.cluster, request.problem(), request.options(), context, violations);
+}
+
+absl::StatusOr<v1::Plan> PlanningEngine::PlanInput(const OperatorGraph& graph, const Cluster& cluster,
+                                                   const v1::PlanningProblem& wire_problem,
+                                                   const v1::SolverOptions& wire_options, const CallContext& context,
+                                                   Violations& violations) {
+  const PlanningProblem problem = DecodeProblem(wire_problem, graph, cluster, FieldPath("problem"), violations);
+  const DecodedOptions decoded = DecodeOptions(wire_options, violations);
+  RETURN_IF_ERROR(CheckDecoded(graph, cluster, config_.model_limits, violations));
 
   SolveLimits limits;
-  limits.deadline = SearchDeadline(Clock::now(), decoded.time_limit, context.deadline, config_.time_limits);
+  limits.deadline =
+      SearchDeadline(Clock::now(), decoded.time_limit, context.deadline, config_.time_limits, context.searches_left);
   limits.work = decoded.options.work_limit.value_or(limits.work);
   limits.memory_bytes = config_.memory_budget_bytes / config_.max_running;
   limits.stop = context.stop;
 
   SearchObserver silent;
-  ASSIGN_OR_RETURN(const Plan plan, Search(input, problem, decoded.options, config_.model_limits, limits, arena_,
-                                           context.observer != nullptr ? *context.observer : silent));
-  return EncodeWithDigests(plan, input);
+  AnswerEncoder encoder(graph, cluster);
+  ASSIGN_OR_RETURN(const Plan plan, Search({graph, cluster, problem, decoded.options}, config_.model_limits, limits,
+                                           arena_, encoder, context.observer != nullptr ? *context.observer : silent));
+  return encoder.Encode(plan);
+}
+
+absl::StatusOr<v1::Plan> PlanningEngine::PlanEntry(const v1::BatchCreatePlansRequest::Entry& entry,
+                                                   const std::optional<OperatorGraph>& graph, const Cluster& cluster,
+                                                   const CallContext& context) {
+  Violations violations;
+  if (graph.has_value() && entry.graph_source_case() == v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET) {
+    return PlanInput(*graph, cluster, entry.problem(), entry.options(), context, violations);
+  }
+  ASSIGN_OR_RETURN(const OperatorGraph own_graph, ReadGraph(entry, violations));
+  return PlanInput(own_graph, cluster, entry.problem(), entry.options(), context, violations);
 }
 
 absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::CreatePlanRequest& request,
@@ -144,7 +193,8 @@ absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::Stre
   return response;
 }
 
-absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::EvaluatePlanRequest& request) const {
+absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::EvaluatePlanRequest& request,
+                                                                      const CallContext& context) const {
   Violations violations;
   ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, config_.model_limits, violations));
   if (!request.has_plan()) violations.Add("plan", "must be set");
@@ -153,12 +203,13 @@ absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::
       request.has_problem()
           ? DecodeProblem(request.problem(), input.graph, input.cluster, FieldPath("problem"), violations)
           : DecodeProblem(request.plan().problem(), input.graph, input.cluster, plan_path.Field("problem"), violations);
-  RETURN_IF_ERROR(CheckDecoded(input, config_.model_limits, violations));
-  CheckDigest(request.plan().graph_digest(), GraphDigest(input.graph), "plan.graph_digest", "graph", violations);
-  CheckDigest(request.plan().cluster_digest(), ClusterDigest(input.cluster), "plan.cluster_digest", "cluster",
-              violations);
+  RETURN_IF_ERROR(CheckDecoded(input.graph, input.cluster, config_.model_limits, violations));
+  AnswerEncoder encoder(input.graph, input.cluster);
+  CheckDigest(request.plan().graph_digest(), encoder.graph_digest(), "plan.graph_digest", "graph", violations);
+  CheckDigest(request.plan().cluster_digest(), encoder.cluster_digest(), "plan.cluster_digest", "cluster", violations);
   RETURN_IF_ERROR(violations.ToStatus());
-  return Judge(request.plan(), {input.graph, input.cluster, problem, SolverOptions{}}, config_.model_limits, input);
+  return Judge(request.plan(), {input.graph, input.cluster, problem, SolverOptions{}}, config_.model_limits,
+               LimitsOf(context), encoder);
 }
 
 absl::StatusOr<v1::GetGraphResponse> PlanningEngine::GetGraph(const v1::GetGraphRequest& request) const {

@@ -10,6 +10,9 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/base/violations.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
 #include "core/model/validator.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/search_deadline.h"
@@ -31,6 +34,8 @@ struct EngineConfig {
   // Reported by GetServerInfo only.
   int max_waiting = 0;
   int64_t max_message_bytes = int64_t{64} << 20;
+  // Problems of one BatchCreatePlans.
+  int64_t max_batch_size = 1000;
 };
 
 // One call, as the transport sees it.
@@ -41,6 +46,8 @@ struct CallContext {
   std::stop_token stop;
   // nullptr: nobody listens. Outlives the call.
   SearchObserver* observer = nullptr;
+  // Searches that the time until `deadline` is for, this one included. >= 1.
+  int64_t searches_left = 1;
 };
 
 // Thread-safe. Calls compute on the calling thread and on the arena.
@@ -53,7 +60,13 @@ class PlanningEngine {
   // As CreatePlan; the answer is the last message of the stream. The events before it go to context.observer, which
   // decides whether it wants incumbent plans.
   absl::StatusOr<v1::StreamPlanResponse> StreamPlan(const v1::StreamPlanRequest& request, const CallContext& context);
-  absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request) const;
+  // Stops between its steps when the call is cancelled or its deadline passes.
+  absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
+                                                        const CallContext& context = CallContext()) const;
+  // One problem of a batch, on the cluster of all: as CreatePlan, but the graph may be that of the batch.
+  absl::StatusOr<v1::Plan> PlanEntry(const v1::BatchCreatePlansRequest::Entry& entry,
+                                     const std::optional<OperatorGraph>& graph, const Cluster& cluster,
+                                     const CallContext& context);
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request) const;
   absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request) const;
   v1::GetServerInfoResponse GetServerInfo() const;
@@ -64,6 +77,10 @@ class PlanningEngine {
   // For each request type with the fields of CreatePlanRequest.
   template <typename Request>
   absl::StatusOr<v1::Plan> MakeWirePlan(const Request& request, const CallContext& context);
+  // `violations`: what is wrong with graph and cluster.
+  absl::StatusOr<v1::Plan> PlanInput(const OperatorGraph& graph, const Cluster& cluster,
+                                     const v1::PlanningProblem& wire_problem, const v1::SolverOptions& wire_options,
+                                     const CallContext& context, Violations& violations);
 
   EngineConfig config_;
   TaskArena arena_;

@@ -44,7 +44,7 @@ absl::StatusOr<Cluster> NamedClusterAt(std::string_view reference, std::string_v
 }
 
 template <typename Request>
-absl::StatusOr<OperatorGraph> ReadGraph(const Request& request, Violations& violations) {
+absl::StatusOr<OperatorGraph> GraphOf(const Request& request, Violations& violations) {
   switch (request.graph_source_case()) {
     case Request::kGraph:
       return DecodeGraph(request.graph(), violations);
@@ -58,7 +58,7 @@ absl::StatusOr<OperatorGraph> ReadGraph(const Request& request, Violations& viol
 }
 
 template <typename Request>
-absl::StatusOr<Cluster> ReadCluster(const Request& request, const ModelLimits& limits, Violations& violations) {
+absl::StatusOr<Cluster> ClusterOf(const Request& request, const ModelLimits& limits, Violations& violations) {
   switch (request.cluster_source_case()) {
     case Request::kCluster:
       return DecodeCluster(request.cluster(), limits.max_devices, violations);
@@ -74,8 +74,8 @@ absl::StatusOr<Cluster> ReadCluster(const Request& request, const ModelLimits& l
 template <typename Request>
 absl::StatusOr<RequestInput> ReadBoth(const Request& request, const ModelLimits& limits, Violations& violations) {
   RequestInput input;
-  ASSIGN_OR_RETURN(input.graph, ReadGraph(request, violations));
-  ASSIGN_OR_RETURN(input.cluster, ReadCluster(request, limits, violations));
+  ASSIGN_OR_RETURN(input.graph, GraphOf(request, violations));
+  ASSIGN_OR_RETURN(input.cluster, ClusterOf(request, limits, violations));
   return input;
 }
 
@@ -96,6 +96,19 @@ absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, c
   return ReadBoth(request, limits, violations);
 }
 
+absl::StatusOr<Cluster> ReadCluster(const v1::BatchCreatePlansRequest& request, const ModelLimits& limits,
+                                    Violations& violations) {
+  return ClusterOf(request, limits, violations);
+}
+
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest& request, Violations& violations) {
+  return GraphOf(request, violations);
+}
+
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest::Entry& entry, Violations& violations) {
+  return GraphOf(entry, violations);
+}
+
 absl::StatusOr<OperatorGraph> NamedGraph(std::string_view reference) {
   Violations violations;
   ASSIGN_OR_RETURN(OperatorGraph graph, NamedGraphAt(reference, "name", violations));
@@ -110,11 +123,12 @@ absl::StatusOr<Cluster> NamedCluster(std::string_view reference) {
   return cluster;
 }
 
-absl::Status CheckDecoded(const RequestInput& input, const ModelLimits& limits, Violations& violations) {
+absl::Status CheckDecoded(const OperatorGraph& graph, const Cluster& cluster, const ModelLimits& limits,
+                          Violations& violations) {
   if (violations.empty()) return absl::OkStatus();
   // An input without operators or devices is one that was not given: that has been said.
-  if (!input.graph.operators.empty()) ValidateGraph(input.graph, limits, violations);
-  if (!input.cluster.devices.empty()) ValidateCluster(input.cluster, limits, violations);
+  if (!graph.operators.empty()) ValidateGraph(graph, limits, violations);
+  if (!cluster.devices.empty()) ValidateCluster(cluster, limits, violations);
   return violations.ToStatus();
 }
 

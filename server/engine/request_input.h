@@ -27,8 +27,15 @@ absl::StatusOr<RequestInput> ReadInput(const v1::StreamPlanRequest& request, con
 absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, const ModelLimits& limits,
                                        Violations& violations);
 
+// One half each.
+absl::StatusOr<Cluster> ReadCluster(const v1::BatchCreatePlansRequest& request, const ModelLimits& limits,
+                                    Violations& violations);
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest& request, Violations& violations);
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest::Entry& entry, Violations& violations);
+
 // OK where there are no violations; else INVALID_ARGUMENT with them and with all that the validator finds in the rest.
-absl::Status CheckDecoded(const RequestInput& input, const ModelLimits& limits, Violations& violations);
+absl::Status CheckDecoded(const OperatorGraph& graph, const Cluster& cluster, const ModelLimits& limits,
+                          Violations& violations);
 
 // The graph or the cluster that `reference` names. INVALID_ARGUMENT (at the field "name"), NOT_FOUND.
 absl::StatusOr<OperatorGraph> NamedGraph(std::string_view reference);

@@ -3,6 +3,7 @@
 #define PLANWRIGHT_SERVER_ENGINE_SEARCH_DEADLINE_H_
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 #include "core/base/limits.h"
@@ -17,11 +18,12 @@ struct TimeLimits {
 };
 
 // min(now + time_limit, call_deadline - max(100 ms, 5 % of what is left)); with neither, now + default_time_limit;
-// never beyond now + max_time_limit. May lie in the past: no time is left.
+// never beyond now + max_time_limit. May lie in the past: no time is left. What the call's deadline leaves is shared
+// equally among `searches` that follow each other. REQUIRES: searches >= 1.
 SolveLimits::Clock::time_point SearchDeadline(SolveLimits::Clock::time_point now,
                                               std::optional<std::chrono::nanoseconds> time_limit,
                                               std::optional<SolveLimits::Clock::time_point> call_deadline,
-                                              const TimeLimits& limits);
+                                              const TimeLimits& limits, int64_t searches = 1);
 
 }  // namespace planwright::server
 

@@ -44,6 +44,7 @@ void EncodeLimits(const EngineConfig& config, v1::ServerLimits& wire) {
   wire.set_max_waiting(config.max_waiting);
   wire.set_cpus(config.cpus);
   wire.set_memory_budget_bytes(config.memory_budget_bytes);
+  wire.set_max_batch_size(config.max_batch_size);
 }
 
 void EncodeZooEntry(const ZooEntry& entry, v1::ZooEntry& wire) {

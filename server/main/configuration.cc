@@ -29,7 +29,7 @@
 #include "server/main/byte_size.h"
 #include "server/main/config_sources.h"
 #include "server/main/listen_address.h"
-#include "server/main/resources.h"
+#include "server/serving/resources.h"
 
 using planwright::server::ByteSize;
 
@@ -54,6 +54,8 @@ ABSL_FLAG(ByteSize, max_message_bytes, ByteSize{int64_t{64} << 20}, "largest req
 ABSL_FLAG(int64_t, max_operators, planwright::ModelLimits{}.max_operators, "most operators of a graph");
 ABSL_FLAG(int64_t, max_tensors, planwright::ModelLimits{}.max_tensors, "most tensors of a graph");
 ABSL_FLAG(int64_t, max_devices, planwright::ModelLimits{}.max_devices, "most devices of a cluster");
+ABSL_FLAG(int64_t, max_batch_size, planwright::server::EngineConfig{}.max_batch_size,
+          "most problems of one BatchCreatePlans");
 ABSL_FLAG(int64_t, max_name_bytes, planwright::ModelLimits{}.max_name_bytes, "longest name");
 ABSL_FLAG(bool, enable_reflection, false,
           "serve grpc.reflection.v1alpha, so that tools such as buf curl can call without the protos");
@@ -65,12 +67,11 @@ namespace planwright::server {
 namespace {
 
 // The flags above, in their order; --config itself cannot be set by a file.
-constexpr std::array<std::string_view, 18> kSettings = {
-    "listen_address", "allow_insecure_remote", "metrics_address",   "cpus",
-    "memory_budget",  "max_running",           "max_waiting",       "default_time_limit",
-    "max_time_limit", "drain_timeout",         "max_message_bytes", "max_operators",
-    "max_tensors",    "max_devices",           "max_name_bytes",    "enable_reflection",
-    "log_format",     "validate_config"};
+constexpr std::array<std::string_view, 19> kSettings = {
+    "listen_address",    "allow_insecure_remote", "metrics_address",    "cpus",           "memory_budget",
+    "max_running",       "max_waiting",           "default_time_limit", "max_time_limit", "drain_timeout",
+    "max_message_bytes", "max_operators",         "max_tensors",        "max_devices",    "max_batch_size",
+    "max_name_bytes",    "enable_reflection",     "log_format",         "validate_config"};
 
 std::optional<std::string> Getenv(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -222,10 +223,11 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   config.cpus = Between(absl::GetFlag(FLAGS_cpus), 0, kMostThreads, "cpus", violations);
   if (config.cpus == 0) config.cpus = AvailableCpus();
   config.memory_budget_bytes = absl::GetFlag(FLAGS_memory_budget).bytes;
-  if (config.memory_budget_bytes == 0) config.memory_budget_bytes = AvailableMemoryBytes() / 5 * 4;
+  if (config.memory_budget_bytes == 0) config.memory_budget_bytes = DefaultMemoryBudget();
   config.max_running = Between(absl::GetFlag(FLAGS_max_running), 0, kMostThreads, "max_running", violations);
   if (config.max_running == 0) config.max_running = std::max(2, config.cpus / 2);
   config.max_waiting = Between(absl::GetFlag(FLAGS_max_waiting), 0, kMostWaiting, "max_waiting", violations);
+  config.max_batch_size = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_batch_size), 1, "max_batch_size", violations);
   config.max_message_bytes = Between<int64_t>(absl::GetFlag(FLAGS_max_message_bytes).bytes, 1024,
                                               std::numeric_limits<int32_t>::max(), "max_message_bytes", violations);
   return config;

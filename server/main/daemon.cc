@@ -4,10 +4,13 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -106,6 +109,13 @@ class GrpcDaemon final : public Daemon {
     return absl::OkStatus();
   }
 
+  // What gRPC's own buffers may take, the bytes of requests on their way in among them: beyond it gRPC reads slower and
+  // closes idle connections. At least one message in and one out, so that each can be served alone.
+  std::size_t QuotaBytes() const {
+    const EngineConfig& engine = configuration_.engine;
+    return static_cast<std::size_t>(std::max(engine.memory_budget_bytes / kRequestShare, 2 * engine.max_message_bytes));
+  }
+
   absl::Status StartGrpc() {
     grpc::EnableDefaultHealthCheckService(true);
     int port = 0;
@@ -114,6 +124,7 @@ class GrpcDaemon final : public Daemon {
     builder.RegisterService(&service_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(configuration_.engine.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
+    builder.SetResourceQuota(grpc::ResourceQuota("planwrightd").Resize(QuotaBytes()));
     // Without this a second server could share the port, and each would get some of the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "server/service/batch_plan_call.h"
 #include "server/service/call_messages.h"
 #include "server/service/stream_plan_call.h"
 #include "server/service/unary_call.h"
@@ -58,12 +59,21 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* PlanningServiceImpl::StreamPlan(grpc
       ->Start();
 }
 
+grpc::ServerUnaryReactor* PlanningServiceImpl::BatchCreatePlans(grpc::CallbackServerContext* context,
+                                                                const grpc::ByteBuffer* request,
+                                                                grpc::ByteBuffer* response) {
+  // The call deletes itself (OnDone).
+  return (new BatchPlanCall(services_, StartRecord("BatchCreatePlans", *context), DeadlineOf(*context), *request,
+                            *response))
+      ->Start();
+}
+
 grpc::ServerUnaryReactor* PlanningServiceImpl::EvaluatePlan(grpc::CallbackServerContext* context,
                                                             const grpc::ByteBuffer* request,
                                                             grpc::ByteBuffer* response) {
   using Call = UnaryCall<v1::EvaluatePlanRequest, v1::EvaluatePlanResponse>;
-  auto handler = [this](const v1::EvaluatePlanRequest& message, const CallContext&) {
-    return services_.engine.EvaluatePlan(message);
+  auto handler = [this](const v1::EvaluatePlanRequest& message, const CallContext& call) {
+    return services_.engine.EvaluatePlan(message, call);
   };
   return (new Call(services_, StartRecord("EvaluatePlan", *context), DeadlineOf(*context), *request, *response,
                    handler))

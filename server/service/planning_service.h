@@ -21,7 +21,8 @@ class PlanningServiceImpl final
     : public v1::PlanningService::WithRawCallbackMethod_CreatePlan<
           v1::PlanningService::WithRawCallbackMethod_StreamPlan<v1::PlanningService::WithRawCallbackMethod_EvaluatePlan<
               v1::PlanningService::WithRawCallbackMethod_GetGraph<v1::PlanningService::WithRawCallbackMethod_GetCluster<
-                  v1::PlanningService::WithRawCallbackMethod_GetServerInfo<v1::PlanningService::Service>>>>>> {
+                  v1::PlanningService::WithRawCallbackMethod_BatchCreatePlans<
+                      v1::PlanningService::WithRawCallbackMethod_GetServerInfo<v1::PlanningService::Service>>>>>>> {
  public:
   explicit PlanningServiceImpl(const CallServices& services);
 
@@ -29,6 +30,8 @@ class PlanningServiceImpl final
                                        grpc::ByteBuffer* response) override;
   grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamPlan(grpc::CallbackServerContext* context,
                                                          const grpc::ByteBuffer* request) override;
+  grpc::ServerUnaryReactor* BatchCreatePlans(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* EvaluatePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* GetGraph(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "absl/strings/ascii.h"
+#include "core/base/infeasibility.h"
 #include "planwright/v1/plan.pb.h"
 #include "server/codec/enums.h"
 #include "server/service/status_conversion.h"
@@ -43,7 +44,7 @@ void SearchLog::OnSearchEnd(const absl::StatusOr<Plan>& result, std::chrono::nan
   } else {
     metrics_.SearchFailed(CodeLabel(result.status().code()), elapsed);
   }
-  if (result.status().code() == absl::StatusCode::kInternal) metrics_.PlanRejected();
+  if (IsRejectedPlan(result.status())) metrics_.PlanRejected();
 }
 
 void SearchLog::LogCancellation(Clock::time_point now) const {

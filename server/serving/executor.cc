@@ -44,6 +44,15 @@ absl::Status Executor::Submit(Job job) {
   return room.ok() ? room : WithRetryDelay(std::move(room), options_.retry_delay);
 }
 
+void Executor::Requeue(Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    bytes_ += job.bytes;
+    waiting_.push_back(std::move(job));
+  }
+  work_arrived_.notify_one();
+}
+
 void Executor::StopAdmission() {
   const std::lock_guard lock(mutex_);
   admitting_ = false;

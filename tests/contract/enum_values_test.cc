@@ -116,12 +116,19 @@ void ExpectInPlan(const EnumSetting& setting, const v1::Plan& plan) {
   EXPECT_EQ(message->GetReflection()->GetEnumValue(*message, setting.fields.back()), setting.number);
 }
 
+// What an objective asks for beside itself.
+void AddWhatItNeeds(v1::PlanningProblem& problem) {
+  if (problem.objective() == v1::OBJECTIVE_MIN_DEVICES) problem.set_target_period_ms(1000);
+  if (problem.objective() == v1::OBJECTIVE_MIN_LATENCY) problem.set_workload(v1::WORKLOAD_INFERENCE);
+}
+
 class EnumSettingTest : public testing::TestWithParam<EnumSetting> {};
 
 TEST_P(EnumSettingTest, IsPlannedOrRefusedWithItsPath) {
   const EnumSetting& setting = GetParam();
   v1::CreatePlanRequest request = SmallRequest();
   Apply(setting, request);
+  AddWhatItNeeds(*request.mutable_problem());
   PlanningEngine engine(EngineConfig{});
   const auto response = engine.CreatePlan(request, CallContext{});
   if (response.ok()) {

@@ -46,11 +46,11 @@ def generate():
 
 
 generate()
-from google.protobuf import json_format  # noqa: E402
+from google.protobuf import duration_pb2, json_format  # noqa: E402
 from google.rpc import error_details_pb2, status_pb2  # noqa: E402
 from grpc.health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
 from grpc.reflection.v1alpha import reflection_pb2, reflection_pb2_grpc  # noqa: E402
-from planwright.v1 import plan_pb2, planning_service_pb2, planning_service_pb2_grpc  # noqa: E402
+from planwright.v1 import plan_pb2, planning_service_pb2, planning_service_pb2_grpc, problem_pb2  # noqa: E402
 
 SERVICE = "planwright.v1.PlanningService"
 
@@ -187,7 +187,7 @@ class PythonClientTest(unittest.TestCase):
     def test_bytes_that_are_no_message_are_invalid_arguments(self):
         stream = self.channel.unary_stream(f"/{SERVICE}/StreamPlan")
         calls = [lambda garbage: list(stream(garbage, timeout=60))]
-        for method in ("CreatePlan", "EvaluatePlan"):
+        for method in ("CreatePlan", "EvaluatePlan", "BatchCreatePlans"):
             unary = self.channel.unary_unary(f"/{SERVICE}/{method}")
             calls.append(lambda garbage, unary=unary: unary(garbage, timeout=60))
         for call in calls:
@@ -231,6 +231,115 @@ class PythonClientTest(unittest.TestCase):
             graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1"), timeout=60))
         self.assertIn('grpc_method="StreamPlan",grpc_service="planwright.v1.PlanningService",'
                       'grpc_type="server_stream"', self.daemon.get("/metrics")[1])
+
+
+class QueueTest(unittest.TestCase):
+    """A scheduler's day: 20 jobs on one cluster of 64 devices, each on the fewest free ones that meet its target.
+
+    The cluster is one of the zoo, so its description is read once and never sent.
+    """
+
+    CLUSTER = "zoo:nodes:8?devices=8&inside_gb=24&between_us=5"
+    GRAPHS = ("zoo:bert-base", "zoo:bert-large", "zoo:gpt-350m")
+    SPEED_UPS = (1, 1.9, 4.5, 2.7, 5.5)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.stub = cls.daemon.stub
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.daemon.end() == 0
+
+    def plan(self, graph, **problem):
+        return self.stub.CreatePlan(planning_service_pb2.CreatePlanRequest(
+            graph_reference=graph, cluster_reference=self.CLUSTER,
+            problem=problem_pb2.PlanningProblem(**problem)), timeout=60).plan
+
+    def verify(self, graph, plan):
+        evaluation = self.stub.EvaluatePlan(planning_service_pb2.EvaluatePlanRequest(
+            graph_reference=graph, cluster_reference=self.CLUSTER, plan=plan), timeout=60)
+        self.assertTrue(evaluation.valid, evaluation.violations)
+
+    def test_twenty_jobs_share_a_cluster(self):
+        cluster = self.stub.GetCluster(planning_service_pb2.GetClusterRequest(name=self.CLUSTER), timeout=60).cluster
+        host_of = {device.name: device.host for device in cluster.devices}
+        self.assertEqual(len(host_of), 64)
+        one_device = {graph: self.plan(graph, devices_to_use={"max_devices": 1}).objective_ms for graph in self.GRAPHS}
+        running, used, waits, most_used = [], set(), 0, 0
+        for i in range(20):
+            graph = self.GRAPHS[i % len(self.GRAPHS)]
+            target_ms = one_device[graph] / self.SPEED_UPS[i % len(self.SPEED_UPS)]
+            while True:
+                free_hosts = {host for device, host in host_of.items() if device not in used}
+                try:
+                    plan = self.plan(graph, objective=problem_pb2.OBJECTIVE_MIN_DEVICES, target_period_ms=target_ms,
+                                     devices_to_use={"hosts": free_hosts, "excluded_devices": used})
+                    break
+                except grpc.RpcError as error:
+                    # Not enough devices are free: the oldest job ends first.
+                    self.assertEqual(error.code(), grpc.StatusCode.FAILED_PRECONDITION, error.details())
+                    used -= running.pop(0)
+                    waits += 1
+            self.assertLessEqual(plan.objective_ms, target_ms)
+            self.assertTrue(plan.provenance.proven_optimal, plan.warnings)
+            self.verify(graph, plan)
+            taken = {stage.replicas[0].device for stage in plan.stages}
+            self.assertFalse(taken & used)
+            self.assertEqual(len(taken), plan.provenance.counters["devices_used"])
+            running.append(taken)
+            used |= taken
+            most_used = max(most_used, len(used))
+        self.assertGreater(most_used, 48)
+        self.assertGreater(waits, 0)
+
+    def test_a_batch_sends_the_cluster_once(self):
+        cluster = self.stub.GetCluster(planning_service_pb2.GetClusterRequest(name=self.CLUSTER), timeout=60).cluster
+        entry = planning_service_pb2.BatchCreatePlansRequest.Entry
+        request = planning_service_pb2.BatchCreatePlansRequest(cluster=cluster, requests=[
+            entry(graph_reference=graph, problem=problem_pb2.PlanningProblem(devices_to_use={"max_devices": count}))
+            for graph in self.GRAPHS for count in (1, 2, 3)] + [entry()])
+        results = self.stub.BatchCreatePlans(request, timeout=60).results
+        self.assertEqual([result.WhichOneof("result") for result in results], ["plan"] * 9 + ["error"])
+        for first in (0, 3, 6):
+            times = [result.plan.objective_ms for result in results[first:first + 3]]
+            self.assertEqual(times, sorted(times, reverse=True))
+        self.assertEqual(results[9].error.code, grpc.StatusCode.INVALID_ARGUMENT.value[0])
+        self.assertIn("graph: must be set", results[9].error.message)
+        details = [any.TypeName() for any in results[9].error.details]
+        self.assertEqual(details, ["google.rpc.ErrorInfo", "google.rpc.BadRequest"])
+
+
+class FairnessTest(unittest.TestCase):
+    def test_a_batch_lets_others_have_their_turn(self):
+        daemon = Daemon("--max_running=1")
+        hard = hard_request()
+        entry = planning_service_pb2.BatchCreatePlansRequest.Entry(
+            options=problem_pb2.SolverOptions(time_limit=duration_pb2.Duration(nanos=500_000_000)))
+        batch = daemon.stub.BatchCreatePlans.future(planning_service_pb2.BatchCreatePlansRequest(
+            cluster=hard.cluster, graph=hard.graph, requests=[entry] * 60), timeout=120)
+        daemon.wait_for("search started")
+        plan = daemon.stub.CreatePlan(planning_service_pb2.CreatePlanRequest(
+            graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1"), timeout=60).plan
+        self.assertTrue(plan.stages)
+        self.assertFalse(batch.done())
+        batch.cancel()
+        self.assertEqual(daemon.end(), 0)
+
+    def test_a_server_that_ends_answers_with_the_plans_it_has(self):
+        daemon = Daemon("--max_running=1", "--drain_timeout=1ms")
+        hard = hard_request()
+        entry = planning_service_pb2.BatchCreatePlansRequest.Entry(
+            options=problem_pb2.SolverOptions(time_limit=duration_pb2.Duration(nanos=500_000_000)))
+        batch = daemon.stub.BatchCreatePlans.future(planning_service_pb2.BatchCreatePlansRequest(
+            cluster=hard.cluster, graph=hard.graph, requests=[entry] * 60), timeout=120)
+        daemon.wait_for("search ended")
+        self.assertEqual(daemon.end(), 0)
+        results = batch.result().results
+        self.assertEqual(len(results), 60)
+        self.assertTrue(results[0].plan.stages)
+        self.assertEqual(results[59].error.code, grpc.StatusCode.UNAVAILABLE.value[0])
 
 
 class ReflectionTest(unittest.TestCase):

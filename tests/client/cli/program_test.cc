@@ -54,6 +54,10 @@ class FakeClient final : public PlanningClient {
     service_.call = options;
     return service_.plan();
   }
+  absl::StatusOr<v1::BatchCreatePlansResponse> BatchCreatePlans(const v1::BatchCreatePlansRequest&,
+                                                                const CallOptions&) override {
+    return absl::UnimplementedError("the program does not send batches");
+  }
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                         const CallOptions& options) override {
     service_.evaluate_request = request;

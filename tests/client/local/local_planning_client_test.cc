@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "client/library/error_details.h"
+#include "server/serving/resources.h"
 
 namespace planwright::client {
 namespace {
@@ -82,6 +83,48 @@ TEST(LocalPlanningClientTest, PlansEvaluatesAndReportsProgress) {
   ASSERT_TRUE(evaluated.ok()) << evaluated.status();
   EXPECT_TRUE(evaluated->valid());
   EXPECT_EQ(client.GetServerInfo({}, {})->version(), "test");
+}
+
+TEST(LocalPlanningClientTest, PlansABatch) {
+  LocalPlanningClient client({});
+  v1::BatchCreatePlansRequest request;
+  *request.mutable_graph() = Request().graph();
+  *request.mutable_cluster() = Request().cluster();
+  request.add_requests();
+  request.add_requests()->mutable_problem()->mutable_devices_to_use()->set_max_devices(1);
+  const auto response = client.BatchCreatePlans(request, CallOptions());
+  ASSERT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(response->results(0).plan().objective_ms(), 3.5);
+  EXPECT_EQ(response->results(1).error().code(), static_cast<int>(absl::StatusCode::kFailedPrecondition));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(client.BatchCreatePlans(request, {.stop = stop.get_token()}).status().code(), absl::StatusCode::kCancelled);
+  request.clear_requests();
+  EXPECT_THAT(ErrorDetailsOf(client.BatchCreatePlans(request, CallOptions()).status()).violations,
+              Contains(FieldViolation{"requests", "must not be empty"}));
+}
+
+TEST(LocalPlanningClientTest, EvaluationCanBeCancelled) {
+  LocalPlanningClient client({});
+  const auto plan = client.CreatePlan(Request(), CallOptions());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  v1::EvaluatePlanRequest request;
+  *request.mutable_graph() = Request().graph();
+  *request.mutable_cluster() = Request().cluster();
+  *request.mutable_plan() = plan->plan();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(client.EvaluatePlan(request, {.stop = stop.get_token()}).status().code(), absl::StatusCode::kCancelled);
+  CallOptions late;
+  late.deadline = CallOptions::Clock::now() - std::chrono::seconds(1);
+  EXPECT_EQ(client.EvaluatePlan(request, late).status().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST(LocalPlanningClientTest, MayUseThisMachine) {
+  const server::EngineConfig config = ConfigOfThisMachine("9.9");
+  EXPECT_EQ(config.version, "9.9");
+  EXPECT_GE(config.cpus, 1);
+  EXPECT_EQ(config.memory_budget_bytes, server::DefaultMemoryBudget());
 }
 
 TEST(LocalPlanningClientTest, ErrorsCarryTheDetailsThatAServerWouldSend) {

@@ -93,6 +93,26 @@ TEST(TextReportTest, SaysThatAPlanIsProvenOptimal) {
   EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch, proven optimal\n"));
 }
 
+TEST(TextReportTest, SaysHowManyDevicesMeetTheTarget) {
+  v1::Plan plan = Parse<v1::Plan>(R"pb(
+    objective_ms: 12.5
+    lower_bound_ms: 5
+    problem { objective: OBJECTIVE_MIN_DEVICES target_period_ms: 20 }
+    provenance {
+      algorithm: "ideal_dp"
+      proven_optimal: true
+      counters { key: "devices_used" value: 3 }
+      counters { key: "devices_needed" value: 3 }
+    }
+  )pb");
+  EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch on 3 devices, proven the fewest that meet "
+                                               "the target of 20.000 ms\n"));
+  plan.mutable_provenance()->set_proven_optimal(false);
+  (*plan.mutable_provenance()->mutable_counters())["devices_needed"] = 2;
+  EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch on 3 devices, 2 are needed at least to meet "
+                                               "the target of 20.000 ms\n"));
+}
+
 TEST(TextReportTest, NamesFewIdleDevicesAndCountsTheRest) {
   v1::Plan plan;
   for (int i = 0; i < 1000; ++i) plan.add_devices()->set_device("d");

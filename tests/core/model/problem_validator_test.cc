@@ -58,8 +58,29 @@ TEST_P(ProblemRuleTest, IsTheOnlyViolation) {
 INSTANTIATE_TEST_SUITE_P(
     Numbers, ProblemRuleTest,
     ::testing::Values(
-        ProblemCase{"TargetPeriod", [](Request& r) { r.problem.target_period = Picoseconds(0); },
+        ProblemCase{"TargetPeriod",
+                    [](Request& r) {
+                      r.problem.objective = Objective::kMinDevices;
+                      r.problem.target_period = Picoseconds(0);
+                    },
                     "problem.target_period_ms", "must be > 0, is 0"},
+        ProblemCase{"NoTargetPeriod", [](Request& r) { r.problem.objective = Objective::kMinDevices; },
+                    "problem.target_period_ms", "must be set, because problem.objective is MIN_DEVICES"},
+        ProblemCase{"TargetOfAnotherObjective", [](Request& r) { r.problem.target_period = Picoseconds(1); },
+                    "problem.target_period_ms", "must not be set unless problem.objective is MIN_DEVICES"},
+        ProblemCase{"PinnedOutside",
+                    [](Request& r) {
+                      r.problem.devices_to_use.devices = {DeviceId(0)};
+                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}, {OperatorId(0), DeviceId(1)}};
+                    },
+                    "problem.pinned[1].device", "must be a device that problem.devices_to_use selects, is \"acc1\""},
+        ProblemCase{"StartsOutside",
+                    [](Request& r) {
+                      r.problem.devices_to_use.excluded_devices = {DeviceId(1)};
+                      r.problem.start_from = Placement{{{{OperatorId(0)}, {DeviceId(1)}}}};
+                    },
+                    "problem.start_from.stages[0].devices[0]",
+                    "must be a device that problem.devices_to_use selects, is \"acc1\""},
         ProblemCase{"StagesPerDevice", [](Request& r) { r.problem.max_stages_per_device = 0; },
                     "problem.max_stages_per_device", "must be >= 1, is 0"},
         ProblemCase{"Subgraphs", [](Request& r) { r.problem.max_subgraphs_per_device = -1; },

@@ -12,6 +12,7 @@
 namespace planwright {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -188,9 +189,7 @@ RefusedCase Connected(const Interconnect& interconnect) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, RefusedTest,
-    ::testing::Values(RefusedCase{"MinDevices", [](Request& r) { r.problem.objective = Objective::kMinDevices; },
-                                  "problem.objective", Not("MIN_DEVICES", "MAX_THROUGHPUT")},
-                      RefusedCase{"ReplicatedNonContiguous",
+    ::testing::Values(RefusedCase{"ReplicatedNonContiguous",
                                   [](Request& r) {
                                     r.problem.split = Split::kNonContiguous;
                                     r.problem.replication = Replication::kPerStage;
@@ -214,8 +213,6 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Defaults, RefusedTest,
     ::testing::Values(
-        RefusedCase{"TargetPeriod", [](Request& r) { r.problem.target_period = Milliseconds(5); },
-                    "problem.target_period_ms", Not("a target period", "unset")},
         RefusedCase{"TwoStagesPerDevice", [](Request& r) { r.problem.max_stages_per_device = 2; },
                     "problem.max_stages_per_device", Not("2", "unset, 1")},
         RefusedCase{"Subgraphs", [](Request& r) { r.problem.max_subgraphs_per_device = 1; },
@@ -236,10 +233,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Not("2", "unset")},
         RefusedCase{"Layers", [](Request& r) { r.problem.granularity = Granularity::kLayer; }, "problem.granularity",
                     Not("LAYER", "OPERATOR, or problem.split NON_CONTIGUOUS")},
-        RefusedCase{"Hosts", [](Request& r) { r.problem.devices_to_use.hosts = {"h"}; }, "problem.devices_to_use",
-                    Not("a selection of devices", "unset")},
-        RefusedCase{"MaxDevices", [](Request& r) { r.problem.devices_to_use.max_devices = 1; },
-                    "problem.devices_to_use", Not("a selection of devices", "unset")},
         RefusedCase{"Pinned",
                     [](Request& r) {
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
@@ -342,7 +335,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, NotJudgedTest,
                                                          AskForLatency(r);
                                                          r.problem.overlap = Overlap::kOverlapped;
                                                        },
-                                                       "problem.objective", Not("MIN_LATENCY", "MAX_THROUGHPUT")},
+                                                       "problem.objective",
+                                                       Not("MIN_LATENCY", "MAX_THROUGHPUT, MIN_DEVICES")},
                                            RefusedCase{"LatencyByBackwardTimes",
                                                        [](Request& r) {
                                                          AskForLatency(r);
@@ -366,6 +360,21 @@ INSTANTIATE_TEST_SUITE_P(Modes, NotJudgedTest,
                                                        Not("GPIPE with COMPONENTS memory",
                                                            "unspecified, or memory_bytes on every operator")}),
                          RefusedCaseName);
+
+// Devices of one class must differ in their memory only.
+TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
+  Request request = Supported();
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.devices_to_use.max_devices = 2;
+  EXPECT_THAT(Check(request), IsEmpty());
+  request.cluster.interconnect = MatrixInterconnect();
+  std::vector<std::string> rules;
+  for (const Violation& violation : Check(request)) rules.push_back(violation.path + ": " + violation.rule);
+  EXPECT_THAT(rules, Contains("problem.objective: " +
+                              Not("MIN_DEVICES with cluster.interconnect.matrix", "host_staged, uniform")));
+  EXPECT_THAT(rules, Contains("problem.devices_to_use.max_devices: " +
+                              Not("a limit with cluster.interconnect.matrix", "host_staged, uniform")));
+}
 
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
   Request request = Supported();

@@ -394,6 +394,24 @@ TEST(MakePlanTest, TurnsExceptionsIntoStatuses) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("the reason"));
 }
 
+TEST(EvaluatePlacementTest, HeedsStopAndDeadline) {
+  const Request request = ChainOf(3);
+  const Placement placement = PlacementOf(*Make(request));
+  const auto evaluate = [&](const SolveLimits& limits) {
+    return EvaluatePlacement({request.graph, request.cluster, request.problem, request.options}, ModelLimits(),
+                             placement, limits);
+  };
+  EXPECT_TRUE(evaluate(SolveLimits()).ok());
+  SolveLimits late;
+  late.deadline = SolveLimits::Clock::now();
+  EXPECT_EQ(evaluate(late).status().code(), absl::StatusCode::kDeadlineExceeded);
+  std::stop_source stop;
+  stop.request_stop();
+  SolveLimits stopped;
+  stopped.stop = stop.get_token();
+  EXPECT_EQ(evaluate(stopped).status().code(), absl::StatusCode::kCancelled);
+}
+
 TEST(MakePlanTest, LooksAtTheProblemOnlyWhenGraphAndClusterAreSound) {
   Request request = ChainOf(2);
   request.graph.operators[1].name = request.graph.operators[0].name;
@@ -404,7 +422,7 @@ TEST(MakePlanTest, LooksAtTheProblemOnlyWhenGraphAndClusterAreSound) {
   request.graph.operators[1].name = "other";
   const std::vector<Violation> sound = ViolationsOf(Make(request).status());
   ASSERT_THAT(sound, SizeIs(1));
-  EXPECT_EQ(sound[0].path, "problem.objective");
+  EXPECT_EQ(sound[0].path, "problem.target_period_ms");
 }
 
 // The first and the last of three operators share a device: more than the searches of this mode may know.

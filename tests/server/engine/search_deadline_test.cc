@@ -41,6 +41,16 @@ TEST(SearchDeadlineTest, LeavesTimeForTheAnswer) {
   EXPECT_EQ(Allowed(seconds(5), seconds(100)), seconds(5));
 }
 
+TEST(SearchDeadlineTest, SharesTheDeadlineOfTheCallAmongSearches) {
+  const SolveLimits::Clock::time_point now;
+  const auto allowed = [&](std::optional<nanoseconds> time_limit, int64_t searches) {
+    return SearchDeadline(now, time_limit, now + seconds(100), TimeLimits(), searches) - now;
+  };
+  EXPECT_EQ(allowed(std::nullopt, 5), seconds(19));
+  EXPECT_EQ(allowed(seconds(2), 5), seconds(2));
+  EXPECT_EQ(allowed(seconds(30), 5), seconds(19));
+}
+
 TEST(SearchDeadlineTest, TooShortADeadlineLeavesNoTime) {
   EXPECT_LT(Allowed(std::nullopt, milliseconds(50)), nanoseconds(0));
 }

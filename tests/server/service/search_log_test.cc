@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/infeasibility.h"
+
 namespace planwright::server {
 namespace {
 
@@ -43,7 +45,9 @@ TEST_F(SearchLogTest, TellsHowLongACancelledSearchWentOn) {
 TEST_F(SearchLogTest, FailuresAreCountedByCodeAndRejectedPlansApart) {
   search_.OnSearchEnd(absl::FailedPreconditionError("infeasible"), milliseconds(1));
   EXPECT_THAT(metrics_.Text(), HasSubstr("planwright_verifier_rejections_total 0"));
-  search_.OnSearchEnd(absl::InternalError("rejected"), milliseconds(1));
+  search_.OnSearchEnd(absl::InternalError("an exception"), milliseconds(1));
+  EXPECT_THAT(metrics_.Text(), HasSubstr("planwright_verifier_rejections_total 0"));
+  search_.OnSearchEnd(RejectedPlanError("rejected"), milliseconds(1));
   EXPECT_THAT(log_text_, HasSubstr("code=FailedPrecondition"));
   EXPECT_THAT(metrics_.Text(), HasSubstr(R"(planwright_failed_searches_total{code="FailedPrecondition"} 1)"));
   EXPECT_THAT(metrics_.Text(), HasSubstr("planwright_verifier_rejections_total 1"));

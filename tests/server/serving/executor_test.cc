@@ -279,6 +279,40 @@ TEST(ExecutorTest, DestructorStopsTheRunningAndWaitsForThem) {
   EXPECT_TRUE(ended);
 }
 
+TEST(ExecutorTest, LetsOthersHaveTheirTurnBetweenTheStepsOfAJob) {
+  Executor executor({.max_running = 1, .max_waiting = 1});
+  Blocker first_step;
+  std::mutex mutex;
+  std::vector<std::string> order;
+  std::promise<void> done;
+  const auto record = [&](const char* what) {
+    const std::lock_guard lock(mutex);
+    order.emplace_back(what);
+  };
+  Executor::Job rest;
+  rest.run = [&](const absl::Status& admission) {
+    EXPECT_TRUE(admission.ok()) << admission;
+    record("step 2");
+    done.set_value();
+  };
+  Executor::Job job = first_step.job();
+  job.run = [&, wait = job.run](const absl::Status& admission) {
+    wait(admission);
+    record("step 1");
+    // The queue is full, but the place of the job is its own.
+    executor.Requeue(rest);
+  };
+  Executor::Job other;
+  other.run = [&](const absl::Status&) { record("other"); };
+  ASSERT_TRUE(executor.Submit(job).ok());
+  first_step.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(other).ok());
+  executor.StopAdmission();
+  first_step.Release();
+  done.get_future().wait();
+  EXPECT_THAT(order, ElementsAre("step 1", "other", "step 2"));
+}
+
 TEST(ExecutorTest, AnyNumberMayWait) {
   Executor executor({.max_running = 1, .max_waiting = std::numeric_limits<int>::max()});
   EXPECT_TRUE(executor.Submit({.deadline = std::nullopt, .stop = {}, .run = [](const absl::Status&) {}}).ok());

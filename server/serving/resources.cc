@@ -1,4 +1,4 @@
-#include "server/main/resources.h"
+#include "server/serving/resources.h"
 
 #include <sched.h>
 
@@ -107,5 +107,7 @@ int64_t AvailableMemoryBytes(const Path& root) {
   }
   return bytes;
 }
+
+int64_t DefaultMemoryBudget(const Path& root) { return AvailableMemoryBytes(root) / 5 * 4; }
 
 }  // namespace planwright::server

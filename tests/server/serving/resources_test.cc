@@ -1,4 +1,4 @@
-#include "server/main/resources.h"
+#include "server/serving/resources.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 //
 // oneTBB and malloc see the machine, not the container; a planner that starts 64 threads on a quota of 2 CPUs is
 // throttled, and one that takes the machine's memory is killed.
-#ifndef PLANWRIGHT_SERVER_MAIN_RESOURCES_H_
-#define PLANWRIGHT_SERVER_MAIN_RESOURCES_H_
+#ifndef PLANWRIGHT_SERVER_SERVING_RESOURCES_H_
+#define PLANWRIGHT_SERVER_SERVING_RESOURCES_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +17,9 @@ int AvailableCpus(const std::filesystem::path& root = "/");
 // Bytes of memory that this process may use: the least of the machine's and the limits of its cgroup and their parents.
 int64_t AvailableMemoryBytes(const std::filesystem::path& root = "/");
 
+// What searches may take of it unless somebody says otherwise: 80 %, which leaves room for requests and answers.
+int64_t DefaultMemoryBudget(const std::filesystem::path& root = "/");
+
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_MAIN_RESOURCES_H_
+#endif  // PLANWRIGHT_SERVER_SERVING_RESOURCES_H_

@@ -1,0 +1,36 @@
+// Which sets of devices are worth a search when a plan may use only so many of those that are selected.
+#ifndef PLANWRIGHT_CORE_PLANNER_DEVICE_CHOICES_H_
+#define PLANWRIGHT_CORE_PLANNER_DEVICE_CHOICES_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/ids.h"
+#include "core/model/cluster.h"
+
+namespace planwright {
+
+// The devices whose number MIN_DEVICES keeps small: the accelerators among `devices`; all of them where there is none.
+std::vector<DeviceId> CountedDevices(const Cluster& cluster, std::span<const DeviceId> devices);
+
+// A limit on how many of some devices may be used.
+struct DeviceLimit {
+  // Ascending.
+  std::vector<DeviceId> devices;
+  int64_t most = 0;
+};
+
+// The largest subsets of `selected` within all limits, of which one holds (a plan no worse than) any plan within the
+// limits: one for each division of the limits among the device classes, and of a class the devices with the greatest
+// usable memory, the first ones of those. That loses nothing where all pairs of devices are connected alike: devices of
+// one class then differ in their memory only. At least one subset unless the limits leave no device.
+// REQUIRES: each limit speaks of whole device classes. Errors: RESOURCE_EXHAUSTED, thousands of subsets.
+absl::StatusOr<std::vector<std::vector<DeviceId>>> DeviceChoices(const Cluster& cluster,
+                                                                 std::span<const DeviceId> selected,
+                                                                 std::span<const DeviceLimit> limits);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PLANNER_DEVICE_CHOICES_H_

@@ -1,0 +1,143 @@
+#include "core/planner/device_search.h"
+
+#include <algorithm>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/infeasibility.h"
+#include "core/base/status_macros.h"
+#include "core/model/device_selection.h"
+#include "core/partition/search_record.h"
+#include "core/planner/device_choices.h"
+#include "core/planner/fewest_devices.h"
+#include "core/planner/part_search.h"
+
+namespace planwright {
+namespace {
+
+using Choices = std::vector<std::vector<DeviceId>>;
+
+// Searches several sets of devices for the best plan on any one of them.
+class BestOfChoices {
+ public:
+  BestOfChoices(SolveFunction solve, const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                const SearchCallbacks& callbacks)
+      : solve_(solve), request_(request), limits_(limits), arena_(arena), callbacks_(callbacks) {}
+
+  absl::StatusOr<SearchOutcome> Run(const Choices& choices) {
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      Search(choices[i], choices.size() - i);
+      if (!limits_.stop.stop_requested()) continue;
+      if (i + 1 < choices.size()) bound_ = Bound();
+      stop_reason_ = StopReason::kCancelled;
+      break;
+    }
+    return Finish();
+  }
+
+ private:
+  // One set, of `choices_left`.
+  void Search(const std::vector<DeviceId>& devices, std::size_t choices_left) {
+    std::stop_source stop;
+    const std::stop_callback forward(limits_.stop, [&stop] { stop.request_stop(); });
+    SolveLimits limits = ShareOfTime(limits_, choices_left);
+    limits.stop = stop.get_token();
+    Bound bound;
+    SearchCallbacks listening = callbacks_;
+    listening.on_bound = [&](const Bound& proven) {
+      if (proven.scope != BoundScope::kProblem || proven.value <= bound.value) return;
+      bound = proven;
+      if (best_.has_value() && bound.value >= best_->objective) stop.request_stop();
+    };
+    listening.on_incumbent = [&](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
+      Hear(so_far, work, algorithm);
+    };
+    const absl::StatusOr<SearchOutcome> outcome = SolveOnPart(solve_, request_, devices, limits, arena_, listening);
+    Conclude(outcome, std::move(bound));
+  }
+
+  // What is proven so far is proven for one set only.
+  static SearchOutcome WithoutProof(SearchOutcome outcome) {
+    outcome.bounds.clear();
+    outcome.stop_reason = StopReason::kCancelled;
+    return outcome;
+  }
+
+  void Hear(const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
+    if (best_.has_value() && so_far.objective >= best_->objective) return;
+    best_ = WithoutProof(so_far);
+    callbacks_.on_incumbent(*best_, work, algorithm);
+  }
+
+  void Conclude(const absl::StatusOr<SearchOutcome>& outcome, Bound bound) {
+    if (!outcome.ok()) {
+      const bool is_infeasible = InfeasibilityOf(outcome.status()).has_value();
+      if (is_infeasible) bound.value = Picoseconds(kMaxQuantity);
+      if (error_.ok() || (!is_infeasible && InfeasibilityOf(error_).has_value())) error_ = outcome.status();
+    } else if (!best_.has_value() || outcome->objective <= best_->objective) {
+      best_ = WithoutProof(*outcome);
+    }
+    if (bound_.has_value() && bound.value >= bound_->value) return;
+    bound_ = std::move(bound);
+    stop_reason_ = outcome.ok() ? outcome->stop_reason : StopReason::kExhausted;
+  }
+
+  absl::StatusOr<SearchOutcome> Finish() {
+    if (!best_.has_value()) return error_;
+    SearchOutcome outcome = *std::move(best_);
+    outcome.stop_reason = stop_reason_;
+    bound_->value = std::min(bound_->value, outcome.objective);
+    if (!bound_->method.empty()) {
+      outcome.bounds = {*bound_};
+      callbacks_.on_bound(*bound_);
+    }
+    if (bound_->value == outcome.objective) {
+      outcome.stop_reason = StopReason::kOptimal;
+    } else if (RelativeGap(outcome.objective, bound_->value) <= request_.options.relative_gap) {
+      outcome.stop_reason = StopReason::kGapReached;
+    }
+    return outcome;
+  }
+
+  SolveFunction solve_;
+  const SearchRequest& request_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const SearchCallbacks& callbacks_;
+  std::optional<SearchOutcome> best_;
+  // The least of all sets searched, and why the search of that set ended.
+  std::optional<Bound> bound_;
+  StopReason stop_reason_ = StopReason::kExhausted;
+  // Of the first set that has no plan; one without a proof goes before.
+  absl::Status error_;
+};
+
+}  // namespace
+
+SolveLimits ShareOfTime(SolveLimits limits, std::size_t parts) {
+  if (limits.deadline == SolveLimits::Clock::time_point::max()) return limits;
+  const auto now = SolveLimits::Clock::now();
+  limits.deadline = now + (limits.deadline - now) / static_cast<int64_t>(parts);
+  return limits;
+}
+
+absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const SearchRequest& request,
+                                                    const SolveLimits& limits, TaskArena& arena,
+                                                    const SearchCallbacks& callbacks) {
+  const PlanningProblem& problem = request.problem;
+  if (problem.objective == Objective::kMinDevices) return SolveFewestDevices(solve, request, limits, arena, callbacks);
+  if (problem.devices_to_use.empty()) return solve(request, limits, arena, callbacks);
+  const std::vector<DeviceId> selected = SelectedDevices(request.cluster, problem.devices_to_use);
+  std::vector<DeviceLimit> device_limits;
+  if (problem.devices_to_use.max_devices.has_value()) {
+    device_limits.push_back({selected, *problem.devices_to_use.max_devices});
+  }
+  ASSIGN_OR_RETURN(const Choices choices, DeviceChoices(request.cluster, selected, device_limits));
+  if (choices.size() == 1) return SolveOnPart(solve, request, choices.front(), limits, arena, callbacks);
+  return BestOfChoices(solve, request, limits, arena, callbacks).Run(choices);
+}
+
+}  // namespace planwright

@@ -1,0 +1,59 @@
+// BatchCreatePlans, one problem at a time, so that whoever runs it can let others have their turn in between.
+#ifndef PLANWRIGHT_SERVER_ENGINE_BATCH_PLANNING_H_
+#define PLANWRIGHT_SERVER_ENGINE_BATCH_PLANNING_H_
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "planwright/v1/planning_service.pb.h"
+#include "server/engine/planning_engine.h"
+
+namespace planwright::server {
+
+// Not thread-safe, but successive steps may run on different threads.
+class BatchPlanning {
+ public:
+  // Reads what the problems share. `engine` and `request` outlive the object. Without a `deadline` the batch has the
+  // engine's max_time_limit. Errors: those of BatchCreatePlans.
+  static absl::StatusOr<std::unique_ptr<BatchPlanning>> Start(PlanningEngine& engine,
+                                                              const v1::BatchCreatePlansRequest& request,
+                                                              std::optional<SolveLimits::Clock::time_point> deadline);
+
+  bool is_done() const { return response_.results_size() == request_.requests_size(); }
+
+  // REQUIRES: !is_done().
+  void PlanNext(std::stop_token stop, SearchObserver* observer);
+
+  // Gives every problem that has no result yet `error`.
+  void EndWith(const absl::Status& error);
+
+  // One result for each problem that has one.
+  v1::BatchCreatePlansResponse TakeResponse() { return std::move(response_); }
+
+ private:
+  BatchPlanning(PlanningEngine& engine, const v1::BatchCreatePlansRequest& request,
+                SolveLimits::Clock::time_point deadline)
+      : engine_(engine), request_(request), deadline_(deadline) {}
+
+  absl::Status ReadShared();
+  void Add(absl::StatusOr<v1::Plan> plan);
+
+  PlanningEngine& engine_;
+  const v1::BatchCreatePlansRequest& request_;
+  const SolveLimits::Clock::time_point deadline_;
+  Cluster cluster_;
+  // nullopt: every problem brings its own.
+  std::optional<OperatorGraph> graph_;
+  v1::BatchCreatePlansResponse response_;
+  // Of the plans in response_.
+  int64_t plan_bytes_ = 0;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_ENGINE_BATCH_PLANNING_H_

@@ -1,0 +1,71 @@
+#include "server/service/batch_plan_call.h"
+
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "server/service/call_messages.h"
+#include "server/service/status_conversion.h"
+
+namespace planwright::server {
+
+BatchPlanCall::BatchPlanCall(const CallServices& services, std::unique_ptr<RpcRecord> record,
+                             std::optional<Executor::Clock::time_point> deadline, const grpc::ByteBuffer& request,
+                             grpc::ByteBuffer& response)
+    : services_(services), record_(std::move(record)), deadline_(deadline), bytes_(request), response_(response) {
+  services_.in_flight.Enter();
+}
+
+grpc::ServerUnaryReactor* BatchPlanCall::Start() {
+  const absl::Status accepted = services_.executor.Submit(Job());
+  if (!accepted.ok()) End(accepted);
+  return this;
+}
+
+void BatchPlanCall::OnDone() {
+  InFlight& in_flight = services_.in_flight;
+  delete this;
+  in_flight.Leave();
+}
+
+Executor::Job BatchPlanCall::Job() {
+  return {.deadline = deadline_,
+          .stop = stop_,
+          .run = [this](const absl::Status& admission) { Run(admission); },
+          .bytes = static_cast<int64_t>(bytes_.Length())};
+}
+
+void BatchPlanCall::Run(const absl::Status& admission) {
+  if (!admission.ok() && batch_ == nullptr) return End(admission);
+  // Problems have been planned: they are the answer, although the others cannot be planned any more.
+  const absl::Status status = WithoutExceptions([&] {
+    if (admission.ok()) return Step();
+    batch_->EndWith(admission);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return End(status);
+  if (!batch_->is_done()) return services_.executor.Requeue(Job());
+  End(WithoutExceptions([this] { return WriteMessage(batch_->TakeResponse(), response_); }));
+}
+
+absl::Status BatchPlanCall::Step() {
+  if (batch_ == nullptr) RETURN_IF_ERROR(Read());
+  SearchLog search_log(record_->request_id(), services_.metrics, services_.log);
+  const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });
+  batch_->PlanNext(stop_.get_token(), &search_log);
+  if (stop_.stop_requested()) batch_->EndWith(absl::UnavailableError("the server is shutting down"));
+  return absl::OkStatus();
+}
+
+absl::Status BatchPlanCall::Read() {
+  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.config().model_limits, request_));
+  ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, request_, deadline_));
+  return absl::OkStatus();
+}
+
+void BatchPlanCall::End(const absl::Status& status) {
+  record_->SetStatus(status);
+  record_.reset();
+  Finish(ToGrpcStatus(status));
+}
+
+}  // namespace planwright::server
