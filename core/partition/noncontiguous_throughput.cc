@@ -24,14 +24,14 @@ namespace {
 
 constexpr char kName[] = "net_annealing";
 // Some seconds on graphs of some hundred operators.
-constexpr int64_t kDefaultMoves = 60'000'000;
+constexpr int64_t kDefaultMoves = 90'000'000;
 // Ideals enumerated or queried for the contiguous start: a second at most.
 constexpr int64_t kContiguousWork = 2'000'000;
 // The first proofs are tried after so many moves, the next ones after as many times more each, the last at the end.
 constexpr int64_t kMovesBeforeProofs = 2'400'000;
 constexpr int64_t kProofGrowth = 8;
 // Moves that take about as long as one step of the proofs: both get the same time.
-constexpr int64_t kMovesPerProofStep = 160;
+constexpr int64_t kMovesPerProofStep = 240;
 
 class Solver {
  public:
