@@ -79,15 +79,6 @@ void CheckContradictions(const Cluster& cluster, const DeviceSelection& selectio
   }
 }
 
-std::string PartRule(const Cluster& cluster) {
-  if (std::holds_alternative<HierarchyInterconnect>(cluster.interconnect)) {
-    return "must leave equally many devices in every group of cluster.interconnect.hierarchy in which it leaves any, "
-           "e.g. whole hosts";
-  }
-  return absl::StrCat("must leave every device of cluster.interconnect.", InterconnectName(cluster.interconnect),
-                      ", whose routes lead through all of them");
-}
-
 // The groups of one level: how many of the units below each group keeps, and the groups that keep any.
 struct GroupedLevel {
   // nullopt: not all the same.
@@ -112,6 +103,18 @@ GroupedLevel Group(const std::vector<std::size_t>& units, int32_t fan_out) {
   return level;
 }
 
+// The lowest level that joins two devices.
+const HierarchyInterconnect::Level& LevelBetween(const HierarchyInterconnect& hierarchy, DeviceId a, DeviceId b) {
+  std::size_t group_a = a.index();
+  std::size_t group_b = b.index();
+  for (const HierarchyInterconnect::Level& level : hierarchy.levels) {
+    group_a /= static_cast<std::size_t>(level.fan_out);
+    group_b /= static_cast<std::size_t>(level.fan_out);
+    if (group_a == group_b) return level;
+  }
+  return hierarchy.levels.back();
+}
+
 // The interconnect of some devices, by kind.
 struct PartMaker {
   std::span<const DeviceId> devices;
@@ -126,7 +129,7 @@ struct PartMaker {
     for (const DeviceId device : devices) units.push_back(device.index());
     for (HierarchyInterconnect::Level& level : part.levels) {
       GroupedLevel grouped = Group(units, level.fan_out);
-      if (!grouped.kept.has_value()) return std::nullopt;
+      if (!grouped.kept.has_value()) return FastestLevel(whole, devices, devices.size());
       level.fan_out = *grouped.kept;
       units = std::move(grouped.groups);
     }
@@ -180,7 +183,9 @@ void CheckSelection(const Cluster& cluster, const DeviceSelection& selection, Vi
   if (selected.empty()) {
     violations.Add(kPath, "must leave at least one device, leaves none");
   } else if (!PartOfInterconnect(cluster, selected).has_value()) {
-    violations.Add(kPath, PartRule(cluster));
+    violations.Add(
+        kPath, absl::StrCat("must leave every device of cluster.interconnect.", InterconnectName(cluster.interconnect),
+                            ", whose routes lead through all of them"));
   }
 }
 
@@ -188,11 +193,32 @@ std::optional<Interconnect> PartOfInterconnect(const Cluster& cluster, std::span
   return std::visit(PartMaker{devices, cluster.devices.size()}, cluster.interconnect);
 }
 
+HierarchyInterconnect FastestLevel(const HierarchyInterconnect& hierarchy, std::span<const DeviceId> devices,
+                                   std::size_t count) {
+  HierarchyInterconnect::Level fastest = hierarchy.levels.front();
+  // Every level that joins two of them joins two neighbours.
+  for (std::size_t i = 0; i + 1 < devices.size(); ++i) {
+    const HierarchyInterconnect::Level& level = LevelBetween(hierarchy, devices[i], devices[i + 1]);
+    if (i == 0) fastest = level;
+    fastest.bandwidth_bytes_per_second = std::max(fastest.bandwidth_bytes_per_second, level.bandwidth_bytes_per_second);
+    fastest.latency = std::min(fastest.latency, level.latency);
+  }
+  fastest.fan_out = static_cast<int32_t>(count);
+  return {{fastest}};
+}
+
 ClusterPart::ClusterPart(const Cluster& whole, std::vector<DeviceId> devices) : devices_(std::move(devices)) {
   cluster_.display_name = whole.display_name;
   cluster_.device_classes = whole.device_classes;
   for (const DeviceId device : devices_) cluster_.devices.push_back(whole.devices[device.index()]);
   cluster_.interconnect = *PartOfInterconnect(whole, devices_);
+}
+
+ClusterPart::ClusterPart(const Cluster& whole, std::vector<DeviceId> devices, std::span<const DeviceId> alternatives)
+    : ClusterPart(whole, std::move(devices)) {
+  const auto* hierarchy = std::get_if<HierarchyInterconnect>(&whole.interconnect);
+  if (hierarchy == nullptr || devices_.size() == alternatives.size()) return;
+  cluster_.interconnect = FastestLevel(*hierarchy, alternatives, devices_.size());
 }
 
 Placement ClusterPart::ToWhole(Placement placement) const {

@@ -324,7 +324,7 @@ void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
 }
 
 // A limit on the number of devices is divided among the device classes, which presumes that the devices of one class
-// differ in nothing but their memory (device_choices.h).
+// differ in nothing but their memory and their places in a hierarchy (device_choices.h).
 void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, Violations& violations) {
   const auto refuse = [&](std::string_view obstacle, std::string_view supported) {
     if (problem.objective == Objective::kMinDevices) {
@@ -336,8 +336,8 @@ void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, V
     }
   };
   const std::string interconnect = InterconnectName(cluster.interconnect);
-  if (interconnect != "host_staged" && interconnect != "uniform") {
-    refuse(absl::StrCat("cluster.interconnect.", interconnect), "host_staged, uniform");
+  if (interconnect != "host_staged" && interconnect != "uniform" && interconnect != "hierarchy") {
+    refuse(absl::StrCat("cluster.interconnect.", interconnect), "host_staged, uniform, hierarchy");
   }
   if (!problem.pinned.empty()) refuse("problem.pinned", "without");
   if (!problem.forbidden.empty()) refuse("problem.forbidden", "without");

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <limits>
 #include <utility>
+#include <variant>
 
 namespace planwright {
 namespace {
@@ -28,11 +29,58 @@ std::vector<std::vector<DeviceId>> ByClass(const Cluster& cluster, std::span<con
   return classes;
 }
 
+using Devices = std::vector<DeviceId>;
+
+// `devices` (ascending) by groups of `size` consecutive ids.
+std::vector<Devices> Grouped(const Devices& devices, std::size_t size) {
+  std::vector<Devices> groups;
+  for (const DeviceId device : devices) {
+    if (groups.empty() || groups.back().front().index() / size != device.index() / size) groups.emplace_back();
+    groups.back().push_back(device);
+  }
+  return groups;
+}
+
+// `count` of `devices` (ascending), close together in the tree whose groups have `sizes`, innermost first.
+Devices Packed(const Devices& devices, std::size_t count, std::span<const std::size_t> sizes) {
+  if (sizes.empty()) return {devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(count)};
+  std::vector<Devices> groups = Grouped(devices, sizes.back());
+  // The smaller groups first.
+  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  Devices taken;
+  while (taken.size() < count) {
+    const std::size_t missing = count - taken.size();
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.size() >= missing; });
+    if (group == groups.end()) group = std::prev(groups.end());
+    const Devices packed = Packed(*group, std::min(missing, group->size()), sizes.first(sizes.size() - 1));
+    taken.insert(taken.end(), packed.begin(), packed.end());
+    groups.erase(group);
+  }
+  return taken;
+}
+
+// How many devices the groups of each level hold, innermost first; empty: no device is closer to one than to another.
+std::vector<std::size_t> GroupSizes(const Interconnect& interconnect) {
+  std::vector<std::size_t> sizes;
+  const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect);
+  if (hierarchy == nullptr) return sizes;
+  std::size_t size = 1;
+  for (const HierarchyInterconnect::Level& level : hierarchy->levels) {
+    size *= static_cast<std::size_t>(level.fan_out);
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
 // Chooses how many devices of each class to take, one class after the other.
 class Enumeration {
  public:
-  Enumeration(std::vector<std::vector<DeviceId>> classes, std::span<const DeviceLimit> limits)
-      : classes_(std::move(classes)), taken_(classes_.size(), 0), limited_by_(classes_.size()) {
+  Enumeration(const Cluster& cluster, std::vector<Devices> classes, std::span<const DeviceLimit> limits)
+      : cluster_(cluster),
+        group_sizes_(GroupSizes(cluster.interconnect)),
+        classes_(std::move(classes)),
+        taken_(classes_.size(), 0),
+        limited_by_(classes_.size()) {
     for (const DeviceLimit& limit : limits) room_.push_back(limit.most);
     for (std::size_t c = 0; c < classes_.size(); ++c) {
       for (std::size_t i = 0; i < limits.size(); ++i) {
@@ -89,16 +137,32 @@ class Enumeration {
     return true;
   }
 
+  // The first `count`, except that of those with as much memory as the last one the closest together are taken.
+  Devices BestOf(const Devices& devices, std::size_t count) const {
+    if (count == 0) return {};
+    const auto memory = [&](DeviceId device) { return UsableMemoryBytes(cluster_, device); };
+    const auto same = [&](DeviceId device) { return memory(device) == memory(devices[count - 1]); };
+    const auto begin = std::find_if(devices.begin(), devices.end(), same);
+    const auto end = std::find_if_not(begin, devices.end(), same);
+    Devices taken(devices.begin(), begin);
+    const Devices packed = Packed({begin, end}, count - taken.size(), group_sizes_);
+    taken.insert(taken.end(), packed.begin(), packed.end());
+    return taken;
+  }
+
   void Add() {
     std::vector<DeviceId> choice;
     for (std::size_t c = 0; c < classes_.size(); ++c) {
-      choice.insert(choice.end(), classes_[c].begin(), classes_[c].begin() + taken_[c]);
+      const Devices taken = BestOf(classes_[c], static_cast<std::size_t>(taken_[c]));
+      choice.insert(choice.end(), taken.begin(), taken.end());
     }
     std::sort(choice.begin(), choice.end());
     if (!choice.empty()) choices_.push_back(std::move(choice));
   }
 
-  const std::vector<std::vector<DeviceId>> classes_;
+  const Cluster& cluster_;
+  const std::vector<std::size_t> group_sizes_;
+  const std::vector<Devices> classes_;
   std::vector<int64_t> taken_;
   // Of each class: positions of the limits that it counts for.
   std::vector<std::vector<std::size_t>> limited_by_;
@@ -121,7 +185,7 @@ std::vector<DeviceId> CountedDevices(const Cluster& cluster, std::span<const Dev
 absl::StatusOr<std::vector<std::vector<DeviceId>>> DeviceChoices(const Cluster& cluster,
                                                                  std::span<const DeviceId> selected,
                                                                  std::span<const DeviceLimit> limits) {
-  Enumeration enumeration(ByClass(cluster, selected), limits);
+  Enumeration enumeration(cluster, ByClass(cluster, selected), limits);
   if (!enumeration.Run()) {
     return absl::ResourceExhaustedError(
         "a limit on the number of devices can be divided among the device classes in too many ways: select fewer "

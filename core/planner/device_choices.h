@@ -25,7 +25,9 @@ struct DeviceLimit {
 // The largest subsets of `selected` within all limits, of which one holds (a plan no worse than) any plan within the
 // limits: one for each division of the limits among the device classes, and of a class the devices with the greatest
 // usable memory, the first ones of those. That loses nothing where all pairs of devices are connected alike: devices of
-// one class then differ in their memory only. At least one subset unless the limits leave no device.
+// one class then differ in their memory only. On a hierarchy devices of equal memory are taken close together (the
+// smallest group that holds them all, else whole groups first), which need not be the best choice.
+// At least one subset unless the limits leave no device.
 // REQUIRES: each limit speaks of whole device classes. Errors: RESOURCE_EXHAUSTED, thousands of subsets.
 absl::StatusOr<std::vector<std::vector<DeviceId>>> DeviceChoices(const Cluster& cluster,
                                                                  std::span<const DeviceId> selected,

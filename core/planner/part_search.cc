@@ -108,7 +108,7 @@ class Decider {
 absl::StatusOr<SearchOutcome> SolveOnPart(SolveFunction solve, const SearchRequest& request,
                                           const std::vector<DeviceId>& devices, const SolveLimits& limits,
                                           TaskArena& arena, const SearchCallbacks& callbacks) {
-  const ClusterPart part(request.cluster, devices);
+  const ClusterPart part(request.cluster, devices, SelectedDevices(request.cluster, request.problem.devices_to_use));
   const PlanningProblem problem = ToPart(part, request.problem);
   SearchRequest part_request{request.graph,
                              part.cluster(),

@@ -83,57 +83,51 @@ TEST_P(BrokenSelectionTest, IsTheOnlyViolation) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BrokenSelectionTest,
-    ::testing::Values(
-        BrokenCase{"UnknownHost",
-                   [](auto& s) {
-                     s.hosts = {"host0", "host9"};
-                   },
-                   "problem.devices_to_use.hosts[1]", "must be the host of a device of the cluster, is \"host9\""},
-        BrokenCase{"UnknownLabel",
-                   [](auto& s) {
-                     s.match_labels = {{"zone", "x"}};
-                   },
-                   "problem.devices_to_use.match_labels[\"zone\"]",
-                   "must be a label of a device of the cluster, is \"x\""},
-        BrokenCase{"UnknownLabelValue",
-                   [](auto& s) {
-                     s.match_labels = {{"rack", "c"}};
-                   },
-                   "problem.devices_to_use.match_labels[\"rack\"]",
-                   "must be a label of a device of the cluster, is \"c\""},
-        BrokenCase{"OnAnotherHost",
-                   [](auto& s) {
-                     s.hosts = {"host0"};
-                     s.devices = Devices({0, 2});
-                   },
-                   "problem.devices_to_use.devices[1]", "must be on one of problem.devices_to_use.hosts, is \"acc2\""},
-        BrokenCase{"WithoutTheLabel",
-                   [](auto& s) {
-                     s.match_labels = {{"even", "yes"}};
-                     s.devices = Devices({1, 2});
-                   },
-                   "problem.devices_to_use.devices[0]",
-                   "must have the labels of problem.devices_to_use.match_labels, is \"acc1\""},
-        BrokenCase{"WantedAndExcluded",
-                   [](auto& s) {
-                     s.devices = Devices({4, 5});
-                     s.excluded_devices = Devices({5});
-                   },
-                   "problem.devices_to_use.devices[1]",
-                   "must not be among problem.devices_to_use.excluded_devices, is \"acc5\""},
-        BrokenCase{"Empty",
-                   [](auto& s) {
-                     s.hosts = {"host0"};
-                     s.match_labels = {{"rack", "b"}};
-                   },
-                   "problem.devices_to_use", "must leave at least one device, leaves none"},
-        BrokenCase{"IrregularPartOfAHierarchy",
-                   [](auto& s) {
-                     s.devices = Devices({0, 1, 2});
-                   },
-                   "problem.devices_to_use",
-                   "must leave equally many devices in every group of cluster.interconnect.hierarchy in which it "
-                   "leaves any, e.g. whole hosts"}),
+    ::testing::Values(BrokenCase{"UnknownHost",
+                                 [](auto& s) {
+                                   s.hosts = {"host0", "host9"};
+                                 },
+                                 "problem.devices_to_use.hosts[1]",
+                                 "must be the host of a device of the cluster, is \"host9\""},
+                      BrokenCase{"UnknownLabel",
+                                 [](auto& s) {
+                                   s.match_labels = {{"zone", "x"}};
+                                 },
+                                 "problem.devices_to_use.match_labels[\"zone\"]",
+                                 "must be a label of a device of the cluster, is \"x\""},
+                      BrokenCase{"UnknownLabelValue",
+                                 [](auto& s) {
+                                   s.match_labels = {{"rack", "c"}};
+                                 },
+                                 "problem.devices_to_use.match_labels[\"rack\"]",
+                                 "must be a label of a device of the cluster, is \"c\""},
+                      BrokenCase{"OnAnotherHost",
+                                 [](auto& s) {
+                                   s.hosts = {"host0"};
+                                   s.devices = Devices({0, 2});
+                                 },
+                                 "problem.devices_to_use.devices[1]",
+                                 "must be on one of problem.devices_to_use.hosts, is \"acc2\""},
+                      BrokenCase{"WithoutTheLabel",
+                                 [](auto& s) {
+                                   s.match_labels = {{"even", "yes"}};
+                                   s.devices = Devices({1, 2});
+                                 },
+                                 "problem.devices_to_use.devices[0]",
+                                 "must have the labels of problem.devices_to_use.match_labels, is \"acc1\""},
+                      BrokenCase{"WantedAndExcluded",
+                                 [](auto& s) {
+                                   s.devices = Devices({4, 5});
+                                   s.excluded_devices = Devices({5});
+                                 },
+                                 "problem.devices_to_use.devices[1]",
+                                 "must not be among problem.devices_to_use.excluded_devices, is \"acc5\""},
+                      BrokenCase{"Empty",
+                                 [](auto& s) {
+                                   s.hosts = {"host0"};
+                                   s.match_labels = {{"rack", "b"}};
+                                 },
+                                 "problem.devices_to_use", "must leave at least one device, leaves none"}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST(DeviceSelectionTest, PartsOfGridsAndLinksCannotBeExpressed) {
@@ -172,6 +166,25 @@ TEST(ClusterPartTest, KeepsTheDistancesOfAHierarchy) {
       for (std::size_t b = 0; b < a; ++b) EXPECT_EQ(LevelOf(kept, a, b), LevelOf(whole, indices[a], indices[b]));
     }
   }
+}
+
+TEST(ClusterPartTest, IsNowhereSlowerThanAnIrregularPartOfAHierarchy) {
+  const ClusterPart part(Racks(), Devices({0, 2, 3, 6}));
+  const auto& relaxed = std::get<HierarchyInterconnect>(part.cluster().interconnect);
+  ASSERT_EQ(relaxed.levels.size(), 1U);
+  EXPECT_EQ(relaxed.levels[0].fan_out, 4);
+  EXPECT_EQ(relaxed.levels[0].bandwidth_bytes_per_second, 300);
+  const ClusterPart apart(Racks(), Devices({0, 2, 6}));
+  EXPECT_EQ(std::get<HierarchyInterconnect>(apart.cluster().interconnect).levels[0].bandwidth_bytes_per_second, 20);
+}
+
+TEST(ClusterPartTest, StandsForAnyEquallyManyDevices) {
+  const ClusterPart part(Racks(), Devices({0, 4}), Devices({0, 4, 5, 6}));
+  const auto& relaxed = std::get<HierarchyInterconnect>(part.cluster().interconnect);
+  EXPECT_EQ(relaxed.levels[0].fan_out, 2);
+  EXPECT_EQ(relaxed.levels[0].bandwidth_bytes_per_second, 300);
+  const ClusterPart all(Racks(), Devices({0, 4}), Devices({0, 4}));
+  EXPECT_EQ(std::get<HierarchyInterconnect>(all.cluster().interconnect).levels.size(), 3U);
 }
 
 TEST(ClusterPartTest, IsAValidCluster) {

@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"PinnedOutside",
                     [](Request& r) {
                       r.problem.devices_to_use.devices = {DeviceId(0)};
-                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}, {OperatorId(0), DeviceId(1)}};
+                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}, {OperatorId(1), DeviceId(1)}};
                     },
                     "problem.pinned[1].device", "must be a device that problem.devices_to_use selects, is \"acc1\""},
         ProblemCase{"StartsOutside",

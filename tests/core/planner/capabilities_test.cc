@@ -371,9 +371,9 @@ TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
   std::vector<std::string> rules;
   for (const Violation& violation : Check(request)) rules.push_back(violation.path + ": " + violation.rule);
   EXPECT_THAT(rules, Contains("problem.objective: " +
-                              Not("MIN_DEVICES with cluster.interconnect.matrix", "host_staged, uniform")));
+                              Not("MIN_DEVICES with cluster.interconnect.matrix", "host_staged, uniform, hierarchy")));
   EXPECT_THAT(rules, Contains("problem.devices_to_use.max_devices: " +
-                              Not("a limit with cluster.interconnect.matrix", "host_staged, uniform")));
+                              Not("a limit with cluster.interconnect.matrix", "host_staged, uniform, hierarchy")));
 }
 
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {

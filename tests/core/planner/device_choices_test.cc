@@ -54,6 +54,24 @@ TEST(DeviceChoicesTest, KeepsSeveralLimits) {
   EXPECT_THAT(*DeviceChoices(SmallCluster(3, 2), all, limits), ElementsAre(Devices({0, 3, 4})));
 }
 
+// Three hosts of four devices.
+TEST(DeviceChoicesTest, TakesDevicesOfAHierarchyCloseTogether) {
+  const Cluster cluster = SmallCluster(12, 0, HierarchyInterconnect{{{4, 300, {}}, {3, 20, {}}}});
+  const std::vector<DeviceId> free = Devices({0, 3, 4, 5, 6, 7, 8, 9, 10});
+  for (const auto& [most, taken] :
+       std::vector<std::pair<int64_t, std::vector<std::size_t>>>{{1, {0}},
+                                                                 {2, {0, 3}},
+                                                                 {3, {8, 9, 10}},
+                                                                 {4, {4, 5, 6, 7}},
+                                                                 {5, {0, 4, 5, 6, 7}},
+                                                                 {6, {0, 3, 4, 5, 6, 7}},
+                                                                 {7, {4, 5, 6, 7, 8, 9, 10}},
+                                                                 {8, {0, 4, 5, 6, 7, 8, 9, 10}}}) {
+    const std::vector<DeviceLimit> limits = {{free, most}};
+    EXPECT_THAT(*DeviceChoices(cluster, free, limits), ElementsAre(Devices(taken))) << most;
+  }
+}
+
 TEST(DeviceChoicesTest, NothingIsNoChoice) {
   const std::vector<DeviceId> all = Devices({0, 1});
   const std::vector<DeviceLimit> limits = {{all, 0}};

@@ -186,6 +186,57 @@ TEST(FewestDevicesTest, KeepsToTheSelection) {
   EXPECT_THAT(UsedDevices(*plan), ElementsAre(1, 3));
 }
 
+// Two hosts of four accelerators; a transfer takes 1 ps on a host and 5 between hosts.
+Request OnHosts() {
+  Request request = Chain(8);
+  for (Tensor& tensor : request.graph.tensors) {
+    tensor.transfer.reset();
+    tensor.size_bytes = 1;
+  }
+  request.cluster.interconnect = HierarchyInterconnect{{{4, 1e12, {}}, {2, 0.2e12, {}}}};
+  return request;
+}
+
+TEST(FewestDevicesTest, StaysOnAHostWhereTheTargetAllowsIt) {
+  Request request = OnHosts();
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.target_period = Picoseconds(31);
+  request.problem.devices_to_use.excluded_devices = {DeviceId(0), DeviceId(2)};
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(UsedDevices(*plan), ElementsAre(4, 5, 6));
+  EXPECT_TRUE(plan->provenance.proven_optimal);
+}
+
+// Six devices are on two hosts, and one operator with a transfer between them takes 16 ps at least.
+TEST(FewestDevicesTest, CountsWhatTransfersBetweenHostsCost) {
+  Request request = OnHosts();
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.target_period = Picoseconds(15);
+  const absl::Status status = Make(request).status();
+  EXPECT_TRUE(IsNoPlanFound(status) || InfeasibilityOf(status).has_value()) << status;
+}
+
+TEST(DeviceSearchTest, MaxDevicesOfAHierarchyAreOnOneHost) {
+  Request request = OnHosts();
+  request.problem.devices_to_use.max_devices = 4;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(UsedDevices(*plan), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(plan->objective, Picoseconds(22));
+  EXPECT_TRUE(plan->provenance.proven_optimal);
+}
+
+TEST(DeviceSearchTest, PlansOnIrregularPartsOfAHierarchy) {
+  Request request = OnHosts();
+  request.problem.devices_to_use.devices = {DeviceId(0), DeviceId(1), DeviceId(5)};
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_GE(plan->objective, Picoseconds(31));
+  EXPECT_LE(plan->objective, Picoseconds(36));
+  EXPECT_LE(plan->lower_bound, Picoseconds(31));
+}
+
 TEST(FewestDevicesTest, ProvesThatATargetCannotBeMet) {
   const absl::Status status = Make(Within(11, 10)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
