@@ -33,7 +33,7 @@ constexpr char kPhaseSweepName[] = "forward_cap_sweep";
 constexpr int kMaxFanOutRounds = 3;
 // Longer orders are cut in fewer places (coarse_order.h).
 constexpr std::size_t kMaxPositions = 4096;
-// More states than this take longer to list than a plan is worth.
+// More states than this take longer to list than a plan is worth: greedy plans must do.
 constexpr std::size_t kMaxStates = std::size_t{1} << 18U;
 
 // Stages of blocks to stages of operators on devices, pools in device order.
@@ -105,10 +105,7 @@ class Solver {
   absl::StatusOr<SearchOutcome> Run() {
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
     const BlockInstance merged = Build(MergeRule::kIgnoreMemory);
-    if (StateSpace(merged).size() > kMaxStates) {
-      return absl::ResourceExhaustedError(
-          "the cluster has too many combinations of device kinds: use fewer device classes or fewer devices");
-    }
+    if (StateSpace(merged).size() > kMaxStates) return RunWithoutStates();
     const bool memory_can_bind = std::any_of(merged.pools.begin(), merged.pools.end(),
                                              [&](const DevicePool& pool) { return MemoryCanBind(merged, pool); });
     const bool is_sound = !FindShortages(request_.graph, request_.cluster, merged).has_value();
@@ -133,6 +130,25 @@ class Solver {
 
   BlockInstance Build(MergeRule rule) const {
     return BuildBlockInstance(request_.graph, request_.cluster, request_.problem, request_.costs, rule);
+  }
+
+  // Too many combinations of device kinds to go through: what needs none of them.
+  absl::StatusOr<SearchOutcome> RunWithoutStates() {
+    const BlockInstance exact = Build(MergeRule::kExact);
+    const std::optional<Infeasibility> shortages = FindShortages(request_.graph, request_.cluster, exact);
+    if (shortages.has_value()) return InfeasibleError(*shortages);
+    for (const Bound& bound : ElementaryBounds(exact, LoadWindows(exact))) RaiseBound(bound);
+    for (const std::vector<int32_t>& order : Orders(exact)) {
+      const std::optional<BlockSplit> greedy = GreedySplit(exact, order, lower_bound());
+      if (greedy.has_value()) Offer(exact, *greedy, kGreedyName);
+    }
+    if (!record_.has_placement()) {
+      return absl::ResourceExhaustedError(
+          "the cluster has too many combinations of device kinds: use fewer device classes or fewer devices");
+    }
+    record_.set_stop_reason(StopReason::kMemoryLimit);
+    record_.NameFallback();
+    return Finish(exact);
   }
 
   // True: memory limits decide, so the search must be done on the exact blocks.

@@ -27,7 +27,7 @@ StateSpace::StateSpace(const BlockInstance& instance) {
     strides_.push_back(size_);
     const auto devices = static_cast<int64_t>(pool.devices.size());
     device_counts_.push_back(instance.rule.replicates ? devices : std::min<int64_t>(devices, instance.num_blocks()));
-    size_ *= static_cast<std::size_t>(device_counts_.back()) + 1;
+    size_ = static_cast<std::size_t>(SaturatingMultiply(static_cast<int64_t>(size_), device_counts_.back() + 1));
   }
 }
 
@@ -90,6 +90,14 @@ int64_t LoadWindows::Sum(const std::vector<Capacity>& capacities, std::size_t st
   return sum;
 }
 
+int64_t LoadWindows::ComputeOfAllDevices(int64_t device_budget) const {
+  int64_t sum = 0;
+  for (std::size_t pool = 0; pool < compute_.size(); ++pool) {
+    sum = SaturatingAdd(sum, compute_[pool].At(SaturatingMultiply(states_.devices(pool), device_budget)));
+  }
+  return sum;
+}
+
 std::vector<LoadWindow> LoadWindows::At(int64_t max_load) const {
   const int64_t budget = rule_.ComputeBudget(max_load);
   const bool pays_in_turn = rule_.overlap == Overlap::kSerial;
@@ -109,7 +117,7 @@ int64_t LoadWindows::WorkBound(int64_t upper) const {
   int64_t low = 0;
   while (low < upper) {
     const int64_t middle = low + (upper - low) / 2;
-    if (Sum(compute_, states_.size() - 1, rule_.ComputeBudget(middle)) >= total_weight_) {
+    if (ComputeOfAllDevices(rule_.ComputeBudget(middle)) >= total_weight_) {
       upper = middle;
     } else {
       low = middle + 1;

@@ -20,7 +20,8 @@
 namespace planwright {
 
 // Numbers of devices used, one for each pool, as one index: 0 is "none", size() - 1 is "all". A state comes after the
-// states with a device less. Without replication pools count at most as many devices as there are blocks.
+// states with a device less. Without replication pools count at most as many devices as there are blocks. size()
+// saturates at kMaxQuantity: nobody goes through so many states, and only devices() may be asked then.
 class StateSpace {
  public:
   explicit StateSpace(const BlockInstance& instance);
@@ -90,11 +91,13 @@ class LoadWindows {
   int64_t StageCapacity(std::size_t pool, int64_t replicas, int64_t max_load) const {
     return compute_[pool].At(SaturatingMultiply(replicas, rule_.ComputeBudget(max_load)));
   }
-  // The least T for which the devices together have capacity for all blocks: a lower bound on the optimum.
+  // The least T for which the devices together have capacity for all blocks: a lower bound on the optimum. For any
+  // number of states.
   int64_t WorkBound(int64_t upper) const;
 
  private:
   int64_t Sum(const std::vector<Capacity>& capacities, std::size_t state, int64_t device_budget) const;
+  int64_t ComputeOfAllDevices(int64_t device_budget) const;
 
   LoadRule rule_;
   StateSpace states_;

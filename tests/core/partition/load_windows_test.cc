@@ -216,6 +216,14 @@ TEST(LoadWindowsTest, WorkBoundIsTheLeastLoadWithEnoughCapacity) {
   EXPECT_EQ(LoadWindows(EmptyBlockInstance(0)).WorkBound(0), 0);
 }
 
+TEST(LoadWindowsTest, WorkBoundHoldsForMoreStatesThanCanBeCounted) {
+  BlockInstance instance = EmptyBlockInstance(3);
+  for (int pool = 0; pool < 64; ++pool) AddPool(instance, 1, {5, 5, 5});
+  const LoadWindows windows(instance);
+  EXPECT_EQ(windows.states().size(), static_cast<std::size_t>(kMaxQuantity));
+  EXPECT_EQ(windows.WorkBound(15), 1);
+}
+
 TEST(ElementaryBoundsTest, AreAtMostTheOptimum) {
   RandomStream random(3);
   int tight = 0;

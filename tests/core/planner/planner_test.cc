@@ -156,6 +156,19 @@ TEST(MakePlanTest, LeavesDevicesIdleWhereThereAreMoreThanOperators) {
   EXPECT_THAT(plan->devices, SizeIs(80));
 }
 
+TEST(MakePlanTest, FillsDevicesGreedilyWhereTheirCombinationsAreTooMany) {
+  Request request = ChainOf(5);
+  request.cluster = MakeCluster(64, 0);
+  request.cluster.device_classes[0].memory_bytes = 1000;
+  for (std::size_t i = 0; i < 64; ++i) request.cluster.devices[i].reserved_memory_bytes = static_cast<int64_t>(i);
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective, Picoseconds(12));
+  EXPECT_EQ(plan->lower_bound, Picoseconds(10));
+  EXPECT_EQ(plan->provenance.stop_reason, StopReason::kMemoryLimit);
+  EXPECT_EQ(plan->provenance.fallback, "greedy");
+}
+
 TEST(MakePlanTest, PlansGraphsThatTakeNoTime) {
   Request request = ChainOf(5);
   for (Operator& op : request.graph.operators) {
