@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "core/base/infeasibility.h"
@@ -135,6 +136,94 @@ TEST(DevicePropertyTest, MinDevicesAreTheFewestThatMeetTheTarget) {
   });
   EXPECT_GT(met, 300);
   EXPECT_GT(missed, 50);
+}
+
+// `instance` on three hosts of two accelerators, where transfers between hosts take four times as long.
+Instance OnHosts(Instance instance) {
+  constexpr double kBytePerPicosecond = 1e12;
+  for (Tensor& tensor : instance.graph.tensors) {
+    if (tensor.transfer.has_value()) tensor.size_bytes = tensor.transfer->count();
+    tensor.transfer.reset();
+  }
+  instance.cluster.devices.resize(1);
+  instance.cluster.devices.front().device_class = DeviceClassId(0);
+  for (int i = 1; i < 6; ++i) {
+    instance.cluster.devices.push_back(instance.cluster.devices.front());
+    instance.cluster.devices.back().name += std::to_string(i);
+  }
+  instance.cluster.interconnect = HierarchyInterconnect{{{2, kBytePerPicosecond, {}}, {3, kBytePerPicosecond / 4, {}}}};
+  return instance;
+}
+
+// The devices that were taken need not be the best ones, but what is proven must hold for all others.
+TEST(DevicePropertyTest, ProofsOnAHierarchyHoldForEveryChoiceOfDevices) {
+  int proven = 0;
+  ForEachInstance(kInstances / 4, kOperators, [&](const Instance& random, uint64_t) {
+    const Instance instance = OnHosts(random);
+    // By number of devices, the best time that is known.
+    std::vector<Picoseconds> best(7, Picoseconds::max());
+    for (std::size_t mask = 1; mask < 64; ++mask) {
+      Instance selected = instance;
+      for (std::size_t i = 0; i < 6; ++i) {
+        if ((mask >> i & 1U) != 0) selected.problem.devices_to_use.devices.emplace_back(i);
+      }
+      const std::size_t count = selected.problem.devices_to_use.devices.size();
+      const absl::StatusOr<Plan> plan = MakePlanOf(selected);
+      if (plan.ok()) best[count] = std::min(best[count], plan->objective);
+    }
+    for (std::size_t most = 1; most <= 6; ++most) {
+      best[most] = std::min(best[most], best[most - 1]);
+      Instance limited = instance;
+      limited.problem.devices_to_use.max_devices = static_cast<int32_t>(most);
+      const absl::StatusOr<Plan> plan = MakePlanOf(limited);
+      EXPECT_TRUE(!plan.ok() || plan->lower_bound <= best[most]);
+      if (best[most] == Picoseconds::max() || best[most] == Picoseconds(0)) continue;
+      limited.problem.devices_to_use.max_devices.reset();
+      limited.problem.objective = Objective::kMinDevices;
+      limited.problem.target_period = best[most];
+      const absl::StatusOr<Plan> fewest = MakePlanOf(limited);
+      EXPECT_FALSE(InfeasibilityOf(fewest.status()).has_value()) << fewest.status();
+      if (!fewest.ok()) continue;
+      const auto needed = static_cast<std::size_t>(fewest->provenance.counters.at("devices_needed"));
+      EXPECT_TRUE(needed == 0 || best[needed - 1] > best[most]) << needed << " devices for " << best[most].count();
+      if (fewest->provenance.proven_optimal) ++proven;
+    }
+  });
+  EXPECT_GT(proven, 100);
+}
+
+// A plan on so many devices refutes every claim that more are needed.
+TEST(DevicePropertyTest, MinDevicesAgreesWithMaxDevicesInOtherModes) {
+  const auto in_mode = [](Instance instance, uint64_t mode) {
+    PlanningProblem& problem = instance.problem;
+    if (mode == 0) problem.split = Split::kNonContiguous;
+    if (mode == 1) problem.overlap = Overlap::kFullDuplex;
+    if (mode == 2) problem.overlap = Overlap::kOverlapped;
+    return instance;
+  };
+  SolverOptions options;
+  options.work_limit = 2000;
+  int asked = 0;
+  ForEachInstance(kInstances / 5, kOperators, [&](const Instance& random, uint64_t seed) {
+    Instance instance = in_mode(random, seed % 3);
+    std::erase_if(instance.cluster.devices,
+                  [&](const Device& device) { return instance.cluster.class_of(device).kind == DeviceKind::kCpu; });
+    for (std::size_t most = 1; most <= instance.cluster.devices.size(); ++most) {
+      instance.problem.devices_to_use.max_devices = static_cast<int32_t>(most);
+      const absl::StatusOr<Plan> plan = MakePlanOf(instance, options);
+      if (!plan.ok() || plan->objective == Picoseconds(0)) continue;
+      Instance fewest = instance;
+      fewest.problem.devices_to_use.max_devices.reset();
+      fewest.problem.objective = Objective::kMinDevices;
+      fewest.problem.target_period = plan->objective;
+      const absl::StatusOr<Plan> answer = MakePlanOf(fewest, options);
+      EXPECT_FALSE(InfeasibilityOf(answer.status()).has_value()) << answer.status();
+      if (!answer.ok()) continue;
+      ++asked;
+      EXPECT_LE(answer->provenance.counters.at("devices_needed"), static_cast<int64_t>(most));
+    }
+  });
+  EXPECT_GT(asked, 50);
 }
 
 }  // namespace
