@@ -62,8 +62,6 @@ Change With(Overlap overlap) {
 class OverlapTest : public ::testing::TestWithParam<InstanceMode> {};
 
 TEST_P(OverlapTest, MoreOverlapIsNeverSlower) {
-  // Overlap came together with replication.
-  if (!IsPlanned(GetParam()) || !IsPlanned(InstanceMode::kReplicated)) GTEST_SKIP() << "not supported by this version";
   EXPECT_GT(CompareOptima(GetParam(), With(Overlap::kFullDuplex), With(Overlap::kOverlapped)), 20);
   EXPECT_GT(CompareOptima(GetParam(), With(Overlap::kOverlapped), With(Overlap::kSerial)), 20);
 }
@@ -73,7 +71,6 @@ INSTANTIATE_TEST_SUITE_P(Modes, OverlapTest,
                                            InstanceMode::kHierarchy, InstanceMode::kNonContiguous));
 
 TEST(ModeRelationsTest, NonContiguousPlansAreNeverWorseThanContiguousOnes) {
-  if (!IsPlanned(InstanceMode::kNonContiguous)) GTEST_SKIP() << "not supported by this version";
   int compared = 0;
   for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
     Instance contiguous = MakeModeInstance(InstanceMode::kContiguous, seed, kMaxOperators);
@@ -92,8 +89,6 @@ TEST(ModeRelationsTest, NonContiguousPlansAreNeverWorseThanContiguousOnes) {
 }
 
 TEST(ModeRelationsTest, GpipeIsNeverFasterThanMixedPasses) {
-  // Replication came together with GPIPE.
-  if (!IsPlanned(InstanceMode::kReplicated)) GTEST_SKIP() << "not supported by this version";
   const auto with = [](ScheduleKind schedule) {
     return [schedule](PlanningProblem& problem) { problem.schedule = schedule; };
   };
@@ -150,7 +145,6 @@ TEST(ModeRelationsTest, GpipeAndPipedreamAgreeWhereOneDeviceIsTheBottleneckOfBot
 }
 
 TEST(ModeRelationsTest, ReplicationIsNeverSlowerThanNone) {
-  if (!IsPlanned(InstanceMode::kReplicated)) GTEST_SKIP() << "not supported by this version";
   const auto with = [](Replication replication) {
     return [replication](PlanningProblem& problem) { problem.replication = replication; };
   };
@@ -158,7 +152,6 @@ TEST(ModeRelationsTest, ReplicationIsNeverSlowerThanNone) {
 }
 
 TEST(ModeRelationsTest, ReplicationWithoutReplicasEqualsNone) {
-  if (!IsPlanned(InstanceMode::kReplicated)) GTEST_SKIP() << "not supported by this version";
   int compared = 0;
   for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
     Instance replicated = MakeModeInstance(InstanceMode::kReplicated, seed, kMaxOperators);
@@ -185,7 +178,6 @@ TEST(ModeRelationsTest, ReplicationWithoutReplicasEqualsNone) {
 class BoundsTest : public ::testing::TestWithParam<InstanceMode> {};
 
 TEST_P(BoundsTest, EveryBoundHoldsForEveryPlanOfEveryAlgorithm) {
-  if (!IsPlanned(GetParam())) GTEST_SKIP() << "not supported by this version";
   int64_t compared = 0;
   for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
     const Instance instance = MakeModeInstance(GetParam(), seed, kMaxOperators);

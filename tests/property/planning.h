@@ -13,7 +13,6 @@
 #include "core/planner/capabilities.h"
 #include "core/planner/planner.h"
 #include "tests/property/cases.h"
-#include "tests/support/mode_instance.h"
 #include "tests/support/random_instance.h"
 
 namespace planwright {
@@ -36,14 +35,6 @@ inline bool IsSupported(const Instance& instance, const SolverOptions& options) 
   Violations refusals;
   CheckSupported(instance.graph, instance.cluster, instance.problem, options, refusals);
   return refusals.empty();
-}
-
-// Whether this version plans the mode at all.
-inline bool IsPlanned(InstanceMode mode) {
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    if (IsSupported(MakeModeInstance(mode, seed, 4), SolverOptions())) return true;
-  }
-  return false;
 }
 
 // Calls check(instance, seed) until the first failure, which the trace then describes in full.
