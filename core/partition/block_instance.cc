@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -252,6 +254,30 @@ bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool) {
   int64_t buffers = 0;
   for (const Net& net : instance.nets) buffers = SaturatingAdd(buffers, net.buffer_bytes);
   return sums.Total(instance.memory, buffers, workspace) > *pool.memory_bytes;
+}
+
+bool HasDividedClasses(const BlockInstance& instance) {
+  std::set<DeviceClassId> classes;
+  return std::any_of(instance.pools.begin(), instance.pools.end(),
+                     [&](const DevicePool& pool) { return !classes.insert(pool.device_class).second; });
+}
+
+BlockInstance WithJoinedClasses(BlockInstance instance) {
+  std::vector<DevicePool> joined;
+  for (DevicePool& pool : instance.pools) {
+    const auto same_class = [&](const DevicePool& other) { return other.device_class == pool.device_class; };
+    const auto found = std::find_if(joined.begin(), joined.end(), same_class);
+    if (found == joined.end()) {
+      joined.push_back(std::move(pool));
+      continue;
+    }
+    const bool is_limited = found->memory_bytes.has_value() && pool.memory_bytes.has_value();
+    found->memory_bytes = is_limited ? std::optional(std::max(*found->memory_bytes, *pool.memory_bytes)) : std::nullopt;
+    found->devices.insert(found->devices.end(), pool.devices.begin(), pool.devices.end());
+    std::sort(found->devices.begin(), found->devices.end());
+  }
+  instance.pools = std::move(joined);
+  return instance;
 }
 
 BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,

@@ -129,6 +129,13 @@ BlockInstance AssembleUnordered(const OperatorGraph& graph, const Cluster& clust
 // Whether the memory of a device of `pool` can be too small for any set of blocks.
 bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool);
 
+// Whether devices of one class are in several pools.
+bool HasDividedClasses(const BlockInstance& instance);
+
+// The same with the pools of each class joined, whose devices then have the memory of the largest of them: every
+// placement that fits before fits after, at the same cost.
+BlockInstance WithJoinedClasses(BlockInstance instance);
+
 // Running sums of BlockMemory over a set of blocks, and the memory that they make.
 struct MemorySums {
   int64_t linear = 0;

@@ -108,6 +108,7 @@ class Solver {
     if (StateSpace(merged).size() > kMaxStates) return RunWithoutStates();
     const bool memory_can_bind = std::any_of(merged.pools.begin(), merged.pools.end(),
                                              [&](const DevicePool& pool) { return MemoryCanBind(merged, pool); });
+    replicas_are_confined_ = merged.rule.replicates && HasDividedClasses(merged);
     const bool is_sound = !FindShortages(request_.graph, request_.cluster, merged).has_value();
     if (is_sound && !memory_can_bind) {
       Search(merged, /*prove_without_memory=*/false);
@@ -128,8 +129,24 @@ class Solver {
  private:
   int64_t lower_bound() const { return record_.lower_bound().count(); }
 
+  // Replicas of a stage are in one pool. Where different memory divides a class and no memory limit decides, the class
+  // is one pool.
   BlockInstance Build(MergeRule rule) const {
-    return BuildBlockInstance(request_.graph, request_.cluster, request_.problem, request_.costs, rule);
+    BlockInstance instance =
+        BuildBlockInstance(request_.graph, request_.cluster, request_.problem, request_.costs, rule);
+    const bool memory_can_bind = std::any_of(instance.pools.begin(), instance.pools.end(),
+                                             [&](const DevicePool& pool) { return MemoryCanBind(instance, pool); });
+    return instance.rule.replicates && !memory_can_bind ? WithJoinedClasses(std::move(instance)) : instance;
+  }
+
+  // True of all placements, those with replicas in several pools included.
+  void RaiseElementaryBounds(const BlockInstance& instance, const LoadWindows& windows) {
+    if (!replicas_are_confined_) {
+      for (const Bound& bound : ElementaryBounds(instance, windows)) RaiseBound(bound);
+      return;
+    }
+    const BlockInstance joined = WithJoinedClasses(instance);
+    for (const Bound& bound : ElementaryBounds(joined, LoadWindows(joined))) record_.RaiseBound(bound);
   }
 
   // Too many combinations of device kinds to go through: what needs none of them.
@@ -154,7 +171,7 @@ class Solver {
   // True: memory limits decide, so the search must be done on the exact blocks.
   bool Search(const BlockInstance& instance, bool prove_without_memory) {
     const LoadWindows windows(instance);
-    for (const Bound& bound : ElementaryBounds(instance, windows)) RaiseBound(bound);
+    RaiseElementaryBounds(instance, windows);
     const bool was_cut_off = !FindFirstSplits(instance, windows);
     record_.counters()["blocks"] = instance.num_blocks();
     record_.counters()["nets"] = static_cast<int64_t>(instance.nets.size());
@@ -210,12 +227,15 @@ class Solver {
   }
 
   absl::StatusOr<SearchOutcome> Finish(const BlockInstance& instance) {
-    if (proven_infeasible_) return InfeasibleError(NoSplitFits(request_.graph, instance));
+    if (proven_infeasible_ && !replicas_are_confined_) return InfeasibleError(NoSplitFits(request_.graph, instance));
     return std::move(record_).Finish(
-        "the linear orders tried hold no plan that fits, which proves nothing; use the algorithm IDEAL_DP");
+        is_exact_ ? "there may be a plan with replicas on devices of different memory, which are not searched; reserve "
+                    "as much memory on all devices of a class"
+                  : "the linear orders tried hold no plan that fits, which proves nothing; use the algorithm IDEAL_DP");
   }
 
   void RaiseBound(Bound bound) {
+    if (replicas_are_confined_) return;
     bound.value = std::min(bound.value, bound_limit_);
     record_.RaiseBound(std::move(bound));
   }
@@ -363,6 +383,8 @@ class Solver {
   // The split of least pay-once load; record_.placement() is the one of least true cost.
   std::optional<BlockSplit> best_split_;
   bool proven_infeasible_ = false;
+  // Replicas in several pools are not looked at, so that what the search proves does not hold for all placements.
+  bool replicas_are_confined_ = false;
 };
 
 }  // namespace

@@ -149,7 +149,6 @@ class ModeMaker {
 
   void Replicate() {
     problem().replication = Replication::kPerStage;
-    for (Device& device : cluster().devices) device.reserved_memory_bytes = 0;
     const auto give_bandwidth = [this](auto& link) {
       if (!link.bandwidth_bytes_per_second.has_value()) link.bandwidth_bytes_per_second = Bandwidth();
     };

@@ -15,7 +15,7 @@ namespace planwright {
 enum class InstanceMode {
   // Contiguous stages.
   kContiguous,
-  // Contiguous stages with replicas; the interconnect has a bandwidth, and the devices of a class have equal memory.
+  // Contiguous stages with replicas; the interconnect has a bandwidth.
   kReplicated,
   // Contiguous stages on at most four devices in one or two levels, half of the time with replicas.
   kHierarchy,
