@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "core/base/random.h"
 #include "core/cost/cost_table.h"
@@ -77,16 +80,32 @@ TEST_P(CostingPropertyTest, InstancesAreValid) {
   }
 }
 
+// The plan lists all devices but those that are neither selected nor in use.
+void CompareDevices(const Instance& instance, const Plan& plan, const std::vector<Picoseconds>& loads,
+                    const std::vector<int64_t>& memory_bytes) {
+  if (instance.problem.devices_to_use.empty()) {
+    EXPECT_EQ(plan.devices.size(), instance.cluster.devices.size());
+  }
+  std::size_t listed_in_use = 0;
+  for (const DeviceUsage& usage : plan.devices) {
+    EXPECT_EQ(usage.load, loads[usage.device.index()]) << "device " << usage.device.index();
+    EXPECT_EQ(usage.memory_bytes, memory_bytes[usage.device.index()]) << "device " << usage.device.index();
+    if (!usage.stages.empty()) ++listed_in_use;
+  }
+  std::set<DeviceId> in_use;
+  for (const Stage& stage : plan.stages) {
+    for (const Replica& replica : stage.replicas) in_use.insert(replica.device);
+  }
+  EXPECT_EQ(listed_in_use, in_use.size());
+}
+
 void CompareThroughput(const Instance& instance, const Placement& placement, const Verdict& verdict) {
   const NaiveVerdict naive = NaiveJudge(instance).Judge(placement);
   EXPECT_EQ(verdict.violations.empty(), naive.is_feasible()) << verdict.violations.ToStatus();
   ASSERT_EQ(verdict.costed.has_value(), naive.is_supported) << verdict.violations.ToStatus();
   if (!naive.is_supported) return;
   EXPECT_EQ(verdict.costed->objective, naive.objective);
-  for (std::size_t i = 0; i < instance.cluster.devices.size(); ++i) {
-    EXPECT_EQ(verdict.costed->devices[i].load, naive.loads[i]) << "device " << i;
-    EXPECT_EQ(verdict.costed->devices[i].memory_bytes, naive.memory_bytes[i]) << "device " << i;
-  }
+  CompareDevices(instance, *verdict.costed, naive.loads, naive.memory_bytes);
   ASSERT_EQ(verdict.costed->links.size(), naive.links.size());
   for (const LinkUsage& link : verdict.costed->links) {
     const auto found = naive.links.find({link.device_a.index(), link.device_b.index()});
@@ -107,10 +126,7 @@ void CompareLatency(const Instance& instance, const Placement& placement, const 
   ASSERT_TRUE(naive.order_is_executable);
   EXPECT_EQ(verdict.costed->objective, given.order_is_executable ? given.objective : naive.objective);
   EXPECT_EQ(verdict.costed->objective, naive.objective);
-  for (std::size_t i = 0; i < instance.cluster.devices.size(); ++i) {
-    EXPECT_EQ(verdict.costed->devices[i].load, naive.loads[i]) << "device " << i;
-    EXPECT_EQ(verdict.costed->devices[i].memory_bytes, naive.memory_bytes[i]) << "device " << i;
-  }
+  CompareDevices(instance, *verdict.costed, naive.loads, naive.memory_bytes);
   for (const ScheduledTask& task : verdict.costed->tasks) EXPECT_EQ(task.start, naive.starts[task.stage.index()]);
 }
 

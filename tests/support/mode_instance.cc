@@ -256,6 +256,9 @@ Instance WithSelection(Instance instance, RandomStream& random) {
       if (devices.size() > 1) selection.excluded_devices = {device};
       break;
   }
+  Violations contradictions;
+  ValidateProblem(instance.graph, instance.cluster, instance.problem, SolverOptions(), contradictions);
+  if (!contradictions.empty()) selection = {};
   return instance;
 }
 

@@ -30,7 +30,8 @@ enum class InstanceMode {
 // The instance number `seed` of the mode: the same on every machine. REQUIRES: max_operators >= 4.
 Instance MakeModeInstance(InstanceMode mode, uint64_t seed, int max_operators);
 
-// Restricts the instance to some of its devices, by every way in turn that a selection has.
+// Restricts the instance to some of its devices, in one of the ways that a selection has; not where that contradicts
+// a pin or tears the groups of a hierarchy.
 Instance WithSelection(Instance instance, RandomStream& random);
 
 // A placement as MakeRandomPlacement makes it, with replicas where the mode has them; where devices hold several stages
