@@ -21,8 +21,9 @@ std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
 
 class Bounds {
  public:
-  Bounds(const LatencyInstance& instance, const SolveLimits& limits)
+  Bounds(const LatencyInstance& instance, const SolveLimits& limits, Picoseconds enough)
       : instance_(instance),
+        enough_(enough.count()),
         poller_(limits),
         order_(DepthFirstTopologicalOrder(instance.precedence, std::vector<int64_t>(instance.operators.size(), 0))) {
     FindLeastTimes();
@@ -36,11 +37,13 @@ class Bounds {
     };
     add("accelerator_work", AcceleratorWork());
     add("critical_path", CriticalPath());
+    if (std::max(bounds[0].value, bounds[1].value).count() >= enough_) return bounds;
     int64_t path_cut = 0;
     for (const std::vector<int32_t>& path : Paths()) {
       const std::optional<int64_t> bound = PathCutBound(instance_, order_, path, poller_);
       if (!bound.has_value()) return bounds;
       path_cut = std::max(path_cut, *bound);
+      if (path_cut >= enough_) break;
     }
     add("path_cut", path_cut);
     return bounds;
@@ -162,6 +165,7 @@ class Bounds {
   }
 
   const LatencyInstance& instance_;
+  const int64_t enough_;
   Poller poller_;
   const std::vector<int32_t> order_;
   // By vertex; kNever: no accelerator may run it.
@@ -173,8 +177,8 @@ class Bounds {
 
 }  // namespace
 
-std::vector<Bound> LatencyBounds(const LatencyInstance& instance, const SolveLimits& limits) {
-  return Bounds(instance, limits).Find();
+std::vector<Bound> LatencyBounds(const LatencyInstance& instance, const SolveLimits& limits, Picoseconds enough) {
+  return Bounds(instance, limits, enough).Find();
 }
 
 }  // namespace planwright

@@ -16,14 +16,11 @@
 // so the latency is at least the sum of their durations. Of the subgraph S of a segment more is known:
 //   (1) it holds C = {x : v_i <= x <= v_j}: S would wait for itself if it left out an operator between two of its own;
 //   (2) nothing x <= v_(i-1) is in S, else v_(i-1) would be between x and v_i; nor is anything >= v_(j+1). So S pays
-//   the
-//       transfers of the tensors from an operator <= v_(i-1) into C, and of those from C to an operator >= v_(j+1);
-//   (3) the memory of its accelerator holds all groups of C, and what else it holds of the groups next to C (a tensor
-//       between them and C is not paid) must find room beside them: the transfers saved are at most those of the
-//       fractional knapsack with the room left.
+//       the transfers of the tensors from an operator <= v_(i-1) into C, and of those from C to an operator >= v_(j+1);
+//   (3) the memory of its accelerator holds all groups of C, each of which may be there.
 // The sum over a cut is least for some cut with at most (accelerators x subgraph limit) segments of each pass: a
-// dynamic program. Its value is a bound; the best of several paths is kept. O(paths x L x (vertices + tensor ends) log
-// + L^2 x segments).
+// dynamic program. Its value is a bound; the best of several paths is kept. O(paths x L x (vertices + tensor ends + L x
+// segments)); a path that takes too many steps is given up.
 //
 // The critical path and the work bound are the usual ones for scheduling; the path cut is ours.
 #ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_BOUNDS_H_
@@ -32,14 +29,16 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/base/units.h"
 #include "core/model/plan.h"
 #include "core/partition/latency_instance.h"
 
 namespace planwright {
 
-// Ascending by name of the method; those that the limits leave no time for are left out.
-// REQUIRES: every group may be somewhere.
-std::vector<Bound> LatencyBounds(const LatencyInstance& instance, const SolveLimits& limits);
+// Ascending by name of the method; those that the limits leave no time for are left out, as is what would take long
+// where a bound reaches `enough`. REQUIRES: every group may be somewhere.
+std::vector<Bound> LatencyBounds(const LatencyInstance& instance, const SolveLimits& limits,
+                                 Picoseconds enough = Picoseconds::max());
 
 }  // namespace planwright
 

@@ -9,6 +9,12 @@ namespace planwright {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+// A path is given up after so many steps: a second or so.
+constexpr int64_t kMaxSteps = int64_t{1} << 28U;
+// Steps of making a segment one vertex longer; adding it to one entry of the table is one.
+constexpr int64_t kExtensionSteps = 16;
+// Larger tables do not count segments.
+constexpr int64_t kMaxEntries = int64_t{1} << 23U;
 
 std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
 
@@ -152,14 +158,8 @@ class PathProgram {
         poller_(poller) {}
 
   std::optional<int64_t> Run() {
-    // With a segment for every vertex more are of no use; without a limit one layer is enough.
     const auto length = static_cast<int64_t>(path_.size());
-    counts_segments_ = instance_.subgraph_limit.has_value();
-    num_layers_ = !counts_segments_
-                      ? 1
-                      : std::min<int64_t>(length, int64_t{*instance_.subgraph_limit} * instance_.num_accelerators() *
-                                                      instance_.num_passes) +
-                            1;
+    ChooseLayers(length);
     best_.assign(static_cast<std::size_t>((length + 1) * num_layers_), kNever);
     best_.front() = 0;
     for (int32_t begin = 0; begin < length; ++begin) {
@@ -168,6 +168,8 @@ class PathProgram {
       const Pass pass = instance_.pass[At(path_[At(begin)])];
       for (int32_t end = begin; end < length && instance_.pass[At(path_[At(end)])] == pass; ++end) {
         if (poller_.ShouldStopNow()) return std::nullopt;
+        steps_ += kExtensionSteps + num_layers_;
+        if (steps_ > kMaxSteps) return 0;
         segment_.Extend(end);
         const int64_t duration = segment_.LeastDuration();
         // Longer segments hold more and may be on fewer accelerators.
@@ -180,6 +182,16 @@ class PathProgram {
   }
 
  private:
+  // With a segment for every vertex more are of no use; without a limit one layer is enough.
+  void ChooseLayers(int64_t length) {
+    if (!instance_.subgraph_limit.has_value()) return;
+    const int64_t segments = std::min<int64_t>(
+        length, int64_t{*instance_.subgraph_limit} * instance_.num_accelerators() * instance_.num_passes);
+    if (SaturatingMultiply(length + 1, segments + 1) > kMaxEntries) return;
+    counts_segments_ = true;
+    num_layers_ = segments + 1;
+  }
+
   int64_t& Best(int64_t position, int64_t layer) {
     return best_[static_cast<std::size_t>(position * num_layers_ + layer)];
   }
@@ -210,6 +222,7 @@ class PathProgram {
   Poller& poller_;
   bool counts_segments_ = false;
   int64_t num_layers_ = 1;
+  int64_t steps_ = 0;
   std::vector<int64_t> best_;
 };
 

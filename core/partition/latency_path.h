@@ -11,8 +11,8 @@
 
 namespace planwright {
 
-// Picoseconds. nullopt: `poller` said stop. REQUIRES: `path` is a path of instance.precedence, not empty;
-// `order` is a topological order of it.
+// Picoseconds; 0 where the path takes too many steps. nullopt: `poller` said stop. REQUIRES: `path` is a path of
+// instance.precedence, not empty; `order` is a topological order of it.
 std::optional<int64_t> PathCutBound(const LatencyInstance& instance, const std::vector<int32_t>& order,
                                     const std::vector<int32_t>& path, Poller& poller);
 

@@ -62,7 +62,8 @@ class Search {
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
     FindStarts();
     callbacks_.on_phase("bounds");
-    for (const Bound& bound : LatencyBounds(instance_, limits_)) record_.RaiseBound(bound);
+    const Picoseconds enough = record_.has_placement() ? record_.objective() : Picoseconds::max();
+    for (const Bound& bound : LatencyBounds(instance_, limits_, enough)) record_.RaiseBound(bound);
     callbacks_.on_phase(kAnnealingName);
     Anneal();
     return std::move(record_).Finish(

@@ -109,6 +109,26 @@ TEST(LatencyBoundsTest, NoBoundExceedsTheLeastLatency) {
   EXPECT_GT(2 * met, plans);
 }
 
+TEST(LatencyBoundsTest, NoPathIsCutWhereASimplerBoundIsEnough) {
+  const LatencyInstance instance = Build(Chain(), MakeCluster(2, 0));
+  EXPECT_EQ(LatencyBounds(instance, SolveLimits(), Picoseconds(40)).size(), 2U);
+  EXPECT_EQ(LatencyBounds(instance, SolveLimits(), Picoseconds(41)).size(), 3U);
+}
+
+TEST(LatencyBoundsTest, APathThatTakesTooManyStepsIsGivenUp) {
+  OperatorGraph graph;
+  for (std::size_t i = 0; i < 3000; ++i) {
+    AddOperator(graph, std::to_string(i), 1, 1);
+    if (i > 0) AddTensor(graph, OperatorId(i - 1), {OperatorId(i)}, 1);
+  }
+  PlanningProblem problem;
+  problem.max_subgraphs_per_device = 2000;
+  EXPECT_EQ(ValueOf("path_cut", Build(graph, MakeCluster(1, 0), problem)), 0);
+  // Without counting subgraphs there are few.
+  problem.max_subgraphs_per_device = 3000;
+  EXPECT_EQ(ValueOf("path_cut", Build(graph, MakeCluster(1, 0), problem)), 3000);
+}
+
 TEST(LatencyBoundsTest, StopsWhenTold) {
   std::stop_source source;
   source.request_stop();
