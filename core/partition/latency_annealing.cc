@@ -17,9 +17,11 @@ constexpr int64_t kMovesPerTemperature = 64;
 constexpr int64_t kStuckUnit = int64_t{1} << 44;
 // Vertices that are tried to find one in a given place.
 constexpr int kTries = 8;
-// Work, in about ten nanoseconds: of a proposal, of moving a vertex; a unit that is scheduled counts 1.
+// Work, in about ten nanoseconds: of a proposal, of moving a vertex, of choosing a group; a unit that is scheduled
+// counts 1.
 constexpr int64_t kProposalWork = 10;
 constexpr int64_t kVertexWork = 6;
+constexpr int64_t kGroupWork = 3;
 
 // Shares of the moves in percent. Clusters are most of them: without many, branches that must move whole stay apart.
 constexpr int kBundleShare = 12;
@@ -342,6 +344,7 @@ bool LatencyAnnealer::MayMove(int32_t group, const Target& target) const {
 }
 
 bool LatencyAnnealer::MoveChosen(const Target& target) {
+  work_ += kGroupWork * static_cast<int64_t>(chosen_.size());
   const auto may_move = [&](int32_t group) { return MayMove(group, target); };
   if (!std::all_of(chosen_.begin(), chosen_.end(), may_move) || WillNotFit(target)) return false;
   const std::size_t moved = undo_.size();

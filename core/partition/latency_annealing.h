@@ -47,8 +47,8 @@ struct AnnealingSlice {
   // Picoseconds.
   double first_temperature = 0;
   double last_temperature = 0;
-  // Units of work, about ten nanoseconds each: 10 for each proposal, 6 for each vertex that is moved or moved back, 1
-  // for each unit of a trial schedule. The slice ends soon after them.
+  // Units of work, about ten nanoseconds each: 10 for each proposal, 3 for each group that it chooses, 6 for each
+  // vertex that is moved or moved back, 1 for each unit of a trial schedule. The slice ends soon after them.
   int64_t work = 0;
   uint64_t seed = 0;
   uint64_t stream = 0;

@@ -34,9 +34,9 @@ constexpr std::size_t kSlicesPerRound = 4;
 constexpr double kStartTemperature = 0.02;
 constexpr double kRepairTemperature = 0.004;
 // In a small graph one move changes much of the latency: the temperature is at least this over the number of groups.
-constexpr double kSmallGraphTemperature = 0.5;
-constexpr double kLastTemperature = 2e-5;
-constexpr int64_t kFirstSliceWork = 1'000'000;
+constexpr double kSmallGraphTemperature = 2;
+constexpr double kLastTemperature = 1e-4;
+constexpr int64_t kFirstSliceWork = 100'000;
 constexpr double kSliceGrowth = 1.4;
 
 class Search {

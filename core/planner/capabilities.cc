@@ -145,8 +145,8 @@ constexpr std::array<AlgorithmInfo, 12> kAlgorithms = {{
      .version = "1",
      .description =
          "simulated annealing on the subgraphs of accelerators and their schedule (the problem: the same, 4)",
-     .work_unit = "about 10 ns: 1 for each subgraph or CPU operator scheduled, 6 for each operator moved, 10 for each "
-                  "move proposed"},
+     .work_unit = "about 10 ns: 1 for each subgraph or CPU operator scheduled, 6 for each operator moved, 3 for each "
+                  "group chosen, 10 for each move proposed"},
     {.algorithm = Algorithm::kNetAnnealing,
      .name = "net_annealing",
      .version = "1",
