@@ -35,16 +35,23 @@ Executor::Job BatchPlanCall::Job() {
 }
 
 void BatchPlanCall::Run(const absl::Status& admission) {
-  if (!admission.ok() && batch_ == nullptr) return End(admission);
+  if (!admission.ok() && batch_ == nullptr) {
+    End(admission);
+    return;
+  }
   // Problems have been planned: they are the answer, although the others cannot be planned any more.
   const absl::Status status = WithoutExceptions([&] {
     if (admission.ok()) return Step();
     batch_->EndWith(admission);
     return absl::OkStatus();
   });
-  if (!status.ok()) return End(status);
-  if (!batch_->is_done()) return services_.executor.Requeue(Job());
-  End(WithoutExceptions([this] { return WriteMessage(batch_->TakeResponse(), response_); }));
+  if (!status.ok()) {
+    End(status);
+  } else if (!batch_->is_done()) {
+    services_.executor.Requeue(Job());
+  } else {
+    End(WithoutExceptions([this] { return WriteMessage(batch_->TakeResponse(), response_); }));
+  }
 }
 
 absl::Status BatchPlanCall::Step() {
