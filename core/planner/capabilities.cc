@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -344,23 +343,6 @@ void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, V
   if (!problem.forbidden.empty()) refuse("problem.forbidden", "without");
 }
 
-// Replicas may be any devices of one class, but the searches take them from devices with equal memory only: where those
-// of a class differ they would miss plans, and their bounds would not hold.
-void CheckReplicaMemory(const Cluster& cluster, const PlanningProblem& problem, Violations& violations) {
-  if (problem.replication != Replication::kPerStage) return;
-  std::map<DeviceClassId, int64_t> reserved_bytes;
-  for (const Device& device : cluster.devices) {
-    if (!cluster.class_of(device).memory_bytes.has_value()) continue;
-    const auto first = reserved_bytes.try_emplace(device.device_class, device.reserved_memory_bytes).first;
-    if (first->second == device.reserved_memory_bytes) continue;
-    violations.Add("problem.replication",
-                   Unsupported(absl::StrCat("PER_STAGE with different reserved_memory_bytes on devices of class \"",
-                                            cluster.class_of(device).name, "\""),
-                               "NONE, or equal reserved_memory_bytes"));
-    return;
-  }
-}
-
 // Under COMPONENTS memory the activations in flight depend on the stage, or have no number, where there is a schedule.
 void CheckMemoryUnderSchedule(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
   if (problem.schedule == ScheduleKind::kSteadyState) return;
@@ -404,7 +386,6 @@ void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const Pl
                     const SolverOptions& options, Violations& violations) {
   CheckRows(Table(), graph, cluster, problem, options, violations);
   CheckDefaults(problem, violations);
-  CheckReplicaMemory(cluster, problem, violations);
   if (options.algorithm == Algorithm::kScotch && !HasScotch()) {
     violations.Add("options.algorithm", "SCOTCH is not part of this build; install libscotch-dev and build again");
   }

@@ -376,22 +376,6 @@ TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
                               Not("a limit with cluster.interconnect.matrix", "host_staged, uniform, hierarchy")));
 }
 
-TEST(CapabilitiesTest, ReplicatesAmongDevicesOfEqualMemoryOnly) {
-  Request request = Supported();
-  request.cluster.device_classes[0].memory_bytes = 10;
-  request.cluster.devices[1].reserved_memory_bytes = 1;
-  EXPECT_THAT(Check(request), IsEmpty());
-  request.problem.replication = Replication::kPerStage;
-  const std::vector<Violation> violations = Check(request);
-  ASSERT_EQ(violations.size(), 1U);
-  EXPECT_EQ(violations[0].path, "problem.replication");
-  EXPECT_EQ(violations[0].rule, Not("PER_STAGE with different reserved_memory_bytes on devices of class \"" +
-                                        request.cluster.device_classes[0].name + "\"",
-                                    "NONE, or equal reserved_memory_bytes"));
-  request.cluster.device_classes[0].memory_bytes.reset();
-  EXPECT_THAT(Check(request), IsEmpty());
-}
-
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
   Request request = Supported();
   request.problem.replication = Replication::kUniform;

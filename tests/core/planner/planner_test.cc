@@ -98,6 +98,32 @@ class Recorder : public PlannerObserver {
   std::vector<Bound> bounds;
 };
 
+// One operator of 10 ps with 8 bytes on two accelerators of 10 bytes, one of which reserves some of them.
+Request ReplicasOnUnequalMemory(int64_t reserved_bytes) {
+  Request request = ChainOf(1);
+  request.graph.operators[0].memory_bytes = 8;
+  request.cluster = MakeCluster(2, 0, 10);
+  request.cluster.devices[1].reserved_memory_bytes = reserved_bytes;
+  request.problem.replication = Replication::kPerStage;
+  return request;
+}
+
+TEST(MakePlanTest, ReplicatesAcrossDevicesWhoseMemoryDiffersButSuffices) {
+  const absl::StatusOr<Plan> plan = Make(ReplicasOnUnequalMemory(2));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective, Picoseconds(5));
+  EXPECT_TRUE(plan->provenance.proven_optimal);
+}
+
+TEST(MakePlanTest, DoesNotClaimWhatReplicasOnUnequalMemoryCouldRefute) {
+  const absl::StatusOr<Plan> plan = Make(ReplicasOnUnequalMemory(3));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective, Picoseconds(10));
+  EXPECT_EQ(plan->lower_bound, Picoseconds(5));
+  EXPECT_FALSE(plan->provenance.proven_optimal);
+  EXPECT_EQ(plan->provenance.stop_reason, StopReason::kExhausted);
+}
+
 TEST(MakePlanTest, IsTheSameForAnyNumberOfThreads) {
   const oneapi::tbb::global_control control(oneapi::tbb::global_control::max_allowed_parallelism, 8);
   const Request request = LatticeRequest("inc_4x10_lo");
