@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,12 +39,18 @@ class ExportCommand final : public Command {
   std::string_view summary() const override { return "turn a plan into what a trainer, a launcher or a person reads"; }
   std::string_view usage() const override {
     return "planwright export --plan=FILE|- --to=TARGET [--graph=FILE|zoo:NAME] [--cluster=FILE|zoo:NAME] [flags]\n"
+           "       planwright export --problem --to=mps|lp --graph=FILE|zoo:NAME [--cluster=FILE|zoo:NAME] [flags]\n"
            "\n"
            "A plan that the target cannot express is refused with the reason, exit code 2. Megatron-LM, torchtitan "
            "and\n"
            "vLLM want whole layers: plan with --granularity=layer.\n"
            "\n"
+           "With --problem the integer program of the problem is written for any other solver, by this program "
+           "itself:\n"
+           "servers do not do that. Its objective is the plan's, in the unit that the head of the file states.\n"
+           "\n"
            "Examples:\n"
+           "  planwright export --problem --to=lp --graph=bert.json --split=non_contiguous --output_file=bert.lp\n"
            "  planwright export --plan=plan.json --to=megatron --graph=zoo:gpt-1.3b\n"
            "  planwright export --plan=plan.json --to=hostfile --cluster=zoo:dgx-h100:4 --output_file=hosts.txt\n"
            "  planwright export --plan=plan.json --to=dot --graph=bert.json | dot -Tsvg > plan.svg\n";
@@ -54,13 +61,21 @@ class ExportCommand final : public Command {
         input_.Flags(),
         server_.Flags(),
         {"Output",
-         {StringFlag("to", absl::StrJoin(TargetNames(), "|"), TargetsHelp(), target_),
+         {StringFlag("to", absl::StrCat(absl::StrJoin(TargetNames(), "|"), "|mps|lp"),
+                     absl::StrCat(TargetsHelp(), "; mps, lp - the integer program, with --problem"), target_),
           StringFlag("output_file", "FILE", "write there instead of standard output", output_file_)}}};
     groups.front().flags.push_back(StringFlag("plan", "FILE|-", "the plan (- reads standard input)", plan_));
+    groups.front().flags.push_back(
+        SwitchFlag("problem", "export the integer program of the problem, not a plan", exports_problem_));
+    groups.push_back(ProblemFlags(problem_));
     return groups;
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    if (exports_problem_) return RunProblem(environment);
+    if (ProgramTarget().has_value()) {
+      return UsageError(absl::StrCat("--to=", target_, " is for problems"), "Add --problem, and name no plan.");
+    }
     const auto target = Target();
     if (!target.ok()) return target.status();
     if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan.");
@@ -79,6 +94,29 @@ class ExportCommand final : public Command {
   }
 
  private:
+  std::optional<ProgramFormat> ProgramTarget() const {
+    if (target_ == "mps") return ProgramFormat::kMps;
+    if (target_ == "lp") return ProgramFormat::kLp;
+    return std::nullopt;
+  }
+
+  absl::StatusOr<ExitCode> RunProblem(Environment& environment) {
+    const std::optional<ProgramFormat> format = ProgramTarget();
+    if (!format.has_value()) return UsageError("--problem needs --to=mps or --to=lp", "Problems are integer programs.");
+    if (!plan_.empty()) return UsageError("--problem and --plan exclude each other", "Name one of them.");
+    if (!server_.Address(environment).empty()) {
+      return UsageError("servers do not write integer programs", "Add --local.");
+    }
+    auto request = input_.Load(environment);
+    if (!request.ok()) return request.status();
+    request->mutable_problem()->MergeFrom(problem_);
+    const auto text = server_.Connect(environment)->WriteProgram(*request, *format);
+    if (!text.ok()) return text.status();
+    const absl::Status written = WriteOutput(*text, output_file_, environment.out);
+    if (!written.ok()) return written;
+    return ExitCode::kOk;
+  }
+
   absl::StatusOr<const ExportTarget*> Target() const {
     const std::vector<std::string> names = TargetNames();
     const std::string known = absl::StrCat("Targets: ", absl::StrJoin(names, ", "), ".");
@@ -120,6 +158,8 @@ class ExportCommand final : public Command {
 
   InputFlags input_;
   std::string plan_;
+  bool exports_problem_ = false;
+  v1::PlanningProblem problem_;
   ServerFlags server_;
   std::string target_;
   std::string output_file_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -51,6 +52,8 @@ inline CallOptions::Clock::time_point DeadlineFor(std::chrono::milliseconds time
 }
 
 // Status codes of each call: planning_service.proto; what they carry: ErrorDetailsOf. Thread-safe.
+enum class ProgramFormat { kMps, kLp };
+
 class PlanningClient {
  public:
   virtual ~PlanningClient() = default;
@@ -68,7 +71,16 @@ class PlanningClient {
                                                             const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest& request,
                                                                   const CallOptions& options) = 0;
+
+  // The integer program of the problem, as text for another solver. Not part of the service: FAILED_PRECONDITION unless
+  // it runs in this process.
+  virtual absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format);
 };
+
+inline absl::StatusOr<std::string> PlanningClient::WriteProgram(const v1::CreatePlanRequest& /*request*/,
+                                                                ProgramFormat /*format*/) {
+  return absl::FailedPreconditionError("servers do not write integer programs");
+}
 
 }  // namespace planwright::client
 

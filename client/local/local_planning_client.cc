@@ -103,4 +103,12 @@ absl::StatusOr<v1::GetServerInfoResponse> LocalPlanningClient::GetServerInfo(
   return engine_.GetServerInfo();
 }
 
+absl::StatusOr<std::string> LocalPlanningClient::WriteProgram(const v1::CreatePlanRequest& request,
+                                                              ProgramFormat format) {
+  auto text = engine_.WriteProgram(
+      request, format == ProgramFormat::kMps ? planwright::ProgramFormat::kMps : planwright::ProgramFormat::kLp);
+  if (!text.ok()) return AsFromServer(text.status());
+  return text;
+}
+
 }  // namespace planwright::client

@@ -82,6 +82,26 @@ const std::vector<Capability>& Table() {
                          Algorithm::kMaxLoad, Algorithm::kScotch},
           .description = "least latency of one micro-batch, inference and training with BACKWARD operators: subgraphs "
                          "of accelerators one after the other, CPUs as one pool",
+      },
+      {
+          .objectives = {Objective::kMaxThroughput},
+          .interconnects = {"host_staged", "uniform"},
+          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
+          .replications = {Replication::kNone},
+          .splits = {Split::kContiguous, Split::kNonContiguous},
+          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
+          .algorithms = {Algorithm::kMip},
+          .description = "the integer program of throughput, solved by CBC where the build has it",
+      },
+      {
+          .objectives = {Objective::kMinLatency},
+          .interconnects = {"host_staged"},
+          .schedules = {ScheduleKind::kSteadyState},
+          .replications = {Replication::kNone},
+          .splits = {Split::kContiguous, Split::kNonContiguous},
+          .overlaps = {Overlap::kSerial},
+          .algorithms = {Algorithm::kMip},
+          .description = "the integer program of latency, solved by CBC where the build has it",
       }};
   static const std::vector<Capability> kWithMinDevices = WithMinDevices(kTable);
   return kWithMinDevices;
@@ -122,7 +142,7 @@ const std::vector<Capability>& JudgedTable() {
   return kWithMinDevices;
 }
 
-constexpr std::array<AlgorithmInfo, 12> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 13> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
      .version = "1",
@@ -153,6 +173,11 @@ constexpr std::array<AlgorithmInfo, 12> kAlgorithms = {{
          "portfolio of annealing runs on the net form, seeded by the best contiguous split (for the problem of "
          "the same, 5.2)",
      .work_unit = "groups moved on trial"},
+    {.algorithm = Algorithm::kMip,
+     .name = "mip",
+     .version = "1",
+     .description = "integer programs, solved by CBC (the same, 4 and 5.1.3)",
+     .work_unit = "nodes of the search tree"},
     {.algorithm = Algorithm::kSingleDevice,
      .name = "single_device",
      .version = "1",

@@ -18,6 +18,9 @@
 #include "core/cost/plan_warnings.h"
 #include "core/cost/transfer.h"
 #include "core/partition/baselines/baselines.h"
+#include "core/partition/mip/integer_program.h"
+#include "core/partition/mip/mip_search.h"
+#include "core/partition/mip/mip_solver.h"
 #include "core/partition/search.h"
 #include "core/planner/baseline_comparison.h"
 #include "core/planner/capabilities.h"
@@ -68,6 +71,15 @@ absl::Status CheckPlanned(const PlanRequest& request, const ModelLimits& model_l
   Violations violations = CheckValid(request, model_limits);
   if (violations.empty()) {
     CheckSupported(request.graph, request.cluster, request.problem, request.options, violations);
+  }
+  return violations.ToStatus();
+}
+
+// What no build may lack for the request.
+absl::Status CheckSolver(const SolverOptions& options) {
+  Violations violations;
+  if (options.algorithm == Algorithm::kMip && !HasMipSolver()) {
+    violations.Add("options.algorithm", "MIP is not part of this build; install coinor-libcbc-dev and build again");
   }
   return violations.ToStatus();
 }
@@ -256,6 +268,7 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
   return Guarded<Plan>([&]() -> absl::StatusOr<Plan> {
     observer.OnPhase("validate");
     RETURN_IF_ERROR(CheckPlanned(request, model_limits));
+    RETURN_IF_ERROR(CheckSolver(request.options));
     // An arena of its own: counts the CPU time of this request, and is as wide as it may be.
     TaskArena request_arena(std::min(arena.threads(), request.options.threads.value_or(arena.threads())));
     return Planning(request, limits, request_arena, observer).Run();
@@ -276,6 +289,19 @@ absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const Mode
       verdict.costed->warnings = PlanWarnings(request.graph, request.cluster, costs, *verdict.costed);
     }
     return verdict;
+  });
+}
+
+absl::StatusOr<std::string> WriteIntegerProgram(const PlanRequest& request, const ModelLimits& model_limits,
+                                                ProgramFormat format) {
+  return Guarded<std::string>([&]() -> absl::StatusOr<std::string> {
+    SolverOptions options = request.options;
+    options.algorithm = Algorithm::kMip;
+    RETURN_IF_ERROR(CheckPlanned({request.graph, request.cluster, request.problem, options}, model_limits));
+    const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+    const CostTable costs(request.graph, request.cluster, *problem.workload);
+    ASSIGN_OR_RETURN(const IntegerProgram program, IntegerProgramOf(request.graph, request.cluster, problem, costs));
+    return format == ProgramFormat::kMps ? ToMps(program) : ToLp(program);
   });
 }
 

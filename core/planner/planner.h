@@ -5,6 +5,8 @@
 #ifndef PLANWRIGHT_CORE_PLANNER_PLANNER_H_
 #define PLANWRIGHT_CORE_PLANNER_PLANNER_H_
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
@@ -41,6 +43,14 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
 // Errors: INVALID_ARGUMENT, graph, cluster or problem are at fault; DEADLINE_EXCEEDED; CANCELLED; RESOURCE_EXHAUSTED.
 absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
                                           const Placement& placement, const SolveLimits& limits = SolveLimits());
+
+enum class ProgramFormat { kMps, kLp };
+
+// The integer program of the request (core/partition/mip) as text that other solvers read. The build need not have a
+// solver. Errors: INVALID_ARGUMENT (ViolationsOf), also where --algorithm=mip does not cover the problem;
+// RESOURCE_EXHAUSTED: it would be too large.
+absl::StatusOr<std::string> WriteIntegerProgram(const PlanRequest& request, const ModelLimits& model_limits,
+                                                ProgramFormat format);
 
 }  // namespace planwright
 

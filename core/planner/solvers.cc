@@ -5,6 +5,7 @@
 #include "core/partition/baselines/baselines.h"
 #include "core/partition/contiguous_throughput.h"
 #include "core/partition/min_latency.h"
+#include "core/partition/mip/mip_search.h"
 #include "core/partition/noncontiguous_throughput.h"
 
 namespace planwright {
@@ -27,6 +28,8 @@ SolveFunction SolverOf(Algorithm algorithm) {
     case Algorithm::kScotch:
     case Algorithm::kMaxLoad:
       return SolveByBaseline;
+    case Algorithm::kMip:
+      return SolveByMip;
     default:
       // Not reached: CheckSupported lets only Algorithms() through.
       std::abort();

@@ -14,6 +14,7 @@
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/validator.h"
+#include "core/planner/planner.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/search_deadline.h"
 #include "server/engine/search_observer.h"
@@ -70,6 +71,8 @@ class PlanningEngine {
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request) const;
   absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request) const;
   v1::GetServerInfoResponse GetServerInfo() const;
+  // The integer program of the problem as text (see WriteIntegerProgram); not an RPC. options.algorithm is ignored.
+  absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format) const;
 
   const EngineConfig& config() const { return config_; }
 

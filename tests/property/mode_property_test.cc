@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
+#include "core/partition/mip/mip_solver.h"
 #include "core/planner/capabilities.h"
 #include "tests/property/brute_force.h"
 #include "tests/property/latency_brute_force.h"
@@ -50,7 +51,8 @@ std::vector<SolverOptions> WaysToPlan(const Instance& instance, int64_t work) {
   for (const AlgorithmInfo& info : Algorithms()) ways.emplace_back().algorithm = info.algorithm;
   std::erase_if(ways, [&](SolverOptions& options) {
     options.work_limit = work;
-    return !IsSupported(instance, options);
+    // The integer programs have a test of their own: they take longer.
+    return options.algorithm == Algorithm::kMip || !IsSupported(instance, options);
   });
   return ways;
 }
@@ -117,6 +119,33 @@ bool IsProvable(const Instance& instance) {
   const std::vector<Device>& devices = instance.cluster.devices;
   return problem.replication == Replication::kNone ||
          std::all_of(devices.begin(), devices.end(), [](const Device& d) { return d.reserved_memory_bytes == 0; });
+}
+
+TEST_P(ModePropertyTest, TheIntegerProgramsTellTheTruth) {
+  if (!HasMipSolver()) GTEST_SKIP() << "this build has no solver";
+  SolverOptions options;
+  options.algorithm = Algorithm::kMip;
+  // Nodes.
+  options.work_limit = 100;
+  int planned = 0;
+  for (uint64_t seed = 0; seed < NumCases(30) && !HasFailure(); ++seed) {
+    const Instance instance = MakeModeInstance(GetParam().mode, seed, GetParam().max_operators);
+    if (!IsSupported(instance, options)) continue;
+    const auto oracle = OracleOptimum(GetParam(), seed, instance);
+    if (!oracle.has_value()) continue;
+    const std::optional<Picoseconds>& optimum = *oracle;
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
+    const absl::StatusOr<Plan> plan = MakePlanOf(instance, options);
+    ExpectTruthful(plan, optimum);
+    if (!plan.ok()) continue;
+    ++planned;
+    const bool has_finished = plan->provenance.stop_reason != StopReason::kWorkLimit;
+    // Elsewhere a tensor may cost its producer more than the program says.
+    if (has_finished && IsHostStaged(instance) && instance.problem.overlap != Overlap::kFullDuplex) {
+      EXPECT_EQ(plan->objective, *optimum);
+    }
+  }
+  if (planned == 0) GTEST_SKIP() << "no integer program for this mode";
 }
 
 TEST_P(ModePropertyTest, TheDefaultSearchFindsTheOptimum) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -40,46 +40,74 @@ class BranchAndBound {
         packing_(relaxation, max_load),
         cut_(relaxation),
         place_of_(relaxation.payer_time.size(), kUndecided),
-        order_(relaxation.payer_time.size()),
+        nets_of_(relaxation.payer_time.size()),
+        attachment_(relaxation.payer_time.size(), 0),
         sides_(relaxation.payer_time.size()) {
-    std::iota(order_.begin(), order_.end(), 0);
-    std::stable_sort(order_.begin(), order_.end(), [&](int32_t a, int32_t b) { return PayerTime(a) > PayerTime(b); });
+    for (const Net& net : relaxation.nets) {
+      for (const int32_t group : net.blocks) nets_of_[static_cast<std::size_t>(group)].push_back(&net);
+    }
   }
 
-  RefutationVerdict Run() { return Decide(0); }
+  // Decides one group more, in every way.
+  RefutationVerdict Run() {
+    const std::optional<int32_t> group = NextGroup();
+    if (!group.has_value()) return RefutationVerdict::kOpen;
+    Attach(*group, 1);
+    const RefutationVerdict verdict = Decide(*group);
+    Attach(*group, -1);
+    return verdict;
+  }
 
  private:
   int64_t PayerTime(int32_t group) const { return relaxation_.payer_time[static_cast<std::size_t>(group)]; }
 
-  // Tries every place for the group at `position` of the order.
-  RefutationVerdict Decide(std::size_t position) {
-    if (position == order_.size()) return RefutationVerdict::kOpen;
-    const int32_t group = order_[position];
+  // The longest undecided group; nets that a decided group holds count half, because what is decided next to them costs
+  // transfers at once, and transfers are what ends branches.
+  std::optional<int32_t> NextGroup() const {
+    std::optional<int32_t> best;
+    int64_t best_score = -1;
+    for (int32_t group = 0; group < relaxation_.num_groups(); ++group) {
+      if (place_of_[static_cast<std::size_t>(group)] != kUndecided) continue;
+      const int64_t score = PayerTime(group) + attachment_[static_cast<std::size_t>(group)] / 2;
+      if (score <= best_score) continue;
+      best = group;
+      best_score = score;
+    }
+    return best;
+  }
+
+  void Attach(int32_t group, int64_t sign) {
+    for (const Net* net : nets_of_[static_cast<std::size_t>(group)]) {
+      for (const int32_t other : net->blocks) attachment_[static_cast<std::size_t>(other)] += sign * net->weight;
+    }
+  }
+
+  // Tries every place for the group.
+  RefutationVerdict Decide(int32_t group) {
     const std::vector<Payer> payers_before = payers_;
     RefutationVerdict verdict = RefutationVerdict::kRefuted;
     const auto num_choices =
         static_cast<int32_t>(std::min(payers_.size() + 1, static_cast<std::size_t>(relaxation_.num_payers)));
     for (int32_t payer = 0; payer < num_choices && verdict == RefutationVerdict::kRefuted; ++payer) {
       if (PayerTime(group) >= LoadRelaxation::kNever) break;
-      verdict = Place(position, payer);
+      verdict = Place(group, payer);
       payers_ = payers_before;
     }
     if (verdict == RefutationVerdict::kRefuted && packing_.CanRunElsewhere(group)) {
-      verdict = Place(position, kElsewhere);
+      verdict = Place(group, kElsewhere);
       payers_ = payers_before;
     }
     place_of_[static_cast<std::size_t>(group)] = kUndecided;
     return verdict;
   }
 
-  RefutationVerdict Place(std::size_t position, int32_t place) {
+  RefutationVerdict Place(int32_t group, int32_t place) {
     if (budget_.left <= 0 || poller_.ShouldStopNow()) return RefutationVerdict::kStopped;
-    const int32_t group = order_[position];
     place_of_[static_cast<std::size_t>(group)] = place;
     if (place == static_cast<int32_t>(payers_.size())) payers_.push_back(EmptyPayer());
     if (place >= 0) payers_[static_cast<std::size_t>(place)].time += PayerTime(group);
     if (!Recut(group, place) || IsTooMuch()) return RefutationVerdict::kRefuted;
-    return Decide(position + 1);
+    return Run();
   }
 
   Payer EmptyPayer() const {
@@ -138,8 +166,9 @@ class BranchAndBound {
   const PackingBound packing_;
   IsolatingCut cut_;
   std::vector<int32_t> place_of_;
-  // Groups in the order of decision.
-  std::vector<int32_t> order_;
+  // By group: its nets, and the weight of those that decided groups hold.
+  std::vector<std::vector<const Net*>> nets_of_;
+  std::vector<int64_t> attachment_;
   std::vector<Payer> payers_;
   std::vector<Side> sides_;
   std::vector<int64_t> loads_;

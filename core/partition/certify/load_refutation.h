@@ -1,11 +1,11 @@
 // Branch and bound over placements, to prove that none has all loads at or below T.
 //
-// Groups are decided one after the other, the longest first: on one of the payers in use, on one more (payers are
-// alike, so one stands for all that are empty), or elsewhere. A payer that holds A and must not hold what is decided
-// otherwise spends at least the minimum cut around A, beside the times of A; with the times of undecided groups as the
-// price of taking them along, its load is at least another minimum cut. A branch ends when a load is above T, or when
-// what the payers must spend in sum leaves no room for the undecided groups (packing_bound.h). Decisions that agree
-// with a cut leave it as it is, so most branches compute one or two flows.
+// Groups are decided one after the other, the longest and those next to decided ones first: on one of the payers in
+// use, on one more (payers are alike, so one stands for all that are empty), or elsewhere. A payer that holds A and
+// must not hold what is decided otherwise spends at least the minimum cut around A, beside the times of A; with the
+// times of undecided groups as the price of taking them along, its load is at least another minimum cut. A branch ends
+// when a load is above T, or when what the payers must spend in sum leaves no room for the undecided groups
+// (packing_bound.h). Decisions that agree with a cut leave it as it is, so most branches compute one or two flows.
 //
 // The relaxation with integral decisions is much tighter than the linear one, where every group is spread evenly over
 // all payers and no transfer costs anything; what makes it fast is that few transfers fit into the spare time.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace planwright {
 namespace {
@@ -17,13 +18,13 @@ std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 class Builder {
  public:
-  Builder(const NetInstance& instance, bool is_contiguous, Picoseconds upper)
-      : instance_(instance), blocks_(instance.blocks), is_contiguous_(is_contiguous), upper_(upper) {}
+  Builder(const NetInstance& instance, bool is_contiguous, Picoseconds upper, Picoseconds unit)
+      : instance_(instance), blocks_(instance.blocks), is_contiguous_(is_contiguous), upper_(upper), unit_(unit) {}
 
   ThroughputProgram Build() && {
-    result_.unit = upper_;
+    result_.unit = unit_;
     program().title = Title();
-    max_load_ = program().AddContinuous("MaxLoad", 0, 1);
+    max_load_ = program().AddContinuous("MaxLoad", 0, Scaled(upper_.count()));
     program().columns[Index(max_load_)].objective = 1;
     AddPlaces();
     for (std::size_t device = 0; device < num_devices(); ++device) AddDevice(device);
@@ -42,13 +43,13 @@ class Builder {
   const DevicePool& PoolOf(std::size_t device) const { return blocks_.pools[instance_.devices[device].pool]; }
   bool AreAlike(std::size_t a, std::size_t b) const { return instance_.devices[a].pool == instance_.devices[b].pool; }
   int32_t Place(int32_t group, std::size_t device) const { return result_.place[Index(group)][device]; }
-  double Scaled(int64_t time) const { return static_cast<double>(time) / static_cast<double>(upper_.count()); }
+  double Scaled(int64_t time) const { return static_cast<double>(time) / static_cast<double>(unit_.count()); }
 
   std::string Title() const {
-    return absl::StrCat("Max load of ", is_contiguous_ ? "contiguous" : "non-contiguous", " splits of ",
-                        instance_.num_groups(), " groups of operators on ", num_devices(),
-                        " devices.\n1 of the objective is ", ToMilliseconds(upper_),
-                        " ms. x_G_D: group G is on device D; z_N_D: device D holds net N partly.\n");
+    return absl::StrFormat(
+        "Max load of %s splits of %d groups of operators on %d devices.\n"
+        "1 of the objective is %.9f ms. x_G_D: group G is on device D; z_N_D: device D holds net N partly.\n",
+        is_contiguous_ ? "contiguous" : "non-contiguous", instance_.num_groups(), num_devices(), ToMilliseconds(unit_));
   }
 
   void AddPlaces() {
@@ -214,6 +215,7 @@ class Builder {
   const BlockInstance& blocks_;
   const bool is_contiguous_;
   const Picoseconds upper_;
+  const Picoseconds unit_;
   ThroughputProgram result_;
   int32_t max_load_ = 0;
 };
@@ -261,8 +263,9 @@ NetInstance ContiguousNetInstance(const OperatorGraph& graph, const Cluster& clu
   return instance;
 }
 
-ThroughputProgram BuildThroughputProgram(const NetInstance& instance, bool is_contiguous, Picoseconds upper) {
-  return Builder(instance, is_contiguous, upper).Build();
+ThroughputProgram BuildThroughputProgram(const NetInstance& instance, bool is_contiguous, Picoseconds upper,
+                                         Picoseconds unit) {
+  return Builder(instance, is_contiguous, upper, unit).Build();
 }
 
 }  // namespace planwright

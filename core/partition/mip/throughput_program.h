@@ -10,8 +10,8 @@
 // another or after it, in one order of all devices, and no precedence goes backwards. This is narrower than the paper's
 // definition of contiguity and the same as the dynamic program's (cost-model.md section 8).
 //
-// Times are divided by the upper bound on MaxLoad and memory by the size of each device, so that coefficients are of
-// order 1. Source: Tarnawski et al., Efficient algorithms for device placement of DNN graph operators,
+// Times are divided by a unit of the order of MaxLoad and memory by the size of each device, so that coefficients are
+// of order 1. Source: Tarnawski et al., Efficient algorithms for device placement of DNN graph operators,
 // 2020, 5.1.3, 5.2.
 #ifndef PLANWRIGHT_CORE_PARTITION_MIP_THROUGHPUT_PROGRAM_H_
 #define PLANWRIGHT_CORE_PARTITION_MIP_THROUGHPUT_PROGRAM_H_
@@ -45,10 +45,12 @@ struct ThroughputProgram {
 NetInstance ContiguousNetInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                   const CostTable& costs);
 
-// The program of `instance`; contiguous if its precedence edges are to be kept. No max load above `upper` is allowed.
+// The program of `instance`; contiguous if its precedence edges are to be kept. No max load above `upper` is allowed;
+// times are in `unit`.
 // Transfers are pay-once: exact for host_staged under SERIAL and OVERLAPPED, else a relaxation.
-// REQUIRES: upper > 0. O(devices x (groups + ends of nets) + devices^2 x edges).
-ThroughputProgram BuildThroughputProgram(const NetInstance& instance, bool is_contiguous, Picoseconds upper);
+// REQUIRES: upper, unit > 0. O(devices x (groups + ends of nets) + devices^2 x edges).
+ThroughputProgram BuildThroughputProgram(const NetInstance& instance, bool is_contiguous, Picoseconds upper,
+                                         Picoseconds unit);
 
 }  // namespace planwright
 

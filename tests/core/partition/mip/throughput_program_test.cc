@@ -99,8 +99,8 @@ TEST_F(ThroughputProgramTest, HasTheNonContiguousOptimum) {
     shape.constrained = round % 2 == 1;
     const NetInstance instance = Wrap(MakeBlockInstance(shape, random));
     const std::optional<int64_t> optimum = NaiveNonContiguousOptimum(instance);
-    const ThroughputProgram model =
-        BuildThroughputProgram(instance, /*is_contiguous=*/false, Picoseconds(GenerousLoad(instance)));
+    const ThroughputProgram model = BuildThroughputProgram(
+        instance, /*is_contiguous=*/false, Picoseconds(GenerousLoad(instance)), Picoseconds(GenerousLoad(instance)));
     const MipOutcome outcome = SolveIntegerProgram({.program = model.program});
     ASSERT_EQ(outcome.end, MipEnd::kFinished);
     ASSERT_EQ(outcome.solution.empty(), !optimum.has_value()) << "round " << round;
@@ -121,8 +121,8 @@ TEST_F(ThroughputProgramTest, HasTheContiguousOptimum) {
     shape.constrained = round % 2 == 1;
     const NetInstance instance = Wrap(MakeBlockInstance(shape, random));
     const std::optional<int64_t> optimum = NaiveOptimum(instance.blocks);
-    const ThroughputProgram model =
-        BuildThroughputProgram(instance, /*is_contiguous=*/true, Picoseconds(GenerousLoad(instance)));
+    const ThroughputProgram model = BuildThroughputProgram(
+        instance, /*is_contiguous=*/true, Picoseconds(GenerousLoad(instance)), Picoseconds(GenerousLoad(instance)));
     const MipOutcome outcome = SolveIntegerProgram({.program = model.program});
     ASSERT_EQ(outcome.end, MipEnd::kFinished);
     ASSERT_EQ(outcome.solution.empty(), !optimum.has_value()) << "round " << round;
@@ -148,7 +148,8 @@ TEST_F(ThroughputProgramTest, DoesNotLetContiguousStagesNeedEachOther) {
   AddEdges(blocks, {{0, 2}, {3, 1}});
   AddPool(blocks, 2, {1, 7, 5, 3});
   const NetInstance instance = Wrap(std::move(blocks));
-  const ThroughputProgram model = BuildThroughputProgram(instance, /*is_contiguous=*/true, Picoseconds(16));
+  const ThroughputProgram model =
+      BuildThroughputProgram(instance, /*is_contiguous=*/true, Picoseconds(16), Picoseconds(16));
   const MipOutcome outcome = SolveIntegerProgram({.program = model.program});
   EXPECT_EQ(MaxLoad(instance, model.DeviceOf(outcome.solution)), 9);
 }
@@ -157,7 +158,8 @@ TEST_F(ThroughputProgramTest, FindsNothingBelowTheOptimum) {
   BlockInstance blocks = EmptyBlockInstance(3);
   AddPool(blocks, 2, {10, 10, 7});
   const NetInstance instance = Wrap(std::move(blocks));
-  const ThroughputProgram model = BuildThroughputProgram(instance, /*is_contiguous=*/false, Picoseconds(16));
+  const ThroughputProgram model =
+      BuildThroughputProgram(instance, /*is_contiguous=*/false, Picoseconds(16), Picoseconds(16));
   const MipOutcome outcome = SolveIntegerProgram({.program = model.program, .cutoff = 1});
   EXPECT_EQ(outcome.end, MipEnd::kFinished);
   EXPECT_TRUE(outcome.solution.empty());
@@ -177,7 +179,8 @@ NetInstance MakeHardInstance(int32_t num_blocks) {
 
 TEST_F(ThroughputProgramTest, StopsWhenToldTo) {
   const NetInstance instance = MakeHardInstance(90);
-  const ThroughputProgram model = BuildThroughputProgram(instance, /*is_contiguous=*/false, Picoseconds(90'000));
+  const ThroughputProgram model =
+      BuildThroughputProgram(instance, /*is_contiguous=*/false, Picoseconds(90'000), Picoseconds(90'000));
   std::stop_source source;
   source.request_stop();
   MipRequest request{.program = model.program};
@@ -192,7 +195,8 @@ TEST_F(ThroughputProgramTest, StopsWhenToldTo) {
 
 TEST_F(ThroughputProgramTest, DoesTheSameWithinTheSameNodes) {
   const NetInstance instance = MakeHardInstance(30);
-  const ThroughputProgram model = BuildThroughputProgram(instance, /*is_contiguous=*/false, Picoseconds(20'000));
+  const ThroughputProgram model =
+      BuildThroughputProgram(instance, /*is_contiguous=*/false, Picoseconds(20'000), Picoseconds(20'000));
   MipRequest request{.program = model.program};
   request.limits.work = 2;
   const MipOutcome first = SolveIntegerProgram(request);
