@@ -84,6 +84,18 @@ absl::Status CheckSolver(const SolverOptions& options) {
   return violations.ToStatus();
 }
 
+// What takes several integer programs.
+absl::Status CheckWritten(const PlanningProblem& problem) {
+  Violations violations;
+  if (problem.objective == Objective::kMinDevices) {
+    violations.Add("problem.objective", "MIN_DEVICES is not one integer program; write it for each number of devices");
+  }
+  if (!problem.devices_to_use.empty()) {
+    violations.Add("problem.devices_to_use", "a selection is not written; leave the other devices out of the cluster");
+  }
+  return violations.ToStatus();
+}
+
 // Valid, and what the verifier judges.
 absl::Status CheckEvaluated(const PlanRequest& request, const ModelLimits& model_limits) {
   Violations violations = CheckValid(request, model_limits);
@@ -298,6 +310,7 @@ absl::StatusOr<std::string> WriteIntegerProgram(const PlanRequest& request, cons
     SolverOptions options = request.options;
     options.algorithm = Algorithm::kMip;
     RETURN_IF_ERROR(CheckPlanned({request.graph, request.cluster, request.problem, options}, model_limits));
+    RETURN_IF_ERROR(CheckWritten(request.problem));
     const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
     const CostTable costs(request.graph, request.cluster, *problem.workload);
     ASSIGN_OR_RETURN(const IntegerProgram program, IntegerProgramOf(request.graph, request.cluster, problem, costs));

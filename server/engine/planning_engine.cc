@@ -235,7 +235,7 @@ absl::StatusOr<std::string> PlanningEngine::WriteProgram(const v1::CreatePlanReq
   const PlanningProblem problem =
       DecodeProblem(request.problem(), input.graph, input.cluster, FieldPath("problem"), violations);
   const DecodedOptions decoded = DecodeOptions(request.options(), violations);
-  RETURN_IF_ERROR(CheckDecoded(input, config_.model_limits, violations));
+  RETURN_IF_ERROR(CheckDecoded(input.graph, input.cluster, config_.model_limits, violations));
   return WriteIntegerProgram({input.graph, input.cluster, problem, decoded.options}, config_.model_limits, format);
 }
 

@@ -75,6 +75,10 @@ class FakeClient final : public PlanningClient {
     service_.call = options;
     return service_.info();
   }
+  absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format) override {
+    service_.plan_request = request;
+    return std::string(format == ProgramFormat::kMps ? "as MPS" : "as LP");
+  }
 
  private:
   FakeService& service_;
@@ -391,6 +395,31 @@ TEST_F(ProgramTest, HelpTeaches) {
     EXPECT_THAT(out_.str(), HasSubstr("Exit codes: 0 done;"));
   }
   EXPECT_EQ(Run({"help", "pla"}), ExitCode::kUsage);
+}
+
+TEST_F(ProgramTest, ExportsTheIntegerProgramOfAProblem) {
+  EXPECT_EQ(Run({"export", "--problem", "--to=lp", "--graph=zoo:g", "--cluster=zoo:c", "--split=noncontiguous"}),
+            ExitCode::kOk);
+  EXPECT_EQ(out_.str(), "as LP");
+  EXPECT_EQ(service_.server, "");
+  EXPECT_EQ(service_.plan_request.graph_reference(), "zoo:g");
+  EXPECT_EQ(service_.plan_request.problem().split(), v1::SPLIT_NON_CONTIGUOUS);
+  EXPECT_EQ(Run({"export", "--problem", "--to=mps", "--graph=zoo:g", "--cluster=zoo:c"}), ExitCode::kOk);
+  EXPECT_EQ(out_.str(), "as MPS");
+}
+
+TEST_F(ProgramTest, SaysWhatAnExportOfAProblemLacks) {
+  const std::vector<std::string> problem = {"export", "--problem", "--graph=zoo:g", "--cluster=zoo:c"};
+  const auto fails_with = [&](std::vector<std::string> flags, const char* message) {
+    flags.insert(flags.begin(), problem.begin(), problem.end());
+    EXPECT_EQ(Run(flags), ExitCode::kUsage);
+    EXPECT_THAT(err_.str(), HasSubstr(message));
+  };
+  fails_with({"--to=dot"}, "--problem needs --to=mps or --to=lp");
+  fails_with({"--to=lp", "--plan=plan.json"}, "--problem and --plan exclude each other");
+  fails_with({"--to=lp", "--server=h:1"}, "servers do not write integer programs");
+  EXPECT_EQ(Run({"export", "--to=mps", "--plan=plan.json"}), ExitCode::kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--to=mps is for problems"));
 }
 
 TEST_F(ProgramTest, PrintsItsVersion) {

@@ -8,6 +8,7 @@ targets document: Megatron-LM's two expansions, TOML, comma-separated counts, "H
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -117,6 +118,21 @@ class ExportsTest(unittest.TestCase):
         copy = Path(self.folder.name) / "copy.json"
         copy.write_text(text, encoding="utf-8")
         run("evaluate", f"--graph={GRAPH}", f"--cluster={CLUSTER}", f"--plan={copy}")
+
+    @unittest.skipUnless(shutil.which("cbc"), "the cbc program is not installed (Debian: coinor-cbc)")
+    def test_the_integer_program_has_the_optimum_of_the_plan(self):
+        problem = ["--graph=zoo:gnmt", "--cluster=zoo:pcie:2", "--split=non_contiguous"]
+        plan = json.loads(run("plan", *problem, "--output=json"))
+        self.assertTrue(plan["provenance"]["proven_optimal"])
+        for target in ("lp", "mps"):
+            file = Path(self.folder.name) / f"program.{target}"
+            file.write_text(run("export", "--problem", f"--to={target}", *problem), encoding="utf-8")
+            unit_ms = float(re.search(r"1 of the objective is (\S+) ms", file.read_text(encoding="utf-8"))[1])
+            done = subprocess.run(["cbc", str(file), "sec", "60", "solve", "quit"], capture_output=True, text=True,
+                                  timeout=120, check=True)
+            self.assertIn("Optimal solution found", done.stdout)
+            objective = float(re.search(r"Objective value:\s+(\S+)", done.stdout)[1])
+            self.assertAlmostEqual(objective * unit_ms / plan["objective_ms"], 1, places=4)
 
     def test_what_a_target_cannot_express_is_refused_with_the_reason(self):
         plan = self.make_plan()

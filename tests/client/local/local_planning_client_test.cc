@@ -148,5 +148,18 @@ TEST(LocalPlanningClientTest, ErrorsCarryTheDetailsThatAServerWouldSend) {
   EXPECT_EQ(details.infeasible->reasons(0).resource(), "memory");
 }
 
+TEST(LocalPlanningClientTest, WritesTheIntegerProgramOfAProblem) {
+  LocalPlanningClient client(server::EngineConfig{});
+  const auto text = client.WriteProgram(Request(), ProgramFormat::kLp);
+  ASSERT_TRUE(text.ok()) << text.status();
+  // Both operators on one device need 120 bytes of 100.
+  EXPECT_THAT(*text, ::testing::HasSubstr(" memory_0: + 0.59999999999999998 x_0_0 + 0.59999999999999998 x_1_0 <= 1\n"));
+  v1::CreatePlanRequest request = Request();
+  request.mutable_problem()->set_schedule(v1::SCHEDULE_KIND_GPIPE);
+  const auto refused = client.WriteProgram(request, ProgramFormat::kMps);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(ErrorDetailsOf(refused.status()).violations, Not(IsEmpty()));
+}
+
 }  // namespace
 }  // namespace planwright::client

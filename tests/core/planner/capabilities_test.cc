@@ -124,6 +124,18 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.split = Split::kNonContiguous;
                       r.options.algorithm = Algorithm::kNetAnnealing;
                     }},
+        PlannedCase{"Mip", [](Request& r) { r.options.algorithm = Algorithm::kMip; }},
+        PlannedCase{"MipNonContiguousFullDuplex",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.overlap = Overlap::kFullDuplex;
+                      r.options.algorithm = Algorithm::kMip;
+                    }},
+        PlannedCase{"MipLatency",
+                    [](Request& r) {
+                      r.problem.objective = Objective::kMinLatency;
+                      r.options.algorithm = Algorithm::kMip;
+                    }},
         PlannedCase{"NonContiguousOverlapped",
                     [](Request& r) {
                       r.problem.split = Split::kNonContiguous;
