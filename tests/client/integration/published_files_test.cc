@@ -1,4 +1,4 @@
-// The optimal values that the device-placement paper's own code reaches on its published inputs.
+// The values that the device-placement paper's own code reaches on its published inputs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +59,39 @@ INSTANTIATE_TEST_SUITE_P(
       std::replace(name.begin(), name.end(), '-', '_');
       return name;
     });
+
+class PublishedLatencyTest : public ::testing::TestWithParam<Published> {};
+
+// Values of one hour of the paper's integer program, met by a small share of the default work.
+TEST_P(PublishedLatencyTest, IsPlannedAsWellAsByTheIntegerProgramAndEvaluationAgrees) {
+  const auto file = SharedFile(absl::StrCat("workloads/device-placement/latency/", GetParam().name, ".json"));
+  if (!file.has_value()) GTEST_SKIP() << "the published workloads are not there";
+  const std::string graph = absl::StrCat("--graph=", *file);
+
+  const Finished planned = Planwright(
+      {"plan", graph, "--objective=min_latency", "--work_limit=100000000", "--time_limit=300s", "--output=json"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  const json plan = json::parse(planned.out);
+  EXPECT_EQ(Rounded(plan["objective_ms"]), GetParam().objective_ms);
+  EXPECT_GT(plan["lower_bound_ms"].get<double>(), 0.97 * GetParam().objective_ms);
+
+  const Finished evaluated = Planwright({"evaluate", graph, "--plan=-", "--output=json"}, planned.out);
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  const json evaluation = json::parse(evaluated.out);
+  EXPECT_EQ(evaluation["valid"], true);
+  EXPECT_EQ(evaluation["objective_ms"], plan["objective_ms"]);
+  EXPECT_FALSE(plan["schedule"]["tasks"].empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Latency, PublishedLatencyTest,
+                         ::testing::Values(Published{"operator_bert_l-3_inference", 408.47},
+                                           Published{"layer_bert24_inference", 100.22},
+                                           Published{"layer_gnmt_inference", 225.65}),
+                         [](const auto& instance) {
+                           std::string name = instance.param.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(ExpertSplitTest, IsCostedAsPublished) {
   const auto graph = SharedFile("workloads/device-placement/throughput/layer_bert24_inference.json");
