@@ -97,12 +97,13 @@ class Assembler {
     return fastest;
   }
 
-  int64_t LeastTransferTime(const Tensor& tensor) const {
+  // Over the link classes from `first` on; 0 without one.
+  int64_t LeastTransferTime(const Tensor& tensor, std::size_t first = 0) const {
     Picoseconds least(kMaxQuantity);
-    for (std::size_t link_class = 0; link_class < network_.num_link_classes(); ++link_class) {
+    for (std::size_t link_class = first; link_class < network_.num_link_classes(); ++link_class) {
       least = std::min(least, network_.TransferTime(tensor, link_class));
     }
-    return network_.num_link_classes() == 0 ? 0 : least.count();
+    return network_.num_link_classes() <= first ? 0 : least.count();
   }
 
   void AddNets(const std::vector<int32_t>& block_of, BlockInstance& instance) const {
@@ -128,6 +129,10 @@ class Assembler {
       net.buffer_bytes += buffers;
       const bool is_backward = graph_.operators[tensor.producer.index()].pass == Pass::kBackward;
       if (instance.gradients_follow || is_backward) net.backward_weight += transfer;
+      if (net.blocks.size() == 2 || net.blocks.front() == block_of[tensor.producer.index()]) {
+        const int64_t beyond = std::max<int64_t>(0, LeastTransferTime(tensor, /*first=*/1) - transfer);
+        net.far_surcharge += instance.gradients_follow ? 2 * beyond : beyond;
+      }
     }
     instance.nets_of.resize(instance.operators.size());
     for (auto& [key, net] : merged) {

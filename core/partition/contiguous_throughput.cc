@@ -14,6 +14,7 @@
 #include "core/partition/coarse_order.h"
 #include "core/partition/fan_out.h"
 #include "core/partition/feasibility.h"
+#include "core/partition/grouped_dp.h"
 #include "core/partition/ideal_dp.h"
 #include "core/partition/linearized_dp.h"
 #include "core/partition/load_windows.h"
@@ -28,13 +29,26 @@ constexpr char kIdealDpName[] = "ideal_dp";
 constexpr char kHierarchicalDpName[] = "hierarchical_dp";
 constexpr char kLinearizedDpName[] = "linearized_dp";
 constexpr char kGreedyName[] = "greedy";
+constexpr char kGroupedDpName[] = "grouped_dp";
 constexpr char kPhaseSweepName[] = "forward_cap_sweep";
 // Times that the costs of producers are raised for a better incumbent.
 constexpr int kMaxFanOutRounds = 3;
 // Longer orders are cut in fewer places (coarse_order.h).
 constexpr std::size_t kMaxPositions = 4096;
+// Ends the search over groups where it gets long: what it can prove is a small part of most gaps.
+constexpr int64_t kMaxGroupedWork = int64_t{1} << 20U;
 // More states than this take longer to list than a plan is worth: greedy plans must do.
 constexpr std::size_t kMaxStates = std::size_t{1} << 18U;
+
+std::vector<OperatorId> OperatorsOf(const BlockInstance& instance, const std::vector<int32_t>& blocks) {
+  std::vector<OperatorId> all;
+  for (const int32_t block : blocks) {
+    const auto& operators = instance.operators[static_cast<std::size_t>(block)];
+    all.insert(all.end(), operators.begin(), operators.end());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
 
 // Stages of blocks to stages of operators on devices, pools in device order.
 Placement ToPlacement(const BlockInstance& instance, const BlockSplit& split) {
@@ -42,16 +56,36 @@ Placement ToPlacement(const BlockInstance& instance, const BlockSplit& split) {
   Placement placement;
   for (const BlockSplit::Stage& stage : split.stages) {
     Placement::Stage& placed = placement.stages.emplace_back();
-    for (const int32_t block : stage.blocks) {
-      const auto& operators = instance.operators[static_cast<std::size_t>(block)];
-      placed.operators.insert(placed.operators.end(), operators.begin(), operators.end());
-    }
-    std::sort(placed.operators.begin(), placed.operators.end());
+    placed.operators = OperatorsOf(instance, stage.blocks);
     for (int64_t replica = 0; replica < stage.replicas; ++replica) {
       placed.devices.push_back(instance.pools[stage.pool].devices[next_device[stage.pool]++]);
     }
   }
   return placement;
+}
+
+// Stages of blocks to stages of operators on the devices of their groups. REQUIRES: one pool.
+Placement ToPlacement(const BlockInstance& instance, const Grouping& grouping, const GroupedSplit& split) {
+  std::vector<int32_t> used(static_cast<std::size_t>(grouping.groups), 0);
+  Placement placement;
+  for (const GroupedSplit::Stage& stage : split.stages) {
+    Placement::Stage& placed = placement.stages.emplace_back();
+    placed.operators = OperatorsOf(instance, stage.blocks);
+    const int32_t device = stage.group * grouping.size + used[static_cast<std::size_t>(stage.group)]++;
+    placed.devices = {instance.pools.front().devices[static_cast<std::size_t>(device)]};
+  }
+  return placement;
+}
+
+// The innermost groups of a hierarchy.
+Grouping GroupingOf(const Cluster& cluster) {
+  const auto devices = static_cast<int32_t>(cluster.devices.size());
+  const auto* hierarchy = std::get_if<HierarchyInterconnect>(&cluster.interconnect);
+  if (hierarchy == nullptr) return {1, devices};
+  for (const HierarchyInterconnect::Level& level : hierarchy->levels) {
+    if (level.fan_out > 1) return {devices / level.fan_out, level.fan_out};
+  }
+  return {1, devices};
 }
 
 // The stages of `placement` as stages of blocks. REQUIRES: no block is torn apart.
@@ -177,7 +211,8 @@ class Solver {
     record_.counters()["nets"] = static_cast<int64_t>(instance.nets.size());
     if (is_exact_) {
       return SearchWithFanOut(instance, windows, prove_without_memory) ||
-             (IsOpen() && instance.rule.has_phases && SweepPhases(instance, prove_without_memory));
+             (IsOpen() && instance.rule.has_phases && SweepPhases(instance, prove_without_memory)) ||
+             SearchGroups(instance, prove_without_memory);
     }
     SettleLinearized(was_cut_off);
     return prove_without_memory && !record_.has_placement() && !was_cut_off;
@@ -224,6 +259,56 @@ class Solver {
     Count(sweep);
     record_.counters()["caps"] += sweep.caps;
     return Settle(sweep.end);
+  }
+
+  // A hierarchy: plans inside one group, plans that pay dearly everywhere, then the program that knows the groups,
+  // first through one after the other. True: as Search.
+  bool SearchGroups(const BlockInstance& instance, bool prove_without_memory) {
+    const Grouping grouping = GroupingOf(request_.cluster);
+    if (!IsOpen() || !CanGroup(instance, grouping, GroupOrder::kRuns)) return false;
+    BlockInstance one_group = instance;
+    one_group.pools.front().devices.resize(static_cast<std::size_t>(grouping.size));
+    BlockInstance all_far = instance;
+    for (Net& net : all_far.nets) net.weight += net.far_surcharge;
+    for (const BlockInstance* narrower : {&one_group, &all_far}) ProposeFrom(*narrower);
+    return (IsOpen() && SearchGroups(instance, grouping, GroupOrder::kRuns, prove_without_memory)) ||
+           (IsOpen() && CanGroup(instance, grouping, GroupOrder::kAny) &&
+            SearchGroups(instance, grouping, GroupOrder::kAny, prove_without_memory));
+  }
+
+  // Offers the plans of another instance with the same blocks, within a small part of the work.
+  void ProposeFrom(const BlockInstance& narrower) {
+    const LoadWindows windows(narrower);
+    SolveLimits limits = LimitsLeft();
+    limits.work = std::min(limits.work, kMaxGroupedWork / 16);
+    const IdealDpListener listener{[&](const BlockSplit& split) { record_.Offer(ToPlacement(narrower, split), name_); },
+                                   nullptr};
+    const IdealDpOutcome search =
+        SolveByIdealDp(narrower, windows, 0, std::nullopt, OptionsFor(false), limits, arena_, listener);
+    Count(search);
+  }
+
+  // With what goes between groups at its price. What is proven holds for plans better than the incumbent,
+  // whose producers pay what such plans force them to. True: as Search.
+  bool SearchGroups(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
+                    bool prove_without_memory) {
+    const Picoseconds objective = record_.objective();
+    const BlockInstance raised = WithFanOutCosts(instance, objective.count() - 1).value_or(instance);
+    SolveLimits limits = LimitsLeft();
+    limits.work = std::min(limits.work, kMaxGroupedWork);
+    const GroupedDpListener listener{[&](const GroupedSplit& split) {
+                                       record_.Offer(ToPlacement(raised, grouping, split), name_);
+                                       return record_.objective().count();
+                                     },
+                                     [&](int64_t bound) {
+                                       RaiseBound({Picoseconds(bound), kGroupedDpName, BoundScope::kProblem});
+                                     }};
+    bound_limit_ = objective;
+    const GroupedDpOutcome search = SolveByGroupedDp(raised, grouping, order, lower_bound(), objective.count(),
+                                                     OptionsFor(prove_without_memory), limits, arena_, listener);
+    bound_limit_ = Picoseconds(kMaxQuantity);
+    Count(search);
+    return Settle(search.end);
   }
 
   absl::StatusOr<SearchOutcome> Finish(const BlockInstance& instance) {
