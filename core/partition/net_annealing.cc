@@ -11,8 +11,10 @@
 namespace planwright {
 namespace {
 
-// As many slices may run at a time; fixed, so that the number of threads changes nothing.
+// As many slices run at a time, so that the number of threads changes nothing; but the first ones, which are short and
+// find the most, one by one, so that each learns from those before it.
 constexpr std::size_t kBatch = 4;
+constexpr int64_t kSlicesAlone = 16;
 // Moves of the first slices, and how the next ones grow.
 constexpr int64_t kFirstSliceMoves = 600'000;
 constexpr double kSliceGrowth = 1.4;
@@ -123,7 +125,8 @@ bool NetAnnealing::RunBatch() {
 
 std::vector<NetAnnealing::Slice> NetAnnealing::NextBatch() {
   std::vector<Slice> batch;
-  while (batch.size() < kBatch && planned_moves_ < limits_.work) batch.push_back(NextSlice());
+  const std::size_t size = slices_ < kSlicesAlone ? 1 : kBatch;
+  while (batch.size() < size && planned_moves_ < limits_.work) batch.push_back(NextSlice());
   return batch;
 }
 

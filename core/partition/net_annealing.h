@@ -3,7 +3,7 @@
 // Different graphs want different energies: a small lambda suits long chains of equal layers, a large one wide
 // convolutional graphs. So ten arms (five settings, each from a flat and from a multilevel start) take turns in slices
 // of growing length; each arm runs once, then the arm with the best mean end has every second slice, and every fourth
-// slice reheats the incumbent instead. Slices run in batches of fixed size, each with a random stream of its own, and
+// slice reheats the incumbent instead. Slices run in batches of given sizes, each with a random stream of its own, and
 // are merged in order: the outcome depends on the seed and on the work, not on the threads.
 #ifndef PLANWRIGHT_CORE_PARTITION_NET_ANNEALING_H_
 #define PLANWRIGHT_CORE_PARTITION_NET_ANNEALING_H_

@@ -22,7 +22,7 @@ namespace planwright {
 class VirtualDevices {
  public:
   // Beyond this the second step is left out: it takes stages^3 / 64 steps for each merge.
-  static constexpr int32_t kMaxMergedStages = 512;
+  static constexpr int32_t kMaxMergedStages = 256;
 
   // `problem` is resolved. O(operators + tensor ends log).
   VirtualDevices(const OperatorGraph& graph, const PlanningProblem& problem);

@@ -20,7 +20,7 @@ SolveLimits Moves(int64_t moves) {
 }
 
 std::vector<int32_t> Annealed(const NetTables& tables, int threads, int64_t seed) {
-  const SolveLimits limits = Moves(3'000'000);
+  const SolveLimits limits = Moves(13'000'000);
   TaskArena arena(threads);
   NetAnnealing annealing(tables, seed, limits, arena);
   while (annealing.RunBatch()) {
