@@ -247,6 +247,8 @@ FlagGroup SolverFlags(v1::SolverOptions& options) {
        MessageFlag("gap", "relative_gap", "stop at this relative gap (default: 0, prove)", options),
        MessageFlag("ideal_limit", "ideal_limit", "ideals that the exact algorithm may store", options),
        MessageFlag("seed", "seed", "of randomised algorithms (default: 1)", options),
+       MessageFlag("explain", "explain", "say what one more device, more memory or more bandwidth would bring",
+                   options),
        MessageFlag("threads", "threads", "never changes the plan (default: all CPUs)", options)}};
 }
 

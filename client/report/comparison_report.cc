@@ -49,11 +49,12 @@ std::vector<std::string> Cells(const ComparisonRow& row, double best_ms) {
     return {row.algorithm, "-", "", "", "", "", "", is_refused ? "not for this problem" : ReasonOf(row.plan.status())};
   }
   const v1::Plan& plan = *row.plan;
+  const bool has_bound = plan.lower_bound_ms() > 0 || plan.objective_ms() == 0;
   return {row.algorithm,
           absl::StrFormat("%.3f", plan.objective_ms()),
           Ratio(plan.objective_ms(), best_ms),
-          absl::StrFormat("%.3f", plan.lower_bound_ms()),
-          absl::StrFormat("%.2f %%", 100 * plan.relative_gap()),
+          has_bound ? absl::StrFormat("%.3f", plan.lower_bound_ms()) : "",
+          has_bound ? absl::StrFormat("%.2f %%", 100 * plan.relative_gap()) : "",
           absl::StrCat(plan.stages_size()),
           absl::StrFormat("%.1f", plan.provenance().cpu_time_ms()),
           StopText(plan)};
@@ -88,7 +89,8 @@ std::string ComparisonReport(const std::vector<ComparisonRow>& rows, const std::
                {"gap", kRight},
                {"stages", kRight},
                {"CPU ms", kRight},
-               {"stopped, or why there is no plan"}});
+               {"stopped, or why there is no plan"}},
+              Table::Overflow::kWrapped);
   const double best_ms = BestObjective(rows).value_or(0);
   for (const ComparisonRow& row : rows) table.AddRow(Cells(row, best_ms));
   return absl::StrCat(Printable(title), "\n", table.ToString());

@@ -199,6 +199,33 @@ std::string ContiguityNote(const v1::Plan& plan) {
   return absl::StrCat("\nThe backward operators are not contiguous in stage ", absl::StrJoin(stages, ", "), ".\n");
 }
 
+std::string BaselinesSection(const v1::Plan& plan) {
+  if (plan.baselines().empty()) return "";
+  Table table({{"baseline"}, {"ms", kRight}, {""}}, Table::Overflow::kWrapped);
+  for (const v1::Baseline& baseline : plan.baselines()) {
+    table.AddRow({baseline.algorithm(), baseline.has_objective_ms() ? Milliseconds(baseline.objective_ms()) : "-",
+                  baseline.reason()});
+  }
+  return absl::StrCat("\nSimpler plans\n", table.ToString());
+}
+
+std::string ReliefText(double objective_ms, double predicted_ms) {
+  if (predicted_ms >= objective_ms) return "no gain";
+  return absl::StrFormat("%s ms (%.1f %% less)", Milliseconds(predicted_ms), (1 - predicted_ms / objective_ms) * 100);
+}
+
+std::string ExplanationSection(const v1::Plan& plan) {
+  if (!plan.has_explanation()) return "";
+  const v1::Explanation& explanation = plan.explanation();
+  Table table({{""}, {""}}, Table::Overflow::kWrapped);
+  table.AddRow({"bottleneck", explanation.bottleneck()});
+  table.AddRow({"next busiest", absl::StrCat(Milliseconds(explanation.slack_ms()), " ms less")});
+  for (const v1::Explanation::Relief& relief : explanation.relief()) {
+    table.AddRow({relief.amount(), ReliefText(plan.objective_ms(), relief.predicted_objective_ms())});
+  }
+  return absl::StrCat("\nWhy not faster\n", table.ToString());
+}
+
 std::string WarningsSection(const v1::Plan& plan) {
   if (plan.warnings().empty()) return "";
   std::string text = "\nWarnings\n";
@@ -208,7 +235,7 @@ std::string WarningsSection(const v1::Plan& plan) {
 
 std::string PlanBody(const v1::Plan& plan) {
   return absl::StrCat(Summary(plan), StagesSection(plan), DevicesSection(plan), ContiguityNote(plan),
-                      WarningsSection(plan));
+                      ExplanationSection(plan), BaselinesSection(plan), WarningsSection(plan));
 }
 
 std::string ZooTable(const google::protobuf::RepeatedPtrField<v1::ZooEntry>& entries) {

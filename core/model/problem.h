@@ -130,6 +130,8 @@ struct SolverOptions {
   std::optional<int64_t> ideal_limit;
   // Never changes the plan. nullopt: all of the arena.
   std::optional<int32_t> threads;
+  // Fill in Plan::explanation. Never changes the rest of the plan.
+  bool explain = false;
 };
 
 // `problem` with every default filled in: workload, memory model, how many stages or subgraphs a device may hold.

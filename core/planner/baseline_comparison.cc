@@ -1,10 +1,12 @@
 #include "core/planner/baseline_comparison.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/violations.h"
+#include "core/model/validator.h"
 #include "core/partition/baselines/baselines.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/device_search.h"
@@ -52,9 +54,19 @@ class Comparison {
     Violations violations;
     CheckSupported(search_.graph, search_.cluster, problem, options, violations);
     if (!violations.empty()) return;
+    // What is changed may ask for more than was given: replicas that train need a bandwidth.
+    if (!objection.empty()) ValidateProblem(search_.graph, search_.cluster, problem, options, violations);
+    if (!violations.empty()) return Refuse(NameOf(algorithm), violations.listed().front());
     const SearchRequest request{search_.graph, search_.cluster, problem, search_.costs, options, algorithm, {}};
     Add(NameOf(algorithm), SolveOnAllowedDevices(MakeBaseline, request, limits_, arena_, callbacks_for_(problem)),
         objection);
+  }
+
+  void Refuse(std::string name, const Violation& violation) {
+    comparison_.baselines.push_back({.algorithm = std::move(name),
+                                     .objective = std::nullopt,
+                                     .reason = absl::StrCat(violation.path, ": ", violation.rule),
+                                     .admissible = false});
   }
 
   void Add(std::string name, absl::StatusOr<SearchOutcome> outcome, std::string_view objection) {

@@ -55,7 +55,8 @@ const std::vector<Capability>& Table() {
           .replications = {Replication::kNone},
           .splits = {Split::kNonContiguous},
           .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
-          .algorithms = {Algorithm::kNetAnnealing},
+          .algorithms = {Algorithm::kNetAnnealing, Algorithm::kSingleDevice, Algorithm::kGreedy,
+                         Algorithm::kLocalSearch, Algorithm::kPipedream, Algorithm::kScotch},
           .description =
               "splits of greatest throughput in the limit of many micro-batches, inference and training, any "
               "number of stages per device",
@@ -63,10 +64,11 @@ const std::vector<Capability>& Table() {
       {
           .objectives = {Objective::kMaxThroughput},
           .interconnects = {"host_staged", "uniform"},
-          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
-          .replications = {Replication::kNone},
+          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
+                        ScheduleKind::kPipedreamAsync},
+          .replications = {Replication::kNone, Replication::kPerStage},
           .splits = {Split::kContiguous},
-          .overlaps = {Overlap::kSerial},
+          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
           .algorithms = {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kLocalSearch, Algorithm::kPipedream,
                          Algorithm::kScotch},
           .description = "baselines for contiguous stages, one stage per device",
@@ -102,6 +104,28 @@ const std::vector<Capability>& Table() {
           .overlaps = {Overlap::kSerial},
           .algorithms = {Algorithm::kMip},
           .description = "the integer program of latency, solved by CBC where the build has it",
+      },
+      {
+          .objectives = {Objective::kMaxThroughput},
+          .interconnects = {"host_staged", "uniform", "hierarchy"},
+          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
+                        ScheduleKind::kPipedreamAsync},
+          .replications = {Replication::kPerStage},
+          .splits = {Split::kContiguous},
+          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
+          .algorithms = {Algorithm::kDataParallel, Algorithm::kSingleDevice},
+          .description = "baselines for replicated stages",
+      },
+      {
+          .objectives = {Objective::kMaxThroughput},
+          .interconnects = {"hierarchy"},
+          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
+                        ScheduleKind::kPipedreamAsync},
+          .replications = {Replication::kNone},
+          .splits = {Split::kContiguous},
+          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
+          .algorithms = {Algorithm::kSingleDevice},
+          .description = "the baseline that needs no links",
       }};
   static const std::vector<Capability> kWithMinDevices = WithMinDevices(kTable);
   return kWithMinDevices;
@@ -342,8 +366,6 @@ void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
   };
   const bool latency = problem.objective == Objective::kMinLatency;
   if (latency || problem.split == Split::kNonContiguous) return;
-  refuse_if(problem.granularity != Granularity::kOperator, "problem.granularity", "LAYER",
-            "OPERATOR, or problem.split NON_CONTIGUOUS");
   refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", "empty, or problem.split NON_CONTIGUOUS");
   refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", "empty, or problem.split NON_CONTIGUOUS");
 }

@@ -14,7 +14,7 @@ class PlannerObserver {
  public:
   virtual ~PlannerObserver() = default;
 
-  // A new phase begins: "validate", "baselines", "preprocess", "linearized_dp", "ideal_dp", "verify".
+  // A new phase begins: "validate", "baselines", "preprocess", "linearized_dp", "ideal_dp", "verify", "explain".
   virtual void OnPhase(std::string_view /*phase*/) {}
   // A better plan was found. Its verification is still to come.
   virtual void OnIncumbent(const Incumbent& /*incumbent*/) {}

@@ -25,6 +25,7 @@
 #include "core/planner/baseline_comparison.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/device_search.h"
+#include "core/planner/explanation.h"
 #include "core/planner/solvers.h"
 
 namespace planwright {
@@ -110,6 +111,11 @@ std::string VersionOf(std::string_view algorithm) {
   return "";
 }
 
+absl::StatusOr<SearchOutcome> SolveByAlgorithm(const SearchRequest& request, const SolveLimits& limits,
+                                               TaskArena& arena, const SearchCallbacks& callbacks) {
+  return SolveOnAllowedDevices(SolverOf(request.algorithm), request, limits, arena, callbacks);
+}
+
 // One request on its way through the facade.
 class Planning {
  public:
@@ -134,11 +140,12 @@ class Planning {
     SearchRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options, algorithm, {}};
     // A baseline knows no target.
     if (!IsBaseline(algorithm) && problem_.objective != Objective::kMinDevices) RunBaselines(search);
-    ASSIGN_OR_RETURN(SearchOutcome outcome,
-                     SolveOnAllowedDevices(SolverOf(algorithm), search, limits_, arena_, callbacks));
+    ASSIGN_OR_RETURN(SearchOutcome outcome, SolveByAlgorithm(search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
     observer_.OnPhase("verify");
-    return VerifiedPlan(std::move(outcome));
+    ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(std::move(outcome)));
+    if (request_.options.explain) Explain(search, plan);
+    return plan;
   }
 
  private:
@@ -146,9 +153,12 @@ class Planning {
     return CostPlan(request_.graph, request_.cluster, problem_, costs_, placement);
   }
 
-  // Callbacks that judge placements under `problem`, which outlives them.
+  // Callbacks that judge placements under `problem`, which outlives them, and do no more.
   SearchCallbacks JudgingCallbacks(const PlanningProblem& problem) const {
     SearchCallbacks callbacks;
+    callbacks.on_phase = [](std::string_view) {};
+    callbacks.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
+    callbacks.on_bound = [](const Bound&) {};
     callbacks.objective = [this, &problem](const Placement& placement) {
       return CostPlan(request_.graph, request_.cluster, problem, costs_, placement).objective;
     };
@@ -168,6 +178,12 @@ class Planning {
         CompareBaselines(search, limits_, arena_, [this](const auto& problem) { return JudgingCallbacks(problem); });
     baselines_ = std::move(comparison.baselines);
     search.starts = std::move(comparison.starts);
+  }
+
+  void Explain(const SearchRequest& search, Plan& plan) {
+    observer_.OnPhase("explain");
+    plan.explanation = ExplainPlan(search, SolveByAlgorithm, plan, limits_, arena_);
+    NoteTimes(plan);
   }
 
   void ReportIncumbent(const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
@@ -199,9 +215,13 @@ class Planning {
   absl::StatusOr<Plan> VerifiedPlan(SearchOutcome outcome) const {
     Plan plan = Assemble(std::move(outcome));
     RETURN_IF_ERROR(Verify(plan));
+    NoteTimes(plan);
+    return plan;
+  }
+
+  void NoteTimes(Plan& plan) const {
     plan.provenance.wall_time_ms = stopwatch_.WallMilliseconds();
     plan.provenance.cpu_time_ms = stopwatch_.CpuMilliseconds();
-    return plan;
   }
 
   Plan Assemble(SearchOutcome outcome) const {

@@ -192,6 +192,7 @@ DecodedOptions DecodeOptions(const v1::SolverOptions& wire, Violations& violatio
   if (wire.has_seed()) decoded.options.seed = wire.seed();
   decoded.options.ideal_limit = PLANWRIGHT_OPTIONAL_FIELD(wire, ideal_limit);
   decoded.options.threads = PLANWRIGHT_OPTIONAL_FIELD(wire, threads);
+  decoded.options.explain = wire.explain();
   if (!wire.has_time_limit()) return decoded;
   decoded.time_limit = DecodeDuration(wire.time_limit(), path.Field("time_limit"), violations);
   return decoded;

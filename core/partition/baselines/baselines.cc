@@ -1,10 +1,12 @@
 #include "core/partition/baselines/baselines.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
+#include <variant>
 
-#include "core/cost/transfer.h"
 #include "core/partition/baselines/data_parallel.h"
 #include "core/partition/baselines/greedy.h"
 #include "core/partition/baselines/local_search.h"
@@ -13,6 +15,8 @@
 #include "core/partition/baselines/proposals.h"
 #include "core/partition/baselines/scotch_mapping.h"
 #include "core/partition/baselines/single_device.h"
+#include "core/partition/certify/certificates.h"
+#include "core/partition/net_instance.h"
 
 namespace planwright {
 namespace {
@@ -60,6 +64,23 @@ void Propose(const SearchRequest& request, const SolveLimits& limits, TaskArena&
   }
 }
 
+// A few ten milliseconds.
+constexpr int64_t kBoundWork = 2'000;
+
+// Bounds that take little time beside reading the graph.
+void RaiseBounds(const SearchRequest& request, const SolveLimits& limits, SearchRecord& record) {
+  const bool is_hierarchy = std::holds_alternative<HierarchyInterconnect>(request.cluster.interconnect);
+  if (!record.has_placement() || request.problem.objective != Objective::kMaxThroughput || is_hierarchy ||
+      request.problem.replication != Replication::kNone) {
+    return;
+  }
+  SolveLimits small = limits;
+  small.work = std::min(limits.work, kBoundWork);
+  const NetInstance instance = BuildNetInstance(request.graph, request.cluster, request.problem, request.costs);
+  CertifyMaxLoad(instance.blocks, request.problem.overlap, record.objective(), request.options.relative_gap, small,
+                 [&](const Bound& bound) { record.RaiseBound(bound); });
+}
+
 }  // namespace
 
 bool IsBaseline(Algorithm algorithm) { return !NameOf(algorithm).empty(); }
@@ -70,6 +91,7 @@ absl::StatusOr<SearchOutcome> SolveByBaseline(const SearchRequest& request, cons
   callbacks.on_phase(name);
   Proposals proposals(name, request, callbacks);
   Propose(request, limits, arena, proposals);
+  RaiseBounds(request, limits, proposals.record());
   return std::move(proposals).Finish();
 }
 
@@ -81,7 +103,9 @@ absl::StatusOr<SearchOutcome> MakeBaseline(const SearchRequest& request, const S
   quiet.on_phase = [](std::string_view) {};
   quiet.on_bound = [](const Bound&) {};
   quiet.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
-  return SolveByBaseline(request, limits, arena, quiet);
+  Proposals proposals(NameOf(request.algorithm), request, quiet);
+  Propose(request, limits, arena, proposals);
+  return std::move(proposals).Finish();
 }
 
 }  // namespace planwright

@@ -15,7 +15,8 @@ namespace planwright {
 
 bool IsBaseline(Algorithm algorithm);
 
-// The plan of the baseline request.algorithm, with the bounds that cost nothing. REQUIRES: IsBaseline.
+// The plan of the baseline request.algorithm, for throughput without replication with the bounds that a few ten
+// milliseconds prove (certify/certificates.h). REQUIRES: IsBaseline.
 absl::StatusOr<SearchOutcome> SolveByBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                               const SearchCallbacks& callbacks);
 

@@ -7,6 +7,7 @@
 
 #include "core/graph/topological_order.h"
 #include "core/partition/baselines/subgraphs.h"
+#include "core/partition/virtual_devices.h"
 
 namespace planwright {
 namespace {
@@ -54,6 +55,17 @@ std::vector<std::optional<DeviceId>> DevicesOfOperators(const OperatorGraph& gra
   return devices;
 }
 
+// The same, with any device where the workload drops the operator.
+std::vector<DeviceId> DevicesOfAll(const OperatorGraph& graph, const BlockInstance& instance,
+                                   const std::vector<DeviceId>& device_of) {
+  std::vector<DeviceId> devices;
+  devices.reserve(graph.operators.size());
+  for (const std::optional<DeviceId>& device : DevicesOfOperators(graph, instance, device_of)) {
+    devices.push_back(device.value_or(DeviceId(0)));
+  }
+  return devices;
+}
+
 }  // namespace
 
 Placement PlacementOfBlocks(const SearchRequest& request, const BlockInstance& instance,
@@ -61,7 +73,8 @@ Placement PlacementOfBlocks(const SearchRequest& request, const BlockInstance& i
   if (request.problem.objective == Objective::kMinLatency) {
     return CutIntoSubgraphs(request.graph, request.cluster, DevicesOfOperators(request.graph, instance, device_of));
   }
-  return StagePerDevice(instance, device_of);
+  if (request.problem.split == Split::kContiguous) return StagePerDevice(instance, device_of);
+  return VirtualDevices(request.graph, request.problem).Cut(DevicesOfAll(request.graph, instance, device_of));
 }
 
 }  // namespace planwright

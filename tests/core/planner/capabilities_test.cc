@@ -104,6 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         PlannedCase{"NoRecomputation",
                     [](Request& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kNone; }},
         PlannedCase{"Operators", [](Request& r) { r.problem.granularity = Granularity::kOperator; }},
+        PlannedCase{"WholeLayers", [](Request& r) { r.problem.granularity = Granularity::kLayer; }},
         PlannedCase{"Auto", [](Request& r) { r.options.algorithm = Algorithm::kAuto; }},
         PlannedCase{"IdealDp", [](Request& r) { r.options.algorithm = Algorithm::kIdealDp; }},
         PlannedCase{"LinearizedDp", [](Request& r) { r.options.algorithm = Algorithm::kLinearizedDp; }},
@@ -243,8 +244,6 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"Stages", [](Request& r) { r.problem.num_stages = 3; }, "problem.num_stages", Not("3", "unset")},
         RefusedCase{"Replicas", [](Request& r) { r.problem.num_replicas = 2; }, "problem.num_replicas",
                     Not("2", "unset")},
-        RefusedCase{"Layers", [](Request& r) { r.problem.granularity = Granularity::kLayer; }, "problem.granularity",
-                    Not("LAYER", "OPERATOR, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"Pinned",
                     [](Request& r) {
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
