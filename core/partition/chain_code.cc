@@ -25,9 +25,9 @@ ChainLayout::ChainLayout(const Digraph& graph, const std::vector<int32_t>& order
   const std::size_t long_words = (LanesNeeded(chains, kMaxLongLane) + 3) / 4;
   const bool use_short = short_words <= long_words;
   const std::size_t max_length = use_short ? kMaxShortLane : kMaxLongLane;
-  lane_bits_ = use_short ? 8 : 16;
-  lanes_per_word_ = 64 / lane_bits_;
-  lane_mask_ = (uint64_t{1} << lane_bits_) - 1;
+  lane_bits_log2_ = use_short ? 3 : 4;
+  lanes_log2_ = use_short ? 3 : 2;
+  lane_mask_ = use_short ? 0xFF : 0xFFFF;
   top_bits_ = use_short ? 0x8080808080808080ULL : 0x8000800080008000ULL;
   for (const auto& chain : chains) {
     for (std::size_t begin = 0; begin < chain.size(); begin += max_length) {

@@ -1,6 +1,7 @@
 #include "core/partition/reached_set.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -54,8 +55,9 @@ template <std::size_t W>
 typename StageCosts<W>::LaneSums StageCosts<W>::SumsOf(const std::vector<int64_t>& values) const {
   LaneSums sums;
   for (std::size_t lane = 0; lane < layout_.num_lanes(); ++lane) {
-    std::vector<int64_t>& lane_sums = sums.emplace_back(1, 0);
-    for (const int32_t block : layout_.lane(lane)) lane_sums.push_back(lane_sums.back() + values[Index(block)]);
+    sums.begin.push_back(sums.values.size());
+    sums.values.push_back(0);
+    for (const int32_t block : layout_.lane(lane)) sums.values.push_back(sums.values.back() + values[Index(block)]);
   }
   return sums;
 }
@@ -213,6 +215,7 @@ struct ReachedSet<W>::Probe {
   // Starts that pass the tests below may still be none: memory, support, or loads that are no sums.
   bool is_constrained;
   bool loads_are_exact;
+  bool has_allreduce;
   // What the replicas may compute, and compute and transfer, for every micro-batch.
   int64_t max_time;
   int64_t max_total;
@@ -227,8 +230,8 @@ struct ReachedSet<W>::Probe {
   }
   // `limit` less what stages whose starts are all at most `greatest` reduce, on all replicas together.
   int64_t WithoutAllReduce(int64_t limit, const ChainCode<W>& greatest) const {
+    if (!has_allreduce) return limit;
     const LoadRule& rule = costs.instance().rule;
-    if (!rule.is_additive() || !rule.reduces(query.replicas())) return limit;
     const int64_t least = costs.ParametersOf(query.code()) - costs.ParametersOf(greatest);
     return limit - SaturatingMultiply(query.replicas(), rule.AllReduceLoad(least, query.replicas()));
   }
@@ -247,6 +250,7 @@ bool ReachedSet<W>::Reaches(const StageCosts<W>& costs, const IdealTable<W>& tab
               costs.layout().top_bits(),
               costs.IsConstrained(query.pool()) || !loads_are_exact,
               loads_are_exact,
+              rule.is_additive() && rule.reduces(query.replicas()),
               SaturatingMultiply(query.replicas(), rule.ComputeBudget(max_load)),
               max_total,
               max_total - query.base()};
@@ -285,11 +289,12 @@ bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
     std::size_t position;
     int64_t correction;
   };
-  absl::InlinedVector<Item, 64> stack;
-  stack.push_back({level_start_.size() - 1, 0, 2 * border});
-  while (!stack.empty()) {
-    Item item = stack.back();
-    stack.pop_back();
+  // Each level leaves at most one node waiting; 2^32 entries have fewer levels.
+  std::array<Item, 40> stack;
+  std::size_t waiting = 0;
+  stack[waiting++] = {level_start_.size() - 1, 0, 2 * border};
+  while (waiting > 0) {
+    Item item = stack[--waiting];
     const std::size_t index = level_start_[item.level] + item.position;
     const Node& node = nodes_[index];
     const Extremes& extreme = extremes[index];
@@ -322,9 +327,10 @@ bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
     const std::size_t first = level_start_[item.level - 1] + 2 * item.position;
     const bool has_second = first + 1 < level_start_[item.level];
     const bool second_first = has_second && extremes[first + 1].min_offset < extremes[first].min_offset;
-    if (has_second && !second_first) stack.push_back({item.level - 1, 2 * item.position + 1, item.correction});
-    stack.push_back({item.level - 1, 2 * item.position, item.correction});
-    if (second_first) stack.push_back({item.level - 1, 2 * item.position + 1, item.correction});
+    const Item second{item.level - 1, 2 * item.position + 1, item.correction};
+    if (has_second && !second_first) stack[waiting++] = second;
+    stack[waiting++] = {item.level - 1, 2 * item.position, item.correction};
+    if (second_first) stack[waiting++] = second;
   }
   return false;
 }

@@ -58,13 +58,19 @@ class StageCosts {
   bool has_refused_memory() const { return has_refused_memory_.load(std::memory_order_relaxed); }
 
  private:
-  // By lane: sums over the first i blocks.
-  using LaneSums = std::vector<std::vector<int64_t>>;
+  // Sums over the first i blocks of each lane, one lane after the other.
+  struct LaneSums {
+    std::vector<int64_t> values;
+    // By lane: position of its sum of no blocks.
+    std::vector<std::size_t> begin;
+  };
 
   LaneSums SumsOf(const std::vector<int64_t>& values) const;
   int64_t SumBelow(const ChainCode<W>& code, const LaneSums& sums) const {
     int64_t sum = 0;
-    for (std::size_t lane = 0; lane < sums.size(); ++lane) sum += sums[lane][layout_.Get(code, lane)];
+    for (std::size_t lane = 0; lane < sums.begin.size(); ++lane) {
+      sum += sums.values[sums.begin[lane] + layout_.Get(code, lane)];
+    }
     return sum;
   }
   // Calls `visit` for every net that the stage between two ideals cuts.
