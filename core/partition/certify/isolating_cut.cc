@@ -31,7 +31,7 @@ IsolatingCut::IsolatingCut(const LoadRelaxation& relaxation) : payer_time_(relax
 }
 
 void IsolatingCut::AddNet(const Net& net, int32_t& next_vertex, std::vector<std::vector<Arc>>& arcs,
-                          std::vector<std::vector<int64_t>>& capacities) const {
+                          std::vector<std::vector<int64_t>>& capacities) {
   const auto connect = [&](int32_t tail, int32_t head, int64_t forward, int64_t backward) {
     auto& from_tail = arcs[static_cast<std::size_t>(tail)];
     auto& from_head = arcs[static_cast<std::size_t>(head)];

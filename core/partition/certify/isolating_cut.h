@@ -43,8 +43,8 @@ class IsolatingCut {
     int32_t reverse;
   };
 
-  void AddNet(const Net& net, int32_t& next_vertex, std::vector<std::vector<Arc>>& arcs,
-              std::vector<std::vector<int64_t>>& capacities) const;
+  static void AddNet(const Net& net, int32_t& next_vertex, std::vector<std::vector<Arc>>& arcs,
+                     std::vector<std::vector<int64_t>>& capacities);
   int64_t Prepare(std::span<const Side> sides, CutCost cost);
   // Whether a vertex with a way out is reachable.
   bool SetLevels();

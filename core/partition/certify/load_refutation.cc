@@ -12,7 +12,9 @@
 namespace planwright {
 namespace {
 
-// Beyond this many bits of cut sets along one branch (128 MiB) the search is not begun.
+// Beyond this many groups, decided one inside the other, or bits of cut sets along one branch (128 MiB) the search is
+// not begun.
+constexpr int64_t kMostGroups = 3'000;
 constexpr int64_t kMostBits = int64_t{1} << 30U;
 // The packing bound of a node counts as this many arcs for each group.
 constexpr int64_t kPackingStepsPerGroup = 4;
@@ -137,10 +139,9 @@ class BranchAndBound {
   bool Recut(std::size_t payer, CutCost cost, int64_t most, CutSet& set) {
     if (most < 0) return false;
     for (std::size_t group = 0; group < sides_.size(); ++group) {
-      const int32_t place = place_of_[group];
-      sides_[group] = place == kUndecided                    ? Side::kFree
-                      : place == static_cast<int32_t>(payer) ? Side::kInside
-                                                             : Side::kOutside;
+      const bool is_inside = place_of_[group] == static_cast<int32_t>(payer);
+      const Side decided = is_inside ? Side::kInside : Side::kOutside;
+      sides_[group] = place_of_[group] == kUndecided ? Side::kFree : decided;
     }
     const int64_t steps_before = cut_.steps();
     set.cost = cut_.Minimum(sides_, cost, most + 1, poller_);
@@ -187,7 +188,7 @@ RefutationVerdict RefuteMaxLoad(const LoadRelaxation& relaxation, int64_t max_lo
   if (verdict != RefutationVerdict::kOpen) return verdict;
   const int64_t groups = merged.num_groups();
   const int64_t bits = SaturatingMultiply(2 * std::min(groups, merged.num_payers), groups * groups);
-  if (bits > kMostBits) return RefutationVerdict::kStopped;
+  if (groups > kMostGroups || bits > kMostBits) return RefutationVerdict::kStopped;
   return BranchAndBound(merged, max_load, budget, poller).Run();
 }
 

@@ -22,7 +22,7 @@
 namespace planwright {
 
 // Tries to refute `max_load`. REQUIRES: as MergeInseparable. Memory: O(groups^2 x payers) bits, at most 128 MiB; where
-// that is not enough, only groups are merged.
+// that is not enough, or there are more than 3,000 groups, groups are only merged.
 RefutationVerdict RefuteMaxLoad(const LoadRelaxation& relaxation, int64_t max_load, StepBudget& budget, Poller& poller);
 
 }  // namespace planwright

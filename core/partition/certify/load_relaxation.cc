@@ -23,6 +23,7 @@ std::vector<bool> PayerPools(const std::vector<DevicePool>& pools) {
     if (pool.pays_transfers) fastest = std::min(fastest, TotalTime(pool));
   }
   std::vector<bool> is_payer;
+  is_payer.reserve(pools.size());
   for (const DevicePool& pool : pools) {
     is_payer.push_back(pool.pays_transfers && TotalTime(pool) <= SaturatingMultiply(fastest, kMuchSlower));
   }
@@ -67,6 +68,7 @@ LoadRelaxation ContractGroups(const LoadRelaxation& relaxation, const std::vecto
   std::map<std::vector<int32_t>, int64_t> weights;
   for (const Net& net : relaxation.nets) {
     std::vector<int32_t> labels;
+    labels.reserve(net.blocks.size());
     for (const int32_t group : net.blocks) labels.push_back(label_of[static_cast<std::size_t>(group)]);
     std::sort(labels.begin(), labels.end());
     labels.erase(std::unique(labels.begin(), labels.end()), labels.end());

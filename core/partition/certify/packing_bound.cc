@@ -19,8 +19,9 @@ int64_t MultiplyDivideUp(int64_t a, int64_t b, int64_t c) {
   return static_cast<int64_t>((static_cast<Wide>(a) * b + c - 1) / c);
 }
 
-bool HasGreaterRatio(int64_t value, int64_t weight, int64_t than_value, int64_t than_weight) {
-  return static_cast<Wide>(value) * than_weight > static_cast<Wide>(than_value) * weight;
+// a / b > c / d. REQUIRES: all >= 0; of b and d one may be 0.
+bool IsGreaterRatio(int64_t a, int64_t b, int64_t c, int64_t d) {
+  return static_cast<Wide>(a) * d > static_cast<Wide>(c) * b;
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ PackingBound::PackingBound(const LoadRelaxation& relaxation, int64_t max_load)
     if (payer(group) < LoadRelaxation::kNever && CanRunElsewhere(group)) by_relief_.push_back(group);
   }
   std::stable_sort(by_relief_.begin(), by_relief_.end(),
-                   [&](int32_t a, int32_t b) { return HasGreaterRatio(payer(a), other(a), payer(b), other(b)); });
+                   [&](int32_t a, int32_t b) { return IsGreaterRatio(payer(a), other(a), payer(b), other(b)); });
 }
 
 int64_t PackingBound::BudgetLeft(std::span<const int32_t> place_of) const {
@@ -90,7 +91,7 @@ bool PackingBound::Exceeds(std::span<const int32_t> place_of, std::span<const in
     if (!CanRunElsewhere(group)) continue;
     movable += worth;
     const int64_t time = std::max<int64_t>(relaxation_.other_time[index], 1);
-    if (HasGreaterRatio(worth, time, best_value, best_time)) {
+    if (IsGreaterRatio(worth, time, best_value, best_time)) {
       best_value = worth;
       best_time = time;
     }
@@ -155,12 +156,13 @@ bool PackingBound::RefutesAtRoot() const {
     const int64_t size = relaxation_.payer_time[static_cast<std::size_t>(group)];
     if (size < LoadRelaxation::kNever && !CanRunElsewhere(group)) sizes.push_back(size);
   }
-  // The m = payers x each + 1 largest: some payer gets each + 1 of them.
+  std::vector<Wide> sum_of_first(sizes.size() + 1, 0);
+  for (std::size_t i = 0; i < sizes.size(); ++i) sum_of_first[i + 1] = sum_of_first[i] + sizes[i];
+  // Of the m = payers x each + 1 largest some payer gets each + 1.
   const auto payers = static_cast<std::size_t>(relaxation_.num_payers);
   for (std::size_t each = 1; each * payers < sizes.size(); ++each) {
-    const auto last = sizes.begin() + static_cast<std::ptrdiff_t>(each * payers + 1);
-    const auto first = last - static_cast<std::ptrdiff_t>(each + 1);
-    if (std::accumulate(first, last, int64_t{0}) > max_load_) return true;
+    const std::size_t count = each * payers + 1;
+    if (sum_of_first[count] - sum_of_first[count - each - 1] > max_load_) return true;
   }
   return false;
 }

@@ -31,7 +31,7 @@ class PackingBound {
   // use what it must spend on its groups and on transfers, whatever else it holds. O(functions x groups).
   bool Refutes(std::span<const int32_t> place_of, std::span<const int64_t> loads) const;
   // The same before any decision, with one argument more, the pigeonhole: one of k payers gets at least ceil(m/k) of m
-  // groups that only payers can run, and these take at least as long as the shortest. O(groups^2 / k).
+  // groups that only payers can run, and these take at least as long as the shortest. O(functions x groups).
   bool RefutesAtRoot() const;
 
   // What others can take off the payers: the payer time of the groups that fit their budget, fractionally. kElsewhere

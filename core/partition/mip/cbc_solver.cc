@@ -74,13 +74,18 @@ class TreeHandler final : public CbcEventHandler {
 double ToCoin(double value) { return std::clamp(value, -COIN_DBL_MAX, COIN_DBL_MAX); }
 
 void Load(const IntegerProgram& program, OsiClpSolverInterface& solver) {
-  std::vector<double> column_lower, column_upper, objective, row_lower, row_upper;
+  std::vector<double> column_lower;
+  std::vector<double> column_upper;
+  std::vector<double> objective;
+  std::vector<double> row_lower;
+  std::vector<double> row_upper;
   for (const IntegerProgram::Column& column : program.columns) {
     column_lower.push_back(ToCoin(column.lower));
     column_upper.push_back(ToCoin(column.upper));
     objective.push_back(column.objective);
   }
-  std::vector<int> rows, columns;
+  std::vector<int> rows;
+  std::vector<int> columns;
   std::vector<double> coefficients;
   for (std::size_t row = 0; row < program.rows.size(); ++row) {
     row_lower.push_back(ToCoin(program.rows[row].lower));
@@ -202,7 +207,7 @@ MipOutcome SolveIntegerProgram(const MipRequest& request) {
   MipOutcome outcome = Interpret(model, request, watch);
   if (model.bestSolution() == nullptr) return outcome;
   // The way back solves a last linear program, which must not be stopped.
-  ClpEventHandler patient;
+  const ClpEventHandler patient;
   solver.getModelPtr()->passInEventHandler(&patient);
   dynamic_cast<OsiClpSolverInterface&>(*model.solver()).getModelPtr()->passInEventHandler(&patient);
   preprocess.postProcess(*model.solver());

@@ -112,10 +112,10 @@ class Builder {
 
   // All bundles of a group are on one device.
   void AddColocation() {
-    for (std::size_t group = 0; group < instance_.groups.size(); ++group) {
-      const int32_t first = instance_.bundle_of[Index(instance_.groups[group].front())];
+    for (const std::vector<int32_t>& members : instance_.groups) {
+      const int32_t first = instance_.bundle_of[Index(members.front())];
       std::vector<int32_t> bundles;
-      for (const int32_t vertex : instance_.groups[group]) bundles.push_back(instance_.bundle_of[Index(vertex)]);
+      for (const int32_t vertex : members) bundles.push_back(instance_.bundle_of[Index(vertex)]);
       std::sort(bundles.begin(), bundles.end());
       bundles.erase(std::unique(bundles.begin(), bundles.end()), bundles.end());
       for (const int32_t bundle : bundles) {

@@ -260,7 +260,10 @@ class MipSearch {
 
   void RunSolver() {
     callbacks_.on_phase(kName);
-    if (model_.NumEntries() > kMostSolvedEntries) return record_.set_stop_reason(StopReason::kMemoryLimit);
+    if (model_.NumEntries() > kMostSolvedEntries) {
+      record_.set_stop_reason(StopReason::kMemoryLimit);
+      return;
+    }
     const Picoseconds upper =
         record_.has_placement() && record_.objective().count() > 0 ? record_.objective() : model_.GenerousUpper();
     IntegerProgram& program = model_.Build(upper);

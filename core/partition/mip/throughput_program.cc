@@ -70,6 +70,7 @@ class Builder {
   void AddDevice(std::size_t device) {
     const DevicePool& pool = PoolOf(device);
     std::vector<Entry> compute;
+    compute.reserve(blocks_.operators.size() + blocks_.nets.size() + 1);
     for (int32_t group = 0; group < instance_.num_groups(); ++group) {
       compute.push_back({Place(group, device), Scaled(pool.time[Index(group)])});
     }
