@@ -339,8 +339,14 @@ class Solver {
     return {natural, DepthFirstTopologicalOrder(instance.precedence, reversed)};
   }
 
-  // Greedy for a plan at once, then the linearized program along two orders. False: the limits cut it off.
+  // Greedy for a plan at once, then the linearized program along two orders. Splits without replicas come first: there
+  // are so many fewer that they are found in much less time. False: the limits cut it off.
   bool FindFirstSplits(const BlockInstance& instance, const LoadWindows& windows) {
+    if (instance.rule.replicates) {
+      BlockInstance single = instance;
+      single.rule.replicates = false;
+      if (!FindFirstSplits(single, LoadWindows(single))) return false;
+    }
     callbacks_.on_phase(kLinearizedDpName);
     for (const std::vector<int32_t>& order : Orders(instance)) {
       const std::optional<BlockSplit> greedy = GreedySplit(instance, order, lower_bound());
@@ -368,8 +374,9 @@ class Solver {
     for (std::size_t block = 0; block < runs.size(); ++block) {
       for (const OperatorId op : instance.operators[block]) run_of_operator[op.index()] = runs[block];
     }
-    const BlockInstance coarse =
+    BlockInstance coarse =
         AssembleUnordered(request_.graph, request_.cluster, request_.problem, request_.costs, run_of_operator);
+    coarse.rule = instance.rule;
     std::vector<int32_t> natural(static_cast<std::size_t>(coarse.num_blocks()));
     std::iota(natural.begin(), natural.end(), 0);
     const LoadWindows coarse_windows(coarse);

@@ -150,7 +150,9 @@ class Program {
     costs_.MoveTo(end);
     if (states.empty()) return true;
     for (std::size_t pool = 0; pool < windows_.states().num_pools(); ++pool) {
-      for (int64_t replicas = 1; replicas <= MaxReplicas(pool, states); ++replicas) {
+      const int64_t max_replicas = MaxReplicas(pool, states);
+      for (int64_t replicas = 1; replicas <= max_replicas; ++replicas) {
+        if (replicas > 1 && CheckInterruption(limits_).has_value()) return false;
         const std::size_t first = costs_.Loads(pool, replicas, max_load_, loads_);
         for (std::size_t i = 0; i < states.size(); ++i) {
           if ((i + 1) % kStatesPerCheck == 0 && CheckInterruption(limits_).has_value()) return false;
