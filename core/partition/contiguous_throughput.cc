@@ -265,19 +265,42 @@ class Solver {
   // first through one after the other. True: as Search.
   bool SearchGroups(const BlockInstance& instance, bool prove_without_memory) {
     const Grouping grouping = GroupingOf(request_.cluster);
-    if (!IsOpen() || !CanGroup(instance, grouping, GroupOrder::kRuns)) return false;
-    BlockInstance one_group = instance;
-    one_group.pools.front().devices.resize(static_cast<std::size_t>(grouping.size));
-    BlockInstance all_far = instance;
-    for (Net& net : all_far.nets) net.weight += net.far_surcharge;
-    for (const BlockInstance* narrower : {&one_group, &all_far}) ProposeFrom(*narrower);
+    if (!IsOpen() || grouping.groups < 2 || instance.pools.size() != 1) return false;
+    ProposeNarrower(instance, grouping);
+    if (!CanGroup(instance, grouping, GroupOrder::kRuns)) {
+      ProposeSerial(instance, grouping);
+      return false;
+    }
     return (IsOpen() && SearchGroups(instance, grouping, GroupOrder::kRuns, prove_without_memory)) ||
            (IsOpen() && CanGroup(instance, grouping, GroupOrder::kAny) &&
             SearchGroups(instance, grouping, GroupOrder::kAny, prove_without_memory));
   }
 
-  // Offers the plans of another instance with the same blocks, within a small part of the work.
-  void ProposeFrom(const BlockInstance& narrower) {
+  // Offers plans inside one group, and plans that pay dearly everywhere. Returns the least max load among them, by the
+  // rule of `instance`: no plan is needed above it.
+  int64_t ProposeNarrower(const BlockInstance& instance, const Grouping& grouping) {
+    BlockInstance one_group = instance;
+    one_group.pools.front().devices.resize(static_cast<std::size_t>(grouping.size));
+    BlockInstance all_far = instance;
+    for (Net& net : all_far.nets) net.weight += net.far_surcharge;
+    if (all_far.rule.ring.has_value()) all_far.rule.ring->speed = SlowestLink();
+    return std::min(ProposeFrom(one_group), ProposeFrom(all_far));
+  }
+
+  LinkSpeed SlowestLink() const {
+    const Network network(request_.cluster.interconnect);
+    LinkSpeed slowest = network.speed(0);
+    for (std::size_t link_class = 1; link_class < network.num_link_classes(); ++link_class) {
+      const LinkSpeed& speed = network.speed(link_class);
+      slowest.bandwidth_bytes_per_second =
+          std::min(slowest.bandwidth_bytes_per_second, speed.bandwidth_bytes_per_second);
+      slowest.latency = std::max(slowest.latency, speed.latency);
+    }
+    return slowest;
+  }
+
+  // Offers the plans of another instance with the same blocks, within a small part of the work. Returns the least load.
+  int64_t ProposeFrom(const BlockInstance& narrower) {
     const LoadWindows windows(narrower);
     SolveLimits limits = LimitsLeft();
     limits.work = std::min(limits.work, kMaxGroupedWork / 16);
@@ -286,6 +309,28 @@ class Solver {
     const IdealDpOutcome search =
         SolveByIdealDp(narrower, windows, 0, std::nullopt, OptionsFor(false), limits, arena_, listener);
     Count(search);
+    return search.best.has_value() ? search.best->max_load : TrivialLoadBound(narrower);
+  }
+
+  // Offers plans without replicas and overlap, which the program that knows the groups can make: under the rule of the
+  // problem they are no slower, and better than plans that do not look at groups.
+  void ProposeSerial(const BlockInstance& instance, const Grouping& grouping) {
+    BlockInstance serial = instance;
+    serial.rule = LoadRule();
+    const int64_t least = ProposeNarrower(serial, grouping);
+    if (!CanGroup(serial, grouping, GroupOrder::kRuns)) return;
+    SolveLimits limits = LimitsLeft();
+    limits.work = std::min(limits.work, kMaxGroupedWork);
+    const BlockInstance raised = WithFanOutCosts(serial, least).value_or(serial);
+    // Loads of the two rules do not compare: only the plans are of use.
+    const GroupedDpListener listener{[&](const GroupedSplit& split) {
+                                       record_.Offer(ToPlacement(raised, grouping, split), name_);
+                                       return kMaxQuantity;
+                                     },
+                                     nullptr};
+    const LoadWindows windows(raised);
+    Count(SolveByGroupedDp(raised, grouping, GroupOrder::kRuns, windows.WorkBound(TrivialLoadBound(raised)), least,
+                           OptionsFor(false), limits, arena_, listener));
   }
 
   // With what goes between groups at its price. What is proven holds for plans better than the incumbent,
