@@ -109,6 +109,17 @@ NetAnnealing::NetAnnealing(const NetTables& tables, int64_t seed, const SolveLim
   if (NetState(tables, flat_start_).fits_memory()) Offer(flat_start_);
 }
 
+int64_t NetAnnealing::BytesFor(const NetInstance& instance) {
+  int64_t pins = 0;
+  for (const NetCharge& charge : instance.charges) pins += static_cast<int64_t>(charge.groups.size());
+  const auto rows = static_cast<int64_t>(instance.charges.size() + instance.may_run.size());
+  const int64_t cells = SaturatingMultiply(rows, static_cast<int64_t>(instance.devices.size()));
+  // A count for each net and device, a flag for each group and device; some numbers for each pin. Twice, for what is
+  // contracted.
+  const int64_t bytes = SaturatingAdd(SaturatingMultiply(cells, 4), SaturatingMultiply(pins, 64));
+  return SaturatingMultiply(bytes, 2 * static_cast<int64_t>(kBatch));
+}
+
 void NetAnnealing::Offer(std::vector<int32_t> assignment) {
   const int64_t load = NetState(tables_, assignment).MaxLoad();
   if (load >= incumbent_load_) return;

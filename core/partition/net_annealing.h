@@ -25,6 +25,9 @@ class NetAnnealing {
  public:
   NetAnnealing(const NetTables& tables, int64_t seed, const SolveLimits& limits, TaskArena& arena);
 
+  // Bytes that the slices of a batch take at most, their coarse instances included.
+  static int64_t BytesFor(const NetInstance& instance);
+
   // Makes `assignment` the incumbent if it is better than what is there. REQUIRES: it may be run and fits.
   void Offer(std::vector<int32_t> assignment);
 

@@ -99,6 +99,10 @@ class Solver {
 
   void AnnealAll() {
     callbacks_.on_phase(kName);
+    if (NetAnnealing::BytesFor(instance_) > limits_.memory_bytes) {
+      record_.set_stop_reason(StopReason::kMemoryLimit);
+      return;
+    }
     SolveLimits limits = limits_;
     limits.work = std::min(limits.work, request_.options.work_limit.value_or(kDefaultMoves));
     const NetTables tables(instance_);

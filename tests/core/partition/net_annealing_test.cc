@@ -79,6 +79,15 @@ TEST(NetAnnealingTest, NeverLosesWhatItIsOffered) {
   EXPECT_EQ(annealing.moves(), 0);
 }
 
+TEST(NetAnnealingTest, TakesMoreMemoryForMoreDevices) {
+  NetCase test(7, 200);
+  const int64_t bytes = NetAnnealing::BytesFor(test.net);
+  EXPECT_GT(bytes, 10'000);
+  EXPECT_LT(bytes, 10'000'000);
+  test.net.devices.resize(10'000'000, test.net.devices.front());
+  EXPECT_GT(NetAnnealing::BytesFor(test.net), int64_t{8} << 30U);
+}
+
 TEST(NetAnnealingTest, StopsWhenAsked) {
   const NetCase test(7, 200);
   std::stop_source source;
