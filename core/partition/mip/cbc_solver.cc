@@ -15,6 +15,7 @@
 #include <CoinPackedMatrix.hpp>
 #include <OsiClpSolverInterface.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 
@@ -24,6 +25,8 @@
 namespace planwright {
 namespace {
 
+// Preprocessing larger programs takes long between two looks at the clock.
+constexpr int kMostPreprocessedRows = 12'000;
 // Cuts of a kind are generated in every node of this depth, or where they help.
 constexpr int kWhereTheyHelp = -1;
 
@@ -168,8 +171,59 @@ MipOutcome Interpret(const CbcModel& model, const MipRequest& request, const Wat
     outcome.bound = model.bestSolution() != nullptr ? model.getBestPossibleObjValue() : request.cutoff;
   }
   outcome.bound = std::min(outcome.bound, request.cutoff);
+  if (const double* best = model.bestSolution()) outcome.solution.assign(best, best + model.getNumCols());
   return outcome;
 }
+
+// The solution is in the columns of `solver`.
+MipOutcome Search(const MipRequest& request, Watch& watch, OsiSolverInterface& solver) {
+  solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
+  CbcModel model(solver);
+  Configure(request, watch, model);
+  model.initialSolve();
+  if (watch.has_stopped) return {};
+  if (model.solver()->isProvenOptimal()) watch.bound = model.solver()->getObjValue();
+  model.branchAndBound();
+  return Interpret(model, request, watch);
+}
+
+// Makes the program smaller, and solutions large again.
+class Preprocessing {
+ public:
+  Preprocessing() {
+    preprocess_.messageHandler()->setLogLevel(0);
+    CglProbing probing;
+    probing.setUsingObjective(0);
+    probing.setMaxPass(3);
+    probing.setMaxElements(200);
+    probing.setRowCuts(3);
+    preprocess_.addCutGenerator(&probing);
+  }
+
+  // nullptr: infeasible. Owned by this object.
+  OsiSolverInterface* Reduce(OsiSolverInterface& solver) { return preprocess_.preProcess(solver); }
+
+  // The way back solves a last linear program, which must not be stopped. `original`: what was reduced; it is changed.
+  std::vector<double> Restore(const std::vector<double>& solution, const OsiSolverInterface& reduced,
+                              OsiClpSolverInterface& original) {
+    const std::unique_ptr<OsiSolverInterface> solved(reduced.clone());
+    for (std::size_t column = 0; column < solution.size(); ++column) {
+      const auto index = static_cast<int>(column);
+      if (!solved->isInteger(index)) continue;
+      solved->setColBounds(index, std::round(solution[column]), std::round(solution[column]));
+    }
+    const ClpEventHandler patient;
+    original.getModelPtr()->passInEventHandler(&patient);
+    dynamic_cast<OsiClpSolverInterface&>(*solved).getModelPtr()->passInEventHandler(&patient);
+    solved->resolve();
+    preprocess_.postProcess(*solved);
+    const double* values = original.getColSolution();
+    return {values, values + original.getNumCols()};
+  }
+
+ private:
+  CglPreProcess preprocess_;
+};
 
 }  // namespace
 
@@ -177,42 +231,20 @@ bool HasMipSolver() { return true; }
 
 MipOutcome SolveIntegerProgram(const MipRequest& request) {
   Watch watch{request.limits};
-  OsiClpSolverInterface original;
-  original.messageHandler()->setLogLevel(0);
-  original.getModelPtr()->setLogLevel(0);
-  Load(request.program, original);
-  OsiClpSolverInterface solver(original);
+  OsiClpSolverInterface solver;
+  solver.messageHandler()->setLogLevel(0);
+  solver.getModelPtr()->setLogLevel(0);
+  Load(request.program, solver);
   SimplexHandler handler(&watch);
   solver.getModelPtr()->passInEventHandler(&handler);
+  if (solver.getNumRows() > kMostPreprocessedRows) return Search(request, watch, solver);
 
-  CglPreProcess preprocess;
-  preprocess.messageHandler()->setLogLevel(0);
-  CglProbing probing;
-  probing.setUsingObjective(0);
-  probing.setMaxPass(3);
-  probing.setMaxElements(200);
-  probing.setRowCuts(3);
-  preprocess.addCutGenerator(&probing);
-  OsiSolverInterface* const reduced = preprocess.preProcess(solver);
+  Preprocessing preprocessing;
+  OsiSolverInterface* const reduced = preprocessing.Reduce(solver);
   if (watch.has_stopped) return {};
   if (reduced == nullptr) return {.end = MipEnd::kFinished, .bound = request.cutoff, .solution = {}, .nodes = 0};
-
-  reduced->setHintParam(OsiDoReducePrint, true, OsiHintTry);
-  CbcModel model(*reduced);
-  Configure(request, watch, model);
-  model.initialSolve();
-  if (watch.has_stopped) return {};
-  if (model.solver()->isProvenOptimal()) watch.bound = model.solver()->getObjValue();
-  model.branchAndBound();
-  MipOutcome outcome = Interpret(model, request, watch);
-  if (model.bestSolution() == nullptr) return outcome;
-  // The way back solves a last linear program, which must not be stopped.
-  const ClpEventHandler patient;
-  solver.getModelPtr()->passInEventHandler(&patient);
-  dynamic_cast<OsiClpSolverInterface&>(*model.solver()).getModelPtr()->passInEventHandler(&patient);
-  preprocess.postProcess(*model.solver());
-  const double* values = solver.getColSolution();
-  outcome.solution.assign(values, values + solver.getNumCols());
+  MipOutcome outcome = Search(request, watch, *reduced);
+  if (!outcome.solution.empty()) outcome.solution = preprocessing.Restore(outcome.solution, *reduced, solver);
   return outcome;
 }
 
