@@ -1,4 +1,4 @@
-// The baselines that the device-placement paper prints in Table 1, on its published inputs.
+// Baselines, comparisons and explanations, as the command line shows them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/client/integration/child.h"
+#include "tests/integration/daemon_process.h"
 #include "tests/support/shared_dir.h"
 
 namespace planwright::client {
@@ -51,6 +52,31 @@ TEST(PublishedBaselinesTest, EvaluationGivesTheExpertsValue) {
   const Finished evaluated =
       Planwright({"evaluate", absl::StrCat("--graph=", *graph), absl::StrCat("--plan=", *expert), "--output=json"});
   EXPECT_EQ(Rounded(json::parse(evaluated.out)["objective_ms"]), 20.08);
+}
+
+// Two algorithms on a model of the zoo, without the times.
+json Compared(const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments = {"compare", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4",
+                                        "--algorithms=ideal_dp,greedy,max_load", "--output=json"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  const Finished compared = Planwright(arguments);
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  json rows = json::parse(compared.out)["rows"];
+  for (json& row : rows) {
+    row.erase("cpu_time_ms");
+    row.erase("wall_time_ms");
+  }
+  return rows;
+}
+
+TEST(CompareTest, SaysTheSameThroughAServer) {
+  DaemonProcess daemon;
+  const json local = Compared({"--local"});
+  ASSERT_EQ(local.size(), 3U);
+  EXPECT_EQ(local[0]["stop_reason"], "OPTIMAL");
+  EXPECT_GE(local[1]["objective_ms"], local[0]["objective_ms"]);
+  EXPECT_THAT(local[2]["error"].get<std::string>(), ::testing::HasSubstr("MAX_LOAD"));
+  EXPECT_EQ(Compared({"--server=" + daemon.address()}), local);
 }
 
 TEST(ExplainTest, SaysWhatReliefWouldBring) {
