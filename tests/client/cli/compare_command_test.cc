@@ -31,6 +31,10 @@ class FakeClient final : public PlanningClient {
     asked_.push_back(request.options().algorithm());
     return answer_(request.options().algorithm());
   }
+  absl::StatusOr<v1::BatchCreatePlansResponse> BatchCreatePlans(const v1::BatchCreatePlansRequest&,
+                                                                const CallOptions&) override {
+    return absl::UnimplementedError("");
+  }
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest&, const CallOptions&) override {
     return absl::UnimplementedError("");
   }
