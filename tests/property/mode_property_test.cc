@@ -174,7 +174,7 @@ TEST_P(ModePropertyTest, TheDefaultSearchFindsTheOptimum) {
 INSTANTIATE_TEST_SUITE_P(Modes, ModePropertyTest,
                          ::testing::Values(ModeCase{"Contiguous", InstanceMode::kContiguous, 500, 8, 20'000, 0.99},
                                            ModeCase{"Replicated", InstanceMode::kReplicated, 300, 6, 20'000, 0.99},
-                                           ModeCase{"Hierarchy", InstanceMode::kHierarchy, 300, 5, 20'000, 0.9},
+                                           ModeCase{"Hierarchy", InstanceMode::kHierarchy, 300, 5, 20'000, 0.99},
                                            ModeCase{"NonContiguous", InstanceMode::kNonContiguous, 500, 7, 20'000,
                                                     0.99},
                                            ModeCase{"Latency", InstanceMode::kLatency, 250, 8, 200'000, 1}),
