@@ -16,6 +16,7 @@ NetTables::NetTables(const NetInstance& instance)
 
 void NetTables::AddNets() {
   std::vector<const NetCharge*> nets;
+  nets.reserve(instance_->charges.size());
   for (const NetCharge& charge : instance_->charges) nets.push_back(&charge);
   const auto directed = std::stable_partition(
       nets.begin(), nets.end(), [](const NetCharge* net) { return net->producer == NetCharge::kAnyProducer; });
