@@ -23,21 +23,29 @@ absl::Status CannotExpress(const std::string& reason) {
 // Where a device sits: its host, and its number among the devices of that host.
 struct Seat {
   std::string host;
+  // Among the accelerators of the host.
   int slot = 0;
+  bool is_cpu = false;
 };
 
 // By device name. Groups are expanded as the service does: device i of a group sits in hosts[i x hosts / count].
 std::unordered_map<std::string, Seat> SeatsOf(const v1::Cluster& cluster) {
   std::unordered_map<std::string, Seat> seats;
   std::map<std::string, int> next_slot;
-  const auto add = [&](const std::string& device, const std::string& host) {
-    seats.emplace(device, Seat{host, next_slot[host]++});
+  std::set<std::string> cpu_classes;
+  for (const v1::DeviceClass& device_class : cluster.device_classes()) {
+    if (device_class.kind() == v1::DEVICE_KIND_CPU) cpu_classes.insert(device_class.name());
+  }
+  const auto add = [&](const std::string& device, const std::string& host, const std::string& device_class) {
+    const bool is_cpu = cpu_classes.count(device_class) > 0;
+    seats.emplace(device, Seat{host, is_cpu ? 0 : next_slot[host]++, is_cpu});
   };
-  for (const v1::Device& device : cluster.devices()) add(device.name(), device.host());
+  for (const v1::Device& device : cluster.devices()) add(device.name(), device.host(), device.device_class());
   for (const v1::DeviceGroup& group : cluster.device_groups()) {
     for (int64_t i = 0; i < group.count(); ++i) {
       const int64_t host = i * group.hosts_size() / group.count();
-      add(absl::StrCat(group.name_prefix(), i), group.hosts_size() == 0 ? "" : group.hosts(static_cast<int>(host)));
+      add(absl::StrCat(group.name_prefix(), i), group.hosts_size() == 0 ? "" : group.hosts(static_cast<int>(host)),
+          group.device_class());
     }
   }
   return seats;
@@ -69,6 +77,10 @@ absl::StatusOr<std::vector<HostSlots>> SlotsInRankOrder(const ExportInput& input
       const std::string& host = seat->second.host;
       if (!used.insert(replica.device()).second) {
         return CannotExpress(absl::StrCat("device ", replica.device(), " holds several stages"));
+      }
+      if (seat->second.is_cpu) {
+        return CannotExpress(
+            absl::StrCat("stage ", stage.index(), " is on ", replica.device(), ", a CPU, and slots are accelerators"));
       }
       if (!IsWritable(host)) {
         return CannotExpress(absl::StrCat("device ", replica.device(), " has no host, or one whose name is no word"));

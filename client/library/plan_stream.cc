@@ -2,6 +2,8 @@
 
 #include <grpcpp/client_context.h>
 
+#include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -34,6 +36,7 @@ class Reading {
 
   void Take(v1::StreamPlanResponse message) {
     if (listener_ != nullptr) Tell(message);
+    if (message.has_bound() && message.bound().value_ms() > bound_.value_ms()) bound_ = message.bound();
     if (message.has_plan()) {
       is_complete_ = true;
       best_ = std::move(*message.mutable_plan());
@@ -48,10 +51,25 @@ class Reading {
     if (!is_enough) return status.ok() ? absl::InternalError("the server ended the stream without a plan") : status;
     v1::CreatePlanResponse response;
     *response.mutable_plan() = *std::move(best_);
+    if (!is_complete_) AddWhatCameLater(*response.mutable_plan());
     return response;
   }
 
  private:
+  // The bounds that were streamed after the incumbent, and how long the search has taken.
+  void AddWhatCameLater(v1::Plan& plan) const {
+    const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start_;
+    plan.mutable_provenance()->set_wall_time_ms(elapsed.count());
+    // Those of fewest devices speak of something else.
+    if (plan.problem().objective() == v1::OBJECTIVE_MIN_DEVICES || bound_.value_ms() <= plan.lower_bound_ms()) return;
+    v1::Bound& bound = *plan.add_bounds();
+    bound = bound_;
+    bound.set_value_ms(std::min(bound_.value_ms(), plan.objective_ms()));
+    plan.set_lower_bound_ms(bound.value_ms());
+    plan.set_relative_gap((plan.objective_ms() - bound.value_ms()) / plan.objective_ms());
+    plan.mutable_provenance()->set_proven_optimal(bound.value_ms() == plan.objective_ms());
+  }
+
   void Tell(const v1::StreamPlanResponse& message) {
     if (message.has_phase()) listener_->OnPhase(message.phase());
     if (message.has_bound()) listener_->OnBound(message.bound().value_ms());
@@ -64,6 +82,9 @@ class Reading {
   const bool wants_plans_;
   // Of the latest incumbent, or the answer.
   std::optional<v1::Plan> best_;
+  // The best that was streamed.
+  v1::Bound bound_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   bool is_complete_ = false;
 };
 

@@ -245,9 +245,10 @@ std::string ZooTable(const google::protobuf::RepeatedPtrField<v1::ZooEntry>& ent
 }
 
 std::string AlgorithmsSection(const v1::GetServerInfoResponse& info) {
-  Table table({{"algorithm"}, {"version"}, {"work unit"}, {"description"}}, Table::Overflow::kWrapped);
+  Table table({{"algorithm"}, {"version"}, {"description; unit of work"}}, Table::Overflow::kWrapped);
   for (const v1::AlgorithmInfo& algorithm : info.algorithms()) {
-    table.AddRow({algorithm.name(), algorithm.version(), algorithm.work_unit(), algorithm.description()});
+    table.AddRow(
+        {algorithm.name(), algorithm.version(), absl::StrCat(algorithm.description(), "; ", algorithm.work_unit())});
   }
   return absl::StrCat("\nAlgorithms\n", table.ToString());
 }

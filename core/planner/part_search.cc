@@ -1,16 +1,23 @@
 #include "core/planner/part_search.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/base/infeasibility.h"
 #include "core/model/device_selection.h"
+#include "core/planner/device_search.h"
 
 namespace planwright {
 namespace {
+
+// Parts of an irregular part of a hierarchy that are searched for a start.
+constexpr std::size_t kMaxRegularSets = 3;
 
 std::vector<OperatorDevice> ToPart(const ClusterPart& part, const std::vector<OperatorDevice>& pairs) {
   std::vector<OperatorDevice> kept;
@@ -103,12 +110,37 @@ class Decider {
   DecidedSearch result_;
 };
 
-}  // namespace
+// Sets of `devices` that take as many from each of some innermost groups, larger sets first: parts of a hierarchy that
+// keep its levels. At most `max_sets`.
+std::vector<std::vector<DeviceId>> RegularSets(const HierarchyInterconnect& hierarchy,
+                                               const std::vector<DeviceId>& devices, std::size_t max_sets) {
+  std::map<std::size_t, std::vector<DeviceId>> groups;
+  for (const DeviceId device : devices) {
+    groups[device.index() / static_cast<std::size_t>(hierarchy.levels.front().fan_out)].push_back(device);
+  }
+  std::vector<std::vector<DeviceId>> by_size;
+  for (auto& [index, members] : groups) by_size.push_back(std::move(members));
+  std::stable_sort(by_size.begin(), by_size.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::vector<std::vector<DeviceId>> sets;
+  for (std::size_t count = 1; count <= by_size.size(); ++count) {
+    const auto each = static_cast<std::ptrdiff_t>(by_size[count - 1].size());
+    std::vector<DeviceId>& set = sets.emplace_back();
+    for (std::size_t i = 0; i < count; ++i) set.insert(set.end(), by_size[i].begin(), by_size[i].begin() + each);
+    std::sort(set.begin(), set.end());
+  }
+  std::stable_sort(sets.begin(), sets.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  if (sets.size() > max_sets) sets.resize(max_sets);
+  return sets;
+}
 
-absl::StatusOr<SearchOutcome> SolveOnPart(SolveFunction solve, const SearchRequest& request,
-                                          const std::vector<DeviceId>& devices, const SolveLimits& limits,
-                                          TaskArena& arena, const SearchCallbacks& callbacks) {
-  const ClusterPart part(request.cluster, devices, SelectedDevices(request.cluster, request.problem.devices_to_use));
+std::size_t NumLevels(const Cluster& cluster) {
+  const auto* hierarchy = std::get_if<HierarchyInterconnect>(&cluster.interconnect);
+  return hierarchy == nullptr ? 0 : hierarchy->levels.size();
+}
+
+// The search on `part`, named back.
+absl::StatusOr<SearchOutcome> SolveIn(const ClusterPart& part, SolveFunction solve, const SearchRequest& request,
+                                      const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks) {
   const PlanningProblem problem = ToPart(part, request.problem);
   SearchRequest part_request{request.graph,
                              part.cluster(),
@@ -127,6 +159,42 @@ absl::StatusOr<SearchOutcome> SolveOnPart(SolveFunction solve, const SearchReque
   absl::StatusOr<SearchOutcome> outcome = solve(part_request, limits, arena, part_callbacks);
   if (!outcome.ok()) return outcome;
   return ToWhole(part, *std::move(outcome));
+}
+
+// Plans on parts that keep the levels of the hierarchy, for a search on a part that does not and so cannot tell near
+// devices from far ones. `callbacks` are not told of them.
+std::vector<SearchStart> StartsOnRegularParts(SolveFunction solve, const SearchRequest& request,
+                                              const std::vector<DeviceId>& devices, const SolveLimits& limits,
+                                              TaskArena& arena, const SearchCallbacks& callbacks) {
+  SearchCallbacks silent = callbacks;
+  silent.on_phase = [](std::string_view) {};
+  silent.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
+  silent.on_bound = [](const Bound&) {};
+  std::vector<SearchStart> starts;
+  const auto& hierarchy = std::get<HierarchyInterconnect>(request.cluster.interconnect);
+  for (std::vector<DeviceId>& set : RegularSets(hierarchy, devices, kMaxRegularSets)) {
+    const ClusterPart part(request.cluster, std::move(set));
+    absl::StatusOr<SearchOutcome> outcome =
+        SolveIn(part, solve, request, ShareOfTime(limits, kMaxRegularSets + 1), arena, silent);
+    if (outcome.ok()) starts.push_back({std::move(outcome->placement), outcome->algorithm});
+  }
+  return starts;
+}
+
+}  // namespace
+
+absl::StatusOr<SearchOutcome> SolveOnPart(SolveFunction solve, const SearchRequest& request,
+                                          const std::vector<DeviceId>& devices, const SolveLimits& limits,
+                                          TaskArena& arena, const SearchCallbacks& callbacks) {
+  const ClusterPart part(request.cluster, devices, SelectedDevices(request.cluster, request.problem.devices_to_use));
+  if (NumLevels(part.cluster()) == NumLevels(request.cluster) || !request.problem.pinned.empty()) {
+    return SolveIn(part, solve, request, limits, arena, callbacks);
+  }
+  SearchRequest started = request;
+  for (SearchStart& start : StartsOnRegularParts(solve, request, devices, limits, arena, callbacks)) {
+    started.starts.push_back(std::move(start));
+  }
+  return SolveIn(part, solve, started, limits, arena, callbacks);
 }
 
 DecidedSearch SolveUntilDecided(SolveFunction solve, const SearchRequest& request, const std::vector<DeviceId>& devices,

@@ -77,14 +77,12 @@ const std::vector<Family<ClusterConfig>>& ClusterFamilies() {
            .accelerator = {.name = "v100-sxm2-32gb", .memory_gib = 32, .peak_tflops = 125, .memory_bandwidth_gb = 900},
            .inside_gb = 20,
            .between_gb = 12}},
-      {"dgx-a100",
-       "N DGX A100 of 8 A100 80 GB; one: uniform over NVSwitch; more: a hierarchy, not planned by this version",
+      {"dgx-a100", "N DGX A100 of 8 A100 80 GB; one: uniform over NVSwitch; more: a hierarchy",
        NodesConfig{.accelerator =
                        {.name = "a100-sxm4-80gb", .memory_gib = 80, .peak_tflops = 312, .memory_bandwidth_gb = 2'039},
                    .inside_gb = 240,
                    .between_gb = 24}},
-      {"dgx-h100",
-       "N DGX H100 of 8 H100 80 GB; one: uniform over NVSwitch; more: a hierarchy, not planned by this version",
+      {"dgx-h100", "N DGX H100 of 8 H100 80 GB; one: uniform over NVSwitch; more: a hierarchy",
        NodesConfig{.accelerator =
                        {.name = "h100-sxm5-80gb", .memory_gib = 80, .peak_tflops = 989, .memory_bandwidth_gb = 3'350},
                    .inside_gb = 370,
@@ -97,8 +95,7 @@ const std::vector<Family<ClusterConfig>>& ClusterFamilies() {
                    .devices = 72,
                    .inside_gb = 721,
                    .between_gb = 48}},
-      {"nodes", "N nodes alike of any accelerators; one: uniform; more: a hierarchy, not planned by this version",
-       NodesConfig{}},
+      {"nodes", "N nodes alike of any accelerators; one: uniform; more: a hierarchy", NodesConfig{}},
       {"pcie", "one host with a CPU and N V100 16 GB on PCI Express 3.0 x16, staged through host memory",
        PcieConfig{.accelerator =
                       {.name = "v100-pcie-16gb", .memory_gib = 16, .peak_tflops = 112, .memory_bandwidth_gb = 900}}},

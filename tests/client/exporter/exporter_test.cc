@@ -265,6 +265,22 @@ TEST(ExportHostfileTest, RefusesDevicesWithoutAHost) {
   EXPECT_THAT(std::string(exported.status().message()), HasSubstr("device gpu1 has no host"));
 }
 
+TEST(ExportHostfileTest, CountsAcceleratorsAndRefusesStagesOnCpus) {
+  const v1::Graph graph = MakeDecoder(5);
+  v1::Cluster cluster = MakeCluster(1, 4);
+  v1::DeviceClass& cpu = *cluster.add_device_classes();
+  cpu.set_name("cpu");
+  cpu.set_kind(v1::DEVICE_KIND_CPU);
+  cluster.mutable_devices(0)->set_device_class("cpu");
+  v1::Plan plan = MakePlan(graph, kThreeStages);
+  const auto refused = ExportTo("hostfile", plan, nullptr, &cluster);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("stage 0 is on gpu0, a CPU"));
+  plan.mutable_stages(0)->mutable_replicas(0)->set_device("gpu3");
+  const auto exported = ExportTo("hostfile", plan, nullptr, &cluster);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->text, "# on node0: CUDA_VISIBLE_DEVICES=2,0,1\nnode0 slots=3\n");
+}
+
 TEST(ExportDotTest, DrawsOperatorsInTheirStages) {
   v1::Graph graph = MakeDecoder(2);
   OperatorNamed(graph, "embed").set_type("say \"hi\" \\");

@@ -63,10 +63,10 @@ TEST(StreamsTest, AServerCanBeOverruled) {
 
 TEST(StreamsTest, ThisVersionSaysWhatItDoesNotPlan) {
   const Finished refused =
-      Planwright({"plan", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4", "--objective=min_devices", "--stages=3"});
+      Planwright({"plan", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4", "--schedule=chimera", "--stages=3"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.out, IsEmpty());
-  EXPECT_THAT(refused.err, HasSubstr("error: problem.objective: MIN_DEVICES is not supported by this version"));
+  EXPECT_THAT(refused.err, HasSubstr("error: problem.schedule: CHIMERA is not supported by this version"));
   EXPECT_THAT(refused.err, HasSubstr("error: problem.num_stages: "));
 }
 

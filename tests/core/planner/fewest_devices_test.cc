@@ -237,6 +237,20 @@ TEST(DeviceSearchTest, PlansOnIrregularPartsOfAHierarchy) {
   EXPECT_LE(plan->lower_bound, Picoseconds(31));
 }
 
+// A device of another host may be slower to reach than it is worth: one more is never worse.
+TEST(DeviceSearchTest, MoreDevicesOfAHierarchyAreNeverWorse) {
+  Picoseconds best{1'000'000};
+  for (int32_t count = 1; count <= 8; ++count) {
+    Request request = OnHosts();
+    for (Tensor& tensor : request.graph.tensors) tensor.size_bytes = 4;
+    request.problem.devices_to_use.max_devices = count;
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_LE(plan->objective, best) << count;
+    best = std::min(best, plan->objective);
+  }
+}
+
 TEST(FewestDevicesTest, ProvesThatATargetCannotBeMet) {
   const absl::Status status = Make(Within(11, 10)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
