@@ -131,7 +131,8 @@ class Certifier {
     int64_t open = ceiling;
     while (!IsDone() && open > bound_) {
       // Nothing is gained by approaching the last target in ever smaller strides.
-      const int64_t target = open - bound_ <= finest ? open - 1 : bound_ + (open - bound_) / 2;
+      const bool is_last = open - bound_ <= finest;
+      const int64_t target = is_last ? open - 1 : bound_ + (open - bound_) / 2;
       StepBudget budget{std::min(share, steps_left_)};
       const int64_t granted = budget.left;
       const RefutationVerdict verdict = RefuteMaxLoad(scaled.relaxation, target * scaled.scale, budget, poller_);
@@ -141,8 +142,10 @@ class Certifier {
         continue;
       }
       open = target;
-      if (verdict == RefutationVerdict::kOpen) ceiling = target;
-      if (open - bound_ <= finest) return;
+      // What lies below the last target is too little for another round.
+      if (verdict == RefutationVerdict::kOpen) ceiling = is_last ? bound_ : target;
+      // What stopped this target stops harder ones as well; the next round has more steps.
+      if (is_last || (verdict == RefutationVerdict::kStopped && open - bound_ <= finest)) return;
     }
   }
 

@@ -170,6 +170,22 @@ BlockInstance MakeHardInstance() {
   return instance;
 }
 
+// Targets were approached by a picosecond a round where the relaxation allows loads below the incumbent.
+TEST(CertificatesTest, GiveUpWhereTheRelaxationAllowsMore) {
+  RandomStream random(6, 0);
+  BlockInstanceShape shape;
+  shape.max_time = 1'000'000'000;
+  shape.constrained = true;
+  for (int round = 0; round < 50; ++round) {
+    const BlockInstance instance = MakeBlockInstance(shape, random);
+    for (const Overlap overlap : {Overlap::kSerial, Overlap::kOverlapped}) {
+      const std::optional<int64_t> optimum = NaiveNonContiguousOptimum(instance, overlap);
+      if (!optimum.has_value()) continue;
+      EXPECT_LT(Certify(instance, overlap, 2 * *optimum, 1'000).work, 100);
+    }
+  }
+}
+
 TEST(CertificatesTest, EndByTheWorkLimitTheSameWayEveryTime) {
   const BlockInstance instance = MakeHardInstance();
   const Certified first = Certify(instance, Overlap::kSerial, 10'000'000, 2'000);
