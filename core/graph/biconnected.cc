@@ -55,11 +55,17 @@ class HopcroftTarjan {
   void Step() {
     Frame& frame = frames_.back();
     const auto vertex = Index(frame.vertex);
-    if (frame.next_end == ends_[vertex].size()) return Leave();
+    if (frame.next_end == ends_[vertex].size()) {
+      Leave();
+      return;
+    }
     const End end = ends_[vertex][frame.next_end++];
     if (end.edge == frame.entry) return;
     const int32_t depth = depth_[Index(end.neighbour)];
-    if (depth == kUnseen) return Enter(end.neighbour, end.edge, depth_[vertex] + 1);
+    if (depth == kUnseen) {
+      Enter(end.neighbour, end.edge, depth_[vertex] + 1);
+      return;
+    }
     if (depth >= depth_[vertex]) return;  // seen from its other end
     open_.push_back(end.edge);
     low_[vertex] = std::min(low_[vertex], depth);

@@ -39,7 +39,10 @@ class Comparison {
   void Try(Algorithm algorithm) { Try(algorithm, search_.problem, ""); }
 
   void TryDataParallel() {
-    if (search_.problem.replication == Replication::kPerStage) return Try(Algorithm::kDataParallel);
+    if (search_.problem.replication == Replication::kPerStage) {
+      Try(Algorithm::kDataParallel);
+      return;
+    }
     PlanningProblem replicated = search_.problem;
     replicated.replication = Replication::kPerStage;
     replicated.split = Split::kContiguous;
@@ -56,7 +59,10 @@ class Comparison {
     if (!violations.empty()) return;
     // What is changed may ask for more than was given: replicas that train need a bandwidth.
     if (!objection.empty()) ValidateProblem(search_.graph, search_.cluster, problem, options, violations);
-    if (!violations.empty()) return Refuse(NameOf(algorithm), violations.listed().front());
+    if (!violations.empty()) {
+      Refuse(NameOf(algorithm), violations.listed().front());
+      return;
+    }
     const SearchRequest request{search_.graph, search_.cluster, problem, search_.costs, options, algorithm, {}};
     Add(NameOf(algorithm), SolveOnAllowedDevices(MakeBaseline, request, limits_, arena_, callbacks_for_(problem)),
         objection);

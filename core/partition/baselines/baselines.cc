@@ -46,19 +46,26 @@ std::string_view NameOf(Algorithm algorithm) {
 void Propose(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, Proposals& proposals) {
   switch (request.algorithm) {
     case Algorithm::kSingleDevice:
-      return ProposeSingleDevice(request, proposals);
+      ProposeSingleDevice(request, proposals);
+      break;
     case Algorithm::kDataParallel:
-      return ProposeDataParallel(request, proposals);
+      ProposeDataParallel(request, proposals);
+      break;
     case Algorithm::kGreedy:
-      return ProposeGreedy(request, proposals);
+      ProposeGreedy(request, proposals);
+      break;
     case Algorithm::kLocalSearch:
-      return ProposeLocalSearch(request, limits, proposals);
+      ProposeLocalSearch(request, limits, proposals);
+      break;
     case Algorithm::kPipedream:
-      return ProposePipedream(request, limits, arena, proposals);
+      ProposePipedream(request, limits, arena, proposals);
+      break;
     case Algorithm::kScotch:
-      return ProposeScotch(request, proposals);
+      ProposeScotch(request, proposals);
+      break;
     case Algorithm::kMaxLoad:
-      return ProposeMaxLoad(request, limits, arena, proposals);
+      ProposeMaxLoad(request, limits, arena, proposals);
+      break;
     default:
       std::abort();  // not reached: REQUIRES IsBaseline
   }

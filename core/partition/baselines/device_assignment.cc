@@ -16,19 +16,21 @@ std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // One stage for each device in use, in pipeline order; by first block where there is none.
 Placement StagePerDevice(const BlockInstance& instance, const std::vector<DeviceId>& device_of) {
+  constexpr int32_t kNone = -1;
   Placement placement;
   std::vector<int32_t> stage_of_block;
-  std::vector<std::pair<DeviceId, int32_t>> stage_of_device;
+  std::vector<int32_t> stage_of_device;
+  stage_of_block.reserve(device_of.size());
   for (std::size_t block = 0; block < device_of.size(); ++block) {
-    auto known = std::find_if(stage_of_device.begin(), stage_of_device.end(),
-                              [&](const auto& entry) { return entry.first == device_of[block]; });
-    if (known == stage_of_device.end()) {
-      stage_of_device.emplace_back(device_of[block], static_cast<int32_t>(placement.stages.size()));
-      known = stage_of_device.end() - 1;
-      placement.stages.push_back({{}, {device_of[block]}});
+    const DeviceId device = device_of[block];
+    if (device.index() >= stage_of_device.size()) stage_of_device.resize(device.index() + 1, kNone);
+    int32_t& stage = stage_of_device[device.index()];
+    if (stage == kNone) {
+      stage = static_cast<int32_t>(placement.stages.size());
+      placement.stages.push_back({{}, {device}});
     }
-    stage_of_block.push_back(known->second);
-    auto& operators = placement.stages[Index(known->second)].operators;
+    stage_of_block.push_back(stage);
+    auto& operators = placement.stages[Index(stage)].operators;
     operators.insert(operators.end(), instance.operators[block].begin(), instance.operators[block].end());
   }
   std::vector<Digraph::Edge> edges;

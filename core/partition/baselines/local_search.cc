@@ -133,6 +133,7 @@ class Descent {
       assignment_.Restart(RandomDevices(random));
       while (const std::optional<Move> move = BestMove()) assignment_.Apply(move->block, move->target);
       std::vector<DeviceId> device_of;
+      device_of.reserve(instance_.operators.size());
       for (const std::size_t device : assignment_.devices_of_blocks()) device_of.push_back(assignment_.id(device));
       proposals_.Propose(PlacementOfBlocks(request_, instance_, device_of));
       ++proposals_.record().counters()["restarts"];
@@ -157,6 +158,7 @@ class Descent {
 
   std::vector<std::size_t> RandomDevices(RandomStream& random) const {
     std::vector<std::size_t> device_of;
+    device_of.reserve(targets_.size());
     for (const std::vector<std::size_t>& targets : targets_) device_of.push_back(targets[random.Below(targets.size())]);
     return device_of;
   }
@@ -228,7 +230,10 @@ void ProposeLocalSearch(const SearchRequest& request, const SolveLimits& limits,
     proposals.record().set_stop_reason(StopReason::kMemoryLimit);
     return;
   }
-  if (!IsRunnable(instance)) return proposals.Refuse("no device can run all operators that must share one");
+  if (!IsRunnable(instance)) {
+    proposals.Refuse("no device can run all operators that must share one");
+    return;
+  }
   Descent(request, instance, limits, proposals).Run();
 }
 

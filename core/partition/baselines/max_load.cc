@@ -19,6 +19,7 @@ std::vector<DeviceId> DevicesOfBlocks(const OperatorGraph& graph, const BlockIns
     for (const OperatorId op : stage.operators) device_of_operator[op.index()] = stage.devices.front();
   }
   std::vector<DeviceId> device_of;
+  device_of.reserve(instance.operators.size());
   for (const auto& operators : instance.operators) device_of.push_back(device_of_operator[operators.front().index()]);
   return device_of;
 }

@@ -53,6 +53,7 @@ std::map<std::pair<int32_t, int32_t>, int64_t> TransferTimes(const SearchRequest
   for (const Tensor& tensor : request.graph.tensors) {
     const int32_t producer = block_of[tensor.producer.index()];
     std::vector<int32_t> consumers;
+    consumers.reserve(tensor.consumers.size());
     for (const OperatorId op : tensor.consumers) consumers.push_back(block_of[op.index()]);
     std::sort(consumers.begin(), consumers.end());
     consumers.erase(std::unique(consumers.begin(), consumers.end()), consumers.end());
@@ -136,12 +137,19 @@ void ProposeScotch(const SearchRequest& request, Proposals& proposals) {
   const BlockInstance instance =
       BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);
   if (instance.operators.empty()) return;
-  if (instance.operators.size() > kMaxBlocks) return proposals.Refuse("the graph is too large for Scotch here");
+  if (instance.operators.size() > kMaxBlocks) {
+    proposals.Refuse("the graph is too large for Scotch here");
+    return;
+  }
   const std::vector<DeviceId> devices = Parts(request.cluster, instance);
   ScotchArrays arrays = MakeArrays(request, instance, instance.pools.front());
   const std::vector<SCOTCH_Num> part_of = Partition(arrays, devices.size(), request.options.seed);
-  if (part_of.empty()) return proposals.Refuse("Scotch found no partition");
+  if (part_of.empty()) {
+    proposals.Refuse("Scotch found no partition");
+    return;
+  }
   std::vector<DeviceId> device_of;
+  device_of.reserve(part_of.size());
   for (const SCOTCH_Num part : part_of) device_of.push_back(devices[Index(part)]);
   proposals.Propose(PlacementOfBlocks(request, instance, device_of));
 }

@@ -17,7 +17,10 @@ void RunSubSearch(SolveFunction solve, const SearchRequest& request, const Solve
   SearchRecord& record = proposals.record();
   absl::StatusOr<SearchOutcome> found = solve(request, limits, arena, callbacks);
   record.set_stop_reason(StopReasonOf(limits, StopReason::kExhausted));
-  if (!found.ok()) return proposals.Refuse(std::string(found.status().message()));
+  if (!found.ok()) {
+    proposals.Refuse(std::string(found.status().message()));
+    return;
+  }
   if (found->stop_reason == StopReason::kWorkLimit) record.set_stop_reason(StopReason::kWorkLimit);
   record.counters() = std::move(found->counters);
   proposals.Propose(translate(std::move(found->placement)));
