@@ -111,9 +111,11 @@ class Round {
     if (RunsElsewhereOnly(a) || RunsElsewhereOnly(b)) return false;
     if (RunsOnPayersOnly(a) && OverloadsPayers(a, b)) return true;
     if (RunsOnPayersOnly(b) && OverloadsPayers(b, a)) return true;
+    if (spare < 0) return true;
     const int64_t payers_apart = RunsOnPayersOnly(a) && RunsOnPayersOnly(b) ? 2 : 1;
     const int64_t limit = spare / payers_apart + 1;
-    return spare < 0 || Minimum(a, b, CutCost::kNetsOnly, limit) >= limit;
+    // The two differ, because groups that no payer can run are outside of both.
+    return Minimum(a, b, CutCost::kNetsOnly, limit) >= limit && Minimum(b, a, CutCost::kNetsOnly, limit) >= limit;
   }
 
   void Contract() {

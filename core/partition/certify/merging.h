@@ -3,8 +3,8 @@
 // If every device that holds group a but not group b has a load above T, and a cannot run elsewhere, then a and b are
 // on one device (noncontiguous-and-latency.md, section 2, "min-cut merging"). Likewise if what the cut between them
 // costs in sum, on one payer at least, or on two where neither can run elsewhere, is more than the payers can spare
-// beyond their work. A group that overloads a payer even in the best company must run elsewhere. Merged groups are
-// larger, so this is repeated until nothing changes.
+// beyond their work. Others count as one device: what runs there is together. A group that overloads a payer even in
+// the best company must run elsewhere. Merged groups are larger, so this is repeated until nothing changes.
 #ifndef PLANWRIGHT_CORE_PARTITION_CERTIFY_MERGING_H_
 #define PLANWRIGHT_CORE_PARTITION_CERTIFY_MERGING_H_
 

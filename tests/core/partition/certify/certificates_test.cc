@@ -170,6 +170,19 @@ BlockInstance MakeHardInstance() {
   return instance;
 }
 
+// Block 0 must run elsewhere, so block 1 on a payer pays two nets, but block 2 there without block 1 only one.
+TEST(CertificatesTest, CutsAroundEitherOfTwoBlocksMayDiffer) {
+  BlockInstance instance = EmptyBlockInstance(3);
+  AddPool(instance, 1, {854, 290, 510});
+  AddPool(instance, 2, {442, 733, 2445}).pays_transfers = false;
+  AddNet(instance, {0, 1}, 180);
+  AddNet(instance, {1, 2}, 261);
+  const int64_t optimum = *NaiveNonContiguousOptimum(instance, Overlap::kSerial);
+  for (const int64_t incumbent : {771, 900, 1200, 3620}) {
+    EXPECT_LE(Certify(instance, Overlap::kSerial, incumbent).bound, optimum);
+  }
+}
+
 // Targets were approached by a picosecond a round where the relaxation allows loads below the incumbent.
 TEST(CertificatesTest, GiveUpWhereTheRelaxationAllowsMore) {
   RandomStream random(6, 0);
