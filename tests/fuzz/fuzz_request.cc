@@ -64,6 +64,7 @@ void PlanOnce(const v1::CreatePlanRequest& request) {
   const PlanRequest plan_request{.graph = graph, .cluster = cluster, .problem = problem, .options = options.options};
   SolveLimits limits;
   limits.memory_bytes = kMemoryBytes;
+  limits.work = *options.options.work_limit;
   const auto plan = MakePlan(plan_request, kSmall, limits, arena, observer);
   if (absl::IsInternal(plan.status())) Fail("our own plan was rejected: " + plan.status().ToString());
   if (plan.ok()) CheckDigestsSurviveEncoding(graph, cluster);
