@@ -7,9 +7,7 @@ namespace planwright {
 LinkSpeed RingSpeed(const Network& network, const std::vector<DeviceId>& ring) {
   LinkSpeed slowest = network.speed(network.LinkClassOf(ring.back(), ring.front()));
   for (std::size_t i = 1; i < ring.size(); ++i) {
-    const LinkSpeed& edge = network.speed(network.LinkClassOf(ring[i - 1], ring[i]));
-    slowest.bandwidth_bytes_per_second = std::min(slowest.bandwidth_bytes_per_second, edge.bandwidth_bytes_per_second);
-    slowest.latency = std::max(slowest.latency, edge.latency);
+    slowest = Slower(slowest, network.speed(network.LinkClassOf(ring[i - 1], ring[i])));
   }
   return slowest;
 }

@@ -27,6 +27,10 @@ TransferRules RulesOf(const Interconnect& interconnect) {
   return {.pay_once = host_staged, .cpus_pay = !host_staged};
 }
 
+LinkSpeed Slower(const LinkSpeed& a, const LinkSpeed& b) {
+  return {std::min(a.bandwidth_bytes_per_second, b.bandwidth_bytes_per_second), std::max(a.latency, b.latency)};
+}
+
 Network::Network(const Interconnect& interconnect)
     : given_times_count_(!std::holds_alternative<HierarchyInterconnect>(interconnect)) {
   const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect);
@@ -48,6 +52,21 @@ std::size_t Network::LinkClassOf(DeviceId a, DeviceId b) const {
   std::size_t level = 0;
   while (level + 1 < speeds_.size() && a.index() / group_sizes_[level] != b.index() / group_sizes_[level]) ++level;
   return level;
+}
+
+LinkSpeed Network::FastestLink() const {
+  LinkSpeed fastest = speeds_.front();
+  for (const LinkSpeed& speed : speeds_) {
+    fastest.bandwidth_bytes_per_second = std::max(fastest.bandwidth_bytes_per_second, speed.bandwidth_bytes_per_second);
+    fastest.latency = std::min(fastest.latency, speed.latency);
+  }
+  return fastest;
+}
+
+LinkSpeed Network::SlowestLink() const {
+  LinkSpeed slowest = speeds_.front();
+  for (const LinkSpeed& speed : speeds_) slowest = Slower(slowest, speed);
+  return slowest;
 }
 
 Picoseconds Network::TransferTime(const Tensor& tensor, std::size_t link_class) const {

@@ -30,6 +30,9 @@ struct LinkSpeed {
   Picoseconds latency{0};
 };
 
+// No faster than either: the least bandwidth and the greatest latency.
+LinkSpeed Slower(const LinkSpeed& a, const LinkSpeed& b);
+
 // The speed of the link between any two devices. Pairs of equal speed form a *link class*, so that what crosses between
 // many pairs is counted once for each class:
 //   host_staged, uniform   all pairs are of class 0
@@ -48,6 +51,10 @@ class Network {
 
   // REQUIRES: link_class comes from LinkClassOf.
   const LinkSpeed& speed(std::size_t link_class) const { return speeds_[link_class]; }
+
+  // Of all link classes at once: no link is faster, or slower, whatever its class. REQUIRES: num_link_classes() > 0.
+  LinkSpeed FastestLink() const;
+  LinkSpeed SlowestLink() const;
 
   // One transfer of `tensor`, forward direction, over a link of the class: its own transfer time (host_staged and
   // uniform only), else latency + bytes over the bandwidth, else 0 (only a tensor that nobody consumes has neither: the

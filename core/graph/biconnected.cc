@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/index.h"
+
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 class HopcroftTarjan {
  public:

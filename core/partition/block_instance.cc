@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/cost/transfer.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
@@ -16,8 +17,6 @@
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // Relabels `block_of` by `labels[block]`.
 void Relabel(std::vector<int32_t>& block_of, const std::vector<int32_t>& labels) {
@@ -80,21 +79,9 @@ class Assembler {
     rule.has_phases = problem_.schedule == ScheduleKind::kGpipe;
     rule.replicates = problem_.replication == Replication::kPerStage;
     if (rule.replicates && *problem_.workload == Workload::kTraining && cluster_.devices.size() > 1) {
-      rule.ring = AllReduceRing{problem_.allreduce.factor, FastestLink()};
+      rule.ring = AllReduceRing{problem_.allreduce.factor, network_.FastestLink()};
     }
     return rule;
-  }
-
-  // The best of every link class: no ring is faster.
-  LinkSpeed FastestLink() const {
-    LinkSpeed fastest = network_.speed(0);
-    for (std::size_t link_class = 1; link_class < network_.num_link_classes(); ++link_class) {
-      const LinkSpeed& speed = network_.speed(link_class);
-      fastest.bandwidth_bytes_per_second =
-          std::max(fastest.bandwidth_bytes_per_second, speed.bandwidth_bytes_per_second);
-      fastest.latency = std::min(fastest.latency, speed.latency);
-    }
-    return fastest;
   }
 
   // Over the link classes from `first` on; 0 without one.

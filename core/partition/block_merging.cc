@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/index.h"
 #include "core/base/union_find.h"
 
 namespace planwright {
@@ -38,8 +39,6 @@ class Merger {
   }
 
  private:
-  static std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
-
   // Merges until no block that is free by `rule` may join another.
   void MergeAll(MergeRule rule) {
     std::vector<int32_t> candidates;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/index.h"
+
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // Total weight of the nets that each boundary of the order cuts; boundary i is before the i-th block.
 std::vector<int64_t> Borders(const BlockInstance& instance, const std::vector<int32_t>& order) {

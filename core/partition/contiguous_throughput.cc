@@ -283,20 +283,8 @@ class Solver {
     one_group.pools.front().devices.resize(static_cast<std::size_t>(grouping.size));
     BlockInstance all_far = instance;
     for (Net& net : all_far.nets) net.weight += net.far_surcharge;
-    if (all_far.rule.ring.has_value()) all_far.rule.ring->speed = SlowestLink();
+    if (all_far.rule.ring.has_value()) all_far.rule.ring->speed = Network(request_.cluster.interconnect).SlowestLink();
     return std::min(ProposeFrom(one_group), ProposeFrom(all_far));
-  }
-
-  LinkSpeed SlowestLink() const {
-    const Network network(request_.cluster.interconnect);
-    LinkSpeed slowest = network.speed(0);
-    for (std::size_t link_class = 1; link_class < network.num_link_classes(); ++link_class) {
-      const LinkSpeed& speed = network.speed(link_class);
-      slowest.bandwidth_bytes_per_second =
-          std::min(slowest.bandwidth_bytes_per_second, speed.bandwidth_bytes_per_second);
-      slowest.latency = std::max(slowest.latency, speed.latency);
-    }
-    return slowest;
   }
 
   // Offers the plans of another instance with the same blocks, within a small part of the work. Returns the least load.

@@ -4,12 +4,11 @@
 #include <numeric>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/graph/reachability.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 std::vector<int32_t> NaturalOrder(const BlockInstance& instance) {
   std::vector<int32_t> order(instance.operators.size());

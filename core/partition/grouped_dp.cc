@@ -8,16 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/base/polling.h"
 #include "core/partition/chain_code.h"
 #include "core/partition/ideal_enumeration.h"
 #include "core/partition/load_windows.h"
+#include "core/partition/pass_end.h"
 #include "core/partition/reached_set.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // States beyond this are more than a proof is worth.
 constexpr double kMaxStates = 4096;
@@ -111,8 +111,6 @@ struct Reached {
   std::vector<Label> labels;
 };
 
-enum class PassEnd { kReached, kRefuted, kWorkLimit, kInterrupted, kTooManyIdeals, kTooMuchMemory };
-
 template <std::size_t W>
 class Search {
  public:
@@ -157,7 +155,7 @@ class Search {
         high = std::min({high, best, split_load_});
         grows = false;
       } else {
-        outcome_.end = EndOf(end);
+        outcome_.end = EndOfSearch(end, limits_);
         break;
       }
       is_last = !is_last;
@@ -166,19 +164,6 @@ class Search {
   }
 
  private:
-  IdealDpEnd EndOf(PassEnd end) const {
-    switch (end) {
-      case PassEnd::kTooManyIdeals:
-        return IdealDpEnd::kTooManyIdeals;
-      case PassEnd::kTooMuchMemory:
-        return IdealDpEnd::kTooMuchMemory;
-      case PassEnd::kWorkLimit:
-        return IdealDpEnd::kWorkLimit;
-      default:
-        return limits_.stop.stop_requested() ? IdealDpEnd::kCancelled : IdealDpEnd::kDeadline;
-    }
-  }
-
   // By devices used. On one pool that many devices hold at most so much; transfers count at their least.
   std::vector<LoadWindow> WindowsAt(int64_t target) const {
     const int64_t devices = int64_t{grouping_.groups} * grouping_.size;

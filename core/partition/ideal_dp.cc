@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/partition/chain_code.h"
 #include "core/partition/ideal_enumeration.h"
 #include "core/partition/lower_bounds.h"
 #include "core/partition/order_descent.h"
+#include "core/partition/pass_end.h"
 #include "core/partition/reached_set.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // Candidates to a task: large enough to hide the cost of a task, small enough to stop within milliseconds.
 constexpr std::size_t kCandidatesPerTask = 128;
@@ -34,8 +34,6 @@ constexpr int kMaxRetreats = 3;
 
 // Tables up to this size say nothing of the growth to come.
 constexpr std::size_t kFewIdeals = 1000;
-
-enum class PassEnd { kReached, kRefuted, kWorkLimit, kInterrupted, kTooManyIdeals, kTooMuchMemory };
 
 // Which ideals of the window of a state are reached with its devices or fewer.
 struct CoveredRange {
@@ -108,7 +106,7 @@ class Search {
       } else if (IsTooLarge(end) && retreats_ < kMaxRetreats && target > outcome_.lower_bound) {
         Retreat(target);
       } else {
-        outcome_.end = EndOf(end);
+        outcome_.end = EndOfSearch(end, limits_);
         break;
       }
     }
@@ -130,19 +128,6 @@ class Search {
   }
 
   static bool IsTooLarge(PassEnd end) { return end == PassEnd::kTooManyIdeals || end == PassEnd::kTooMuchMemory; }
-
-  IdealDpEnd EndOf(PassEnd end) const {
-    switch (end) {
-      case PassEnd::kTooManyIdeals:
-        return IdealDpEnd::kTooManyIdeals;
-      case PassEnd::kTooMuchMemory:
-        return IdealDpEnd::kTooMuchMemory;
-      case PassEnd::kWorkLimit:
-        return IdealDpEnd::kWorkLimit;
-      default:
-        return limits_.stop.stop_requested() ? IdealDpEnd::kCancelled : IdealDpEnd::kDeadline;
-    }
-  }
 
   // In [lower_bound, upper_ - 1].
   int64_t NextTarget() const {

@@ -4,13 +4,12 @@
 #include <atomic>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/base/polling.h"
 #include "core/base/radix_sort.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // Sub-trees that a long search is cut into; more than any machine has threads, and the same for every machine.
 constexpr std::size_t kSubtrees = 256;

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/index.h"
+
 namespace planwright {
-namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
-
-}  // namespace
+namespace {}  // namespace
 
 IntervalCosts::IntervalCosts(const BlockInstance& instance, const std::vector<int32_t>& order)
     : instance_(instance),

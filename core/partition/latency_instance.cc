@@ -6,14 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/base/union_find.h"
 #include "core/cost/transfer.h"
 #include "core/model/colocation.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // The members of each label, ascending.
 std::vector<std::vector<int32_t>> MembersOf(const std::vector<int32_t>& labels) {

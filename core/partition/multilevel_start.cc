@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/partition/operator_unions.h"
 
 namespace planwright {
@@ -15,8 +16,6 @@ constexpr std::size_t kMaxNet = 64;
 // The factor of attraction is uniform between these.
 constexpr double kLeastLuck = 0.3;
 constexpr double kMostLuck = 1.7;
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 class Matching {
  public:

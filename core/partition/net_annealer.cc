@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/index.h"
+
 namespace planwright {
 namespace {
 
@@ -23,8 +25,6 @@ constexpr int64_t kMovesPerTemperature = 256;
 constexpr double kMaxGroupShare = 1.02;
 // Cost of a device as full again as it may be, in targets.
 constexpr double kOverflowCost = 4;
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 class Annealer {
  public:

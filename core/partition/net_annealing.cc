@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/partition/multilevel_start.h"
 #include "core/partition/operator_unions.h"
 
@@ -32,8 +33,6 @@ constexpr std::array<AnnealingSettings, 5> kSettings = {{{.lambda = 0.02, .ambit
                                                          {.lambda = 0.005, .ambition = 0.005, .heat = 0.05},
                                                          {.lambda = 1, .ambition = 0.015, .heat = 0.01},
                                                          {.lambda = 0.08, .ambition = 0.01, .heat = 0.025}}};
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // A load above that of any assignment.
 int64_t LoadAboveAny(const NetTables& tables) {

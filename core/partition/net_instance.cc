@@ -4,14 +4,13 @@
 #include <map>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/base/union_find.h"
 #include "core/cost/transfer.h"
 #include "core/partition/operator_unions.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // Ascending, each once.
 void MakeSet(std::vector<int32_t>& values) {

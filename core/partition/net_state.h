@@ -11,6 +11,7 @@
 #include <map>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/base/units.h"
 #include "core/partition/net_tables.h"
 
@@ -74,7 +75,6 @@ class NetState {
   bool fits_memory() const { return num_overfull_ == 0; }
 
  private:
-  static std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
   std::size_t Cell(int32_t net, int32_t device) const {
     return Index(net) * Index(tables_->num_devices()) + Index(device);
   }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/partition/net_instance.h"
 
 namespace planwright {
@@ -95,7 +96,6 @@ class NetTables {
   int64_t buffer_bytes(int32_t net) const { return buffer_bytes_[Index(net)]; }
 
  private:
-  static std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
   void AddNets();
   void AddDevices();
 

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/index.h"
 #include "core/graph/strongly_connected.h"
 
 namespace planwright {
-namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
-
-}  // namespace
+namespace {}  // namespace
 
 int32_t CountLabels(const std::vector<int32_t>& labels) {
   return labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()) + 1;

@@ -5,12 +5,11 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/base/radix_sort.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // Sets up to this size are scanned; a tree does not pay for itself below.
 constexpr std::size_t kMaxScanned = 256;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "core/base/index.h"
+
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 PassWork Difference(const PassWork& a, const PassWork& b) {
   return {.compute = a.compute - b.compute, .in = a.in - b.in, .out = a.out - b.out};

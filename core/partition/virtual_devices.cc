@@ -6,14 +6,13 @@
 #include <span>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/graph/reachability.h"
 #include "core/graph/topological_order.h"
 #include "core/partition/operator_unions.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 std::vector<Digraph::Edge> Reversed(std::span<const Digraph::Edge> edges) {
   std::vector<Digraph::Edge> reversed;

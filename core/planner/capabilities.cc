@@ -14,156 +14,88 @@
 namespace planwright {
 namespace {
 
+// In the limit of many micro-batches, where loads are all that counts.
+std::vector<ScheduleKind> SchedulesOfOneLoad() {
+  return {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync};
+}
+
+// The same, and the sum of both phases.
+std::vector<ScheduleKind> SchedulesOfLoads() {
+  return {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync};
+}
+
 // MIN_DEVICES searches over device counts on any row of MAX_THROUGHPUT.
-std::vector<Capability> WithMinDevices(std::vector<Capability> rows) {
-  for (Capability& row : rows) {
-    if (std::count(row.objectives.begin(), row.objectives.end(), Objective::kMaxThroughput) == 0) continue;
-    row.objectives.push_back(Objective::kMinDevices);
-  }
-  return rows;
+Capability ThroughputRow(std::vector<std::string_view> interconnects, std::vector<ScheduleKind> schedules,
+                         std::vector<Replication> replications, std::vector<Split> splits,
+                         std::vector<Algorithm> algorithms, std::string_view description) {
+  return {.objectives = {Objective::kMaxThroughput, Objective::kMinDevices},
+          .interconnects = std::move(interconnects),
+          .schedules = std::move(schedules),
+          .replications = std::move(replications),
+          .splits = std::move(splits),
+          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
+          .algorithms = std::move(algorithms),
+          .description = description};
+}
+
+Capability LatencyRow(std::vector<Algorithm> algorithms, std::string_view description) {
+  return {.objectives = {Objective::kMinLatency},
+          .interconnects = {"host_staged"},
+          .schedules = {ScheduleKind::kSteadyState},
+          .replications = {Replication::kNone},
+          .splits = {Split::kContiguous, Split::kNonContiguous},
+          .overlaps = {Overlap::kSerial},
+          .algorithms = std::move(algorithms),
+          .description = description};
 }
 
 const std::vector<Capability>& Table() {
   static const std::vector<Capability> kTable = {
-      {
-          .objectives = {Objective::kMaxThroughput},
-          .interconnects = {"host_staged", "uniform"},
-          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
-                        ScheduleKind::kPipedreamAsync},
-          .replications = {Replication::kNone, Replication::kPerStage},
-          .splits = {Split::kContiguous},
-          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
-          .algorithms = {Algorithm::kIdealDp, Algorithm::kLinearizedDp},
-          .description = "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
-                         "training, one stage per device, replicated or not",
-      },
-      {
-          .objectives = {Objective::kMaxThroughput},
-          .interconnects = {"hierarchy"},
-          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
-                        ScheduleKind::kPipedreamAsync},
-          .replications = {Replication::kNone, Replication::kPerStage},
-          .splits = {Split::kContiguous},
-          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
-          .algorithms = {Algorithm::kHierarchicalDp},
-          .description = "the same on devices in groups of groups, slower links between them",
-      },
-      {
-          .objectives = {Objective::kMaxThroughput},
-          .interconnects = {"host_staged", "uniform"},
-          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
-          .replications = {Replication::kNone},
-          .splits = {Split::kNonContiguous},
-          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
-          .algorithms = {Algorithm::kNetAnnealing, Algorithm::kSingleDevice, Algorithm::kGreedy,
-                         Algorithm::kLocalSearch, Algorithm::kPipedream, Algorithm::kScotch},
-          .description =
-              "splits of greatest throughput in the limit of many micro-batches, inference and training, any "
-              "number of stages per device",
-      },
-      {
-          .objectives = {Objective::kMaxThroughput},
-          .interconnects = {"host_staged", "uniform"},
-          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
-                        ScheduleKind::kPipedreamAsync},
-          .replications = {Replication::kNone, Replication::kPerStage},
-          .splits = {Split::kContiguous},
-          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
-          .algorithms = {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kLocalSearch, Algorithm::kPipedream,
-                         Algorithm::kScotch},
-          .description = "baselines for contiguous stages, one stage per device",
-      },
-      {
-          .objectives = {Objective::kMinLatency},
-          .interconnects = {"host_staged"},
-          .schedules = {ScheduleKind::kSteadyState},
-          .replications = {Replication::kNone},
-          .splits = {Split::kContiguous, Split::kNonContiguous},
-          .overlaps = {Overlap::kSerial},
-          .algorithms = {Algorithm::kLatencyAnnealing, Algorithm::kSingleDevice, Algorithm::kGreedy,
-                         Algorithm::kMaxLoad, Algorithm::kScotch},
-          .description = "least latency of one micro-batch, inference and training with BACKWARD operators: subgraphs "
-                         "of accelerators one after the other, CPUs as one pool",
-      },
-      {
-          .objectives = {Objective::kMaxThroughput},
-          .interconnects = {"host_staged", "uniform"},
-          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync},
-          .replications = {Replication::kNone},
-          .splits = {Split::kContiguous, Split::kNonContiguous},
-          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
-          .algorithms = {Algorithm::kMip},
-          .description = "the integer program of throughput, solved by CBC where the build has it",
-      },
-      {
-          .objectives = {Objective::kMinLatency},
-          .interconnects = {"host_staged"},
-          .schedules = {ScheduleKind::kSteadyState},
-          .replications = {Replication::kNone},
-          .splits = {Split::kContiguous, Split::kNonContiguous},
-          .overlaps = {Overlap::kSerial},
-          .algorithms = {Algorithm::kMip},
-          .description = "the integer program of latency, solved by CBC where the build has it",
-      },
-      {
-          .objectives = {Objective::kMaxThroughput},
-          .interconnects = {"host_staged", "uniform", "hierarchy"},
-          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
-                        ScheduleKind::kPipedreamAsync},
-          .replications = {Replication::kPerStage},
-          .splits = {Split::kContiguous},
-          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
-          .algorithms = {Algorithm::kDataParallel, Algorithm::kSingleDevice},
-          .description = "baselines for replicated stages",
-      },
-      {
-          .objectives = {Objective::kMaxThroughput},
-          .interconnects = {"hierarchy"},
-          .schedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB,
-                        ScheduleKind::kPipedreamAsync},
-          .replications = {Replication::kNone},
-          .splits = {Split::kContiguous},
-          .overlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex},
-          .algorithms = {Algorithm::kSingleDevice},
-          .description = "the baseline that needs no links",
-      }};
-  static const std::vector<Capability> kWithMinDevices = WithMinDevices(kTable);
-  return kWithMinDevices;
+      ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                    {Split::kContiguous}, {Algorithm::kIdealDp, Algorithm::kLinearizedDp},
+                    "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
+                    "training, one stage per device, replicated or not"),
+      ThroughputRow({"hierarchy"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                    {Split::kContiguous}, {Algorithm::kHierarchicalDp},
+                    "the same on devices in groups of groups, slower links between them"),
+      ThroughputRow({"host_staged", "uniform"}, SchedulesOfOneLoad(), {Replication::kNone}, {Split::kNonContiguous},
+                    {Algorithm::kNetAnnealing, Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kLocalSearch,
+                     Algorithm::kPipedream, Algorithm::kScotch},
+                    "splits of greatest throughput in the limit of many micro-batches, inference and training, any "
+                    "number of stages per device"),
+      ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                    {Split::kContiguous},
+                    {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kLocalSearch, Algorithm::kPipedream,
+                     Algorithm::kScotch},
+                    "baselines for contiguous stages, one stage per device"),
+      LatencyRow({Algorithm::kLatencyAnnealing, Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kMaxLoad,
+                  Algorithm::kScotch},
+                 "least latency of one micro-batch, inference and training with BACKWARD operators: subgraphs of "
+                 "accelerators one after the other, CPUs as one pool"),
+      ThroughputRow({"host_staged", "uniform"}, SchedulesOfOneLoad(), {Replication::kNone},
+                    {Split::kContiguous, Split::kNonContiguous}, {Algorithm::kMip},
+                    "the integer program of throughput, solved by CBC where the build has it"),
+      LatencyRow({Algorithm::kMip}, "the integer program of latency, solved by CBC where the build has it"),
+      ThroughputRow({"host_staged", "uniform", "hierarchy"}, SchedulesOfLoads(), {Replication::kPerStage},
+                    {Split::kContiguous}, {Algorithm::kDataParallel, Algorithm::kSingleDevice},
+                    "baselines for replicated stages"),
+      ThroughputRow({"hierarchy"}, SchedulesOfLoads(), {Replication::kNone}, {Split::kContiguous},
+                    {Algorithm::kSingleDevice}, "the baseline that needs no links"),
+  };
+  return kTable;
 }
 
 // What core/cost and core/verify know, whoever made the placement. Rows without algorithms.
 const std::vector<Capability>& JudgedTable() {
-  static const std::vector<std::string_view> kInterconnects = {"host_staged", "uniform", "hierarchy"};
-  static const std::vector<ScheduleKind> kSchedules = {ScheduleKind::kSteadyState, ScheduleKind::kGpipe,
-                                                       ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync};
-  static const std::vector<Overlap> kOverlaps = {Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex};
   static const std::vector<Capability> kTable = {
-      {.objectives = {Objective::kMaxThroughput},
-       .interconnects = kInterconnects,
-       .schedules = kSchedules,
-       .replications = {Replication::kNone, Replication::kPerStage},
-       .splits = {Split::kContiguous},
-       .overlaps = kOverlaps,
-       .algorithms = {},
-       .description = "contiguous stages, each on one device or on several replicas"},
-      {.objectives = {Objective::kMaxThroughput},
-       .interconnects = kInterconnects,
-       .schedules = kSchedules,
-       .replications = {Replication::kNone},
-       .splits = {Split::kNonContiguous},
-       .overlaps = kOverlaps,
-       .algorithms = {},
-       .description = "devices that hold several stages"},
-      {.objectives = {Objective::kMinLatency},
-       .interconnects = {"host_staged"},
-       .schedules = {ScheduleKind::kSteadyState},
-       .replications = {Replication::kNone},
-       .splits = {Split::kContiguous, Split::kNonContiguous},
-       .overlaps = {Overlap::kSerial},
-       .algorithms = {},
-       .description = "subgraphs one after the other, for one micro-batch"}};
-  static const std::vector<Capability> kWithMinDevices = WithMinDevices(kTable);
-  return kWithMinDevices;
+      ThroughputRow({"host_staged", "uniform", "hierarchy"}, SchedulesOfLoads(),
+                    {Replication::kNone, Replication::kPerStage}, {Split::kContiguous}, {},
+                    "contiguous stages, each on one device or on several replicas"),
+      ThroughputRow({"host_staged", "uniform", "hierarchy"}, SchedulesOfLoads(), {Replication::kNone},
+                    {Split::kNonContiguous}, {}, "devices that hold several stages"),
+      LatencyRow({}, "subgraphs one after the other, for one micro-batch"),
+  };
+  return kTable;
 }
 
 constexpr std::array<AlgorithmInfo, 13> kAlgorithms = {{

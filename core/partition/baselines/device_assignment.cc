@@ -5,14 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/graph/topological_order.h"
 #include "core/partition/baselines/subgraphs.h"
 #include "core/partition/virtual_devices.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // One stage for each device in use, in pipeline order; by first block where there is none.
 Placement StagePerDevice(const BlockInstance& instance, const std::vector<DeviceId>& device_of) {

@@ -6,14 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/partition/baselines/device_assignment.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/linearized_dp.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // The topological order that keeps as close to the order of the graph as it can.
 std::vector<int32_t> GraphOrder(const BlockInstance& instance) {

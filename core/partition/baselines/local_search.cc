@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/base/random.h"
 #include "core/partition/baselines/device_assignment.h"
 #include "core/partition/block_instance.h"
@@ -18,8 +19,6 @@ namespace {
 
 constexpr int kRestarts = 10;
 constexpr int64_t kDefaultWork = 50'000'000;
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 struct Move {
   std::size_t block = 0;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/index.h"
 #include "core/base/union_find.h"
 #include "core/graph/biconnected.h"
 #include "core/partition/baselines/sub_search.h"
@@ -14,8 +15,6 @@
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // Labels of blocks: those of one branching have the same.
 std::vector<int32_t> Branchings(const BlockInstance& instance) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/index.h"
 #include "core/cost/transfer.h"
 #include "core/partition/baselines/device_assignment.h"
 #include "core/partition/block_instance.h"
@@ -22,8 +23,6 @@ namespace {
 constexpr std::size_t kMaxBlocks = 50'000;
 // Sums of weights must stay below the 2^31 of SCOTCH_Num.
 constexpr int64_t kTotalWeight = int64_t{1} << 30U;
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // `values` scaled down so that they add up to kTotalWeight at most, each at least `least`.
 std::vector<SCOTCH_Num> Scaled(const std::vector<int64_t>& values, int64_t least) {

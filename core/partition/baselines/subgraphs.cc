@@ -5,13 +5,12 @@
 #include <set>
 #include <utility>
 
+#include "core/base/index.h"
 #include "core/graph/digraph.h"
 #include "core/graph/topological_order.h"
 
 namespace planwright {
 namespace {
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // Producers and consumers that take part.
 Digraph Dependencies(const OperatorGraph& graph, const std::vector<std::optional<DeviceId>>& device_of) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/index.h"
 
 namespace planwright {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 using Entry = IntegerProgram::Entry;
 
 constexpr int32_t kNoColumn = -1;
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 // The columns of one slot.
 struct Slot {

@@ -8,13 +8,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/index.h"
 
 namespace planwright {
 namespace {
 
 using Entry = IntegerProgram::Entry;
-
-std::size_t Index(int32_t value) { return static_cast<std::size_t>(value); }
 
 class Builder {
  public:
