@@ -25,8 +25,16 @@ enum class StopReason {
   kExhausted
 };
 
-// kFewerDevices: every plan that uses fewer devices than this one, as MIN_DEVICES counts them.
-enum class BoundScope { kProblem, kGivenPartition, kGivenStagesAndReplicas, kGivenAllocation, kFewerDevices };
+// kFewerDevices: every plan that uses fewer devices than this one, as MIN_DEVICES counts them. kGivenOrder: every plan
+// whose stages are consecutive in one linear order of the operators.
+enum class BoundScope {
+  kProblem,
+  kGivenPartition,
+  kGivenStagesAndReplicas,
+  kGivenAllocation,
+  kFewerDevices,
+  kGivenOrder
+};
 
 struct Bound {
   Picoseconds value{0};
@@ -74,13 +82,15 @@ struct LinkUsage {
 
 // One entry of the schedule of a plan (proto: Schedule.Task).
 struct ScheduledTask {
-  // What is done: "subgraph", a stage as a whole.
+  // What is done: "subgraph", a stage as a whole; of a pattern "forward", "backward", "send_forward", "send_backward".
   std::string operation;
   StageId stage;
   Pass pass = Pass::kForward;
   // Name of the device that does it.
   std::string resource;
   Picoseconds start{0};
+  // Of a pattern: in period n the task works on micro-batch n - index_shift.
+  int32_t index_shift = 0;
 };
 
 struct Incumbent {

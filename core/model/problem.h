@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
+#include "core/model/periodic_pattern.h"
 
 namespace planwright {
 
@@ -46,7 +47,10 @@ enum class Algorithm {
   kLocalSearch,
   kPipedream,
   kScotch,
-  kMaxLoad
+  kMaxLoad,
+  kContiguousPeriodic,
+  kMadpipe,
+  kPeriodicAnnealing
 };
 
 struct AllReduce {
@@ -94,6 +98,8 @@ struct Placement {
     std::vector<DeviceId> devices;
   };
   std::vector<Stage> stages;
+  // PERIODIC: when each stage works on what. nullopt: to be found.
+  std::optional<PeriodicPattern> pattern = std::nullopt;
 };
 
 struct PlanningProblem {

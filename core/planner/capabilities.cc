@@ -98,7 +98,7 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-constexpr std::array<AlgorithmInfo, 13> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 16> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
      .version = "1",
@@ -169,6 +169,22 @@ constexpr std::array<AlgorithmInfo, 13> kAlgorithms = {{
      .version = "1",
      .description = "baseline for latency: the split of greatest throughput (the same, section 7)",
      .work_unit = "as ideal_dp"},
+    {.algorithm = Algorithm::kContiguousPeriodic,
+     .name = "contiguous_periodic",
+     .version = "1",
+     .description =
+         "optimal contiguous stages of a chain under memory with their optimal schedule, 1F1B* (MadPipe, 4.1)",
+     .work_unit = "none"},
+    {.algorithm = Algorithm::kMadpipe,
+     .name = "madpipe",
+     .version = "1",
+     .description = "one device may hold several stages: exact dynamic program, then the best pattern (MadPipe, 4.2)",
+     .work_unit = "nodes of the pattern search"},
+    {.algorithm = Algorithm::kPeriodicAnnealing,
+     .name = "periodic_annealing",
+     .version = "1",
+     .description = "any device may hold several stages: annealing of allocations, each with its best pattern",
+     .work_unit = "moves"},
 }};
 
 std::string_view NameOf(Objective value) {
@@ -198,10 +214,10 @@ std::string_view NameOf(Overlap value) {
 }
 
 std::string_view NameOf(Algorithm value) {
-  static constexpr std::array<std::string_view, 14> kNames = {
-      "AUTO",   "IDEAL_DP",      "LINEARIZED_DP", "NET_ANNEALING", "LATENCY_ANNEALING", "HIERARCHICAL_DP",
-      "MIP",    "SINGLE_DEVICE", "DATA_PARALLEL", "GREEDY",        "LOCAL_SEARCH",      "PIPEDREAM",
-      "SCOTCH", "MAX_LOAD"};
+  static constexpr std::array<std::string_view, 17> kNames = {
+      "AUTO",   "IDEAL_DP",      "LINEARIZED_DP",       "NET_ANNEALING", "LATENCY_ANNEALING", "HIERARCHICAL_DP",
+      "MIP",    "SINGLE_DEVICE", "DATA_PARALLEL",       "GREEDY",        "LOCAL_SEARCH",      "PIPEDREAM",
+      "SCOTCH", "MAX_LOAD",      "CONTIGUOUS_PERIODIC", "MADPIPE",       "PERIODIC_ANNEALING"};
   return kNames.at(static_cast<std::size_t>(value));
 }
 

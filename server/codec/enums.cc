@@ -124,7 +124,7 @@ constexpr EnumTable<v1::Granularity, Granularity, 3> kGranularityTable = {{
     {v1::GRANULARITY_LAYER, Granularity::kLayer},
 }};
 
-constexpr EnumTable<v1::Algorithm, Algorithm, 15> kAlgorithmTable = {{
+constexpr EnumTable<v1::Algorithm, Algorithm, 18> kAlgorithmTable = {{
     {v1::ALGORITHM_UNSPECIFIED, Algorithm::kAuto},
     {v1::ALGORITHM_AUTO, Algorithm::kAuto},
     {v1::ALGORITHM_IDEAL_DP, Algorithm::kIdealDp},
@@ -140,6 +140,9 @@ constexpr EnumTable<v1::Algorithm, Algorithm, 15> kAlgorithmTable = {{
     {v1::ALGORITHM_PIPEDREAM, Algorithm::kPipedream},
     {v1::ALGORITHM_SCOTCH, Algorithm::kScotch},
     {v1::ALGORITHM_MAX_LOAD, Algorithm::kMaxLoad},
+    {v1::ALGORITHM_CONTIGUOUS_PERIODIC, Algorithm::kContiguousPeriodic},
+    {v1::ALGORITHM_MADPIPE, Algorithm::kMadpipe},
+    {v1::ALGORITHM_PERIODIC_ANNEALING, Algorithm::kPeriodicAnnealing},
 }};
 
 constexpr EnumTable<v1::StopReason, StopReason, 8> kStopReasonTable = {{
@@ -153,12 +156,13 @@ constexpr EnumTable<v1::StopReason, StopReason, 8> kStopReasonTable = {{
     {v1::STOP_REASON_EXHAUSTED, StopReason::kExhausted},
 }};
 
-constexpr EnumTable<v1::Bound::Scope, BoundScope, 5> kScopeTable = {{
+constexpr EnumTable<v1::Bound::Scope, BoundScope, 6> kScopeTable = {{
     {v1::Bound::SCOPE_PROBLEM, BoundScope::kProblem},
     {v1::Bound::SCOPE_GIVEN_PARTITION, BoundScope::kGivenPartition},
     {v1::Bound::SCOPE_GIVEN_STAGES_AND_REPLICAS, BoundScope::kGivenStagesAndReplicas},
     {v1::Bound::SCOPE_GIVEN_ALLOCATION, BoundScope::kGivenAllocation},
     {v1::Bound::SCOPE_FEWER_DEVICES, BoundScope::kFewerDevices},
+    {v1::Bound::SCOPE_GIVEN_ORDER, BoundScope::kGivenOrder},
 }};
 
 }  // namespace

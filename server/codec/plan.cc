@@ -59,6 +59,7 @@ void EncodeTask(const ScheduledTask& task, v1::Schedule::Task& wire) {
   wire.set_pass(task.pass == Pass::kForward ? "forward" : "backward");
   wire.set_resource(task.resource);
   wire.set_start_ms(ToMilliseconds(task.start));
+  wire.set_index_shift(task.index_shift);
 }
 
 void EncodeSchedule(const Plan& plan, v1::Schedule& wire) {

@@ -37,6 +37,10 @@ const std::vector<FolderRule>& Rules() {
       {"core/zoo", {"core/base/", "core/model/", "core/cost/", "core/topology/"}, kNotInCore},
       {"core/partition", kSolver, kNotInCore},
       {"core/partition/mip", {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/partition/"}, kNotInMip},
+      // Allocations whose quality only a schedule tells.
+      {"core/partition/periodic",
+       {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/schedule/", "core/partition/"},
+       kNotInCore},
       {"core/mapping", kSolver, kNotInCore},
       {"core/schedule", kSolver, kNotInCore},
       {"core/simulate", kSolver, kNotInCore},

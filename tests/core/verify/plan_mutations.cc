@@ -22,7 +22,7 @@ namespace {
   [[maybe_unused]] const auto& [replica_device, copy, replica_load] = stage.replicas.front();
   [[maybe_unused]] const auto& [device, device_stages, device_load, device_memory_bytes, memory_limit_bytes] = usage;
   [[maybe_unused]] const auto& [device_a, device_b, link_load] = plan.links.front();
-  [[maybe_unused]] const auto& [operation, stage_of_task, pass, resource, start] = plan.tasks.front();
+  [[maybe_unused]] const auto& [operation, stage_of_task, pass, resource, start, index_shift] = plan.tasks.front();
   [[maybe_unused]] const auto& [value, method, scope] = plan.bounds.front();
   [[maybe_unused]] const auto& [step_time, micro_batches_per_second, samples_per_second, bubble_fraction,
                                 peak_memory_bytes, estimated_operators] = plan.estimate;
@@ -188,6 +188,7 @@ class Mutations {
     });
     Add(path + ".resource", [i](Plan& plan) { plan.tasks[i].resource += "0"; });
     Number(path + ".start_ms", [i](Plan& plan) { return &plan.tasks[i].start; });
+    Number(path + ".index_shift", [i](Plan& plan) { return &plan.tasks[i].index_shift; });
   }
 
   void MutateBound(std::size_t i) {
