@@ -18,6 +18,7 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/search_deadline.h"
 #include "server/engine/search_observer.h"
+#include "server/serving/caller.h"
 
 namespace planwright::server {
 
@@ -49,6 +50,8 @@ struct CallContext {
   SearchObserver* observer = nullptr;
   // Searches that the time until `deadline` is for, this one included. >= 1.
   int64_t searches_left = 1;
+  // Whose the call is.
+  std::string tenant = kDefaultTenant;
 };
 
 // Thread-safe. Calls compute on the calling thread and on the arena.

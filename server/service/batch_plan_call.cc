@@ -8,14 +8,17 @@
 
 namespace planwright::server {
 
-BatchPlanCall::BatchPlanCall(const CallServices& services, std::unique_ptr<RpcRecord> record,
-                             std::optional<Executor::Clock::time_point> deadline, const grpc::ByteBuffer& request,
+BatchPlanCall::BatchPlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
                              grpc::ByteBuffer& response)
-    : services_(services), record_(std::move(record)), deadline_(deadline), bytes_(request), response_(response) {
+    : services_(services), start_(std::move(start)), bytes_(request), response_(response) {
   services_.in_flight.Enter();
 }
 
 grpc::ServerUnaryReactor* BatchPlanCall::Start() {
+  if (!start_.permitted.ok()) {
+    End(start_.permitted);
+    return this;
+  }
   const absl::Status accepted = services_.executor.Submit(Job());
   if (!accepted.ok()) End(accepted);
   return this;
@@ -28,7 +31,7 @@ void BatchPlanCall::OnDone() {
 }
 
 Executor::Job BatchPlanCall::Job() {
-  return {.deadline = deadline_,
+  return {.deadline = start_.deadline,
           .stop = stop_,
           .run = [this](const absl::Status& admission) { Run(admission); },
           .bytes = static_cast<int64_t>(bytes_.Length())};
@@ -56,7 +59,7 @@ void BatchPlanCall::Run(const absl::Status& admission) {
 
 absl::Status BatchPlanCall::Step() {
   if (batch_ == nullptr) RETURN_IF_ERROR(Read());
-  SearchLog search_log(record_->request_id(), services_.metrics, services_.log);
+  SearchLog search_log(start_.record->request_id(), services_.metrics, services_.log);
   const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });
   batch_->PlanNext(stop_.get_token(), &search_log);
   if (stop_.stop_requested()) batch_->EndWith(absl::UnavailableError("the server is shutting down"));
@@ -65,13 +68,13 @@ absl::Status BatchPlanCall::Step() {
 
 absl::Status BatchPlanCall::Read() {
   RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.config().model_limits, request_));
-  ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, request_, deadline_));
+  ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, request_, start_.deadline));
   return absl::OkStatus();
 }
 
 void BatchPlanCall::End(const absl::Status& status) {
-  record_->SetStatus(status);
-  record_.reset();
+  start_.record->SetStatus(status);
+  start_.record.reset();
   Finish(ToGrpcStatus(status));
 }
 

@@ -6,14 +6,13 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
-#include <optional>
 #include <stop_token>
 
 #include "absl/status/status.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/batch_planning.h"
 #include "server/service/call_services.h"
-#include "server/service/rpc_record.h"
+#include "server/service/call_start.h"
 #include "server/service/search_log.h"
 
 namespace planwright::server {
@@ -23,11 +22,10 @@ namespace planwright::server {
 class BatchPlanCall final : public grpc::ServerUnaryReactor {
  public:
   // `request` and `response` live until OnDone.
-  BatchPlanCall(const CallServices& services, std::unique_ptr<RpcRecord> record,
-                std::optional<Executor::Clock::time_point> deadline, const grpc::ByteBuffer& request,
+  BatchPlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
                 grpc::ByteBuffer& response);
 
-  // Queues the call, or answers it at once when the queue is full.
+  // Queues the call, or answers it at once when it is not permitted or the queue is full.
   grpc::ServerUnaryReactor* Start();
 
   void OnCancel() override { stop_.request_stop(); }
@@ -43,8 +41,7 @@ class BatchPlanCall final : public grpc::ServerUnaryReactor {
   void End(const absl::Status& status);
 
   CallServices services_;
-  std::unique_ptr<RpcRecord> record_;
-  std::optional<Executor::Clock::time_point> deadline_;
+  CallStart start_;
   const grpc::ByteBuffer& bytes_;
   grpc::ByteBuffer& response_;
   std::stop_source stop_;

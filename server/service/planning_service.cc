@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "server/service/batch_plan_call.h"
 #include "server/service/call_messages.h"
+#include "server/service/method_roles.h"
+#include "server/service/status_conversion.h"
 #include "server/service/stream_plan_call.h"
 #include "server/service/unary_call.h"
 
@@ -24,11 +26,24 @@ std::optional<Executor::Clock::time_point> DeadlineOf(const grpc::CallbackServer
   return Executor::Clock::now() + (context.deadline() - now);
 }
 
-bool IsSensibleRequestId(std::string_view id) {
+bool IsSensibleId(std::string_view id) {
   constexpr std::size_t kMaxBytes = 64;
   return !id.empty() && id.size() <= kMaxBytes && std::all_of(id.begin(), id.end(), [](unsigned char c) {
     return absl::ascii_isalnum(c) || c == '-' || c == '_';
   });
+}
+
+// A value of the call's metadata that is fit for logs; nullopt: none, or one that is not.
+std::optional<std::string> SensibleMetadata(const grpc::CallbackServerContext& context, const char* key) {
+  const auto sent = context.client_metadata().find(key);
+  if (sent == context.client_metadata().end()) return std::nullopt;
+  const std::string_view id(sent->second.data(), sent->second.size());
+  return IsSensibleId(id) ? std::optional<std::string>(id) : std::nullopt;
+}
+
+// The tenant that a caller says it is, where nobody checks who calls.
+std::optional<std::string> StatedTenant(const grpc::CallbackServerContext& context) {
+  return SensibleMetadata(context, "x-planwright-tenant");
 }
 
 }  // namespace
@@ -47,25 +62,20 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::CreatePlan(grpc::CallbackServerCo
     return services_.engine.CreatePlan(message, call);
   };
   // The call deletes itself (OnDone).
-  return (new Call(services_, StartRecord("CreatePlan", *context), DeadlineOf(*context), *request, *response, handler))
-      ->Start();
+  return (new Call(services_, Begin("CreatePlan", *context), *request, *response, handler))->Start();
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PlanningServiceImpl::StreamPlan(grpc::CallbackServerContext* context,
                                                                             const grpc::ByteBuffer* request) {
   // The call deletes itself (OnDone).
-  return (new StreamPlanCall(services_, StartRecord("StreamPlan", *context, "server_stream"), DeadlineOf(*context),
-                             *request))
-      ->Start();
+  return (new StreamPlanCall(services_, Begin("StreamPlan", *context, "server_stream"), *request))->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::BatchCreatePlans(grpc::CallbackServerContext* context,
                                                                 const grpc::ByteBuffer* request,
                                                                 grpc::ByteBuffer* response) {
   // The call deletes itself (OnDone).
-  return (new BatchPlanCall(services_, StartRecord("BatchCreatePlans", *context), DeadlineOf(*context), *request,
-                            *response))
-      ->Start();
+  return (new BatchPlanCall(services_, Begin("BatchCreatePlans", *context), *request, *response))->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::EvaluatePlan(grpc::CallbackServerContext* context,
@@ -75,9 +85,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::EvaluatePlan(grpc::CallbackServer
   auto handler = [this](const v1::EvaluatePlanRequest& message, const CallContext& call) {
     return services_.engine.EvaluatePlan(message, call);
   };
-  return (new Call(services_, StartRecord("EvaluatePlan", *context), DeadlineOf(*context), *request, *response,
-                   handler))
-      ->Start();
+  return (new Call(services_, Begin("EvaluatePlan", *context), *request, *response, handler))->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetGraph(grpc::CallbackServerContext* context,
@@ -86,8 +94,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetGraph(grpc::CallbackServerCont
   auto handler = [this](const v1::GetGraphRequest& message, const CallContext&) {
     return services_.engine.GetGraph(message);
   };
-  return (new Call(services_, StartRecord("GetGraph", *context), DeadlineOf(*context), *request, *response, handler))
-      ->Start();
+  return (new Call(services_, Begin("GetGraph", *context), *request, *response, handler))->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetCluster(grpc::CallbackServerContext* context,
@@ -96,34 +103,35 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetCluster(grpc::CallbackServerCo
   auto handler = [this](const v1::GetClusterRequest& message, const CallContext&) {
     return services_.engine.GetCluster(message);
   };
-  return (new Call(services_, StartRecord("GetCluster", *context), DeadlineOf(*context), *request, *response, handler))
-      ->Start();
+  return (new Call(services_, Begin("GetCluster", *context), *request, *response, handler))->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetServerInfo(grpc::CallbackServerContext* context,
                                                              const grpc::ByteBuffer* /*request*/,
                                                              grpc::ByteBuffer* response) {
-  StartRecord("GetServerInfo", *context)->SetStatus(absl::OkStatus());
-  *response = server_info_;
+  const CallStart start = Begin("GetServerInfo", *context);
+  start.record->SetStatus(start.permitted);
+  if (start.permitted.ok()) *response = server_info_;
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
+  reactor->Finish(ToGrpcStatus(start.permitted));
   return reactor;
 }
 
-std::unique_ptr<RpcRecord> PlanningServiceImpl::StartRecord(const char* method,
-                                                            const grpc::CallbackServerContext& context,
-                                                            const char* type) {
-  return std::make_unique<RpcRecord>(RpcMethod{v1::PlanningService::service_full_name(), method, type},
-                                     RequestId(context), context.peer(), services_.metrics, services_.log);
+CallStart PlanningServiceImpl::Begin(const char* method, const grpc::CallbackServerContext& context, const char* type) {
+  CallStart start;
+  start.record = std::make_unique<RpcRecord>(RpcMethod{v1::PlanningService::service_full_name(), method, type},
+                                             RequestId(context), context.peer(), services_.metrics, services_.log);
+  start.deadline = DeadlineOf(context);
+  start.caller.tenant = StatedTenant(context).value_or(kDefaultTenant);
+  if (start.caller.role < RoleNeeded(method)) {
+    start.permitted = absl::PermissionDeniedError(absl::StrCat(method, " needs the role ", NameOf(RoleNeeded(method)),
+                                                               ", the caller has ", NameOf(start.caller.role)));
+  }
+  return start;
 }
 
 std::string PlanningServiceImpl::RequestId(const grpc::CallbackServerContext& context) {
-  const auto sent = context.client_metadata().find("x-request-id");
-  if (sent != context.client_metadata().end()) {
-    const std::string_view id(sent->second.data(), sent->second.size());
-    if (IsSensibleRequestId(id)) return std::string(id);
-  }
-  return absl::StrCat(request_id_prefix_, ++calls_);
+  return SensibleMetadata(context, "x-request-id").value_or(absl::StrCat(request_id_prefix_, ++calls_));
 }
 
 }  // namespace planwright::server

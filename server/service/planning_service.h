@@ -7,12 +7,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "planwright/v1/planning_service.grpc.pb.h"
 #include "server/service/call_services.h"
-#include "server/service/rpc_record.h"
+#include "server/service/call_start.h"
 
 namespace planwright::server {
 
@@ -43,8 +42,8 @@ class PlanningServiceImpl final
                                           grpc::ByteBuffer* response) override;
 
  private:
-  std::unique_ptr<RpcRecord> StartRecord(const char* method, const grpc::CallbackServerContext& context,
-                                         const char* type = "unary");
+  // Says who calls and whether they may.
+  CallStart Begin(const char* method, const grpc::CallbackServerContext& context, const char* type = "unary");
   // The caller's x-request-id where it sends a sensible one, else one of our own.
   std::string RequestId(const grpc::CallbackServerContext& context);
 

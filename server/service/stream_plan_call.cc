@@ -57,15 +57,18 @@ class EventSender final : public SearchLog {
 
 }  // namespace
 
-StreamPlanCall::StreamPlanCall(const CallServices& services, std::unique_ptr<RpcRecord> record,
-                               std::optional<Executor::Clock::time_point> deadline, const grpc::ByteBuffer& request)
-    : services_(services), record_(std::move(record)), deadline_(deadline), request_(request) {
+StreamPlanCall::StreamPlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request)
+    : services_(services), start_(std::move(start)), request_(request) {
   services_.in_flight.Enter();
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamPlanCall::Start() {
+  if (!start_.permitted.ok()) {
+    End(start_.permitted);
+    return this;
+  }
   const absl::Status accepted =
-      services_.executor.Submit({.deadline = deadline_,
+      services_.executor.Submit({.deadline = start_.deadline,
                                  .stop = stop_,
                                  .run = [this](const absl::Status& admission) { Run(admission); },
                                  .bytes = static_cast<int64_t>(request_.Length())});
@@ -97,11 +100,13 @@ absl::Status StreamPlanCall::Handle() {
   google::protobuf::Arena arena;
   auto& request = *google::protobuf::Arena::CreateMessage<v1::StreamPlanRequest>(&arena);
   RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
-  EventSender events(*this, request.include_incumbent_plans(), record_->request_id(), services_);
+  EventSender events(*this, request.include_incumbent_plans(), start_.record->request_id(), services_);
   const std::stop_callback on_stop(stop_.get_token(), [&events] { events.OnStopRequested(); });
-  ASSIGN_OR_RETURN(
-      const v1::StreamPlanResponse answer,
-      services_.engine.StreamPlan(request, {.deadline = deadline_, .stop = stop_.get_token(), .observer = &events}));
+  ASSIGN_OR_RETURN(const v1::StreamPlanResponse answer,
+                   services_.engine.StreamPlan(request, {.deadline = start_.deadline,
+                                                         .stop = stop_.get_token(),
+                                                         .observer = &events,
+                                                         .tenant = start_.caller.tenant}));
   grpc::ByteBuffer message;
   RETURN_IF_ERROR(WriteMessage(answer, message));
   Take(outbox_.Add(answer.event_case(), message));
@@ -109,8 +114,8 @@ absl::Status StreamPlanCall::Handle() {
 }
 
 void StreamPlanCall::End(const absl::Status& status) {
-  record_->SetStatus(status);
-  record_.reset();
+  start_.record->SetStatus(status);
+  start_.record.reset();
   status_ = status;
   Take(outbox_.Close());
 }

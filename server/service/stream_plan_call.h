@@ -5,15 +5,13 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <memory>
-#include <optional>
 #include <stop_token>
 
 #include "absl/status/status.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/service/call_services.h"
+#include "server/service/call_start.h"
 #include "server/service/outbox.h"
-#include "server/service/rpc_record.h"
 
 namespace planwright::server {
 
@@ -23,10 +21,9 @@ namespace planwright::server {
 class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   // `request` lives until OnDone.
-  StreamPlanCall(const CallServices& services, std::unique_ptr<RpcRecord> record,
-                 std::optional<Executor::Clock::time_point> deadline, const grpc::ByteBuffer& request);
+  StreamPlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request);
 
-  // Queues the call, or ends it at once when the queue is full.
+  // Queues the call, or ends it at once when it is not permitted or the queue is full.
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Start();
 
   // Sends `event`, unless a later one of its kind overtakes it. Any thread; never waits.
@@ -44,8 +41,7 @@ class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void Take(Outbox::Step step);
 
   CallServices services_;
-  std::unique_ptr<RpcRecord> record_;
-  std::optional<Executor::Clock::time_point> deadline_;
+  CallStart start_;
   const grpc::ByteBuffer& request_;
   std::stop_source stop_;
   Outbox outbox_;

@@ -8,8 +8,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -17,7 +15,7 @@
 #include "core/base/status_macros.h"
 #include "server/service/call_messages.h"
 #include "server/service/call_services.h"
-#include "server/service/rpc_record.h"
+#include "server/service/call_start.h"
 #include "server/service/search_log.h"
 #include "server/service/status_conversion.h"
 
@@ -31,22 +29,24 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   using Handler = std::function<absl::StatusOr<Response>(const Request&, const CallContext&)>;
 
   // `request` and `response` live until OnDone.
-  UnaryCall(const CallServices& services, std::unique_ptr<RpcRecord> record,
-            std::optional<Executor::Clock::time_point> deadline, const grpc::ByteBuffer& request,
-            grpc::ByteBuffer& response, Handler handler)
+  UnaryCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+            Handler handler)
       : services_(services),
-        record_(std::move(record)),
-        deadline_(deadline),
+        start_(std::move(start)),
         request_(request),
         response_(response),
         handler_(std::move(handler)) {
     services_.in_flight.Enter();
   }
 
-  // Queues the call, or answers it at once when the queue is full.
+  // Queues the call, or answers it at once when it is not permitted or the queue is full.
   grpc::ServerUnaryReactor* Start() {
+    if (!start_.permitted.ok()) {
+      End(start_.permitted);
+      return this;
+    }
     const absl::Status accepted =
-        services_.executor.Submit({.deadline = deadline_,
+        services_.executor.Submit({.deadline = start_.deadline,
                                    .stop = stop_,
                                    .run = [this](const absl::Status& admission) { Run(admission); },
                                    .bytes = static_cast<int64_t>(request_.Length())});
@@ -71,22 +71,23 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     google::protobuf::Arena arena;
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
     RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
-    SearchLog search_log(record_->request_id(), services_.metrics, services_.log);
+    SearchLog search_log(start_.record->request_id(), services_.metrics, services_.log);
     const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });
-    ASSIGN_OR_RETURN(const Response response,
-                     handler_(request, {.deadline = deadline_, .stop = stop_.get_token(), .observer = &search_log}));
+    ASSIGN_OR_RETURN(const Response response, handler_(request, {.deadline = start_.deadline,
+                                                                 .stop = stop_.get_token(),
+                                                                 .observer = &search_log,
+                                                                 .tenant = start_.caller.tenant}));
     return WriteMessage(response, response_);
   }
 
   void End(const absl::Status& status) {
-    record_->SetStatus(status);
-    record_.reset();
+    start_.record->SetStatus(status);
+    start_.record.reset();
     Finish(ToGrpcStatus(status));
   }
 
   CallServices services_;
-  std::unique_ptr<RpcRecord> record_;
-  std::optional<Executor::Clock::time_point> deadline_;
+  CallStart start_;
   const grpc::ByteBuffer& request_;
   grpc::ByteBuffer& response_;
   Handler handler_;

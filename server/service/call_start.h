@@ -1,0 +1,26 @@
+// What is known of a call before its request is read.
+#ifndef PLANWRIGHT_SERVER_SERVICE_CALL_START_H_
+#define PLANWRIGHT_SERVER_SERVICE_CALL_START_H_
+
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "server/service/rpc_record.h"
+#include "server/serving/caller.h"
+#include "server/serving/executor.h"
+
+namespace planwright::server {
+
+struct CallStart {
+  std::unique_ptr<RpcRecord> record;
+  // nullopt: the client waits for as long as it takes.
+  std::optional<Executor::Clock::time_point> deadline;
+  Caller caller;
+  // Whether the caller may make this call: OK, UNAUTHENTICATED or PERMISSION_DENIED.
+  absl::Status permitted;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVICE_CALL_START_H_

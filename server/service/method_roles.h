@@ -1,0 +1,20 @@
+// The role that each RPC needs.
+#ifndef PLANWRIGHT_SERVER_SERVICE_METHOD_ROLES_H_
+#define PLANWRIGHT_SERVER_SERVICE_METHOD_ROLES_H_
+
+#include <string_view>
+
+#include "server/serving/caller.h"
+
+namespace planwright::server {
+
+// `method`: its name in planwright.v1.PlanningService. A test demands a row for every method of the contract; a method
+// without one is for admins.
+Role RoleNeeded(std::string_view method);
+
+// Whether the table has a row for it.
+bool HasRole(std::string_view method);
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVICE_METHOD_ROLES_H_
