@@ -1,0 +1,52 @@
+// Sums over consecutive layers of a chain in constant time: what every search over stages asks for.
+#ifndef PLANWRIGHT_CORE_COST_CHAIN_SUMS_H_
+#define PLANWRIGHT_CORE_COST_CHAIN_SUMS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/index.h"
+#include "core/base/units.h"
+#include "core/model/chain.h"
+
+namespace planwright {
+
+// Immutable, so any thread may ask. O(layers x log layers) to make and to keep. Everything below is about the layers
+// first .. last; REQUIRES: 0 <= first <= last < num_layers().
+class ChainSums {
+ public:
+  explicit ChainSums(const Chain& chain);
+
+  int32_t num_layers() const { return static_cast<int32_t>(forward_.size()) - 1; }
+  // Whether there are backward passes at all: some layer or cut takes time there. Otherwise the chain is for INFERENCE.
+  bool has_backward() const { return has_backward_; }
+
+  Picoseconds forward(int32_t first, int32_t last) const { return forward_[Index(last) + 1] - forward_[Index(first)]; }
+  Picoseconds backward(int32_t first, int32_t last) const {
+    return backward_[Index(last) + 1] - backward_[Index(first)];
+  }
+  Picoseconds compute(int32_t first, int32_t last) const { return forward(first, last) + backward(first, last); }
+
+  int64_t static_bytes(int32_t first, int32_t last) const {
+    return static_bytes_[Index(last) + 1] - static_bytes_[Index(first)];
+  }
+  int64_t stored_bytes(int32_t first, int32_t last) const {
+    return stored_bytes_[Index(last) + 1] - stored_bytes_[Index(first)];
+  }
+  // The largest one.
+  int64_t workspace_bytes(int32_t first, int32_t last) const;
+
+ private:
+  // [i]: sum over the layers before i.
+  std::vector<Picoseconds> forward_;
+  std::vector<Picoseconds> backward_;
+  std::vector<int64_t> static_bytes_;
+  std::vector<int64_t> stored_bytes_;
+  // [k][i]: maximum over the 2^k layers from i on.
+  std::vector<std::vector<int64_t>> workspace_bytes_;
+  bool has_backward_ = false;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_COST_CHAIN_SUMS_H_

@@ -1,0 +1,55 @@
+#include "core/cost/chain_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/base/random.h"
+
+namespace planwright {
+namespace {
+
+TEST(ChainSumsTest, AddsUpEveryRangeOfLayers) {
+  RandomStream random(1);
+  Chain chain;
+  for (int i = 0; i < 11; ++i) {
+    chain.layers.push_back({Picoseconds(random.Between(0, 99)), Picoseconds(random.Between(0, 99)),
+                            random.Between(0, 99), random.Between(0, 99), random.Between(0, 99)});
+  }
+  chain.cuts.resize(10);
+  const ChainSums sums(chain);
+  ASSERT_EQ(sums.num_layers(), 11);
+  for (int32_t first = 0; first < 11; ++first) {
+    ChainLayer sum;
+    for (int32_t last = first; last < 11; ++last) {
+      const ChainLayer& layer = chain.layers[Index(last)];
+      sum.forward += layer.forward;
+      sum.backward += layer.backward;
+      sum.static_bytes += layer.static_bytes;
+      sum.stored_bytes += layer.stored_bytes;
+      sum.workspace_bytes = std::max(sum.workspace_bytes, layer.workspace_bytes);
+      EXPECT_EQ(sums.forward(first, last), sum.forward);
+      EXPECT_EQ(sums.backward(first, last), sum.backward);
+      EXPECT_EQ(sums.compute(first, last), sum.forward + sum.backward);
+      EXPECT_EQ(sums.static_bytes(first, last), sum.static_bytes);
+      EXPECT_EQ(sums.stored_bytes(first, last), sum.stored_bytes);
+      EXPECT_EQ(sums.workspace_bytes(first, last), sum.workspace_bytes);
+    }
+  }
+}
+
+TEST(ChainSumsTest, KnowsInferenceByItsTimes) {
+  Chain chain;
+  chain.layers.resize(2);
+  chain.cuts.resize(1);
+  EXPECT_FALSE(ChainSums(chain).has_backward());
+  chain.cuts[0].send_backward = Picoseconds(1);
+  EXPECT_TRUE(ChainSums(chain).has_backward());
+  chain.cuts[0].send_backward = Picoseconds(0);
+  chain.layers[1].backward = Picoseconds(1);
+  EXPECT_TRUE(ChainSums(chain).has_backward());
+}
+
+}  // namespace
+}  // namespace planwright
