@@ -40,6 +40,8 @@ struct Chain {
   std::vector<ChainLayer> layers;
   // cuts[i] lies between layers i and i + 1; one fewer than the layers.
   std::vector<ChainCut> cuts;
+  // There are backward passes and gradients, even if they take no time: TRAINING.
+  bool has_backward = true;
 };
 
 // The equal devices that a chain runs on.

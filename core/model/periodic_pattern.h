@@ -3,14 +3,24 @@
 #define PLANWRIGHT_CORE_MODEL_PERIODIC_PATTERN_H_
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
+#include "core/model/graph.h"
 
 namespace planwright {
 
 enum class PatternOperation { kForward, kBackward, kSendForward, kSendBackward };
+
+// Stable name: "forward", "backward", "send_forward", "send_backward".
+std::string_view NameOf(PatternOperation operation);
+// nullopt: no operation has this name.
+std::optional<PatternOperation> PatternOperationOf(std::string_view name);
+// The pass that it is part of.
+Pass PassOf(PatternOperation operation);
 
 // In period n the task works on micro-batch n - shift: its absolute start for micro-batch b is start + (b + shift) x
 // period. The shift of the first forward task is 0.

@@ -1,10 +1,32 @@
 #include "core/model/plan.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
 namespace planwright {
+namespace {
+
+PeriodicPattern PatternOf(const Plan& plan) {
+  PeriodicPattern pattern{.period = plan.objective, .tasks = {}};
+  for (const ScheduledTask& task : plan.tasks) {
+    const std::optional<PatternOperation> operation = PatternOperationOf(task.operation);
+    if (operation.has_value()) pattern.tasks.push_back({*operation, task.stage, task.start, task.index_shift});
+  }
+  return pattern;
+}
+
+}  // namespace
 
 double RelativeGap(Picoseconds objective, Picoseconds lower_bound) {
   if (objective.count() == 0) return 0;
   return static_cast<double>((objective - lower_bound).count()) / static_cast<double>(objective.count());
+}
+
+std::string LinkName(const Cluster& cluster, DeviceId from, DeviceId to, bool full_duplex) {
+  if (!full_duplex && to < from) std::swap(from, to);
+  return absl::StrCat(cluster.devices[from.index()].name, full_duplex ? " -> " : " - ",
+                      cluster.devices[to.index()].name);
 }
 
 Placement PlacementOf(const Plan& plan) {
@@ -15,6 +37,7 @@ Placement PlacementOf(const Plan& plan) {
     placed.operators = stage.operators;
     for (const Replica& replica : stage.replicas) placed.devices.push_back(replica.device);
   }
+  if (plan.problem.schedule == ScheduleKind::kPeriodic && !plan.tasks.empty()) placement.pattern = PatternOf(plan);
   return placement;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
+#include "core/model/cluster.h"
 #include "core/model/problem.h"
 
 namespace planwright {
@@ -162,7 +163,7 @@ struct Plan {
   // the order of the cluster.
   std::vector<DeviceUsage> devices;
   std::vector<LinkUsage> links;
-  // By stage; only where tasks have fixed times (MIN_LATENCY).
+  // By stage; only where tasks have fixed times (MIN_LATENCY, PERIODIC).
   std::vector<ScheduledTask> tasks;
   Estimate estimate;
   std::vector<Baseline> baselines;
@@ -174,7 +175,12 @@ struct Plan {
 // (objective - bound) / objective; 0 when the objective is 0.
 double RelativeGap(Picoseconds objective, Picoseconds lower_bound);
 
-// Operators and devices of the stages of `plan`.
+// What a plan calls the link that sends from one device to another: "a - b", the first of the cluster first, or, where
+// the two directions are links of their own, "a -> b".
+std::string LinkName(const Cluster& cluster, DeviceId from, DeviceId to, bool full_duplex);
+
+// Operators and devices of the stages of `plan`, and the pattern that its tasks state where it is PERIODIC and has any:
+// tasks whose operation is none of a pattern are left out.
 Placement PlacementOf(const Plan& plan);
 
 }  // namespace planwright
