@@ -14,7 +14,7 @@ struct Row {
 constexpr std::array kRows = {
     Row{"BatchCreatePlans", Role::kPlanner}, Row{"CreatePlan", Role::kPlanner}, Row{"EvaluatePlan", Role::kPlanner},
     Row{"GetCluster", Role::kReader},        Row{"GetGraph", Role::kReader},    Row{"GetServerInfo", Role::kReader},
-    Row{"StreamPlan", Role::kPlanner},
+    Row{"SimulatePlan", Role::kPlanner},     Row{"StreamPlan", Role::kPlanner},
 };
 
 const Row* Find(std::string_view method) {
