@@ -12,9 +12,18 @@ struct Row {
 };
 
 constexpr std::array kRows = {
-    Row{"BatchCreatePlans", Role::kPlanner}, Row{"CreatePlan", Role::kPlanner}, Row{"EvaluatePlan", Role::kPlanner},
-    Row{"GetCluster", Role::kReader},        Row{"GetGraph", Role::kReader},    Row{"GetServerInfo", Role::kReader},
+    Row{"BatchCreatePlans", Role::kPlanner}, Row{"CancelOperation", Role::kPlanner},
+    Row{"CreatePlan", Role::kPlanner},       Row{"DeleteCluster", Role::kPlanner},
+    Row{"DeleteGraph", Role::kPlanner},      Row{"DeletePlan", Role::kPlanner},
+    Row{"EvaluatePlan", Role::kPlanner},     Row{"GetCluster", Role::kReader},
+    Row{"GetGraph", Role::kReader},          Row{"GetOperation", Role::kReader},
+    Row{"GetPlan", Role::kReader},           Row{"GetServerInfo", Role::kReader},
+    Row{"ListClusters", Role::kReader},      Row{"ListGraphs", Role::kReader},
+    Row{"ListOperations", Role::kReader},    Row{"ListPlans", Role::kReader},
+    Row{"RegisterCluster", Role::kPlanner},  Row{"RegisterGraph", Role::kPlanner},
     Row{"SimulatePlan", Role::kPlanner},     Row{"StreamPlan", Role::kPlanner},
+    Row{"SubmitPlan", Role::kPlanner},       Row{"SweepPlans", Role::kPlanner},
+    Row{"WaitOperation", Role::kReader},
 };
 
 const Row* Find(std::string_view method) {
