@@ -51,6 +51,7 @@ class ExportCommand final : public Command {
            "\n"
            "Examples:\n"
            "  planwright export --problem --to=lp --graph=bert.json --split=non_contiguous --output_file=bert.lp\n"
+           "  planwright export --problem --to=mps --form=printed --graph=bert.json --split=non_contiguous\n"
            "  planwright export --plan=plan.json --to=megatron --graph=zoo:gpt-1.3b\n"
            "  planwright export --plan=plan.json --to=hostfile --cluster=zoo:dgx-h100:4 --output_file=hosts.txt\n"
            "  planwright export --plan=plan.json --to=dot --graph=bert.json | dot -Tsvg > plan.svg\n";
@@ -67,6 +68,10 @@ class ExportCommand final : public Command {
     groups.front().flags.push_back(StringFlag("plan", "FILE|-", "the plan (- reads standard input)", plan_));
     groups.front().flags.push_back(
         SwitchFlag("problem", "export the integer program of the problem, not a plan", exports_problem_));
+    groups.front().flags.push_back(StringFlag(
+        "form", "compact|printed",
+        "of the integer program: compact - as --algorithm=mip solves it; printed - as the paper has it (Fig. 6)",
+        form_));
     groups.push_back(ProblemFlags(problem_));
     return groups;
   }
@@ -100,6 +105,12 @@ class ExportCommand final : public Command {
     return std::nullopt;
   }
 
+  absl::StatusOr<ProgramForm> Form() const {
+    if (form_ == "compact") return ProgramForm::kCompact;
+    if (form_ == "printed") return ProgramForm::kPrinted;
+    return UsageError(absl::StrCat("--form: \"", form_, "\" is no form"), "Forms: compact, printed.");
+  }
+
   absl::StatusOr<ExitCode> RunProblem(Environment& environment) {
     const std::optional<ProgramFormat> format = ProgramTarget();
     if (!format.has_value()) return UsageError("--problem needs --to=mps or --to=lp", "Problems are integer programs.");
@@ -107,10 +118,12 @@ class ExportCommand final : public Command {
     if (!server_.Address(environment).empty()) {
       return UsageError("servers do not write integer programs", "Add --local.");
     }
+    const auto form = Form();
+    if (!form.ok()) return form.status();
     auto request = input_.Load(environment);
     if (!request.ok()) return request.status();
     request->mutable_problem()->MergeFrom(problem_);
-    const auto text = server_.Connect(environment)->WriteProgram(*request, *format);
+    const auto text = server_.Connect(environment)->WriteProgram(*request, *format, *form);
     if (!text.ok()) return text.status();
     const absl::Status written = WriteOutput(*text, output_file_, environment.out);
     if (!written.ok()) return written;
@@ -163,6 +176,7 @@ class ExportCommand final : public Command {
   ServerFlags server_;
   std::string target_;
   std::string output_file_;
+  std::string form_ = "compact";
 };
 
 }  // namespace

@@ -51,9 +51,11 @@ inline CallOptions::Clock::time_point DeadlineFor(std::chrono::milliseconds time
   return CallOptions::Clock::now() + time_limit + std::max(std::chrono::milliseconds(5000), time_limit / 5);
 }
 
-// Status codes of each call: planning_service.proto; what they carry: ErrorDetailsOf. Thread-safe.
 enum class ProgramFormat { kMps, kLp };
+// The form that this program solves itself, or that of the paper's figure.
+enum class ProgramForm { kCompact, kPrinted };
 
+// Status codes of each call: planning_service.proto; what they carry: ErrorDetailsOf. Thread-safe.
 class PlanningClient {
  public:
   virtual ~PlanningClient() = default;
@@ -74,11 +76,12 @@ class PlanningClient {
 
   // The integer program of the problem, as text for another solver. Not part of the service: FAILED_PRECONDITION unless
   // it runs in this process.
-  virtual absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format);
+  virtual absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
+                                                   ProgramForm form);
 };
 
 inline absl::StatusOr<std::string> PlanningClient::WriteProgram(const v1::CreatePlanRequest& /*request*/,
-                                                                ProgramFormat /*format*/) {
+                                                                ProgramFormat /*format*/, ProgramForm /*form*/) {
   return absl::FailedPreconditionError("servers do not write integer programs");
 }
 

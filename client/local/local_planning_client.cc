@@ -104,9 +104,10 @@ absl::StatusOr<v1::GetServerInfoResponse> LocalPlanningClient::GetServerInfo(
 }
 
 absl::StatusOr<std::string> LocalPlanningClient::WriteProgram(const v1::CreatePlanRequest& request,
-                                                              ProgramFormat format) {
+                                                              ProgramFormat format, ProgramForm form) {
   auto text = engine_.WriteProgram(
-      request, format == ProgramFormat::kMps ? planwright::ProgramFormat::kMps : planwright::ProgramFormat::kLp);
+      request, format == ProgramFormat::kMps ? planwright::ProgramFormat::kMps : planwright::ProgramFormat::kLp,
+      form == ProgramForm::kPrinted ? planwright::ProgramForm::kPrinted : planwright::ProgramForm::kCompact);
   if (!text.ok()) return AsFromServer(text.status());
   return text;
 }

@@ -32,7 +32,8 @@ class LocalPlanningClient final : public PlanningClient {
                                                     const CallOptions& options) override;
   absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest& request,
                                                           const CallOptions& options) override;
-  absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format) override;
+  absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
+                                           ProgramForm form) override;
 
  private:
   server::PlanningEngine engine_;

@@ -97,6 +97,25 @@ absl::Status CheckWritten(const PlanningProblem& problem) {
   return violations.ToStatus();
 }
 
+// What the figure of the paper does not say. `problem` is resolved.
+absl::Status CheckPrinted(const Cluster& cluster, const PlanningProblem& problem) {
+  Violations violations;
+  const auto refuse_if = [&](bool refused, const char* path, const char* rule) {
+    if (refused) violations.Add(path, absl::StrCat(rule, "; write the compact form"));
+  };
+  if (problem.objective == Objective::kMinLatency) {
+    violations.Add("problem.objective", "the program of MIN_LATENCY has one form, which follows the paper already");
+  }
+  refuse_if(!std::holds_alternative<HostStagedInterconnect>(cluster.interconnect), "cluster.interconnect",
+            "the printed form knows host_staged only");
+  refuse_if(problem.overlap != Overlap::kSerial, "problem.overlap", "the printed form knows SERIAL only");
+  refuse_if(problem.granularity != Granularity::kOperator, "problem.granularity",
+            "the printed form knows OPERATOR only");
+  refuse_if(problem.memory_model.kind != MemoryModel::Kind::kDeclared, "problem.memory_model.kind",
+            "the printed form knows DECLARED only");
+  return violations.ToStatus();
+}
+
 // Valid, and what the verifier judges.
 absl::Status CheckEvaluated(const PlanRequest& request, const ModelLimits& model_limits) {
   Violations violations = CheckValid(request, model_limits);
@@ -325,7 +344,7 @@ absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const Mode
 }
 
 absl::StatusOr<std::string> WriteIntegerProgram(const PlanRequest& request, const ModelLimits& model_limits,
-                                                ProgramFormat format) {
+                                                ProgramFormat format, ProgramForm form) {
   return Guarded<std::string>([&]() -> absl::StatusOr<std::string> {
     SolverOptions options = request.options;
     options.algorithm = Algorithm::kMip;
@@ -333,7 +352,10 @@ absl::StatusOr<std::string> WriteIntegerProgram(const PlanRequest& request, cons
     RETURN_IF_ERROR(CheckWritten(request.problem));
     const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
     const CostTable costs(request.graph, request.cluster, *problem.workload);
-    ASSIGN_OR_RETURN(const IntegerProgram program, IntegerProgramOf(request.graph, request.cluster, problem, costs));
+    const bool is_printed = form == ProgramForm::kPrinted;
+    if (is_printed) RETURN_IF_ERROR(CheckPrinted(request.cluster, problem));
+    ASSIGN_OR_RETURN(const IntegerProgram program, (is_printed ? PrintedProgramOf : IntegerProgramOf)(
+                                                       request.graph, request.cluster, problem, costs));
     return format == ProgramFormat::kMps ? ToMps(program) : ToLp(program);
   });
 }

@@ -45,12 +45,14 @@ absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const Mode
                                           const Placement& placement, const SolveLimits& limits = SolveLimits());
 
 enum class ProgramFormat { kMps, kLp };
+// The form that --algorithm=mip solves, or that of the paper's figure (printed_program.h).
+enum class ProgramForm { kCompact, kPrinted };
 
 // The integer program of the request (core/partition/mip) as text that other solvers read. The build need not have a
-// solver. Errors: INVALID_ARGUMENT (ViolationsOf), also where --algorithm=mip does not cover the problem;
+// solver. Errors: INVALID_ARGUMENT (ViolationsOf), also where --algorithm=mip or the figure does not cover the problem;
 // RESOURCE_EXHAUSTED: it would be too large.
 absl::StatusOr<std::string> WriteIntegerProgram(const PlanRequest& request, const ModelLimits& model_limits,
-                                                ProgramFormat format);
+                                                ProgramFormat format, ProgramForm form);
 
 }  // namespace planwright
 

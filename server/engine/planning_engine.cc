@@ -228,15 +228,16 @@ absl::StatusOr<v1::GetClusterResponse> PlanningEngine::GetCluster(const v1::GetC
 
 v1::GetServerInfoResponse PlanningEngine::GetServerInfo() const { return MakeServerInfo(config_); }
 
-absl::StatusOr<std::string> PlanningEngine::WriteProgram(const v1::CreatePlanRequest& request,
-                                                         ProgramFormat format) const {
+absl::StatusOr<std::string> PlanningEngine::WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
+                                                         ProgramForm form) const {
   Violations violations;
   ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, config_.model_limits, violations));
   const PlanningProblem problem =
       DecodeProblem(request.problem(), input.graph, input.cluster, FieldPath("problem"), violations);
   const DecodedOptions decoded = DecodeOptions(request.options(), violations);
   RETURN_IF_ERROR(CheckDecoded(input.graph, input.cluster, config_.model_limits, violations));
-  return WriteIntegerProgram({input.graph, input.cluster, problem, decoded.options}, config_.model_limits, format);
+  return WriteIntegerProgram({input.graph, input.cluster, problem, decoded.options}, config_.model_limits, format,
+                             form);
 }
 
 }  // namespace planwright::server

@@ -75,7 +75,8 @@ class PlanningEngine {
   absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request) const;
   v1::GetServerInfoResponse GetServerInfo() const;
   // The integer program of the problem as text (see WriteIntegerProgram); not an RPC. options.algorithm is ignored.
-  absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format) const;
+  absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
+                                           ProgramForm form) const;
 
   const EngineConfig& config() const { return config_; }
 

@@ -243,6 +243,8 @@ MipOutcome SolveIntegerProgram(const MipRequest& request) {
   OsiSolverInterface* const reduced = preprocessing.Reduce(solver);
   if (watch.has_stopped) return {};
   if (reduced == nullptr) return {.end = MipEnd::kFinished, .bound = request.cutoff, .solution = {}, .nodes = 0};
+  // All decided: there is no solution of no columns to make large again.
+  if (reduced->getNumCols() == 0) return Search(request, watch, solver);
   MipOutcome outcome = Search(request, watch, *reduced);
   if (!outcome.solution.empty()) outcome.solution = preprocessing.Restore(outcome.solution, *reduced, solver);
   return outcome;

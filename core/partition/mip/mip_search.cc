@@ -20,6 +20,7 @@
 #include "core/partition/min_latency.h"
 #include "core/partition/mip/latency_program.h"
 #include "core/partition/mip/mip_solver.h"
+#include "core/partition/mip/printed_program.h"
 #include "core/partition/mip/throughput_program.h"
 #include "core/partition/noncontiguous_throughput.h"
 #include "core/partition/search_record.h"
@@ -112,12 +113,6 @@ class ThroughputModel {
   // The program leaves out no plan.
   static constexpr bool is_exact() { return true; }
 
- private:
-  IntegerProgram& Build(Picoseconds upper, Picoseconds unit) {
-    model_ = BuildThroughputProgram(instance_, IsContiguous(problem_), upper, unit);
-    return model_.program;
-  }
-
   // The groups where they take the least time, shared among all devices.
   Picoseconds FairShare() const {
     int64_t sum = 0;
@@ -129,6 +124,12 @@ class ThroughputModel {
       if (least < kMaxQuantity) sum = SaturatingAdd(sum, least);
     }
     return Picoseconds(std::max<int64_t>(sum / std::max<int64_t>(std::ssize(instance_.devices), 1), 1));
+  }
+
+ private:
+  IntegerProgram& Build(Picoseconds upper, Picoseconds unit) {
+    model_ = BuildThroughputProgram(instance_, IsContiguous(problem_), upper, unit);
+    return model_.program;
   }
 
   Placement Cut(const std::vector<int32_t>& device_of) const {
@@ -306,6 +307,33 @@ class MipSearch {
   SearchRecord record_;
 };
 
+// The form of the paper, to be written only.
+class PrintedModel {
+ public:
+  PrintedModel(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+               const CostTable& costs)
+      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs) {}
+
+  int64_t NumEntries() const {
+    auto for_each_device = 5 * static_cast<int64_t>(graph_.operators.size());
+    for (const Tensor& tensor : graph_.tensors) {
+      for_each_device += 11 * (1 + static_cast<int64_t>(tensor.consumers.size()));
+    }
+    return SaturatingMultiply(static_cast<int64_t>(cluster_.devices.size()), for_each_device);
+  }
+
+  IntegerProgram Build() const {
+    const Picoseconds unit = ThroughputModel(graph_, cluster_, problem_, costs_).FairShare();
+    return BuildPrintedProgram(graph_, cluster_, problem_, costs_, unit).program;
+  }
+
+ private:
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const PlanningProblem& problem_;
+  const CostTable& costs_;
+};
+
 template <typename Model>
 absl::StatusOr<IntegerProgram> ProgramOf(Model model) {
   if (model.NumEntries() > kMaxMipEntries) {
@@ -330,6 +358,11 @@ absl::StatusOr<IntegerProgram> IntegerProgramOf(const OperatorGraph& graph, cons
                                                 const PlanningProblem& problem, const CostTable& costs) {
   if (problem.objective == Objective::kMinLatency) return ProgramOf(LatencyModel(graph, cluster, problem, costs));
   return ProgramOf(ThroughputModel(graph, cluster, problem, costs));
+}
+
+absl::StatusOr<IntegerProgram> PrintedProgramOf(const OperatorGraph& graph, const Cluster& cluster,
+                                                const PlanningProblem& problem, const CostTable& costs) {
+  return ProgramOf(PrintedModel(graph, cluster, problem, costs));
 }
 
 }  // namespace planwright

@@ -32,6 +32,10 @@ inline constexpr int64_t kMaxMipEntries = 20'000'000;
 absl::StatusOr<IntegerProgram> IntegerProgramOf(const OperatorGraph& graph, const Cluster& cluster,
                                                 const PlanningProblem& problem, const CostTable& costs);
 
+// The program in the form of the paper. Errors as above. REQUIRES: as BuildPrintedProgram.
+absl::StatusOr<IntegerProgram> PrintedProgramOf(const OperatorGraph& graph, const Cluster& cluster,
+                                                const PlanningProblem& problem, const CostTable& costs);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_PARTITION_MIP_MIP_SEARCH_H_

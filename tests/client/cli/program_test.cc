@@ -75,9 +75,11 @@ class FakeClient final : public PlanningClient {
     service_.call = options;
     return service_.info();
   }
-  absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format) override {
+  absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
+                                           ProgramForm form) override {
     service_.plan_request = request;
-    return std::string(format == ProgramFormat::kMps ? "as MPS" : "as LP");
+    return absl::StrCat(form == ProgramForm::kPrinted ? "printed, " : "", "as ",
+                        format == ProgramFormat::kMps ? "MPS" : "LP");
   }
 
  private:
@@ -406,6 +408,9 @@ TEST_F(ProgramTest, ExportsTheIntegerProgramOfAProblem) {
   EXPECT_EQ(service_.plan_request.problem().split(), v1::SPLIT_NON_CONTIGUOUS);
   EXPECT_EQ(Run({"export", "--problem", "--to=mps", "--graph=zoo:g", "--cluster=zoo:c"}), ExitCode::kOk);
   EXPECT_EQ(out_.str(), "as MPS");
+  EXPECT_EQ(Run({"export", "--problem", "--to=mps", "--form=printed", "--graph=zoo:g", "--cluster=zoo:c"}),
+            ExitCode::kOk);
+  EXPECT_EQ(out_.str(), "printed, as MPS");
 }
 
 TEST_F(ProgramTest, SaysWhatAnExportOfAProblemLacks) {
@@ -418,6 +423,7 @@ TEST_F(ProgramTest, SaysWhatAnExportOfAProblemLacks) {
   fails_with({"--to=dot"}, "--problem needs --to=mps or --to=lp");
   fails_with({"--to=lp", "--plan=plan.json"}, "--problem and --plan exclude each other");
   fails_with({"--to=lp", "--server=h:1"}, "servers do not write integer programs");
+  fails_with({"--to=lp", "--form=big"}, "--form: \"big\" is no form");
   EXPECT_EQ(Run({"export", "--to=mps", "--plan=plan.json"}), ExitCode::kUsage);
   EXPECT_THAT(err_.str(), HasSubstr("--to=mps is for problems"));
 }

@@ -150,15 +150,33 @@ TEST(LocalPlanningClientTest, ErrorsCarryTheDetailsThatAServerWouldSend) {
 
 TEST(LocalPlanningClientTest, WritesTheIntegerProgramOfAProblem) {
   LocalPlanningClient client(server::EngineConfig{});
-  const auto text = client.WriteProgram(Request(), ProgramFormat::kLp);
+  const auto text = client.WriteProgram(Request(), ProgramFormat::kLp, ProgramForm::kCompact);
   ASSERT_TRUE(text.ok()) << text.status();
   // Both operators on one device need 120 bytes of 100.
   EXPECT_THAT(*text, ::testing::HasSubstr(" memory_0: + 0.59999999999999998 x_0_0 + 0.59999999999999998 x_1_0 <= 1\n"));
   v1::CreatePlanRequest request = Request();
   request.mutable_problem()->set_schedule(v1::SCHEDULE_KIND_GPIPE);
-  const auto refused = client.WriteProgram(request, ProgramFormat::kMps);
+  const auto refused = client.WriteProgram(request, ProgramFormat::kMps, ProgramForm::kCompact);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(ErrorDetailsOf(refused.status()).violations, Not(IsEmpty()));
+}
+
+TEST(LocalPlanningClientTest, WritesTheIntegerProgramAsThePaperPrintsIt) {
+  LocalPlanningClient client(server::EngineConfig{});
+  v1::CreatePlanRequest request = Request();
+  request.mutable_problem()->set_split(v1::SPLIT_NON_CONTIGUOUS);
+  const auto text = client.WriteProgram(request, ProgramFormat::kLp, ProgramForm::kPrinted);
+  ASSERT_TRUE(text.ok()) << text.status();
+  for (const char* row : {" c15_0: + 1 x_0_0 + 1 x_0_1 = 1\n", " c17_1: + 0.59999999999999998 x_0_1 + ",
+                          " c18_0_1_0: + 1 x_0_0 - 1 x_1_0 + 1 CommIn_0_0 >= 0\n", " c19_0_1_1: ", " c20_0: "}) {
+    EXPECT_THAT(*text, ::testing::HasSubstr(row));
+  }
+  EXPECT_THAT(*text, Not(::testing::HasSubstr("c12_")));
+  request.mutable_problem()->set_overlap(v1::OVERLAP_OVERLAPPED);
+  const auto refused = client.WriteProgram(request, ProgramFormat::kLp, ProgramForm::kPrinted);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_EQ(ErrorDetailsOf(refused.status()).violations.size(), 1U);
+  EXPECT_EQ(ErrorDetailsOf(refused.status()).violations.front().field, "problem.overlap");
 }
 
 }  // namespace

@@ -166,6 +166,18 @@ TEST_F(ThroughputProgramTest, FindsNothingBelowTheOptimum) {
   EXPECT_EQ(outcome.bound, 1);
 }
 
+TEST_F(ThroughputProgramTest, FindsWhatPreprocessingDecidesAlone) {
+  BlockInstance blocks = EmptyBlockInstance(1);
+  AddPool(blocks, 1, {10});
+  ThroughputProgram model =
+      BuildThroughputProgram(Wrap(std::move(blocks)), /*is_contiguous=*/false, Picoseconds(16), Picoseconds(16));
+  model.program.columns.front().upper = IntegerProgram::kInfinity;
+  const MipOutcome outcome = SolveIntegerProgram({.program = model.program});
+  EXPECT_EQ(outcome.end, MipEnd::kFinished);
+  ASSERT_FALSE(outcome.solution.empty());
+  EXPECT_NEAR(outcome.bound * 16, 10, 1e-6);
+}
+
 // Many equal blocks on a ring of nets: hopeless for a linear relaxation.
 NetInstance MakeHardInstance(int32_t num_blocks) {
   BlockInstance blocks = EmptyBlockInstance(num_blocks);
