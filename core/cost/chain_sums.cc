@@ -7,7 +7,8 @@
 
 namespace planwright {
 
-ChainSums::ChainSums(const Chain& chain) : forward_(1), backward_(1), static_bytes_(1), stored_bytes_(1) {
+ChainSums::ChainSums(const Chain& chain)
+    : forward_(1), backward_(1), static_bytes_(1), stored_bytes_(1), has_backward_(chain.has_backward) {
   std::vector<int64_t> workspace;
   for (const ChainLayer& layer : chain.layers) {
     forward_.push_back(forward_.back() + layer.forward);
@@ -16,9 +17,6 @@ ChainSums::ChainSums(const Chain& chain) : forward_(1), backward_(1), static_byt
     stored_bytes_.push_back(stored_bytes_.back() + layer.stored_bytes);
     workspace.push_back(layer.workspace_bytes);
   }
-  const auto is_sent_back = [](const ChainCut& cut) { return cut.send_backward.count() > 0; };
-  has_backward_ = backward_.back().count() > 0 || std::any_of(chain.cuts.begin(), chain.cuts.end(), is_sent_back);
-
   workspace_bytes_.push_back(std::move(workspace));
   for (std::size_t half = 1; 2 * half <= chain.layers.size(); half *= 2) {
     const std::vector<int64_t>& halves = workspace_bytes_.back();

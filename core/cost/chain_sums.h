@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CORE_COST_CHAIN_SUMS_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/base/index.h"
@@ -18,7 +19,7 @@ class ChainSums {
   explicit ChainSums(const Chain& chain);
 
   int32_t num_layers() const { return static_cast<int32_t>(forward_.size()) - 1; }
-  // Whether there are backward passes at all: some layer or cut takes time there. Otherwise the chain is for INFERENCE.
+  // Chain::has_backward.
   bool has_backward() const { return has_backward_; }
 
   Picoseconds forward(int32_t first, int32_t last) const { return forward_[Index(last) + 1] - forward_[Index(first)]; }
@@ -44,8 +45,17 @@ class ChainSums {
   std::vector<int64_t> stored_bytes_;
   // [k][i]: maximum over the 2^k layers from i on.
   std::vector<std::vector<int64_t>> workspace_bytes_;
-  bool has_backward_ = false;
+  bool has_backward_;
 };
+
+// Memory of a stage: `fixed_bytes`, and `stored_bytes` for each of `batches` micro-batches. Saturates at the largest
+// int64_t, as counts of micro-batches are not bounded. REQUIRES: all >= 0.
+inline int64_t StageBytes(int64_t fixed_bytes, int64_t stored_bytes, int32_t batches) {
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(stored_bytes, int64_t{batches}, &bytes)) return kLargest;
+  return __builtin_add_overflow(bytes, fixed_bytes, &bytes) ? kLargest : bytes;
+}
 
 }  // namespace planwright
 

@@ -12,15 +12,14 @@ int64_t DeclaredBytes(const OperatorGraph& graph, const std::vector<OperatorId>&
   return bytes;
 }
 
-// Parameters, their versions, gradients and optimizer state. Rounded up once, after the whole sum.
+}  // namespace
+
 int64_t ParameterStateBytes(int64_t parameter_bytes, const MemoryModel& memory) {
   // In doubles from the start: the two counts may add up to more than int32 holds.
   const double copies =
       0.0 + *memory.weight_versions + *memory.gradient_copies + *memory.optimizer_bytes_per_parameter_byte;
   return static_cast<int64_t>(std::ceil(static_cast<double>(parameter_bytes) * copies));
 }
-
-}  // namespace
 
 int64_t StageMemoryBytes(const OperatorGraph& graph, const PlanningProblem& problem,
                          const std::vector<OperatorId>& operators, int64_t boundary_bytes, int32_t in_flight) {

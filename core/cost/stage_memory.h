@@ -21,6 +21,10 @@ namespace planwright {
 int64_t StageMemoryBytes(const OperatorGraph& graph, const PlanningProblem& problem,
                          const std::vector<OperatorId>& operators, int64_t boundary_bytes, int32_t in_flight);
 
+// ceil(parameter_bytes x (weight_versions + gradient_copies + optimizer)): parameters, their versions, gradients and
+// optimizer state. REQUIRES: COMPONENTS, resolved.
+int64_t ParameterStateBytes(int64_t parameter_bytes, const MemoryModel& memory);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_COST_STAGE_MEMORY_H_

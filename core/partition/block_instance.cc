@@ -10,10 +10,10 @@
 
 #include "core/base/index.h"
 #include "core/cost/transfer.h"
+#include "core/graph/operator_unions.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
 #include "core/partition/block_merging.h"
-#include "core/partition/operator_unions.h"
 
 namespace planwright {
 namespace {

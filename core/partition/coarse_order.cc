@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/index.h"
+#include "core/graph/order_runs.h"
 
 namespace planwright {
 namespace {
@@ -24,47 +25,26 @@ std::vector<int64_t> Borders(const BlockInstance& instance, const std::vector<in
   return borders;
 }
 
-// Of each block on the pool where it is quickest, and a little for blocks that take no time.
-std::vector<double> Weights(const BlockInstance& instance) {
-  std::vector<double> weights(Index(instance.num_blocks()), std::numeric_limits<double>::max());
-  double sum = 0;
-  for (std::size_t block = 0; block < weights.size(); ++block) {
+// Of each block on the pool where it is quickest, in the order.
+std::vector<double> Weights(const BlockInstance& instance, const std::vector<int32_t>& order) {
+  constexpr double kNone = std::numeric_limits<double>::max();
+  std::vector<double> weights(order.size(), kNone);
+  for (std::size_t i = 0; i < order.size(); ++i) {
     for (const DevicePool& pool : instance.pools) {
-      if (pool.supported[block]) weights[block] = std::min(weights[block], static_cast<double>(pool.time[block]));
+      const std::size_t block = Index(order[i]);
+      if (pool.supported[block]) weights[i] = std::min(weights[i], static_cast<double>(pool.time[block]));
     }
-    if (weights[block] == std::numeric_limits<double>::max()) weights[block] = 0;
-    sum += weights[block];
+    if (weights[i] == kNone) weights[i] = 0;
   }
-  const double least = std::max(sum, 1.0) / static_cast<double>(weights.size());
-  for (double& weight : weights) weight += least;
   return weights;
 }
 
 }  // namespace
 
 std::vector<int32_t> RunsOf(const BlockInstance& instance, const std::vector<int32_t>& order, std::size_t max_runs) {
-  const std::vector<int64_t> borders = Borders(instance, order);
-  const std::vector<double> weights = Weights(instance);
-  double total = 0;
-  for (const double weight : weights) total += weight;
-
-  // The cheapest boundary of each bucket; 0: none yet.
-  std::vector<std::size_t> cheapest(max_runs - 1, 0);
-  double sum = 0;
-  for (std::size_t boundary = 1; boundary < order.size() && !cheapest.empty(); ++boundary) {
-    sum += weights[Index(order[boundary - 1])];
-    const auto bucket = static_cast<std::size_t>(sum / total * static_cast<double>(cheapest.size()));
-    std::size_t& best = cheapest[std::min(bucket, cheapest.size() - 1)];
-    if (best == 0 || borders[boundary] < borders[best]) best = boundary;
-  }
-  std::vector<bool> is_cut(order.size(), false);
-  for (const std::size_t boundary : cheapest) is_cut[boundary] = boundary > 0;
+  const std::vector<int32_t> runs = RunsOfOrder(Weights(instance, order), Borders(instance, order), max_runs);
   std::vector<int32_t> run_of(order.size(), 0);
-  int32_t run = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (is_cut[i]) ++run;
-    run_of[Index(order[i])] = run;
-  }
+  for (std::size_t i = 0; i < order.size(); ++i) run_of[Index(order[i])] = runs[i];
   return run_of;
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/partition/operator_unions.h"
+#include "core/graph/operator_unions.h"
 
 namespace planwright {
 namespace {

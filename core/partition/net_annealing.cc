@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/graph/operator_unions.h"
 #include "core/partition/multilevel_start.h"
-#include "core/partition/operator_unions.h"
 
 namespace planwright {
 namespace {

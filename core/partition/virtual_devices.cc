@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/graph/operator_unions.h"
 #include "core/graph/reachability.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/operator_unions.h"
 
 namespace planwright {
 namespace {

@@ -39,17 +39,5 @@ TEST(ChainSumsTest, AddsUpEveryRangeOfLayers) {
   }
 }
 
-TEST(ChainSumsTest, KnowsInferenceByItsTimes) {
-  Chain chain;
-  chain.layers.resize(2);
-  chain.cuts.resize(1);
-  EXPECT_FALSE(ChainSums(chain).has_backward());
-  chain.cuts[0].send_backward = Picoseconds(1);
-  EXPECT_TRUE(ChainSums(chain).has_backward());
-  chain.cuts[0].send_backward = Picoseconds(0);
-  chain.layers[1].backward = Picoseconds(1);
-  EXPECT_TRUE(ChainSums(chain).has_backward());
-}
-
 }  // namespace
 }  // namespace planwright

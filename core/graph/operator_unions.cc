@@ -1,4 +1,4 @@
-#include "core/partition/operator_unions.h"
+#include "core/graph/operator_unions.h"
 
 #include <algorithm>
 
@@ -6,13 +6,13 @@
 #include "core/graph/strongly_connected.h"
 
 namespace planwright {
-namespace {}  // namespace
 
 int32_t CountLabels(const std::vector<int32_t>& labels) {
   return labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()) + 1;
 }
 
-std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const std::vector<int32_t>& union_of) {
+std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const std::vector<int32_t>& union_of,
+                                            MirroredTensors mirrored) {
   std::vector<bool> has_forward(Index(CountLabels(union_of)), false);
   for (std::size_t i = 0; i < union_of.size(); ++i) {
     if (union_of[i] != kDropped && graph.operators[i].pass == Pass::kForward) has_forward[Index(union_of[i])] = true;
@@ -28,7 +28,7 @@ std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const st
       if (union_of[Index(to)] == kDropped || graph.operators[Index(to)].pass != pass) continue;
       if (pass == Pass::kForward) {
         edges.emplace_back(from, to);
-      } else if (is_orphan(from) || is_orphan(to)) {
+      } else if (mirrored == MirroredTensors::kAll || is_orphan(from) || is_orphan(to)) {
         edges.emplace_back(to, from);
       }
     }

@@ -1,6 +1,6 @@
 // Which operators must share a stage, and which must come before which (cost-model.md section 8).
-#ifndef PLANWRIGHT_CORE_PARTITION_OPERATOR_UNIONS_H_
-#define PLANWRIGHT_CORE_PARTITION_OPERATOR_UNIONS_H_
+#ifndef PLANWRIGHT_CORE_GRAPH_OPERATOR_UNIONS_H_
+#define PLANWRIGHT_CORE_GRAPH_OPERATOR_UNIONS_H_
 
 #include <cstdint>
 #include <vector>
@@ -15,10 +15,15 @@ namespace planwright {
 // Number of labels 0, 1, ... in use.
 int32_t CountLabels(const std::vector<int32_t>& labels);
 
+// Which backward tensors fix an order, against their direction: those where the union of either end is an orphan, i.e.
+// holds no forward operator, or all of them, as where backward passes run through the stages in reverse.
+enum class MirroredTensors { kOfOrphans, kAll };
+
 // Pairs of operators whose stages stand in this order in a pipeline: from the producer of a forward tensor to its
-// consumers, and against a backward tensor where the union of either end is an orphan, i.e. holds no forward operator.
-// `union_of` as of ColocationUnions. Acyclic on operators. O(tensor ends).
-std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const std::vector<int32_t>& union_of);
+// consumers, and against the backward tensors that are `mirrored`. `union_of` as of ColocationUnions. Acyclic on
+// operators. O(tensor ends).
+std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const std::vector<int32_t>& union_of,
+                                            MirroredTensors mirrored = MirroredTensors::kOfOrphans);
 
 // Operators that are in one stage of every pipeline: for granularity LAYER those of one layer and of layers that depend
 // on each other both ways; otherwise each is alone. Labels 0, 1, ... by smallest operator, kDropped. O(tensor ends).
@@ -29,4 +34,4 @@ std::vector<Digraph::Edge> MapEdges(const std::vector<Digraph::Edge>& edges, con
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_OPERATOR_UNIONS_H_
+#endif  // PLANWRIGHT_CORE_GRAPH_OPERATOR_UNIONS_H_

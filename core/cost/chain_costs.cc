@@ -1,0 +1,161 @@
+#include "core/cost/chain_costs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <utility>
+
+#include "core/cost/stage_memory.h"
+#include "core/cost/transfer.h"
+
+namespace planwright {
+namespace {
+
+// A tensor that is on its way across the cuts begin .. end - 1.
+struct Crossing {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+class ChainBuilder {
+ public:
+  ChainBuilder(const OperatorGraph& graph, const Interconnect& interconnect, const PlanningProblem& problem,
+               const std::vector<std::vector<OperatorId>>& layers)
+      : graph_(graph),
+        interconnect_(interconnect),
+        layers_(layers),
+        memory_(problem.memory_model),
+        declared_(*problem.memory_model.kind == MemoryModel::Kind::kDeclared),
+        training_(*problem.workload == Workload::kTraining),
+        gradients_follow_(GradientsFollowTensors(graph, *problem.workload)),
+        layer_of_(graph.operators.size(), kNowhere) {
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+      for (const OperatorId op : layers[layer]) layer_of_[op.index()] = layer;
+    }
+  }
+
+  Chain Build(const CostTable& costs, DeviceClassId device_class) const {
+    Chain chain;
+    chain.has_backward = training_;
+    for (const std::vector<OperatorId>& layer : layers_) chain.layers.push_back(Layer(layer, costs, device_class));
+    AddCuts(chain);
+    if (Recomputes()) Recompute(chain);
+    return chain;
+  }
+
+ private:
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
+  bool Recomputes() const { return training_ && memory_.recomputation == MemoryModel::Recomputation::kFull; }
+
+  ChainLayer Layer(const std::vector<OperatorId>& operators, const CostTable& costs, DeviceClassId device_class) const {
+    ChainLayer layer;
+    int64_t parameter_bytes = 0;
+    for (const OperatorId id : operators) {
+      const OperatorTime& time = costs.time(id, device_class);
+      layer.forward += time.forward;
+      layer.backward += time.backward;
+      const Operator& op = graph_.operators[id.index()];
+      parameter_bytes += op.parameter_bytes;
+      if (declared_) {
+        layer.static_bytes += op.memory_bytes.value_or(0);
+      } else {
+        layer.workspace_bytes = std::max(layer.workspace_bytes, op.workspace_bytes);
+        if (training_) layer.stored_bytes += op.activation_bytes;
+      }
+    }
+    if (!declared_) layer.static_bytes = ParameterStateBytes(parameter_bytes, memory_);
+    return layer;
+  }
+
+  // Every tensor enters and leaves sums that run along the cuts.
+  void AddCuts(Chain& chain) const {
+    std::vector<ChainCut> changes(layers_.size());
+    for (const Tensor& tensor : graph_.tensors) {
+      if (layer_of_[tensor.producer.index()] == kNowhere) continue;
+      const auto [forward, backward] = CrossingsOf(tensor);
+      const Picoseconds time = TensorTransferTime(tensor, interconnect_);
+      const int64_t buffer_bytes = declared_ ? 0 : 2 * tensor.size_bytes;
+      const Picoseconds gradient = gradients_follow_ ? time : Picoseconds(0);
+      Add(forward, {time, gradient, buffer_bytes}, changes);
+      Add(backward, {Picoseconds(0), time, buffer_bytes}, changes);
+    }
+    ChainCut cut;
+    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) {
+      cut.send_forward += changes[i].send_forward;
+      cut.send_backward += changes[i].send_backward;
+      cut.buffer_bytes += changes[i].buffer_bytes;
+      chain.cuts.push_back(cut);
+    }
+  }
+
+  // On the way forward and on the way back.
+  std::pair<Crossing, Crossing> CrossingsOf(const Tensor& tensor) const {
+    const std::size_t producer = layer_of_[tensor.producer.index()];
+    std::size_t first = producer;
+    std::size_t last = producer;
+    for (const OperatorId consumer : tensor.consumers) {
+      const std::size_t layer = layer_of_[consumer.index()];
+      if (layer == kNowhere) continue;
+      first = std::min(first, layer);
+      last = std::max(last, layer);
+    }
+    return {{producer, last}, {first, producer}};
+  }
+
+  static void Add(Crossing crossing, const ChainCut& cut, std::vector<ChainCut>& changes) {
+    if (crossing.begin == crossing.end) return;
+    changes[crossing.begin].send_forward += cut.send_forward;
+    changes[crossing.begin].send_backward += cut.send_backward;
+    changes[crossing.begin].buffer_bytes += cut.buffer_bytes;
+    changes[crossing.end].send_forward -= cut.send_forward;
+    changes[crossing.end].send_backward -= cut.send_backward;
+    changes[crossing.end].buffer_bytes -= cut.buffer_bytes;
+  }
+
+  // The forward pass runs again from what each layer starts from.
+  void Recompute(Chain& chain) const {
+    const std::vector<int64_t> start_bytes = StartBytes();
+    for (std::size_t i = 0; i < chain.layers.size(); ++i) {
+      ChainLayer& layer = chain.layers[i];
+      layer.backward += layer.forward;
+      if (declared_) continue;
+      layer.workspace_bytes += layer.stored_bytes;
+      layer.stored_bytes = start_bytes[i];
+    }
+  }
+
+  // Of each layer: bytes of the tensors that come to it on the way forward, and of those that its Input operators make.
+  std::vector<int64_t> StartBytes() const {
+    std::vector<int64_t> changes(layers_.size() + 1, 0);
+    for (const Tensor& tensor : graph_.tensors) {
+      if (layer_of_[tensor.producer.index()] == kNowhere) continue;
+      const Crossing forward = CrossingsOf(tensor).first;
+      const bool is_input = graph_.operators[tensor.producer.index()].type == kInputOperatorType;
+      changes[forward.begin + (is_input ? 0 : 1)] += tensor.size_bytes;
+      changes[forward.end + 1] -= tensor.size_bytes;
+    }
+    std::partial_sum(changes.begin(), changes.end(), changes.begin());
+    return changes;
+  }
+
+  const OperatorGraph& graph_;
+  const Interconnect& interconnect_;
+  const std::vector<std::vector<OperatorId>>& layers_;
+  const MemoryModel& memory_;
+  const bool declared_;
+  const bool training_;
+  const bool gradients_follow_;
+  std::vector<std::size_t> layer_of_;
+};
+
+}  // namespace
+
+Chain MakeChain(const OperatorGraph& graph, const Interconnect& interconnect, const PlanningProblem& problem,
+                const CostTable& costs, DeviceClassId device_class,
+                const std::vector<std::vector<OperatorId>>& layers) {
+  return ChainBuilder(graph, interconnect, problem, layers).Build(costs, device_class);
+}
+
+}  // namespace planwright

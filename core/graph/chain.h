@@ -1,0 +1,36 @@
+// Any graph of operators as a chain of layers: consecutive groups of one linear order (cost-model.md section 9).
+//
+// Pipelines that keep their memory in mind are planned on chains. What crosses from one layer to the next is everything
+// that is alive there, so a good order keeps that small: several topological orders are made, and the one with the
+// fewest bytes alive, summed over all places to cut, is taken. Operators that share a device (colocation unions; with
+// granularity LAYER, operators of one layer) are in one layer of the chain, and so are operators that depend on each
+// other both ways. A backward operator is in the layer of its union; a backward tensor goes against the chain. That
+// holds for orphans as well: unions of backward operators alone stand in the reverse of the order of their tensors.
+#ifndef PLANWRIGHT_CORE_GRAPH_CHAIN_H_
+#define PLANWRIGHT_CORE_GRAPH_CHAIN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+// Operators of each group, ascending.
+using OperatorGroups = std::vector<std::vector<OperatorId>>;
+
+// The operators that the workload keeps as layers of a chain, at most `max_layers`. Where there are more places to cut,
+// the order is divided into about so many parts of equal weight, and in each the place with the fewest bytes alive is
+// kept. `operator_weights`: of every operator, e.g. its time. Deterministic.
+// REQUIRES: graph and problem are valid, `problem` is resolved; max_layers >= 1; weights >= 0.
+// O((operators + tensor ends) log operators).
+OperatorGroups LinearizeGraph(const OperatorGraph& graph, const PlanningProblem& problem,
+                              std::span<const int64_t> operator_weights, std::size_t max_layers);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_GRAPH_CHAIN_H_

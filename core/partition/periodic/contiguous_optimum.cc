@@ -1,0 +1,100 @@
+#include "core/partition/periodic/contiguous_optimum.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/base/index.h"
+#include "core/partition/periodic/stage_costs.h"
+#include "core/schedule/delay.h"
+#include "core/schedule/least_period.h"
+#include "core/schedule/one_f_one_b_star.h"
+
+namespace planwright {
+namespace {
+
+// The best known way to run the layers from some layer on with some number of stages.
+struct Tail {
+  bool is_possible = false;
+  // In front of the cut before the first of these layers.
+  Delay delay;
+  // First layer of the next stage.
+  int32_t next = 0;
+};
+
+class ContiguousProgram {
+ public:
+  ContiguousProgram(const Chain& chain, const ChainDevices& devices)
+      : costs_(chain, devices),
+        num_layers_(costs_.num_layers()),
+        max_stages_(std::min(devices.count, num_layers_)),
+        tails_(Index(max_stages_ + 1) * Index(num_layers_ + 1)) {}
+
+  // An allocation with the fewest stages; nullopt: the period is not possible.
+  std::optional<ChainAllocation> Decide(Picoseconds period) {
+    std::fill(tails_.begin(), tails_.end(), Tail{});
+    At(0, num_layers_).is_possible = true;
+    for (int32_t stages = 1; stages <= max_stages_; ++stages) {
+      for (int32_t next = num_layers_; next > 0; --next) {
+        if (At(stages - 1, next).is_possible) AddStages(stages, next, period);
+      }
+      if (At(stages, 0).is_possible) return AllocationOf(stages);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Tail& At(int32_t stages, int32_t first) { return tails_[Index(stages) * Index(num_layers_ + 1) + Index(first)]; }
+
+  // Every stage that ends before the layer `next`, in front of the `stages` - 1 from there on.
+  void AddStages(int32_t stages, int32_t next, Picoseconds period) {
+    const Delay behind = At(stages - 1, next).delay;
+    for (int32_t first = next - 1; first >= 0; --first) {
+      const Picoseconds load = costs_.Load(first, next - 1);
+      if (load > period) return;
+      if (first > 0 && costs_.LinkLoad(first) > period) continue;
+      const Delay delay = behind.Behind(load, period);
+      if (!costs_.Fits(first, next - 1, delay.Batches())) continue;
+      const Delay in_front = first > 0 ? costs_.AcrossCut(first, delay, period) : delay;
+      Tail& tail = At(stages, first);
+      if (!tail.is_possible || in_front < tail.delay) tail = {true, in_front, next};
+    }
+  }
+
+  ChainAllocation AllocationOf(int32_t stages) {
+    ChainAllocation allocation;
+    int32_t first = 0;
+    for (int32_t device = 0; device < stages; ++device) {
+      const int32_t next = At(stages - device, first).next;
+      allocation.push_back({first, next - 1, device});
+      first = next;
+    }
+    return allocation;
+  }
+
+  const StageCosts costs_;
+  const int32_t num_layers_;
+  const int32_t max_stages_;
+  // By number of stages, then by first layer.
+  std::vector<Tail> tails_;
+};
+
+}  // namespace
+
+std::optional<PeriodicAllocation> ContiguousOptimum(const Chain& chain, const ChainDevices& devices) {
+  const PeriodRange range = PeriodsOf(chain, devices);
+  ContiguousProgram program(chain, devices);
+  PeriodicAllocation best;
+  const std::optional<Picoseconds> period = LeastPeriod(range.low, range.high, [&](Picoseconds target) {
+    std::optional<ChainAllocation> found = program.Decide(target);
+    if (!found.has_value()) return std::optional<Picoseconds>();
+    best.period = *SmallestPeriod(chain, *found, devices);
+    best.allocation = std::move(*found);
+    return std::optional(best.period);
+  });
+  return period.has_value() ? std::optional(best) : std::nullopt;
+}
+
+}  // namespace planwright

@@ -1,0 +1,35 @@
+// The contiguous allocation with the least period under memory, and so with 1F1B* the best contiguous schedule. Exact.
+//
+// Problem: cut a chain into at most P stages, one for each device, such that the least period of 1F1B*
+// (core/schedule/one_f_one_b_star.h) is as small as possible.
+//
+// Idea: whether a period T is possible is decided from the last layer to the first. All that the stages behind a layer
+// mean for those before it is their delay V: it says how many micro-batches each further stage stores. So for each
+// layer and number of stages behind it the least V is kept; the delay in front of a stage grows with the one behind it,
+// so the least V is the best. Bisection on T, in whole picoseconds, does the rest; every allocation found narrows it to
+// its own least period. The paper (MadPipe) has no such baseline; the groups are those of its 1F1B*.
+//
+// One decision takes O(P x L x longest stage), the whole O(log time) of them. The period is a lower bound for
+// contiguous allocations of this chain only (BoundScope::kGivenOrder).
+#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_CONTIGUOUS_OPTIMUM_H_
+#define PLANWRIGHT_CORE_PARTITION_PERIODIC_CONTIGUOUS_OPTIMUM_H_
+
+#include <optional>
+
+#include "core/base/units.h"
+#include "core/model/chain.h"
+
+namespace planwright {
+
+struct PeriodicAllocation {
+  ChainAllocation allocation;
+  Picoseconds period{0};
+};
+
+// The best allocation; its stages are on the devices 0, 1, ... nullopt: no contiguous allocation fits, not even with
+// one micro-batch in each stage. Deterministic. REQUIRES: at least one layer and one device.
+std::optional<PeriodicAllocation> ContiguousOptimum(const Chain& chain, const ChainDevices& devices);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_CONTIGUOUS_OPTIMUM_H_

@@ -1,0 +1,69 @@
+// What dynamic programs over the stages of a chain ask for, in constant time.
+#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_STAGE_COSTS_H_
+#define PLANWRIGHT_CORE_PARTITION_PERIODIC_STAGE_COSTS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "core/base/index.h"
+#include "core/base/units.h"
+#include "core/cost/chain_sums.h"
+#include "core/model/chain.h"
+#include "core/schedule/delay.h"
+
+namespace planwright {
+
+// Stages of the layers first .. last whose neighbours are on other devices. Keeps a reference to the chain.
+class StageCosts {
+ public:
+  StageCosts(const Chain& chain, const ChainDevices& devices)
+      : chain_(chain), sums_(chain), full_duplex_(devices.full_duplex), memory_bytes_(devices.memory_bytes) {}
+
+  int32_t num_layers() const { return sums_.num_layers(); }
+  Picoseconds Load(int32_t first, int32_t last) const { return sums_.compute(first, last); }
+
+  int64_t StoredBytes(int32_t first, int32_t last) const { return sums_.stored_bytes(first, last); }
+  int64_t WorkspaceBytes(int32_t first, int32_t last) const { return sums_.workspace_bytes(first, last); }
+  // Static bytes and buffers at both ends.
+  int64_t ResidentBytes(int32_t first, int32_t last) const {
+    return sums_.static_bytes(first, last) + BufferBytes(first) + BufferBytes(last + 1);
+  }
+  // Of a stage alone on its device that stores `batches` micro-batches.
+  int64_t Bytes(int32_t first, int32_t last, int32_t batches) const {
+    return StageBytes(ResidentBytes(first, last) + WorkspaceBytes(first, last), StoredBytes(first, last), batches);
+  }
+  bool Fits(int32_t first, int32_t last, int32_t batches) const {
+    return !memory_bytes_.has_value() || Bytes(first, last, batches) <= *memory_bytes_;
+  }
+
+  // The cut before `layer` > 0: the load of its busiest link, and the delay in front of it from the one behind it.
+  Picoseconds LinkLoad(int32_t layer) const { return planwright::LinkLoad(CutBefore(layer), full_duplex_); }
+  Delay AcrossCut(int32_t layer, Delay delay, Picoseconds period) const {
+    return planwright::AcrossCut(delay, CutBefore(layer), full_duplex_, period);
+  }
+
+ private:
+  const ChainCut& CutBefore(int32_t layer) const { return chain_.cuts[Index(layer) - 1]; }
+  // At the device on one side of the cut before `layer`; none at the ends of the chain.
+  int64_t BufferBytes(int32_t layer) const {
+    return layer == 0 || layer == num_layers() ? 0 : CutBefore(layer).buffer_bytes;
+  }
+
+  const Chain& chain_;
+  const ChainSums sums_;
+  const bool full_duplex_;
+  const std::optional<int64_t> memory_bytes_;
+};
+
+// Where the least period of every allocation lies that fits the memory with one micro-batch in each stage.
+struct PeriodRange {
+  // The work shared evenly, or the largest layer; at least 1 ps.
+  Picoseconds low{0};
+  // All work and all transfers one after another: no stage then stores more than one micro-batch.
+  Picoseconds high{0};
+};
+PeriodRange PeriodsOf(const Chain& chain, const ChainDevices& devices);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_STAGE_COSTS_H_
