@@ -1,0 +1,344 @@
+#include "core/schedule/pattern_search.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "core/base/index.h"
+
+namespace planwright {
+namespace {
+
+// Nodes between two looks at the clock; a node takes microseconds.
+constexpr int64_t kNodesPerLook = 64;
+
+// floor(a / b) for b > 0.
+int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+}  // namespace
+
+void PatternSearcher::SetAllocation(const ChainAllocation& allocation) {
+  constraints_ = ConstraintsOf(chain_, sums_, devices_, allocation);
+  shifts_.assign(constraints_.pairs.size(), 0);
+}
+
+PatternAnswer PatternSearcher::Decide(Picoseconds period, const SolveLimits& limits) {
+  if (!constraints_.has_room || period.count() < constraints_.load) return PatternAnswer::kInfeasible;
+  period_ = period.count();
+  if (constraints_.rooms.empty()) {
+    StartAnywhere();
+    return PatternAnswer::kFeasible;
+  }
+  if (nodes_on_path_.empty()) nodes_on_path_.emplace_back();
+  if (!MakeRoot(nodes_on_path_.front())) return PatternAnswer::kInfeasible;
+  last_node_ = limits.work > INT64_MAX - nodes_ ? INT64_MAX : nodes_ + limits.work;
+  return Explore(0, limits);
+}
+
+// Nothing limits how long a step may wait: each gets a slot of its own on its resource, and takes the next one.
+void PatternSearcher::StartAnywhere() {
+  std::vector<int64_t> taken;
+  std::vector<int64_t> starts;
+  int64_t ready = 0;
+  for (const PatternStep& step : constraints_.steps) {
+    const std::size_t resource = Index(step.resource);
+    if (resource >= taken.size()) taken.resize(resource + 1, 0);
+    const int64_t wait = taken[resource] - ready;
+    starts.push_back(ready + wait - FloorDivide(wait, period_) * period_);
+    ready = starts.back() + step.duration.count();
+    taken[resource] += step.duration.count();
+  }
+  for (std::size_t i = 0; i < constraints_.pairs.size(); ++i) {
+    const auto [before, after] = constraints_.pairs[i];
+    shifts_[i] = static_cast<int32_t>(
+        (starts[Index(after)] - starts[Index(before)] - constraints_.duration[Index(before)]) / period_);
+  }
+}
+
+bool PatternSearcher::MakeRoot(Node& root) const {
+  const int32_t num_steps = constraints_.num_steps();
+  root.distance.resize(Index(num_steps) * Index(num_steps));
+  int64_t* distance = root.distance.data();
+  for (int32_t from = 0; from < num_steps; ++from) {
+    for (int32_t to = 0; to < num_steps; ++to) {
+      const int64_t periods = std::min(0, to - from);
+      *distance++ = constraints_.earliest[Index(to)] - constraints_.earliest[Index(from)] + periods * (period_ - 1);
+    }
+  }
+  root.low.assign(constraints_.pairs.size(), 0);
+  root.high.assign(constraints_.pairs.size(), num_steps);
+  for (const PatternConstraints::Room& room : constraints_.rooms) {
+    for (const auto& [bytes, forward, backward] : room.stages) {
+      int32_t& high = root.high[constraints_.PairOf(forward, backward)];
+      if (bytes > 0) high = static_cast<int32_t>(std::min<int64_t>(high, room.bytes / bytes - 1));
+    }
+  }
+  return Propagate(root);
+}
+
+bool PatternSearcher::Propagate(Node& node) const {
+  bool has_changed = true;
+  while (has_changed) {
+    has_changed = false;
+    for (std::size_t pair = 0; pair < constraints_.pairs.size(); ++pair) {
+      if (!Refine(node, pair, has_changed)) return false;
+    }
+    if (!has_changed && !RefineByMemory(node, has_changed)) return false;
+  }
+  return true;
+}
+
+// Draws the domain of a shift together, and tells the distances.
+bool PatternSearcher::Refine(Node& node, std::size_t pair, bool& has_changed) const {
+  const auto [before, after] = constraints_.pairs[pair];
+  const std::size_t num_steps = constraints_.steps.size();
+  const int64_t shortest = node.distance[Index(before) * num_steps + Index(after)];
+  const int64_t longest = -node.distance[Index(after) * num_steps + Index(before)];
+  const int64_t duration_before = constraints_.duration[Index(before)];
+  const int64_t duration_after = constraints_.duration[Index(after)];
+  if (shortest + duration_after > (node.low[pair] + 1) * period_ &&
+      !RaiseLow(node, pair, CeilDivide(shortest + duration_after, period_) - 1, has_changed)) {
+    return false;
+  }
+  const int64_t high_end = (node.high[pair] + 1) * period_ - duration_after;
+  if (longest - duration_before < node.high[pair] * period_) {
+    return LowerHigh(node, pair, FloorDivide(longest - duration_before, period_), has_changed);
+  }
+  if (longest <= high_end) return true;
+  has_changed = true;
+  return Insert(node, after, before, -high_end);
+}
+
+bool PatternSearcher::RaiseLow(Node& node, std::size_t pair, int64_t low, bool& has_changed) const {
+  if (low <= node.low[pair]) return true;
+  if (low > node.high[pair]) return false;
+  node.low[pair] = static_cast<int32_t>(low);
+  has_changed = true;
+  const auto [before, after] = constraints_.pairs[pair];
+  return Insert(node, before, after, low * period_ + constraints_.duration[Index(before)]);
+}
+
+bool PatternSearcher::LowerHigh(Node& node, std::size_t pair, int64_t high, bool& has_changed) const {
+  if (high >= node.high[pair]) return true;
+  if (high < node.low[pair]) return false;
+  node.high[pair] = static_cast<int32_t>(high);
+  has_changed = true;
+  const auto [before, after] = constraints_.pairs[pair];
+  return Insert(node, after, before, constraints_.duration[Index(after)] - (high + 1) * period_);
+}
+
+// A new edge in the matrix of longest paths; false: it closes a cycle that is too long.
+bool PatternSearcher::Insert(Node& node, int32_t from, int32_t to, int64_t weight) const {
+  const std::size_t num_steps = constraints_.steps.size();
+  int64_t* const distance = node.distance.data();
+  const int64_t* const from_to = distance + Index(to) * num_steps;
+  if (distance[Index(from) * num_steps + Index(to)] >= weight) return true;
+  if (from_to[from] + weight > 0) return false;
+  for (std::size_t source = 0; source < num_steps; ++source) {
+    int64_t* const row = distance + source * num_steps;
+    const int64_t reached = row[from] + weight;
+    if (reached <= row[to]) continue;
+    for (std::size_t target = 0; target < num_steps; ++target) {
+      row[target] = std::max(row[target], reached + from_to[target]);
+    }
+  }
+  return true;
+}
+
+bool PatternSearcher::RefineByMemory(Node& node, bool& has_changed) const {
+  for (const PatternConstraints::Room& room : constraints_.rooms) {
+    // With one stage the domain of its shift says everything.
+    if (room.stages.size() == 1) continue;
+    for (std::size_t starting = 0; starting < room.stages.size(); ++starting) {
+      if (!RefineByMemory(node, room, starting, has_changed)) return false;
+    }
+  }
+  return true;
+}
+
+// What is kept when the forward pass of one stage starts: the least of each stage leaves so much for any other one.
+bool PatternSearcher::RefineByMemory(Node& node, const PatternConstraints::Room& room, std::size_t starting,
+                                     bool& has_changed) const {
+  const int32_t now = room.stages[starting].forward;
+  const auto least_kept = [&](std::size_t stage) -> int64_t {
+    const auto& [bytes, forward, backward] = room.stages[stage];
+    const int64_t until_backward = node.low[constraints_.PairOf(now, backward)];
+    if (stage == starting) return until_backward + 1;
+    const int64_t always = node.low[constraints_.PairOf(forward, backward)];
+    if (stage < starting) return std::max(always, node.low[constraints_.PairOf(forward, now)] + until_backward + 1);
+    return std::max(always, until_backward - node.high[constraints_.PairOf(now, forward)]);
+  };
+  int64_t left = room.bytes;
+  for (std::size_t stage = 0; stage < room.stages.size(); ++stage) left -= least_kept(stage) * room.stages[stage].bytes;
+  if (left < 0) return false;
+  for (std::size_t stage = 0; stage < room.stages.size(); ++stage) {
+    const auto& [bytes, forward, backward] = room.stages[stage];
+    if (bytes == 0) continue;
+    const int64_t most = least_kept(stage) + left / bytes;
+    const std::size_t until_backward = constraints_.PairOf(now, backward);
+    if (stage == starting) {
+      if (!LowerHigh(node, until_backward, most - 1, has_changed)) return false;
+      continue;
+    }
+    if (!LowerHigh(node, constraints_.PairOf(forward, backward), most, has_changed)) return false;
+    if (stage < starting) {
+      const std::size_t since_forward = constraints_.PairOf(forward, now);
+      if (!LowerHigh(node, until_backward, most - 1 - node.low[since_forward], has_changed)) return false;
+      if (!LowerHigh(node, since_forward, most - 1 - node.low[until_backward], has_changed)) return false;
+    } else {
+      const std::size_t until_forward = constraints_.PairOf(now, forward);
+      if (!LowerHigh(node, until_backward, most + node.high[until_forward], has_changed)) return false;
+      if (!RaiseLow(node, until_forward, node.low[until_backward] - most, has_changed)) return false;
+    }
+  }
+  return true;
+}
+
+// Depth first; the second half of a split domain replaces the node.
+PatternAnswer PatternSearcher::Explore(std::size_t depth, const SolveLimits& limits) {
+  if (nodes_on_path_.size() <= depth + 1) nodes_on_path_.emplace_back();
+  Node& node = nodes_on_path_[depth];
+  while (true) {
+    if (nodes_ >= last_node_) return PatternAnswer::kUnknown;
+    if (++nodes_ % kNodesPerLook == 0 && CheckInterruption(limits).has_value()) return PatternAnswer::kUnknown;
+    const std::optional<Split> split = FindConflict(node);
+    if (!split.has_value()) return PatternAnswer::kFeasible;
+    Node& child = nodes_on_path_[depth + 1];
+    child = node;
+    if (Narrow(child, *split, split->is_upper_first)) {
+      const PatternAnswer answer = Explore(depth + 1, limits);
+      if (answer != PatternAnswer::kInfeasible) return answer;
+    }
+    if (!Narrow(node, *split, !split->is_upper_first)) return PatternAnswer::kInfeasible;
+  }
+}
+
+bool PatternSearcher::Narrow(Node& node, const Split& split, bool to_upper) const {
+  bool has_changed = false;
+  const bool is_consistent = to_upper ? RaiseLow(node, split.pair, split.at + 1, has_changed)
+                                      : LowerHigh(node, split.pair, split.at, has_changed);
+  return is_consistent && Propagate(node);
+}
+
+std::optional<PatternSearcher::Split> PatternSearcher::FindConflict(const Node& node) {
+  const std::optional<Split> overlap = FindOverlap(node);
+  return overlap.has_value() ? overlap : FindExcess(node);
+}
+
+// Reads the shifts of the earliest starts off; of the pairs that overlap, the one with the smallest domain. The half is
+// tried first that shifts a step less.
+std::optional<PatternSearcher::Split> PatternSearcher::FindOverlap(const Node& node) {
+  std::optional<Split> found;
+  int32_t smallest = INT32_MAX;
+  for (std::size_t pair = 0; pair < constraints_.pairs.size(); ++pair) {
+    const int32_t width = node.high[pair] - node.low[pair];
+    shifts_[pair] = node.low[pair];
+    if (width == 0) continue;
+    const auto [before, after] = constraints_.pairs[pair];
+    const int64_t delay = node.distance[Index(after)] - node.distance[Index(before)];
+    const int64_t rest = delay % period_;
+    shifts_[pair] = static_cast<int32_t>(delay / period_);
+    const int64_t early = constraints_.duration[Index(before)] - rest;
+    const int64_t late = rest + constraints_.duration[Index(after)] - period_;
+    if (width >= smallest || (early <= 0 && late <= 0)) continue;
+    smallest = width;
+    const int64_t duration_after = constraints_.duration[Index(after)];
+    const int64_t duration_before = constraints_.duration[Index(before)];
+    found = early > 0 ? Split{pair, shifts_[pair] - 1, early < rest + duration_after}
+                      : Split{pair, shifts_[pair], period_ - rest + duration_before < late};
+  }
+  return found;
+}
+
+// A shift whose domain leaves room for less memory than the earliest starts take; nullopt: they fit.
+std::optional<PatternSearcher::Split> PatternSearcher::FindExcess(const Node& node) const {
+  const auto shift = [this](std::size_t pair) { return int64_t{shifts_[pair]}; };
+  for (const PatternConstraints::Room& room : constraints_.rooms) {
+    for (std::size_t starting = 0; starting < room.stages.size(); ++starting) {
+      int64_t left = room.bytes;
+      for (std::size_t stage = 0; stage < room.stages.size(); ++stage) {
+        left -= constraints_.Kept(room, starting, stage, shift) * room.stages[stage].bytes;
+      }
+      if (left >= 0) continue;
+      const int32_t now = room.stages[starting].forward;
+      for (std::size_t stage = 0; stage < room.stages.size(); ++stage) {
+        const auto& [bytes, forward, backward] = room.stages[stage];
+        const std::size_t until_backward = constraints_.PairOf(now, backward);
+        if (shifts_[until_backward] > node.low[until_backward]) {
+          return Split{until_backward, shifts_[until_backward] - 1, false};
+        }
+        if (stage < starting) {
+          const std::size_t since_forward = constraints_.PairOf(forward, now);
+          if (shifts_[since_forward] > node.low[since_forward]) {
+            return Split{since_forward, shifts_[since_forward] - 1, false};
+          }
+        }
+        if (stage > starting) {
+          const std::size_t until_forward = constraints_.PairOf(now, forward);
+          if (shifts_[until_forward] < node.high[until_forward]) {
+            return Split{until_forward, shifts_[until_forward], true};
+          }
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+PatternOutcome PatternSearcher::FindShortest(const SolveLimits& limits, std::optional<Picoseconds> target) {
+  const int64_t nodes_before = nodes_;
+  PatternOutcome outcome;
+  if (!constraints_.has_room) {
+    outcome.is_proven = true;
+    return outcome;
+  }
+  // No pattern at `refuted` or below; at `tried` none was found.
+  int64_t refuted = constraints_.load - 1;
+  int64_t tried = refuted;
+  ShiftedPattern best;
+  const auto try_period = [&](int64_t period) {
+    const PatternAnswer answer = Decide(Picoseconds(period), limits);
+    if (answer == PatternAnswer::kFeasible) {
+      best = ShortestPeriod(constraints_, shifts_);
+      return true;
+    }
+    tried = period;
+    if (answer == PatternAnswer::kInfeasible) refuted = std::max(refuted, period);
+    return false;
+  };
+  bool has_found = false;
+  if (target.has_value()) {
+    has_found = try_period(target->count());
+  } else {
+    // One micro-batch at a time.
+    std::fill(shifts_.begin(), shifts_.end(), 0);
+    best = ShortestPeriod(constraints_, shifts_);
+    has_found = true;
+  }
+  if (has_found && best.period > tried + 1) {
+    try_period(constraints_.load);
+    bool is_last_success = false;
+    while (best.period > tried + 1) {
+      // What was drawn together may be the shortest: then one refutation below it ends the search.
+      is_last_success = try_period(is_last_success ? best.period - 1 : tried + (best.period - tried) / 2);
+    }
+  }
+  if (has_found) {
+    std::vector<Picoseconds> starts;
+    for (const int64_t start : best.starts) starts.emplace_back(start);
+    outcome.pattern = PatternOf(constraints_.steps, starts, Picoseconds(best.period));
+    outcome.is_proven = refuted + 1 == best.period;
+  }
+  outcome.lower_bound = Picoseconds(refuted + 1);
+  outcome.nodes = nodes_ - nodes_before;
+  return outcome;
+}
+
+PatternOutcome PatternSearch(const Chain& chain, const ChainDevices& devices, const ChainAllocation& allocation,
+                             const SolveLimits& limits) {
+  const ChainSums sums(chain);
+  PatternSearcher searcher(chain, sums, devices);
+  searcher.SetAllocation(allocation);
+  return searcher.FindShortest(limits);
+}
+
+}  // namespace planwright

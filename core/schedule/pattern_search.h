@@ -1,0 +1,114 @@
+// The shortest periodic pattern of any allocation under exact memory, by branch and bound on index shifts.
+//
+// For one period T: the longest paths between all steps bound every difference of starts, hence the index shift of
+// every two steps of one resource; bounds of shifts are new edges, and memory bounds shifts in turn. When nothing
+// changes any more, the earliest starts either are a pattern, or two steps overlap or memory is exceeded, and the
+// domain of one shift is split so that either half rules that out. A pattern stays feasible when its period grows, so
+// the shortest one is found by bisection from the largest load up; every pattern found is drawn together to the
+// shortest period of its shifts first. Without loss of generality no step waits a whole period after the one before it,
+// for all later steps could start a period earlier: so domains are finite.
+//
+// Solves exactly what MadPipe solves by an ILP (section 4.3), for any number of stages on any device, and agrees with
+// 1F1B* (4.1) on contiguous allocations (memory-aware-pipelines.md section 2). A step without duration waits for its
+// resource like any other.
+#ifndef PLANWRIGHT_CORE_SCHEDULE_PATTERN_SEARCH_H_
+#define PLANWRIGHT_CORE_SCHEDULE_PATTERN_SEARCH_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/units.h"
+#include "core/cost/chain_sums.h"
+#include "core/model/chain.h"
+#include "core/model/periodic_pattern.h"
+#include "core/schedule/pattern_constraints.h"
+
+namespace planwright {
+
+struct PatternOutcome {
+  // nullopt: there is none, or none was found.
+  std::optional<PeriodicPattern> pattern;
+  // No pattern of the allocation has a shorter period; nullopt: no pattern exists at all.
+  std::optional<Picoseconds> lower_bound;
+  // The pattern is the shortest one, or none exists.
+  bool is_proven = false;
+  // Of the search tree, over all periods tried.
+  int64_t nodes = 0;
+};
+
+// The shortest pattern of `allocation`. limits.work: nodes at each period that is tried; where they do not suffice the
+// outcome is not proven. REQUIRES: (2 x stages + 1) x the sum of all times of the chain <= kMaxQuantity.
+PatternOutcome PatternSearch(const Chain& chain, const ChainDevices& devices, const ChainAllocation& allocation,
+                             const SolveLimits& limits);
+
+enum class PatternAnswer { kFeasible, kInfeasible, kUnknown };
+
+// The search as an object that keeps its memory from one question to the next. Not thread-safe. What it is given
+// outlives it.
+class PatternSearcher {
+ public:
+  PatternSearcher(const Chain& chain, const ChainSums& sums, const ChainDevices& devices)
+      : chain_(chain), sums_(sums), devices_(devices) {}
+
+  // Asks about `allocation` from now on.
+  void SetAllocation(const ChainAllocation& allocation);
+
+  // Whether a pattern of this period exists; kUnknown: limits.work nodes did not tell, or the limits say stop.
+  PatternAnswer Decide(Picoseconds period, const SolveLimits& limits);
+
+  // The shortest pattern. With a target: nothing is found unless a pattern of at most that period exists.
+  PatternOutcome FindShortest(const SolveLimits& limits, std::optional<Picoseconds> target = std::nullopt);
+
+  // Of the search trees since the object was made.
+  int64_t nodes() const { return nodes_; }
+
+ private:
+  // A node of the tree.
+  struct Node {
+    // By step, then step: s_to - s_from is at least this.
+    std::vector<int64_t> distance;
+    // Domain of the shift of each pair.
+    std::vector<int32_t> low;
+    std::vector<int32_t> high;
+  };
+  // Two parts of a domain: up to `at`, and above.
+  struct Split {
+    std::size_t pair = 0;
+    int32_t at = 0;
+    bool is_upper_first = false;
+  };
+
+  bool MakeRoot(Node& root) const;
+  bool Propagate(Node& node) const;
+  bool Refine(Node& node, std::size_t pair, bool& has_changed) const;
+  bool RefineByMemory(Node& node, bool& has_changed) const;
+  bool RefineByMemory(Node& node, const PatternConstraints::Room& room, std::size_t starting, bool& has_changed) const;
+  bool LowerHigh(Node& node, std::size_t pair, int64_t high, bool& has_changed) const;
+  bool RaiseLow(Node& node, std::size_t pair, int64_t low, bool& has_changed) const;
+  bool Insert(Node& node, int32_t from, int32_t to, int64_t weight) const;
+  PatternAnswer Explore(std::size_t depth, const SolveLimits& limits);
+  bool Narrow(Node& node, const Split& split, bool to_upper) const;
+  std::optional<Split> FindConflict(const Node& node);
+  std::optional<Split> FindOverlap(const Node& node);
+  std::optional<Split> FindExcess(const Node& node) const;
+  void StartAnywhere();
+
+  const Chain& chain_;
+  const ChainSums& sums_;
+  const ChainDevices& devices_;
+  PatternConstraints constraints_;
+  int64_t period_ = 0;
+  // By depth; only the first one starts empty.
+  std::deque<Node> nodes_on_path_;
+  // Of the pattern that was found last, or of the earliest starts under examination.
+  std::vector<int32_t> shifts_;
+  int64_t nodes_ = 0;
+  int64_t last_node_ = 0;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_SCHEDULE_PATTERN_SEARCH_H_
