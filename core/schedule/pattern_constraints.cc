@@ -36,7 +36,7 @@ void AddPairs(std::vector<std::vector<int32_t>> steps_of, PatternConstraints& co
 }
 
 // The room of every device, and whether one micro-batch at a time fits.
-void AddRooms(const ChainSums& sums, int64_t memory_bytes, const std::vector<int64_t>& fixed_bytes,
+void AddRooms(const Chain& chain, const ChainSums& sums, int64_t memory_bytes, const std::vector<int64_t>& fixed_bytes,
               const ChainAllocation& allocation, PatternConstraints& constraints) {
   std::vector<PatternConstraints::Room> rooms(fixed_bytes.size());
   for (std::size_t device = 0; device < rooms.size(); ++device)
@@ -55,10 +55,10 @@ void AddRooms(const ChainSums& sums, int64_t memory_bytes, const std::vector<int
     int64_t needed = 0;
     for (const auto& [bytes, forward, backward] : room.stages) {
       // Without backward passes each stage lets go before the next one starts.
-      needed = sums.has_backward() ? needed + bytes : std::max(needed, bytes);
+      needed = chain.has_backward ? needed + bytes : std::max(needed, bytes);
     }
     constraints.has_room = constraints.has_room && needed <= room.bytes;
-    if (sums.has_backward() && !room.stages.empty()) constraints.rooms.push_back(std::move(room));
+    if (chain.has_backward && !room.stages.empty()) constraints.rooms.push_back(std::move(room));
   }
 }
 
@@ -146,7 +146,7 @@ PatternConstraints ConstraintsOf(const Chain& chain, const ChainSums& sums, cons
   }
   AddPairs(steps_of, constraints);
   if (devices.memory_bytes.has_value()) {
-    AddRooms(sums, *devices.memory_bytes, FixedBytes(chain, sums, devices, allocation), allocation, constraints);
+    AddRooms(chain, sums, *devices.memory_bytes, FixedBytes(chain, sums, devices, allocation), allocation, constraints);
   }
   return constraints;
 }

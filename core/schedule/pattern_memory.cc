@@ -15,7 +15,7 @@ struct Storage {
   Picoseconds end{0};
 };
 
-std::vector<Storage> StorageOf(const ChainSums& sums, const ChainAllocation& allocation,
+std::vector<Storage> StorageOf(const Chain& chain, const ChainSums& sums, const ChainAllocation& allocation,
                                const PeriodicPattern& pattern) {
   std::vector<Storage> storage(allocation.size());
   for (const PatternTask& task : pattern.tasks) {
@@ -24,7 +24,7 @@ std::vector<Storage> StorageOf(const ChainSums& sums, const ChainAllocation& all
     Storage& stored = storage[task.stage.index()];
     if (task.operation == PatternOperation::kForward) {
       stored.begin = start;
-      if (!sums.has_backward()) stored.end = start + sums.forward(first, last);
+      if (!chain.has_backward) stored.end = start + sums.forward(first, last);
     }
     if (task.operation == PatternOperation::kBackward) stored.end = start + sums.backward(first, last);
   }
@@ -58,7 +58,7 @@ std::vector<int64_t> FixedBytes(const Chain& chain, const ChainSums& sums, const
 
 PatternMemory MemoryOf(const Chain& chain, const ChainSums& sums, const ChainDevices& devices,
                        const ChainAllocation& allocation, const PeriodicPattern& pattern) {
-  const std::vector<Storage> storage = StorageOf(sums, allocation, pattern);
+  const std::vector<Storage> storage = StorageOf(chain, sums, allocation, pattern);
   const std::vector<int64_t> fixed = FixedBytes(chain, sums, devices, allocation);
   PatternMemory memory{fixed, std::vector<int32_t>(allocation.size(), 0)};
   for (std::size_t starting = 0; starting < allocation.size(); ++starting) {

@@ -10,7 +10,7 @@
 //
 // Solves exactly what MadPipe solves by an ILP (section 4.3), for any number of stages on any device, and agrees with
 // 1F1B* (4.1) on contiguous allocations (memory-aware-pipelines.md section 2). A step without duration waits for its
-// resource like any other.
+// resource like any other, and may count in memory at its moment: there alone a shorter pattern could be missed.
 #ifndef PLANWRIGHT_CORE_SCHEDULE_PATTERN_SEARCH_H_
 #define PLANWRIGHT_CORE_SCHEDULE_PATTERN_SEARCH_H_
 
@@ -101,9 +101,9 @@ class PatternSearcher {
   const ChainDevices& devices_;
   PatternConstraints constraints_;
   int64_t period_ = 0;
-  // By depth; only the first one starts empty.
+  // By depth in the tree; kept from one question to the next.
   std::deque<Node> nodes_on_path_;
-  // Of the pattern that was found last, or of the earliest starts under examination.
+  // By pair: of the pattern that was found last, or of the earliest starts under examination.
   std::vector<int32_t> shifts_;
   int64_t nodes_ = 0;
   int64_t last_node_ = 0;

@@ -48,7 +48,7 @@ std::vector<PatternStep> PatternSteps(const Chain& chain, const ChainSums& sums,
     const int32_t link = links.Find(device, allocation[Index(stage) + 1].device);
     steps.push_back({PatternOperation::kSendForward, stage, link, chain.cuts[Index(last)].send_forward});
   }
-  if (!sums.has_backward()) return steps;
+  if (!chain.has_backward) return steps;
   for (int32_t stage = num_stages - 1; stage >= 0; --stage) {
     const auto& [first, last, device] = allocation[Index(stage)];
     steps.push_back({PatternOperation::kBackward, stage, device, sums.backward(first, last)});
