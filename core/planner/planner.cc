@@ -158,7 +158,10 @@ class Planning {
     const Algorithm algorithm = ChosenAlgorithm(request_.cluster, problem_, request_.options);
     SearchRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options, algorithm, {}};
     // A baseline knows no target.
-    if (!IsBaseline(algorithm) && problem_.objective != Objective::kMinDevices) RunBaselines(search);
+    if (!IsBaseline(algorithm) && problem_.objective != Objective::kMinDevices) {
+      RunBaselines(search);
+      AddWarmStart(callbacks, search);
+    }
     ASSIGN_OR_RETURN(SearchOutcome outcome, SolveByAlgorithm(search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
     observer_.OnPhase("verify");
@@ -197,6 +200,11 @@ class Planning {
         CompareBaselines(search, limits_, arena_, [this](const auto& problem) { return JudgingCallbacks(problem); });
     baselines_ = std::move(comparison.baselines);
     search.starts = std::move(comparison.starts);
+  }
+
+  void AddWarmStart(const SearchCallbacks& callbacks, SearchRequest& search) const {
+    if (request_.warm_start == nullptr || !callbacks.objection(*request_.warm_start).empty()) return;
+    search.starts.push_back({*request_.warm_start, "warm_start"});
   }
 
   void Explain(const SearchRequest& search, Plan& plan) {

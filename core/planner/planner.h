@@ -26,6 +26,9 @@ struct PlanRequest {
   const Cluster& cluster;
   const PlanningProblem& problem;
   const SolverOptions& options;
+  // A plan that an earlier search made, to go on from: the new one is never worse. Left out where it breaks a rule of
+  // the problem, and under MIN_DEVICES. nullptr: none.
+  const Placement* warm_start = nullptr;
 };
 
 // Makes a plan. The same request gives the same plan for any arena unless the clock or a stop request cut the search

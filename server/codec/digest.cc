@@ -1,75 +1,17 @@
 #include "server/codec/digest.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <numeric>
-#include <optional>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "absl/strings/escaping.h"
+#include "server/codec/canonical_hash.h"
 
 namespace planwright::server {
 namespace {
-
-// Feeds values to SHA-256 in the encoding that the header describes.
-class CanonicalHash {
- public:
-  // `kind` keeps graphs and clusters, and versions of the encoding, apart.
-  explicit CanonicalHash(std::string_view kind) : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
-    Add(kind);
-  }
-
-  void Add(std::string_view text) {
-    Add(static_cast<int64_t>(text.size()));
-    EVP_DigestUpdate(context_.get(), text.data(), text.size());
-  }
-  void Add(const std::string& text) { Add(std::string_view(text)); }
-
-  template <typename Integer>
-  requires std::is_integral_v<Integer> || std::is_enum_v<Integer>
-  void Add(Integer value) {
-    const auto bits = static_cast<uint64_t>(static_cast<int64_t>(value));
-    std::array<unsigned char, 8> bytes;
-    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(bits >> (8 * i));
-    EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size());
-  }
-  // Adding 0 turns -0 into 0: the two mean the same.
-  void Add(double value) { Add(std::bit_cast<int64_t>(value + 0.0)); }
-  void Add(Picoseconds time) { Add(time.count()); }
-
-  template <typename Value>
-  void Add(const std::optional<Value>& value) {
-    Add(value.has_value());
-    if (value.has_value()) Add(*value);
-  }
-
-  void AddSorted(std::vector<std::string_view> names) {
-    std::sort(names.begin(), names.end());
-    Add(names.size());
-    for (const std::string_view name : names) Add(name);
-  }
-
-  std::string Hex() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
-    unsigned int size = 0;
-    EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
-    return absl::BytesToHexString(std::string(digest.begin(), digest.begin() + size));
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
-};
 
 // The elements in the order of their keys.
 template <typename Element, typename Key>

@@ -7,12 +7,16 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/base/strings.h"
+#include "core/planner/capabilities.h"
 #include "core/planner/planner.h"
 #include "server/codec/cluster.h"
 #include "server/codec/digest.h"
 #include "server/codec/graph.h"
 #include "server/codec/plan.h"
+#include "server/codec/plan_key.h"
 #include "server/codec/problem.h"
 #include "server/engine/request_input.h"
 #include "server/engine/server_info.h"
@@ -27,6 +31,11 @@ using Clock = SolveLimits::Clock;
 class AnswerEncoder {
  public:
   AnswerEncoder(const OperatorGraph& graph, const Cluster& cluster) : graph_(graph), cluster_(cluster) {}
+  explicit AnswerEncoder(const PlanTask& task)
+      : graph_(*task.graph),
+        cluster_(*task.cluster),
+        graph_digest_(task.graph_digest),
+        cluster_digest_(task.cluster_digest) {}
 
   v1::Plan Encode(const Plan& plan) {
     v1::Plan wire = EncodePlan(plan, graph_, cluster_);
@@ -68,8 +77,8 @@ class EventRelay final : public PlannerObserver {
 };
 
 // Tells the observer of the two ends of the search around MakePlan.
-absl::StatusOr<Plan> Search(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
-                            TaskArena& arena, AnswerEncoder& encoder, SearchObserver& observer) {
+absl::StatusOr<Plan> RunSearch(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
+                               TaskArena& arena, AnswerEncoder& encoder, SearchObserver& observer) {
   const Clock::time_point start = Clock::now();
   observer.OnSearchStart({.operators = request.graph.operators.size(),
                           .tensors = request.graph.tensors.size(),
@@ -135,61 +144,146 @@ absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanR
   return response;
 }
 
-}  // namespace
-
-PlanningEngine::PlanningEngine(EngineConfig config) : config_(std::move(config)), arena_(config_.cpus) {}
-
-template <typename Request>
-absl::StatusOr<v1::Plan> PlanningEngine::MakeWirePlan(const Request& request, const CallContext& context) {
-  Violations violations;
-  ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, config_.model_limits, violations));
-  return PlanInput(input.graph, input.cluster, request.problem(), request.options(), context, violations);
+// Changes with the program and with every algorithm, all of which may have a part in a plan.
+std::string ProgramVersion(const std::string& program) {
+  std::string version = program;
+  for (const AlgorithmInfo& algorithm : Algorithms()) {
+    absl::StrAppend(&version, ";", ToAbsl(algorithm.name), "=", ToAbsl(algorithm.version));
+  }
+  return version;
 }
 
-absl::StatusOr<v1::Plan> PlanningEngine::PlanInput(const OperatorGraph& graph, const Cluster& cluster,
-                                                   const v1::PlanningProblem& wire_problem,
-                                                   const v1::SolverOptions& wire_options, const CallContext& context,
-                                                   Violations& violations) {
-  const PlanningProblem problem = DecodeProblem(wire_problem, graph, cluster, FieldPath("problem"), violations);
-  const DecodedOptions decoded = DecodeOptions(wire_options, violations);
-  RETURN_IF_ERROR(CheckDecoded(graph, cluster, config_.model_limits, violations));
+}  // namespace
 
+v1::Plan AnswerOf(const PlanTask& task, const CachedPlan& cached, bool from_cache) {
+  if (!from_cache) return cached.plan;
+  v1::Plan plan = InOrderOf(*task.graph, *task.cluster, task.resolved_problem, cached.plan);
+  plan.mutable_provenance()->set_cached(true);
+  return plan;
+}
+
+PlanningEngine::PlanningEngine(EngineConfig config)
+    : config_(std::move(config)),
+      program_version_(ProgramVersion(config_.version)),
+      arena_(config_.cpus),
+      cache_(config_.cache_bytes) {}
+
+template <typename Request>
+absl::StatusOr<PlanTask> PlanningEngine::ReadAnyTask(const Request& request) {
+  Violations violations;
+  ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, config_.model_limits, violations));
+  ASSIGN_OR_RETURN(PlanTask task, MakeTask(std::make_shared<const OperatorGraph>(std::move(input.graph)),
+                                           std::make_shared<const Cluster>(std::move(input.cluster)), request.problem(),
+                                           request.options(), violations));
+  task.skip_cache = request.skip_cache();
+  return task;
+}
+
+absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::CreatePlanRequest& request) { return ReadAnyTask(request); }
+absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::StreamPlanRequest& request) { return ReadAnyTask(request); }
+
+absl::StatusOr<PlanTask> PlanningEngine::MakeTask(std::shared_ptr<const OperatorGraph> graph,
+                                                  std::shared_ptr<const Cluster> cluster,
+                                                  const v1::PlanningProblem& problem, const v1::SolverOptions& options,
+                                                  Violations& violations) const {
+  PlanTask task;
+  task.graph = std::move(graph);
+  task.cluster = std::move(cluster);
+  task.problem = DecodeProblem(problem, *task.graph, *task.cluster, FieldPath("problem"), violations);
+  task.options = DecodeOptions(options, violations);
+  RETURN_IF_ERROR(CheckDecoded(*task.graph, *task.cluster, config_.model_limits, violations));
+  task.graph_digest = GraphDigest(*task.graph);
+  task.cluster_digest = ClusterDigest(*task.cluster);
+  task.resolved_problem = EncodeProblem(ResolveProblem(*task.graph, task.problem), *task.graph, *task.cluster);
+  task.key = PlanKey({.graph_digest = task.graph_digest,
+                      .cluster_digest = task.cluster_digest,
+                      .problem = task.resolved_problem,
+                      .options = task.options.options,
+                      .program_version = program_version_});
+  return task;
+}
+
+SearchEffort PlanningEngine::EffortFor(const PlanTask& task, const CallContext& context) const {
+  const Clock::time_point now = Clock::now();
+  return {.time = SearchDeadline(now, task.options.time_limit, context.deadline, config_.time_limits,
+                                 context.searches_left) -
+                  now,
+          .work_limit = task.options.options.work_limit,
+          .relative_gap = task.options.options.relative_gap};
+}
+
+std::shared_ptr<const CachedPlan> PlanningEngine::FindPlan(const PlanTask& task, const CallContext& context) {
+  return task.skip_cache ? nullptr : cache_.Find(task.key, EffortFor(task, context));
+}
+
+absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const PlanTask& task,
+                                                                         const CallContext& context) {
+  auto found = std::make_shared<CachedPlan>();
+  found->effort = EffortFor(task, context);
+  const Clock::time_point start = Clock::now();
   SolveLimits limits;
-  limits.deadline =
-      SearchDeadline(Clock::now(), decoded.time_limit, context.deadline, config_.time_limits, context.searches_left);
-  limits.work = decoded.options.work_limit.value_or(limits.work);
+  limits.deadline = start + found->effort.time;
+  limits.work = found->effort.work_limit.value_or(limits.work);
   limits.memory_bytes = config_.memory_budget_bytes / config_.max_running;
   limits.stop = context.stop;
 
+  const std::optional<Placement> known = KnownPlacement(task);
+  PlanRequest request{*task.graph, *task.cluster, task.problem, task.options.options};
+  if (known.has_value()) request.warm_start = &*known;
   SearchObserver silent;
-  AnswerEncoder encoder(graph, cluster);
-  ASSIGN_OR_RETURN(const Plan plan, Search({graph, cluster, problem, decoded.options}, config_.model_limits, limits,
-                                           arena_, encoder, context.observer != nullptr ? *context.observer : silent));
-  return encoder.Encode(plan);
+  AnswerEncoder encoder(task);
+  ASSIGN_OR_RETURN(const Plan plan, RunSearch(request, config_.model_limits, limits, arena_, encoder,
+                                              context.observer != nullptr ? *context.observer : silent));
+  found->plan = encoder.Encode(plan);
+  if (plan.provenance.stop_reason == StopReason::kCancelled) found->effort.time = Clock::now() - start;
+  cache_.Offer(task.key, found);
+  return found;
+}
+
+std::optional<Placement> PlanningEngine::KnownPlacement(const PlanTask& task) {
+  if (task.skip_cache) return std::nullopt;
+  const std::shared_ptr<const CachedPlan> known = cache_.Peek(task.key);
+  if (known == nullptr) return std::nullopt;
+  Violations violations;
+  Placement placement = DecodePlacement(known->plan, *task.graph, *task.cluster, violations);
+  return violations.empty() ? std::optional<Placement>(std::move(placement)) : std::nullopt;
+}
+
+absl::StatusOr<v1::Plan> PlanningEngine::MakeWirePlan(const absl::StatusOr<PlanTask>& task,
+                                                      const CallContext& context) {
+  RETURN_IF_ERROR(task.status());
+  const std::shared_ptr<const CachedPlan> known = FindPlan(*task, context);
+  if (known != nullptr) return AnswerOf(*task, *known, /*from_cache=*/true);
+  ASSIGN_OR_RETURN(const std::shared_ptr<const CachedPlan> found, Search(*task, context));
+  return AnswerOf(*task, *found, /*from_cache=*/false);
 }
 
 absl::StatusOr<v1::Plan> PlanningEngine::PlanEntry(const v1::BatchCreatePlansRequest::Entry& entry,
                                                    const std::optional<OperatorGraph>& graph, const Cluster& cluster,
                                                    const CallContext& context) {
   Violations violations;
-  if (graph.has_value() && entry.graph_source_case() == v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET) {
-    return PlanInput(*graph, cluster, entry.problem(), entry.options(), context, violations);
+  // The batch outlives the task.
+  std::shared_ptr<const OperatorGraph> shared_graph(std::shared_ptr<void>(), graph.has_value() ? &*graph : nullptr);
+  const std::shared_ptr<const Cluster> shared_cluster(std::shared_ptr<void>(), &cluster);
+  if (shared_graph == nullptr ||
+      entry.graph_source_case() != v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET) {
+    ASSIGN_OR_RETURN(OperatorGraph own_graph, ReadGraph(entry, violations));
+    shared_graph = std::make_shared<const OperatorGraph>(std::move(own_graph));
   }
-  ASSIGN_OR_RETURN(const OperatorGraph own_graph, ReadGraph(entry, violations));
-  return PlanInput(own_graph, cluster, entry.problem(), entry.options(), context, violations);
+  return MakeWirePlan(MakeTask(shared_graph, shared_cluster, entry.problem(), entry.options(), violations), context);
 }
 
 absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::CreatePlanRequest& request,
                                                                   const CallContext& context) {
   v1::CreatePlanResponse response;
-  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(request, context));
+  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(ReadTask(request), context));
   return response;
 }
 
 absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::StreamPlanRequest& request,
                                                                   const CallContext& context) {
   v1::StreamPlanResponse response;
-  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(request, context));
+  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(ReadTask(request), context));
   return response;
 }
 

@@ -3,6 +3,7 @@
 #define PLANWRIGHT_SERVER_ENGINE_PLANNING_ENGINE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -16,6 +17,9 @@
 #include "core/model/validator.h"
 #include "core/planner/planner.h"
 #include "planwright/v1/planning_service.pb.h"
+#include "server/engine/plan_cache.h"
+#include "server/engine/plan_reuse.h"
+#include "server/engine/plan_task.h"
 #include "server/engine/search_deadline.h"
 #include "server/engine/search_observer.h"
 #include "server/serving/caller.h"
@@ -38,6 +42,8 @@ struct EngineConfig {
   int64_t max_message_bytes = int64_t{64} << 20;
   // Problems of one BatchCreatePlans.
   int64_t max_batch_size = 1000;
+  // Of the plans that are kept for those who ask again; 0: none are.
+  int64_t cache_bytes = 0;
 };
 
 // One call, as the transport sees it.
@@ -53,6 +59,9 @@ struct CallContext {
   // Whose the call is.
   std::string tenant = kDefaultTenant;
 };
+
+// The plan that `task` is answered with. `from_cache`: it was not searched for by the call itself.
+v1::Plan AnswerOf(const PlanTask& task, const CachedPlan& cached, bool from_cache);
 
 // Thread-safe. Calls compute on the calling thread and on the arena.
 class PlanningEngine {
@@ -74,6 +83,21 @@ class PlanningEngine {
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request) const;
   absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request) const;
   v1::GetServerInfoResponse GetServerInfo() const;
+
+  // The parts of CreatePlan and StreamPlan, for those who let several calls share one search (plan_desk.h).
+  //
+  // What a request asks for. Errors: INVALID_ARGUMENT, NOT_FOUND.
+  absl::StatusOr<PlanTask> ReadTask(const v1::CreatePlanRequest& request);
+  absl::StatusOr<PlanTask> ReadTask(const v1::StreamPlanRequest& request);
+  // A plan that is known already and good enough; nullptr: a search is needed.
+  std::shared_ptr<const CachedPlan> FindPlan(const PlanTask& task, const CallContext& context);
+  // Searches, starting from the plan that is known if there is one, and keeps the result. Errors: those of MakePlan.
+  absl::StatusOr<std::shared_ptr<const CachedPlan>> Search(const PlanTask& task, const CallContext& context);
+  // What a call with this task would be given by a search now.
+  SearchEffort EffortFor(const PlanTask& task, const CallContext& context) const;
+
+  PlanCache::Stats cache_stats() const { return cache_.stats(); }
+
   // The integer program of the problem as text (see WriteIntegerProgram); not an RPC. options.algorithm is ignored.
   absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
                                            ProgramForm form) const;
@@ -83,14 +107,21 @@ class PlanningEngine {
  private:
   // For each request type with the fields of CreatePlanRequest.
   template <typename Request>
-  absl::StatusOr<v1::Plan> MakeWirePlan(const Request& request, const CallContext& context);
+  absl::StatusOr<PlanTask> ReadAnyTask(const Request& request);
   // `violations`: what is wrong with graph and cluster.
-  absl::StatusOr<v1::Plan> PlanInput(const OperatorGraph& graph, const Cluster& cluster,
-                                     const v1::PlanningProblem& wire_problem, const v1::SolverOptions& wire_options,
-                                     const CallContext& context, Violations& violations);
+  absl::StatusOr<PlanTask> MakeTask(std::shared_ptr<const OperatorGraph> graph, std::shared_ptr<const Cluster> cluster,
+                                    const v1::PlanningProblem& problem, const v1::SolverOptions& options,
+                                    Violations& violations) const;
+  absl::StatusOr<v1::Plan> MakeWirePlan(const absl::StatusOr<PlanTask>& task, const CallContext& context);
+
+  // The placement of the plan that is kept for the task; nullopt: there is none.
+  std::optional<Placement> KnownPlacement(const PlanTask& task);
 
   EngineConfig config_;
+  // Part of every key.
+  std::string program_version_;
   TaskArena arena_;
+  PlanCache cache_;
 };
 
 }  // namespace planwright::server

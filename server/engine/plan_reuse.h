@@ -1,0 +1,49 @@
+// When a plan that was made for one request answers another one.
+#ifndef PLANWRIGHT_SERVER_ENGINE_PLAN_REUSE_H_
+#define PLANWRIGHT_SERVER_ENGINE_PLAN_REUSE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "planwright/v1/plan.pb.h"
+
+namespace planwright::server {
+
+// How hard a search tries, apart from what it searches for (plan_key.h).
+struct SearchEffort {
+  // Until the clock ends it.
+  std::chrono::nanoseconds time{0};
+  // nullopt: what the algorithm itself thinks is enough.
+  std::optional<int64_t> work_limit;
+  double relative_gap = 0;
+};
+
+// A plan that was searched for and verified.
+struct CachedPlan {
+  // `name` empty, provenance.cached false.
+  v1::Plan plan;
+  // What the search was given; where the clock or its caller cut it off, the time that it really had.
+  SearchEffort effort;
+};
+
+// Whether the plan is one that a search with effort `wanted` may answer with:
+// - its gap is no wider than the one wanted (a proven plan satisfies everybody), or
+// - its search had no smaller work limit and ended by itself, or by the clock after no less time.
+bool Satisfies(const CachedPlan& cached, const SearchEffort& wanted);
+
+// Whether `fresh` is to take the place of `kept`, a plan for the same key: it is not the worse plan, and satisfies
+// those who want as much as it was given itself.
+bool Replaces(const CachedPlan& fresh, const CachedPlan& kept);
+
+// `plan` as an answer about `graph` and `cluster`, which have the same operators and devices as those that it was made
+// for: what the plan lists in the order of the graph or of the cluster is put into that of these two, and its problem
+// becomes `problem`. REQUIRES: every name of the plan is one of theirs. Complexity O(n log n).
+v1::Plan InOrderOf(const OperatorGraph& graph, const Cluster& cluster, const v1::PlanningProblem& problem,
+                   v1::Plan plan);
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_ENGINE_PLAN_REUSE_H_

@@ -1,0 +1,34 @@
+// A request for a plan, read: what is to be searched for, and for how long.
+#ifndef PLANWRIGHT_SERVER_ENGINE_PLAN_TASK_H_
+#define PLANWRIGHT_SERVER_ENGINE_PLAN_TASK_H_
+
+#include <memory>
+#include <string>
+
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+#include "planwright/v1/problem.pb.h"
+#include "server/codec/problem.h"
+
+namespace planwright::server {
+
+// Every name in it resolves; whether graph, cluster and problem obey the rules is for the planner to say.
+struct PlanTask {
+  std::shared_ptr<const OperatorGraph> graph;
+  std::shared_ptr<const Cluster> cluster;
+  PlanningProblem problem;
+  DecodedOptions options;
+  std::string graph_digest;
+  std::string cluster_digest;
+  // The problem with every default resolved.
+  v1::PlanningProblem resolved_problem;
+  // Of the plans that answer it (plan_key.h).
+  std::string key;
+  // Search, whatever is known already.
+  bool skip_cache = false;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_ENGINE_PLAN_TASK_H_

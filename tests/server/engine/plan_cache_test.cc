@@ -1,0 +1,162 @@
+// The cache as callers of the engine see it.
+#include "server/engine/plan_cache.h"
+
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/codec/cluster.h"
+#include "server/codec/graph.h"
+#include "server/engine/planning_engine.h"
+#include "tests/support/lattices.h"
+#include "tests/support/wire.h"
+
+namespace planwright::server {
+namespace {
+
+v1::CreatePlanRequest ZooRequest() {
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:bert-base");
+  request.set_cluster_reference("zoo:pcie:2");
+  return request;
+}
+
+// The same graph and cluster, spelled out.
+v1::CreatePlanRequest SpelledOut(PlanningEngine& engine) {
+  v1::GetGraphRequest graph;
+  graph.set_name("zoo:bert-base");
+  v1::GetClusterRequest cluster;
+  cluster.set_name("zoo:pcie:2");
+  v1::CreatePlanRequest request;
+  *request.mutable_graph() = engine.GetGraph(graph)->graph();
+  *request.mutable_cluster() = engine.GetCluster(cluster)->cluster();
+  return request;
+}
+
+// A search that no clock of a test lets end.
+v1::CreatePlanRequest HardRequest(int time_limit_ms) {
+  const Lattice lattice = MakeLattice("tow_9x12_hi").value();
+  v1::CreatePlanRequest request;
+  *request.mutable_graph() = EncodeGraph(lattice.graph);
+  *request.mutable_cluster() = EncodeCluster(lattice.cluster);
+  request.mutable_options()->mutable_time_limit()->set_nanos(time_limit_ms * 1'000'000);
+  return request;
+}
+
+class EnginePlanCacheTest : public testing::Test {
+ protected:
+  static EngineConfig Config() {
+    EngineConfig config;
+    config.version = "9.9";
+    config.cpus = 2;
+    config.cache_bytes = int64_t{64} << 20;
+    return config;
+  }
+
+  v1::Plan MustPlan(const v1::CreatePlanRequest& request, const CallContext& context = CallContext()) {
+    auto response = engine_.CreatePlan(request, context);
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->plan() : v1::Plan();
+  }
+
+  PlanningEngine engine_{Config()};
+};
+
+TEST_F(EnginePlanCacheTest, TheSecondRequestIsAnsweredWithoutASearch) {
+  v1::Plan first = MustPlan(ZooRequest());
+  EXPECT_FALSE(first.provenance().cached());
+  const v1::Plan second = MustPlan(ZooRequest());
+  EXPECT_TRUE(second.provenance().cached());
+  first.mutable_provenance()->set_cached(true);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(first, second));
+  EXPECT_EQ(engine_.cache_stats().hits, 1);
+  EXPECT_EQ(engine_.cache_stats().misses, 1);
+  EXPECT_EQ(engine_.cache_stats().usage.entries, 1);
+}
+
+TEST_F(EnginePlanCacheTest, ReferencesAndListsInAnotherOrderMeanTheSame) {
+  MustPlan(ZooRequest());
+  v1::CreatePlanRequest request = SpelledOut(engine_);
+  EXPECT_TRUE(MustPlan(request).provenance().cached());
+  std::reverse(request.mutable_graph()->mutable_tensors()->begin(), request.mutable_graph()->mutable_tensors()->end());
+  std::reverse(request.mutable_graph()->mutable_operators()->begin(),
+               request.mutable_graph()->mutable_operators()->end());
+  const v1::Plan plan = MustPlan(request);
+  EXPECT_TRUE(plan.provenance().cached());
+  // The answer is one to the request that was sent: it passes as what it claims to be.
+  v1::EvaluatePlanRequest evaluation;
+  *evaluation.mutable_graph() = request.graph();
+  *evaluation.mutable_cluster() = request.cluster();
+  *evaluation.mutable_plan() = plan;
+  const auto verdict = engine_.EvaluatePlan(evaluation);
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_TRUE(verdict->valid()) << verdict->DebugString().substr(0, 500);
+  EXPECT_EQ(verdict->plan().stages(0).operators(0), plan.stages(0).operators(0));
+}
+
+TEST_F(EnginePlanCacheTest, SkipCacheSearchesAndKeepsWhatItFinds) {
+  MustPlan(ZooRequest());
+  v1::CreatePlanRequest request = ZooRequest();
+  request.set_skip_cache(true);
+  EXPECT_FALSE(MustPlan(request).provenance().cached());
+  EXPECT_TRUE(MustPlan(ZooRequest()).provenance().cached());
+}
+
+TEST_F(EnginePlanCacheTest, WhatChangesTheAnswerIsNotShared) {
+  MustPlan(ZooRequest());
+  v1::CreatePlanRequest seeded = ZooRequest();
+  seeded.mutable_options()->set_seed(2);
+  EXPECT_FALSE(MustPlan(seeded).provenance().cached());
+  v1::CreatePlanRequest threaded = ZooRequest();
+  threaded.mutable_options()->set_threads(1);
+  EXPECT_TRUE(MustPlan(threaded).provenance().cached());
+}
+
+TEST_F(EnginePlanCacheTest, APlanCutOffByTheClockStartsAStricterSearch) {
+  const v1::Plan cut = MustPlan(HardRequest(50));
+  ASSERT_EQ(cut.provenance().stop_reason(), v1::STOP_REASON_TIME_LIMIT);
+  EXPECT_TRUE(MustPlan(HardRequest(50)).provenance().cached());
+  EXPECT_TRUE(MustPlan(HardRequest(20)).provenance().cached());
+  const v1::Plan longer = MustPlan(HardRequest(300));
+  EXPECT_FALSE(longer.provenance().cached());
+  EXPECT_LE(longer.objective_ms(), cut.objective_ms());
+  EXPECT_TRUE(MustPlan(HardRequest(300)).provenance().cached());
+}
+
+TEST_F(EnginePlanCacheTest, ACallersDeadlineIsATimeLimitToo) {
+  v1::CreatePlanRequest request = HardRequest(0);
+  request.mutable_options()->clear_time_limit();
+  const auto within = [](int milliseconds) {
+    CallContext context;
+    context.deadline = SolveLimits::Clock::now() + std::chrono::milliseconds(milliseconds);
+    return context;
+  };
+  EXPECT_FALSE(MustPlan(request, within(300)).provenance().cached());
+  EXPECT_TRUE(MustPlan(request, within(250)).provenance().cached());
+  EXPECT_FALSE(MustPlan(request, within(600)).provenance().cached());
+}
+
+TEST_F(EnginePlanCacheTest, ErrorsAreNotKept) {
+  v1::CreatePlanRequest request = ZooRequest();
+  request.mutable_problem()->set_num_stages(-1);
+  EXPECT_EQ(engine_.CreatePlan(request, CallContext()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(engine_.CreatePlan(request, CallContext()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(engine_.cache_stats().usage.entries, 0);
+}
+
+TEST(PlanCacheTest, WithoutBytesNothingIsKept) {
+  PlanCache cache(0);
+  auto plan = std::make_shared<CachedPlan>();
+  plan->plan.mutable_provenance()->set_proven_optimal(true);
+  cache.Offer("key", plan);
+  EXPECT_EQ(cache.Find("key", SearchEffort()), nullptr);
+  EXPECT_EQ(cache.stats().misses, 1);
+}
+
+}  // namespace
+}  // namespace planwright::server
