@@ -25,7 +25,7 @@ constexpr int32_t kMaxPolishedBlocks = 4096;
 constexpr int64_t kFirstStepShare = 16;
 constexpr int64_t kStepGrowth = 4;
 // Once the gap is this much smaller than when halving started, targets lie just below the incumbent.
-constexpr int64_t kProofShare = 8;
+constexpr int64_t kProofShare = 64;
 // Orders without gain that end a descent, at most, and how much less than the passes it may cost.
 constexpr int kMaxPolishFailures = 8;
 constexpr int64_t kPolishShare = 8;

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
 #include "core/base/radix_sort.h"
+#include "core/partition/lane_sums.h"
 
 namespace planwright {
 namespace {
@@ -37,9 +39,14 @@ class WindowUnion {
   }
 
   bool Meets(int64_t low, int64_t high) const {
-    const auto it = std::lower_bound(intervals_.begin(), intervals_.end(), low,
-                                     [](const auto& interval, int64_t value) { return interval.second < value; });
+    const auto it = FirstEndingFrom(low);
     return it != intervals_.end() && it->first <= high;
+  }
+
+  // The least weight in a window from `weight` on; kMaxQuantity: there is none.
+  int64_t NextFrom(int64_t weight) const {
+    const auto it = FirstEndingFrom(weight);
+    return it == intervals_.end() ? kMaxQuantity : std::max(weight, it->first);
   }
 
   bool Admits(int64_t weight, int64_t rest, int64_t border) const {
@@ -55,8 +62,15 @@ class WindowUnion {
   // Looking at more windows costs more than it saves.
   static constexpr std::size_t kMaxScannedWindows = 64;
 
+  using Intervals = std::vector<std::pair<int64_t, int64_t>>;
+
+  Intervals::const_iterator FirstEndingFrom(int64_t weight) const {
+    return std::lower_bound(intervals_.begin(), intervals_.end(), weight,
+                            [](const auto& interval, int64_t value) { return interval.second < value; });
+  }
+
   std::vector<LoadWindow> windows_;
-  std::vector<std::pair<int64_t, int64_t>> intervals_;
+  Intervals intervals_;
 };
 
 // Rows of numbers in one array: the innermost loops of the search run over them.
@@ -76,34 +90,95 @@ class FlatRows {
   std::vector<uint32_t> start_ = {0};
 };
 
+// The nets that stay near each other in one lane: which of them an ideal cuts depends on that lane alone.
+class LocalNets {
+ public:
+  LocalNets(const BlockInstance& instance, const ChainLayout& layout) : is_local_(instance.nets.size(), false) {
+    for (std::size_t lane = 0; lane < layout.num_lanes(); ++lane) AddLane(instance, layout, lane);
+  }
+
+  bool Holds(int32_t net) const { return is_local_[Index(net)]; }
+  // Cut where the first `count` blocks of `lane` are in: the nets, and their total weight.
+  std::span<const int32_t> CutAt(std::size_t lane, std::size_t count) const { return cut_[Row(lane, count)]; }
+  int64_t BorderAt(std::size_t lane, std::size_t count) const { return borders_[Index(Row(lane, count))]; }
+
+ private:
+  // Blocks from the first to the last of a net: its places in `cut_` are bounded by it.
+  static constexpr uint64_t kMaxSpan = 8;
+
+  int32_t Row(std::size_t lane, std::size_t count) const { return static_cast<int32_t>(begin_[lane] + count); }
+
+  void AddLane(const BlockInstance& instance, const ChainLayout& layout, std::size_t lane) {
+    const std::vector<int32_t>& blocks = layout.lane(lane);
+    std::vector<std::vector<int32_t>> cut(blocks.size() + 1);
+    for (std::size_t first = 0; first < blocks.size(); ++first) {
+      for (const int32_t net : instance.nets_of[Index(blocks[first])]) {
+        const std::optional<uint64_t> last = LastOf(instance.nets[Index(net)], layout, lane, first);
+        if (!last.has_value()) continue;
+        is_local_[Index(net)] = true;
+        for (std::size_t count = first + 1; count <= *last; ++count) cut[count].push_back(net);
+      }
+    }
+    begin_.push_back(borders_.size());
+    for (const std::vector<int32_t>& nets : cut) {
+      cut_.AddRow(nets);
+      int64_t& border = borders_.emplace_back(0);
+      for (const int32_t net : nets) border += instance.nets[Index(net)].weight;
+    }
+  }
+
+  // The last position of a net that is local to `lane` and starts at `first`.
+  static std::optional<uint64_t> LastOf(const Net& net, const ChainLayout& layout, std::size_t lane, uint64_t first) {
+    uint64_t last = first;
+    for (const int32_t block : net.blocks) {
+      const uint64_t position = layout.position_of(block);
+      if (layout.lane_of(block) != lane || position < first || position - first >= kMaxSpan) return std::nullopt;
+      last = std::max(last, position);
+    }
+    return last;
+  }
+
+  std::vector<bool> is_local_;
+  FlatRows cut_;
+  std::vector<int64_t> borders_;
+  // By lane: its row for no blocks.
+  std::vector<std::size_t> begin_;
+};
+
 // What all branches share.
 template <std::size_t W>
 struct Shared {
+  Shared(const BlockInstance& block_instance, const ChainLayout& chain_layout, const LoadWindows& weights_of_blocks,
+         std::span<const LoadWindow> load_windows, bool needs_memory, const EnumerationLimits& most,
+         const SolveLimits& solve_limits);
+
   const BlockInstance& instance;
   const ChainLayout& layout;
-  const LoadWindows& load_windows;
-  WindowUnion windows;
-  bool with_memory;
-  EnumerationLimits enumeration_limits;
+  const WindowUnion windows;
+  const int64_t total_weight;
+  const EnumerationLimits enumeration_limits;
   const SolveLimits& limits;
   // By block: the largest ideal without it.
-  std::vector<ChainCode<W>> without;
-  // By lane: weight of the first i blocks.
-  std::vector<std::vector<int64_t>> lane_weights;
-  // By block.
+  const std::vector<ChainCode<W>> without;
+  // Weights; by pool times and, where it does not support all, numbers of unsupported blocks; memory, where needed.
+  LaneSums weights;
+  std::vector<LaneSums> times;
+  std::vector<LaneSums> unsupported;
+  std::optional<LaneSums> linear;
+  std::optional<LaneSums> parameters;
+  const LocalNets local_nets;
+  // By block; the nets that are not local.
   FlatRows successors;
   FlatRows nets_of;
+  // By block: the first from it on in its lane with nets that are not local; the length of the lane: none.
+  std::vector<uint64_t> next_tracked;
   // By net: number of blocks.
   std::vector<int32_t> net_sizes;
   std::atomic<int64_t> ideals{0};
   std::atomic<int64_t> bytes{0};
   std::atomic<EnumerationEnd> end{EnumerationEnd::kComplete};
 
-  int64_t WeightOf(const ChainCode<W>& code) const {
-    int64_t weight = 0;
-    for (std::size_t lane = 0; lane < lane_weights.size(); ++lane) weight += lane_weights[lane][layout.Get(code, lane)];
-    return weight;
-  }
+  int64_t WeightOf(const ChainCode<W>& code) const { return weights.Below(layout, code); }
   bool stopped() const { return end.load(std::memory_order_relaxed) != EnumerationEnd::kComplete; }
   void Stop(EnumerationEnd reason) { end.store(reason, std::memory_order_relaxed); }
 };
@@ -123,6 +198,47 @@ std::vector<ChainCode<W>> LargestIdealsWithout(const BlockInstance& instance, co
   return without;
 }
 
+template <std::size_t W>
+Shared<W>::Shared(const BlockInstance& block_instance, const ChainLayout& chain_layout,
+                  const LoadWindows& weights_of_blocks, std::span<const LoadWindow> load_windows, bool needs_memory,
+                  const EnumerationLimits& most, const SolveLimits& solve_limits)
+    : instance(block_instance),
+      layout(chain_layout),
+      windows(load_windows),
+      total_weight(weights_of_blocks.total_weight()),
+      enumeration_limits(most),
+      limits(solve_limits),
+      without(LargestIdealsWithout<W>(instance, layout)),
+      weights(layout, weights_of_blocks.weights()),
+      local_nets(instance, layout) {
+  for (const DevicePool& pool : instance.pools) {
+    times.emplace_back(layout, pool.time);
+    std::vector<int64_t> is_unsupported;
+    for (const bool supported : pool.supported) is_unsupported.push_back(supported ? 0 : 1);
+    unsupported.emplace_back(pool.supports_all ? LaneSums() : LaneSums(layout, is_unsupported));
+  }
+  if (needs_memory) {
+    linear.emplace(layout, instance.memory.linear);
+    parameters.emplace(layout, instance.memory.parameters);
+  }
+  for (int32_t block = 0; block < instance.num_blocks(); ++block) {
+    successors.AddRow(instance.precedence.successors(block));
+    std::vector<int32_t> tracked = instance.nets_of[Index(block)];
+    std::erase_if(tracked, [&](int32_t net) { return local_nets.Holds(net); });
+    nets_of.AddRow(tracked);
+  }
+  next_tracked.resize(instance.operators.size());
+  for (std::size_t lane = 0; lane < layout.num_lanes(); ++lane) {
+    uint64_t next = layout.lane(lane).size();
+    for (uint64_t position = next; position-- > 0;) {
+      const int32_t block = layout.lane(lane)[position];
+      if (!nets_of[block].empty()) next = position;
+      next_tracked[Index(block)] = next;
+    }
+  }
+  for (const Net& net : instance.nets) net_sizes.push_back(static_cast<int32_t>(net.blocks.size()));
+}
+
 // A branch: blocks that are in, free blocks still to decide, and the largest ideal without the excluded blocks.
 template <std::size_t W>
 struct Branch {
@@ -133,7 +249,7 @@ struct Branch {
   int64_t weight_range;
 };
 
-// The current ideal with all its sums, updated block by block.
+// The current ideal, updated block by block or along one lane.
 template <std::size_t W>
 class Cursor {
  public:
@@ -141,67 +257,86 @@ class Cursor {
       : shared_(shared),
         missing_(shared.instance.operators.size()),
         pins_inside_(shared.instance.nets.size(), 0),
-        position_in_cut_(shared.instance.nets.size(), 0),
-        times_(shared.instance.pools.size(), 0),
-        unsupported_(shared.instance.pools.size(), 0) {
+        position_in_cut_(shared.instance.nets.size(), 0) {
     for (int32_t block = 0; block < shared.instance.num_blocks(); ++block) {
       missing_[Index(block)] = static_cast<int32_t>(shared.instance.precedence.predecessors(block).size());
     }
   }
 
+  const ChainCode<W>& code() const { return code_; }
   int64_t weight() const { return weight_; }
   int64_t border() const { return border_; }
 
   // Adds `block` and appends the blocks that become free to `freed`.
   void Add(int32_t block, std::vector<int32_t>& freed) {
-    shared_.layout.Increment(code_, block);
-    AddSums(block, 1);
-    for (const int32_t net : shared_.nets_of[block]) {
-      const int32_t size = shared_.net_sizes[Index(net)];
-      const int32_t inside = ++pins_inside_[Index(net)];
-      if (inside == 1) Cut(net);
-      if (inside == size) Uncut(net);
-    }
+    Advance(shared_.layout.lane_of(block), shared_.layout.position_of(block) + 1);
     for (const int32_t successor : shared_.successors[block]) {
       if (--missing_[Index(successor)] == 0) freed.push_back(successor);
     }
   }
 
   void Remove(int32_t block) {
-    shared_.layout.Decrement(code_, block);
-    AddSums(block, -1);
-    for (const int32_t net : shared_.nets_of[block]) {
-      const int32_t size = shared_.net_sizes[Index(net)];
-      const int32_t inside = --pins_inside_[Index(net)];
-      if (inside == 0) Uncut(net);
-      if (inside == size - 1) Cut(net);
-    }
+    Retreat(shared_.layout.lane_of(block), shared_.layout.position_of(block));
     for (const int32_t successor : shared_.successors[block]) ++missing_[Index(successor)];
+  }
+
+  // Adds blocks of `lane` up to `count`, or removes them, without a look at what becomes free. O(1) and the nets of
+  // these blocks that are not local.
+  void Advance(std::size_t lane, uint64_t count) {
+    const uint64_t before = shared_.layout.Get(code_, lane);
+    for (uint64_t i = NextTracked(lane, before); i < count; i = NextTracked(lane, i + 1)) {
+      for (const int32_t net : shared_.nets_of[shared_.layout.lane(lane)[i]]) {
+        const int32_t inside = ++pins_inside_[Index(net)];
+        if (inside == 1) Cut(net);
+        if (inside == shared_.net_sizes[Index(net)]) Uncut(net);
+      }
+    }
+    SetLane(lane, before, count);
+  }
+  void Retreat(std::size_t lane, uint64_t count) {
+    const uint64_t before = shared_.layout.Get(code_, lane);
+    for (uint64_t i = NextTracked(lane, count); i < before; i = NextTracked(lane, i + 1)) {
+      for (const int32_t net : shared_.nets_of[shared_.layout.lane(lane)[i]]) {
+        const int32_t inside = --pins_inside_[Index(net)];
+        if (inside == 0) Uncut(net);
+        if (inside == shared_.net_sizes[Index(net)] - 1) Cut(net);
+      }
+    }
+    SetLane(lane, before, count);
   }
 
   // Appends the ideal to `table`.
   void Emit(IdealTable<W>& table) const {
+    const ChainLayout& layout = shared_.layout;
     table.codes.push_back(code_);
     table.weights.push_back(weight_);
-    for (std::size_t pool = 0; pool < times_.size(); ++pool) {
-      table.times[pool].push_back(times_[pool]);
-      if (!shared_.instance.pools[pool].supports_all) table.unsupported[pool].push_back(unsupported_[pool]);
+    for (std::size_t pool = 0; pool < shared_.times.size(); ++pool) {
+      table.times[pool].push_back(shared_.times[pool].Below(layout, code_));
+      if (shared_.instance.pools[pool].supports_all) continue;
+      table.unsupported[pool].push_back(static_cast<int32_t>(shared_.unsupported[pool].Below(layout, code_)));
     }
     table.borders.push_back(border_);
     table.cut_nets.insert(table.cut_nets.end(), cut_.begin(), cut_.end());
+    for (std::size_t lane = 0; lane < layout.num_lanes(); ++lane) {
+      const std::span<const int32_t> nets = shared_.local_nets.CutAt(lane, layout.Get(code_, lane));
+      table.cut_nets.insert(table.cut_nets.end(), nets.begin(), nets.end());
+    }
     table.cut_start.push_back(static_cast<int64_t>(table.cut_nets.size()));
-    if (shared_.with_memory) table.memory.push_back(memory_);
+    if (!shared_.linear.has_value()) return;
+    table.memory.push_back({shared_.linear->Below(layout, code_), shared_.parameters->Below(layout, code_)});
   }
 
  private:
-  void AddSums(int32_t block, int64_t sign) {
-    weight_ += sign * shared_.load_windows.weight(block);
-    for (std::size_t pool = 0; pool < times_.size(); ++pool) {
-      times_[pool] += sign * shared_.instance.pools[pool].time[Index(block)];
-      if (!shared_.instance.pools[pool].supported[Index(block)]) unsupported_[pool] += static_cast<int32_t>(sign);
-    }
-    memory_.linear += sign * shared_.instance.memory.linear[Index(block)];
-    memory_.parameters += sign * shared_.instance.memory.parameters[Index(block)];
+  // The first position from `position` on whose block has nets that are not local.
+  uint64_t NextTracked(std::size_t lane, uint64_t position) const {
+    const std::vector<int32_t>& blocks = shared_.layout.lane(lane);
+    return position < blocks.size() ? shared_.next_tracked[Index(blocks[position])] : position;
+  }
+
+  void SetLane(std::size_t lane, uint64_t before, uint64_t count) {
+    shared_.layout.Set(code_, lane, count);
+    weight_ += shared_.weights.Of(lane, count) - shared_.weights.Of(lane, before);
+    border_ += shared_.local_nets.BorderAt(lane, count) - shared_.local_nets.BorderAt(lane, before);
   }
 
   void Cut(int32_t net) {
@@ -221,15 +356,13 @@ class Cursor {
   const Shared<W>& shared_;
   ChainCode<W> code_{};
   int64_t weight_ = 0;
+  // Of all nets; the other members know those only that are not local.
   int64_t border_ = 0;
-  MemorySums memory_;
   // Predecessors of each block that are not in the ideal.
   std::vector<int32_t> missing_;
   std::vector<int32_t> pins_inside_;
   std::vector<int32_t> cut_;
   std::vector<std::size_t> position_in_cut_;
-  std::vector<int64_t> times_;
-  std::vector<int32_t> unsupported_;
 };
 
 template <std::size_t W>
@@ -258,7 +391,7 @@ class BranchSearch {
   bool Run(int64_t max_steps) {
     while (!frames_.empty()) {
       ++steps_;
-      if (steps_ > max_steps || (steps_ % kStepsPerCheck == 0 && !MayGoOn())) return false;
+      if (steps_ > max_steps || (steps_ >= next_check_ && !MayGoOn())) return false;
       Step();
     }
     return MayGoOn();
@@ -283,12 +416,54 @@ class BranchSearch {
       return;
     }
     const int32_t block = candidates_[frame.next];
-    const int64_t weight = cursor_.weight() + shared_.load_windows.weight(block);
+    const std::size_t lane = shared_.layout.lane_of(block);
+    if (frame.next + 1 == candidates_.size() && IsOpenAlong(lane, frame.upper_end)) {
+      FollowLane(lane, frame.upper_end);
+      Close();
+      return;
+    }
+    const int64_t weight = cursor_.weight() + BlockWeight(block);
     if (shared_.windows.Meets(weight, frame.upper_weight)) {
       Open(block);
     } else {
       Exclude(frame, block);
     }
+  }
+
+  int64_t BlockWeight(int32_t block) const {
+    const std::size_t lane = shared_.layout.lane_of(block);
+    const uint64_t position = shared_.layout.position_of(block);
+    return shared_.weights.Of(lane, position + 1) - shared_.weights.Of(lane, position);
+  }
+
+  // Whether only blocks of `lane` are left to decide.
+  bool IsOpenAlong(std::size_t lane, ChainCode<W> upper_end) const {
+    shared_.layout.Set(upper_end, lane, shared_.layout.Get(cursor_.code(), lane));
+    return upper_end == cursor_.code();
+  }
+
+  // Emits the ideals between the current one and `upper_end`, from window to window.
+  void FollowLane(std::size_t lane, const ChainCode<W>& upper_end) {
+    const uint64_t begin = shared_.layout.Get(cursor_.code(), lane);
+    const uint64_t end = shared_.layout.Get(upper_end, lane);
+    const int64_t weight = cursor_.weight() - shared_.weights.Of(lane, begin);
+    for (uint64_t count = begin + 1; count <= end;) {
+      const int64_t here = weight + shared_.weights.Of(lane, count);
+      const int64_t next = shared_.windows.NextFrom(here);
+      if (next > here) {
+        count = shared_.weights.FirstAtLeast(next - weight, lane, count, end + 1);
+        continue;
+      }
+      ++steps_;
+      cursor_.Advance(lane, count++);
+      EmitIfAdmitted();
+    }
+    cursor_.Retreat(lane, begin);
+  }
+
+  void EmitIfAdmitted() {
+    const int64_t rest = shared_.total_weight - cursor_.weight();
+    if (shared_.windows.Admits(cursor_.weight(), rest, cursor_.border())) cursor_.Emit(table_);
   }
 
   void Open(int32_t block) {
@@ -303,8 +478,7 @@ class BranchSearch {
     for (std::size_t i = later; i < end; ++i) candidates_.push_back(candidates_[i]);
     ends_.push_back(end);
     frames_.push_back(child);
-    const int64_t rest = shared_.load_windows.total_weight() - cursor_.weight();
-    if (shared_.windows.Admits(cursor_.weight(), rest, cursor_.border())) cursor_.Emit(table_);
+    EmitIfAdmitted();
   }
 
   void Close() {
@@ -325,6 +499,7 @@ class BranchSearch {
 
   // Publishes the growth of the table and looks at all limits.
   bool MayGoOn() {
+    next_check_ = steps_ + kStepsPerCheck;
     const auto ideals = static_cast<int64_t>(table_.size());
     const int64_t bytes = table_.Bytes();
     const int64_t all_ideals = shared_.ideals += ideals - published_ideals_;
@@ -346,13 +521,14 @@ class BranchSearch {
   std::vector<std::size_t> ends_;
   std::vector<int32_t> freed_;
   int64_t steps_ = 0;
+  int64_t next_check_ = kStepsPerCheck;
   int64_t published_ideals_ = 0;
   int64_t published_bytes_ = 0;
 };
 
 template <std::size_t W>
 Branch<W> RootBranch(const Shared<W>& shared) {
-  Branch<W> root{{}, {}, shared.layout.template Full<W>(), shared.load_windows.total_weight()};
+  Branch<W> root{{}, {}, shared.layout.template Full<W>(), shared.total_weight};
   for (int32_t block = 0; block < shared.instance.num_blocks(); ++block) {
     if (shared.instance.precedence.predecessors(block).empty()) root.candidates.push_back(block);
   }
@@ -389,7 +565,7 @@ std::vector<Branch<W>> SplitIntoBranches(Shared<W>& shared, std::size_t wanted, 
     with.blocks.push_back(block);
     with.candidates.insert(with.candidates.begin(), freed.begin(), freed.end());
     with.weight_range = upper_weight - cursor.weight();
-    const int64_t rest = shared.load_windows.total_weight() - cursor.weight();
+    const int64_t rest = shared.total_weight - cursor.weight();
     if (shared.windows.Admits(cursor.weight(), rest, cursor.border())) cursor.Emit(table);
     for (Branch<W>* branch : {&with, &without}) {
       branches.push_back(std::move(*branch));
@@ -650,21 +826,7 @@ EnumerationEnd EnumerateIdeals(const BlockInstance& instance, const ChainLayout&
                                const LoadWindows& load_windows, std::span<const LoadWindow> windows, bool with_memory,
                                const EnumerationLimits& enumeration_limits, const SolveLimits& limits, TaskArena& arena,
                                IdealTable<W>& table) {
-  Shared<W> shared{instance,     layout,
-                   load_windows, WindowUnion(windows),
-                   with_memory,  enumeration_limits,
-                   limits,       LargestIdealsWithout<W>(instance, layout),
-                   {},           {},
-                   {},           {}};
-  for (std::size_t lane = 0; lane < layout.num_lanes(); ++lane) {
-    auto& prefix = shared.lane_weights.emplace_back(1, 0);
-    for (const int32_t block : layout.lane(lane)) prefix.push_back(prefix.back() + load_windows.weight(block));
-  }
-  for (int32_t block = 0; block < instance.num_blocks(); ++block) {
-    shared.successors.AddRow(instance.precedence.successors(block));
-    shared.nets_of.AddRow(instance.nets_of[Index(block)]);
-  }
-  for (const Net& net : instance.nets) shared.net_sizes.push_back(static_cast<int32_t>(net.blocks.size()));
+  Shared<W> shared(instance, layout, load_windows, windows, with_memory, enumeration_limits, limits);
   Reset(instance, table);
   Cursor<W>(shared).Emit(table);
   if (!BranchSearch<W>(shared, RootBranch(shared), table).Run(kShortSearchSteps) && !shared.stopped()) {

@@ -83,6 +83,7 @@ class LoadWindows {
 
   const StateSpace& states() const { return states_; }
   int64_t weight(int32_t block) const { return weights_[static_cast<std::size_t>(block)]; }
+  const std::vector<int64_t>& weights() const { return weights_; }
   int64_t total_weight() const { return total_weight_; }
 
   // Windows of all states for `max_load`, by state. O(states x pools x log).

@@ -13,7 +13,7 @@ namespace {
 
 // Sets up to this size are scanned; a tree does not pay for itself below.
 constexpr std::size_t kMaxScanned = 256;
-constexpr std::size_t kLeafSize = 32;
+constexpr std::size_t kLeafSize = 16;
 
 // b(I') - p(I') on `pool`.
 template <std::size_t W>
@@ -37,10 +37,10 @@ StageCosts<W>::StageCosts(const BlockInstance& instance, const ChainLayout& layo
     }
   }
   for (const DevicePool& pool : instance.pools) {
-    lane_times_.push_back(SumsOf(pool.time));
-    if (instance.rule.has_phases) lane_backward_times_.push_back(SumsOf(pool.backward_time));
+    times_.emplace_back(layout, pool.time);
+    if (instance.rule.has_phases) backward_times_.emplace_back(layout, pool.backward_time);
   }
-  if (instance.rule.ring.has_value()) lane_parameters_ = SumsOf(instance.parameter_bytes);
+  if (instance.rule.ring.has_value()) parameters_ = LaneSums(layout, instance.parameter_bytes);
   for (const DevicePool& pool : instance.pools) memory_binds_.push_back(MemoryCanBind(instance, pool));
   for (int32_t block = 0; block < instance.num_blocks(); ++block) {
     if (instance.memory.workspace[Index(block)] > 0) blocks_by_workspace_.push_back(block);
@@ -51,17 +51,6 @@ StageCosts<W>::StageCosts(const BlockInstance& instance, const ChainLayout& layo
 }
 
 template <std::size_t W>
-typename StageCosts<W>::LaneSums StageCosts<W>::SumsOf(const std::vector<int64_t>& values) const {
-  LaneSums sums;
-  for (std::size_t lane = 0; lane < layout_.num_lanes(); ++lane) {
-    sums.begin.push_back(sums.values.size());
-    sums.values.push_back(0);
-    for (const int32_t block : layout_.lane(lane)) sums.values.push_back(sums.values.back() + values[Index(block)]);
-  }
-  return sums;
-}
-
-template <std::size_t W>
 int64_t StageCosts<W>::Load(const IdealTable<W>& table, std::size_t from, std::size_t to, std::size_t pool,
                             int64_t replicas) const {
   const ChainCode<W>& end = table.codes[to];
@@ -69,7 +58,7 @@ int64_t StageCosts<W>::Load(const IdealTable<W>& table, std::size_t from, std::s
   StageWork stage;
   int64_t compute = table.times[pool][to] - table.times[pool][from];
   if (instance_.rule.has_phases) {
-    const int64_t backward = SumBelow(end, lane_backward_times_[pool]) - SumBelow(start, lane_backward_times_[pool]);
+    const int64_t backward = backward_times_[pool].Below(layout_, end) - backward_times_[pool].Below(layout_, start);
     stage.work.backward.compute = Picoseconds(backward);
     compute -= backward;
   }

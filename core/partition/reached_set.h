@@ -26,6 +26,7 @@
 #include "core/partition/block_instance.h"
 #include "core/partition/chain_code.h"
 #include "core/partition/ideal_enumeration.h"
+#include "core/partition/lane_sums.h"
 
 namespace planwright {
 
@@ -42,9 +43,9 @@ class StageCosts {
   const ChainCode<W>& FirstPins(int32_t net) const { return first_pins_[static_cast<std::size_t>(net)]; }
 
   // Time on `pool` of all blocks below `code`.
-  int64_t TimeOf(const ChainCode<W>& code, std::size_t pool) const { return SumBelow(code, lane_times_[pool]); }
+  int64_t TimeOf(const ChainCode<W>& code, std::size_t pool) const { return times_[pool].Below(layout_, code); }
   // Bytes to reduce of all blocks below `code`.
-  int64_t ParametersOf(const ChainCode<W>& code) const { return SumBelow(code, lane_parameters_); }
+  int64_t ParametersOf(const ChainCode<W>& code) const { return parameters_.Below(layout_, code); }
   // Load of the stage between two ideals on `replicas` devices of `pool`.
   int64_t Load(const IdealTable<W>& table, std::size_t from, std::size_t to, std::size_t pool, int64_t replicas) const;
 
@@ -58,21 +59,6 @@ class StageCosts {
   bool has_refused_memory() const { return has_refused_memory_.load(std::memory_order_relaxed); }
 
  private:
-  // Sums over the first i blocks of each lane, one lane after the other.
-  struct LaneSums {
-    std::vector<int64_t> values;
-    // By lane: position of its sum of no blocks.
-    std::vector<std::size_t> begin;
-  };
-
-  LaneSums SumsOf(const std::vector<int64_t>& values) const;
-  int64_t SumBelow(const ChainCode<W>& code, const LaneSums& sums) const {
-    int64_t sum = 0;
-    for (std::size_t lane = 0; lane < sums.begin.size(); ++lane) {
-      sum += sums.values[sums.begin[lane] + layout_.Get(code, lane)];
-    }
-    return sum;
-  }
   // Calls `visit` for every net that the stage between two ideals cuts.
   template <typename Visit>
   void ForEachCutNet(const IdealTable<W>& table, std::size_t from, std::size_t to, Visit visit) const;
@@ -83,9 +69,9 @@ class StageCosts {
   const ChainLayout& layout_;
   std::vector<ChainCode<W>> first_pins_;
   // By pool; backward times only where the passes are told apart.
-  std::vector<LaneSums> lane_times_;
-  std::vector<LaneSums> lane_backward_times_;
-  LaneSums lane_parameters_;
+  std::vector<LaneSums> times_;
+  std::vector<LaneSums> backward_times_;
+  LaneSums parameters_;
   std::vector<bool> memory_binds_;
   // Blocks with workspace, the largest first.
   std::vector<int32_t> blocks_by_workspace_;
