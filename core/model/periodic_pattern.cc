@@ -22,7 +22,7 @@ std::optional<PatternOperation> PatternOperationOf(std::string_view name) {
 
 Pass PassOf(PatternOperation operation) {
   return operation == PatternOperation::kForward || operation == PatternOperation::kSendForward ? Pass::kForward
-                                                                                               : Pass::kBackward;
+                                                                                                : Pass::kBackward;
 }
 
 }  // namespace planwright
