@@ -10,11 +10,11 @@ declare -A packages=(
   # Compiling the programs.
   [build]="g++ cmake ninja-build ccache mold pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc
            libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev
-           libssl-dev libscotch-dev coinor-libcbc-dev"
+           libssl-dev zlib1g-dev libsqlite3-dev libpqxx-dev libscotch-dev coinor-libcbc-dev"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz
-  # reads the pictures, cbc the integer programs.
+  # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own.
   [test]="libgtest-dev libgmock-dev clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
-          grpc-proto graphviz coinor-cbc"
+          grpc-proto graphviz coinor-cbc postgresql"
   # clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
   [checks]="clang clang-tidy-19 libclang-rt-dev gcovr dpkg-dev git"
 )
@@ -34,8 +34,8 @@ missing_of() {
   done
 }
 
-# Forbids package scripts to start daemons now, until this script ends, and masks the service that prometheus would
-# start at every boot: only its promtool is wanted.
+# Forbids package scripts to start daemons now, until this script ends, and masks the services that prometheus and
+# postgresql would start at every boot: only their programs are wanted.
 start_no_daemons() {
   local policy=/usr/sbin/policy-rc.d
   if [[ ! -e "$policy" ]]; then
@@ -44,7 +44,7 @@ start_no_daemons() {
     trap 'as_root rm -f /usr/sbin/policy-rc.d' EXIT
   fi
   if command -v systemctl >/dev/null; then
-    as_root systemctl mask --quiet prometheus.service
+    as_root systemctl mask --quiet prometheus.service postgresql.service
   fi
 }
 
@@ -74,7 +74,7 @@ if [[ "$(id -u)" != 0 ]] && ! command -v sudo >/dev/null; then
 fi
 
 say "installing ${missing[*]}"
-if [[ " ${missing[*]} " == *" prometheus "* ]]; then
+if [[ " ${missing[*]} " == *" prometheus "* || " ${missing[*]} " == *" postgresql "* ]]; then
   start_no_daemons
 fi
 log=$(mktemp)

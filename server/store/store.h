@@ -121,9 +121,9 @@ enum class OperationView {
 };
 
 struct OperationFilter {
-  std::optional<OperationState> state;
+  std::optional<OperationState> state = std::nullopt;
   // Rows of this operation; empty: operations that are no rows.
-  std::string parent;
+  std::string parent = {};
 };
 
 // How an operation ends.

@@ -1,0 +1,69 @@
+#include "server/store/open_store.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+#include "server/store/sql_store.h"
+#include "server/store/sqlite_database.h"
+#include "server/store/store_status.h"
+#ifdef PLANWRIGHT_POSTGRESQL
+#include "server/store/postgres_database.h"
+#endif
+
+namespace planwright::server {
+namespace {
+
+constexpr std::string_view kSqlite = "sqlite:";
+constexpr std::string_view kPostgres = "postgresql:";
+
+absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::filesystem::path& path, bool migrate) {
+  if (path.empty()) return absl::InvalidArgumentError("must name a file: sqlite:PATH");
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (error) {
+    return StoreUnavailable(
+        absl::StrCat("cannot make the folder ", path.parent_path().string(), ": ", error.message()));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenSqlite(path.string()));
+  return std::make_unique<SqlStore>(std::move(database), migrate);
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore([[maybe_unused]] std::string_view setting,
+                                                         [[maybe_unused]] bool migrate) {
+#ifdef PLANWRIGHT_POSTGRESQL
+  const bool is_uri = setting.starts_with("postgresql://");
+  ASSIGN_OR_RETURN(std::unique_ptr<Database> database,
+                   OpenPostgres(std::string(is_uri ? setting : setting.substr(kPostgres.size()))));
+  return std::make_unique<SqlStore>(std::move(database), migrate);
+#else
+  return absl::InvalidArgumentError("this build has no PostgreSQL (libpqxx-dev was missing)");
+#endif
+}
+
+std::string EnvironmentOr(const char* name, std::string otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : std::move(otherwise);
+}
+
+}  // namespace
+
+std::string DefaultStore() {
+  const std::string state = EnvironmentOr("XDG_STATE_HOME", EnvironmentOr("HOME", ".") + "/.local/state");
+  return absl::StrCat(ToAbsl(kSqlite), state, "/planwright/planwright.db");
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenStore(std::string_view setting, bool migrate) {
+  if (setting == "none") return nullptr;
+  if (setting.starts_with(kSqlite)) return OpenSqliteStore(setting.substr(kSqlite.size()), migrate);
+  if (setting.starts_with(kPostgres)) return OpenPostgresStore(setting, migrate);
+  return absl::InvalidArgumentError(
+      absl::StrCat("must be sqlite:PATH, postgresql:CONNECTION or none, is \"", ToAbsl(setting), "\""));
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,20 @@
+// Bytes on their way into a row: compressed (zlib), with their length and a checksum, so that damage is found.
+#ifndef PLANWRIGHT_SERVER_STORE_PACKED_BYTES_H_
+#define PLANWRIGHT_SERVER_STORE_PACKED_BYTES_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace planwright::server {
+
+// The same bytes give the same result.
+std::string Pack(std::string_view bytes);
+
+// What was packed. DATA_LOSS: `packed` is nothing that Pack returned.
+absl::StatusOr<std::string> Unpack(std::string_view packed);
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_STORE_PACKED_BYTES_H_

@@ -1,0 +1,222 @@
+#include "server/store/postgres_database.h"
+
+#include <libpq-fe.h>
+
+#include <mutex>
+#include <optional>
+#include <pqxx/pqxx>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+#include "server/store/store_status.h"
+
+namespace planwright::server {
+namespace {
+
+// Times that others got in the way of a transaction before it is given up.
+constexpr int kAttempts = 5;
+
+// So that no call hangs on a database that has gone or is stuck.
+constexpr std::string_view kConnectTimeout = "5";
+constexpr std::string_view kTcpTimeout = "10000";
+constexpr std::string_view kSessionOptions =
+    "-c statement_timeout=10s -c lock_timeout=5s -c idle_in_transaction_session_timeout=30s";
+
+// Type oids of pg_type.dat, which never change.
+constexpr unsigned kByteaOid = 17;
+constexpr unsigned kInt8Oid = 20;
+
+constexpr int64_t kSchemaLock = 0x706C616E77726974;  // "planwrit"
+
+constexpr char kMakeClock[] =
+    "CREATE OR REPLACE FUNCTION planwright_now() RETURNS BIGINT LANGUAGE sql VOLATILE AS "
+    "'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'";
+
+// A parameter in PostgreSQL's text form; nullopt: NULL.
+struct TextForm {
+  std::optional<std::string> operator()(std::monostate) const { return std::nullopt; }
+  std::optional<std::string> operator()(int64_t value) const { return absl::StrCat(value); }
+  std::optional<std::string> operator()(const std::string& text) const { return text; }
+  std::optional<std::string> operator()(const Bytes& bytes) const {
+    return absl::StrCat("\\x", absl::BytesToHexString(bytes.data));
+  }
+};
+
+SqlValue ValueOf(const pqxx::field& field) {
+  if (field.is_null()) return std::monostate();
+  const absl::string_view text(field.c_str(), field.size());
+  switch (field.type()) {
+    case kByteaOid:
+      return Bytes{absl::HexStringToBytes(text.substr(2))};
+    case kInt8Oid: {
+      int64_t value = 0;
+      // Always a number.
+      static_cast<void>(absl::SimpleAtoi(text, &value));
+      return value;
+    }
+    default:
+      return std::string(text);
+  }
+}
+
+// Whether the transaction would succeed if it were run again.
+bool IsConflict(const std::string& sql_state) { return sql_state == "40001" || sql_state == "40P01"; }
+
+absl::Status ErrorOf(const pqxx::sql_error& error) {
+  const std::string& state = error.sqlstate();
+  // Conflicts, missing resources, an operator's intervention, a read-only or starting server, and what its system says.
+  for (const char* prefix : {"40", "53", "57", "25006", "55P03", "58", "08"}) {
+    if (state.starts_with(prefix)) return StoreUnavailable(error.what());
+  }
+  if (state.starts_with("XX")) return absl::DataLossError(absl::StrCat("the store is damaged: ", error.what()));
+  return absl::InternalError(absl::StrCat("PostgreSQL: ", error.what(), " (", state, ")"));
+}
+
+class PostgresConnection final : public Connection {
+ public:
+  explicit PostgresConnection(pqxx::transaction_base& transaction) : transaction_(transaction) {}
+
+  using Connection::Execute;
+  // Errors of PostgreSQL leave as exceptions, which Transact catches.
+  absl::StatusOr<SqlResult> Execute(std::string_view sql, std::span<const SqlValue> parameters) override {
+    std::vector<std::optional<std::string>> texts;
+    std::vector<const char*> pointers;
+    texts.reserve(parameters.size());
+    for (const SqlValue& parameter : parameters) {
+      texts.push_back(std::visit(TextForm(), parameter));
+      pointers.push_back(texts.back().has_value() ? texts.back()->c_str() : nullptr);
+    }
+    const pqxx::result rows = transaction_.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(pointers));
+    SqlResult result;
+    for (const pqxx::row& row : rows) {
+      SqlRow& values = result.rows.emplace_back();
+      for (const pqxx::field& field : row) values.push_back(ValueOf(field));
+    }
+    result.affected = static_cast<int64_t>(rows.affected_rows());
+    return result;
+  }
+
+ private:
+  pqxx::transaction_base& transaction_;
+};
+
+class PostgresDatabase final : public Database {
+ public:
+  explicit PostgresDatabase(std::string conninfo) : conninfo_(std::move(conninfo)) {}
+
+  std::string_view kind() const override { return "postgresql"; }
+  std::string_view skip_locked_clause() const override { return " FOR UPDATE SKIP LOCKED"; }
+  std::string_view lock_clause() const override { return " FOR UPDATE"; }
+
+  absl::Status Transact(Access access, const std::function<absl::Status(Connection&)>& body) override {
+    absl::Status status;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      bool again = false;
+      status = TransactOnce(access, body, again);
+      if (!again) break;
+    }
+    return status;
+  }
+
+  absl::Status LockSchema(Connection& connection) override {
+    RETURN_IF_ERROR(connection.Execute("SELECT pg_advisory_xact_lock($1)", {kSchemaLock}).status());
+    return connection.Execute(kMakeClock).status();
+  }
+
+ private:
+  using Handle = std::unique_ptr<pqxx::connection>;
+
+  // `again`: another attempt may well succeed.
+  absl::Status TransactOnce(Access access, const std::function<absl::Status(Connection&)>& body, bool& again) {
+    bool is_fresh = false;
+    try {
+      Handle handle = Take(is_fresh);
+      absl::Status status = Run(*handle, access, body);
+      Return(std::move(handle));
+      return status;
+    } catch (const pqxx::in_doubt_error& error) {
+      return StoreUnavailable(error.what());
+    } catch (const pqxx::broken_connection& error) {
+      // A connection that has been idle may have been closed long ago; a new one says how things are.
+      again = !is_fresh;
+      return StoreUnavailable(error.what());
+    } catch (const pqxx::sql_error& error) {
+      again = IsConflict(error.sqlstate());
+      return ErrorOf(error);
+    } catch (const pqxx::failure& error) {
+      return StoreUnavailable(error.what());
+    }
+  }
+
+  static absl::Status Run(pqxx::connection& handle, Access access,
+                          const std::function<absl::Status(Connection&)>& body) {
+    pqxx::work transaction(handle);
+    PostgresConnection connection(transaction);
+    if (access == Access::kRead) transaction.exec("SET TRANSACTION READ ONLY");
+    absl::Status status = body(connection);
+    if (status.ok()) transaction.commit();
+    return status;
+  }
+
+  Handle Take(bool& is_fresh) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        Handle handle = std::move(idle_.back());
+        idle_.pop_back();
+        return handle;
+      }
+    }
+    is_fresh = true;
+    return std::make_unique<pqxx::connection>(conninfo_);
+  }
+
+  void Return(Handle handle) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(handle));
+  }
+
+  const std::string conninfo_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::vector<Handle> idle_;
+};
+
+// A default for libpq's option `name` where `conninfo` does not set it.
+void AddDefault(std::string_view name, std::string_view value, std::string& conninfo) {
+  if (conninfo.find(std::string(name) + "=") != std::string::npos) return;
+  if (conninfo.find("://") == std::string::npos) {
+    absl::StrAppend(&conninfo, " ", ToAbsl(name), "='", ToAbsl(value), "'");
+    return;
+  }
+  const char* separator = conninfo.find('?') == std::string::npos ? "?" : "&";
+  const std::string escaped = absl::StrReplaceAll(ToAbsl(value), {{" ", "%20"}, {"=", "%3D"}});
+  absl::StrAppend(&conninfo, separator, ToAbsl(name), "=", escaped);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Database>> OpenPostgres(const std::string& conninfo) {
+  char* error = nullptr;
+  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), &error);
+  if (options == nullptr) {
+    const absl::Status status = absl::InvalidArgumentError(error != nullptr ? error : "out of memory");
+    PQfreemem(error);
+    return status;
+  }
+  PQconninfoFree(options);
+  std::string complete = conninfo;
+  AddDefault("connect_timeout", kConnectTimeout, complete);
+  AddDefault("tcp_user_timeout", kTcpTimeout, complete);
+  AddDefault("options", kSessionOptions, complete);
+  AddDefault("application_name", "planwrightd", complete);
+  return std::make_unique<PostgresDatabase>(std::move(complete));
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,75 @@
+// Values of columns: how enumerators and texts are written, and rows read. The numbers are part of the schema.
+#ifndef PLANWRIGHT_SERVER_STORE_SQL_CODES_H_
+#define PLANWRIGHT_SERVER_STORE_SQL_CODES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "server/store/database.h"
+#include "server/store/store.h"
+
+namespace planwright::server {
+
+constexpr int64_t CodeOf(DocumentKind kind) {
+  switch (kind) {
+    case DocumentKind::kPlan:
+      return 1;
+    case DocumentKind::kGraph:
+      return 2;
+    case DocumentKind::kCluster:
+      return 3;
+    case DocumentKind::kAnswer:
+      return 4;
+  }
+  return 0;
+}
+
+constexpr int64_t CodeOf(OperationState state) {
+  switch (state) {
+    case OperationState::kQueued:
+      return 1;
+    case OperationState::kRunning:
+      return 2;
+    case OperationState::kSucceeded:
+      return 3;
+    case OperationState::kFailed:
+      return 4;
+    case OperationState::kCancelled:
+      return 5;
+  }
+  return 0;
+}
+
+// A code that a newer release has written counts as kFailed, the one that no worker acts on.
+constexpr OperationState StateOf(int64_t code) {
+  for (const OperationState state :
+       {OperationState::kQueued, OperationState::kRunning, OperationState::kSucceeded, OperationState::kCancelled}) {
+    if (CodeOf(state) == code) return state;
+  }
+  return OperationState::kFailed;
+}
+
+inline SqlValue Text(std::string_view text) { return std::string(text); }
+inline SqlValue Blob(std::string_view bytes) { return Bytes{std::string(bytes)}; }
+
+// Values of one row, in the order of its columns. REQUIRES: each has the type that is asked for.
+class RowReader {
+ public:
+  // `row` outlives the reader.
+  explicit RowReader(const SqlRow& row) : row_(row) {}
+
+  int64_t Number() { return std::get<int64_t>(row_[next_++]); }
+  const std::string& Text() { return std::get<std::string>(row_[next_++]); }
+  const std::string& Blob() { return std::get<Bytes>(row_[next_++]).data; }
+
+ private:
+  const SqlRow& row_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_STORE_SQL_CODES_H_

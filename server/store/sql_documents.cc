@@ -1,0 +1,145 @@
+// The documents of SqlStore.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+#include "server/store/packed_bytes.h"
+#include "server/store/sql_codes.h"
+#include "server/store/sql_store.h"
+
+namespace planwright::server {
+namespace {
+
+// How exactly the time of the last use is known.
+constexpr int64_t kUseGrain = 24 * 3600 * 1000;
+
+constexpr std::string_view kUsage =
+    "SELECT COUNT(*), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM documents WHERE tenant = $1 AND kind IN ($2, "
+    "$3, $4)";
+constexpr std::string_view kInsert =
+    "INSERT INTO documents (tenant, kind, id, summary, content, stored_bytes, create_time, use_time) VALUES ($1, $2, "
+    "$3, "
+    "$4, $5, $6, planwright_now(), planwright_now()) ON CONFLICT (tenant, kind, id) DO ";
+constexpr std::string_view kOverwrite =
+    "UPDATE SET summary = excluded.summary, content = excluded.content, stored_bytes = excluded.stored_bytes, "
+    "create_time = excluded.create_time, use_time = excluded.use_time";
+constexpr std::string_view kSelect =
+    "SELECT summary, content, create_time, CAST(CASE WHEN use_time < planwright_now() - $4 THEN 1 ELSE 0 END AS "
+    "BIGINT) "
+    "FROM documents WHERE tenant = $1 AND kind = $2 AND id = $3";
+constexpr std::string_view kTouch =
+    "UPDATE documents SET use_time = planwright_now() WHERE tenant = $1 AND kind = $2 AND id = $3";
+constexpr std::string_view kDelete = "DELETE FROM documents WHERE tenant = $1 AND kind = $2 AND id = $3";
+
+absl::Status NotFound(std::string_view id) {
+  return absl::NotFoundError(absl::StrCat("nothing is stored as \"", ToAbsl(id), "\""));
+}
+
+// Whether what the tenant has is within its quota.
+absl::Status CheckQuota(Connection& connection, std::string_view tenant, const Quota& quota) {
+  ASSIGN_OR_RETURN(const SqlResult result,
+                   connection.Execute(kUsage, {Text(tenant), CodeOf(DocumentKind::kPlan), CodeOf(DocumentKind::kGraph),
+                                               CodeOf(DocumentKind::kCluster)}));
+  RowReader row(result.rows.front());
+  if (row.Number() > quota.documents) {
+    return absl::ResourceExhaustedError(absl::StrCat("the quota is used up: ", quota.documents,
+                                                     " plans, graphs and clusters may be stored; delete some"));
+  }
+  if (row.Number() > quota.bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("the quota is used up: plans, graphs and clusters may take ",
+                                                     quota.bytes, " bytes together, compressed; delete some"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<SqlValue> RowOf(std::string_view tenant, DocumentKind kind, const Document& document,
+                            std::string_view packed) {
+  return {Text(tenant),           CodeOf(kind), Text(document.id),
+          Blob(document.summary), Blob(packed), static_cast<int64_t>(packed.size() + document.summary.size())};
+}
+
+}  // namespace
+
+absl::StatusOr<bool> SqlStore::PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
+                                           const Quota& quota) {
+  const std::string packed = Pack(document.content);
+  return Write([&](Connection& connection) -> absl::StatusOr<bool> {
+    ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(absl::StrCat(ToAbsl(kInsert), "NOTHING"),
+                                                                RowOf(tenant, kind, document, packed)));
+    if (result.affected == 0) {
+      RETURN_IF_ERROR(connection.Execute(kTouch, {Text(tenant), CodeOf(kind), Text(document.id)}).status());
+      return false;
+    }
+    // What was inserted counts already, and goes again where it does not fit.
+    RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
+    return true;
+  });
+}
+
+absl::Status SqlStore::ReplaceDocument(std::string_view tenant, DocumentKind kind, const Document& document) {
+  const std::string packed = Pack(document.content);
+  return Write([&](Connection& connection) {
+    return connection.Execute(absl::StrCat(ToAbsl(kInsert), ToAbsl(kOverwrite)), RowOf(tenant, kind, document, packed))
+        .status();
+  });
+}
+
+absl::StatusOr<Document> SqlStore::FindDocument(std::string_view tenant, DocumentKind kind, std::string_view id) {
+  bool is_stale = false;
+  auto document = Read([&](Connection& connection) -> absl::StatusOr<Document> {
+    ASSIGN_OR_RETURN(const SqlResult result,
+                     connection.Execute(kSelect, {Text(tenant), CodeOf(kind), Text(id), kUseGrain}));
+    if (result.rows.empty()) return NotFound(id);
+    RowReader row(result.rows.front());
+    Document found;
+    found.id = id;
+    found.summary = row.Blob();
+    ASSIGN_OR_RETURN(found.content, Unpack(row.Blob()));
+    found.create_time = row.Number();
+    is_stale = row.Number() != 0;
+    return found;
+  });
+  if (is_stale) TouchDocument(tenant, kind, id);
+  return document;
+}
+
+void SqlStore::TouchDocument(std::string_view tenant, DocumentKind kind, std::string_view id) {
+  Write([&](Connection& connection) {
+    return connection.Execute(kTouch, {Text(tenant), CodeOf(kind), Text(id)}).status();
+  }).IgnoreError();
+}
+
+absl::StatusOr<std::vector<DocumentSummary>> SqlStore::ListDocuments(std::string_view tenant, DocumentKind kind,
+                                                                     const std::optional<PagePosition>& after,
+                                                                     int64_t limit) {
+  std::string sql = "SELECT id, summary, create_time FROM documents WHERE tenant = $1 AND kind = $2";
+  std::vector<SqlValue> parameters = {Text(tenant), CodeOf(kind), limit};
+  if (after.has_value()) {
+    sql += " AND (create_time, id) < ($4, $5)";
+    parameters.emplace_back(after->time);
+    parameters.push_back(Text(after->id));
+  }
+  sql += " ORDER BY create_time DESC, id DESC LIMIT $3";
+  return Read([&](Connection& connection) -> absl::StatusOr<std::vector<DocumentSummary>> {
+    std::vector<DocumentSummary> documents;
+    ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(sql, parameters));
+    for (const SqlRow& values : result.rows) {
+      RowReader row(values);
+      DocumentSummary& document = documents.emplace_back();
+      document.id = row.Text();
+      document.summary = row.Blob();
+      document.create_time = row.Number();
+    }
+    return documents;
+  });
+}
+
+absl::Status SqlStore::DeleteDocument(std::string_view tenant, DocumentKind kind, std::string_view id) {
+  return Write([&](Connection& connection) -> absl::Status {
+    ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(kDelete, {Text(tenant), CodeOf(kind), Text(id)}));
+    return result.affected > 0 ? absl::OkStatus() : NotFound(id);
+  });
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,299 @@
+// The operations of SqlStore.
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+#include "server/store/packed_bytes.h"
+#include "server/store/sql_codes.h"
+#include "server/store/sql_store.h"
+
+namespace planwright::server {
+namespace {
+
+constexpr int64_t kQueued = CodeOf(OperationState::kQueued);
+constexpr int64_t kRunning = CodeOf(OperationState::kRunning);
+constexpr int64_t kSucceeded = CodeOf(OperationState::kSucceeded);
+constexpr int64_t kCancelled = CodeOf(OperationState::kCancelled);
+
+// Which columns are read.
+enum class Columns { kShort, kWithRequest, kAll };
+
+constexpr std::string_view ColumnsOf(Columns columns) {
+  constexpr std::string_view kAll =
+      "tenant, id, request_id, parent, is_job, state, progress, summary, attempts, cancel_requested, create_time, "
+      "start_time, end_time, fence, request, incumbent, result";
+  constexpr std::string_view kRequest = ", request";
+  const std::size_t request = kAll.find(kRequest, kAll.find("fence"));
+  switch (columns) {
+    case Columns::kShort:
+      return kAll.substr(0, request);
+    case Columns::kWithRequest:
+      return kAll.substr(0, request + kRequest.size());
+    case Columns::kAll:
+      return kAll;
+  }
+  return kAll;
+}
+
+constexpr std::string_view kInsert =
+    "INSERT INTO operations (id, tenant, request_id, parent, position, is_job, state, request, incumbent, progress, "
+    "result, summary, attempts, cancel_requested, create_time, start_time, end_time, fence, lease_end) VALUES ($1, $2, "
+    "$3, $4, $5, $6, $7, $8, $9, $9, $9, $9, 0, 0, $10, $11, 0, 0, 0) ON CONFLICT DO NOTHING";
+// The open operations of a tenant that are jobs.
+constexpr std::string_view kPending =
+    "SELECT COUNT(*) FROM operations WHERE tenant = $1 AND is_job = 1 AND state IN ($2, $3)";
+constexpr std::string_view kCancel =
+    "UPDATE operations SET cancel_requested = 1, state = CASE WHEN state = $3 THEN $5 ELSE state END, end_time = CASE "
+    "WHEN state = $3 THEN planwright_now() ELSE end_time END WHERE tenant = $1 AND (id = $2 OR parent = $2) AND state "
+    "IN "
+    "($3, $4)";
+constexpr std::string_view kClose =
+    "UPDATE operations SET state = CASE WHEN cancel_requested = 1 THEN CAST($4 AS BIGINT) ELSE CAST($5 AS BIGINT) END, "
+    "end_time = planwright_now() WHERE "
+    "id = $1 AND state IN ($2, $3) AND NOT EXISTS (SELECT 1 FROM operations AS member WHERE member.parent = $1 AND "
+    "member.state IN ($2, $3))";
+// What ends a running operation, or changes it: nothing where the fence has passed to somebody else.
+constexpr std::string_view kOwned = " WHERE id = $1 AND fence = $2 AND state = $3";
+
+// Request, incumbent and result are packed; an empty one stays empty.
+std::string PackOptional(std::string_view bytes) { return bytes.empty() ? std::string() : Pack(bytes); }
+
+absl::StatusOr<std::string> UnpackOptional(std::string_view packed) {
+  if (packed.empty()) return std::string();
+  return Unpack(packed);
+}
+
+absl::StatusOr<Operation> ReadRow(RowReader row, Columns columns) {
+  Operation operation;
+  operation.tenant = row.Text();
+  operation.id = row.Text();
+  operation.request_id = row.Text();
+  operation.parent = row.Text();
+  operation.has_rows = row.Number() == 0;
+  operation.state = StateOf(row.Number());
+  operation.progress = row.Blob();
+  operation.summary = row.Blob();
+  operation.attempts = static_cast<int32_t>(row.Number());
+  operation.cancel_requested = row.Number() != 0;
+  operation.create_time = row.Number();
+  operation.start_time = row.Number();
+  operation.end_time = row.Number();
+  operation.fence = row.Number();
+  if (columns == Columns::kShort) return operation;
+  ASSIGN_OR_RETURN(operation.request, UnpackOptional(row.Blob()));
+  if (columns == Columns::kWithRequest) return operation;
+  ASSIGN_OR_RETURN(operation.incumbent, UnpackOptional(row.Blob()));
+  ASSIGN_OR_RETURN(operation.result, UnpackOptional(row.Blob()));
+  return operation;
+}
+
+absl::Status NotFound(std::string_view id) {
+  return absl::NotFoundError(absl::StrCat("there is no operation \"", ToAbsl(id), "\""));
+}
+
+absl::Status TakenOver(std::string_view id) {
+  return absl::AbortedError(absl::StrCat("operation \"", ToAbsl(id), "\" belongs to another worker"));
+}
+
+// Inserts one operation; returns whether it is new.
+absl::StatusOr<bool> Insert(Connection& connection, std::string_view tenant, const NewOperation& operation,
+                            std::string_view request_id, std::string_view parent, int64_t position, bool is_job,
+                            StoreTime now) {
+  ASSIGN_OR_RETURN(
+      const SqlResult result,
+      connection.Execute(kInsert, {Text(operation.id), Text(tenant), Text(request_id), Text(parent), position,
+                                   int64_t{is_job ? 1 : 0}, is_job ? kQueued : kRunning,
+                                   Blob(PackOptional(operation.request)), Blob(""), now, is_job ? 0 : now}));
+  return result.affected > 0;
+}
+
+// The operations that `clauses` selects; a WHERE and what may follow it.
+absl::StatusOr<std::vector<Operation>> Select(Connection& connection, Columns columns, std::string_view clauses,
+                                              std::span<const SqlValue> parameters) {
+  ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(absl::StrCat("SELECT ", ToAbsl(ColumnsOf(columns)),
+                                                                           " FROM operations WHERE ", ToAbsl(clauses)),
+                                                              parameters));
+  std::vector<Operation> operations;
+  for (const SqlRow& row : result.rows) {
+    ASSIGN_OR_RETURN(operations.emplace_back(), ReadRow(RowReader(row), columns));
+  }
+  return operations;
+}
+
+absl::StatusOr<Operation> SelectOne(Connection& connection, Columns columns, std::string_view clauses,
+                                    std::initializer_list<SqlValue> parameters, std::string_view id) {
+  ASSIGN_OR_RETURN(std::vector<Operation> operations, Select(connection, columns, clauses, std::vector(parameters)));
+  if (operations.empty()) return NotFound(id);
+  return std::move(operations.front());
+}
+
+absl::StatusOr<StoreTime> Now(Connection& connection) {
+  ASSIGN_OR_RETURN(const SqlResult result, connection.Execute("SELECT planwright_now()"));
+  return RowReader(result.rows.front()).Number();
+}
+
+absl::Status CheckQuota(Connection& connection, std::string_view tenant, const Quota& quota) {
+  ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(kPending, {Text(tenant), kQueued, kRunning}));
+  const int64_t pending = RowReader(result.rows.front()).Number();
+  if (pending <= quota.pending_operations) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("the quota is used up: with these, ", pending,
+                                                   " operations would not have ended, allowed are ",
+                                                   quota.pending_operations, "; wait for some or cancel them"));
+}
+
+// Runs an UPDATE of what the worker owns; ABORTED where it owns it no more.
+absl::Status UpdateOwned(Connection& connection, std::string_view assignments, std::vector<SqlValue> parameters,
+                         std::string_view id) {
+  ASSIGN_OR_RETURN(
+      const SqlResult result,
+      connection.Execute(absl::StrCat("UPDATE operations SET ", ToAbsl(assignments), ToAbsl(kOwned)), parameters));
+  return result.affected > 0 ? absl::OkStatus() : TakenOver(id);
+}
+
+}  // namespace
+
+absl::StatusOr<Operation> SqlStore::Submit(std::string_view tenant, const Submission& submission, const Quota& quota) {
+  const NewOperation& whole = submission.operation;
+  ASSIGN_OR_RETURN(Operation stored, Write([&](Connection& connection) -> absl::StatusOr<Operation> {
+                     ASSIGN_OR_RETURN(const StoreTime now, Now(connection));
+                     ASSIGN_OR_RETURN(const bool is_new,
+                                      Insert(connection, tenant, whole, submission.request_id, /*parent=*/"",
+                                             /*position=*/0, submission.rows.empty(), now));
+                     if (!is_new) {
+                       return SelectOne(connection, Columns::kAll, "tenant = $1 AND request_id = $2",
+                                        {Text(tenant), Text(submission.request_id)}, submission.request_id);
+                     }
+                     for (std::size_t i = 0; i < submission.rows.size(); ++i) {
+                       RETURN_IF_ERROR(Insert(connection, tenant, submission.rows[i], /*request_id=*/"", whole.id,
+                                              static_cast<int64_t>(i), /*is_job=*/true, now)
+                                           .status());
+                     }
+                     RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
+                     return SelectOne(connection, Columns::kAll, "id = $1", {Text(whole.id)}, whole.id);
+                   }));
+  if (stored.request == whole.request) return stored;
+  return absl::AlreadyExistsError(
+      absl::StrCat("request_id \"", submission.request_id, "\" was used for another request: choose a new one"));
+}
+
+absl::StatusOr<Operation> SqlStore::FindOperation(std::string_view tenant, std::string_view id, OperationView view) {
+  const Columns columns = view == OperationView::kShort ? Columns::kShort : Columns::kAll;
+  return Read([&](Connection& connection) {
+    return SelectOne(connection, columns, "tenant = $1 AND id = $2", {Text(tenant), Text(id)}, id);
+  });
+}
+
+absl::StatusOr<std::vector<Operation>> SqlStore::ListOperations(std::string_view tenant, const OperationFilter& filter,
+                                                                const std::optional<PagePosition>& after,
+                                                                int64_t limit) {
+  std::string clauses = "tenant = $1 AND parent = $2";
+  std::vector<SqlValue> parameters = {Text(tenant), Text(filter.parent), limit};
+  const auto add = [&](SqlValue value) {
+    parameters.push_back(std::move(value));
+    return absl::StrCat("$", parameters.size());
+  };
+  if (filter.state.has_value()) absl::StrAppend(&clauses, " AND state = ", add(CodeOf(*filter.state)));
+  if (after.has_value()) {
+    const std::string time = add(after->time);
+    absl::StrAppend(&clauses, " AND (create_time, id) < (", time, ", ", add(Text(after->id)), ")");
+  }
+  absl::StrAppend(&clauses, " ORDER BY create_time DESC, id DESC LIMIT $3");
+  return Read([&](Connection& connection) { return Select(connection, Columns::kShort, clauses, parameters); });
+}
+
+absl::StatusOr<std::vector<Operation>> SqlStore::ListRows(std::string_view tenant, std::string_view parent) {
+  const std::vector<SqlValue> parameters = {Text(tenant), Text(parent)};
+  return Read([&](Connection& connection) {
+    return Select(connection, Columns::kWithRequest, "tenant = $1 AND parent = $2 ORDER BY position", parameters);
+  });
+}
+
+absl::Status SqlStore::CloseParent(Connection& connection, std::string_view parent) {
+  if (parent.empty()) return absl::OkStatus();
+  return connection.Execute(kClose, {Text(parent), kQueued, kRunning, kCancelled, kSucceeded}).status();
+}
+
+absl::Status SqlStore::RequestCancel(std::string_view tenant, std::string_view id) {
+  // Parents are locked before their rows, here and in EndOperation: whoever ends the last row sees all the others.
+  const std::string lock = absl::StrCat(
+      "SELECT id, is_job FROM operations WHERE tenant = $1 AND id IN ($2, (SELECT parent FROM operations WHERE id = "
+      "$2)) ORDER BY is_job",
+      ToAbsl(database_->lock_clause()));
+  return Write([&](Connection& connection) -> absl::Status {
+    ASSIGN_OR_RETURN(const SqlResult found, connection.Execute(lock, {Text(tenant), Text(id)}));
+    if (found.rows.empty()) return NotFound(id);
+    RETURN_IF_ERROR(connection.Execute(kCancel, {Text(tenant), Text(id), kQueued, kRunning, kCancelled}).status());
+    RowReader first(found.rows.front());
+    const std::string parent = first.Text();
+    const bool has_rows = first.Number() == 0;
+    return has_rows ? CloseParent(connection, parent) : absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::optional<Operation>> SqlStore::TakeOperation(std::chrono::milliseconds lease) {
+  const std::string next = absl::StrCat(
+      "SELECT id FROM operations WHERE is_job = 1 AND (state = $1 OR (state = $2 AND lease_end < planwright_now())) "
+      "ORDER BY create_time, position, id LIMIT 1",
+      ToAbsl(database_->skip_locked_clause()));
+  constexpr std::string_view kTake =
+      "UPDATE operations SET state = $2, fence = fence + 1, attempts = attempts + 1, lease_end = planwright_now() + "
+      "$3, "
+      "start_time = CASE WHEN start_time = 0 THEN planwright_now() ELSE start_time END WHERE id = $1";
+  return Write([&](Connection& connection) -> absl::StatusOr<std::optional<Operation>> {
+    ASSIGN_OR_RETURN(const SqlResult found, connection.Execute(next, {kQueued, kRunning}));
+    if (found.rows.empty()) return std::nullopt;
+    const std::string id = RowReader(found.rows.front()).Text();
+    RETURN_IF_ERROR(connection.Execute(kTake, {Text(id), kRunning, int64_t{lease.count()}}).status());
+    return SelectOne(connection, Columns::kAll, "id = $1", {Text(id)}, id);
+  });
+}
+
+absl::StatusOr<bool> SqlStore::RenewLease(std::string_view id, int64_t fence, std::chrono::milliseconds lease) {
+  return Write([&](Connection& connection) -> absl::StatusOr<bool> {
+    RETURN_IF_ERROR(UpdateOwned(connection, "lease_end = planwright_now() + $4",
+                                {Text(id), fence, kRunning, int64_t{lease.count()}}, id));
+    ASSIGN_OR_RETURN(const SqlResult result,
+                     connection.Execute("SELECT cancel_requested FROM operations WHERE id = $1", {Text(id)}));
+    return RowReader(result.rows.front()).Number() != 0;
+  });
+}
+
+absl::Status SqlStore::SaveIncumbent(std::string_view id, int64_t fence, std::string_view incumbent,
+                                     std::string_view progress) {
+  const std::string packed = PackOptional(incumbent);
+  return Write([&](Connection& connection) {
+    return UpdateOwned(connection, "incumbent = $4, progress = $5",
+                       {Text(id), fence, kRunning, Blob(packed), Blob(progress)}, id);
+  });
+}
+
+absl::Status SqlStore::EndOperation(std::string_view id, int64_t fence, const OperationEnd& end) {
+  const std::string packed = PackOptional(end.result);
+  const std::string lock = absl::StrCat("SELECT id FROM operations WHERE id = $1", ToAbsl(database_->lock_clause()));
+  return Write([&](Connection& connection) -> absl::Status {
+    ASSIGN_OR_RETURN(const SqlResult found,
+                     connection.Execute("SELECT parent, state, fence FROM operations WHERE id = $1", {Text(id)}));
+    if (found.rows.empty()) return TakenOver(id);
+    RowReader row(found.rows.front());
+    const std::string parent = row.Text();
+    const bool has_ended = HasEnded(StateOf(row.Number()));
+    const bool is_ours = row.Number() == fence;
+    // An answer that was lost on its way: we have ended it before.
+    if (has_ended && is_ours) return absl::OkStatus();
+    RETURN_IF_ERROR(connection.Execute(lock, {Text(parent)}).status());
+    RETURN_IF_ERROR(UpdateOwned(connection, "state = $4, result = $5, summary = $6, end_time = planwright_now()",
+                                {Text(id), fence, kRunning, CodeOf(end.state), Blob(packed), Blob(end.summary)}, id));
+    return CloseParent(connection, parent);
+  });
+}
+
+absl::Status SqlStore::ReturnOperation(std::string_view id, int64_t fence) {
+  return Write([&](Connection& connection) {
+    return UpdateOwned(connection, "state = $4", {Text(id), fence, kRunning, kQueued}, id);
+  });
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,82 @@
+#include "server/store/sql_store.h"
+
+#include "core/base/status_macros.h"
+#include "server/store/sql_codes.h"
+
+namespace planwright::server {
+namespace {
+
+// What claims that nobody gave back are kept for; their lease is over long before.
+constexpr int64_t kClaimAge = 24 * 3600 * 1000;
+
+// Answers of the cache beyond the most recently used ones that fit into $2 bytes.
+constexpr std::string_view kEvictAnswers =
+    "DELETE FROM documents WHERE kind = $1 AND (tenant, id) IN (SELECT tenant, id FROM (SELECT tenant, id, "
+    "SUM(stored_bytes) OVER (ORDER BY use_time DESC, tenant, id) AS total FROM documents WHERE kind = $1) AS ranked "
+    "WHERE total > $2)";
+constexpr std::string_view kDeleteUnused =
+    "DELETE FROM documents WHERE kind IN ($1, $2, $3) AND use_time < planwright_now() - $4";
+constexpr std::string_view kDeleteEnded =
+    "DELETE FROM operations WHERE parent = '' AND state NOT IN ($1, $2) AND end_time < planwright_now() - $3";
+constexpr std::string_view kDeleteOrphans =
+    "DELETE FROM operations WHERE parent <> '' AND NOT EXISTS (SELECT 1 FROM operations AS owner WHERE owner.id = "
+    "operations.parent)";
+constexpr std::string_view kDeleteClaims = "DELETE FROM claims WHERE lease_end < planwright_now() - $1";
+
+}  // namespace
+
+absl::Status SqlStore::Prepare() {
+  if (is_prepared_) return absl::OkStatus();
+  RETURN_IF_ERROR(PrepareSchema(*database_, steps_, migrate_));
+  is_prepared_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status SqlStore::Check() {
+  RETURN_IF_ERROR(Prepare());
+  return CheckSchema(*database_, steps_);
+}
+
+absl::StatusOr<bool> SqlStore::Claim(std::string_view key, std::string_view owner, std::chrono::milliseconds lease) {
+  return Write([&](Connection& connection) -> absl::StatusOr<bool> {
+    ASSIGN_OR_RETURN(const SqlResult result,
+                     connection.Execute("INSERT INTO claims (key, owner, lease_end) VALUES ($1, $2, planwright_now() + "
+                                        "$3) ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, lease_end = "
+                                        "excluded.lease_end WHERE claims.owner = excluded.owner OR claims.lease_end < "
+                                        "planwright_now()",
+                                        {Text(key), Text(owner), int64_t{lease.count()}}));
+    return result.affected > 0;
+  });
+}
+
+absl::Status SqlStore::Unclaim(std::string_view key, std::string_view owner) {
+  return Write([&](Connection& connection) {
+    return connection.Execute("DELETE FROM claims WHERE key = $1 AND owner = $2", {Text(key), Text(owner)}).status();
+  });
+}
+
+absl::StatusOr<int64_t> SqlStore::Sweep(const Retention& retention) {
+  struct Deletion {
+    std::string_view sql;
+    std::vector<SqlValue> parameters;
+  };
+  const std::vector<Deletion> deletions = {
+      {kDeleteUnused,
+       {CodeOf(DocumentKind::kPlan), CodeOf(DocumentKind::kGraph), CodeOf(DocumentKind::kCluster),
+        int64_t{retention.documents.count()}}},
+      {kEvictAnswers, {CodeOf(DocumentKind::kAnswer), retention.answer_bytes}},
+      {kDeleteEnded,
+       {CodeOf(OperationState::kQueued), CodeOf(OperationState::kRunning), int64_t{retention.operations.count()}}},
+      {kDeleteOrphans, {}},
+      {kDeleteClaims, {kClaimAge}}};
+  return Write([&](Connection& connection) -> absl::StatusOr<int64_t> {
+    int64_t deleted = 0;
+    for (const Deletion& deletion : deletions) {
+      ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(deletion.sql, deletion.parameters));
+      deleted += result.affected;
+    }
+    return deleted;
+  });
+}
+
+}  // namespace planwright::server

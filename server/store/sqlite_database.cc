@@ -1,0 +1,202 @@
+#include "server/store/sqlite_database.h"
+
+#include <sqlite3.h>
+
+#include <chrono>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "server/store/store_status.h"
+
+namespace planwright::server {
+namespace {
+
+// How long a statement waits for another process or connection that writes.
+constexpr int kBusyTimeoutMs = 5000;
+
+absl::Status ErrorOf(sqlite3* handle, int code) {
+  const char* message = handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
+  switch (code & 0xFF) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::DataLossError(absl::StrCat("the store is damaged: ", message));
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_NOMEM:
+      return StoreUnavailable(message);
+    default:
+      return absl::InternalError(absl::StrCat("SQLite: ", message));
+  }
+}
+
+using StatementHandle = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
+
+struct Binder {
+  sqlite3_stmt* statement;
+  int index;
+
+  int operator()(std::monostate) const { return sqlite3_bind_null(statement, index); }
+  int operator()(int64_t value) const { return sqlite3_bind_int64(statement, index, value); }
+  int operator()(const std::string& text) const {
+    return sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+  }
+  int operator()(const Bytes& bytes) const {
+    // A null pointer would be NULL.
+    const char* data = bytes.data.empty() ? "" : bytes.data.data();
+    return sqlite3_bind_blob64(statement, index, data, bytes.data.size(), SQLITE_STATIC);
+  }
+};
+
+std::string TextOf(const void* data, int size) {
+  return size == 0 ? std::string() : std::string(static_cast<const char*>(data), static_cast<std::size_t>(size));
+}
+
+SqlValue ColumnOf(sqlite3_stmt* statement, int column) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+      return int64_t{sqlite3_column_int64(statement, column)};
+    case SQLITE_TEXT:
+      return TextOf(sqlite3_column_text(statement, column), sqlite3_column_bytes(statement, column));
+    case SQLITE_BLOB:
+      return Bytes{TextOf(sqlite3_column_blob(statement, column), sqlite3_column_bytes(statement, column))};
+    default:
+      return std::monostate();
+  }
+}
+
+class SqliteConnection final : public Connection {
+ public:
+  // `now` outlives the connection.
+  static absl::StatusOr<std::unique_ptr<SqliteConnection>> Open(const std::string& path,
+                                                                const std::function<int64_t()>& now) {
+    sqlite3* handle = nullptr;
+    const int code = sqlite3_open_v2(path.c_str(), &handle,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    std::unique_ptr<SqliteConnection> connection(new SqliteConnection(handle));
+    if (code != SQLITE_OK) return ErrorOf(handle, code);
+    RETURN_IF_ERROR(connection->Prepare(now));
+    return connection;
+  }
+
+  ~SqliteConnection() override { sqlite3_close(handle_); }
+  SqliteConnection(const SqliteConnection&) = delete;
+  SqliteConnection& operator=(const SqliteConnection&) = delete;
+
+  using Connection::Execute;
+  absl::StatusOr<SqlResult> Execute(std::string_view sql, std::span<const SqlValue> parameters) override {
+    sqlite3_stmt* raw = nullptr;
+    const int prepared = sqlite3_prepare_v2(handle_, sql.data(), static_cast<int>(sql.size()), &raw, nullptr);
+    const StatementHandle statement(raw, &sqlite3_finalize);
+    if (prepared != SQLITE_OK) return ErrorOf(handle_, prepared);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const int index = sqlite3_bind_parameter_index(raw, absl::StrCat("$", i + 1).c_str());
+      const int bound = std::visit(Binder{raw, index}, parameters[i]);
+      if (bound != SQLITE_OK) return ErrorOf(handle_, bound);
+    }
+    SqlResult result;
+    int step = sqlite3_step(raw);
+    for (; step == SQLITE_ROW; step = sqlite3_step(raw)) {
+      SqlRow& row = result.rows.emplace_back();
+      for (int column = 0; column < sqlite3_column_count(raw); ++column) row.push_back(ColumnOf(raw, column));
+    }
+    if (step != SQLITE_DONE) return ErrorOf(handle_, step);
+    result.affected = sqlite3_changes64(handle_);
+    return result;
+  }
+
+ private:
+  explicit SqliteConnection(sqlite3* handle) : handle_(handle) {}
+
+  static void Now(sqlite3_context* context, int /*arguments*/, sqlite3_value** /*values*/) {
+    const auto& now = *static_cast<const std::function<int64_t()>*>(sqlite3_user_data(context));
+    sqlite3_result_int64(context, now());
+  }
+
+  absl::Status Prepare(const std::function<int64_t()>& now) {
+    sqlite3_extended_result_codes(handle_, 1);
+    sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
+    // SQLite wants a pointer that it could write through; Now does not.
+    void* clock = const_cast<std::function<int64_t()>*>(&now);
+    const int added = sqlite3_create_function(handle_, "planwright_now", 0, SQLITE_UTF8, clock, &Now, nullptr, nullptr);
+    if (added != SQLITE_OK) return ErrorOf(handle_, added);
+    RETURN_IF_ERROR(Execute("PRAGMA journal_mode = WAL").status());
+    // Every commit reaches the disk: an operation that was accepted is never lost.
+    return Execute("PRAGMA synchronous = FULL").status();
+  }
+
+  sqlite3* handle_;
+};
+
+// A connection for every thread that works on the database at the same time; they are kept for the next ones.
+class SqliteDatabase final : public Database {
+ public:
+  SqliteDatabase(std::string path, std::function<int64_t()> now) : path_(std::move(path)), now_(std::move(now)) {}
+
+  std::string_view kind() const override { return "sqlite"; }
+  std::string_view skip_locked_clause() const override { return ""; }
+  std::string_view lock_clause() const override { return ""; }
+
+  absl::Status Transact(Access access, const std::function<absl::Status(Connection&)>& body) override {
+    ASSIGN_OR_RETURN(std::unique_ptr<SqliteConnection> connection, Take());
+    RETURN_IF_ERROR(connection->Execute(access == Access::kWrite ? "BEGIN IMMEDIATE" : "BEGIN").status());
+    absl::Status status = body(*connection);
+    if (status.ok()) status = connection->Execute("COMMIT").status();
+    // Fails where the error has rolled back already.
+    if (!status.ok()) connection->Execute("ROLLBACK").status().IgnoreError();
+    Return(std::move(connection));
+    return status;
+  }
+
+  // A writer is alone, and the clock came with the connection.
+  absl::Status LockSchema(Connection& /*connection*/) override { return absl::OkStatus(); }
+
+ private:
+  absl::StatusOr<std::unique_ptr<SqliteConnection>> Take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<SqliteConnection> connection = std::move(idle_.back());
+        idle_.pop_back();
+        return connection;
+      }
+    }
+    return SqliteConnection::Open(path_, now_);
+  }
+
+  void Return(std::unique_ptr<SqliteConnection> connection) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(connection));
+  }
+
+  const std::string path_;
+  const std::function<int64_t()> now_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::vector<std::unique_ptr<SqliteConnection>> idle_;
+};
+
+}  // namespace
+
+int64_t SystemMilliseconds() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+absl::StatusOr<std::unique_ptr<Database>> OpenSqlite(const std::string& path, std::function<int64_t()> now) {
+  auto database = std::make_unique<SqliteDatabase>(path, std::move(now));
+  // SQLite opens what it may only read; that is found out now, not with the first row that is to be stored.
+  const auto write = [](Connection& connection) { return connection.Execute("PRAGMA user_version = 1").status(); };
+  RETURN_IF_ERROR(database->Transact(Database::Access::kWrite, write));
+  return database;
+}
+
+}  // namespace planwright::server

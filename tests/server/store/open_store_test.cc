@@ -1,0 +1,87 @@
+#include "server/store/open_store.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "server/store/store_status.h"
+#include "tests/support/private_postgres.h"
+
+namespace planwright::server {
+namespace {
+
+absl::Status OpenError(const std::string& setting) { return OpenStore(setting, /*migrate=*/false).status(); }
+
+class OpenStoreTest : public testing::Test {
+ protected:
+  ~OpenStoreTest() override { std::filesystem::remove_all(folder_); }
+
+  const std::filesystem::path folder_ =
+      std::filesystem::path(testing::TempDir()) / absl::StrCat("open-store-", getpid());
+};
+
+TEST_F(OpenStoreTest, MakesTheFolderOfSqlite) {
+  const auto store = OpenStore("sqlite:" + (folder_ / "deep" / "planwright.db").string(), /*migrate=*/false);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_TRUE((*store)->Check().ok());
+  EXPECT_EQ((*store)->kind(), "sqlite");
+}
+
+TEST_F(OpenStoreTest, NoneIsNone) { EXPECT_EQ(OpenStore("none", /*migrate=*/false).value(), nullptr); }
+
+TEST_F(OpenStoreTest, RefusesWhatIsNoStore) {
+  for (const char* setting : {"", "planwright.db", "mysql:x", "sqlite:", "postgresql:nonsense"}) {
+    EXPECT_EQ(OpenError(setting).code(), absl::StatusCode::kInvalidArgument) << setting;
+  }
+}
+
+TEST_F(OpenStoreTest, RefusesWhatCannotBeWritten) {
+  std::filesystem::create_directories(folder_);
+  std::ofstream(folder_ / "text")
+      << "no database, but long enough to look like the header of one, if one is near-sighted";
+  EXPECT_EQ(OpenError("sqlite:" + (folder_ / "text").string()).code(), absl::StatusCode::kDataLoss);
+  // Also for root.
+  EXPECT_TRUE(IsStoreUnavailable(OpenError("sqlite:/proc/planwright/planwright.db")));
+  EXPECT_TRUE(IsStoreUnavailable(OpenError("sqlite:" + folder_.string())));
+}
+
+TEST_F(OpenStoreTest, TheDefaultFollowsTheXdgSpecification) {
+  ASSERT_EQ(setenv("XDG_STATE_HOME", "/state", 1), 0);
+  EXPECT_EQ(DefaultStore(), "sqlite:/state/planwright/planwright.db");
+  ASSERT_EQ(unsetenv("XDG_STATE_HOME"), 0);
+  ASSERT_EQ(setenv("HOME", "/home/somebody", 1), 0);
+  EXPECT_EQ(DefaultStore(), "sqlite:/home/somebody/.local/state/planwright/planwright.db");
+}
+
+#ifdef PLANWRIGHT_POSTGRESQL
+
+TEST_F(OpenStoreTest, WaitsForAPostgresqlThatIsNotThere) {
+  const auto store = OpenStore("postgresql://127.0.0.1:1/planwright", /*migrate=*/false);
+  ASSERT_TRUE(store.ok()) << store.status();
+  EXPECT_TRUE(IsStoreUnavailable((*store)->Check())) << (*store)->Check();
+}
+
+TEST_F(OpenStoreTest, ComesBackWithItsPostgresql) {
+  if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
+  PrivatePostgres server;
+  const auto store = OpenStore("postgresql:" + server.conninfo(), /*migrate=*/false).value();
+  const auto put = [&](const std::string& id) {
+    return store->PutDocument("tenant", DocumentKind::kPlan, {id, "", "content"}, Quota()).status();
+  };
+  EXPECT_TRUE(put("a").ok());
+  server.Stop();
+  EXPECT_TRUE(IsStoreUnavailable(put("b")));
+  EXPECT_TRUE(IsStoreUnavailable(store->FindDocument("tenant", DocumentKind::kPlan, "a").status()));
+  server.Start();
+  EXPECT_TRUE(put("b").ok());
+  EXPECT_TRUE(store->FindDocument("tenant", DocumentKind::kPlan, "a").ok());
+}
+
+#endif
+
+}  // namespace
+}  // namespace planwright::server
