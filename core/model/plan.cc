@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "core/model/task_list.h"
 
 namespace planwright {
 namespace {
@@ -25,8 +25,7 @@ double RelativeGap(Picoseconds objective, Picoseconds lower_bound) {
 
 std::string LinkName(const Cluster& cluster, DeviceId from, DeviceId to, bool full_duplex) {
   if (!full_duplex && to < from) std::swap(from, to);
-  return absl::StrCat(cluster.devices[from.index()].name, full_duplex ? " -> " : " - ",
-                      cluster.devices[to.index()].name);
+  return LinkName(cluster.devices[from.index()].name, cluster.devices[to.index()].name, full_duplex);
 }
 
 Placement PlacementOf(const Plan& plan) {

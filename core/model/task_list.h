@@ -4,30 +4,40 @@
 #define PLANWRIGHT_CORE_MODEL_TASK_LIST_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/units.h"
 
 namespace planwright {
 
-// kBackward: the whole backward pass, or its part that makes the input's gradient where kBackwardWeight is a task of
-// its own (zero bubble).
-enum class TaskKind { kForward, kBackward, kBackwardWeight, kRecompute, kSendForward, kSendBackward, kAllReduce };
+// kBackward is the whole backward pass; where its two parts are tasks of their own (zero bubble), kBackwardInput makes
+// the gradient of the input, which other stages wait for, and kBackwardWeight that of the weights.
+enum class TaskKind {
+  kForward,
+  kBackward,
+  kBackwardInput,
+  kBackwardWeight,
+  kRecompute,
+  kSendForward,
+  kReceiveForward,
+  kSendBackward,
+  kReceiveBackward,
+  kAllReduce
+};
 
 struct Task {
   TaskKind kind = TaskKind::kForward;
+  // Whose pass it is; of a transfer the stage at its end of the link.
   int32_t stage = 0;
+  // Of an all-reduce: the first micro-batch whose gradients it adds up.
   int32_t micro_batch = 0;
-  // Copy of the pipeline or of the stage.
-  int32_t copy = 0;
   // Position in TaskList::resources.
   int32_t resource = 0;
   Picoseconds duration{0};
-  // Positions of earlier or later tasks that must have ended.
-  std::vector<int32_t> dependencies;
-  // Change of the memory of `memory_device` when the task starts and when it ends.
-  int32_t memory_device = 0;
+  // Change of the memory of the resource when the task starts and when it ends.
   int64_t memory_at_start_bytes = 0;
   int64_t memory_at_end_bytes = 0;
 };
@@ -36,16 +46,43 @@ struct TaskResource {
   enum class Kind { kDevice, kLink };
   std::string name;
   Kind kind = Kind::kDevice;
+  // Of a device, before anything runs.
+  int64_t initial_memory_bytes = 0;
+};
+
+// Positions of two tasks: `before` must have ended when `after` starts.
+struct Precedence {
+  int32_t before = 0;
+  int32_t after = 0;
 };
 
 struct TaskList {
   std::vector<TaskResource> resources;
-  // Memory of each device before anything runs, by position in `resources`; 0 for links.
-  std::vector<int64_t> initial_memory_bytes;
   std::vector<Task> tasks;
-  // For each resource, its tasks in the order in which it runs them.
+  std::vector<Precedence> precedences;
+  // One for each resource: its tasks in the order in which it runs them, or empty: first come, first served.
   std::vector<std::vector<int32_t>> order;
 };
+
+// A pass of a stage for one micro-batch, as orders name it.
+struct PassTask {
+  // No transfer and no all-reduce.
+  TaskKind kind = TaskKind::kForward;
+  int32_t stage = 0;
+  int32_t micro_batch = 0;
+
+  bool operator==(const PassTask&) const = default;
+};
+
+// Stage, operation, micro-batch: "2F0", "0SEND_F3", "1REDUCE_GRAD"; the notation of torch.distributed.pipelining's
+// schedules, with R for a recomputation.
+std::string TaskName(const Task& task);
+
+// "a - b", or "a -> b" where the two directions are links of their own.
+std::string LinkName(std::string_view from, std::string_view to, bool full_duplex);
+
+// The pass that TaskName names so; nullopt: none.
+std::optional<PassTask> ParsePassTask(std::string_view name);
 
 }  // namespace planwright
 

@@ -1,0 +1,253 @@
+#include "core/planner/plan_simulation.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/index.h"
+#include "core/base/status_macros.h"
+#include "core/base/violations.h"
+#include "core/cost/chain_costs.h"
+#include "core/cost/cost_table.h"
+#include "core/cost/pipeline_work.h"
+#include "core/cost/plan_costing.h"
+#include "core/schedule/pattern_unroll.h"
+#include "core/schedule/task_list_builder.h"
+#include "core/simulate/deadlock.h"
+
+namespace planwright {
+namespace {
+
+constexpr int32_t kMicroBatchesPerStage = 4;
+
+absl::Status ViolationAt(const char* path, std::string rule) {
+  Violations violations;
+  violations.Add(path, std::move(rule));
+  return violations.ToStatus();
+}
+
+bool SharesDevices(const Placement& placement) {
+  std::set<DeviceId> seen;
+  for (const Placement::Stage& stage : placement.stages) {
+    for (const DeviceId device : stage.devices) {
+      if (!seen.insert(device).second) return true;
+    }
+  }
+  return false;
+}
+
+bool IsReplicated(const Placement& placement) {
+  return std::any_of(placement.stages.begin(), placement.stages.end(),
+                     [](const Placement::Stage& stage) { return stage.devices.size() > 1; });
+}
+
+// What the simulator needs of the problem: how things are costed, and none of the constraints on where they are.
+PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& placement,
+                             const SimulationSettings& settings) {
+  PlanningProblem run;
+  run.workload = problem.workload;
+  run.overlap = problem.overlap;
+  run.allreduce = problem.allreduce;
+  run.allreduce.amortize_over_micro_batches = false;
+  run.memory_model = problem.memory_model;
+  run.memory_model.recomputation = MemoryModel::Recomputation::kNone;
+  run.split = SharesDevices(placement) ? Split::kNonContiguous : Split::kContiguous;
+  run.replication = IsReplicated(placement) ? Replication::kPerStage : Replication::kNone;
+  if (settings.schedule == ScheduleKind::kPeriodic) run.schedule = ScheduleKind::kPeriodic;
+  return run;
+}
+
+absl::StatusOr<SimulationSettings> Resolve(const PlanRequest& request, const Placement& placement,
+                                           SimulationSettings settings) {
+  const PlanningProblem& problem = request.problem;
+  if (problem.objective == Objective::kMinLatency) {
+    return ViolationAt("problem.objective", "MIN_LATENCY runs one micro-batch, whose schedule is in the plan itself");
+  }
+  const bool training = ResolveProblem(request.graph, problem).workload == Workload::kTraining;
+  settings.schedule = settings.schedule.value_or(problem.schedule);
+  if (settings.schedule == ScheduleKind::kSteadyState) {
+    settings.schedule = training ? ScheduleKind::kOneFOneB : ScheduleKind::kGpipe;
+  }
+  if (!settings.micro_batches.has_value()) settings.micro_batches = problem.micro_batches;
+  if (!settings.micro_batches.has_value()) {
+    settings.micro_batches = kMicroBatchesPerStage * static_cast<int32_t>(std::max<std::size_t>(placement.stages.size(), 1));
+  }
+  settings.recomputation = settings.recomputation.value_or(problem.memory_model.recomputation);
+  if (*settings.micro_batches < 1) {
+    return ViolationAt("micro_batches", absl::StrCat("must be >= 1, is ", *settings.micro_batches));
+  }
+  if (settings.schedule == ScheduleKind::kPeriodic && !settings.order.empty()) {
+    return ViolationAt("order", "must be empty under PERIODIC, whose pattern is the order");
+  }
+  return settings;
+}
+
+// Why the plan cannot run as a pipeline in both directions; empty: it can.
+std::string ObjectionToChimera(const Cluster& cluster, const Plan& plan) {
+  std::set<DeviceId> devices;
+  std::set<DeviceClassId> classes;
+  for (const Stage& stage : plan.stages) {
+    for (const Replica& replica : stage.replicas) {
+      devices.insert(replica.device);
+      classes.insert(cluster.devices[replica.device.index()].device_class);
+    }
+    if (stage.replicas.size() > 1) return "CHIMERA needs a plan without replicas";
+  }
+  if (plan.stages.size() % 2 != 0 || devices.size() != plan.stages.size() || classes.size() != 1) {
+    return absl::StrCat("CHIMERA needs an even number of stages, each on a device of its own, all of one class; the "
+                        "plan has ", plan.stages.size(), " stages on ", devices.size(), " devices of ", classes.size(),
+                        classes.size() == 1 ? " class" : " classes");
+  }
+  const Network network(cluster.interconnect);
+  const bool has_bandwidth = network.SlowestLink().bandwidth_bytes_per_second.has_value();
+  if (plan.problem.workload == Workload::kTraining && !has_bandwidth) {
+    return "CHIMERA reduces gradients between devices: the interconnect needs bandwidth_bytes_per_second";
+  }
+  return "";
+}
+
+// The chain whose layers are the stages, on the devices that hold them.
+absl::StatusOr<TaskList> UnrolledPattern(const PlanRequest& request, const CostTable& costs, const Plan& plan,
+                                         const SimulationSettings& settings) {
+  const std::optional<PeriodicPattern> pattern = PlacementOf(plan).pattern;
+  if (!pattern.has_value()) return ViolationAt("plan.schedule", "states no pattern, and none could be found");
+  std::vector<std::vector<OperatorId>> layers;
+  ChainAllocation allocation;
+  std::vector<std::string> names;
+  for (const Device& device : request.cluster.devices) names.push_back(device.name);
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    layers.push_back(plan.stages[i].operators);
+    const auto layer = static_cast<int32_t>(i);
+    allocation.push_back({layer, layer, static_cast<int32_t>(plan.stages[i].replicas.front().device.index())});
+  }
+  const DeviceId first = plan.stages.front().replicas.front().device;
+  const Chain chain = MakeChain(request.graph, request.cluster.interconnect, plan.problem, costs,
+                                request.cluster.devices[first.index()].device_class, layers);
+  const ChainDevices devices{.count = static_cast<int32_t>(names.size()),
+                             .memory_bytes = std::nullopt,
+                             .full_duplex = plan.problem.overlap == Overlap::kFullDuplex};
+  return UnrollPattern(chain, devices, allocation, *pattern, names, *settings.micro_batches);
+}
+
+// Positions of devices in PipelineWork.
+absl::StatusOr<std::vector<GivenOrder>> OrdersOfRequest(const Cluster& cluster, const PipelineWork& work,
+                                                        const SimulationSettings& settings) {
+  Violations violations;
+  std::vector<GivenOrder> orders;
+  for (std::size_t i = 0; i < settings.order.size(); ++i) {
+    const auto& [id, passes] = settings.order[i];
+    const auto device = std::find_if(work.devices.begin(), work.devices.end(),
+                                     [&, id = id](const PipelineDevice& any) { return any.id == id; });
+    if (device == work.devices.end()) {
+      violations.Add(absl::StrCat("order[", i, "].device"),
+                     absl::StrCat("the plan does not use ", cluster.devices[id.index()].name));
+    }
+    orders.push_back({static_cast<int32_t>(device - work.devices.begin()), passes});
+  }
+  RETURN_IF_ERROR(violations.ToStatus());
+  return orders;
+}
+
+absl::StatusOr<TaskList> ListOf(const PlanRequest& request, const CostTable& costs, const Plan& plan,
+                                const SimulationSettings& settings) {
+  if (settings.schedule == ScheduleKind::kPeriodic) return UnrolledPattern(request, costs, plan, settings);
+  const bool both_ways = settings.schedule == ScheduleKind::kChimera;
+  const std::string objection = both_ways ? ObjectionToChimera(request.cluster, plan) : "";
+  if (!objection.empty()) return ViolationAt("schedule", objection);
+  const PipelineWork work = both_ways ? MeasureBidirectionalWork(request.graph, request.cluster, costs, plan)
+                                      : MeasurePipelineWork(request.graph, request.cluster, costs, plan);
+  ScheduleSettings schedule{.kind = *settings.schedule,
+                            .micro_batches = *settings.micro_batches,
+                            .recompute = settings.recomputation == MemoryModel::Recomputation::kFull,
+                            .order = {}};
+  ASSIGN_OR_RETURN(schedule.order, OrdersOfRequest(request.cluster, work, settings));
+  return BuildTaskList(work, schedule);
+}
+
+absl::Status CheckRuns(const TaskList& list, const SimulationSettings& settings) {
+  const std::vector<int32_t> cycle = FindCycle(list);
+  if (cycle.empty()) return absl::OkStatus();
+  return ViolationAt(settings.order.empty() ? "plan.stages" : "order",
+                     absl::StrCat("cannot run: ", CycleText(list, cycle)));
+}
+
+bool IsAsynchronous(ScheduleKind schedule) {
+  return schedule == ScheduleKind::kPipedreamAsync || schedule == ScheduleKind::kPeriodic;
+}
+
+std::vector<std::optional<int64_t>> MemoryLimits(const Cluster& cluster, const TaskList& list) {
+  std::vector<std::optional<int64_t>> limits(list.resources.size());
+  std::size_t device = 0;
+  // Both are in the order of the cluster.
+  for (std::size_t i = 0; i < limits.size() && list.resources[i].kind == TaskResource::Kind::kDevice; ++i) {
+    while (cluster.devices[device].name != list.resources[i].name) ++device;
+    limits[i] = UsableMemoryBytes(cluster, DeviceId(device));
+  }
+  return limits;
+}
+
+void AddMemoryWarnings(PlanSimulation& simulation) {
+  for (std::size_t i = 0; i < simulation.memory_limits.size(); ++i) {
+    const std::optional<int64_t>& limit = simulation.memory_limits[i];
+    const int64_t peak_bytes = simulation.report.resources[i].peak_memory_bytes;
+    if (!limit.has_value() || peak_bytes <= *limit) continue;
+    simulation.warnings.push_back(absl::StrCat(simulation.list.resources[i].name, " needs ", peak_bytes,
+                                               " bytes at its peak and has ", *limit, "; it is short of ",
+                                               peak_bytes - *limit));
+  }
+}
+
+void AddScheduleWarnings(const OperatorGraph& graph, const Plan& plan, PlanSimulation& simulation) {
+  const bool splits = std::any_of(graph.operators.begin(), graph.operators.end(), [](const Operator& op) {
+    return std::any_of(op.costs.begin(), op.costs.end(),
+                       [](const OperatorCost& cost) { return cost.backward_weight > Picoseconds(0); });
+  });
+  const SimulationSettings& settings = simulation.settings;
+  const bool training = plan.problem.workload == Workload::kTraining;
+  if (settings.schedule == ScheduleKind::kZeroBubbleH1 && training && !splits) {
+    simulation.warnings.emplace_back("no operator states backward_weight_ms, so ZERO_BUBBLE_H1 has nothing to delay");
+  }
+  if (settings.recomputation == MemoryModel::Recomputation::kFull &&
+      plan.problem.memory_model.kind == MemoryModel::Kind::kDeclared) {
+    simulation.warnings.emplace_back("DECLARED memory does not depend on micro-batches in flight: recomputation saves "
+                                     "none of it");
+  }
+}
+
+absl::StatusOr<PlanSimulation> Run(const PlanRequest& request, const Plan& plan, const CostTable& costs,
+                                   SimulationSettings settings, const SolveLimits& limits) {
+  PlanSimulation simulation;
+  simulation.settings = std::move(settings);
+  ASSIGN_OR_RETURN(simulation.list, ListOf(request, costs, plan, simulation.settings));
+  RETURN_IF_ERROR(CheckRuns(simulation.list, simulation.settings));
+  RETURN_IF_ERROR(CheckNotInterrupted(limits));
+  simulation.timeline = DynamicSimulator(simulation.list, simulation.settings.contention).Run();
+  simulation.report = ReportOn(simulation.list, simulation.timeline);
+  if (IsAsynchronous(*simulation.settings.schedule)) {
+    simulation.period = SteadyPeriod(simulation.list, simulation.timeline, *simulation.settings.micro_batches);
+  }
+  simulation.memory_limits = MemoryLimits(request.cluster, simulation.list);
+  AddMemoryWarnings(simulation);
+  AddScheduleWarnings(request.graph, plan, simulation);
+  return simulation;
+}
+
+}  // namespace
+
+absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
+                                                 const Placement& placement, const SimulationSettings& settings,
+                                                 const SolveLimits& limits) {
+  ASSIGN_OR_RETURN(SimulationSettings resolved, Resolve(request, placement, settings));
+  const PlanningProblem run = ProblemOfRun(request.problem, placement, resolved);
+  ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement({request.graph, request.cluster, run, request.options},
+                                                            model_limits, placement, limits));
+  if (!verdict.costed.has_value()) return verdict.violations.ToStatus();
+  const PlanningProblem problem = ResolveProblem(request.graph, run);
+  const CostTable costs(request.graph, request.cluster, *problem.workload);
+  const Plan plan = CostPlan(request.graph, request.cluster, problem, costs, PlacementOf(*verdict.costed));
+  return Run(request, plan, costs, std::move(resolved), limits);
+}
+
+}  // namespace planwright

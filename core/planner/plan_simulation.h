@@ -1,0 +1,62 @@
+// Runs a placement on the simulator: under which schedule, what that takes, and what it needs.
+#ifndef PLANWRIGHT_CORE_PLANNER_PLAN_SIMULATION_H_
+#define PLANWRIGHT_CORE_PLANNER_PLAN_SIMULATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/model/problem.h"
+#include "core/model/task_list.h"
+#include "core/model/validator.h"
+#include "core/planner/planner.h"
+#include "core/simulate/dynamic_simulator.h"
+#include "core/simulate/simulation_report.h"
+#include "core/simulate/timeline.h"
+
+namespace planwright {
+
+struct SimulationSettings {
+  struct DeviceOrder {
+    DeviceId device;
+    std::vector<PassTask> passes;
+  };
+
+  // nullopt, here and below: that of the problem. Where that is unspecified too: 1F1B for TRAINING, GPIPE for INFERENCE.
+  std::optional<ScheduleKind> schedule;
+  // Where that is unset too: 4 for each stage.
+  std::optional<int32_t> micro_batches;
+  std::optional<MemoryModel::Recomputation> recomputation;
+  Contention contention = Contention::kExclusive;
+  // Empty: the order of the schedule.
+  std::vector<DeviceOrder> order;
+};
+
+struct PlanSimulation {
+  // Every default resolved.
+  SimulationSettings settings;
+  // Devices in the order of the cluster, then links.
+  TaskList list;
+  Timeline timeline;
+  SimulationReport report;
+  // One for each resource; nullopt: unlimited, or a link.
+  std::vector<std::optional<int64_t>> memory_limits;
+  // SteadyPeriod of schedules that never flush; 0 for others.
+  Picoseconds period{0};
+  std::vector<std::string> warnings;
+};
+
+// Constraints of the problem that do not keep the placement from running (memory, pins, the selection of devices, ...)
+// are not judged; what exceeds the memory is a warning. Looks at deadline and stop request between its steps.
+// Errors: as EvaluatePlacement; INVALID_ARGUMENT with violations of the fields of a SimulatePlanRequest also where the
+// placement is too broken to run, does not fit the schedule (BuildTaskList), or its tasks wait for each other.
+absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
+                                                 const Placement& placement, const SimulationSettings& settings,
+                                                 const SolveLimits& limits = SolveLimits());
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PLANNER_PLAN_SIMULATION_H_
