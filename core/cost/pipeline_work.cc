@@ -240,10 +240,10 @@ void AddDevices(const OperatorGraph& graph, const Cluster& cluster, const Plan& 
     for (const auto& [stage, copy] : here.copies) {
       work.stages[stage].devices[copy] = static_cast<int32_t>(work.devices.size());
     }
-    work.devices.push_back({.id = DeviceId(device),
-                            .name = cluster.devices[device].name,
-                            .static_bytes = StageMemoryBytes(graph, plan.problem, here.operators,
-                                                             here.boundary_bytes, /*in_flight=*/0)});
+    work.devices.push_back(
+        {.id = DeviceId(device),
+         .name = cluster.devices[device].name,
+         .static_bytes = StageMemoryBytes(graph, plan.problem, here.operators, here.boundary_bytes, /*in_flight=*/0)});
   }
 }
 

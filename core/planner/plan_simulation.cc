@@ -44,8 +44,7 @@ bool IsReplicated(const Placement& placement) {
 }
 
 // What the simulator needs of the problem: how things are costed, and none of the constraints on where they are.
-PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& placement,
-                             const SimulationSettings& settings) {
+PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& placement, bool periodic) {
   PlanningProblem run;
   run.workload = problem.workload;
   run.overlap = problem.overlap;
@@ -55,24 +54,25 @@ PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& pl
   run.memory_model.recomputation = MemoryModel::Recomputation::kNone;
   run.split = SharesDevices(placement) ? Split::kNonContiguous : Split::kContiguous;
   run.replication = IsReplicated(placement) ? Replication::kPerStage : Replication::kNone;
-  if (settings.schedule == ScheduleKind::kPeriodic) run.schedule = ScheduleKind::kPeriodic;
+  if (periodic) run.schedule = ScheduleKind::kPeriodic;
   return run;
 }
 
-absl::StatusOr<SimulationSettings> Resolve(const PlanRequest& request, const Placement& placement,
+bool IsPeriodic(const PlanningProblem& problem, const SimulationSettings& settings) {
+  return settings.schedule.value_or(problem.schedule) == ScheduleKind::kPeriodic;
+}
+
+// `plan` is the placement, costed.
+absl::StatusOr<SimulationSettings> Resolve(const PlanningProblem& problem, const Plan& plan,
                                            SimulationSettings settings) {
-  const PlanningProblem& problem = request.problem;
-  if (problem.objective == Objective::kMinLatency) {
-    return ViolationAt("problem.objective", "MIN_LATENCY runs one micro-batch, whose schedule is in the plan itself");
-  }
-  const bool training = ResolveProblem(request.graph, problem).workload == Workload::kTraining;
   settings.schedule = settings.schedule.value_or(problem.schedule);
   if (settings.schedule == ScheduleKind::kSteadyState) {
+    const bool training = plan.problem.workload == Workload::kTraining;
     settings.schedule = training ? ScheduleKind::kOneFOneB : ScheduleKind::kGpipe;
   }
-  if (!settings.micro_batches.has_value()) settings.micro_batches = problem.micro_batches;
   if (!settings.micro_batches.has_value()) {
-    settings.micro_batches = kMicroBatchesPerStage * static_cast<int32_t>(std::max<std::size_t>(placement.stages.size(), 1));
+    const auto stages = static_cast<int32_t>(plan.stages.size());
+    settings.micro_batches = problem.micro_batches.value_or(kMicroBatchesPerStage * stages);
   }
   settings.recomputation = settings.recomputation.value_or(problem.memory_model.recomputation);
   if (*settings.micro_batches < 1) {
@@ -96,9 +96,11 @@ std::string ObjectionToChimera(const Cluster& cluster, const Plan& plan) {
     if (stage.replicas.size() > 1) return "CHIMERA needs a plan without replicas";
   }
   if (plan.stages.size() % 2 != 0 || devices.size() != plan.stages.size() || classes.size() != 1) {
-    return absl::StrCat("CHIMERA needs an even number of stages, each on a device of its own, all of one class; the "
-                        "plan has ", plan.stages.size(), " stages on ", devices.size(), " devices of ", classes.size(),
-                        classes.size() == 1 ? " class" : " classes");
+    return absl::StrCat(
+        "CHIMERA needs an even number of stages, each on a device of its own, all of one class; the "
+        "plan has ",
+        plan.stages.size(), " stages on ", devices.size(), " devices of ", classes.size(),
+        classes.size() == 1 ? " class" : " classes");
   }
   const Network network(cluster.interconnect);
   const bool has_bandwidth = network.SlowestLink().bandwidth_bytes_per_second.has_value();
@@ -211,8 +213,9 @@ void AddScheduleWarnings(const OperatorGraph& graph, const Plan& plan, PlanSimul
   }
   if (settings.recomputation == MemoryModel::Recomputation::kFull &&
       plan.problem.memory_model.kind == MemoryModel::Kind::kDeclared) {
-    simulation.warnings.emplace_back("DECLARED memory does not depend on micro-batches in flight: recomputation saves "
-                                     "none of it");
+    simulation.warnings.emplace_back(
+        "DECLARED memory does not depend on micro-batches in flight: recomputation saves "
+        "none of it");
   }
 }
 
@@ -239,14 +242,17 @@ absl::StatusOr<PlanSimulation> Run(const PlanRequest& request, const Plan& plan,
 absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
                                                  const Placement& placement, const SimulationSettings& settings,
                                                  const SolveLimits& limits) {
-  ASSIGN_OR_RETURN(SimulationSettings resolved, Resolve(request, placement, settings));
-  const PlanningProblem run = ProblemOfRun(request.problem, placement, resolved);
+  if (request.problem.objective == Objective::kMinLatency) {
+    return ViolationAt("problem.objective", "MIN_LATENCY runs one micro-batch, whose schedule is in the plan itself");
+  }
+  const PlanningProblem run = ProblemOfRun(request.problem, placement, IsPeriodic(request.problem, settings));
   ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement({request.graph, request.cluster, run, request.options},
                                                             model_limits, placement, limits));
   if (!verdict.costed.has_value()) return verdict.violations.ToStatus();
   const PlanningProblem problem = ResolveProblem(request.graph, run);
   const CostTable costs(request.graph, request.cluster, *problem.workload);
   const Plan plan = CostPlan(request.graph, request.cluster, problem, costs, PlacementOf(*verdict.costed));
+  ASSIGN_OR_RETURN(SimulationSettings resolved, Resolve(request.problem, plan, settings));
   return Run(request, plan, costs, std::move(resolved), limits);
 }
 

@@ -25,7 +25,8 @@ struct SimulationSettings {
     std::vector<PassTask> passes;
   };
 
-  // nullopt, here and below: that of the problem. Where that is unspecified too: 1F1B for TRAINING, GPIPE for INFERENCE.
+  // nullopt, here and below: that of the problem. Where that is unspecified too: 1F1B for TRAINING, GPIPE for
+  // INFERENCE.
   std::optional<ScheduleKind> schedule;
   // Where that is unset too: 4 for each stage.
   std::optional<int32_t> micro_batches;

@@ -301,13 +301,6 @@ class Planning {
   absl::Status incumbent_status_;
 };
 
-absl::Status CheckNotInterrupted(const SolveLimits& limits) {
-  const std::optional<Interruption> interruption = CheckInterruption(limits);
-  if (!interruption.has_value()) return absl::OkStatus();
-  if (*interruption == Interruption::kCancelled) return absl::CancelledError("cancelled before the plan was judged");
-  return absl::DeadlineExceededError("the deadline passed before the plan was judged");
-}
-
 // The one place where exceptions become statuses.
 template <typename Result, typename Body>
 absl::StatusOr<Result> Guarded(Body body) {
@@ -321,6 +314,13 @@ absl::StatusOr<Result> Guarded(Body body) {
 }
 
 }  // namespace
+
+absl::Status CheckNotInterrupted(const SolveLimits& limits) {
+  const std::optional<Interruption> interruption = CheckInterruption(limits);
+  if (!interruption.has_value()) return absl::OkStatus();
+  if (*interruption == Interruption::kCancelled) return absl::CancelledError("cancelled before the plan was judged");
+  return absl::DeadlineExceededError("the deadline passed before the plan was judged");
+}
 
 absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
                               TaskArena& arena, PlannerObserver& observer) {

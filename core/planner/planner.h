@@ -47,6 +47,9 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
 absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
                                           const Placement& placement, const SolveLimits& limits = SolveLimits());
 
+// CANCELLED or DEADLINE_EXCEEDED where judging a placement is no longer wanted.
+absl::Status CheckNotInterrupted(const SolveLimits& limits);
+
 enum class ProgramFormat { kMps, kLp };
 // The form that --algorithm=mip solves, or that of the paper's figure (printed_program.h).
 enum class ProgramForm { kCompact, kPrinted };

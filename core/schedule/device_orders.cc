@@ -135,7 +135,8 @@ int32_t InFlightLimit(const PipelineWork& work, int32_t stage) {
 std::vector<std::vector<int32_t>> StagesOfDevices(const PipelineWork& work) {
   std::vector<std::vector<int32_t>> stages(work.devices.size());
   for (std::size_t stage = 0; stage < work.stages.size(); ++stage) {
-    for (const int32_t device : work.stages[stage].devices) stages[Index(device)].push_back(static_cast<int32_t>(stage));
+    for (const int32_t device : work.stages[stage].devices)
+      stages[Index(device)].push_back(static_cast<int32_t>(stage));
   }
   return stages;
 }

@@ -71,9 +71,8 @@ void OrderExpansion::PlaceReceive(int32_t transfer, int32_t micro_batch, std::ve
 
 void OrderExpansion::PlaceSend(int32_t transfer, int32_t micro_batch, std::vector<int32_t>& order) {
   const std::vector<int32_t>& passes = before_[Index(transfer)];
-  const bool is_complete = std::all_of(passes.begin(), passes.end(), [&](int32_t pass) {
-    return placed_[Index(numbers_.OfPiece(pass, micro_batch))];
-  });
+  const bool is_complete = std::all_of(
+      passes.begin(), passes.end(), [&](int32_t pass) { return placed_[Index(numbers_.OfPiece(pass, micro_batch))]; });
   if (is_complete) order.push_back(numbers_.OfPiece(transfer, micro_batch));
 }
 

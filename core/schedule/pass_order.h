@@ -44,8 +44,8 @@ PassOrder InterleavedOrder(int32_t device, int32_t devices, int32_t stages_per_d
                            bool training);
 
 // Of device `device` of `stages`, which holds its stage of the pipeline down and the mirrored one of the pipeline up.
-// Unit k of the schedule takes the micro-batches k p .. (k + 1) p - 1, the first half down, the others up. Each pass has
-// a slot of time in which its pipeline alone would run it under 1F1B if F = B; the slots of the two pipelines never
+// Unit k of the schedule takes the micro-batches k p .. (k + 1) p - 1, the first half down, the others up. Each pass
+// has a slot of time in which its pipeline alone would run it under 1F1B if F = B; the slots of the two pipelines never
 // meet because p is even, and units follow each other every 2p slots. REQUIRES: `stages` is even.
 PassOrder ChimeraOrder(int32_t device, int32_t stages, int32_t micro_batches, bool training);
 

@@ -115,10 +115,10 @@ class TaskListBuilder {
     const TransferWork& work = work_.transfers[Index(transfer)];
     const int32_t device = DeviceOf(work.stage, micro_batch);
     const int32_t peer = work.peer == TransferWork::kHost ? work.peer : DeviceOf(work.peer, micro_batch);
-    const std::size_t link_class = peer == TransferWork::kHost
-                                       ? 0
-                                       : work_.network.LinkClassOf(work_.devices[Index(device)].id,
-                                                                   work_.devices[Index(peer)].id);
+    const std::size_t link_class =
+        peer == TransferWork::kHost
+            ? 0
+            : work_.network.LinkClassOf(work_.devices[Index(device)].id, work_.devices[Index(peer)].id);
     list_.tasks[Index(numbers_.OfTransfer(transfer, micro_batch))] = {
         .kind = work.kind,
         .stage = work.stage,
@@ -139,7 +139,8 @@ class TaskListBuilder {
       const auto name = [this](int32_t end) {
         return end == TransferWork::kHost ? std::string("host") : work_.devices[Index(end)].name;
       };
-      list_.resources.push_back({LinkName(name(ends.first), name(ends.second), directed), TaskResource::Kind::kLink, 0});
+      list_.resources.push_back(
+          {LinkName(name(ends.first), name(ends.second), directed), TaskResource::Kind::kLink, 0});
     }
     return found->second;
   }
@@ -174,8 +175,7 @@ class TaskListBuilder {
         Wait(numbers_.OfPass({TaskKind::kBackward, stage, i}),
              numbers_.OfPass({TaskKind::kForward, last_stage, micro_batches - 1}));
       } else {
-        Wait(numbers_.OfPass({TaskKind::kForward, stage, i}),
-             numbers_.OfPass({TaskKind::kBackward, stage, i - lag}));
+        Wait(numbers_.OfPass({TaskKind::kForward, stage, i}), numbers_.OfPass({TaskKind::kBackward, stage, i - lag}));
       }
     }
   }
@@ -252,9 +252,8 @@ absl::StatusOr<TaskList> BuildTaskList(const PipelineWork& work, const ScheduleS
   RETURN_IF_ERROR(violations.ToStatus());
   CheckFitsSchedule(work, settings, violations);
   RETURN_IF_ERROR(violations.ToStatus());
-  std::vector<std::optional<PassOrder>> orders = settings.order.empty()
-                                                     ? OrdersOfSchedule(work, settings)
-                                                     : GivenOrders(work, settings, numbers, violations);
+  std::vector<std::optional<PassOrder>> orders =
+      settings.order.empty() ? OrdersOfSchedule(work, settings) : GivenOrders(work, settings, numbers, violations);
   RETURN_IF_ERROR(violations.ToStatus());
   return TaskListBuilder(work, settings, numbers, std::move(orders)).Build();
 }

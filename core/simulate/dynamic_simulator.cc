@@ -21,8 +21,7 @@ DynamicSimulator::DynamicSimulator(const TaskList& list, Contention contention)
     work_[task].resource = list.tasks[task].resource;
   }
   for (std::size_t i = 0; i < resources_.size(); ++i) {
-    const bool is_shared =
-        contention == Contention::kFairShare && list.resources[i].kind == TaskResource::Kind::kLink;
+    const bool is_shared = contention == Contention::kFairShare && list.resources[i].kind == TaskResource::Kind::kLink;
     if (!list.order[i].empty()) {
       resources_[i].discipline = Discipline::kOrdered;
     } else if (is_shared) {

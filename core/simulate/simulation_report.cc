@@ -84,8 +84,9 @@ Picoseconds SteadyPeriod(const TaskList& list, const Timeline& timeline, int32_t
     end = std::max(end, timeline.ends[task]);
   }
   std::sort(ends.begin(), ends.end());
-  const std::size_t middle = ends.size() / 2;
-  return (ends.back() - ends[middle]) / static_cast<int64_t>(ends.size() - 1 - middle);
+  const std::size_t first = ends.size() / 4;
+  const std::size_t last = ends.size() - 1 - first;
+  return (ends[last] - ends[first]) / static_cast<int64_t>(last - first);
 }
 
 }  // namespace planwright

@@ -35,8 +35,8 @@ SimulationReport ReportOn(const TaskList& list, const Timeline& timeline);
 // busy / step_time; 0 for a step that takes no time.
 double Utilization(const ResourceReport& resource, Picoseconds step_time);
 
-// Mean time between the ends of the micro-batches of the second half: how fast a schedule that never flushes is once
-// its ramp is over. 0 for fewer than 4 micro-batches. REQUIRES: `timeline` is one of the list. O(tasks).
+// Mean time between the ends of the micro-batches of the middle half: how fast a schedule that never flushes is between
+// its ramps, given enough of them. 0 for fewer than 4 micro-batches. REQUIRES: `timeline` is one of the list. O(tasks).
 Picoseconds SteadyPeriod(const TaskList& list, const Timeline& timeline, int32_t micro_batches);
 
 }  // namespace planwright

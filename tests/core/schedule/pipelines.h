@@ -47,8 +47,8 @@ inline PipelineWork MakePipeline(const EqualStages& shape) {
   work.training = shape.training;
   const int32_t devices = shape.devices == 0 ? shape.stages : shape.devices;
   for (int32_t device = 0; device < devices; ++device) {
-    work.devices.push_back({DeviceId(static_cast<std::size_t>(device)), absl::StrCat("gpu", device),
-                            shape.static_bytes});
+    work.devices.push_back(
+        {DeviceId(static_cast<std::size_t>(device)), absl::StrCat("gpu", device), shape.static_bytes});
   }
   for (int32_t stage = 0; stage < shape.stages; ++stage) {
     work.stages.push_back({.forward = Picoseconds(shape.forward),

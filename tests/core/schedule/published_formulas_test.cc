@@ -116,8 +116,8 @@ TEST(PublishedFormulasTest, ChimeraStoresBetweenHalfOfTheStagesAndAllOfThem) {
 
 TEST(PublishedFormulasTest, WithoutBackwardPassesAllSchedulesAreTheSamePipeline) {
   const PipelineWork work = MakePipeline({.stages = 4, .training = false});
-  for (const ScheduleKind kind : {ScheduleKind::kGpipe, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync,
-                                  ScheduleKind::kZeroBubbleH1}) {
+  for (const ScheduleKind kind :
+       {ScheduleKind::kGpipe, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync, ScheduleKind::kZeroBubbleH1}) {
     EXPECT_EQ(StepTime(work, kind, 8), (8 + 3) * 10);
   }
 }
