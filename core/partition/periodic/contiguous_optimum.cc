@@ -56,7 +56,7 @@ class ContiguousProgram {
       if (load > period) return;
       if (first > 0 && costs_.LinkLoad(first) > period) continue;
       const Delay delay = behind.Behind(load, period);
-      if (!costs_.Fits(first, next - 1, delay.Batches())) continue;
+      if (!costs_.Fits(first, next - 1, costs_.Batches(delay))) continue;
       const Delay in_front = first > 0 ? costs_.AcrossCut(first, delay, period) : delay;
       Tail& tail = At(stages, first);
       if (!tail.is_possible || in_front < tail.delay) tail = {true, in_front, next};

@@ -22,11 +22,12 @@ class StageCosts {
   int32_t num_layers() const { return sums_.num_layers(); }
   Picoseconds Load(int32_t first, int32_t last) const { return sums_.compute(first, last); }
 
+  int64_t StaticBytes(int32_t first, int32_t last) const { return sums_.static_bytes(first, last); }
   int64_t StoredBytes(int32_t first, int32_t last) const { return sums_.stored_bytes(first, last); }
   int64_t WorkspaceBytes(int32_t first, int32_t last) const { return sums_.workspace_bytes(first, last); }
   // Static bytes and buffers at both ends.
   int64_t ResidentBytes(int32_t first, int32_t last) const {
-    return sums_.static_bytes(first, last) + BufferBytes(first) + BufferBytes(last + 1);
+    return StaticBytes(first, last) + BufferBytes(first) + BufferBytes(last + 1);
   }
   // Of a stage alone on its device that stores `batches` micro-batches.
   int64_t Bytes(int32_t first, int32_t last, int32_t batches) const {
@@ -36,7 +37,12 @@ class StageCosts {
     return !memory_bytes_.has_value() || Bytes(first, last, batches) <= *memory_bytes_;
   }
 
-  // The cut before `layer` > 0: the load of its busiest link, and the delay in front of it from the one behind it.
+  // Micro-batches that a stage stores with this delay in front of it; without backward passes only the one at work.
+  int32_t Batches(Delay delay) const { return chain_.has_backward ? delay.Batches() : 1; }
+
+  // The cut before `layer` > 0: its transfers one after another, the load of its busiest link, and the delay in front
+  // of it from the one behind it.
+  Picoseconds SendTime(int32_t layer) const { return CutBefore(layer).send_forward + CutBefore(layer).send_backward; }
   Picoseconds LinkLoad(int32_t layer) const { return planwright::LinkLoad(CutBefore(layer), full_duplex_); }
   Delay AcrossCut(int32_t layer, Delay delay, Picoseconds period) const {
     return planwright::AcrossCut(delay, CutBefore(layer), full_duplex_, period);

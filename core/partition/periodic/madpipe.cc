@@ -1,0 +1,202 @@
+#include "core/partition/periodic/madpipe.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/index.h"
+#include "core/partition/periodic/special_device.h"
+#include "core/partition/periodic/stage_costs.h"
+#include "core/schedule/delay.h"
+#include "core/schedule/least_period.h"
+
+namespace planwright {
+namespace {
+
+constexpr int32_t kNone = -1;
+
+// A way to run the layers from some layer on. Of two, the one with no larger number is at least as good.
+struct State {
+  int32_t normal_devices = 0;
+  Picoseconds special_load{0};
+  Delay delay;
+  // Of the special device: what is always there, and that with the largest addition that some moment brings.
+  int64_t special_bytes = 0;
+  int64_t special_peak_bytes = 0;
+  // The stage in front, and the position of the state behind it in the frontier of stage.next.
+  SpecialStage stage;
+  int32_t behind = kNone;
+
+  bool Dominates(const State& other) const {
+    return delay <= other.delay && normal_devices <= other.normal_devices && special_load <= other.special_load &&
+           special_bytes <= other.special_bytes && special_peak_bytes <= other.special_peak_bytes;
+  }
+};
+
+// The best first; a state is never dominated by a later one unless they are equal.
+bool ComesBefore(const State& a, const State& b) {
+  return std::tie(a.delay, a.normal_devices, a.special_load, a.special_bytes, a.special_peak_bytes) <
+         std::tie(b.delay, b.normal_devices, b.special_load, b.special_bytes, b.special_peak_bytes);
+}
+
+class MadpipeProgram {
+ public:
+  MadpipeProgram(const Chain& chain, const ChainDevices& devices, SpecialMemory memory)
+      : devices_(devices), tight_(memory == SpecialMemory::kTight), costs_(chain, devices) {
+    frontiers_.resize(Index(costs_.num_layers()) + 1);
+  }
+
+  // Stages in the order of the chain; nullopt: the period is not possible.
+  std::optional<std::vector<SpecialStage>> Decide(Picoseconds period) {
+    for (std::vector<State>& frontier : frontiers_) frontier.clear();
+    frontiers_.back().emplace_back();
+    for (int32_t next = costs_.num_layers(); next > 0; --next) {
+      KeepBest(frontiers_[Index(next)]);
+      for (std::size_t i = 0; i < frontiers_[Index(next)].size(); ++i) AddStages(next, i, period);
+      if (!frontiers_.front().empty()) return StagesOf(frontiers_.front().front());
+    }
+    return std::nullopt;
+  }
+
+  // The least period at which these very stages are possible. REQUIRES: `known`, at which they are.
+  Picoseconds LeastPeriodOf(const std::vector<SpecialStage>& stages, Picoseconds known) const {
+    Picoseconds load(1);
+    Picoseconds special_load(0);
+    for (const SpecialStage& stage : stages) {
+      const Picoseconds own = costs_.Load(stage.first, stage.next - 1);
+      if (stage.is_special) special_load += own;
+      load = std::max({load, own, special_load});
+      if (stage.first > 0) load = std::max(load, costs_.LinkLoad(stage.first));
+    }
+    return *LeastPeriod(load, known, [&](Picoseconds period) {
+      return ArePossible(stages, period) ? std::optional(period) : std::nullopt;
+    });
+  }
+
+ private:
+  static void KeepBest(std::vector<State>& frontier) {
+    std::sort(frontier.begin(), frontier.end(), ComesBefore);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < frontier.size(); ++i) {
+      const auto is_worse_than = [&](const State& other) { return other.Dominates(frontier[i]); };
+      const auto end = frontier.begin() + static_cast<std::ptrdiff_t>(kept);
+      if (std::none_of(frontier.begin(), end, is_worse_than)) frontier[kept++] = frontier[i];
+    }
+    frontier.resize(kept);
+  }
+
+  // Every stage that ends before the layer `next`, in front of state `i` of its frontier.
+  void AddStages(int32_t next, std::size_t i, Picoseconds period) {
+    const State behind = frontiers_[Index(next)][i];
+    for (int32_t first = next - 1; first >= 0; --first) {
+      if (costs_.Load(first, next - 1) > period) return;
+      for (const bool is_special : {false, true}) {
+        std::optional<State> state = InFront(behind, {first, next, is_special}, period);
+        if (!state.has_value() || !CanFinish(*state, first, period)) continue;
+        state->behind = static_cast<int32_t>(i);
+        frontiers_[Index(first)].push_back(*state);
+      }
+    }
+  }
+
+  // `behind` with one more stage; nullopt: it does not fit. REQUIRES: its load is at most the period.
+  std::optional<State> InFront(const State& behind, const SpecialStage& stage, Picoseconds period) const {
+    if (stage.first > 0 && costs_.LinkLoad(stage.first) > period) return std::nullopt;
+    const int32_t last = stage.next - 1;
+    const Picoseconds load = costs_.Load(stage.first, last);
+    State state = behind;
+    state.stage = stage;
+    state.delay = behind.delay.Behind(load, period);
+    const int32_t batches = costs_.Batches(state.delay);
+    if (stage.is_special) {
+      state.special_load += load;
+      if (state.special_load > period || !AddSpecialBytes(stage, batches, state)) return std::nullopt;
+    } else {
+      ++state.normal_devices;
+      const bool is_left = state.normal_devices < devices_.count;
+      if (!is_left || !costs_.Fits(stage.first, last, batches)) return std::nullopt;
+    }
+    if (stage.first > 0) state.delay = costs_.AcrossCut(stage.first, state.delay, period);
+    return state;
+  }
+
+  // False: more than there is.
+  bool AddSpecialBytes(const SpecialStage& stage, int32_t batches, State& state) const {
+    const int32_t last = stage.next - 1;
+    const int64_t stored = costs_.StoredBytes(stage.first, last);
+    const int64_t addition = (tight_ ? stored : 0) + costs_.WorkspaceBytes(stage.first, last);
+    const int64_t bytes =
+        SaturatingAdd(state.special_bytes, StageBytes(costs_.ResidentBytes(stage.first, last), stored, batches - 1));
+    const int64_t largest = std::max(state.special_peak_bytes - state.special_bytes, addition);
+    state.special_bytes = bytes;
+    state.special_peak_bytes = SaturatingAdd(bytes, largest);
+    return !devices_.memory_bytes.has_value() || state.special_peak_bytes <= *devices_.memory_bytes;
+  }
+
+  // Whether time and memory are left for the layers before `first`, were they evenly divisible.
+  bool CanFinish(const State& state, int32_t first, Picoseconds period) const {
+    if (first == 0) return true;
+    const int64_t devices_left = devices_.count - 1 - state.normal_devices;
+    const Picoseconds time_left = period - state.special_load;
+    if (costs_.Load(0, first - 1) - time_left > Picoseconds(SaturatingMultiply(period.count(), devices_left))) {
+      return false;
+    }
+    if (!devices_.memory_bytes.has_value()) return true;
+    const int64_t needed =
+        StageBytes(costs_.StaticBytes(0, first - 1), costs_.StoredBytes(0, first - 1), costs_.Batches(state.delay) - 1);
+    const int64_t left = *devices_.memory_bytes - state.special_bytes;
+    return needed - left <= SaturatingMultiply(*devices_.memory_bytes, devices_left);
+  }
+
+  bool ArePossible(const std::vector<SpecialStage>& stages, Picoseconds period) const {
+    std::optional<State> state(std::in_place);
+    for (std::size_t i = stages.size(); i-- > 0 && state.has_value();) state = InFront(*state, stages[i], period);
+    return state.has_value();
+  }
+
+  std::vector<SpecialStage> StagesOf(const State& front) const {
+    std::vector<SpecialStage> stages;
+    for (const State* state = &front; state->behind != kNone;
+         state = &frontiers_[Index(state->stage.next)][Index(state->behind)]) {
+      stages.push_back(state->stage);
+    }
+    return stages;
+  }
+
+  const ChainDevices devices_;
+  const bool tight_;
+  const StageCosts costs_;
+  // By first layer.
+  std::vector<std::vector<State>> frontiers_;
+};
+
+}  // namespace
+
+std::optional<PeriodicAllocation> MadpipeOptimum(const Chain& chain, const ChainDevices& devices,
+                                                 SpecialMemory memory) {
+  const PeriodRange range = PeriodsOf(chain, devices);
+  // A contiguous allocation is one of those with a special device.
+  const std::optional<PeriodicAllocation> contiguous = ContiguousOptimum(chain, devices);
+  MadpipeProgram program(chain, devices, memory);
+  std::vector<SpecialStage> best;
+  const Picoseconds high = contiguous.has_value() ? contiguous->period : range.high;
+  const std::optional<Picoseconds> period = LeastPeriod(range.low, high, [&](Picoseconds target) {
+    std::optional<std::vector<SpecialStage>> found = program.Decide(target);
+    if (!found.has_value()) return std::optional<Picoseconds>();
+    best = std::move(*found);
+    return std::optional(program.LeastPeriodOf(best, target));
+  });
+  if (!period.has_value()) return std::nullopt;
+  return PeriodicAllocation{NumberDevices(best), *period};
+}
+
+std::optional<ChainAllocation> MadpipeAllocation(const Chain& chain, const ChainDevices& devices, SpecialMemory memory,
+                                                 Picoseconds period) {
+  const std::optional<std::vector<SpecialStage>> stages = MadpipeProgram(chain, devices, memory).Decide(period);
+  return stages.has_value() ? std::optional(NumberDevices(*stages)) : std::nullopt;
+}
+
+}  // namespace planwright
