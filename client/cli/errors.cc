@@ -30,7 +30,9 @@ std::string HintFor(const absl::Status& status, const ErrorDetails& details) {
       }
       return "No plan exists for this cluster: give it more of what is missing.";
     case absl::StatusCode::kDeadlineExceeded:
-      return "Allow more time with --time_limit.";
+      if (details.limit == "work_limit") return "Allow more work with --work_limit.";
+      // A search that ended by itself has said what would help.
+      return details.reason == "NO_PLAN_FOUND" && details.limit.empty() ? "" : "Allow more time with --time_limit.";
     case absl::StatusCode::kUnavailable:
       return "Is planwrightd running there? Without --server and PLANWRIGHT_SERVER, or with --local, planning happens "
              "in this process.";

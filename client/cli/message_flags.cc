@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/importer/cluster_yaml_amount.h"
+#include "client/importer/cluster_yaml_hosts.h"
 
 namespace planwright::client {
 namespace {
@@ -23,6 +26,10 @@ using google::protobuf::Message;
 
 constexpr std::string_view kUnspecified = "UNSPECIFIED";
 constexpr double kSecondsPerYear = 365.0 * 24 * 3600;
+// Of one list; more than any cluster has.
+constexpr std::size_t kMaxListedNames = 100'000;
+// Longer lists of choices stand in the help's text, where they can be wrapped.
+constexpr std::size_t kMaxPlaceholderLength = 90;
 
 // Spellings that users try and that mean one thing.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kSynonyms = {
@@ -91,6 +98,26 @@ bool ParseNumber(std::string_view text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+bool IsSize(const FieldDescriptor* field) { return field->name().ends_with("_bytes"); }
+
+// "2GiB".
+absl::Status SetSize(std::string_view text, const Place& place) {
+  const std::optional<double> bytes = ParseAmount(text, kReservedMemoryAmount);
+  if (!bytes.has_value()) {
+    return MustBe(absl::StrCat("a number of bytes, or ", std::string(kReservedMemoryAmount.description)), text);
+  }
+  place.holder->GetReflection()->SetInt64(place.holder, place.field, std::llround(*bytes));
+  return absl::OkStatus();
+}
+
+// "a,b", "node[01-04]".
+absl::Status AddNames(std::string_view text, const Place& place) {
+  const auto names = ExpandNames(text, kMaxListedNames);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) place.holder->GetReflection()->AddString(place.holder, place.field, name);
+  return absl::OkStatus();
+}
+
 absl::Status SetField(std::string_view text, const Place& place) {
   const auto* reflection = place.holder->GetReflection();
   switch (place.field->cpp_type()) {
@@ -104,6 +131,7 @@ absl::Status SetField(std::string_view text, const Place& place) {
     }
     case FieldDescriptor::CPPTYPE_INT64: {
       int64_t number = 0;
+      if (!ParseNumber(text, number) && IsSize(place.field)) return SetSize(text, place);
       if (!ParseNumber(text, number)) return MustBe("an integer", text);
       reflection->SetInt64(place.holder, place.field, number);
       return absl::OkStatus();
@@ -125,20 +153,24 @@ absl::Status SetField(std::string_view text, const Place& place) {
         reflection->SetString(place.holder, place.field, std::string(text));
         return absl::OkStatus();
       }
-      for (const absl::string_view item : absl::StrSplit(absl::string_view(text.data(), text.size()), ',')) {
-        reflection->AddString(place.holder, place.field, std::string(item));
-      }
-      return absl::OkStatus();
+      return AddNames(text, place);
     default:
       return ParseDuration(
           text, static_cast<google::protobuf::Duration&>(*reflection->MutableMessage(place.holder, place.field)));
   }
 }
 
+// The choices of a field that has too many of them for its placeholder; empty: it has not.
+std::string LongChoices(const FieldDescriptor* field) {
+  const bool is_long = field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM &&
+                       ChoicesText(field->enum_type(), "|").size() > kMaxPlaceholderLength;
+  return is_long ? ChoicesText(field->enum_type(), ", ") : "";
+}
+
 std::string Placeholder(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_ENUM:
-      return ChoicesText(field->enum_type(), "|");
+      return LongChoices(field).empty() ? ChoicesText(field->enum_type(), "|") : "NAME";
     case FieldDescriptor::CPPTYPE_BOOL:
       return "";
     case FieldDescriptor::CPPTYPE_DOUBLE:
@@ -147,6 +179,8 @@ std::string Placeholder(const FieldDescriptor* field) {
       return field->is_repeated() ? "NAME,..." : "NAME";
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return "DURATION";
+    case FieldDescriptor::CPPTYPE_INT64:
+      return IsSize(field) ? "SIZE" : "N";
     default:
       return "N";
   }
@@ -155,8 +189,11 @@ std::string Placeholder(const FieldDescriptor* field) {
 }  // namespace
 
 Flag MessageFlag(std::string name, std::string_view path, std::string help, Message& message) {
+  const FieldDescriptor* field = FieldAt(message.GetDescriptor(), path);
+  const std::string choices = LongChoices(field);
+  if (!choices.empty()) absl::StrAppend(&help, ": ", choices);
   return {
-      std::move(name), Placeholder(FieldAt(message.GetDescriptor(), path)), std::move(help),
+      std::move(name), Placeholder(field), std::move(help),
       [&message, path = std::string(path)](std::string_view text) { return SetField(text, PlaceOf(message, path)); }};
 }
 

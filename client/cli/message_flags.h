@@ -14,8 +14,9 @@
 namespace planwright::client {
 
 // A flag for the field at `path` below `message` ("memory_model.kind"). Enums take the names of their values in lower
-// case without the common prefix; numbers what the whole text says; lists a comma-separated text; Durations what
-// ParseDuration takes. Whether a value makes sense is for the service to say.
+// case without the common prefix; numbers what the whole text says; fields whose name ends in "_bytes" also amounts
+// such as "2GiB"; lists a comma-separated text with Slurm's ranges ("node[01-04]"); Durations what ParseDuration takes.
+// Whether a value makes sense is for the service to say. Very many choices are listed behind `help`.
 // REQUIRES: the field exists and is no other message. `message` outlives the flag.
 Flag MessageFlag(std::string name, std::string_view path, std::string help, google::protobuf::Message& message);
 

@@ -12,13 +12,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/exporter/cannot_express.h"
 
 namespace planwright::client {
 namespace {
 
-absl::Status CannotExpress(const std::string& reason) {
-  return absl::FailedPreconditionError(absl::StrCat("hostfile cannot express this plan: ", reason));
-}
+constexpr char kTarget[] = "hostfile";
 
 // Where a device sits: its host, and its number among the devices of that host.
 struct Seat {
@@ -76,18 +75,20 @@ absl::StatusOr<std::vector<HostSlots>> SlotsInRankOrder(const ExportInput& input
       }
       const std::string& host = seat->second.host;
       if (!used.insert(replica.device()).second) {
-        return CannotExpress(absl::StrCat("device ", replica.device(), " holds several stages"));
+        return CannotExpress(kTarget, absl::StrCat("device ", replica.device(), " holds several stages"));
       }
       if (seat->second.is_cpu) {
-        return CannotExpress(
-            absl::StrCat("stage ", stage.index(), " is on ", replica.device(), ", a CPU, and slots are accelerators"));
+        return CannotExpress(kTarget, absl::StrCat("stage ", stage.index(), " is on ", replica.device(),
+                                                   ", a CPU, and slots are accelerators"));
       }
       if (!IsWritable(host)) {
-        return CannotExpress(absl::StrCat("device ", replica.device(), " has no host, or one whose name is no word"));
+        return CannotExpress(kTarget,
+                             absl::StrCat("device ", replica.device(), " has no host, or one whose name is no word"));
       }
       if (hosts.empty() || hosts.back().host != host) {
         if (!closed.insert(host).second) {
-          return CannotExpress(absl::StrCat("the ranks on host ", host, " are not consecutive: the pipeline leaves it ",
+          return CannotExpress(kTarget,
+                               absl::StrCat("the ranks on host ", host, " are not consecutive: the pipeline leaves it ",
                                             "and comes back"));
         }
         hosts.push_back({host, {}});

@@ -13,16 +13,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "client/exporter/cannot_express.h"
 
 namespace planwright::client {
 namespace {
 
 constexpr char kInputType[] = "Input";
-
-absl::Status CannotExpress(std::string_view target, const std::string& reason) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(absl::string_view(target.data(), target.size()), " cannot express this plan: ", reason));
-}
 
 // Positions in graph.operators() by name.
 using OperatorIndex = std::unordered_map<std::string_view, int>;

@@ -10,19 +10,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/exporter/cannot_express.h"
 #include "client/exporter/model_layers.h"
 
 namespace planwright::client {
 namespace {
 
-absl::Status CannotExpress(const char* target, const std::string& reason) {
-  return absl::FailedPreconditionError(absl::StrCat(target, " cannot express this plan: ", reason));
-}
-
-// A pipeline of whole layers with the same number of replicas everywhere, the front first and the back last.
+// A pipeline of whole layers with the same number of replicas everywhere, the front first and the back last. What these
+// targets train and serve are transformers, whose layers follow an embedding.
 absl::StatusOr<std::vector<StageLayers>> PipelineOf(const ExportInput& input, const char* target) {
   auto stages = LayersOfStages(*input.graph, input.plan, target);
   if (!stages.ok()) return stages;
+  const auto has_front = [](const StageLayers& stage) { return !stage.front.empty(); };
+  if (std::none_of(stages->begin(), stages->end(), has_front)) {
+    return CannotExpress(target, "the model begins with a numbered layer, where transformers have an embedding");
+  }
   const int replicas = input.plan.stages(0).replicas_size();
   for (std::size_t i = 0; i < stages->size(); ++i) {
     const StageLayers& stage = (*stages)[i];
@@ -99,6 +101,16 @@ absl::StatusOr<Exported> ExportTorchtitan(const ExportInput& input) {
 absl::StatusOr<Exported> ExportVllm(const ExportInput& input) {
   const auto stages = PipelineOf(input, "vllm");
   if (!stages.ok()) return stages.status();
+  if (input.plan.problem().workload() == v1::WORKLOAD_TRAINING) {
+    return CannotExpress("vllm", "it is for training, and vLLM serves; plan with --workload=inference");
+  }
+  const auto is_empty = [](const StageLayers& stage) { return stage.num_layers == 0; };
+  const auto empty = std::find_if(stages->begin(), stages->end(), is_empty);
+  if (empty != stages->end()) {
+    return CannotExpress("vllm", absl::StrCat("stage ", empty - stages->begin(),
+                                              " has no numbered layer, and every rank must have one; plan for fewer "
+                                              "devices with --max_devices"));
+  }
   const auto append_count = [](std::string* out, const StageLayers& stage) { absl::StrAppend(out, stage.num_layers); };
   return Exported{
       absl::StrCat(absl::StrJoin(*stages, ",", append_count), "\n"),

@@ -105,9 +105,6 @@ absl::StatusOr<std::vector<std::string>> TakeEndings(std::string_view& item, std
     return ExpandNumbers(ranges, max_hosts);
   }
   const std::string_view text = item.substr(0, item.find('['));
-  if (!std::all_of(text.begin(), text.end(), IsHostLetter)) {
-    return Refused("has a character that no host's name has; those have letters, digits, '.', '-' and '_'");
-  }
   item.remove_prefix(text.size());
   return std::vector<std::string>{std::string(text)};
 }
@@ -125,11 +122,15 @@ absl::StatusOr<std::vector<std::string>> ExpandItem(std::string_view item, std::
     if (names.size() * endings->size() > max_hosts) return TooMany(max_hosts);
     names = Combine(names, *endings);
   }
-  if (std::any_of(names.begin(), names.end(), IsNumber)) {
-    return Refused("has a name of digits alone; four hosts are called node[0-3], say");
+  return names;
+}
+
+absl::Status CheckHostName(std::string_view name) {
+  if (!std::all_of(name.begin(), name.end(), IsHostLetter)) {
+    return Refused("has a character that no host's name has; those have letters, digits, '.', '-' and '_'");
   }
-  const auto is_long = [](const std::string& name) { return name.size() > kMaxHostNameBytes; };
-  if (std::none_of(names.begin(), names.end(), is_long)) return names;
+  if (IsNumber(name)) return Refused("has a name of digits alone; four hosts are called node[0-3], say");
+  if (name.size() <= kMaxHostNameBytes) return absl::OkStatus();
   return Refused(absl::StrCat("has a name of more than ", kMaxHostNameBytes, " bytes"));
 }
 
@@ -143,15 +144,25 @@ absl::Status RequireUnique(const std::vector<std::string>& names) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ExpandHostList(std::string_view list, std::size_t max_hosts) {
-  std::vector<std::string> hosts;
+absl::StatusOr<std::vector<std::string>> ExpandNames(std::string_view list, std::size_t max_names) {
+  std::vector<std::string> all;
   for (const std::string_view item : SplitAtCommas(list)) {
-    auto names = ExpandItem(item, max_hosts);
+    auto names = ExpandItem(item, max_names);
     if (!names.ok()) return names.status();
-    if (hosts.size() + names->size() > max_hosts) return TooMany(max_hosts);
-    std::move(names->begin(), names->end(), std::back_inserter(hosts));
+    if (all.size() + names->size() > max_names) return TooMany(max_names);
+    std::move(names->begin(), names->end(), std::back_inserter(all));
   }
-  absl::Status status = RequireUnique(hosts);
+  return all;
+}
+
+absl::StatusOr<std::vector<std::string>> ExpandHostList(std::string_view list, std::size_t max_hosts) {
+  auto hosts = ExpandNames(list, max_hosts);
+  if (!hosts.ok()) return hosts;
+  for (const std::string& host : *hosts) {
+    const absl::Status status = CheckHostName(host);
+    if (!status.ok()) return status;
+  }
+  const absl::Status status = RequireUnique(*hosts);
   if (!status.ok()) return status;
   return hosts;
 }

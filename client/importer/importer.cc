@@ -18,12 +18,26 @@ namespace {
 // How a text is written.
 enum class Notation { kJson, kTextProto };
 
-constexpr std::array<std::string_view, 8> kRequestFields = {
-    "graph",   "graph_reference", "graphReference", "cluster", "cluster_reference", "clusterReference",
-    "problem", "options"};
+// What a text is about. A request holds a graph, a cluster or both.
+enum class Content { kUnknown, kRequest, kGraph, kCluster, kPlan };
 
-bool IsRequestField(std::string_view name) {
-  return std::find(kRequestFields.begin(), kRequestFields.end(), name) != kRequestFields.end();
+// How a text begins.
+struct Opening {
+  Notation notation = Notation::kJson;
+  // JSON: the fields of its first level. Text proto: the first field, which tells as much.
+  JsonOutline outline;
+
+  bool Has(std::string_view field) const { return outline.Has(field); }
+  bool HasSource() const;
+  // Plans have a problem too.
+  bool IsRequest() const { return HasSource() || Has("problem") || Has("options"); }
+};
+
+constexpr std::array<std::string_view, 6> kSourceFields = {"graph",   "graph_reference",   "graphReference",
+                                                           "cluster", "cluster_reference", "clusterReference"};
+
+bool Opening::HasSource() const {
+  return std::any_of(kSourceFields.begin(), kSourceFields.end(), [this](std::string_view name) { return Has(name); });
 }
 
 absl::Status Refused(std::string_view source, std::string_view reason) {
@@ -56,18 +70,48 @@ std::string_view FirstTextProtoField(std::string_view text) {
   return is_field ? name : std::string_view();
 }
 
-absl::StatusOr<Notation> NotationOf(std::string_view text, std::string_view source) {
+// Errors: INVALID_ARGUMENT, neither JSON (an object) nor text proto.
+absl::StatusOr<Opening> OpeningOf(std::string_view text, std::string_view source) {
   const std::string_view content = SkipToContent(text);
   if (content.empty()) return Refused(source, "is empty");
-  if (content.front() == '{' || content.front() == '[') return Notation::kJson;
-  if (!FirstTextProtoField(text).empty()) return Notation::kTextProto;
-  return Refused(source, "is neither JSON nor text proto");
+  Opening opening;
+  if (content.front() == '{' || content.front() == '[') {
+    auto outline = OutlineOf(text, source);
+    if (!outline.ok()) return outline.status();
+    if (!outline->is_object) return Refused(source, "must hold a JSON object");
+    opening.outline = *std::move(outline);
+    return opening;
+  }
+  const std::string_view field = FirstTextProtoField(text);
+  if (field.empty()) return Refused(source, "is neither JSON nor text proto");
+  opening.notation = Notation::kTextProto;
+  opening.outline.keys.emplace(field);
+  return opening;
 }
 
-absl::StatusOr<JsonOutline> ObjectOutlineOf(std::string_view text, std::string_view source) {
-  auto outline = OutlineOf(text, source);
-  if (outline.ok() && !outline->is_object) return Refused(source, "must hold a JSON object");
-  return outline;
+Content ContentOf(const Opening& opening) {
+  if (opening.HasSource()) return Content::kRequest;
+  if (opening.Has("stages") || opening.Has("plan") || IsDevicePlacementSplit(opening.outline)) return Content::kPlan;
+  if (opening.Has("operators") || opening.Has("tensors") || IsDevicePlacementGraph(opening.outline)) {
+    return Content::kGraph;
+  }
+  if (opening.Has("device_classes") || opening.Has("deviceClasses")) return Content::kCluster;
+  return Content::kUnknown;
+}
+
+// "holds a plan, not a graph: give it to `planwright evaluate --plan`".
+absl::Status Misplaced(std::string_view source, Content found, const char* wanted) {
+  struct Home {
+    const char* name;
+    const char* place;
+  };
+  constexpr std::array<Home, 5> kHomes = {{{"something", "nobody"},
+                                           {"request", "--graph"},
+                                           {"graph", "--graph"},
+                                           {"cluster", "--cluster"},
+                                           {"plan", "`planwright evaluate --plan`"}}};
+  const Home& home = kHomes.at(static_cast<std::size_t>(found));
+  return Refused(source, absl::StrCat("holds a ", home.name, ", not a ", wanted, ": give it to ", home.place));
 }
 
 // Reads the message that the text is written in; `prefix` is put before the paths of errors.
@@ -77,29 +121,18 @@ absl::Status ReadNative(std::string_view text, std::string_view source, Notation
   return ReadNativeJson(text, source, prefix, message);
 }
 
-// Whether the first level of the text has the fields of a request.
-absl::StatusOr<bool> IsRequest(std::string_view text, std::string_view source, Notation notation) {
-  if (notation == Notation::kTextProto) return IsRequestField(FirstTextProtoField(text));
-  const auto outline = ObjectOutlineOf(text, source);
-  if (!outline.ok()) return outline.status();
-  return std::any_of(outline->keys.begin(), outline->keys.end(), IsRequestField);
-}
-
-absl::StatusOr<ImportedRequest> ImportNativeGraph(std::string_view text, std::string_view source, Notation notation) {
-  const auto is_request = IsRequest(text, source, notation);
-  if (!is_request.ok()) return is_request.status();
+absl::StatusOr<ImportedRequest> ImportNativeGraph(std::string_view text, std::string_view source,
+                                                  const Opening& opening) {
   ImportedRequest imported;
-  const absl::Status status = *is_request
-                                  ? ReadNative(text, source, notation, "", imported.request)
-                                  : ReadNative(text, source, notation, "graph.", *imported.request.mutable_graph());
+  const absl::Status status =
+      opening.IsRequest() ? ReadNative(text, source, opening.notation, "", imported.request)
+                          : ReadNative(text, source, opening.notation, "graph.", *imported.request.mutable_graph());
   if (!status.ok()) return status;
   if (imported.request.graph_source_case() != v1::CreatePlanRequest::GRAPH_SOURCE_NOT_SET) return imported;
   return Refused(source, "holds no graph");
 }
 
 absl::StatusOr<ImportedRequest> ImportDevicePlacementGraph(std::string_view text, std::string_view source) {
-  const auto outline = ObjectOutlineOf(text, source);
-  if (!outline.ok()) return outline.status();
   ImportedRequest imported;
   const absl::Status status = ReadDevicePlacementGraph(text, source, imported.request, imported.warnings);
   if (!status.ok()) return status;
@@ -107,75 +140,66 @@ absl::StatusOr<ImportedRequest> ImportDevicePlacementGraph(std::string_view text
   return imported;
 }
 
-absl::StatusOr<GraphFormat> DetectGraphFormat(std::string_view text, std::string_view source) {
-  if (BeginsWithClusterYamlKey(text)) return Refused(source, "holds a cluster, not a graph: give it to --cluster");
-  const auto notation = NotationOf(text, source);
-  if (!notation.ok()) return notation.status();
-  if (*notation == Notation::kTextProto) return GraphFormat::kTextProto;
-  const auto outline = ObjectOutlineOf(text, source);
-  if (!outline.ok()) return outline.status();
-  if (IsDevicePlacementGraph(*outline)) return GraphFormat::kDevicePlacement;
-  if (IsDevicePlacementSplit(*outline)) {
-    return Refused(source,
-                   "holds a split of device-placement, which is a plan: give it to `planwright evaluate --plan`");
-  }
-  if (outline->Has("stages")) {
-    return Refused(source, "holds a plan, not a graph: give it to `planwright evaluate --plan`");
-  }
-  if (outline->Has("device_classes")) return Refused(source, "holds a cluster, not a graph: give it to --cluster");
-  return GraphFormat::kNativeJson;
+// The format of `opening`, which must be about a graph.
+absl::StatusOr<GraphFormat> DetectGraphFormat(const Opening& opening, std::string_view source) {
+  const Content content = ContentOf(opening);
+  if (content == Content::kPlan || content == Content::kCluster) return Misplaced(source, content, "graph");
+  if (opening.notation == Notation::kTextProto) return GraphFormat::kTextProto;
+  return IsDevicePlacementGraph(opening.outline) ? GraphFormat::kDevicePlacement : GraphFormat::kNativeJson;
 }
 
 }  // namespace
 
 absl::StatusOr<ImportedRequest> ImportGraph(std::string_view text, std::string_view source, GraphFormat format) {
+  if (format == GraphFormat::kAuto && BeginsWithClusterYamlKey(text)) {
+    return Misplaced(source, Content::kCluster, "graph");
+  }
+  auto opening = OpeningOf(text, source);
+  if (!opening.ok()) return opening.status();
   if (format == GraphFormat::kAuto) {
-    const auto detected = DetectGraphFormat(text, source);
+    const auto detected = DetectGraphFormat(*opening, source);
     if (!detected.ok()) return detected.status();
     format = *detected;
   }
+  if (format != GraphFormat::kTextProto && opening->notation == Notation::kTextProto) {
+    return OutlineOf(text, source).status();
+  }
   if (format == GraphFormat::kDevicePlacement) return ImportDevicePlacementGraph(text, source);
-  const Notation notation = format == GraphFormat::kNativeJson ? Notation::kJson : Notation::kTextProto;
-  return ImportNativeGraph(text, source, notation);
+  opening->notation = format == GraphFormat::kNativeJson ? Notation::kJson : Notation::kTextProto;
+  return ImportNativeGraph(text, source, *opening);
 }
 
 absl::StatusOr<v1::Cluster> ImportCluster(std::string_view text, std::string_view source) {
   if (LooksLikeClusterYaml(text)) return ReadClusterYaml(text, source);
-  const auto notation = NotationOf(text, source);
-  if (!notation.ok()) return notation.status();
-  if (*notation == Notation::kJson) {
-    const auto outline = ObjectOutlineOf(text, source);
-    if (!outline.ok()) return outline.status();
-    if (outline->Has("operators")) return Refused(source, "holds a graph, not a cluster: give it to --graph");
-    if (IsDevicePlacementGraph(*outline)) {
-      auto imported = ImportDevicePlacementGraph(text, source);
-      if (!imported.ok()) return imported.status();
-      return std::move(*imported->request.mutable_cluster());
-    }
+  const auto opening = OpeningOf(text, source);
+  if (!opening.ok()) return opening.status();
+  if (IsDevicePlacementGraph(opening->outline)) {
+    auto imported = ImportDevicePlacementGraph(text, source);
+    if (!imported.ok()) return imported.status();
+    return std::move(*imported->request.mutable_cluster());
   }
-  const auto is_request = IsRequest(text, source, *notation);
-  if (!is_request.ok()) return is_request.status();
+  const Content content = ContentOf(*opening);
+  if (content == Content::kPlan || content == Content::kGraph) return Misplaced(source, content, "cluster");
   v1::CreatePlanRequest request;
-  const absl::Status status = *is_request ? ReadNative(text, source, *notation, "", request)
-                                          : ReadNative(text, source, *notation, "cluster.", *request.mutable_cluster());
+  const absl::Status status = opening->IsRequest()
+                                  ? ReadNative(text, source, opening->notation, "", request)
+                                  : ReadNative(text, source, opening->notation, "cluster.", *request.mutable_cluster());
   if (!status.ok()) return status;
   if (request.has_cluster()) return std::move(*request.mutable_cluster());
   return Refused(source, "holds no cluster");
 }
 
 absl::StatusOr<v1::Plan> ImportPlan(std::string_view text, std::string_view source, const v1::Graph* graph) {
-  const auto notation = NotationOf(text, source);
-  if (!notation.ok()) return notation.status();
-  bool is_response = FirstTextProtoField(text) == "plan";
-  if (*notation == Notation::kJson) {
-    const auto outline = ObjectOutlineOf(text, source);
-    if (!outline.ok()) return outline.status();
-    if (IsDevicePlacementSplit(*outline)) return ReadDevicePlacementSplit(text, source, graph);
-    is_response = outline->Has("plan");
-  }
+  if (BeginsWithClusterYamlKey(text)) return Misplaced(source, Content::kCluster, "plan");
+  const auto opening = OpeningOf(text, source);
+  if (!opening.ok()) return opening.status();
+  if (IsDevicePlacementSplit(opening->outline)) return ReadDevicePlacementSplit(text, source, graph);
+  const Content content = ContentOf(*opening);
+  if (content != Content::kPlan && content != Content::kUnknown) return Misplaced(source, content, "plan");
   v1::EvaluatePlanResponse response;
-  const absl::Status status = is_response ? ReadNative(text, source, *notation, "", response)
-                                          : ReadNative(text, source, *notation, "plan.", *response.mutable_plan());
+  const absl::Status status = opening->Has("plan")
+                                  ? ReadNative(text, source, opening->notation, "", response)
+                                  : ReadNative(text, source, opening->notation, "plan.", *response.mutable_plan());
   if (!status.ok()) return status;
   return std::move(*response.mutable_plan());
 }

@@ -15,6 +15,7 @@ namespace {
 constexpr char kTypeUrlPrefix[] = "type.googleapis.com/";
 // Metadata of ErrorInfo: how many violations there are, listed or not.
 constexpr char kViolationCount[] = "violations";
+constexpr char kLimit[] = "limit";
 
 template <typename Detail>
 std::optional<Detail> PayloadAs(const absl::Status& status) {
@@ -50,6 +51,8 @@ ErrorDetails ErrorDetailsOf(const absl::Status& status) {
     details.reason = info->reason();
     const auto count = info->metadata().find(kViolationCount);
     if (count != info->metadata().end()) ReadCount(count->second, details.violation_count);
+    const auto limit = info->metadata().find(kLimit);
+    if (limit != info->metadata().end()) details.limit = limit->second;
   }
   details.infeasible = PayloadAs<v1::InfeasibleDetail>(status);
   if (const auto retry = PayloadAs<google::rpc::RetryInfo>(status)) {

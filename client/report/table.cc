@@ -1,6 +1,7 @@
 #include "client/report/table.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace planwright::client {
@@ -48,6 +49,8 @@ std::string Table::Line(const std::vector<std::string>& cells) const {
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
 }
+
+std::size_t Table::width() const { return std::accumulate(widths_.begin(), widths_.end(), 2 * widths_.size()); }
 
 std::string Table::ToString() const {
   std::vector<std::string> headings;

@@ -31,6 +31,9 @@ class Table {
   // REQUIRES: as many cells as columns.
   void AddRow(std::vector<std::string> cells);
 
+  // Of the longest line, where no column is wrapped.
+  std::size_t width() const;
+
   // Every line indented by two spaces and without trailing spaces; the headings first unless all are empty.
   std::string ToString() const;
 

@@ -22,6 +22,10 @@ namespace {
 constexpr Table::Align kRight = Table::Align::kRight;
 constexpr std::size_t kBarWidth = 20;
 constexpr std::size_t kMaxIdleNamed = 8;
+// Of what is shown of a name.
+constexpr std::size_t kLongestName = 28;
+constexpr std::size_t kShortestName = 8;
+constexpr std::size_t kShortestDevice = 16;
 
 std::string Milliseconds(double value) { return absl::StrFormat("%.3f", value); }
 
@@ -104,8 +108,11 @@ std::string Summary(const v1::Plan& plan) {
   if (plan.has_estimate()) table.AddRow({"throughput", ThroughputText(plan.estimate())});
   if (!plan.provenance().algorithm().empty()) {
     const v1::Provenance& provenance = plan.provenance();
-    table.AddRow(
-        {"lower bound", absl::StrCat(Milliseconds(plan.lower_bound_ms()), " ms (", GapText(plan.relative_gap()), ")")});
+    // Fewer devices may well be slower: that is what was asked for.
+    if (plan.problem().objective() != v1::OBJECTIVE_MIN_DEVICES) {
+      table.AddRow({"lower bound",
+                    absl::StrCat(Milliseconds(plan.lower_bound_ms()), " ms (", GapText(plan.relative_gap()), ")")});
+    }
     table.AddRow({"stopped", EnumText(v1::StopReason_Name(provenance.stop_reason()), "STOP_REASON_")});
     table.AddRow({"algorithm", AlgorithmText(provenance)});
     table.AddRow({"search", SearchText(provenance)});
@@ -114,43 +121,64 @@ std::string Summary(const v1::Plan& plan) {
 }
 
 // A name cut in its middle, where names of operators differ least.
-std::string Shortened(const std::string& name) {
-  constexpr std::size_t kMaxLength = 28;
-  constexpr std::size_t kKept = (kMaxLength - 2) / 2;
+std::string Shortened(const std::string& name, std::size_t max_length) {
+  const std::size_t kept = (max_length - 2) / 2;
   const bool is_ascii =
       std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (name.size() <= kMaxLength || !is_ascii) return name;
-  return absl::StrCat(name.substr(0, kKept), "..", name.substr(name.size() - kKept));
+  if (name.size() <= max_length || !is_ascii) return name;
+  return absl::StrCat(name.substr(0, kept), "..", name.substr(name.size() - kept));
 }
 
-std::string DevicesOf(const v1::Stage& stage) {
+// "host0/gpu0", "host0/gpu0 x 8" for eight replicas.
+std::string DevicesOf(const v1::Stage& stage, std::size_t max_length) {
   if (stage.replicas().empty()) return "";
-  const std::string first = stage.replicas(0).device();
-  if (stage.replicas_size() == 1) return first;
-  return absl::StrCat(first, " + ", stage.replicas_size() - 1, " more");
+  const std::string first = Shortened(stage.replicas(0).device(), std::max(max_length, kShortestDevice));
+  return stage.replicas_size() == 1 ? first : absl::StrCat(first, " x ", stage.replicas_size());
 }
 
-std::string SpanOf(const v1::Stage& stage) {
+std::string SpanOf(const v1::Stage& stage, std::size_t max_length) {
   if (stage.operators().empty()) return "";
-  if (stage.operators_size() == 1) return Shortened(stage.operators(0));
-  return absl::StrCat(Shortened(stage.operators(0)), " .. ", Shortened(stage.operators(stage.operators_size() - 1)));
+  const std::string first = Shortened(stage.operators(0), max_length);
+  if (stage.operators_size() == 1) return first;
+  return absl::StrCat(first, " .. ", Shortened(stage.operators(stage.operators_size() - 1), max_length));
 }
 
-std::string StagesSection(const v1::Plan& plan) {
-  Table table({{"stage", kRight},
-               {"device"},
-               {"operators", kRight},
-               {"first .. last"},
-               {"compute ms", kRight},
-               {"in ms", kRight},
-               {"out ms", kRight},
-               {"load ms", kRight},
-               {"memory", kRight}});
+bool HasReplicas(const v1::Plan& plan) {
+  return std::any_of(plan.stages().begin(), plan.stages().end(),
+                     [](const v1::Stage& stage) { return stage.replicas_size() > 1; });
+}
+
+Table StagesTable(const v1::Plan& plan, std::size_t max_name_length) {
+  const bool has_replicas = HasReplicas(plan);
+  std::vector<Table::Column> columns = {
+      {"stage", kRight},      {"device"},        {"operators", kRight}, {"first .. last"},
+      {"compute ms", kRight}, {"in ms", kRight}, {"out ms", kRight}};
+  if (has_replicas) columns.push_back({"reduce ms", kRight});
+  columns.insert(columns.end(), {{"load ms", kRight}, {"memory", kRight}});
+  Table table(std::move(columns));
   for (const v1::Stage& stage : plan.stages()) {
-    table.AddRow({absl::StrCat(stage.index()), DevicesOf(stage), GroupedText(stage.operators_size()), SpanOf(stage),
-                  Milliseconds(stage.compute_ms()), Milliseconds(stage.communication_in_ms()),
-                  Milliseconds(stage.communication_out_ms()), Milliseconds(stage.load_ms()),
-                  BytesText(stage.memory_bytes())});
+    std::vector<std::string> cells = {absl::StrCat(stage.index()),
+                                      DevicesOf(stage, max_name_length),
+                                      GroupedText(stage.operators_size()),
+                                      SpanOf(stage, max_name_length),
+                                      Milliseconds(stage.compute_ms()),
+                                      Milliseconds(stage.communication_in_ms()),
+                                      Milliseconds(stage.communication_out_ms())};
+    if (has_replicas) cells.push_back(Milliseconds(stage.allreduce_ms()));
+    cells.push_back(Milliseconds(stage.load_ms()));
+    cells.push_back(BytesText(stage.memory_bytes()));
+    table.AddRow(std::move(cells));
+  }
+  return table;
+}
+
+// Names of operators are cut until lines are short enough, or nothing of the names would be left.
+std::string StagesSection(const v1::Plan& plan) {
+  std::size_t max_name_length = kLongestName;
+  Table table = StagesTable(plan, max_name_length);
+  while (table.width() > Table::kMaxLineLength && max_name_length > kShortestName) {
+    max_name_length -= 2;
+    table = StagesTable(plan, max_name_length);
   }
   return absl::StrCat("\nStages\n", table.ToString());
 }

@@ -54,13 +54,18 @@ std::optional<Infeasibility> InfeasibilityOf(const absl::Status& status) {
   return infeasibility;
 }
 
-absl::Status NoPlanFoundError(const std::string& message) {
+absl::Status NoPlanFoundError(const std::string& message, SpentLimit spent) {
   absl::Status status = absl::DeadlineExceededError(message);
-  status.SetPayload(kNoPlanFoundUrl, absl::Cord());
+  status.SetPayload(kNoPlanFoundUrl, absl::Cord(absl::StrCat(static_cast<int>(spent))));
   return status;
 }
 
 bool IsNoPlanFound(const absl::Status& status) { return status.GetPayload(kNoPlanFoundUrl).has_value(); }
+
+SpentLimit SpentLimitOf(const absl::Status& status) {
+  const auto payload = status.GetPayload(kNoPlanFoundUrl);
+  return payload.has_value() ? static_cast<SpentLimit>(ToInteger(std::string(*payload))) : SpentLimit::kNone;
+}
 
 absl::Status RejectedPlanError(const std::string& message) {
   absl::Status status = absl::InternalError(message);

@@ -40,11 +40,17 @@ absl::Status InfeasibleError(const Infeasibility& infeasibility);
 // What InfeasibleError packed; nullopt for any other status.
 std::optional<Infeasibility> InfeasibilityOf(const absl::Status& status);
 
+// What ended a search that found nothing: more of it may help.
+enum class SpentLimit { kNone, kTime, kWork };
+
 // DEADLINE_EXCEEDED: neither a plan nor a proof was found before the search had to stop.
-absl::Status NoPlanFoundError(const std::string& message);
+absl::Status NoPlanFoundError(const std::string& message, SpentLimit spent = SpentLimit::kNone);
 
 // Whether NoPlanFoundError made `status`.
 bool IsNoPlanFound(const absl::Status& status);
+
+// The limit that NoPlanFoundError was told; kNone for any other status.
+SpentLimit SpentLimitOf(const absl::Status& status);
 
 // INTERNAL: a plan of our own failed its verification, a defect that somebody must hear of.
 absl::Status RejectedPlanError(const std::string& message);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/partition/unknown_classes.h"
 
 namespace planwright {
 namespace {
@@ -73,14 +75,9 @@ std::optional<int64_t> LargestDevice(const BlockInstance& instance, std::size_t 
 
 Shortage UnsupportedBlock(const OperatorGraph& graph, const Cluster& cluster, const BlockInstance& instance,
                           std::size_t block) {
-  std::string classes;
-  for (const DevicePool& pool : instance.pools) {
-    const std::string quoted = absl::StrCat("\"", cluster.device_classes[pool.device_class.index()].name, "\"");
-    if (absl::StrCat(", ", classes, ",").find(absl::StrCat(" ", quoted, ",")) != std::string::npos) continue;
-    absl::StrAppend(&classes, classes.empty() ? "" : ", ", quoted);
-  }
   return {"support", SubjectOf(graph, instance, block), 0, 0,
-          absl::StrCat(BlockName(graph, instance, block), " cannot run on any device class of the cluster (", classes,
+          absl::StrCat(BlockName(graph, instance, block), " cannot run on any device class of the cluster (",
+                       QuotedClassNames(cluster),
                        "): give it a time or FLOPs and bytes for one of them, or add devices that can run it")};
 }
 
@@ -119,16 +116,19 @@ Shortage TooLargeAltogether(const OperatorGraph& graph, const BlockInstance& ins
 std::optional<Infeasibility> FindShortages(const OperatorGraph& graph, const Cluster& cluster,
                                            const BlockInstance& instance) {
   Infeasibility infeasibility;
+  UnknownClasses unknown_classes(graph, cluster);
   for (std::size_t block = 0; block < instance.operators.size(); ++block) {
     if (infeasibility.shortages.size() == kMaxShortages) return infeasibility;
     bool runs_anywhere = false;
     const std::optional<int64_t> available = LargestDevice(instance, block, runs_anywhere);
+    if (!runs_anywhere && unknown_classes.Explain(instance.operators[block])) continue;
     if (!runs_anywhere) {
       infeasibility.shortages.push_back(UnsupportedBlock(graph, cluster, instance, block));
     } else if (available.has_value() && BlockBytes(instance.memory, block) > *available) {
       infeasibility.shortages.push_back(OversizedBlock(graph, instance, block, *available));
     }
   }
+  for (Shortage& shortage : unknown_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
   const int64_t total = TotalBytes(instance.memory);
   const std::optional<int64_t> capacity = Capacity(instance);
   if (capacity.has_value() && total > *capacity) {

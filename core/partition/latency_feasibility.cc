@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/partition/unknown_classes.h"
 
 namespace planwright {
 namespace {
@@ -19,6 +21,12 @@ const std::string& SubjectOf(const OperatorGraph& graph, const LatencyInstance& 
   return graph.operators[instance.operators[first].index()].name;
 }
 
+std::vector<OperatorId> OperatorsOf(const LatencyInstance& instance, int32_t group) {
+  std::vector<OperatorId> operators;
+  for (const int32_t vertex : instance.groups[At(group)]) operators.push_back(instance.operators[At(vertex)]);
+  return operators;
+}
+
 std::string GroupName(const OperatorGraph& graph, const LatencyInstance& instance, int32_t group) {
   const std::size_t others = instance.groups[At(group)].size() - 1;
   const std::string& first = SubjectOf(graph, instance, group);
@@ -29,14 +37,9 @@ std::string GroupName(const OperatorGraph& graph, const LatencyInstance& instanc
 
 Shortage NowhereAllowed(const OperatorGraph& graph, const Cluster& cluster, const LatencyInstance& instance,
                         int32_t group) {
-  std::vector<std::string> classes;
-  for (const DeviceClass& device_class : cluster.device_classes) {
-    classes.push_back(absl::StrCat("\"", device_class.name, "\""));
-  }
-  std::string names;
-  for (const std::string& name : classes) absl::StrAppend(&names, names.empty() ? "" : ", ", name);
   return {"support", SubjectOf(graph, instance, group), 0, 0,
-          absl::StrCat(GroupName(graph, instance, group), " cannot run on any device of the cluster (classes ", names,
+          absl::StrCat(GroupName(graph, instance, group), " cannot run on any device of the cluster (classes ",
+                       QuotedClassNames(cluster),
                        "): give it a time or FLOPs and bytes for one of them, add devices that can run it, or relax "
                        "problem.pinned and problem.forbidden")};
 }
@@ -98,17 +101,21 @@ int64_t LeastGroupBytes(const LatencyInstance& instance, int32_t group) {
 std::optional<Infeasibility> FindLatencyShortages(const OperatorGraph& graph, const Cluster& cluster,
                                                   const LatencyInstance& instance) {
   Infeasibility infeasibility;
+  UnknownClasses unknown_classes(graph, cluster);
   for (int32_t group = 0; group < instance.num_groups(); ++group) {
     if (infeasibility.shortages.size() == kMaxShortages) return infeasibility;
     if (instance.allowed_on_cpu[At(group)]) continue;
     const std::vector<bool>& allowed = instance.allowed[At(group)];
     const std::optional<int64_t> largest = LargestAccelerator(instance, group);
-    if (std::find(allowed.begin(), allowed.end(), true) == allowed.end()) {
+    const bool runs_anywhere = std::find(allowed.begin(), allowed.end(), true) != allowed.end();
+    if (!runs_anywhere && unknown_classes.Explain(OperatorsOf(instance, group))) continue;
+    if (!runs_anywhere) {
       infeasibility.shortages.push_back(NowhereAllowed(graph, cluster, instance, group));
     } else if (largest.has_value() && LeastGroupBytes(instance, group) > *largest) {
       infeasibility.shortages.push_back(Oversized(graph, instance, group, *largest));
     }
   }
+  for (Shortage& shortage : unknown_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
   std::optional<Shortage> altogether = TooLargeAltogether(graph, instance);
   if (altogether.has_value()) infeasibility.shortages.insert(infeasibility.shortages.begin(), *std::move(altogether));
   if (infeasibility.shortages.empty()) return std::nullopt;

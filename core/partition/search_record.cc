@@ -82,9 +82,15 @@ absl::Status SearchRecord::NothingFound(std::string_view if_exhausted) const {
           "options.ideal_limit or the memory budget of the server");
     case StopReason::kExhausted:
       return NoPlanFoundError(std::string(if_exhausted));
+    case StopReason::kWorkLimit:
+      return NoPlanFoundError(
+          "no plan was found within the work limit, and none was proven impossible; allow more work, or devices with "
+          "more memory",
+          SpentLimit::kWork);
     default:
       return NoPlanFoundError(
-          "no plan was found in time, and none was proven impossible; allow more time or devices with more memory");
+          "no plan was found in time, and none was proven impossible; allow more time, or devices with more memory",
+          SpentLimit::kTime);
   }
 }
 

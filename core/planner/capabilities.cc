@@ -227,13 +227,18 @@ std::string Unsupported(std::string_view value, std::string_view supported) {
   return absl::StrCat(ToAbsl(value), " is not supported by this version; supported: ", ToAbsl(supported));
 }
 
-// A setting that this row does not allow.
+// A setting that a row does not allow, and what it allows.
+struct Miss {
+  const char* path;
+  std::string value;
+  std::string allowed;
+};
+
 template <typename Value>
-void CheckSetting(const Value& value, const std::vector<Value>& allowed, const char* path,
-                  std::vector<Violation>& misses) {
+void CheckSetting(const Value& value, const std::vector<Value>& allowed, const char* path, std::vector<Miss>& misses) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
   const auto append_name = [](std::string* out, const Value& name) { absl::StrAppend(out, ToAbsl(NameOf(name))); };
-  misses.push_back({path, Unsupported(NameOf(value), absl::StrJoin(allowed, ", ", append_name))});
+  misses.push_back({path, std::string(NameOf(value)), absl::StrJoin(allowed, ", ", append_name)});
 }
 
 std::vector<Algorithm> WithAuto(std::vector<Algorithm> algorithms) {
@@ -242,9 +247,9 @@ std::vector<Algorithm> WithAuto(std::vector<Algorithm> algorithms) {
 }
 
 // What rules out `row`; empty: it plans the problem.
-std::vector<Violation> MissesOf(const Capability& row, std::string_view interconnect, const PlanningProblem& problem,
-                                const SolverOptions& options) {
-  std::vector<Violation> misses;
+std::vector<Miss> MissesOf(const Capability& row, std::string_view interconnect, const PlanningProblem& problem,
+                           const SolverOptions& options) {
+  std::vector<Miss> misses;
   CheckSetting(problem.objective, row.objectives, "problem.objective", misses);
   CheckSetting(interconnect, row.interconnects, "cluster.interconnect", misses);
   CheckSetting(problem.split, row.splits, "problem.split", misses);
@@ -255,15 +260,37 @@ std::vector<Violation> MissesOf(const Capability& row, std::string_view intercon
   return misses;
 }
 
+bool HasFewer(const std::vector<Miss>& a, const std::vector<Miss>& b) { return a.size() < b.size(); }
+
+// Why a setting that the closest row misses is refused. Where another row allows it, it is the settings that this other
+// row misses which do not go with it.
+std::string Explain(const Miss& miss, const std::vector<std::vector<Miss>>& misses_of_rows) {
+  const std::vector<Miss>* rivals = nullptr;
+  for (const std::vector<Miss>& misses : misses_of_rows) {
+    const auto is_same = [&](const Miss& other) { return std::string_view(other.path) == miss.path; };
+    if (std::ranges::any_of(misses, is_same)) continue;
+    if (rivals == nullptr || HasFewer(misses, *rivals)) rivals = &misses;
+  }
+  if (rivals == nullptr) return Unsupported(miss.value, miss.allowed);
+  const auto append_rival = [](std::string* out, const Miss& rival) {
+    absl::StrAppend(out, rival.path, " ", rival.value);
+  };
+  return absl::StrCat(miss.value, " does not go with ", absl::StrJoin(*rivals, " and ", append_rival),
+                      " in this version; supported with it: ", miss.allowed);
+}
+
 // What rules out the row that comes closest.
 std::vector<Violation> FewestMisses(const std::vector<Capability>& table, const Cluster& cluster,
                                     const PlanningProblem& problem, const SolverOptions& options) {
   const std::string interconnect = InterconnectName(cluster.interconnect);
-  std::vector<std::vector<Violation>> misses;
-  misses.reserve(table.size());
-  for (const Capability& row : table) misses.push_back(MissesOf(row, interconnect, problem, options));
-  return *std::min_element(misses.begin(), misses.end(),
-                           [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::vector<std::vector<Miss>> misses_of_rows;
+  misses_of_rows.reserve(table.size());
+  for (const Capability& row : table) misses_of_rows.push_back(MissesOf(row, interconnect, problem, options));
+  std::vector<Violation> violations;
+  for (const Miss& miss : *std::ranges::min_element(misses_of_rows, HasFewer)) {
+    violations.push_back({miss.path, Explain(miss, misses_of_rows)});
+  }
+  return violations;
 }
 
 void RefuseIf(bool refused, const char* path, std::string_view value, std::string_view supported,

@@ -43,8 +43,9 @@ std::span<const Capability> Capabilities();
 std::span<const AlgorithmInfo> Algorithms();
 
 // Adds a violation, with "problem.", "options." or "cluster.interconnect" paths, for every setting that this version
-// does not support: "GPIPE is not supported by this version; supported: unspecified, ONE_F_ONE_B, PIPEDREAM_ASYNC".
-// `problem` need not be resolved; graph and cluster are valid.
+// does not support, "CHIMERA is not supported by this version; supported: unspecified, GPIPE, ...", and for every one
+// that does not go with others: "NON_CONTIGUOUS does not go with problem.schedule GPIPE in this version; supported with
+// it: CONTIGUOUS". `problem` need not be resolved; graph and cluster are valid.
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations);
 

@@ -214,16 +214,26 @@ class FewestDevices {
     const std::string found = all.best_found.has_value()
                                   ? absl::StrCat("; the best plan found takes ", ToMilliseconds(*all.best_found), " ms")
                                   : "";
-    const std::string bound = absl::StrCat("takes at least ", ToMilliseconds(all.bound.value), " ms");
     if (all.decision == Decision::kRefuted) {
       Shortage shortage;
       shortage.resource = "time";
       shortage.description = absl::StrCat(target, " cannot be met: every plan on all ", selected_.size(), " devices ",
-                                          bound, " (", all.bound.method, ")", found);
+                                          TakesAbove(all.bound.value), " (", all.bound.method, ")", found);
       return InfeasibleError({.shortages = {shortage}});
     }
-    return NoPlanFoundError(absl::StrCat("no plan within ", target, " was found, and none was proven impossible: ",
-                                         "every plan ", bound, found, "; allow more time or a longer period"));
+    const bool ran_out_of_time = CheckInterruption(limits_).has_value();
+    return NoPlanFoundError(absl::StrCat("no plan within ", target,
+                                         " was found, and none was proven impossible: every plan takes at least ",
+                                         ToMilliseconds(all.bound.value), " ms", found, "; allow more ",
+                                         ran_out_of_time ? "time" : "work", " or a longer period"),
+                            ran_out_of_time ? SpentLimit::kTime : SpentLimit::kWork);
+  }
+
+  // What every plan does, by a bound above the target: said of the target where the two look alike.
+  std::string TakesAbove(Picoseconds bound) const {
+    const std::string text = absl::StrCat(ToMilliseconds(bound));
+    const std::string target = absl::StrCat(ToMilliseconds(target_));
+    return absl::StrCat("takes ", text == target ? "more than " : "at least ", text, " ms");
   }
 
   SolveFunction solve_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace planwright {
@@ -22,8 +23,10 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 std::string_view ClosestName(std::string_view name, std::span<const std::string_view> candidates) {
-  return *std::ranges::min_element(candidates, {},
-                                   [name](std::string_view candidate) { return EditDistance(name, candidate); });
+  return *std::ranges::min_element(candidates, {}, [name](std::string_view candidate) {
+    const bool is_cut_short = candidate.starts_with(name) || name.starts_with(candidate);
+    return std::pair(!is_cut_short, EditDistance(name, candidate));
+  });
 }
 
 }  // namespace planwright

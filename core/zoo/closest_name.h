@@ -12,7 +12,8 @@ namespace planwright {
 // memory O(|b|).
 std::size_t EditDistance(std::string_view a, std::string_view b);
 
-// The candidate with the least edit distance from `name`, the first of several. REQUIRES: there are candidates.
+// The candidate with the least edit distance from `name`, the first of several; those that begin with `name`, or with
+// which `name` begins, go before all others: "bert" is "bert-base", not "gnmt". REQUIRES: there are candidates.
 std::string_view ClosestName(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace planwright

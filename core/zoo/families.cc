@@ -72,7 +72,7 @@ const std::vector<Family<ClusterConfig>>& ClusterFamilies() {
   static const auto& families = *new std::vector<Family<ClusterConfig>>{
       {"dgx1-v100",
        "N DGX-1 of 8 V100 32 GB; one: uniform, one NVLink for every pair (the cube mesh is not uniform); more: a "
-       "hierarchy, not planned by this version",
+       "hierarchy",
        NodesConfig{
            .accelerator = {.name = "v100-sxm2-32gb", .memory_gib = 32, .peak_tflops = 125, .memory_bandwidth_gb = 900},
            .inside_gb = 20,
@@ -87,9 +87,7 @@ const std::vector<Family<ClusterConfig>>& ClusterFamilies() {
                        {.name = "h100-sxm5-80gb", .memory_gib = 80, .peak_tflops = 989, .memory_bandwidth_gb = 3'350},
                    .inside_gb = 370,
                    .between_gb = 48}},
-      {"gb200-nvl72",
-       "N GB200 NVL72 racks of 72 B200 186 GB; one: uniform over NVSwitch; more: a hierarchy, not planned by this "
-       "version",
+      {"gb200-nvl72", "N GB200 NVL72 racks of 72 B200 186 GB; one: uniform over NVSwitch; more: a hierarchy",
        NodesConfig{.accelerator =
                        {.name = "gb200-186gb", .memory_gib = 173, .peak_tflops = 2'500, .memory_bandwidth_gb = 8'000},
                    .devices = 72,

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,19 @@ std::string ReasonOf(const absl::Status& status) {
     default:
       return absl::StatusCodeToString(status.code());
   }
+}
+
+// As the request calls it; nullopt: none was spent.
+std::optional<std::string> LimitName(SpentLimit limit) {
+  switch (limit) {
+    case SpentLimit::kNone:
+      return std::nullopt;
+    case SpentLimit::kTime:
+      return "time_limit";
+    case SpentLimit::kWork:
+      return "work_limit";
+  }
+  return std::nullopt;
 }
 
 // At most `max_bytes` of `text`, not cut inside a character.
@@ -118,6 +132,7 @@ google::rpc::Status ToRpcStatus(const absl::Status& status, std::size_t max_byte
   info.set_domain("planwright");
   info.set_reason(ReasonOf(status));
   if (!violations.empty()) (*info.mutable_metadata())["violations"] = absl::StrCat(violation_count);
+  if (const auto limit = LimitName(SpentLimitOf(status))) (*info.mutable_metadata())["limit"] = *limit;
   rpc_status.add_details()->PackFrom(info);
   // A message travels twice, once of these with up to three bytes for one.
   const std::size_t max_list_bytes = max_bytes - std::min(max_bytes, 4 * rpc_status.message().size() + kFrameBytes);

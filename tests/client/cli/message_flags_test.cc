@@ -11,6 +11,7 @@ namespace planwright::client {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::StartsWith;
 
 TEST(MessageFlagTest, EnumsTakeTheirNamesInLowerCase) {
   v1::PlanningProblem problem;
@@ -61,6 +62,43 @@ TEST(MessageFlagTest, ListsTakeCommas) {
   v1::PlanningProblem problem;
   ASSERT_TRUE(MessageFlag("hosts", "devices_to_use.hosts", "", problem).set("a,b").ok());
   EXPECT_THAT(problem.devices_to_use().hosts(), ElementsAre("a", "b"));
+}
+
+TEST(MessageFlagTest, ListsTakeTheRangesOfSlurm) {
+  v1::PlanningProblem problem;
+  ASSERT_TRUE(MessageFlag("hosts", "devices_to_use.hosts", "", problem).set("node[01-03],login").ok());
+  EXPECT_THAT(problem.devices_to_use().hosts(), ElementsAre("node01", "node02", "node03", "login"));
+  const Flag exclude = MessageFlag("exclude", "devices_to_use.excluded_devices", "", problem);
+  ASSERT_TRUE(exclude.set("host0/gpu[6-7]").ok());
+  EXPECT_THAT(problem.devices_to_use().excluded_devices(), ElementsAre("host0/gpu6", "host0/gpu7"));
+  EXPECT_EQ(exclude.set("gpu[3-").message(), "has a \"[\" without its \"]\"");
+}
+
+TEST(MessageFlagTest, BytesTakeUnits) {
+  v1::PlanningProblem problem;
+  const Flag reserved = MessageFlag("reserved_bytes", "memory_model.reserved_bytes", "", problem);
+  EXPECT_EQ(reserved.value, "SIZE");
+  ASSERT_TRUE(reserved.set("2GiB").ok());
+  EXPECT_EQ(problem.memory_model().reserved_bytes(), int64_t{2} << 30);
+  ASSERT_TRUE(reserved.set("1.5 GB").ok());
+  EXPECT_EQ(problem.memory_model().reserved_bytes(), 1'500'000'000);
+  ASSERT_TRUE(reserved.set("4096").ok());
+  EXPECT_EQ(problem.memory_model().reserved_bytes(), 4096);
+  EXPECT_EQ(reserved.set("2 gigs").message(),
+            "must be a number of bytes, or an amount of memory such as \"2 GB\" or \"512 MiB\", is \"2 gigs\"");
+}
+
+TEST(MessageFlagTest, ManyChoicesStandInTheText) {
+  v1::SolverOptions options;
+  const Flag algorithm = MessageFlag("algorithm", "algorithm", "which one", options);
+  EXPECT_EQ(algorithm.value, "NAME");
+  EXPECT_THAT(algorithm.help, StartsWith("which one: auto, ideal_dp, "));
+}
+
+TEST(MessageFlagTest, AnySeedIsOne) {
+  v1::SolverOptions options;
+  ASSERT_TRUE(MessageFlag("seed", "seed", "", options).set("-1").ok());
+  EXPECT_EQ(options.seed(), -1);
 }
 
 TEST(MessageFlagTest, SwitchesNeedNoValue) {

@@ -296,6 +296,20 @@ TEST_F(ProgramTest, ExitCodesFollowTheCode) {
   EXPECT_EQ(PlanFailsWith(absl::UnknownError("oops")), ExitCode::kInternal);
 }
 
+TEST_F(ProgramTest, SaysWhichLimitToRaise) {
+  google::rpc::ErrorInfo info;
+  info.set_reason("NO_PLAN_FOUND");
+  const auto hint = [&] {
+    PlanFailsWith(WithDetail(absl::DeadlineExceededError("none found"), info));
+    return err_.str();
+  };
+  EXPECT_EQ(hint(), "error: none found\n");
+  (*info.mutable_metadata())["limit"] = "time_limit";
+  EXPECT_EQ(hint(), "error: none found\nAllow more time with --time_limit.\n");
+  (*info.mutable_metadata())["limit"] = "work_limit";
+  EXPECT_EQ(hint(), "error: none found\nAllow more work with --work_limit.\n");
+}
+
 TEST_F(ProgramTest, AServerThatDoesNotAnswerCannotBeReached) {
   service_.info = [] { return absl::DeadlineExceededError("Deadline Exceeded"); };
   EXPECT_EQ(Run({"server-info", "--server=h:1"}), ExitCode::kServer);

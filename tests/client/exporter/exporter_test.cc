@@ -126,6 +126,19 @@ TEST(ExportVllmTest, CountsTheLayersOfEachStage) {
   EXPECT_EQ(exported->text, "2,1,2\n");
 }
 
+TEST(ExportVllmTest, RefusesStagesWithoutLayersAndTraining) {
+  const v1::Graph graph = MakeDecoder(2);
+  const auto empty = ExportTo("vllm", MakePlan(graph, {{"embedding", "layer.0", "layer.1"}, {"head", "loss"}}), &graph);
+  EXPECT_EQ(empty.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(empty.status().message()), HasSubstr("stage 1 has no numbered layer"));
+  v1::Plan training = MakePlan(graph, {{"embedding", "layer.0"}, {"layer.1", "head", "loss"}});
+  training.mutable_problem()->set_workload(v1::WORKLOAD_TRAINING);
+  const auto refused = ExportTo("vllm", training, &graph);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("plan with --workload=inference"));
+  EXPECT_TRUE(ExportTo("megatron", training, &graph).ok());
+}
+
 struct Refusal {
   std::string name;
   std::function<void(v1::Graph&, v1::Plan&)> spoil;
@@ -180,6 +193,15 @@ INSTANTIATE_TEST_SUITE_P(
                   OperatorNamed(graph, "mlp4").set_layer("decoder.0");
                 },
                 "the layers layer.0 and decoder.0 are of two kinds"},
+        Refusal{"NoTransformer",
+                [](v1::Graph& graph, v1::Plan& plan) {
+                  for (const char* name : {"ids", "embed"}) OperatorNamed(graph, name).set_layer("layer.0");
+                  plan.mutable_stages(0)->clear_operators();
+                  for (const char* name : {"ids", "embed", "attention0", "mlp0", "attention1", "mlp1"}) {
+                    plan.mutable_stages(0)->add_operators(name);
+                  }
+                },
+                "the model begins with a numbered layer, where transformers have an embedding"},
         Refusal{"OutOfOrder",
                 [](v1::Graph& graph, v1::Plan&) {
                   for (const char* name : {"attention4", "mlp4"}) OperatorNamed(graph, name).set_layer("layer.7");

@@ -44,6 +44,13 @@ TEST(ClusterYamlHostsTest, CombinesBracketsWithTheLastFastest) {
   EXPECT_THAT(Expand("a[1][2][3][4]"), ElementsAre("a1234"));
 }
 
+TEST(ExpandNamesTest, LeavesOtherCharactersAlone) {
+  EXPECT_THAT(*ExpandNames("node[0-1]/gpu[6-7],a b,a b", 10),
+              ElementsAre("node0/gpu6", "node0/gpu7", "node1/gpu6", "node1/gpu7", "a b", "a b"));
+  EXPECT_EQ(ExpandNames("a,", 10).status().message(), "has an empty name");
+  EXPECT_EQ(ExpandNames("n[0-9]/gpu[0-9]", 99).status().message(), "names more than 99 hosts");
+}
+
 TEST(ClusterYamlHostsTest, SaysWhatIsWrong) {
   EXPECT_EQ(Refusal(""), "has an empty name");
   EXPECT_EQ(Refusal("a,"), "has an empty name");

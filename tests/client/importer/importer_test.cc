@@ -75,8 +75,37 @@ TEST(ImporterTest, GoldenErrors) {
   EXPECT_EQ(ErrorIn("operators { nam: \"a\" }"),
             "g.json: line 1, column 16: Message type \"planwright.v1.Operator\" has no field named \"nam\".");
   EXPECT_EQ(ErrorIn(R"({"fpgas": [], "cpus": []})"),
-            "g.json: holds a split of device-placement, which is a plan: give it to `planwright evaluate --plan`");
-  EXPECT_EQ(ErrorIn(R"({"stages": []})"), "g.json: holds a plan, not a graph: give it to `planwright evaluate --plan`");
+            "g.json: holds a plan, not a graph: give it to `planwright evaluate --plan`");
+}
+
+TEST(ImporterTest, SaysWhereASwappedFileBelongs) {
+  const std::string graph = R"({"operators": [{"name": "a"}]})";
+  const std::string cluster = R"({"device_classes": [{"name": "gpu"}]})";
+  const std::string plan = R"({"problem": {}, "stages": [{"operators": ["a"]}]})";
+  const std::string not_a_graph = "g.json: holds a plan, not a graph: give it to `planwright evaluate --plan`";
+  EXPECT_EQ(ErrorIn(plan), not_a_graph);
+  EXPECT_EQ(ErrorIn(R"({"valid": true, "plan": {}})"), not_a_graph);
+  EXPECT_EQ(ErrorIn(R"(stages { operators: "a" })"), not_a_graph);
+  EXPECT_EQ(ErrorIn(cluster), "g.json: holds a cluster, not a graph: give it to --cluster");
+  const auto cluster_error = [](const std::string& text) {
+    return std::string(ImportCluster(text, "c").status().message());
+  };
+  EXPECT_EQ(cluster_error(plan), "c: holds a plan, not a cluster: give it to `planwright evaluate --plan`");
+  EXPECT_EQ(cluster_error(graph), "c: holds a graph, not a cluster: give it to --graph");
+  EXPECT_EQ(cluster_error(R"(operators { name: "a" })"), "c: holds a graph, not a cluster: give it to --graph");
+  const auto plan_error = [](const std::string& text) {
+    return std::string(ImportPlan(text, "p", nullptr).status().message());
+  };
+  EXPECT_EQ(plan_error(graph), "p: holds a graph, not a plan: give it to --graph");
+  EXPECT_EQ(plan_error(kDevicePlacementJson), "p: holds a graph, not a plan: give it to --graph");
+  EXPECT_EQ(plan_error(R"({"graph": {}, "problem": {}})"), "p: holds a request, not a plan: give it to --graph");
+  EXPECT_EQ(plan_error(cluster), "p: holds a cluster, not a plan: give it to --cluster");
+  EXPECT_EQ(plan_error("nodes: 4\n"), "p: holds a cluster, not a plan: give it to --cluster");
+}
+
+TEST(ImporterTest, TextProtoIsNoDevicePlacementFile) {
+  const auto imported = ImportGraph("operators { }", "g.json", GraphFormat::kDevicePlacement);
+  EXPECT_THAT(std::string(imported.status().message()), StartsWith("g.json: line 1, column 1"));
 }
 
 TEST(ImporterTest, NativeJsonErrorsHavePaths) {

@@ -12,6 +12,7 @@
 namespace planwright::client {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -98,6 +99,26 @@ INSTANTIATE_TEST_SUITE_P(
                  "error: graph.nodes: is not a field of this format"},
         BadInput{"AnImage", "\x89PNG\r\n", 2, "error: standard input: is neither JSON nor text proto"}),
     [](const auto& instance) { return instance.param.name; });
+
+// The help marks what every problem with it is refused for.
+TEST(HelpTest, MarksWhatIsNotPlannedYet) {
+  const std::string help = Planwright({"help", "plan"}).out;
+  const std::vector<std::string> marked = {"micro_batches=N ", "stages=N ", "replicas=N ",
+                                           "require_contiguous_backward "};
+  for (const std::string& flag : marked) {
+    EXPECT_THAT(help, ContainsRegex(absl::StrCat("--", flag, " *not planned yet: ")));
+  }
+  EXPECT_THAT(help, HasSubstr("uniform is not planned yet"));
+  EXPECT_THAT(help, HasSubstr("interleaved, chimera and zero_bubble_h1 are not planned yet"));
+  EXPECT_THAT(help, HasSubstr("full is not planned yet"));
+  for (const char* flag :
+       {"--micro_batches=4", "--stages=2", "--replicas=2", "--require_contiguous_backward", "--replication=uniform",
+        "--schedule=interleaved", "--schedule=chimera", "--schedule=zero_bubble_h1", "--recomputation=full"}) {
+    const Finished planned = Planwright({"plan", "--graph=-", flag}, File({Node(1)}, {}));
+    EXPECT_EQ(planned.exit_code, 2) << flag;
+    EXPECT_THAT(planned.err, HasSubstr("is not supported by this version")) << flag;
+  }
+}
 
 }  // namespace
 }  // namespace planwright::client

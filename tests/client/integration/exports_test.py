@@ -59,7 +59,8 @@ class ExportsTest(unittest.TestCase):
             stages[cls.stage_of(op)]["operators"].append(op["name"])
         bare = Path(cls.folder.name) / "stages.json"
         bare.write_text(json.dumps({"stages": stages}), encoding="utf-8")
-        judged = run("evaluate", f"--graph={GRAPH}", f"--cluster={CLUSTER}", f"--plan={bare}", "--output=json")
+        judged = run("evaluate", f"--graph={GRAPH}", f"--cluster={CLUSTER}", f"--plan={bare}", "--workload=inference",
+                     "--output=json")
         return json.loads(judged)["plan"]
 
     @staticmethod

@@ -4,6 +4,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 namespace planwright::client {
@@ -93,6 +94,23 @@ TEST(TextReportTest, SaysThatAPlanIsProvenOptimal) {
   EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch, proven optimal\n"));
 }
 
+TEST(TextReportTest, CountsReplicasAndTheirAllReduceInLinesThatFit) {
+  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("reduce ms")));
+  v1::Stage& stage = *plan.mutable_stages(0);
+  stage.set_allreduce_ms(1.25);
+  stage.mutable_replicas(0)->set_device("rack0/host0/accelerator0");
+  for (int copy = 1; copy < 32; ++copy) stage.add_replicas()->set_device("more");
+  stage.set_operators(0, "a/name/that/goes/on/and/on");
+  stage.set_operators(2, "another/name/that/goes/on/and/on");
+  const std::string report = PlanReport(plan, "");
+  EXPECT_THAT(report, HasSubstr("  rack0/h..erator0 x 32  "));
+  EXPECT_THAT(report, HasSubstr("  reduce ms  load ms"));
+  EXPECT_THAT(report, HasSubstr("      1.250   12.500  1.50 GiB\n"));
+  std::istringstream lines(report);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+}
+
 TEST(TextReportTest, SaysHowManyDevicesMeetTheTarget) {
   v1::Plan plan = Parse<v1::Plan>(R"pb(
     objective_ms: 12.5
@@ -107,6 +125,7 @@ TEST(TextReportTest, SaysHowManyDevicesMeetTheTarget) {
   )pb");
   EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch on 3 devices, proven the fewest that meet "
                                                "the target of 20.000 ms\n"));
+  EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("lower bound")));
   plan.mutable_provenance()->set_proven_optimal(false);
   (*plan.mutable_provenance()->mutable_counters())["devices_needed"] = 2;
   EXPECT_THAT(PlanReport(plan, ""), StartsWith("12.500 ms per micro-batch on 3 devices, 2 are needed at least to meet "

@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 BlockInstance Build(const OperatorGraph& graph, const Cluster& cluster) {
   const PlanningProblem problem = ResolveProblem(graph, {});
@@ -63,6 +64,21 @@ TEST(FindShortagesTest, NamesOperatorsThatRunNowhere) {
               ElementsAre("operator \"a\" and the 1 operator that must share its device cannot run on any device class "
                           "of the cluster (\"accelerator\"): give it a time or FLOPs and bytes for one of them, or add "
                           "devices that can run it"));
+}
+
+TEST(FindShortagesTest, NamesClassesOfCostsThatTheClusterLacksOnce) {
+  OperatorGraph graph = WithMemory({0, 0, 0, 0});
+  for (const std::size_t op : {0, 2, 3}) graph.operators[op].costs = {{.device_class = "gpu"}};
+  graph.operators[3].costs.push_back({.device_class = "tpu"});
+  const auto infeasibility = Find(graph, MakeCluster(2, 1));
+  EXPECT_THAT(
+      Descriptions(infeasibility),
+      ElementsAre("the costs of operator \"a\" and 2 more are for device class \"gpu\", which the cluster does not "
+                  "have (it has "
+                  "\"accelerator\", \"cpu\"): rename the class, give costs for one of these, or add such devices",
+                  StartsWith("the costs of operator \"d\" are for device class \"tpu\"")));
+  EXPECT_EQ(infeasibility->shortages[0].resource, "support");
+  EXPECT_EQ(infeasibility->shortages[0].subject, "gpu");
 }
 
 TEST(FindShortagesTest, NamesOperatorsLargerThanAnyDevice) {

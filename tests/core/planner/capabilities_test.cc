@@ -189,6 +189,11 @@ std::string Not(const std::string& value, const std::string& supported) {
   return value + " is not supported by this version; supported: " + supported;
 }
 
+// That of a value which others allow.
+std::string DoesNotGo(const std::string& value, const std::string& with, const std::string& supported) {
+  return value + " does not go with " + with + " in this version; supported with it: " + supported;
+}
+
 RefusedCase Schedule(ScheduleKind kind, const std::string& name) {
   return {name, [kind](Request& r) { r.problem.schedule = kind; }, "problem.schedule",
           Not(name, "unspecified, GPIPE, ONE_F_ONE_B, PIPEDREAM_ASYNC")};
@@ -202,25 +207,37 @@ RefusedCase Connected(const Interconnect& interconnect) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rows, RefusedTest,
-    ::testing::Values(RefusedCase{"ReplicatedNonContiguous",
-                                  [](Request& r) {
-                                    r.problem.split = Split::kNonContiguous;
-                                    r.problem.replication = Replication::kPerStage;
-                                  },
-                                  "problem.split", Not("NON_CONTIGUOUS", "CONTIGUOUS")},
-                      RefusedCase{"OneStagePerDeviceNonContiguous",
-                                  [](Request& r) {
-                                    r.problem.split = Split::kNonContiguous;
-                                    r.problem.max_stages_per_device = 1;
-                                  },
-                                  "problem.max_stages_per_device", Not("1", "unset")},
-                      RefusedCase{"UniformReplication",
-                                  [](Request& r) { r.problem.replication = Replication::kUniform; },
-                                  "problem.replication", Not("UNIFORM", "NONE, PER_STAGE")},
-                      Schedule(ScheduleKind::kPeriodic, "PERIODIC"),
-                      Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"), Schedule(ScheduleKind::kChimera, "CHIMERA"),
-                      Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1"), Connected(GridInterconnect()),
-                      Connected(LinksInterconnect()), Connected(MatrixInterconnect())),
+    ::testing::Values(
+        RefusedCase{"ReplicatedNonContiguous",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.replication = Replication::kPerStage;
+                    },
+                    "problem.split", DoesNotGo("NON_CONTIGUOUS", "problem.replication PER_STAGE", "CONTIGUOUS")},
+        RefusedCase{"GpipeNonContiguous",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.schedule = ScheduleKind::kGpipe;
+                    },
+                    "problem.split", DoesNotGo("NON_CONTIGUOUS", "problem.schedule GPIPE", "CONTIGUOUS")},
+        RefusedCase{"LatencyOverlapped",
+                    [](Request& r) {
+                      r.problem.objective = Objective::kMinLatency;
+                      r.problem.overlap = Overlap::kOverlapped;
+                    },
+                    "problem.objective",
+                    DoesNotGo("MIN_LATENCY", "problem.overlap OVERLAPPED", "MAX_THROUGHPUT, MIN_DEVICES")},
+        RefusedCase{"OneStagePerDeviceNonContiguous",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.max_stages_per_device = 1;
+                    },
+                    "problem.max_stages_per_device", Not("1", "unset")},
+        RefusedCase{"UniformReplication", [](Request& r) { r.problem.replication = Replication::kUniform; },
+                    "problem.replication", Not("UNIFORM", "NONE, PER_STAGE")},
+        Schedule(ScheduleKind::kPeriodic, "PERIODIC"), Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"),
+        Schedule(ScheduleKind::kChimera, "CHIMERA"), Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1"),
+        Connected(GridInterconnect()), Connected(LinksInterconnect()), Connected(MatrixInterconnect())),
     RefusedCaseName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -334,43 +351,43 @@ TEST_P(NotJudgedTest, IsTheOnlyViolation) {
   EXPECT_THAT(Judge(request), ElementsAre(Violation{GetParam().path, GetParam().rule}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, NotJudgedTest,
-                         ::testing::Values(RefusedCase{"ReplicasOnSharedDevices",
-                                                       [](Request& r) {
-                                                         r.problem.split = Split::kNonContiguous;
-                                                         r.problem.replication = Replication::kPerStage;
-                                                       },
-                                                       "problem.split", Not("NON_CONTIGUOUS", "CONTIGUOUS")},
-                                           RefusedCase{"OverlappedLatency",
-                                                       [](Request& r) {
-                                                         AskForLatency(r);
-                                                         r.problem.overlap = Overlap::kOverlapped;
-                                                       },
-                                                       "problem.objective",
-                                                       Not("MIN_LATENCY", "MAX_THROUGHPUT, MIN_DEVICES")},
-                                           RefusedCase{"LatencyByBackwardTimes",
-                                                       [](Request& r) {
-                                                         AskForLatency(r);
-                                                         r.graph.operators[0] = MeasuredOperator("a", 1, 2);
-                                                       },
-                                                       "problem.workload",
-                                                       Not("TRAINING by backward times with MIN_LATENCY",
-                                                           "INFERENCE, or BACKWARD operators")},
-                                           RefusedCase{"StagesOfSharedDevices",
-                                                       [](Request& r) {
-                                                         r.problem.split = Split::kNonContiguous;
-                                                         r.problem.max_stages_per_device = 1;
-                                                       },
-                                                       "problem.max_stages_per_device", Not("1", "unset")},
-                                           RefusedCase{"GpipeWithComponents",
-                                                       [](Request& r) {
-                                                         UseComponents(r);
-                                                         r.problem.schedule = ScheduleKind::kGpipe;
-                                                       },
-                                                       "problem.schedule",
-                                                       Not("GPIPE with COMPONENTS memory",
-                                                           "unspecified, or memory_bytes on every operator")}),
-                         RefusedCaseName);
+INSTANTIATE_TEST_SUITE_P(
+    Modes, NotJudgedTest,
+    ::testing::Values(
+        RefusedCase{"ReplicasOnSharedDevices",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.replication = Replication::kPerStage;
+                    },
+                    "problem.split", DoesNotGo("NON_CONTIGUOUS", "problem.replication PER_STAGE", "CONTIGUOUS")},
+        RefusedCase{"OverlappedLatency",
+                    [](Request& r) {
+                      AskForLatency(r);
+                      r.problem.overlap = Overlap::kOverlapped;
+                    },
+                    "problem.objective",
+                    DoesNotGo("MIN_LATENCY", "problem.overlap OVERLAPPED", "MAX_THROUGHPUT, MIN_DEVICES")},
+        RefusedCase{"LatencyByBackwardTimes",
+                    [](Request& r) {
+                      AskForLatency(r);
+                      r.graph.operators[0] = MeasuredOperator("a", 1, 2);
+                    },
+                    "problem.workload",
+                    Not("TRAINING by backward times with MIN_LATENCY", "INFERENCE, or BACKWARD operators")},
+        RefusedCase{"StagesOfSharedDevices",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.max_stages_per_device = 1;
+                    },
+                    "problem.max_stages_per_device", Not("1", "unset")},
+        RefusedCase{"GpipeWithComponents",
+                    [](Request& r) {
+                      UseComponents(r);
+                      r.problem.schedule = ScheduleKind::kGpipe;
+                    },
+                    "problem.schedule",
+                    Not("GPIPE with COMPONENTS memory", "unspecified, or memory_bytes on every operator")}),
+    RefusedCaseName);
 
 // Devices of one class must differ in their memory only.
 TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {

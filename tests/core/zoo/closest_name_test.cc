@@ -24,5 +24,12 @@ TEST(ClosestNameTest, TakesTheFirstOfTheClosest) {
   EXPECT_EQ(ClosestName("", kNames), "aa");
 }
 
+TEST(ClosestNameTest, PrefersNamesThatWereCutShort) {
+  constexpr std::array<std::string_view, 3> kNames = {"bert-base", "bert-large", "gnmt"};
+  EXPECT_EQ(ClosestName("bert", kNames), "bert-base");
+  EXPECT_EQ(ClosestName("bert-large-cased", kNames), "bert-large");
+  EXPECT_EQ(ClosestName("gnm", kNames), "gnmt");
+}
+
 }  // namespace
 }  // namespace planwright

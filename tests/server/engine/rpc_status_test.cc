@@ -55,6 +55,18 @@ TEST(RpcStatusTest, EveryErrorHasAReason) {
   EXPECT_EQ(ReasonOf(absl::CancelledError("x")), "CANCELLED");
 }
 
+std::string LimitOf(SpentLimit spent) {
+  const auto info = DetailOf<google::rpc::ErrorInfo>(ToRpcStatus(NoPlanFoundError("x", spent)));
+  const auto limit = info->metadata().find("limit");
+  return limit == info->metadata().end() ? "" : limit->second;
+}
+
+TEST(RpcStatusTest, NamesTheLimitThatWasSpent) {
+  EXPECT_EQ(LimitOf(SpentLimit::kNone), "");
+  EXPECT_EQ(LimitOf(SpentLimit::kTime), "time_limit");
+  EXPECT_EQ(LimitOf(SpentLimit::kWork), "work_limit");
+}
+
 TEST(RpcStatusTest, OkHasNoDetails) { EXPECT_EQ(ToRpcStatus(absl::OkStatus()).details_size(), 0); }
 
 TEST(RpcStatusTest, ListsEveryViolation) {

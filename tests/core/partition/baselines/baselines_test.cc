@@ -168,7 +168,7 @@ TEST(LocalSearchTest, EndsByWorkAndByStopRequest) {
   Posed posed;
   posed.AddChain(30);
   posed.options.work_limit = 5;
-  EXPECT_THAT(MessageOf(posed.Run(Algorithm::kLocalSearch)), HasSubstr("no plan was found in time"));
+  EXPECT_THAT(MessageOf(posed.Run(Algorithm::kLocalSearch)), HasSubstr("no plan was found within the work limit"));
   posed.options.work_limit.reset();
   std::stop_source stop;
   stop.request_stop();
