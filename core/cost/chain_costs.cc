@@ -61,7 +61,8 @@ class ChainBuilder {
       if (declared_) {
         layer.static_bytes += op.memory_bytes.value_or(0);
       } else {
-        layer.workspace_bytes = std::max(layer.workspace_bytes, op.workspace_bytes);
+        const int64_t made_again = Recomputes() ? op.activation_bytes : 0;
+        layer.workspace_bytes = std::max(layer.workspace_bytes, op.workspace_bytes + made_again);
         if (training_) layer.stored_bytes += op.activation_bytes;
       }
     }
@@ -114,15 +115,13 @@ class ChainBuilder {
     changes[crossing.end].buffer_bytes -= cut.buffer_bytes;
   }
 
-  // The forward pass runs again from what each layer starts from.
+  // The forward pass runs again from what a stage starts from.
   void Recompute(Chain& chain) const {
     const std::vector<int64_t> start_bytes = StartBytes();
+    chain.stores_first_layer_only = true;
     for (std::size_t i = 0; i < chain.layers.size(); ++i) {
-      ChainLayer& layer = chain.layers[i];
-      layer.backward += layer.forward;
-      if (declared_) continue;
-      layer.workspace_bytes += layer.stored_bytes;
-      layer.stored_bytes = start_bytes[i];
+      chain.layers[i].backward += chain.layers[i].forward;
+      if (!declared_) chain.layers[i].stored_bytes = start_bytes[i];
     }
   }
 

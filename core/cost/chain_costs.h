@@ -18,9 +18,9 @@ namespace planwright {
 //              time includes it.
 //   DECLARED   static: the sum of memory_bytes. Nothing else takes room.
 //   COMPONENTS static: ParameterStateBytes; workspace: the largest of an operator; buffers: 2 x bytes of each tensor
-//              across the cut. Stored, for TRAINING only: activation_bytes. Recomputation FULL stores what the
-//              layer starts from, i.e. what is alive before it and what its Input operators make, and has room in the
-//              workspace for the activations of the layer, once.
+//              across the cut. Stored, for TRAINING only: activation_bytes. Recomputation FULL stores what a
+//              stage starts from, i.e. what is alive before its first layer and what the Input operators of that make;
+//              the workspace is that of the operator whose activations and workspace are the largest together.
 //   cuts       a tensor crosses every cut between its producer and the consumer furthest behind it on the way forward,
 //              and every cut between its producer and the consumer furthest before it on the way back. It is one
 //              transfer on each; with backward times instead of BACKWARD operators the same comes back as its gradient.

@@ -8,7 +8,12 @@
 namespace planwright {
 
 ChainSums::ChainSums(const Chain& chain)
-    : forward_(1), backward_(1), static_bytes_(1), stored_bytes_(1), has_backward_(chain.has_backward) {
+    : forward_(1),
+      backward_(1),
+      static_bytes_(1),
+      stored_bytes_(1),
+      has_backward_(chain.has_backward),
+      stores_first_layer_only_(chain.stores_first_layer_only) {
   std::vector<int64_t> workspace;
   for (const ChainLayer& layer : chain.layers) {
     forward_.push_back(forward_.back() + layer.forward);

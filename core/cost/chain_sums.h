@@ -31,8 +31,10 @@ class ChainSums {
   int64_t static_bytes(int32_t first, int32_t last) const {
     return static_bytes_[Index(last) + 1] - static_bytes_[Index(first)];
   }
+  // For each micro-batch, of the layers as one stage.
   int64_t stored_bytes(int32_t first, int32_t last) const {
-    return stored_bytes_[Index(last) + 1] - stored_bytes_[Index(first)];
+    const int32_t end = stores_first_layer_only_ ? first : last;
+    return stored_bytes_[Index(end) + 1] - stored_bytes_[Index(first)];
   }
   // The largest one.
   int64_t workspace_bytes(int32_t first, int32_t last) const;
@@ -46,6 +48,7 @@ class ChainSums {
   // [k][i]: maximum over the 2^k layers from i on.
   std::vector<std::vector<int64_t>> workspace_bytes_;
   bool has_backward_;
+  bool stores_first_layer_only_;
 };
 
 // Memory of a stage: `fixed_bytes`, and `stored_bytes` for each of `batches` micro-batches. Saturates at the largest

@@ -42,6 +42,9 @@ struct Chain {
   std::vector<ChainCut> cuts;
   // There are backward passes and gradients, even if they take no time: TRAINING.
   bool has_backward = true;
+  // Recomputation: a stage stores for each micro-batch what its first layer stores, the tensors that it starts from;
+  // otherwise what all its layers store.
+  bool stores_first_layer_only = false;
 };
 
 // The equal devices that a chain runs on.

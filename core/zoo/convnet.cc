@@ -23,4 +23,16 @@ Value AddConvNormRelu(std::string_view prefix, const Value& x, const Convolution
   return builder.Relu(start + "relu", builder.BatchNorm(start + "norm", convolved));
 }
 
+Value AddLargeStem(const ImageBatch& batch, int64_t channels, GraphBuilder& builder) {
+  builder.EnterLayer("stem.conv");
+  const Convolution convolution = {.output_channels = channels, .kernel = 7, .stride = 2};
+  Value x = builder.Conv2d("conv", AddImages(batch, builder), convolution);
+  builder.EnterLayer("stem.norm");
+  x = builder.BatchNorm("norm", x);
+  builder.EnterLayer("stem.relu");
+  x = builder.Relu("relu", x);
+  builder.EnterLayer("stem.pool");
+  return builder.MaxPool("pool", x, {.kernel = 3, .stride = 2});
+}
+
 }  // namespace planwright

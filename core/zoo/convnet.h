@@ -26,6 +26,10 @@ Value AddImages(const ImageBatch& batch, GraphBuilder& builder);
 // A convolution without bias, batch normalisation and ReLU, called "{prefix}conv", "{prefix}norm" and "{prefix}relu".
 Value AddConvNormRelu(std::string_view prefix, const Value& x, const Convolution& convolution, GraphBuilder& builder);
 
+// The stem of ResNet and DenseNet: the images, a 7 x 7 convolution with stride 2, its normalisation, its ReLU and a
+// maximum pooling, in the layers "stem.conv", "stem.norm", "stem.relu" and "stem.pool".
+Value AddLargeStem(const ImageBatch& batch, int64_t channels, GraphBuilder& builder);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_ZOO_CONVNET_H_

@@ -11,13 +11,6 @@ constexpr int64_t kSmallestImage = 32;
 // Channels between the two convolutions of a dense layer, in terms of its growth.
 constexpr int64_t kBottleneck = 4;
 
-Value AddStem(const DenseNetConfig& config, GraphBuilder& builder) {
-  builder.EnterLayer("stem");
-  const Convolution convolution = {.output_channels = 2 * config.growth, .kernel = 7, .stride = 2};
-  const Value y = AddConvNormRelu("", AddImages(config.batch, builder), convolution, builder);
-  return builder.MaxPool("pool", y, {.kernel = 3, .stride = 2});
-}
-
 Value AddDenseLayer(const Value& x, int64_t growth, GraphBuilder& builder) {
   Value y = builder.Relu("relu1", builder.BatchNorm("norm1", x));
   y = builder.Conv2d("conv1", y, {.output_channels = kBottleneck * growth});
@@ -34,9 +27,12 @@ Value AddTransition(const Value& x, GraphBuilder& builder) {
 }
 
 void AddHead(const Value& x, int64_t classes, GraphBuilder& builder) {
-  builder.EnterLayer("head");
+  builder.EnterLayer("head.norm");
   const Value y = builder.Relu("relu", builder.BatchNorm("norm", x));
-  builder.CrossEntropyLoss("loss", builder.Linear("classifier", builder.GlobalAveragePool("pool", y), classes));
+  builder.EnterLayer("head.pool");
+  const Value features = builder.GlobalAveragePool("pool", y);
+  builder.EnterLayer("head.classifier");
+  builder.CrossEntropyLoss("loss", builder.Linear("classifier", features, classes));
 }
 
 }  // namespace
@@ -49,7 +45,7 @@ ZooKeys KeysOf(DenseNetConfig& config) {
 
 OperatorGraph MakeModel(const std::string& display_name, const DenseNetConfig& config) {
   GraphBuilder builder(display_name, config.batch.images, config.batch.bytes_per_element);
-  Value x = AddStem(config, builder);
+  Value x = AddLargeStem(config.batch, 2 * config.growth, builder);
   for (std::size_t block = 0; block < config.layers.size(); ++block) {
     const std::string number = std::to_string(block + 1);
     for (int layer = 0; layer < config.layers[block]; ++layer) {

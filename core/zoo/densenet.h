@@ -22,7 +22,8 @@ struct DenseNetConfig {
 ZooKeys KeysOf(DenseNetConfig& config);
 
 // One operator per tensor operation. A dense layer appends its channels to a copy of all before. Layers are labelled
-// "stem", "block1.0", ..., "block4.15", "transition1", ..., "transition3", "head".
+// "stem.conv", "stem.norm", "stem.relu", "stem.pool", "block1.0", ..., "block4.15", "transition1", ..., "transition3",
+// "head.norm", "head.pool", "head.classifier".
 OperatorGraph MakeModel(const std::string& display_name, const DenseNetConfig& config);
 
 }  // namespace planwright

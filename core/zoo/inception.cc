@@ -1,5 +1,6 @@
 #include "core/zoo/inception.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -89,11 +90,20 @@ std::vector<Branch> SecondReduction() {
 }
 
 Value AddStem(const ImageBatch& batch, GraphBuilder& builder) {
-  builder.EnterLayer("stem");
-  Value x = AddBranch("first", AddImages(batch, builder), {Valid(32, 2), Valid(32, 1), Square(64, 3)}, builder);
-  x = builder.MaxPool("first_pool", x, kHalving);
-  x = AddBranch("second", x, {Square(80, 1), Valid(192, 1)}, builder);
-  return builder.MaxPool("second_pool", x, kHalving);
+  int layer = 0;
+  const auto enter_next = [&builder, &layer] { builder.EnterLayer("stem." + std::to_string(layer++)); };
+  enter_next();
+  Value x = AddConvNormRelu("", AddImages(batch, builder), Valid(32, 2), builder);
+  for (const std::vector<Convolution>& convolutions :
+       {std::vector{Valid(32, 1), Square(64, 3)}, std::vector{Square(80, 1), Valid(192, 1)}}) {
+    for (const Convolution& convolution : convolutions) {
+      enter_next();
+      x = AddConvNormRelu("", x, convolution, builder);
+    }
+    enter_next();
+    x = builder.MaxPool("pool", x, kHalving);
+  }
+  return x;
 }
 
 // The loss of a classifier half-way, which keeps gradients alive in the layers below.
@@ -106,11 +116,13 @@ Value AddAuxiliaryLoss(const Value& x, int64_t classes, GraphBuilder& builder) {
   return builder.Scale("scale", builder.CrossEntropyLoss("loss", logits));
 }
 
-void AddHead(const Value& x, const Value& auxiliary_loss, int64_t classes, GraphBuilder& builder) {
-  builder.EnterLayer("head");
-  const Value features = builder.Dropout("dropout", builder.GlobalAveragePool("pool", x));
+void AddHead(const Value& x, const std::optional<Value>& auxiliary_loss, int64_t classes, GraphBuilder& builder) {
+  builder.EnterLayer("head.pool");
+  const Value pooled = builder.GlobalAveragePool("pool", x);
+  builder.EnterLayer("head.classifier");
+  const Value features = builder.Dropout("dropout", pooled);
   const Value loss = builder.CrossEntropyLoss("main_loss", builder.Linear("classifier", features, classes));
-  builder.Add("loss", {loss, auxiliary_loss});
+  if (auxiliary_loss.has_value()) builder.Add("loss", {loss, *auxiliary_loss});
 }
 
 }  // namespace
@@ -118,6 +130,7 @@ void AddHead(const Value& x, const Value& auxiliary_loss, int64_t classes, Graph
 ZooKeys KeysOf(InceptionConfig& config) {
   ZooKeys keys;
   AddImageKeys(kSmallestImage, config.batch, keys);
+  keys.AddChoice<bool>("auxiliary", {{"yes", true}, {"no", false}}, config.auxiliary);
   return keys;
 }
 
@@ -136,7 +149,8 @@ OperatorGraph MakeModel(const std::string& display_name, const InceptionConfig& 
     enter_next();
     x = AddMixed(x, MiddleBranches(width), 192, builder);
   }
-  const Value auxiliary_loss = AddAuxiliaryLoss(x, config.batch.classes, builder);
+  std::optional<Value> auxiliary_loss;
+  if (config.auxiliary) auxiliary_loss = AddAuxiliaryLoss(x, config.batch.classes, builder);
   enter_next();
   x = AddReduction(x, SecondReduction(), builder);
   for (int block = 0; block < 2; ++block) {

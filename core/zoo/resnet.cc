@@ -18,13 +18,6 @@ Value AddConvNorm(std::string_view suffix, const Value& x, const Convolution& co
   return builder.BatchNorm("norm" + std::string(suffix), convolved);
 }
 
-Value AddStem(const ImageBatch& batch, GraphBuilder& builder) {
-  builder.EnterLayer("stem");
-  const Convolution convolution = {.output_channels = kFirstWidth, .kernel = 7, .stride = 2};
-  const Value y = AddConvNormRelu("", AddImages(batch, builder), convolution, builder);
-  return builder.MaxPool("pool", y, {.kernel = 3, .stride = 2});
-}
-
 // 1 x 1, 3 x 3 and 1 x 1 convolutions beside a shortcut, which needs a convolution where the shape changes.
 Value AddBottleneck(const Value& x, int64_t width, int64_t stride, GraphBuilder& builder) {
   const int64_t output_channels = kExpansion * width;
@@ -38,9 +31,10 @@ Value AddBottleneck(const Value& x, int64_t width, int64_t stride, GraphBuilder&
 }
 
 void AddHead(const ImageBatch& batch, const Value& x, GraphBuilder& builder) {
-  builder.EnterLayer("head");
-  const Value logits = builder.Linear("classifier", builder.GlobalAveragePool("pool", x), batch.classes);
-  builder.CrossEntropyLoss("loss", logits);
+  builder.EnterLayer("head.pool");
+  const Value features = builder.GlobalAveragePool("pool", x);
+  builder.EnterLayer("head.classifier");
+  builder.CrossEntropyLoss("loss", builder.Linear("classifier", features, batch.classes));
 }
 
 }  // namespace
@@ -53,7 +47,7 @@ ZooKeys KeysOf(ResNetConfig& config) {
 
 OperatorGraph MakeModel(const std::string& display_name, const ResNetConfig& config) {
   GraphBuilder builder(display_name, config.batch.images, config.batch.bytes_per_element);
-  Value x = AddStem(config.batch, builder);
+  Value x = AddLargeStem(config.batch, kFirstWidth, builder);
   int64_t width = kFirstWidth;
   for (std::size_t layer = 0; layer < config.blocks.size(); ++layer, width *= 2) {
     for (int block = 0; block < config.blocks[layer]; ++block) {

@@ -21,8 +21,8 @@ struct ResNetConfig {
 
 ZooKeys KeysOf(ResNetConfig& config);
 
-// One operator per tensor operation. Layers are labelled "stem", "layer1.0", ..., "layer4.2", "head". 16 operators +
-// 10 per block.
+// One operator per tensor operation, 16 and 10 per block. Layers are labelled "stem.conv", "stem.norm", "stem.relu",
+// "stem.pool", one for each block "layer1.0", ..., "layer4.2", and "head.pool", "head.classifier".
 OperatorGraph MakeModel(const std::string& display_name, const ResNetConfig& config);
 
 }  // namespace planwright

@@ -10,23 +10,38 @@
 
 namespace planwright {
 
+namespace {
+
+// Of each layer, the least that a stage with it stores for a micro-batch.
+std::vector<int64_t> LeastStoredBytes(const Chain& chain) {
+  std::vector<int64_t> bytes;
+  for (const ChainLayer& layer : chain.layers) {
+    const bool may_start_before = chain.stores_first_layer_only && !bytes.empty();
+    bytes.push_back(may_start_before ? std::min(bytes.back(), layer.stored_bytes) : layer.stored_bytes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 std::optional<MemoryShortage> ShortageOfAnyAllocation(const Chain& chain, const ChainDevices& devices) {
   if (!devices.memory_bytes.has_value()) return std::nullopt;
-  MemoryShortage layer_shortage{.available_bytes = *devices.memory_bytes};
-  MemoryShortage total_shortage{.available_bytes = SaturatingMultiply(*devices.memory_bytes, devices.count)};
+  const std::vector<int64_t> stored_bytes = LeastStoredBytes(chain);
+  MemoryShortage shortage{.available_bytes = *devices.memory_bytes};
   for (std::size_t i = 0; i < chain.layers.size(); ++i) {
     const ChainLayer& layer = chain.layers[i];
-    const int64_t kept = SaturatingAdd(layer.static_bytes, layer.stored_bytes);
-    const int64_t kept_at_once = chain.has_backward ? kept : layer.static_bytes;
-    total_shortage.needed_bytes = SaturatingAdd(total_shortage.needed_bytes, kept_at_once);
-    const int64_t needed = SaturatingAdd(kept, layer.workspace_bytes);
-    if (needed <= std::max(layer_shortage.needed_bytes, layer_shortage.available_bytes)) continue;
-    layer_shortage.layer = static_cast<int32_t>(i);
-    layer_shortage.needed_bytes = needed;
+    const int64_t needed = layer.static_bytes + layer.workspace_bytes + stored_bytes[i];
+    if (needed <= std::max(shortage.needed_bytes, shortage.available_bytes)) continue;
+    shortage.layer = static_cast<int32_t>(i);
+    shortage.needed_bytes = needed;
   }
-  if (layer_shortage.layer.has_value()) return layer_shortage;
-  if (total_shortage.needed_bytes > total_shortage.available_bytes) return total_shortage;
-  return std::nullopt;
+  if (shortage.layer.has_value()) return shortage;
+
+  const StageCosts costs(chain, devices);
+  const int32_t last = costs.num_layers() - 1;
+  shortage.needed_bytes = costs.StaticBytes(0, last) + (chain.has_backward ? costs.StoredBytes(0, last) : 0);
+  shortage.available_bytes = SaturatingMultiply(*devices.memory_bytes, devices.count);
+  return shortage.needed_bytes > shortage.available_bytes ? std::optional(shortage) : std::nullopt;
 }
 
 std::optional<MemoryShortage> ShortageOfContiguous(const Chain& chain, const ChainDevices& devices) {

@@ -78,7 +78,7 @@ TEST(ResNetTest, ShrinksTheImageToSevenBySeven) {
 
 TEST(ResNetTest, NeedsNoGradientOfTheImages) {
   const OperatorGraph graph = MakeModel("resnet50", ResNetConfig{});
-  const Operator* first = FindOperator(graph, "stem/conv");
+  const Operator* first = FindOperator(graph, "stem.conv/conv");
   const Operator* second = FindOperator(graph, "layer1.0/conv1");
   ASSERT_NE(first, nullptr);
   ASSERT_NE(second, nullptr);
