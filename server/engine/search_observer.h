@@ -26,6 +26,8 @@ class SearchObserver : public PlannerObserver {
   // OnIncumbentPlan, complete for the wire (digests included). The last of its provenance.incumbents is its own.
   virtual void OnIncumbentAnswer(const v1::Plan& /*plan*/) {}
   virtual void OnSearchStart(const SearchStart& /*start*/) {}
+  // The search is asked to stop before its time, from any thread; maybe more than once.
+  virtual void OnStopRequested() {}
   virtual void OnSearchEnd(const absl::StatusOr<Plan>& /*result*/, std::chrono::nanoseconds /*elapsed*/) {}
 };
 

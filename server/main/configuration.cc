@@ -56,6 +56,8 @@ ABSL_FLAG(int64_t, max_tensors, planwright::ModelLimits{}.max_tensors, "most ten
 ABSL_FLAG(int64_t, max_devices, planwright::ModelLimits{}.max_devices, "most devices of a cluster");
 ABSL_FLAG(int64_t, max_batch_size, planwright::server::EngineConfig{}.max_batch_size,
           "most problems of one BatchCreatePlans");
+ABSL_FLAG(ByteSize, cache_bytes, ByteSize{int64_t{256} << 20},
+          "plans that are kept in memory for those who ask again; 0: none");
 ABSL_FLAG(int64_t, max_name_bytes, planwright::ModelLimits{}.max_name_bytes, "longest name");
 ABSL_FLAG(bool, enable_reflection, false,
           "serve grpc.reflection.v1alpha, so that tools such as buf curl can call without the protos");
@@ -67,11 +69,11 @@ namespace planwright::server {
 namespace {
 
 // The flags above, in their order; --config itself cannot be set by a file.
-constexpr std::array<std::string_view, 19> kSettings = {
+constexpr std::array<std::string_view, 20> kSettings = {
     "listen_address",    "allow_insecure_remote", "metrics_address",    "cpus",           "memory_budget",
     "max_running",       "max_waiting",           "default_time_limit", "max_time_limit", "drain_timeout",
     "max_message_bytes", "max_operators",         "max_tensors",        "max_devices",    "max_batch_size",
-    "max_name_bytes",    "enable_reflection",     "log_format",         "validate_config"};
+    "cache_bytes",       "max_name_bytes",        "enable_reflection",  "log_format",     "validate_config"};
 
 std::optional<std::string> Getenv(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -228,6 +230,7 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   if (config.max_running == 0) config.max_running = std::max(2, config.cpus / 2);
   config.max_waiting = Between(absl::GetFlag(FLAGS_max_waiting), 0, kMostWaiting, "max_waiting", violations);
   config.max_batch_size = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_batch_size), 1, "max_batch_size", violations);
+  config.cache_bytes = absl::GetFlag(FLAGS_cache_bytes).bytes;
   config.max_message_bytes = Between<int64_t>(absl::GetFlag(FLAGS_max_message_bytes).bytes, 1024,
                                               std::numeric_limits<int32_t>::max(), "max_message_bytes", violations);
   return config;

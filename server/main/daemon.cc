@@ -36,6 +36,11 @@ constexpr int kMinPingIntervalMs = 10'000;
 // 50 ms; encoding a large plan takes longer.
 constexpr std::chrono::seconds kStopGrace{10};
 
+// Threads that read requests and answer what needs no search; more where there are more CPUs.
+constexpr int kMinServingThreads = 2;
+// Requests that may wait to be read, which takes milliseconds.
+constexpr int kMaxUnread = 1000;
+
 // Part of the memory budget that the bytes of requests may have while they run and wait.
 constexpr int64_t kRequestShare = 4;
 
@@ -55,10 +60,14 @@ class GrpcDaemon final : public Daemon {
         log_(log),
         metrics_(configuration.engine.version),
         engine_(configuration.engine),
+        desk_(engine_, executor_, serving_, configuration.engine.memory_budget_bytes / kRequestShare),
+        serving_({.max_running = std::max(kMinServingThreads, configuration.engine.cpus),
+                  .max_waiting = kMaxUnread,
+                  .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
         executor_({.max_running = configuration.engine.max_running,
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
-        service_({engine_, executor_, in_flight_, metrics_, log_}) {}
+        service_({engine_, desk_, executor_, serving_, in_flight_, metrics_, log_}) {}
 
   ~GrpcDaemon() override { Drain(); }
 
@@ -76,6 +85,7 @@ class GrpcDaemon final : public Daemon {
                            {"drain_timeout_ms", ToMillisecondCount(configuration_.drain_timeout)}});
     metrics_.SetDraining(true);
     SetServing(false);
+    serving_.StopAdmission();
     executor_.StopAdmission();
     if (!in_flight_.WaitUntilNone(configuration_.drain_timeout)) {
       log_.Warning("drain timeout: stopping searches", {{"running", int64_t{executor_.load().running}}});
@@ -161,6 +171,13 @@ class GrpcDaemon final : public Daemon {
   HttpResponse ServeMetrics() {
     const Executor::Load load = executor_.load();
     metrics_.SetLoad(load.running, load.waiting);
+    const PlanCache::Stats cache = engine_.cache_stats();
+    metrics_.SetCache({.hits = cache.hits,
+                       .misses = cache.misses,
+                       .shared = desk_.shared(),
+                       .evictions = cache.usage.evictions,
+                       .entries = cache.usage.entries,
+                       .bytes = cache.usage.bytes});
     return {200, metrics_.Text()};
   }
 
@@ -174,7 +191,10 @@ class GrpcDaemon final : public Daemon {
   PlanningEngine engine_;
   InFlight in_flight_;
   std::atomic<bool> draining_{false};
-  // The server ends before the executor, whose workers finish its calls, and both before what the calls use.
+  // The server ends before the executors, whose workers finish its calls, and all of them before what the calls use.
+  // Searches hand their results to the serving threads, so they end first.
+  PlanDesk desk_;
+  Executor serving_;
   Executor executor_;
   PlanningServiceImpl service_;
   std::unique_ptr<grpc::Server> server_;

@@ -30,6 +30,9 @@ Histogram::BucketBoundaries Buckets() {
   return {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600};
 }
 
+// Takes a counter to a count that is kept elsewhere.
+void RaiseTo(int64_t count, Counter& counter) { counter.Increment(static_cast<double>(count) - counter.Value()); }
+
 double ToSeconds(std::chrono::nanoseconds elapsed) { return std::chrono::duration<double>(elapsed).count(); }
 
 std::map<std::string, std::string> LabelsOf(const RpcMethod& method) {
@@ -53,7 +56,20 @@ Metrics::Metrics(const std::string& version)
                       .Add({})),
       running_(MakeGauge(registry_, "planwright_running_requests", "Requests that are being worked on.")),
       waiting_(MakeGauge(registry_, "planwright_waiting_requests", "Requests that wait for their turn.")),
-      draining_(MakeGauge(registry_, "planwright_draining", "1 while the server finishes its work before it ends.")) {
+      draining_(MakeGauge(registry_, "planwright_draining", "1 while the server finishes its work before it ends.")),
+      cache_hits_(
+          MakeCounter(registry_, "planwright_cache_hits_total", "Requests that a cached plan answered.").Add({})),
+      cache_misses_(
+          MakeCounter(registry_, "planwright_cache_misses_total", "Requests that no cached plan was good enough for.")
+              .Add({})),
+      cache_shared_(MakeCounter(registry_, "planwright_shared_searches_total",
+                                "Requests answered by a search that was under way for another one.")
+                        .Add({})),
+      cache_evictions_(
+          MakeCounter(registry_, "planwright_cache_evictions_total", "Cached plans that made room for others.")
+              .Add({})),
+      cache_entries_(MakeGauge(registry_, "planwright_cache_entries", "Cached plans.")),
+      cache_bytes_(MakeGauge(registry_, "planwright_cache_bytes", "Memory of the cached plans.")) {
   prometheus::BuildGauge()
       .Name("planwright_build_info")
       .Help("1, labelled with the version.")
@@ -90,6 +106,15 @@ void Metrics::SetLoad(int running, int waiting) {
 }
 
 void Metrics::SetDraining(bool draining) { draining_.Set(draining ? 1 : 0); }
+
+void Metrics::SetCache(const CacheCounts& counts) {
+  RaiseTo(counts.hits, cache_hits_);
+  RaiseTo(counts.misses, cache_misses_);
+  RaiseTo(counts.shared, cache_shared_);
+  RaiseTo(counts.evictions, cache_evictions_);
+  cache_entries_.Set(static_cast<double>(counts.entries));
+  cache_bytes_.Set(static_cast<double>(counts.bytes));
+}
 
 std::string Metrics::Text() const { return prometheus::TextSerializer().Serialize(registry_.Collect()); }
 

@@ -9,6 +9,7 @@
 #include <prometheus/registry.h>
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 namespace planwright::server {
@@ -21,6 +22,17 @@ struct RpcMethod {
   std::string method;
   // "unary" or "server_stream".
   std::string type = "unary";
+};
+
+// Counts of the plan cache since the start, and what it holds now.
+struct CacheCounts {
+  int64_t hits = 0;
+  int64_t misses = 0;
+  // Requests that were answered by a search under way for another one.
+  int64_t shared = 0;
+  int64_t evictions = 0;
+  int64_t entries = 0;
+  int64_t bytes = 0;
 };
 
 // Thread-safe.
@@ -41,6 +53,8 @@ class Metrics {
 
   void SetLoad(int running, int waiting);
   void SetDraining(bool draining);
+  // Counts never fall.
+  void SetCache(const CacheCounts& counts);
 
   // The exposition format, version 0.0.4.
   std::string Text() const;
@@ -57,6 +71,12 @@ class Metrics {
   prometheus::Gauge& running_;
   prometheus::Gauge& waiting_;
   prometheus::Gauge& draining_;
+  prometheus::Counter& cache_hits_;
+  prometheus::Counter& cache_misses_;
+  prometheus::Counter& cache_shared_;
+  prometheus::Counter& cache_evictions_;
+  prometheus::Gauge& cache_entries_;
+  prometheus::Gauge& cache_bytes_;
 };
 
 }  // namespace planwright::server

@@ -2,9 +2,6 @@
 
 #include <grpcpp/impl/codegen/proto_utils.h>
 
-#include <exception>
-#include <new>
-
 #include "absl/strings/str_cat.h"
 #include "server/service/unpacked_size.h"
 
@@ -31,16 +28,6 @@ absl::Status WriteMessage(const Message& message, grpc::ByteBuffer& bytes) {
     return absl::OkStatus();
   }
   return absl::InternalError("the answer could not be encoded");
-}
-
-absl::Status WithoutExceptions(const std::function<absl::Status()>& handle) {
-  try {
-    return handle();
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("the request needs more memory than the server has");
-  } catch (const std::exception& error) {
-    return absl::InternalError(error.what());
-  }
 }
 
 }  // namespace planwright::server

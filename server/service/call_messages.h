@@ -9,8 +9,6 @@
 #include <google/protobuf/message.h>
 #include <grpcpp/support/byte_buffer.h>
 
-#include <functional>
-
 #include "absl/status/status.h"
 #include "core/model/validator.h"
 
@@ -22,9 +20,6 @@ absl::Status ReadMessage(const grpc::ByteBuffer& bytes, const ModelLimits& limit
 
 // Errors: INTERNAL, the message cannot be encoded.
 absl::Status WriteMessage(const google::protobuf::Message& message, grpc::ByteBuffer& bytes);
-
-// What `handle` returns; RESOURCE_EXHAUSTED or INTERNAL for an exception, which gRPC would turn into UNIMPLEMENTED.
-absl::Status WithoutExceptions(const std::function<absl::Status()>& handle);
 
 }  // namespace planwright::server
 

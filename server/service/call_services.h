@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_SERVER_SERVICE_CALL_SERVICES_H_
 #define PLANWRIGHT_SERVER_SERVICE_CALL_SERVICES_H_
 
+#include "server/engine/plan_desk.h"
 #include "server/engine/planning_engine.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
@@ -13,7 +14,11 @@ namespace planwright::server {
 // All of them outlive the service.
 struct CallServices {
   PlanningEngine& engine;
+  PlanDesk& desk;
+  // Runs what may take long: searches, evaluations.
   Executor& executor;
+  // Runs what does not, so that it never waits for searches.
+  Executor& serving;
   InFlight& in_flight;
   Metrics& metrics;
   const Logger& log;

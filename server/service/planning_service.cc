@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/service/batch_plan_call.h"
 #include "server/service/call_messages.h"
+#include "server/service/create_plan_call.h"
 #include "server/service/method_roles.h"
 #include "server/service/status_conversion.h"
 #include "server/service/stream_plan_call.h"
@@ -57,12 +58,8 @@ PlanningServiceImpl::PlanningServiceImpl(const CallServices& services)
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::CreatePlan(grpc::CallbackServerContext* context,
                                                           const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  using Call = UnaryCall<v1::CreatePlanRequest, v1::CreatePlanResponse>;
-  auto handler = [this](const v1::CreatePlanRequest& message, const CallContext& call) {
-    return services_.engine.CreatePlan(message, call);
-  };
   // The call deletes itself (OnDone).
-  return (new Call(services_, Begin("CreatePlan", *context), *request, *response, handler))->Start();
+  return (new CreatePlanCall(services_, Begin("CreatePlan", *context), *request, *response))->Start();
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PlanningServiceImpl::StreamPlan(grpc::CallbackServerContext* context,
@@ -85,7 +82,8 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::EvaluatePlan(grpc::CallbackServer
   auto handler = [this](const v1::EvaluatePlanRequest& message, const CallContext& call) {
     return services_.engine.EvaluatePlan(message, call);
   };
-  return (new Call(services_, Begin("EvaluatePlan", *context), *request, *response, handler))->Start();
+  return (new Call(services_, services_.executor, Begin("EvaluatePlan", *context), *request, *response, handler))
+      ->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetGraph(grpc::CallbackServerContext* context,
@@ -94,7 +92,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetGraph(grpc::CallbackServerCont
   auto handler = [this](const v1::GetGraphRequest& message, const CallContext&) {
     return services_.engine.GetGraph(message);
   };
-  return (new Call(services_, Begin("GetGraph", *context), *request, *response, handler))->Start();
+  return (new Call(services_, services_.serving, Begin("GetGraph", *context), *request, *response, handler))->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetCluster(grpc::CallbackServerContext* context,
@@ -103,7 +101,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetCluster(grpc::CallbackServerCo
   auto handler = [this](const v1::GetClusterRequest& message, const CallContext&) {
     return services_.engine.GetCluster(message);
   };
-  return (new Call(services_, Begin("GetCluster", *context), *request, *response, handler))->Start();
+  return (new Call(services_, services_.serving, Begin("GetCluster", *context), *request, *response, handler))->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetServerInfo(grpc::CallbackServerContext* context,
@@ -127,6 +125,7 @@ CallStart PlanningServiceImpl::Begin(const char* method, const grpc::CallbackSer
     start.permitted = absl::PermissionDeniedError(absl::StrCat(method, " needs the role ", NameOf(RoleNeeded(method)),
                                                                ", the caller has ", NameOf(start.caller.role)));
   }
+  start.record->SetCaller(start.caller);
   return start;
 }
 

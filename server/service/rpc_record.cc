@@ -28,6 +28,10 @@ RpcRecord::~RpcRecord() {
               {"code", code},
               {"duration_ms", std::chrono::duration<double, std::milli>(elapsed).count()},
               {"peer", peer_},
+              {"tenant", caller_.tenant},
+              {"subject", caller_.subject},
+              {"plan_key", plan_key_},
+              {"plan_source", plan_source_},
               {"error", std::string(message.substr(0, message.find('\n')).substr(0, 300))}});
 }
 

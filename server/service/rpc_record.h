@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
+#include "server/serving/caller.h"
 
 namespace planwright::server {
 
@@ -23,6 +25,12 @@ class RpcRecord {
   // The status that the call ends with; INTERNAL until set.
   void SetStatus(const absl::Status& status) { status_ = status; }
 
+  // Whose the call is, and by which name it was known.
+  void SetCaller(const Caller& caller) { caller_ = caller; }
+  // What was asked for (plan_key.h), and how the answer was come by.
+  void SetPlanKey(std::string key) { plan_key_ = std::move(key); }
+  void SetPlanSource(std::string source) { plan_source_ = std::move(source); }
+
   const std::string& request_id() const { return request_id_; }
 
  private:
@@ -32,6 +40,9 @@ class RpcRecord {
   Metrics& metrics_;
   const Logger& log_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Caller caller_;
+  std::string plan_key_;
+  std::string plan_source_;
   absl::Status status_ = absl::InternalError("not answered");
 };
 

@@ -20,7 +20,7 @@ class SearchLog : public SearchObserver {
       : request_id_(std::move(request_id)), metrics_(metrics), log_(log) {}
 
   // The search was asked to stop, just now. Any thread; the first call counts.
-  void OnStopRequested();
+  void OnStopRequested() override;
 
   void OnSearchStart(const SearchStart& start) override;
   void OnSearchEnd(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) override;

@@ -9,21 +9,19 @@
 
 #include "core/base/status_macros.h"
 #include "server/codec/plan.h"
+#include "server/engine/without_exceptions.h"
 #include "server/service/call_messages.h"
-#include "server/service/search_log.h"
+#include "server/service/plan_orders.h"
 #include "server/service/status_conversion.h"
 
 namespace planwright::server {
 namespace {
 
-// Turns what the search tells into messages of the stream, beside the log.
-class EventSender final : public SearchLog {
+// Turns what the search tells into messages of the stream.
+class EventSender final : public SearchObserver {
  public:
-  EventSender(StreamPlanCall& call, bool include_incumbent_plans, const std::string& request_id,
-              const CallServices& services)
-      : SearchLog(request_id, services.metrics, services.log),
-        call_(call),
-        include_incumbent_plans_(include_incumbent_plans) {}
+  EventSender(StreamPlanCall& call, bool include_incumbent_plans)
+      : call_(call), include_incumbent_plans_(include_incumbent_plans) {}
 
   void OnPhase(std::string_view phase) override {
     v1::StreamPlanResponse event;
@@ -44,6 +42,8 @@ class EventSender final : public SearchLog {
   }
   bool wants_incumbent_plans() const override { return include_incumbent_plans_; }
   void OnIncumbentAnswer(const v1::Plan& plan) override {
+    // The search may be shared with somebody who asked for plans.
+    if (!include_incumbent_plans_) return;
     v1::StreamPlanResponse event;
     *event.mutable_incumbent()->mutable_incumbent() = *plan.provenance().incumbents().rbegin();
     *event.mutable_incumbent()->mutable_plan() = plan;
@@ -63,15 +63,10 @@ StreamPlanCall::StreamPlanCall(const CallServices& services, CallStart start, co
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamPlanCall::Start() {
-  if (!start_.permitted.ok()) {
-    End(start_.permitted);
-    return this;
-  }
-  const absl::Status accepted =
-      services_.executor.Submit({.deadline = start_.deadline,
-                                 .stop = stop_,
-                                 .run = [this](const absl::Status& admission) { Run(admission); },
-                                 .bytes = static_cast<int64_t>(request_.Length())});
+  const absl::Status accepted = SubmitReading(services_, start_, stop_, request_, [this](absl::Status admission) {
+    if (admission.ok()) admission = WithoutExceptions([this] { return Order(); });
+    if (!admission.ok()) End(admission);
+  });
   if (!accepted.ok()) End(accepted);
   return this;
 }
@@ -92,21 +87,20 @@ void StreamPlanCall::OnDone() {
   in_flight.Leave();
 }
 
-void StreamPlanCall::Run(const absl::Status& admission) {
-  End(admission.ok() ? WithoutExceptions([this] { return Handle(); }) : admission);
-}
-
-absl::Status StreamPlanCall::Handle() {
+absl::Status StreamPlanCall::Order() {
   google::protobuf::Arena arena;
   auto& request = *google::protobuf::Arena::CreateMessage<v1::StreamPlanRequest>(&arena);
   RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
-  EventSender events(*this, request.include_incumbent_plans(), start_.record->request_id(), services_);
-  const std::stop_callback on_stop(stop_.get_token(), [&events] { events.OnStopRequested(); });
-  ASSIGN_OR_RETURN(const v1::StreamPlanResponse answer,
-                   services_.engine.StreamPlan(request, {.deadline = start_.deadline,
-                                                         .stop = stop_.get_token(),
-                                                         .observer = &events,
-                                                         .tenant = start_.caller.tenant}));
+  events_ = std::make_unique<EventSender>(*this, request.include_incumbent_plans());
+  return PlaceOrder(
+      services_, start_, stop_.get_token(), request, static_cast<int64_t>(request_.Length()), events_.get(),
+      [this](absl::StatusOr<v1::Plan> plan) { End(WithoutExceptions([&] { return Answer(std::move(plan)); })); });
+}
+
+absl::Status StreamPlanCall::Answer(absl::StatusOr<v1::Plan> plan) {
+  RETURN_IF_ERROR(plan.status());
+  v1::StreamPlanResponse answer;
+  *answer.mutable_plan() = *std::move(plan);
   grpc::ByteBuffer message;
   RETURN_IF_ERROR(WriteMessage(answer, message));
   Take(outbox_.Add(answer.event_case(), message));

@@ -5,25 +5,28 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <memory>
 #include <stop_token>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.pb.h"
+#include "server/engine/search_observer.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
 #include "server/service/outbox.h"
 
 namespace planwright::server {
 
-// Owns itself from Start until gRPC has sent the last message (OnDone). A worker of the executor plans and encodes
-// (call_messages.h says why) and is free again when the search has ended; gRPC's threads only move encoded messages
-// from the outbox to the wire, as fast as the client reads.
+// Owns itself from Start until gRPC has sent the last message (OnDone). A serving thread reads it, and the search tells
+// it of its events (plan_desk.h); gRPC's threads only move encoded messages from the outbox to the wire, as fast as the
+// client reads.
 class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   // `request` lives until OnDone.
   StreamPlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request);
 
-  // Queues the call, or ends it at once when it is not permitted or the queue is full.
+  // Queues the call, or ends it at once when it is not permitted or too many wait.
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Start();
 
   // Sends `event`, unless a later one of its kind overtakes it. Any thread; never waits.
@@ -34,8 +37,9 @@ class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   void OnDone() override;
 
  private:
-  void Run(const absl::Status& admission);
-  absl::Status Handle();
+  // Reads the request and asks for its plan.
+  absl::Status Order();
+  absl::Status Answer(absl::StatusOr<v1::Plan> plan);
   // Once; the call may be gone when it returns.
   void End(const absl::Status& status);
   void Take(Outbox::Step step);
@@ -44,6 +48,8 @@ class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   CallStart start_;
   const grpc::ByteBuffer& request_;
   std::stop_source stop_;
+  // Sends what the search tells; set before the search.
+  std::unique_ptr<SearchObserver> events_;
   Outbox outbox_;
   // The message in flight.
   grpc::ByteBuffer writing_;

@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
+#include "server/engine/without_exceptions.h"
 #include "server/service/call_messages.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
@@ -28,10 +29,11 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
   using Handler = std::function<absl::StatusOr<Response>(const Request&, const CallContext&)>;
 
-  // `request` and `response` live until OnDone.
-  UnaryCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
-            Handler handler)
+  // `executor`: one of `services`. `request` and `response` live until OnDone.
+  UnaryCall(const CallServices& services, Executor& executor, CallStart start, const grpc::ByteBuffer& request,
+            grpc::ByteBuffer& response, Handler handler)
       : services_(services),
+        executor_(executor),
         start_(std::move(start)),
         request_(request),
         response_(response),
@@ -45,11 +47,10 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
       End(start_.permitted);
       return this;
     }
-    const absl::Status accepted =
-        services_.executor.Submit({.deadline = start_.deadline,
-                                   .stop = stop_,
-                                   .run = [this](const absl::Status& admission) { Run(admission); },
-                                   .bytes = static_cast<int64_t>(request_.Length())});
+    const absl::Status accepted = executor_.Submit({.deadline = start_.deadline,
+                                                    .stop = stop_,
+                                                    .run = [this](const absl::Status& admission) { Run(admission); },
+                                                    .bytes = static_cast<int64_t>(request_.Length())});
     if (!accepted.ok()) End(accepted);
     return this;
   }
@@ -87,6 +88,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   }
 
   CallServices services_;
+  Executor& executor_;
   CallStart start_;
   const grpc::ByteBuffer& request_;
   grpc::ByteBuffer& response_;

@@ -46,9 +46,9 @@ class Executor {
 
   struct Job {
     // When the caller stops waiting; nullopt: never.
-    std::optional<Clock::time_point> deadline;
+    std::optional<Clock::time_point> deadline = std::nullopt;
     // Requested by whoever learns that the caller has gone, and by StopAll.
-    std::stop_source stop;
+    std::stop_source stop = std::stop_source();
     // OK: do the work. Else: only answer, with this status; must be quick then, and must not call the executor.
     std::function<void(const absl::Status& admission)> run;
     // What the job holds from Submit until `run` returns. >= 0.

@@ -304,6 +304,7 @@ TEST(StreamPlanTest, EndsWithThePlanThatCreatePlanMakes) {
 
   v1::StreamPlanRequest stream_request = StreamOf(request);
   stream_request.set_include_incumbent_plans(true);
+  stream_request.set_skip_cache(true);
   Stream stream(client, stream_request);
   const std::vector<v1::StreamPlanResponse> messages = stream.ReadAll();
   const grpc::Status status = stream.Finish();

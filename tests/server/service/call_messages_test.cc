@@ -4,9 +4,6 @@
 #include <grpcpp/support/slice.h>
 #include <gtest/gtest.h>
 
-#include <new>
-#include <stdexcept>
-
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::server {
@@ -53,14 +50,6 @@ TEST(CallMessagesTest, MessagesThatUnpackToMoreThanTheLimitsAllowAreRefusedUnrea
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("--max_operators"));
   EXPECT_TRUE(ReadMessage(GraphOfEmptyOperators(1'000'000), ModelLimits{}, request).ok());
-}
-
-TEST(CallMessagesTest, ExceptionsBecomeStatuses) {
-  EXPECT_TRUE(WithoutExceptions([] { return absl::OkStatus(); }).ok());
-  EXPECT_EQ(WithoutExceptions([] { return absl::NotFoundError("x"); }), absl::NotFoundError("x"));
-  EXPECT_EQ(WithoutExceptions([]() -> absl::Status { throw std::bad_alloc(); }).code(),
-            absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(WithoutExceptions([]() -> absl::Status { throw std::runtime_error("why"); }), absl::InternalError("why"));
 }
 
 }  // namespace

@@ -1,0 +1,171 @@
+#include "server/engine/plan_desk.h"
+
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/engine/without_exceptions.h"
+#include "server/serving/retry_delay.h"
+
+namespace planwright::server {
+namespace {
+
+// How soon a caller may try again where too many wait.
+constexpr std::chrono::milliseconds kRetryDelay{1000};
+
+// What orders must have in common, beside the key of their plan, to want the same search.
+std::string FlightKey(const PlanTask& task) {
+  const DecodedOptions& options = task.options;
+  return absl::StrCat(task.key, "/", options.options.work_limit.value_or(-1), "/", options.options.relative_gap, "/",
+                      options.time_limit.value_or(std::chrono::nanoseconds(-1)).count());
+}
+
+// Hands what a search tells to all who wait for it, and its two ends to the log of the order that it is made for.
+template <typename Flight>
+class FlightRelay final : public SearchObserver {
+ public:
+  FlightRelay(Flight& flight, SearchObserver* log) : flight_(flight), log_(log) {}
+
+  void OnPhase(std::string_view phase) override {
+    flight_.Publish([phase](SearchObserver& observer) { observer.OnPhase(phase); });
+  }
+  void OnIncumbent(const Incumbent& incumbent) override {
+    flight_.Publish([&incumbent](SearchObserver& observer) { observer.OnIncumbent(incumbent); });
+  }
+  void OnBound(const Bound& bound) override {
+    flight_.Publish([&bound](SearchObserver& observer) { observer.OnBound(bound); });
+  }
+  bool wants_incumbent_plans() const override {
+    bool wanted = false;
+    flight_.Publish([&wanted](SearchObserver& observer) { wanted = wanted || observer.wants_incumbent_plans(); });
+    return wanted;
+  }
+  void OnIncumbentAnswer(const v1::Plan& plan) override {
+    flight_.Publish([&plan](SearchObserver& observer) { observer.OnIncumbentAnswer(plan); });
+  }
+  void OnSearchStart(const SearchStart& start) override {
+    if (log_ != nullptr) log_->OnSearchStart(start);
+  }
+  void OnSearchEnd(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) override {
+    if (log_ != nullptr) log_->OnSearchEnd(result, elapsed);
+  }
+
+ private:
+  Flight& flight_;
+  SearchObserver* log_;
+};
+
+}  // namespace
+
+const char* NameOf(PlanSource source) {
+  switch (source) {
+    case PlanSource::kSearched:
+      return "searched";
+    case PlanSource::kShared:
+      return "shared";
+    case PlanSource::kCached:
+      return "cached";
+  }
+  return "searched";
+}
+
+void PlanDesk::Take(Order order) { Serve(std::make_shared<Errand>(std::move(order))); }
+
+void PlanDesk::Serve(const ErrandPtr& errand) {
+  const Order& order = errand->order;
+  const std::shared_ptr<const CachedPlan> known = engine_.FindPlan(order.task, order.context);
+  if (known != nullptr) {
+    order.done(AnswerOf(order.task, *known, /*from_cache=*/true), PlanSource::kCached);
+    return;
+  }
+  TakeSeat(errand, order.task.skip_cache ? absl::StrCat("alone/", ++alone_) : FlightKey(order.task));
+}
+
+void PlanDesk::TakeSeat(const ErrandPtr& errand, const std::string& flight_key) {
+  const std::lock_guard lock(errand->mutex);
+  Order& order = errand->order;
+  const Flights::Seat seat = flights_.Join(
+      flight_key, order.context.deadline.value_or(Executor::Clock::time_point::max()),
+      {.on_result =
+           [this, errand](const Result& result) {
+             serving_.Requeue(
+                 {.run = [this, errand, result](const absl::Status& /*admission*/) { Deliver(errand, result); }});
+           },
+       .listener = order.context.observer});
+  errand->leads = seat.leads;
+  // What searches hold is counted where they are admitted.
+  errand->waiting_bytes = seat.leads ? 0 : order.bytes;
+  waiting_bytes_ += errand->waiting_bytes;
+  errand->on_gone.emplace(order.context.stop, [this, seat, weak = std::weak_ptr<Errand>(errand)] {
+    GiveUp(weak, seat, absl::CancelledError("cancelled"));
+  });
+  if (seat.leads) {
+    const absl::Status accepted = Launch(errand, seat.flight);
+    if (!accepted.ok()) flights_.Complete(seat.flight, accepted);
+  } else if (waiting_bytes_ > max_waiting_bytes_) {
+    GiveUp(errand, seat,
+           WithRetryDelay(absl::ResourceExhaustedError(absl::StrCat(
+                              "the server is full: the requests that wait for the searches of others hold ",
+                              waiting_bytes_.load(), " bytes (--memory_budget)")),
+                          kRetryDelay));
+  }
+}
+
+void PlanDesk::GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& seat, const absl::Status& why) {
+  // Holds the errand: leaving drops the flight's own hold.
+  const ErrandPtr held = errand.lock();
+  if (held == nullptr || !flights_.Leave(seat)) return;
+  waiting_bytes_ -= held->waiting_bytes;
+  held->order.done(why, PlanSource::kShared);
+}
+
+absl::Status PlanDesk::Launch(const ErrandPtr& errand, const std::shared_ptr<Flights::Flight>& flight) {
+  return searching_.Submit({.deadline = errand->order.context.deadline,
+                            .stop = flight->stop(),
+                            .run =
+                                [this, errand, flight](const absl::Status& admission) {
+                                  flights_.Complete(flight,
+                                                    admission.ok() ? Search(*errand, *flight) : Result(admission));
+                                },
+                            .bytes = errand->order.bytes});
+}
+
+PlanDesk::Result PlanDesk::Search(Errand& errand, Flights::Flight& flight) {
+  FlightRelay relay(flight, errand.order.log.get());
+  const std::stop_callback on_stop(flight.stop().get_token(), [&errand] {
+    if (errand.order.log != nullptr) errand.order.log->OnStopRequested();
+  });
+  CallContext context = errand.order.context;
+  context.stop = flight.stop().get_token();
+  context.observer = &relay;
+  return WithoutExceptions([&] { return engine_.Search(errand.order.task, context); });
+}
+
+void PlanDesk::Deliver(const ErrandPtr& errand, const Result& result) {
+  const Order& order = errand->order;
+  bool leads = false;
+  {
+    const std::lock_guard lock(errand->mutex);
+    leads = errand->leads;
+  }
+  waiting_bytes_ -= errand->waiting_bytes;
+  if (leads) {
+    order.done(
+        result.ok() ? absl::StatusOr<v1::Plan>(AnswerOf(order.task, **result, /*from_cache=*/false)) : result.status(),
+        PlanSource::kSearched);
+  } else if (result.ok() && Satisfies(**result, engine_.EffortFor(order.task, order.context))) {
+    ++shared_;
+    order.done(AnswerOf(order.task, **result, /*from_cache=*/true), PlanSource::kShared);
+  } else if (result.status().code() == absl::StatusCode::kInvalidArgument) {
+    // The violations are those of somebody else's lists.
+    TakeSeat(errand, absl::StrCat("alone/", ++alone_));
+  } else if (result.ok() || result.status().code() == absl::StatusCode::kDeadlineExceeded) {
+    // The search had less time than this call has.
+    Serve(errand);
+  } else {
+    order.done(result.status(), PlanSource::kShared);
+  }
+}
+
+}  // namespace planwright::server

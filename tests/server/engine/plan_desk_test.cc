@@ -1,0 +1,237 @@
+#include "server/engine/plan_desk.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <memory>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/codec/cluster.h"
+#include "server/codec/graph.h"
+#include "server/serving/retry_delay.h"
+#include "tests/support/lattices.h"
+
+namespace planwright::server {
+namespace {
+
+// What the searches of a test did.
+struct Searches {
+  std::atomic<int> started{0};
+  std::atomic<int> ended{0};
+  std::atomic<int> stopped{0};
+  std::latch first_started{1};
+};
+
+class SearchesLog final : public SearchObserver {
+ public:
+  explicit SearchesLog(Searches& searches) : searches_(searches) {}
+
+  void OnSearchStart(const SearchStart& /*start*/) override {
+    if (++searches_.started == 1) searches_.first_started.count_down();
+  }
+  void OnSearchEnd(const absl::StatusOr<Plan>& /*result*/, std::chrono::nanoseconds /*elapsed*/) override {
+    ++searches_.ended;
+  }
+  void OnStopRequested() override { ++searches_.stopped; }
+
+ private:
+  Searches& searches_;
+};
+
+// Counts the incumbents that it is told.
+struct Incumbents final : public SearchObserver {
+  void OnIncumbent(const Incumbent& /*incumbent*/) override { ++count; }
+  std::atomic<int> count{0};
+};
+
+// One caller at the desk.
+class Caller {
+ public:
+  PlanDesk::Order Order(PlanTask task, Searches& searches, SearchObserver* observer = nullptr) {
+    PlanDesk::Order order;
+    order.task = std::move(task);
+    order.context.stop = stop_.get_token();
+    order.context.observer = observer;
+    order.log = std::make_unique<SearchesLog>(searches);
+    order.bytes = 100;
+    order.done = [this](absl::StatusOr<v1::Plan> plan, PlanSource source) {
+      source_ = source;
+      answer_.set_value(std::move(plan));
+    };
+    return order;
+  }
+  void Leave() { stop_.request_stop(); }
+  absl::StatusOr<v1::Plan> Wait() { return answer_.get_future().get(); }
+  // After Wait.
+  PlanSource source() const { return source_; }
+
+ private:
+  std::stop_source stop_;
+  std::promise<absl::StatusOr<v1::Plan>> answer_;
+  PlanSource source_ = PlanSource::kSearched;
+};
+
+class PlanDeskTest : public testing::Test {
+ protected:
+  static EngineConfig Config() {
+    EngineConfig config;
+    config.cpus = 2;
+    config.cache_bytes = int64_t{64} << 20;
+    return config;
+  }
+
+  PlanTask Task(const v1::CreatePlanRequest& request) { return engine_.ReadTask(request).value(); }
+
+  PlanTask EasyTask(bool skip_cache = false) {
+    v1::CreatePlanRequest request;
+    request.set_graph_reference("zoo:bert-base");
+    request.set_cluster_reference("zoo:pcie:2");
+    request.set_skip_cache(skip_cache);
+    return Task(request);
+  }
+
+  // Ends when its time does, or when it is stopped.
+  PlanTask HardTask(int time_limit_ms = 600'000) {
+    const Lattice lattice = MakeLattice("tow_9x12_hi").value();
+    v1::CreatePlanRequest request;
+    *request.mutable_graph() = EncodeGraph(lattice.graph);
+    *request.mutable_cluster() = EncodeCluster(lattice.cluster);
+    request.mutable_options()->mutable_time_limit()->set_seconds(time_limit_ms / 1000);
+    request.mutable_options()->mutable_time_limit()->set_nanos(time_limit_ms % 1000 * 1'000'000);
+    return Task(request);
+  }
+
+  Searches searches_;
+  PlanningEngine engine_{Config()};
+  PlanDesk desk_{engine_, searching_, serving_, 1000};
+  Executor serving_{{.max_running = 2, .max_waiting = 10}};
+  Executor searching_{{.max_running = 1, .max_waiting = 0}};
+};
+
+TEST_F(PlanDeskTest, SearchesOnceAndAnswersFromTheCacheThen) {
+  Caller first;
+  desk_.Take(first.Order(EasyTask(), searches_));
+  ASSERT_TRUE(first.Wait().ok());
+  EXPECT_EQ(first.source(), PlanSource::kSearched);
+  Caller second;
+  desk_.Take(second.Order(EasyTask(), searches_));
+  const absl::StatusOr<v1::Plan> plan = second.Wait();
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(second.source(), PlanSource::kCached);
+  EXPECT_TRUE(plan->provenance().cached());
+  EXPECT_EQ(searches_.started, 1);
+}
+
+TEST_F(PlanDeskTest, CallsForTheSameShareOneSearch) {
+  Caller first;
+  Incumbents heard;
+  desk_.Take(first.Order(HardTask(300), searches_));
+  Caller second;
+  desk_.Take(second.Order(HardTask(300), searches_, &heard));
+  const absl::StatusOr<v1::Plan> own = first.Wait();
+  const absl::StatusOr<v1::Plan> shared = second.Wait();
+  ASSERT_TRUE(own.ok());
+  ASSERT_TRUE(shared.ok());
+  EXPECT_EQ(own->objective_ms(), shared->objective_ms());
+  EXPECT_FALSE(own->provenance().cached());
+  EXPECT_TRUE(shared->provenance().cached());
+  EXPECT_EQ(second.source(), PlanSource::kShared);
+  EXPECT_EQ(searches_.started, 1);
+  EXPECT_EQ(desk_.shared(), 1);
+  EXPECT_GT(heard.count, 0);
+}
+
+TEST_F(PlanDeskTest, TheSearchGoesOnForThoseWhoStay) {
+  Caller first;
+  desk_.Take(first.Order(HardTask(400), searches_));
+  Caller second;
+  desk_.Take(second.Order(HardTask(400), searches_));
+  first.Leave();
+  EXPECT_EQ(first.Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(second.Wait().ok());
+  EXPECT_EQ(searches_.started, 1);
+  EXPECT_EQ(searches_.stopped, 0);
+}
+
+TEST_F(PlanDeskTest, TheLastOneThatLeavesStopsTheSearch) {
+  Caller first;
+  desk_.Take(first.Order(HardTask(), searches_));
+  Caller second;
+  desk_.Take(second.Order(HardTask(), searches_));
+  searches_.first_started.wait();
+  first.Leave();
+  second.Leave();
+  EXPECT_EQ(first.Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(second.Wait().status().code(), absl::StatusCode::kCancelled);
+  // The place of the search is free again when it has ended.
+  Caller third;
+  while (searches_.ended == 0 || searching_.load().running > 0) std::this_thread::yield();
+  desk_.Take(third.Order(EasyTask(), searches_));
+  EXPECT_TRUE(third.Wait().ok());
+  EXPECT_EQ(searches_.stopped, 1);
+}
+
+TEST_F(PlanDeskTest, OneWhoHasLeftAlreadyIsNotSearchedFor) {
+  Caller gone;
+  gone.Leave();
+  desk_.Take(gone.Order(HardTask(), searches_));
+  EXPECT_EQ(gone.Wait().status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(PlanDeskTest, OtherLimitsAreAnotherSearch) {
+  Caller first;
+  desk_.Take(first.Order(HardTask(), searches_));
+  Caller second;
+  desk_.Take(second.Order(HardTask(300), searches_));
+  // There is room for one search only.
+  const absl::Status refused = second.Wait().status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(RetryDelayOf(refused).has_value());
+  first.Leave();
+  first.Wait().IgnoreError();
+}
+
+TEST_F(PlanDeskTest, WhoSkipsTheCacheSearchesAlone) {
+  Caller first;
+  desk_.Take(first.Order(EasyTask(), searches_));
+  ASSERT_TRUE(first.Wait().ok());
+  Caller second;
+  while (searching_.load().running > 0) std::this_thread::yield();
+  desk_.Take(second.Order(EasyTask(/*skip_cache=*/true), searches_));
+  ASSERT_TRUE(second.Wait().ok());
+  EXPECT_EQ(second.source(), PlanSource::kSearched);
+  EXPECT_EQ(searches_.started, 2);
+}
+
+TEST_F(PlanDeskTest, RequestsThatWaitForOthersAreBoundedInBytes) {
+  Caller leader;
+  desk_.Take(leader.Order(HardTask(), searches_));
+  std::vector<std::unique_ptr<Caller>> waiting;
+  for (int i = 0; i < 10; ++i) {
+    desk_.Take(waiting.emplace_back(std::make_unique<Caller>())->Order(HardTask(), searches_));
+  }
+  Caller refused;
+  desk_.Take(refused.Order(HardTask(), searches_));
+  EXPECT_EQ(refused.Wait().status().code(), absl::StatusCode::kResourceExhausted);
+  leader.Leave();
+  for (const auto& caller : waiting) caller->Leave();
+  for (const auto& caller : waiting) EXPECT_FALSE(caller->Wait().ok());
+}
+
+TEST_F(PlanDeskTest, InvalidRequestsHearOfTheirOwnMistakes) {
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:bert-base");
+  request.set_cluster_reference("zoo:pcie:2");
+  request.mutable_problem()->set_num_stages(-1);
+  Caller caller;
+  desk_.Take(caller.Order(Task(request), searches_));
+  EXPECT_EQ(caller.Wait().status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace planwright::server
