@@ -132,6 +132,7 @@ class Comparison {
     Compare(path + ".resource", stated.resource, fresh.resource);
     Compare(path + ".start_ms", stated.start, fresh.start);
     Compare(path + ".index_shift", int64_t{stated.index_shift}, int64_t{fresh.index_shift});
+    Compare(path + ".index_shift", int64_t{stated.index_shift}, int64_t{fresh.index_shift});
   }
 
   void CompareEstimate() {

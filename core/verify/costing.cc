@@ -8,6 +8,7 @@
 
 #include "core/verify/backward_contiguity.h"
 #include "core/verify/charges.h"
+#include "core/verify/estimate.h"
 #include "core/verify/links.h"
 #include "core/verify/memory.h"
 #include "core/verify/operator_time.h"
@@ -15,8 +16,6 @@
 
 namespace planwright {
 namespace {
-
-constexpr double kPicosecondsPerSecond = 1e12;
 
 // GPIPE runs all forward passes before the backward ones; otherwise they mix, and all the load is in `first`.
 struct PhasedLoad {
@@ -74,7 +73,7 @@ class Costing {
     ReportBackwardContiguity();
     FillDevices();
     if (problem_.objective == Objective::kMinLatency) FillTasks();
-    FillEstimate();
+    FillEstimate(graph_, plan_);
     return std::move(plan_);
   }
 
@@ -203,26 +202,6 @@ class Costing {
       const Pass pass = graph_.operators[plan_.stages[i].operators.front().index()].pass;
       plan_.tasks.push_back({"subgraph", StageId(i), pass, cluster_.devices[device.index()].name, schedule.starts[i]});
     }
-  }
-
-  void FillEstimate() {
-    Estimate& estimate = plan_.estimate;
-    for (const DeviceUsage& usage : plan_.devices) {
-      estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, usage.memory_bytes);
-    }
-    if (plan_.objective.count() == 0) return;
-    const auto objective = static_cast<double>(plan_.objective.count());
-    estimate.micro_batches_per_second = kPicosecondsPerSecond / objective;
-    estimate.samples_per_second =
-        estimate.micro_batches_per_second * static_cast<double>(graph_.samples_per_micro_batch);
-    double busy = 0;
-    int devices_in_use = 0;
-    for (const DeviceUsage& usage : plan_.devices) {
-      busy += static_cast<double>(usage.load.count());
-      if (!usage.stages.empty()) ++devices_in_use;
-    }
-    // A CPU of MIN_LATENCY may do several things at a time.
-    estimate.bubble_fraction = std::max(0.0, 1 - busy / (devices_in_use * objective));
   }
 
   const OperatorGraph& graph_;

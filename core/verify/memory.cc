@@ -27,31 +27,45 @@ int64_t StateBytes(int64_t parameter_bytes, const MemoryModel& model) {
   return bytes < static_cast<double>(kMaxQuantity) ? static_cast<int64_t>(bytes) : kMaxQuantity;
 }
 
-int64_t ComponentMemory(const OperatorGraph& graph, const PlanningProblem& problem,
-                        const std::vector<OperatorId>& operators, int64_t boundary_bytes) {
-  int64_t parameter_bytes = 0;
-  int64_t activation_bytes = 0;
-  int64_t workspace_bytes = 0;
-  for (const OperatorId id : operators) {
-    const Operator& op = graph.operators[id.index()];
-    parameter_bytes = SaturatingAdd(parameter_bytes, op.parameter_bytes);
-    activation_bytes = SaturatingAdd(activation_bytes, op.activation_bytes);
-    workspace_bytes = std::max(workspace_bytes, op.workspace_bytes);
-  }
-  int64_t bytes = StateBytes(parameter_bytes, problem.memory_model);
-  if (*problem.workload == Workload::kTraining) bytes = SaturatingAdd(bytes, activation_bytes);
-  bytes = SaturatingAdd(bytes, workspace_bytes);
-  bytes = SaturatingAdd(bytes, SaturatingAdd(boundary_bytes, boundary_bytes));
-  return SaturatingAdd(bytes, problem.memory_model.reserved_bytes);
-}
+bool IsDeclared(const PlanningProblem& problem) { return problem.memory_model.kind == MemoryModel::Kind::kDeclared; }
 
 }  // namespace
 
+int64_t StaticBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+                      const std::vector<OperatorId>& operators) {
+  if (IsDeclared(problem)) return DeclaredMemory(graph, operators);
+  int64_t parameter_bytes = 0;
+  for (const OperatorId op : operators) {
+    parameter_bytes = SaturatingAdd(parameter_bytes, graph.operators[op.index()].parameter_bytes);
+  }
+  return StateBytes(parameter_bytes, problem.memory_model);
+}
+
+int64_t StoredBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+                      const std::vector<OperatorId>& operators) {
+  if (IsDeclared(problem) || *problem.workload == Workload::kInference) return 0;
+  int64_t bytes = 0;
+  for (const OperatorId op : operators) {
+    bytes = SaturatingAdd(bytes, graph.operators[op.index()].activation_bytes);
+  }
+  return bytes;
+}
+
+int64_t WorkspaceBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+                         const std::vector<OperatorId>& operators) {
+  int64_t bytes = 0;
+  if (IsDeclared(problem)) return bytes;
+  for (const OperatorId op : operators) bytes = std::max(bytes, graph.operators[op.index()].workspace_bytes);
+  return bytes;
+}
+
 int64_t MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const std::vector<OperatorId>& operators,
                  int64_t boundary_bytes) {
-  return problem.memory_model.kind == MemoryModel::Kind::kDeclared
-             ? DeclaredMemory(graph, operators)
-             : ComponentMemory(graph, problem, operators, boundary_bytes);
+  int64_t bytes = SaturatingAdd(StaticBytesOf(graph, problem, operators), StoredBytesOf(graph, problem, operators));
+  if (IsDeclared(problem)) return bytes;
+  bytes = SaturatingAdd(bytes, WorkspaceBytesOf(graph, problem, operators));
+  bytes = SaturatingAdd(bytes, SaturatingAdd(boundary_bytes, boundary_bytes));
+  return SaturatingAdd(bytes, problem.memory_model.reserved_bytes);
 }
 
 void CheckMemory(const Cluster& cluster, const Assignment& assignment, const Plan& plan, Violations& violations) {

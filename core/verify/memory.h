@@ -21,6 +21,19 @@ namespace planwright {
 int64_t MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const std::vector<OperatorId>& operators,
                  int64_t boundary_bytes);
 
+// Of MemoryOf what does not depend on how many micro-batches are in flight nor on what crosses, without the reserve
+// and, which devices share among their stages, the workspace.
+int64_t StaticBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+                      const std::vector<OperatorId>& operators);
+
+// Of MemoryOf what is kept for each micro-batch in flight: activations.
+int64_t StoredBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+                      const std::vector<OperatorId>& operators);
+
+// Of MemoryOf the largest workspace.
+int64_t WorkspaceBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+                         const std::vector<OperatorId>& operators);
+
 // Adds a violation for every device that holds more than its memory.
 // REQUIRES: `plan` is that of `assignment`.
 void CheckMemory(const Cluster& cluster, const Assignment& assignment, const Plan& plan, Violations& violations);

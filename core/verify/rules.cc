@@ -31,7 +31,8 @@ class RuleCheck {
         problem_(problem),
         assignment_(assignment),
         violations_(violations),
-        is_latency_(problem.objective == Objective::kMinLatency) {}
+        is_latency_(problem.objective == Objective::kMinLatency),
+        is_periodic_(problem.schedule == ScheduleKind::kPeriodic) {}
 
   void Run() {
     CheckColocation();
@@ -39,6 +40,7 @@ class RuleCheck {
     for (const OperatorDevice& pin : problem_.pinned) CheckPin(pin);
     for (const OperatorDevice& ban : problem_.forbidden) CheckBan(ban);
     CheckSelection();
+    if (is_periodic_) CheckAccelerators();
     if (is_latency_) {
       CheckPasses();
       CheckSubgraphsPerDevice();
@@ -75,14 +77,20 @@ class RuleCheck {
     absl::flat_hash_map<std::string_view, OperatorId> first_of_group;
     ForEachPlaced([&](OperatorId op, const Operator& fields) {
       if (fields.forward_operator.has_value()) {
-        RequireSharedDevice(op, *fields.forward_operator, "its forward operator");
+        RequireColocation(op, *fields.forward_operator, "its forward operator");
       }
       if (fields.colocation_group.empty()) return;
       const auto [first, is_new] = first_of_group.try_emplace(fields.colocation_group, op);
       if (is_new) return;
-      RequireSharedDevice(op, first->second,
-                          absl::StrCat("of its colocation group '", fields.colocation_group, "' operator"));
+      RequireColocation(op, first->second,
+                        absl::StrCat("of its colocation group '", fields.colocation_group, "' operator"));
     });
+  }
+
+  // The stages of a pattern run their passes as a whole: what belongs together is in one of them.
+  void RequireColocation(OperatorId op, OperatorId other, const std::string& relation) {
+    RequireSharedDevice(op, other, relation);
+    if (is_periodic_ && !DevicesOf(other).empty()) RequireSharedStage(op, other, relation);
   }
 
   // `relation` says what `other` is to `op`.
@@ -119,6 +127,16 @@ class RuleCheck {
     violations_.Add(assignment_.OperatorPath(op),
                     absl::StrCat("operator '", NameOf(op), "' is in another stage than ", relation, " '", NameOf(other),
                                  "', at ", assignment_.OperatorPath(other)));
+  }
+
+  void CheckAccelerators() {
+    for (std::size_t stage = 0; stage < assignment_.stages.size(); ++stage) {
+      for (const DeviceId device : assignment_.stages[stage].devices) {
+        if (!IsCpu(device)) continue;
+        violations_.Add(absl::StrCat(assignment_.StagePath(stage), ".replicas"),
+                        absl::StrCat("device '", NameOf(device), "' is a CPU, but PERIODIC runs on accelerators"));
+      }
+    }
   }
 
   void CheckPin(const OperatorDevice& pin) {
@@ -207,6 +225,7 @@ class RuleCheck {
   const Assignment& assignment_;
   Violations& violations_;
   const bool is_latency_;
+  const bool is_periodic_;
 };
 
 }  // namespace

@@ -7,14 +7,15 @@
 #include "core/verify/assignment.h"
 #include "core/verify/comparison.h"
 #include "core/verify/costing.h"
+#include "core/verify/linear_order.h"
 #include "core/verify/memory.h"
+#include "core/verify/periodic_costing.h"
 #include "core/verify/pipeline.h"
 #include "core/verify/rules.h"
 #include "core/verify/subgraphs.h"
 #include "core/verify/text.h"
 
 namespace planwright {
-
 namespace {
 
 // MIN_DEVICES.
@@ -24,22 +25,43 @@ void CheckTarget(const PlanningProblem& problem, const Plan& plan, Violations& v
                                                    TimeText(*problem.target_period)));
 }
 
+// PERIODIC: whatever the pattern decides.
+std::optional<Plan> CostPeriodic(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                                 const Placement& placement, const Assignment& assignment, Violations& violations) {
+  if (!CheckLinearOrder(graph, assignment, violations)) return std::nullopt;
+  if (!placement.pattern.has_value()) {
+    violations.Add("plan.schedule.tasks", "must say when each stage works on what, because the schedule is PERIODIC");
+    return std::nullopt;
+  }
+  return CostPeriodicAssignment(graph, cluster, problem, assignment, *placement.pattern, violations);
+}
+
+// The costs in the mode of the problem; nullopt: too broken.
+std::optional<Plan> CostInMode(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                               const Placement& placement, Assignment& assignment, Violations& violations) {
+  if (problem.schedule == ScheduleKind::kPeriodic) {
+    return CostPeriodic(graph, cluster, problem, placement, assignment, violations);
+  }
+  if (problem.objective == Objective::kMinLatency) {
+    if (!PutInExecutableOrder(graph, cluster, assignment, violations)) return std::nullopt;
+  } else {
+    PutInPipelineOrder(graph, problem, assignment, violations);
+  }
+  return CostAssignment(graph, cluster, problem, assignment);
+}
+
 // The placement costed anew; nullopt: too broken.
 std::optional<Plan> Judge(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                           const Placement& placement, Violations& violations) {
   auto [assignment, is_whole] = CheckStructure(graph, cluster, problem, placement, violations);
   CheckRules(graph, cluster, problem, assignment, violations);
   if (!is_whole) return std::nullopt;
-  if (problem.objective == Objective::kMinLatency) {
-    if (!PutInExecutableOrder(graph, cluster, assignment, violations)) return std::nullopt;
-  } else {
-    PutInPipelineOrder(graph, problem, assignment, violations);
-  }
-  Plan plan = CostAssignment(graph, cluster, problem, assignment);
-  CheckMemory(cluster, assignment, plan, violations);
-  CheckTarget(problem, plan, violations);
+  std::optional<Plan> plan = CostInMode(graph, cluster, problem, placement, assignment, violations);
+  if (!plan.has_value()) return std::nullopt;
+  CheckMemory(cluster, assignment, *plan, violations);
+  CheckTarget(problem, *plan, violations);
   // Devices that the problem does not select are shown where the plan uses them all the same.
-  std::erase_if(plan.devices, [&](const DeviceUsage& usage) {
+  std::erase_if(plan->devices, [&](const DeviceUsage& usage) {
     return usage.stages.empty() && !IsSelected(cluster, problem.devices_to_use, usage.device);
   });
   return plan;

@@ -4,7 +4,8 @@
 // neither calls nor is called by the solvers or core/cost. Every number that a plan states is computed anew and
 // compared exactly (core time is integer).
 // Knows every mode of MAX_THROUGHPUT in the limit of many micro-batches: stages that share devices (NON_CONTIGUOUS),
-// replicas (PER_STAGE), the three overlaps, GPIPE, host_staged, uniform and hierarchy; and MIN_LATENCY on host_staged.
+// replicas (PER_STAGE), the three overlaps, GPIPE, host_staged, uniform and hierarchy; PERIODIC on uniform; and
+// MIN_LATENCY on host_staged.
 // Complexity O((operators + tensor ends) x (log + stages / 64)) for one plan, and the pairs of replicas that each
 // tensor joins; ids need not be in range.
 #ifndef PLANWRIGHT_CORE_VERIFY_VERIFY_H_
@@ -27,14 +28,16 @@ struct Verdict {
   // The placement with every number computed: stages (compute, communication, load, memory, replica loads, backward
   // contiguity), devices, links, tasks, objective and estimate. nullopt: the structure is too broken to cost (an
   // operator in no stage or in two, an id out of range, a stage without device or with replicas that the problem does
-  // not allow, an operator on a class that cannot run it; for MIN_LATENCY subgraphs that wait for each other). Bounds,
+  // not allow, an operator on a class that cannot run it; for MIN_LATENCY subgraphs that wait for each other; for
+  // PERIODIC stages that are not in linear order, or a pattern with tasks that are missing or not known). Bounds,
   // provenance and warnings are left empty.
   std::optional<Plan> costed;
 };
 
 // Judges a placement. `problem` is resolved and supported (CheckSupported); graph and cluster are valid.
 // Stages are taken in the order given where that is a pipeline order, else in the first order by smallest operator id
-// that is one; if there is none, that is a violation. For MIN_LATENCY see PutInExecutableOrder.
+// that is one; if there is none, that is a violation. For MIN_LATENCY see PutInExecutableOrder, for PERIODIC
+// CheckLinearOrder and CheckPattern.
 // Empty stages are dropped.
 Verdict VerifyPlacement(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                         const Placement& placement);
