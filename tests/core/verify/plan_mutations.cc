@@ -37,12 +37,20 @@ class Mutations {
   std::vector<PlanMutation> Make() {
     Add("plan.problem", [](Plan& plan) { plan.problem.workload.reset(); });
     Add("plan.problem", [](Plan& plan) { plan.problem.memory_model.kind.reset(); });
-    Number("plan.objective_ms", [](Plan& plan) { return &plan.objective; });
+    // A pattern at another pace is another pattern: estimates tell.
+    Number(IsPattern() ? "" : "plan.objective_ms", [](Plan& plan) { return &plan.objective; });
     Number("plan.lower_bound_ms", [](Plan& plan) { return &plan.lower_bound; });
     for (std::size_t i = 0; i < plan_.stages.size(); ++i) MutateStage(i);
     for (std::size_t i = 0; i < plan_.devices.size(); ++i) MutateDevice(i);
     for (std::size_t i = 0; i < plan_.links.size(); ++i) MutateLink(i);
-    for (std::size_t i = 0; i < plan_.tasks.size(); ++i) MutateTask(i);
+    for (std::size_t i = 0; i < plan_.tasks.size(); ++i) {
+      MutateTask(i);
+      if (IsPattern()) {
+        MutatePatternTask(i);
+      } else {
+        MutateTaskOfASchedule(i);
+      }
+    }
     for (std::size_t i = 0; i < plan_.bounds.size(); ++i) MutateBound(i);
     MutateStageList();
     Add("plan.devices", [](Plan& plan) { plan.devices.pop_back(); });
@@ -179,14 +187,33 @@ class Mutations {
     Number(path + ".load_ms", [i](Plan& plan) { return &plan.links[i].load; });
   }
 
+  bool IsPattern() const { return plan_.problem.schedule == ScheduleKind::kPeriodic; }
+
+  static std::string PathOfTask(std::size_t i) { return absl::StrCat("plan.schedule.tasks[", i, "]"); }
+
   void MutateTask(std::size_t i) {
-    const std::string path = absl::StrCat("plan.schedule.tasks[", i, "]");
-    Add(path + ".operation", [i](Plan& plan) { plan.tasks[i].operation += "s"; });
-    Add(path + ".stage", [i](Plan& plan) { plan.tasks[i].stage = StageId(plan.tasks[i].stage.index() + 1); });
+    const std::string path = PathOfTask(i);
     Add(path + ".pass", [i](Plan& plan) {
       plan.tasks[i].pass = plan.tasks[i].pass == Pass::kForward ? Pass::kBackward : Pass::kForward;
     });
     Add(path + ".resource", [i](Plan& plan) { plan.tasks[i].resource += "0"; });
+  }
+
+  // Another start may make another pattern that is as good.
+  void MutatePatternTask(std::size_t i) {
+    const std::string path = PathOfTask(i);
+    Add("plan.schedule.tasks", [i](Plan& plan) { plan.tasks[i].operation += "s"; });
+    Add("", path + ".stage", [i](Plan& plan) { plan.tasks[i].stage = StageId(plan.tasks[i].stage.index() + 1); });
+    Add(path + ".start_ms", [i](Plan& plan) { plan.tasks[i].start = plan.objective; });
+    Add(path + ".start_ms", [i](Plan& plan) { plan.tasks[i].start = Picoseconds(-1); });
+    Add(path + ".index_shift", [i](Plan& plan) { plan.tasks[i].index_shift = -1; });
+    Add("plan.schedule.tasks", [i](Plan& plan) { plan.tasks.erase(plan.tasks.begin() + static_cast<int64_t>(i)); });
+  }
+
+  void MutateTaskOfASchedule(std::size_t i) {
+    const std::string path = PathOfTask(i);
+    Add(path + ".operation", [i](Plan& plan) { plan.tasks[i].operation += "s"; });
+    Add(path + ".stage", [i](Plan& plan) { plan.tasks[i].stage = StageId(plan.tasks[i].stage.index() + 1); });
     Number(path + ".start_ms", [i](Plan& plan) { return &plan.tasks[i].start; });
     Number(path + ".index_shift", [i](Plan& plan) { return &plan.tasks[i].index_shift; });
   }

@@ -10,6 +10,7 @@
 #include "core/verify/verify.h"
 #include "tests/core/verify/plan_mutations.h"
 #include "tests/support/builders.h"
+#include "tests/support/periodic_example.h"
 
 namespace planwright {
 namespace {
@@ -28,8 +29,8 @@ struct Example {
 
 // The plan of a placement as a planner would hand it out.
 Plan PlanOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-            const std::vector<Placement::Stage>& stages, Claim claim) {
-  const Verdict verdict = VerifyPlacement(graph, cluster, ResolveProblem(graph, problem), {stages});
+            const Placement& placement, Claim claim) {
+  const Verdict verdict = VerifyPlacement(graph, cluster, ResolveProblem(graph, problem), placement);
   EXPECT_TRUE(verdict.violations.empty()) << verdict.violations.ToStatus();
   Plan plan = verdict.costed.value();
   const bool optimal = claim == Claim::kOptimal;
@@ -60,7 +61,7 @@ Example HostStagedTraining() {
   for (Operator& op : graph.operators) op.memory_bytes = 10;
   example.plan =
       PlanOf(graph, example.cluster, PlanningProblem(),
-             {{{a, backward_a}, {DeviceId(0)}}, {{b, backward_b, orphan}, {DeviceId(1)}}, {{c}, {DeviceId(2)}}},
+             {{{{a, backward_a}, {DeviceId(0)}}, {{b, backward_b, orphan}, {DeviceId(1)}}, {{c}, {DeviceId(2)}}}},
              Claim::kOptimal);
   return example;
 }
@@ -81,7 +82,7 @@ Example UniformTraining() {
   }
   example.cluster.interconnect = UniformInterconnect{};
   example.plan = PlanOf(graph, example.cluster, PlanningProblem(),
-                        {{{a}, {DeviceId(1)}}, {{b}, {DeviceId(0)}}, {{c}, {DeviceId(2)}}}, Claim::kGap);
+                        {{{{a}, {DeviceId(1)}}, {{b}, {DeviceId(0)}}, {{c}, {DeviceId(2)}}}}, Claim::kGap);
   return example;
 }
 
@@ -97,7 +98,7 @@ Example SingleStageInference() {
   for (Operator& op : example.graph.operators) op.memory_bytes = 10;
   PlanningProblem problem;
   problem.schedule = ScheduleKind::kOneFOneB;
-  example.plan = PlanOf(example.graph, example.cluster, problem, {{{OperatorId(0), OperatorId(1)}, {DeviceId(0)}}},
+  example.plan = PlanOf(example.graph, example.cluster, problem, {{{{OperatorId(0), OperatorId(1)}, {DeviceId(0)}}}},
                         Claim::kOptimal);
   return example;
 }
@@ -119,7 +120,7 @@ Example SharedDevices() {
   problem.schedule = ScheduleKind::kGpipe;
   example.plan =
       PlanOf(graph, example.cluster, problem,
-             {{{OperatorId(0)}, {DeviceId(0)}}, {{OperatorId(1)}, {DeviceId(1)}}, {{OperatorId(2)}, {DeviceId(0)}}},
+             {{{{OperatorId(0)}, {DeviceId(0)}}, {{OperatorId(1)}, {DeviceId(1)}}, {{OperatorId(2)}, {DeviceId(0)}}}},
              Claim::kGap);
   return example;
 }
@@ -137,9 +138,10 @@ Example ReplicasOnAHierarchy() {
   example.cluster.interconnect = HierarchyInterconnect{{{2, 1e12, Picoseconds(3)}, {2, 1e11, Picoseconds(5)}}};
   PlanningProblem problem;
   problem.replication = Replication::kPerStage;
-  example.plan = PlanOf(graph, example.cluster, problem,
-                        {{{OperatorId(0)}, {DeviceId(0)}}, {{OperatorId(1)}, {DeviceId(1), DeviceId(3), DeviceId(2)}}},
-                        Claim::kOptimal);
+  example.plan =
+      PlanOf(graph, example.cluster, problem,
+             {{{{OperatorId(0)}, {DeviceId(0)}}, {{OperatorId(1)}, {DeviceId(1), DeviceId(3), DeviceId(2)}}}},
+             Claim::kOptimal);
   return example;
 }
 
@@ -159,8 +161,17 @@ Example LatencyTraining() {
   problem.objective = Objective::kMinLatency;
   example.plan = PlanOf(
       graph, example.cluster, problem,
-      {{{a}, {DeviceId(1)}}, {{b}, {DeviceId(0)}}, {{backward_b}, {DeviceId(0)}}, {{c}, {DeviceId(2)}}}, Claim::kGap);
+      {{{{a}, {DeviceId(1)}}, {{b}, {DeviceId(0)}}, {{backward_b}, {DeviceId(0)}}, {{c}, {DeviceId(2)}}}}, Claim::kGap);
   return example;
+}
+
+// A pattern, with memory that binds.
+Example Periodic() {
+  const PeriodicExample example;
+  Cluster cluster = example.cluster;
+  cluster.device_classes[0].memory_bytes = 1132;
+  return {"periodic", example.graph, cluster,
+          PlanOf(example.graph, cluster, example.problem, example.Fastest(), Claim::kOptimal)};
 }
 
 std::vector<Violation> ViolationsIn(const Example& example, const Plan& plan) {
@@ -210,7 +221,7 @@ TEST_P(VerifyPlanTest, DoesNotJudgeHowTheSearchWent) {
 
 INSTANTIATE_TEST_SUITE_P(Examples, VerifyPlanTest,
                          ::testing::Values(HostStagedTraining(), UniformTraining(), SingleStageInference(),
-                                           SharedDevices(), ReplicasOnAHierarchy(), LatencyTraining()),
+                                           SharedDevices(), ReplicasOnAHierarchy(), LatencyTraining(), Periodic()),
                          [](const auto& example) { return example.param.name; });
 
 TEST(VerifyPlanMessageTest, SaysBothNumbers) {
