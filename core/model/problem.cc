@@ -32,6 +32,9 @@ bool MemoryIsDeclared(const OperatorGraph& graph, Workload workload) {
   return anything_declares || !an_input_does_not;
 }
 
+// PERIODIC, NON_CONTIGUOUS: more of them rarely help, and each makes schedules harder to find.
+constexpr int32_t kPeriodicStagesPerDevice = 4;
+
 // What a parameter costs in memory beside itself.
 struct ParameterCopies {
   int32_t weight_versions = 1;
@@ -73,6 +76,8 @@ PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem
     std::optional<int32_t>& limit = problem.objective == Objective::kMinLatency ? resolved.max_subgraphs_per_device
                                                                                 : resolved.max_stages_per_device;
     limit = limit.value_or(1);
+  } else if (problem.schedule == ScheduleKind::kPeriodic) {
+    resolved.max_stages_per_device = problem.max_stages_per_device.value_or(kPeriodicStagesPerDevice);
   }
   return resolved;
 }

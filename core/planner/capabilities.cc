@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/strings.h"
+#include "core/model/colocation.h"
+#include "core/model/device_selection.h"
 #include "core/partition/baselines/scotch_mapping.h"
 
 namespace planwright {
@@ -49,6 +51,18 @@ Capability LatencyRow(std::vector<Algorithm> algorithms, std::string_view descri
           .description = description};
 }
 
+// `description` of the plans, `algorithms` empty for what is only judged.
+Capability PeriodicRow(std::vector<Split> splits, std::vector<Algorithm> algorithms, std::string_view description) {
+  return {.objectives = {Objective::kMaxThroughput, Objective::kMinDevices},
+          .interconnects = {"uniform"},
+          .schedules = {ScheduleKind::kPeriodic},
+          .replications = {Replication::kNone},
+          .splits = std::move(splits),
+          .overlaps = {Overlap::kOverlapped, Overlap::kFullDuplex},
+          .algorithms = std::move(algorithms),
+          .description = description};
+}
+
 const std::vector<Capability>& Table() {
   static const std::vector<Capability> kTable = {
       ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
@@ -81,6 +95,14 @@ const std::vector<Capability>& Table() {
                     "baselines for replicated stages"),
       ThroughputRow({"hierarchy"}, SchedulesOfLoads(), {Replication::kNone}, {Split::kContiguous},
                     {Algorithm::kSingleDevice}, "the baseline that needs no links"),
+      PeriodicRow({Split::kContiguous},
+                  {Algorithm::kContiguousPeriodic, Algorithm::kPipedream, Algorithm::kSingleDevice},
+                  "periodic patterns of shortest period that fit in memory, inference and training, one stage per "
+                  "device, on accelerators of one class"),
+      PeriodicRow({Split::kNonContiguous},
+                  {Algorithm::kPeriodicAnnealing, Algorithm::kMadpipe, Algorithm::kContiguousPeriodic,
+                   Algorithm::kPipedream, Algorithm::kSingleDevice},
+                  "the same with several stages per device"),
   };
   return kTable;
 }
@@ -94,6 +116,7 @@ const std::vector<Capability>& JudgedTable() {
       ThroughputRow({"host_staged", "uniform", "hierarchy"}, SchedulesOfLoads(), {Replication::kNone},
                     {Split::kNonContiguous}, {}, "devices that hold several stages"),
       LatencyRow({}, "subgraphs one after the other, for one micro-batch"),
+      PeriodicRow({Split::kContiguous, Split::kNonContiguous}, {}, "periodic patterns on accelerators of one class"),
   };
   return kTable;
 }
@@ -321,7 +344,9 @@ void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
 void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
   const bool latency = problem.objective == Objective::kMinLatency;
   const bool pipeline = !latency && problem.split == Split::kContiguous;
-  if (problem.max_stages_per_device.has_value() && !(pipeline && problem.max_stages_per_device == 1)) {
+  const bool takes_any_limit = problem.schedule == ScheduleKind::kPeriodic && !pipeline;
+  if (problem.max_stages_per_device.has_value() && !takes_any_limit &&
+      !(pipeline && problem.max_stages_per_device == 1)) {
     violations.Add("problem.max_stages_per_device",
                    Unsupported(absl::StrCat(*problem.max_stages_per_device), pipeline ? "unset, 1" : "unset"));
   }
@@ -334,15 +359,42 @@ void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, Violat
            violations);
 }
 
+// Classes of the accelerators that plans may use, in the order of the devices.
+std::vector<DeviceClassId> AcceleratorClasses(const Cluster& cluster, const DeviceSelection& selection) {
+  std::vector<DeviceClassId> classes;
+  for (const DeviceId id : SelectedDevices(cluster, selection)) {
+    const DeviceClassId device_class = cluster.devices[id.index()].device_class;
+    if (cluster.class_of(id).kind == DeviceKind::kCpu) continue;
+    if (std::find(classes.begin(), classes.end(), device_class) == classes.end()) classes.push_back(device_class);
+  }
+  return classes;
+}
+
+// A chain of stages on equal devices.
+void CheckPeriodicFit(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                      Violations& violations) {
+  if (problem.schedule != ScheduleKind::kPeriodic) return;
+  const std::vector<DeviceClassId> classes = AcceleratorClasses(cluster, problem.devices_to_use);
+  RefuseIf(classes.size() != 1, "cluster.devices",
+           classes.empty() ? std::string("PERIODIC without accelerators")
+                           : absl::StrCat("PERIODIC on accelerators of ", classes.size(), " classes"),
+           "accelerators of one class; select them by problem.devices_to_use", violations);
+  const std::vector<int32_t> unions = ColocationUnions(graph, ResolveProblem(graph, problem));
+  RefuseIf(std::all_of(unions.begin(), unions.end(), [](int32_t label) { return label == kDropped; }),
+           "problem.workload", "PERIODIC with BACKWARD operators only, which INFERENCE drops,", "TRAINING", violations);
+}
+
 // Settings that are judged, but that not every search heeds: there each must keep its default.
 void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
   const auto refuse_if = [&](bool refused, const char* path, std::string_view value, std::string_view supported) {
     RefuseIf(refused, path, value, supported, violations);
   };
   const bool latency = problem.objective == Objective::kMinLatency;
-  if (latency || problem.split == Split::kNonContiguous) return;
-  refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", "empty, or problem.split NON_CONTIGUOUS");
-  refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", "empty, or problem.split NON_CONTIGUOUS");
+  const bool periodic = problem.schedule == ScheduleKind::kPeriodic;
+  if (latency || (problem.split == Split::kNonContiguous && !periodic)) return;
+  const char* const supported = periodic ? "empty" : "empty, or problem.split NON_CONTIGUOUS";
+  refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", supported);
+  refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", supported);
 }
 
 // A limit on the number of devices is divided among the device classes, which presumes that the devices of one class
@@ -365,9 +417,10 @@ void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, V
   if (!problem.forbidden.empty()) refuse("problem.forbidden", "without");
 }
 
-// Under COMPONENTS memory the activations in flight depend on the stage, or have no number, where there is a schedule.
+// Under COMPONENTS memory the activations in flight depend on the stage, or have no number, where there is a schedule
+// other than a pattern, which says how many.
 void CheckMemoryUnderSchedule(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
-  if (problem.schedule == ScheduleKind::kSteadyState) return;
+  if (problem.schedule == ScheduleKind::kSteadyState || problem.schedule == ScheduleKind::kPeriodic) return;
   if (ResolveProblem(graph, problem).memory_model.kind != MemoryModel::Kind::kComponents) return;
   if (problem.memory_model.kind.has_value()) {
     violations.Add("problem.memory_model.kind",
@@ -388,6 +441,7 @@ void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph,
   }
   CheckUnknown(problem, violations);
   CheckFit(graph, problem, violations);
+  CheckPeriodicFit(graph, cluster, problem, violations);
   CheckMemoryUnderSchedule(graph, problem, violations);
 }
 

@@ -1,5 +1,8 @@
 #include "server/codec/plan.h"
 
+#include <optional>
+
+#include "absl/strings/str_cat.h"
 #include "server/codec/names.h"
 #include "server/codec/problem.h"
 #include "server/codec/scalars.h"
@@ -125,6 +128,47 @@ void EncodeIncumbent(const Incumbent& incumbent, v1::Provenance::Incumbent& wire
   wire.set_algorithm(incumbent.algorithm);
 }
 
+namespace {
+
+PatternTask DecodeTask(const v1::Schedule::Task& wire, int num_stages, const FieldPath& path, Violations& violations) {
+  PatternTask task;
+  const std::optional<PatternOperation> operation = PatternOperationOf(wire.operation());
+  if (operation.has_value()) {
+    task.operation = *operation;
+  } else {
+    violations.Add(
+        path.Field("operation").ToString(),
+        absl::StrCat("must be forward, backward, send_forward or send_backward, is \"", wire.operation(), "\""));
+  }
+  if (wire.stage() >= 0 && wire.stage() < num_stages) {
+    task.stage = StageId(static_cast<std::size_t>(wire.stage()));
+  } else {
+    violations.Add(path.Field("stage").ToString(),
+                   absl::StrCat("must be the index of one of ", num_stages, " stages, is ", wire.stage()));
+  }
+  task.start = DecodeTime(wire.start_ms(), path.Field("start_ms"), violations);
+  task.shift = wire.index_shift();
+  return task;
+}
+
+// What the tasks say, whether it can be run or not.
+PeriodicPattern DecodePattern(const v1::Schedule& wire, int num_stages, const FieldPath& path, Violations& violations) {
+  PeriodicPattern pattern;
+  pattern.period = DecodeTime(wire.period_ms(), path.Field("period_ms"), violations);
+  for (int i = 0; i < wire.tasks_size(); ++i) {
+    pattern.tasks.push_back(DecodeTask(wire.tasks(i), num_stages, path.Element("tasks", i), violations));
+  }
+  return pattern;
+}
+
+bool StatesPattern(const v1::Plan& wire) {
+  const bool is_periodic =
+      wire.schedule().kind() == v1::SCHEDULE_KIND_PERIODIC || wire.problem().schedule() == v1::SCHEDULE_KIND_PERIODIC;
+  return is_periodic && !wire.schedule().tasks().empty();
+}
+
+}  // namespace
+
 v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster& cluster) {
   const PlanEncoder encoder(graph, cluster);
   v1::Plan wire;
@@ -164,6 +208,9 @@ Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, cons
           names.ResolveDevice(wire.stages(i).replicas(j).device(), replica_path.Field("device"), violations);
       if (device.has_value()) stage.devices.push_back(*device);
     }
+  }
+  if (StatesPattern(wire)) {
+    placement.pattern = DecodePattern(wire.schedule(), wire.stages_size(), path.Field("schedule"), violations);
   }
   return placement;
 }

@@ -16,15 +16,16 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
 void EncodeBound(const Bound& bound, v1::Bound& wire);
 void EncodeIncumbent(const Incumbent& incumbent, v1::Provenance::Incumbent& wire);
 
-// Operators and devices of the stages. Violations (paths below "plan"): names that resolve to nothing; they are left
-// out.
+// Operators and devices of the stages; where the plan, or its problem, is PERIODIC and has tasks, their pattern.
+// Violations (paths below "plan"): names that resolve to nothing, which are left out; tasks of no stage, with unknown
+// operations or impossible times.
 Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, const Cluster& cluster,
                           Violations& violations);
 
 // Adds a violation for every number that `stated` sets (is not 0) and that differs from `fresh`, the same placement
-// costed anew: objective, loads, communication, memory, estimate; and for a lower bound above the objective or a proof
-// of optimality without equal bound. Stages are matched by their operators, devices by name. Times are compared as
-// picoseconds, shares to 9 digits.
+// costed anew: objective, loads, communication, memory, estimate, and resources of tasks; and for a lower bound above
+// the objective or a proof of optimality without equal bound. Stages are matched by their operators, devices by name,
+// tasks of a pattern by operation and stage. Times are compared as picoseconds, shares to 9 digits.
 void CheckStatedNumbers(const v1::Plan& stated, const v1::Plan& fresh, Violations& violations);
 
 }  // namespace planwright::server

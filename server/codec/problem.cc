@@ -132,8 +132,10 @@ void DecodeModes(const v1::PlanningProblem& wire, const FieldPath& path, Violati
   problem.split = DecodeEnum(wire.split(), path.Field("split"), violations);
   problem.require_contiguous_backward = wire.require_contiguous_backward();
   problem.replication = DecodeEnum(wire.replication(), path.Field("replication"), violations);
-  problem.overlap = DecodeEnum(wire.overlap(), path.Field("overlap"), violations);
   problem.schedule = DecodeEnum(wire.schedule(), path.Field("schedule"), violations);
+  const bool is_periodic = problem.schedule == ScheduleKind::kPeriodic;
+  problem.overlap = DecodeOptionalEnum(wire.overlap(), path.Field("overlap"), violations)
+                        .value_or(is_periodic ? Overlap::kOverlapped : Overlap::kSerial);
   problem.allreduce = DecodeAllReduce(wire.allreduce(), path.Field("allreduce"), violations);
   problem.memory_model = DecodeMemoryModel(wire.memory_model(), path.Field("memory_model"), violations);
   problem.granularity = DecodeEnum(wire.granularity(), path.Field("granularity"), violations);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
@@ -64,6 +65,12 @@ void CompareNumbers(const Message& stated, const Message& fresh, const FieldPath
   }
 }
 
+// Where `stated` says anything.
+void CompareText(const std::string& stated, const std::string& fresh, const FieldPath& path, Violations& violations) {
+  if (stated.empty() || stated == fresh) return;
+  violations.Add(path.ToString(), absl::StrCat("must be \"", fresh, "\", is \"", stated, "\""));
+}
+
 void CompareReplicas(const v1::Stage& stated, const v1::Stage& fresh, const FieldPath& path, Violations& violations) {
   for (int i = 0; i < stated.replicas_size() && i < fresh.replicas_size(); ++i) {
     CompareNumbers(stated.replicas(i), fresh.replicas(i), path.Element("replicas", i), violations);
@@ -102,6 +109,22 @@ void CompareDevices(const v1::Plan& stated, const v1::Plan& fresh, const FieldPa
   }
 }
 
+// The numbers of a pattern are what is judged; its resources follow from the stages.
+void CompareTasks(const v1::Plan& stated, const v1::Plan& fresh, const FieldPath& path, Violations& violations) {
+  absl::flat_hash_map<std::pair<std::string, int>, const v1::Schedule::Task*> task_of_operation;
+  for (const v1::Schedule::Task& task : fresh.schedule().tasks()) {
+    task_of_operation.emplace(std::pair(task.operation(), task.stage()), &task);
+  }
+  for (int i = 0; i < stated.schedule().tasks_size(); ++i) {
+    const v1::Schedule::Task& task = stated.schedule().tasks(i);
+    const auto found = task_of_operation.find(std::pair(task.operation(), task.stage()));
+    if (found == task_of_operation.end()) continue;
+    const FieldPath task_path = path.Element("tasks", i);
+    CompareText(task.resource(), found->second->resource(), task_path.Field("resource"), violations);
+    CompareText(task.pass(), found->second->pass(), task_path.Field("pass"), violations);
+  }
+}
+
 void CheckBound(const v1::Plan& stated, const v1::Plan& fresh, const FieldPath& path, Violations& violations) {
   const auto bound = FromMilliseconds(stated.lower_bound_ms());
   const auto objective = FromMilliseconds(fresh.objective_ms());
@@ -130,6 +153,7 @@ void CheckStatedNumbers(const v1::Plan& stated, const v1::Plan& fresh, Violation
   CheckBound(stated, fresh, path, violations);
   CompareStages(stated, fresh, path, violations);
   CompareDevices(stated, fresh, path, violations);
+  CompareTasks(stated, fresh, path.Field("schedule"), violations);
   CompareNumbers(stated.estimate(), fresh.estimate(), path.Field("estimate"), violations);
 }
 

@@ -175,5 +175,15 @@ TEST(ResolveProblemTest, ResolvingTwiceChangesNothing) {
   EXPECT_EQ(twice.max_stages_per_device, 1);
 }
 
+TEST(ResolveSplitTest, PeriodicStagesMayShareADeviceUpToALimit) {
+  PlanningProblem problem;
+  problem.schedule = ScheduleKind::kPeriodic;
+  EXPECT_EQ(ResolveProblem(TwoOperators(), problem).max_stages_per_device, 1);
+  problem.split = Split::kNonContiguous;
+  EXPECT_EQ(ResolveProblem(TwoOperators(), problem).max_stages_per_device, 4);
+  problem.max_stages_per_device = 2;
+  EXPECT_EQ(ResolveProblem(TwoOperators(), problem).max_stages_per_device, 2);
+}
+
 }  // namespace
 }  // namespace planwright

@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "problem.max_stages_per_device", Not("1", "unset")},
         RefusedCase{"UniformReplication", [](Request& r) { r.problem.replication = Replication::kUniform; },
                     "problem.replication", Not("UNIFORM", "NONE, PER_STAGE")},
-        Schedule(ScheduleKind::kPeriodic, "PERIODIC"), Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"),
+        Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"),
         Schedule(ScheduleKind::kChimera, "CHIMERA"), Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1"),
         Connected(GridInterconnect()), Connected(LinksInterconnect()), Connected(MatrixInterconnect())),
     RefusedCaseName);

@@ -140,6 +140,50 @@ TEST(PlanCodecTest, ReportsEveryNameThatResolvesToNothing) {
                           "plan.stages[1].operators[0]: must name an operator of the graph, is \"z\""));
 }
 
+TEST(PlanCodecTest, PatternComesBack) {
+  Plan plan = SmallPlan();
+  plan.problem.schedule = ScheduleKind::kPeriodic;
+  plan.tasks = {{"forward", StageId(0), Pass::kForward, "g1", Picoseconds(3 * kMs), 0},
+                {"backward", StageId(0), Pass::kBackward, "g1", Picoseconds(5 * kMs), 2}};
+  Violations violations;
+  const v1::Plan wire = EncodePlan(plan, TwoOperators(), TwoDevices());
+  EXPECT_EQ(wire.schedule().tasks(1).index_shift(), 2);
+  EXPECT_EQ(DecodePlacement(wire, TwoOperators(), TwoDevices(), violations).pattern, PlacementOf(plan).pattern);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+}
+
+TEST(PlanCodecTest, APlanWithoutTasksHasNoPattern) {
+  v1::Plan wire = EncodedPlan();
+  Violations violations;
+  EXPECT_EQ(DecodePlacement(wire, TwoOperators(), TwoDevices(), violations).pattern, std::nullopt);
+  wire.mutable_schedule()->set_kind(v1::SCHEDULE_KIND_PERIODIC);
+  wire.mutable_schedule()->clear_tasks();
+  EXPECT_EQ(DecodePlacement(wire, TwoOperators(), TwoDevices(), violations).pattern, std::nullopt);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+}
+
+TEST(PlanCodecTest, ReportsTasksThatSayNothing) {
+  Violations violations;
+  DecodePlacement(Wire<v1::Plan>(R"pb(
+                    stages { operators: "a" operators: "b" }
+                    schedule {
+                      kind: SCHEDULE_KIND_PERIODIC
+                      period_ms: -1
+                      tasks { operation: "sleep" start_ms: nan }
+                      tasks { operation: "forward" stage: 1 }
+                      tasks { operation: "forward" stage: -1 }
+                    }
+                  )pb"),
+                  TwoOperators(), TwoDevices(), violations);
+  EXPECT_THAT(Lines(violations),
+              ElementsAre("plan.schedule.period_ms: must be finite and >= 0, is -1",
+                          "plan.schedule.tasks[0].operation: must be forward, backward, send_forward or "
+                          "send_backward, is \"sleep\"",
+                          "plan.schedule.tasks[0].start_ms: must be finite and >= 0, is nan",
+                          "plan.schedule.tasks[1].stage: must be the index of one of 1 stages, is 1",
+                          "plan.schedule.tasks[2].stage: must be the index of one of 1 stages, is -1"));
+}
+
 std::vector<std::string> StatedViolations(const v1::Plan& stated) {
   Violations violations;
   CheckStatedNumbers(stated, EncodedPlan(), violations);
@@ -185,6 +229,14 @@ TEST(StatedNumbersTest, ReportsDevicesThatTheClusterLacks) {
   plan.add_devices()->set_device("g9");
   EXPECT_THAT(StatedViolations(plan),
               ElementsAre("plan.devices[2].device: must name a device of the cluster, is \"g9\""));
+}
+
+TEST(StatedNumbersTest, ReportsResourcesThatTasksDoNotUse) {
+  v1::Plan plan = EncodedPlan();
+  plan.mutable_schedule()->mutable_tasks(0)->set_resource("g0");
+  plan.mutable_schedule()->mutable_tasks(0)->set_pass("forward");
+  EXPECT_THAT(StatedViolations(plan), ElementsAre("plan.schedule.tasks[0].resource: must be \"g1\", is \"g0\"",
+                                                  "plan.schedule.tasks[0].pass: must be \"backward\", is \"forward\""));
 }
 
 }  // namespace

@@ -87,6 +87,17 @@ TEST(ProblemCodecTest, UnsetProblemIsTheDefaultProblem) {
   EXPECT_TRUE(problem.devices_to_use.empty());
 }
 
+TEST(ProblemCodecTest, PatternsOverlapUnlessToldOtherwise) {
+  Violations violations;
+  auto wire = Wire<v1::PlanningProblem>("schedule: SCHEDULE_KIND_PERIODIC");
+  EXPECT_EQ(Decode(wire, violations).overlap, Overlap::kOverlapped);
+  wire.set_overlap(v1::OVERLAP_SERIAL);
+  EXPECT_EQ(Decode(wire, violations).overlap, Overlap::kSerial);
+  wire.set_overlap(v1::OVERLAP_FULL_DUPLEX);
+  EXPECT_EQ(Decode(wire, violations).overlap, Overlap::kFullDuplex);
+  EXPECT_EQ(Decode(v1::PlanningProblem(), violations).overlap, Overlap::kSerial);
+}
+
 TEST(ProblemCodecTest, ReportsEveryNameThatResolvesToNothing) {
   Violations violations;
   Decode(Wire<v1::PlanningProblem>(R"pb(
