@@ -1,11 +1,13 @@
 #include "core/cost/plan_costing.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/cost/allreduce.h"
 #include "core/cost/backward_contiguity.h"
 #include "core/cost/device_load.h"
 #include "core/cost/latency_schedule.h"
+#include "core/cost/periodic_costing.h"
 #include "core/cost/plan_warnings.h"
 #include "core/cost/stage_map.h"
 #include "core/cost/traffic.h"
@@ -178,21 +180,25 @@ int64_t MemoryOfStages(const OperatorGraph& graph, const Plan& plan, const std::
                           plan.stages[stages.front().index()].in_flight_micro_batches);
 }
 
-std::vector<DeviceUsage> UsageOfDevices(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan,
-                                        const Traffic& traffic, const std::vector<PhaseLoads>& loads) {
+// All devices of the cluster with their stages.
+std::vector<DeviceUsage> ListDevices(const Cluster& cluster, const std::vector<Stage>& stages) {
   std::vector<DeviceUsage> usages(cluster.devices.size());
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    for (const Replica& replica : plan.stages[i].replicas) usages[replica.device.index()].stages.emplace_back(i);
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    for (const Replica& replica : stages[i].replicas) usages[replica.device.index()].stages.emplace_back(i);
   }
   for (std::size_t i = 0; i < usages.size(); ++i) {
-    DeviceUsage& usage = usages[i];
-    usage.device = DeviceId(i);
-    usage.memory_limit_bytes = UsableMemoryBytes(cluster, DeviceId(i));
-    usage.load = loads[i].total();
+    usages[i].device = DeviceId(i);
+    usages[i].memory_limit_bytes = UsableMemoryBytes(cluster, DeviceId(i));
+  }
+  return usages;
+}
+
+void FillDevices(const OperatorGraph& graph, const Traffic& traffic, const std::vector<PhaseLoads>& loads, Plan& plan) {
+  for (DeviceUsage& usage : plan.devices) {
+    usage.load = loads[usage.device.index()].total();
     if (usage.stages.size() == 1) usage.memory_bytes = plan.stages[usage.stages.front().index()].memory_bytes;
     if (usage.stages.size() > 1) usage.memory_bytes = MemoryOfStages(graph, plan, usage.stages, traffic);
   }
-  return usages;
 }
 
 // Devices that the problem does not select are no business of a plan, unless it uses them all the same.
@@ -240,6 +246,19 @@ void SetObjective(const OperatorGraph& graph, const Cluster& cluster, const Cost
   plan.tasks = SubgraphTasks(graph, cluster, plan, schedule);
 }
 
+// Whatever follows from loads: without a pattern. REQUIRES: the problem, the stages and the devices are there.
+void CostLoads(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const StageMap& stage_of,
+               Plan& plan) {
+  const Network network(cluster.interconnect);
+  Traffic traffic = MeasureTraffic(graph, cluster, network, plan.problem, plan.stages, stage_of);
+  StageCosting costing(graph, cluster, network, costs, plan);
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) costing.Cost(i, traffic.stages[i]);
+  const std::vector<PhaseLoads> loads = costing.DeviceLoads();
+  FillDevices(graph, traffic, loads, plan);
+  plan.links = std::move(traffic.links);
+  SetObjective(graph, cluster, costs, loads, plan);
+}
+
 // Share of the time of the devices in use that they are idle; CPUs may do more than one thing at a time for
 // MIN_LATENCY, so that it is 0 at least.
 double IdleShare(const std::vector<DeviceUsage>& usages, Picoseconds objective) {
@@ -285,18 +304,16 @@ Plan CostPlan(const OperatorGraph& graph, const Cluster& cluster, const Planning
   Plan plan;
   plan.problem = problem;
   plan.stages = MakeStages(graph, problem, placement);
+  plan.devices = ListDevices(cluster, plan.stages);
   const StageMap stage_of(graph.operators.size(), plan.stages);
-  const Network network(cluster.interconnect);
-  Traffic traffic = MeasureTraffic(graph, cluster, network, problem, plan.stages, stage_of);
-  StageCosting costing(graph, cluster, network, costs, plan);
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) costing.Cost(i, traffic.stages[i]);
+  if (problem.schedule == ScheduleKind::kPeriodic) {
+    CostPattern(graph, cluster, costs, *placement.pattern, plan);
+  } else {
+    CostLoads(graph, cluster, costs, stage_of, plan);
+  }
   const std::vector<bool> contiguous = BackwardContiguity(graph, plan.stages, stage_of);
   for (std::size_t i = 0; i < plan.stages.size(); ++i) plan.stages[i].backward_contiguous = contiguous[i];
-  const std::vector<PhaseLoads> loads = costing.DeviceLoads();
-  plan.devices = UsageOfDevices(graph, cluster, plan, traffic, loads);
   EraseUnselected(cluster, problem.devices_to_use, plan.devices);
-  plan.links = std::move(traffic.links);
-  SetObjective(graph, cluster, costs, loads, plan);
   plan.estimate = MakeEstimate(graph, cluster, costs, plan);
   plan.warnings = PlanWarnings(graph, cluster, costs, plan);
   return plan;

@@ -8,7 +8,7 @@
 #include "core/cost/chain_sums.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"
-#include "core/schedule/pattern_memory.h"
+#include "core/cost/pattern_memory.h"
 #include "core/schedule/pattern_steps.h"
 
 namespace planwright {

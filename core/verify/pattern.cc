@@ -206,9 +206,9 @@ class PatternCheck {
     return steps_[step_of_.at({stage, has_backward_ ? PatternOperation::kBackward : PatternOperation::kForward})].end();
   }
 
-  // A stage stores a micro-batch for this long, and takes a new one in every period.
+  // A stage stores a micro-batch for this long, and takes a new one in every period; one in no time counts too.
   int32_t InFlightOf(std::size_t stage) const {
-    const Picoseconds stored_for = std::max(Picoseconds(0), StoredUntil(stage) - StoredFrom(stage));
+    const Picoseconds stored_for = std::max(Picoseconds(1), StoredUntil(stage) - StoredFrom(stage));
     const int64_t in_flight = CeilDivide(stored_for.count(), pattern_.period.count());
     return static_cast<int32_t>(std::min<int64_t>(in_flight, std::numeric_limits<int32_t>::max()));
   }
@@ -219,29 +219,31 @@ class PatternCheck {
     return in_flight;
   }
 
-  // Follows every device through one period.
+  // Follows every device through one period. At some time each of its stages stores a micro-batch.
   std::vector<int64_t> StoredBytes() const {
-    std::vector<int64_t> stored(cluster_.devices.size());
+    std::vector<int64_t> at_first(cluster_.devices.size());
+    std::vector<int64_t> once(cluster_.devices.size());
     std::vector<std::vector<Change>> changes(cluster_.devices.size());
     for (std::size_t stage = 0; stage < assignment_.stages.size(); ++stage) {
-      const int32_t most = InFlightOf(stage);
-      if (most == 0) continue;
       const std::size_t device = DeviceOf(stage).index();
+      const int64_t bytes = pipeline_.stored_bytes[stage];
+      once[device] = SaturatingAdd(once[device], bytes);
+      if (StoredUntil(stage) <= StoredFrom(stage)) continue;
       const Picoseconds takes = StoredFrom(stage) % pattern_.period;
       const Picoseconds gives = StoredUntil(stage) % pattern_.period;
       changes[device].push_back({takes, true, stage});
       changes[device].push_back({gives, false, stage});
-      // At the beginning of the period; one more is there until it is given back.
-      const int32_t at_first = gives <= takes ? most : most - 1;
-      stored[device] = SaturatingAdd(stored[device], SaturatingMultiply(at_first, pipeline_.stored_bytes[stage]));
+      // The last one of the period before is there until it is given back.
+      const int32_t count = gives <= takes ? InFlightOf(stage) : InFlightOf(stage) - 1;
+      at_first[device] = SaturatingAdd(at_first[device], SaturatingMultiply(count, bytes));
     }
-    for (std::size_t device = 0; device < stored.size(); ++device) {
-      stored[device] = Peak(stored[device], std::move(changes[device]));
+    for (std::size_t device = 0; device < once.size(); ++device) {
+      once[device] = std::max(once[device], Peak(at_first[device], std::move(changes[device])));
     }
-    return stored;
+    return once;
   }
 
-  // The most that there is at any time after the changes at the beginning.
+  // The most that there is after any of the changes, when there is `bytes` before them.
   int64_t Peak(int64_t bytes, std::vector<Change> changes) const {
     std::sort(changes.begin(), changes.end());
     int64_t peak = 0;

@@ -40,7 +40,7 @@ struct JudgedPattern {
 // shift 0; a micro-batch does one after the other; no device and no link does two things at a time, period after
 // period. nullopt: tasks are missing, not known or out of range, so that nothing can be said about memory.
 // A micro-batch is stored from the start of the stage's forward pass to the end of its backward pass (INFERENCE: of its
-// forward pass). Complexity O(stages log).
+// forward pass); every stage stores one at least. Complexity O(stages log).
 // REQUIRES: a whole structure in linear order, one device for each stage.
 std::optional<JudgedPattern> CheckPattern(const Cluster& cluster, const PlanningProblem& problem,
                                           const Assignment& assignment, const JudgedPipeline& pipeline,

@@ -3,8 +3,8 @@
 // A device keeps what is static of its layers, its largest workspace, the buffers of every cut that it shares with
 // another device, and what its stages store for each micro-batch from the start of their forward to the end of their
 // last pass. Only the last part depends on the pattern; it peaks when a forward pass starts.
-#ifndef PLANWRIGHT_CORE_SCHEDULE_PATTERN_MEMORY_H_
-#define PLANWRIGHT_CORE_SCHEDULE_PATTERN_MEMORY_H_
+#ifndef PLANWRIGHT_CORE_COST_PATTERN_MEMORY_H_
+#define PLANWRIGHT_CORE_COST_PATTERN_MEMORY_H_
 
 #include <cstdint>
 #include <vector>
@@ -26,11 +26,12 @@ struct PatternMemory {
   std::vector<int32_t> stored;
 };
 
-// Exact. At one time, what ends makes room before what starts takes it. REQUIRES: `pattern` is one of `allocation`.
+// Exact. At one time, what ends makes room before what starts takes it; a stage whose passes take no time stores one
+// micro-batch all the same. REQUIRES: `pattern` is one of `allocation`.
 // O(stages^2).
 PatternMemory MemoryOf(const Chain& chain, const ChainSums& sums, const ChainDevices& devices,
                        const ChainAllocation& allocation, const PeriodicPattern& pattern);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_SCHEDULE_PATTERN_MEMORY_H_
+#endif  // PLANWRIGHT_CORE_COST_PATTERN_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "core/schedule/pattern_memory.h"
+#include "core/cost/pattern_memory.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -60,7 +60,9 @@ PatternMemory MemoryOf(const Chain& chain, const ChainSums& sums, const ChainDev
                        const ChainAllocation& allocation, const PeriodicPattern& pattern) {
   const std::vector<Storage> storage = StorageOf(chain, sums, allocation, pattern);
   const std::vector<int64_t> fixed = FixedBytes(chain, sums, devices, allocation);
-  PatternMemory memory{fixed, std::vector<int32_t>(allocation.size(), 0)};
+  PatternMemory memory{fixed, std::vector<int32_t>(allocation.size(), 1)};
+  for (const auto& [first, last, device] : allocation)
+    memory.peak_bytes[Index(device)] += sums.stored_bytes(first, last);
   for (std::size_t starting = 0; starting < allocation.size(); ++starting) {
     const int32_t device = allocation[starting].device;
     const Picoseconds now = storage[starting].begin;

@@ -1,0 +1,132 @@
+#include "core/partition/periodic/periodic_instance.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/base/infeasibility.h"
+#include "core/cost/chain_costs.h"
+#include "core/model/device_selection.h"
+#include "core/partition/block_instance.h"
+#include "core/partition/feasibility.h"
+
+namespace planwright {
+namespace {
+
+std::vector<DeviceId> Accelerators(const Cluster& cluster) {
+  std::vector<DeviceId> devices;
+  for (std::size_t i = 0; i < cluster.devices.size(); ++i) {
+    if (cluster.class_of(DeviceId(i)).kind == DeviceKind::kAccelerator) devices.emplace_back(i);
+  }
+  return devices;
+}
+
+absl::Status NoAccelerators() {
+  return InfeasibleError({{{"devices", "", 0, 0, "PERIODIC runs on accelerators, and there is none to use"}}, 0});
+}
+
+// The least memory of any of them, without the reserve; nullopt: all are unlimited.
+std::optional<int64_t> LeastMemory(const Cluster& cluster, const std::vector<DeviceId>& devices, int64_t reserved) {
+  std::optional<int64_t> least;
+  for (const DeviceId device : devices) {
+    const std::optional<int64_t> usable = UsableMemoryBytes(cluster, device);
+    if (!usable.has_value()) continue;
+    const int64_t bytes = std::max<int64_t>(0, *usable - reserved);
+    least = std::min(least.value_or(bytes), bytes);
+  }
+  return least;
+}
+
+bool HaveEqualMemory(const Cluster& cluster, const std::vector<DeviceId>& devices) {
+  return std::all_of(devices.begin(), devices.end(), [&](DeviceId device) {
+    return UsableMemoryBytes(cluster, device) == UsableMemoryBytes(cluster, devices.front());
+  });
+}
+
+// Blocks are what must stay together; their pools are those of the accelerators.
+BlockInstance BlocksOn(const ClusterPart& accelerators, const SearchRequest& request) {
+  return BuildBlockInstance(request.graph, accelerators.cluster(), request.problem, request.costs, MergeRule::kNever);
+}
+
+void RaiseBounds(const BlockInstance& blocks, int32_t num_devices, PeriodicInstance& instance) {
+  const std::vector<int64_t>& times = blocks.pools.front().time;
+  const int64_t work = std::accumulate(times.begin(), times.end(), int64_t{0});
+  instance.work_bound = Picoseconds(std::max<int64_t>(1, CeilDivide(work, num_devices)));
+  instance.block_bound = Picoseconds(std::max<int64_t>(1, *std::max_element(times.begin(), times.end())));
+}
+
+std::vector<int64_t> OperatorTimes(const SearchRequest& request, DeviceClassId device_class) {
+  std::vector<int64_t> times;
+  for (std::size_t i = 0; i < request.graph.operators.size(); ++i) {
+    times.push_back(request.costs.time(OperatorId(i), device_class).total().count());
+  }
+  return times;
+}
+
+// Whether each layer exchanges a tensor with the next one: then nothing can change places.
+bool IsPath(const OperatorGraph& graph, const OperatorGroups& layers) {
+  std::vector<int32_t> layer_of(graph.operators.size(), -1);
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    for (const OperatorId op : layers[layer]) layer_of[op.index()] = static_cast<int32_t>(layer);
+  }
+  std::vector<bool> is_linked(layers.size(), false);
+  for (const Tensor& tensor : graph.tensors) {
+    const int32_t producer = layer_of[tensor.producer.index()];
+    for (const OperatorId consumer : tensor.consumers) {
+      const int32_t other = layer_of[consumer.index()];
+      if (producer < 0 || other < 0 || std::max(producer, other) != std::min(producer, other) + 1) continue;
+      is_linked[Index(std::min(producer, other))] = true;
+    }
+  }
+  return std::all_of(is_linked.begin(), is_linked.end() - 1, [](bool linked) { return linked; });
+}
+
+}  // namespace
+
+absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& request) {
+  const OperatorGraph& graph = request.graph;
+  const Cluster& cluster = request.cluster;
+  const PlanningProblem& problem = request.problem;
+  PeriodicInstance instance;
+  instance.device_ids = Accelerators(cluster);
+  if (instance.device_ids.empty()) return NoAccelerators();
+  const ClusterPart part(cluster, instance.device_ids);
+  const BlockInstance blocks = BlocksOn(part, request);
+  const std::optional<Infeasibility> shortages = FindShortages(graph, part.cluster(), blocks);
+  if (shortages.has_value()) return InfeasibleError(*shortages);
+  const auto num_devices = static_cast<int32_t>(instance.device_ids.size());
+  RaiseBounds(blocks, num_devices, instance);
+
+  const DeviceClassId device_class = cluster.devices[instance.device_ids.front().index()].device_class;
+  instance.layers = LinearizeGraph(graph, problem, OperatorTimes(request, device_class), kMaxChainLayers);
+  instance.chain = MakeChain(graph, cluster.interconnect, problem, request.costs, device_class, instance.layers);
+  instance.devices = {num_devices, LeastMemory(cluster, instance.device_ids, problem.memory_model.reserved_bytes),
+                      problem.overlap == Overlap::kFullDuplex};
+  instance.speaks_for_order = instance.layers.size() < kMaxChainLayers && HaveEqualMemory(cluster, instance.device_ids);
+  instance.is_only_order = instance.speaks_for_order && IsPath(graph, instance.layers);
+  return instance;
+}
+
+absl::Status NoStagesFit(const SearchRequest& request) {
+  const ClusterPart part(request.cluster, Accelerators(request.cluster));
+  return InfeasibleError(NoSplitFits(request.graph, BlocksOn(part, request)));
+}
+
+Placement PlacementOf(const PeriodicInstance& instance, const ChainAllocation& allocation, PeriodicPattern pattern) {
+  Placement placement;
+  for (const auto& [first, last, device] : allocation) {
+    Placement::Stage& stage = placement.stages.emplace_back();
+    stage.devices = {instance.device_ids[Index(device)]};
+    for (int32_t layer = first; layer <= last; ++layer) {
+      const std::vector<OperatorId>& operators = instance.layers[Index(layer)];
+      stage.operators.insert(stage.operators.end(), operators.begin(), operators.end());
+    }
+  }
+  placement.pattern = std::move(pattern);
+  return placement;
+}
+
+}  // namespace planwright

@@ -1,0 +1,96 @@
+#include "core/partition/periodic/periodic_search.h"
+
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "core/partition/periodic/contiguous_optimum.h"
+#include "core/partition/periodic/periodic_instance.h"
+#include "core/partition/search_record.h"
+#include "core/schedule/one_f_one_b_star.h"
+
+namespace planwright {
+namespace {
+
+std::string_view NameOf(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::kContiguousPeriodic:
+      return "contiguous_periodic";
+    case Algorithm::kSingleDevice:
+      return "single_device";
+    default:
+      std::abort();  // not reached: REQUIRES
+  }
+}
+
+class PeriodicSearch {
+ public:
+  PeriodicSearch(const SearchRequest& request, const PeriodicInstance& instance, const SearchCallbacks& callbacks)
+      : request_(request),
+        instance_(instance),
+        record_(NameOf(request.algorithm), request.options.relative_gap, callbacks) {}
+
+  absl::StatusOr<SearchOutcome> Run() && {
+    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    record_.RaiseBound({instance_.work_bound, "work", BoundScope::kProblem});
+    record_.RaiseBound({instance_.block_bound, "largest_block", BoundScope::kProblem});
+    record_.set_stop_reason(StopReason::kExhausted);
+    RETURN_IF_ERROR(Search());
+    return std::move(record_).Finish(
+        "no stages were found that fit in memory along the order of operators that was tried, and none were proven "
+        "impossible; use devices with more memory, or more of them");
+  }
+
+ private:
+  absl::Status Search() {
+    switch (request_.algorithm) {
+      case Algorithm::kContiguousPeriodic:
+        return SearchContiguous();
+      case Algorithm::kSingleDevice:
+        OfferContiguous({{0, static_cast<int32_t>(instance_.chain.layers.size()) - 1, 0}}, "single_device");
+        return absl::OkStatus();
+      default:
+        std::abort();  // not reached: REQUIRES
+    }
+  }
+
+  absl::Status SearchContiguous() {
+    const std::optional<PeriodicAllocation> optimum = ContiguousOptimum(instance_.chain, instance_.devices);
+    const bool is_posed = request_.problem.split == Split::kContiguous;
+    if (optimum.has_value()) {
+      OfferContiguous(optimum->allocation, "contiguous_periodic");
+      if (is_posed && instance_.speaks_for_order) {
+        record_.RaiseBound({optimum->period, "contiguous_periodic",
+                            instance_.is_only_order ? BoundScope::kProblem : BoundScope::kGivenOrder});
+      }
+    } else if (is_posed && instance_.is_only_order) {
+      return NoStagesFit(request_);
+    }
+    return absl::OkStatus();
+  }
+
+  // With the best pattern, if there is any that fits.
+  void OfferContiguous(const ChainAllocation& allocation, std::string_view made_by) {
+    const std::optional<Picoseconds> period = SmallestPeriod(instance_.chain, allocation, instance_.devices);
+    if (!period.has_value()) return;
+    OneFOneBStar star = *ScheduleOneFOneBStar(instance_.chain, allocation, instance_.devices, *period);
+    record_.Offer(PlacementOf(instance_, allocation, std::move(star.pattern)), made_by);
+  }
+
+  const SearchRequest& request_;
+  const PeriodicInstance& instance_;
+  SearchRecord record_;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchOutcome> SolvePeriodic(const SearchRequest& request, const SolveLimits& /*limits*/,
+                                            TaskArena& /*arena*/, const SearchCallbacks& callbacks) {
+  callbacks.on_phase(NameOf(request.algorithm));
+  ASSIGN_OR_RETURN(const PeriodicInstance instance, BuildPeriodicInstance(request));
+  return PeriodicSearch(request, instance, callbacks).Run();
+}
+
+}  // namespace planwright

@@ -1,0 +1,25 @@
+// Plans whose stages follow a periodic pattern, by every algorithm that there is for them: the search behind PERIODIC.
+//
+//   contiguous_periodic  contiguous_optimum.h with 1F1B*
+//   pipedream            PipeDream's partitioner with 1F1B*, as MadPipe compares itself with
+//   single_device        everything in one stage
+// They work on one chain, i.e. one linear order of the operators (core/graph/chain.h). Bounds: the work and the largest
+// block hold for the problem; the contiguous optimum for contiguous stages along the order, and for the problem where
+// there is no other order.
+#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_PERIODIC_SEARCH_H_
+#define PLANWRIGHT_CORE_PARTITION_PERIODIC_PERIODIC_SEARCH_H_
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/partition/search.h"
+
+namespace planwright {
+
+// REQUIRES: PERIODIC, with one of the algorithms above.
+absl::StatusOr<SearchOutcome> SolvePeriodic(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                            const SearchCallbacks& callbacks);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_PERIODIC_SEARCH_H_
