@@ -61,8 +61,10 @@ PatternMemory MemoryOf(const Chain& chain, const ChainSums& sums, const ChainDev
   const std::vector<Storage> storage = StorageOf(chain, sums, allocation, pattern);
   const std::vector<int64_t> fixed = FixedBytes(chain, sums, devices, allocation);
   PatternMemory memory{fixed, std::vector<int32_t>(allocation.size(), 1)};
-  for (const auto& [first, last, device] : allocation)
-    memory.peak_bytes[Index(device)] += sums.stored_bytes(first, last);
+  // Where a micro-batch turns back, all stages of a device store it.
+  for (const auto& [first, last, device] : allocation) {
+    if (chain.has_backward) memory.peak_bytes[Index(device)] += sums.stored_bytes(first, last);
+  }
   for (std::size_t starting = 0; starting < allocation.size(); ++starting) {
     const int32_t device = allocation[starting].device;
     const Picoseconds now = storage[starting].begin;

@@ -8,6 +8,7 @@
 #include "core/base/violations.h"
 #include "core/model/validator.h"
 #include "core/partition/baselines/baselines.h"
+#include "core/partition/periodic/periodic_search.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/device_search.h"
 
@@ -29,6 +30,7 @@ class Comparison {
 
   BaselineComparison Run() && {
     Try(Algorithm::kSingleDevice);
+    if (search_.problem.schedule == ScheduleKind::kPeriodic) Try(Algorithm::kPipedream);
     if (search_.problem.objective == Objective::kMaxThroughput) TryDataParallel();
     if (search_.graph.operators.size() <= kMaxOperatorsForGreedy) Try(Algorithm::kGreedy);
     return std::move(comparison_);
@@ -64,8 +66,8 @@ class Comparison {
       return;
     }
     const SearchRequest request{search_.graph, search_.cluster, problem, search_.costs, options, algorithm, {}};
-    Add(NameOf(algorithm), SolveOnAllowedDevices(MakeBaseline, request, limits_, arena_, callbacks_for_(problem)),
-        objection);
+    const SolveFunction make = problem.schedule == ScheduleKind::kPeriodic ? SolvePeriodic : MakeBaseline;
+    Add(NameOf(algorithm), SolveOnAllowedDevices(make, request, limits_, arena_, callbacks_for_(problem)), objection);
   }
 
   void Refuse(std::string name, const Violation& violation) {

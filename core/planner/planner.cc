@@ -26,6 +26,7 @@
 #include "core/planner/capabilities.h"
 #include "core/planner/device_search.h"
 #include "core/planner/explanation.h"
+#include "core/planner/pattern_completion.h"
 #include "core/planner/solvers.h"
 
 namespace planwright {
@@ -132,7 +133,8 @@ std::string VersionOf(std::string_view algorithm) {
 
 absl::StatusOr<SearchOutcome> SolveByAlgorithm(const SearchRequest& request, const SolveLimits& limits,
                                                TaskArena& arena, const SearchCallbacks& callbacks) {
-  return SolveOnAllowedDevices(SolverOf(request.algorithm), request, limits, arena, callbacks);
+  return SolveOnAllowedDevices(SolverOf(request.algorithm, request.problem.schedule), request, limits, arena,
+                               callbacks);
 }
 
 // One request on its way through the facade.
@@ -271,7 +273,8 @@ class Planning {
     if (!provenance.proven_optimal && problem_.objective == Objective::kMinDevices) {
       plan.warnings.push_back(absl::StrCat("it is not proven that fewer devices miss the target; ",
                                            provenance.counters.at("devices_needed"), " are needed at least"));
-    } else if (!provenance.proven_optimal && !RulesOf(request_.cluster.interconnect).pay_once) {
+    } else if (!provenance.proven_optimal && !RulesOf(request_.cluster.interconnect).pay_once &&
+               problem_.schedule != ScheduleKind::kPeriodic) {
       plan.warnings.emplace_back(
           "the bound counts each tensor once per device, the plan once for every device that reads it: part of the gap "
           "may be due to that");
@@ -341,10 +344,11 @@ absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const Mode
     RETURN_IF_ERROR(CheckEvaluated(request, model_limits));
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
     const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
-    Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem, placement);
+    const CostTable costs(request.graph, request.cluster, *problem.workload);
+    Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem,
+                                      WithPattern(request.graph, request.cluster, problem, costs, placement, limits));
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
     if (verdict.costed.has_value()) {
-      const CostTable costs(request.graph, request.cluster, *problem.workload);
       verdict.costed->warnings = PlanWarnings(request.graph, request.cluster, costs, *verdict.costed);
     }
     return verdict;

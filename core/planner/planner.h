@@ -40,7 +40,8 @@ struct PlanRequest {
 absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
                               TaskArena& arena, PlannerObserver& observer);
 
-// Judges a placement made by anyone, in every mode that the verifier knows (CheckJudged); see VerifyPlacement. Looks at
+// Judges a placement made by anyone, in every mode that the verifier knows (CheckJudged); see VerifyPlacement. Under
+// PERIODIC a placement without a pattern gets one first (WithPattern). Looks at
 // deadline and stop request of `limits` between its steps (validation, verification), each linear in the size of the
 // request.
 // Errors: INVALID_ARGUMENT, graph, cluster or problem are at fault; DEADLINE_EXCEEDED; CANCELLED; RESOURCE_EXHAUSTED.

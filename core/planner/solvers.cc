@@ -7,10 +7,12 @@
 #include "core/partition/min_latency.h"
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/noncontiguous_throughput.h"
+#include "core/partition/periodic/periodic_search.h"
 
 namespace planwright {
 
-SolveFunction SolverOf(Algorithm algorithm) {
+SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule) {
+  if (schedule == ScheduleKind::kPeriodic) return SolvePeriodic;
   switch (algorithm) {
     case Algorithm::kHierarchicalDp:
     case Algorithm::kIdealDp:

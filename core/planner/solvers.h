@@ -7,8 +7,8 @@
 
 namespace planwright {
 
-// REQUIRES: `algorithm` is one of Algorithms().
-SolveFunction SolverOf(Algorithm algorithm);
+// REQUIRES: a row of Capabilities() has both.
+SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule);
 
 }  // namespace planwright
 

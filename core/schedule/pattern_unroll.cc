@@ -8,7 +8,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/cost/chain_sums.h"
-#include "core/schedule/pattern_memory.h"
+#include "core/cost/pattern_memory.h"
 #include "core/schedule/pattern_steps.h"
 #include "core/schedule/schedule_extent.h"
 
