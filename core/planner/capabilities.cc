@@ -99,10 +99,10 @@ const std::vector<Capability>& Table() {
                   {Algorithm::kContiguousPeriodic, Algorithm::kPipedream, Algorithm::kSingleDevice},
                   "periodic patterns of shortest period that fit in memory, inference and training, one stage per "
                   "device, on accelerators of one class"),
-      PeriodicRow({Split::kNonContiguous},
-                  {Algorithm::kPeriodicAnnealing, Algorithm::kMadpipe, Algorithm::kContiguousPeriodic,
-                   Algorithm::kPipedream, Algorithm::kSingleDevice},
-                  "the same with several stages per device"),
+      PeriodicRow(
+          {Split::kNonContiguous},
+          {Algorithm::kMadpipe, Algorithm::kContiguousPeriodic, Algorithm::kPipedream, Algorithm::kSingleDevice},
+          "the same with several stages per device"),
   };
   return kTable;
 }

@@ -4,14 +4,17 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/index.h"
 #include "core/base/infeasibility.h"
 #include "core/cost/chain_costs.h"
 #include "core/model/device_selection.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/feasibility.h"
+#include "core/partition/periodic/memory_shortage.h"
 
 namespace planwright {
 namespace {
@@ -44,11 +47,6 @@ bool HaveEqualMemory(const Cluster& cluster, const std::vector<DeviceId>& device
   return std::all_of(devices.begin(), devices.end(), [&](DeviceId device) {
     return UsableMemoryBytes(cluster, device) == UsableMemoryBytes(cluster, devices.front());
   });
-}
-
-// Blocks are what must stay together; their pools are those of the accelerators.
-BlockInstance BlocksOn(const ClusterPart& accelerators, const SearchRequest& request) {
-  return BuildBlockInstance(request.graph, accelerators.cluster(), request.problem, request.costs, MergeRule::kNever);
 }
 
 void RaiseBounds(const BlockInstance& blocks, int32_t num_devices, PeriodicInstance& instance) {
@@ -94,7 +92,8 @@ absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& requ
   instance.device_ids = Accelerators(cluster);
   if (instance.device_ids.empty()) return NoAccelerators();
   const ClusterPart part(cluster, instance.device_ids);
-  const BlockInstance blocks = BlocksOn(part, request);
+  // What must stay together; the pools are those of the accelerators.
+  const BlockInstance blocks = BuildBlockInstance(graph, part.cluster(), problem, request.costs, MergeRule::kNever);
   const std::optional<Infeasibility> shortages = FindShortages(graph, part.cluster(), blocks);
   if (shortages.has_value()) return InfeasibleError(*shortages);
   const auto num_devices = static_cast<int32_t>(instance.device_ids.size());
@@ -110,9 +109,20 @@ absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& requ
   return instance;
 }
 
-absl::Status NoStagesFit(const SearchRequest& request) {
-  const ClusterPart part(request.cluster, Accelerators(request.cluster));
-  return InfeasibleError(NoSplitFits(request.graph, BlocksOn(part, request)));
+absl::Status NoStagesFit(const OperatorGraph& graph, const PeriodicInstance& instance) {
+  const MemoryShortage shortage = ShortageOfContiguous(instance.chain, instance.devices).value();
+  const std::vector<OperatorId>& layer = instance.layers[Index(shortage.layer.value())];
+  const std::string& name = graph.operators[layer.front().index()].name;
+  const int64_t missing = shortage.needed_bytes - shortage.available_bytes;
+  return InfeasibleError(
+      {{{"memory", name, shortage.needed_bytes, shortage.available_bytes,
+         absl::StrCat("no contiguous stages fit, one on each of ", instance.devices.count,
+                      " devices: with the stages behind it as long as memory allows, the least stage that begins with "
+                      "operator \"",
+                      name, "\" needs ", shortage.needed_bytes, " bytes, but a device offers ",
+                      shortage.available_bytes, " bytes: ", missing,
+                      " bytes are missing. Use devices with more memory, more of them, or NON_CONTIGUOUS")}},
+       0});
 }
 
 Placement PlacementOf(const PeriodicInstance& instance, const ChainAllocation& allocation, PeriodicPattern pattern) {

@@ -41,9 +41,8 @@ struct PeriodicInstance {
 // for any plan. REQUIRES: the problem is PERIODIC. O((operators + tensor ends) log).
 absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& request);
 
-// FAILED_PRECONDITION that says that no contiguous stages fit in memory. REQUIRES: a proof, and what
-// BuildPeriodicInstance requires.
-absl::Status NoStagesFit(const SearchRequest& request);
+// FAILED_PRECONDITION that says where contiguous stages do not fit in memory. REQUIRES: ContiguousOptimum finds none.
+absl::Status NoStagesFit(const OperatorGraph& graph, const PeriodicInstance& instance);
 
 // `allocation` of the chain as operators on devices of the cluster.
 Placement PlacementOf(const PeriodicInstance& instance, const ChainAllocation& allocation, PeriodicPattern pattern);

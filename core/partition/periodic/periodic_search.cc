@@ -1,23 +1,37 @@
 #include "core/partition/periodic/periodic_search.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "core/base/index.h"
 #include "core/base/status_macros.h"
 #include "core/partition/periodic/contiguous_optimum.h"
+#include "core/partition/periodic/madpipe.h"
 #include "core/partition/periodic/periodic_instance.h"
+#include "core/partition/periodic/pipedream.h"
 #include "core/partition/search_record.h"
 #include "core/schedule/one_f_one_b_star.h"
+#include "core/schedule/pattern_search.h"
 
 namespace planwright {
 namespace {
+
+// Of the pattern search, for each period that it tries: more of them rarely tell more.
+constexpr int64_t kNodesPerPeriod = 3'000;
 
 std::string_view NameOf(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::kContiguousPeriodic:
       return "contiguous_periodic";
+    case Algorithm::kMadpipe:
+      return "madpipe";
+    case Algorithm::kPipedream:
+      return "pipedream";
     case Algorithm::kSingleDevice:
       return "single_device";
     default:
@@ -27,9 +41,11 @@ std::string_view NameOf(Algorithm algorithm) {
 
 class PeriodicSearch {
  public:
-  PeriodicSearch(const SearchRequest& request, const PeriodicInstance& instance, const SearchCallbacks& callbacks)
+  PeriodicSearch(const SearchRequest& request, const PeriodicInstance& instance, const SolveLimits& limits,
+                 const SearchCallbacks& callbacks)
       : request_(request),
         instance_(instance),
+        limits_(limits),
         record_(NameOf(request.algorithm), request.options.relative_gap, callbacks) {}
 
   absl::StatusOr<SearchOutcome> Run() && {
@@ -48,6 +64,12 @@ class PeriodicSearch {
     switch (request_.algorithm) {
       case Algorithm::kContiguousPeriodic:
         return SearchContiguous();
+      case Algorithm::kMadpipe:
+        SearchMadpipe();
+        return absl::OkStatus();
+      case Algorithm::kPipedream:
+        SearchPipedream();
+        return absl::OkStatus();
       case Algorithm::kSingleDevice:
         OfferContiguous({{0, static_cast<int32_t>(instance_.chain.layers.size()) - 1, 0}}, "single_device");
         return absl::OkStatus();
@@ -66,9 +88,39 @@ class PeriodicSearch {
                             instance_.is_only_order ? BoundScope::kProblem : BoundScope::kGivenOrder});
       }
     } else if (is_posed && instance_.is_only_order) {
-      return NoStagesFit(request_);
+      return NoStagesFit(request_.graph, instance_);
     }
     return absl::OkStatus();
+  }
+
+  void SearchPipedream() {
+    const std::optional<PeriodicAllocation> partition =
+        PipedreamPartition(instance_.chain, instance_.devices, PipedreamMemory::kByDepth);
+    if (partition.has_value()) OfferContiguous(partition->allocation, "pipedream");
+  }
+
+  // Its dynamic program counts too little memory: the pattern search says what the allocation really takes.
+  void SearchMadpipe() {
+    const std::optional<PeriodicAllocation> optimum =
+        MadpipeOptimum(instance_.chain, instance_.devices, SpecialMemory::kPaper);
+    if (!optimum.has_value() || HasTooManyStages(optimum->allocation)) return;
+    SolveLimits limits = limits_;
+    limits.work = std::min(limits_.work, kNodesPerPeriod);
+    PatternOutcome outcome = PatternSearch(instance_.chain, instance_.devices, optimum->allocation, limits);
+    record_.AddWork(outcome.nodes);
+    record_.counters()["pattern_nodes"] = outcome.nodes;
+    record_.set_stop_reason(StopReasonOf(limits_, StopReason::kExhausted));
+    if (!outcome.pattern.has_value()) return;
+    record_.Offer(PlacementOf(instance_, optimum->allocation, *std::move(outcome.pattern)), "madpipe");
+    if (outcome.lower_bound.has_value()) {
+      record_.RaiseBound({*outcome.lower_bound, "pattern_search", BoundScope::kGivenAllocation});
+    }
+  }
+
+  bool HasTooManyStages(const ChainAllocation& allocation) const {
+    std::vector<int32_t> stages(Index(instance_.devices.count), 0);
+    for (const ChainStage& stage : allocation) ++stages[Index(stage.device)];
+    return *std::max_element(stages.begin(), stages.end()) > *request_.problem.max_stages_per_device;
   }
 
   // With the best pattern, if there is any that fits.
@@ -81,16 +133,17 @@ class PeriodicSearch {
 
   const SearchRequest& request_;
   const PeriodicInstance& instance_;
+  const SolveLimits& limits_;
   SearchRecord record_;
 };
 
 }  // namespace
 
-absl::StatusOr<SearchOutcome> SolvePeriodic(const SearchRequest& request, const SolveLimits& /*limits*/,
+absl::StatusOr<SearchOutcome> SolvePeriodic(const SearchRequest& request, const SolveLimits& limits,
                                             TaskArena& /*arena*/, const SearchCallbacks& callbacks) {
   callbacks.on_phase(NameOf(request.algorithm));
   ASSIGN_OR_RETURN(const PeriodicInstance instance, BuildPeriodicInstance(request));
-  return PeriodicSearch(request, instance, callbacks).Run();
+  return PeriodicSearch(request, instance, limits, callbacks).Run();
 }
 
 }  // namespace planwright

@@ -168,7 +168,6 @@ TEST(PlanCodecTest, ReportsTasksThatSayNothing) {
                     stages { operators: "a" operators: "b" }
                     schedule {
                       kind: SCHEDULE_KIND_PERIODIC
-                      period_ms: -1
                       tasks { operation: "sleep" start_ms: nan }
                       tasks { operation: "forward" stage: 1 }
                       tasks { operation: "forward" stage: -1 }
@@ -176,8 +175,7 @@ TEST(PlanCodecTest, ReportsTasksThatSayNothing) {
                   )pb"),
                   TwoOperators(), TwoDevices(), violations);
   EXPECT_THAT(Lines(violations),
-              ElementsAre("plan.schedule.period_ms: must be finite and >= 0, is -1",
-                          "plan.schedule.tasks[0].operation: must be forward, backward, send_forward or "
+              ElementsAre("plan.schedule.tasks[0].operation: must be forward, backward, send_forward or "
                           "send_backward, is \"sleep\"",
                           "plan.schedule.tasks[0].start_ms: must be finite and >= 0, is nan",
                           "plan.schedule.tasks[1].stage: must be the index of one of 1 stages, is 1",
