@@ -302,6 +302,13 @@ std::string Explain(const Miss& miss, const std::vector<std::vector<Miss>>& miss
                       " in this version; supported with it: ", miss.allowed);
 }
 
+// Of rows that miss equally many settings, one that knows the schedule: most settings mean something under it only.
+bool IsCloser(const std::vector<Miss>& a, const std::vector<Miss>& b) {
+  const auto is_schedule = [](const Miss& miss) { return std::string_view(miss.path) == "problem.schedule"; };
+  if (a.size() != b.size()) return a.size() < b.size();
+  return !std::ranges::any_of(a, is_schedule) && std::ranges::any_of(b, is_schedule);
+}
+
 // What rules out the row that comes closest.
 std::vector<Violation> FewestMisses(const std::vector<Capability>& table, const Cluster& cluster,
                                     const PlanningProblem& problem, const SolverOptions& options) {
@@ -310,7 +317,7 @@ std::vector<Violation> FewestMisses(const std::vector<Capability>& table, const 
   misses_of_rows.reserve(table.size());
   for (const Capability& row : table) misses_of_rows.push_back(MissesOf(row, interconnect, problem, options));
   std::vector<Violation> violations;
-  for (const Miss& miss : *std::ranges::min_element(misses_of_rows, HasFewer)) {
+  for (const Miss& miss : *std::ranges::min_element(misses_of_rows, IsCloser)) {
     violations.push_back({miss.path, Explain(miss, misses_of_rows)});
   }
   return violations;
