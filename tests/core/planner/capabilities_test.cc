@@ -235,9 +235,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "problem.max_stages_per_device", Not("1", "unset")},
         RefusedCase{"UniformReplication", [](Request& r) { r.problem.replication = Replication::kUniform; },
                     "problem.replication", Not("UNIFORM", "NONE, PER_STAGE")},
-        Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"),
-        Schedule(ScheduleKind::kChimera, "CHIMERA"), Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1"),
-        Connected(GridInterconnect()), Connected(LinksInterconnect()), Connected(MatrixInterconnect())),
+        Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"), Schedule(ScheduleKind::kChimera, "CHIMERA"),
+        Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1"), Connected(GridInterconnect()),
+        Connected(LinksInterconnect()), Connected(MatrixInterconnect())),
     RefusedCaseName);
 
 INSTANTIATE_TEST_SUITE_P(
