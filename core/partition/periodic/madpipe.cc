@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,18 +28,25 @@ struct State {
   // The stage in front, and the position of the state behind it in the frontier of stage.next.
   SpecialStage stage;
   int32_t behind = kNone;
+};
 
-  bool Dominates(const State& other) const {
-    return delay <= other.delay && normal_devices <= other.normal_devices && special_load <= other.special_load &&
+// The numbers of a state of a frontier, for comparisons.
+struct StateKey {
+  int64_t delay = 0;
+  int64_t normal_devices = 0;
+  int64_t special_load = 0;
+  int64_t special_bytes = 0;
+  int64_t special_peak_bytes = 0;
+  std::size_t position = 0;
+
+  auto operator<=>(const StateKey&) const = default;
+
+  // REQUIRES: this one comes before `other` in the order of keys.
+  bool Dominates(const StateKey& other) const {
+    return normal_devices <= other.normal_devices && special_load <= other.special_load &&
            special_bytes <= other.special_bytes && special_peak_bytes <= other.special_peak_bytes;
   }
 };
-
-// The best first; a state is never dominated by a later one unless they are equal.
-bool ComesBefore(const State& a, const State& b) {
-  return std::tie(a.delay, a.normal_devices, a.special_load, a.special_bytes, a.special_peak_bytes) <
-         std::tie(b.delay, b.normal_devices, b.special_load, b.special_bytes, b.special_peak_bytes);
-}
 
 class MadpipeProgram {
  public:
@@ -54,7 +60,7 @@ class MadpipeProgram {
     for (std::vector<State>& frontier : frontiers_) frontier.clear();
     frontiers_.back().emplace_back();
     for (int32_t next = costs_.num_layers(); next > 0; --next) {
-      KeepBest(frontiers_[Index(next)]);
+      KeepBest(frontiers_[Index(next)], period);
       for (std::size_t i = 0; i < frontiers_[Index(next)].size(); ++i) AddStages(next, i, period);
       if (!frontiers_.front().empty()) return StagesOf(frontiers_.front().front());
     }
@@ -77,15 +83,24 @@ class MadpipeProgram {
   }
 
  private:
-  static void KeepBest(std::vector<State>& frontier) {
-    std::sort(frontier.begin(), frontier.end(), ComesBefore);
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < frontier.size(); ++i) {
-      const auto is_worse_than = [&](const State& other) { return other.Dominates(frontier[i]); };
-      const auto end = frontier.begin() + static_cast<std::ptrdiff_t>(kept);
-      if (std::none_of(frontier.begin(), end, is_worse_than)) frontier[kept++] = frontier[i];
+  // Drops states that another one dominates, of equal ones all but the first.
+  void KeepBest(std::vector<State>& frontier, Picoseconds period) {
+    keys_.clear();
+    for (const State& state : frontier) {
+      keys_.push_back({state.delay.Length(period).count(), state.normal_devices, state.special_load.count(),
+                       state.special_bytes, state.special_peak_bytes, keys_.size()});
     }
-    frontier.resize(kept);
+    std::sort(keys_.begin(), keys_.end());
+    std::size_t kept = 0;
+    for (const StateKey& key : keys_) {
+      const auto end = keys_.begin() + static_cast<std::ptrdiff_t>(kept);
+      if (std::none_of(keys_.begin(), end, [&](const StateKey& other) { return other.Dominates(key); })) {
+        keys_[kept++] = key;
+      }
+    }
+    best_.clear();
+    for (std::size_t i = 0; i < kept; ++i) best_.push_back(frontier[keys_[i].position]);
+    frontier.swap(best_);
   }
 
   // Every stage that ends before the layer `next`, in front of state `i` of its frontier.
@@ -171,6 +186,9 @@ class MadpipeProgram {
   const StageCosts costs_;
   // By first layer.
   std::vector<std::vector<State>> frontiers_;
+  // Of KeepBest, kept for their memory.
+  std::vector<StateKey> keys_;
+  std::vector<State> best_;
 };
 
 }  // namespace

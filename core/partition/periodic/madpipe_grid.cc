@@ -17,28 +17,30 @@ namespace {
 constexpr int kIterations = 10;
 constexpr int32_t kNone = -1;
 
-// Equally distributed values from 0 to `largest`.
+// Equally distributed values from 0 to `largest`, rounded down to whole ones.
 class Axis {
  public:
-  Axis(int32_t points, int64_t largest) : points_(points), largest_(largest) {}
-
-  int32_t points() const { return points_; }
-  // Rounded down by less than 1.
-  int64_t ValueAt(int32_t point) const {
-    return largest_ / (points_ - 1) * point + largest_ % (points_ - 1) * point / (points_ - 1);
+  Axis(int32_t points, int64_t largest)
+      : points_per_unit_(largest == 0 ? 0 : (points - 1) / static_cast<double>(largest)) {
+    const int64_t steps = points - 1;
+    for (int64_t i = 0; i <= steps; ++i) values_.push_back(largest / steps * i + largest % steps * i / steps);
   }
+
+  int32_t points() const { return static_cast<int32_t>(values_.size()); }
+  int64_t ValueAt(int32_t point) const { return values_[Index(point)]; }
   // The first point of no smaller value; kNone: there is none.
   int32_t RoundUp(int64_t value) const {
-    if (value > largest_) return kNone;
-    const double share = largest_ == 0 ? 0 : static_cast<double>(value) / static_cast<double>(largest_);
-    auto point = static_cast<int32_t>(share * (points_ - 1));
+    if (value > values_.back()) return kNone;
+    // Near the answer, by the precision of a double.
+    auto point = static_cast<int32_t>(static_cast<double>(value) * points_per_unit_);
+    while (point > 0 && ValueAt(point - 1) >= value) --point;
     while (ValueAt(point) < value) ++point;
     return point;
   }
 
  private:
-  int32_t points_;
-  int64_t largest_;
+  double points_per_unit_;
+  std::vector<int64_t> values_;
 };
 
 struct GridPoint {
