@@ -10,6 +10,8 @@ namespace {
 
 // Nodes between two looks at the clock; a node takes microseconds.
 constexpr int64_t kNodesPerLook = 64;
+// Of the nodes that are left, one period may take this part.
+constexpr int64_t kSharesOfNodes = 4;
 
 // floor(a / b) for b > 0.
 int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
@@ -29,8 +31,9 @@ PatternAnswer PatternSearcher::Decide(Picoseconds period, const SolveLimits& lim
     return PatternAnswer::kFeasible;
   }
   if (nodes_on_path_.empty()) nodes_on_path_.emplace_back();
-  if (!MakeRoot(nodes_on_path_.front())) return PatternAnswer::kInfeasible;
   last_node_ = limits.work > INT64_MAX - nodes_ ? INT64_MAX : nodes_ + limits.work;
+  ++nodes_;
+  if (!MakeRoot(nodes_on_path_.front())) return PatternAnswer::kInfeasible;
   return Explore(0, limits);
 }
 
@@ -198,10 +201,10 @@ PatternAnswer PatternSearcher::Explore(std::size_t depth, const SolveLimits& lim
   if (nodes_on_path_.size() <= depth + 1) nodes_on_path_.emplace_back();
   Node& node = nodes_on_path_[depth];
   while (true) {
-    if (nodes_ >= last_node_) return PatternAnswer::kUnknown;
-    if (++nodes_ % kNodesPerLook == 0 && CheckInterruption(limits).has_value()) return PatternAnswer::kUnknown;
     const std::optional<Split> split = FindConflict(node);
     if (!split.has_value()) return PatternAnswer::kFeasible;
+    if (nodes_ >= last_node_) return PatternAnswer::kUnknown;
+    if (++nodes_ % kNodesPerLook == 0 && CheckInterruption(limits).has_value()) return PatternAnswer::kUnknown;
     Node& child = nodes_on_path_[depth + 1];
     child = node;
     if (Narrow(child, *split, split->is_upper_first)) {
@@ -295,8 +298,11 @@ PatternOutcome PatternSearcher::FindShortest(const SolveLimits& limits, std::opt
   int64_t refuted = constraints_.load - 1;
   int64_t tried = refuted;
   ShiftedPattern best;
+  SolveLimits deciding = limits;
   const auto try_period = [&](int64_t period) {
-    const PatternAnswer answer = Decide(Picoseconds(period), limits);
+    const int64_t nodes_left = limits.work - std::min(limits.work, nodes_ - nodes_before);
+    deciding.work = CeilDivide(nodes_left, kSharesOfNodes);
+    const PatternAnswer answer = Decide(Picoseconds(period), deciding);
     if (answer == PatternAnswer::kFeasible) {
       best = ShortestPeriod(constraints_, shifts_);
       return true;

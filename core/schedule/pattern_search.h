@@ -35,12 +35,13 @@ struct PatternOutcome {
   std::optional<Picoseconds> lower_bound;
   // The pattern is the shortest one, or none exists.
   bool is_proven = false;
-  // Of the search tree, over all periods tried.
+  // Of the search trees, over all periods tried; a node takes O(steps^2) at least.
   int64_t nodes = 0;
 };
 
-// The shortest pattern of `allocation`. limits.work: nodes at each period that is tried; where they do not suffice the
-// outcome is not proven. REQUIRES: (2 x stages + 1) x the sum of all times of the chain <= kMaxQuantity.
+// The shortest pattern of `allocation`. limits.work: nodes over all periods tried, a quarter of what is left for each;
+// where they do not suffice the outcome is not proven. REQUIRES: (2 x stages + 1) x the sum of all times of the chain
+// <= kMaxQuantity.
 PatternOutcome PatternSearch(const Chain& chain, const ChainDevices& devices, const ChainAllocation& allocation,
                              const SolveLimits& limits);
 
@@ -59,11 +60,11 @@ class PatternSearcher {
   // Whether a pattern of this period exists; kUnknown: limits.work nodes did not tell, or the limits say stop.
   PatternAnswer Decide(Picoseconds period, const SolveLimits& limits);
 
-  // The shortest pattern. With a target: nothing is found unless a pattern of at most that period exists.
+  // The shortest pattern, as PatternSearch. With a target: nothing is found unless a pattern of at most that period
+  // exists.
   PatternOutcome FindShortest(const SolveLimits& limits, std::optional<Picoseconds> target = std::nullopt);
 
-  // Of the search trees since the object was made.
-  int64_t nodes() const { return nodes_; }
+  int32_t num_steps() const { return constraints_.num_steps(); }
 
  private:
   // A node of the tree.

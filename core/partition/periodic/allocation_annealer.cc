@@ -1,0 +1,192 @@
+#include "core/partition/periodic/allocation_annealer.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/base/polling.h"
+
+namespace planwright {
+namespace {
+
+// Shares of the kinds of moves, in percent; the rest merges neighbours.
+constexpr uint64_t kMoveCut = 40;
+constexpr uint64_t kRemap = 15;
+constexpr uint64_t kSwap = 10;
+constexpr uint64_t kSplit = 20;
+// The target is that much shorter than the best period known, until the last part of a run takes any improvement.
+constexpr double kAmbition = 0.002;
+constexpr double kLastPart = 0.75;
+// Temperatures: energies of some percent matter first, of some thousandths last.
+constexpr double kHeat = 0.05;
+constexpr double kFinalHeat = 0.003;
+constexpr double kCoolings = 5;
+// What an allocation that only the pattern search refutes is worth.
+constexpr double kRefutedEnergy = 0.01;
+// Nodes that the pattern search may take.
+constexpr int64_t kJudgeNodes = 4'000;
+// Stages in all: more make the pattern search slow and were never better.
+constexpr std::size_t kStagesPerDevice = 2;
+constexpr std::size_t kMoreStages = 4;
+constexpr int64_t kStepPairsPerUnit = 32;
+constexpr int64_t kMovesPerLook = 64;
+// Cuts move by up to 2, 4, .. layers: once more for every doubling of the chain from here on.
+constexpr std::size_t kLayersPerScale = 32;
+
+std::size_t MaxStages(const ChainSums& sums, const ChainDevices& devices, int32_t max_stages_per_device) {
+  const std::size_t devices_count = Index(devices.count);
+  return std::min({Index(sums.num_layers()), devices_count * Index(max_stages_per_device),
+                   kStagesPerDevice * devices_count + kMoreStages});
+}
+
+}  // namespace
+
+AllocationAnnealer::AllocationAnnealer(const Chain& chain, const ChainSums& sums, const ChainDevices& devices,
+                                       int32_t max_stages_per_device, RandomStream random)
+    : sums_(sums),
+      devices_(devices),
+      max_stages_per_device_(max_stages_per_device),
+      max_stages_(MaxStages(sums, devices, max_stages_per_device)),
+      random_(random),
+      energy_(chain, sums, devices),
+      searcher_(chain, sums, devices),
+      new_name_(Index(devices.count)) {}
+
+void AllocationAnnealer::Run(const ChainAllocation& start, Picoseconds known, const SolveLimits& limits) {
+  current_ = start;
+  known_ = known;
+  Poller poller(limits);
+  double energy = INFINITY;
+  while (work_.units < limits.work) {
+    if (work_.moves % kMovesPerLook == 0) {
+      if (poller.ShouldStopNow()) return;
+      progress_ = static_cast<double>(work_.units) / static_cast<double>(limits.work);
+      temperature_ = kFinalHeat + kHeat * std::exp(-kCoolings * progress_);
+      Aim();
+    }
+    ++work_.moves;
+    ++work_.units;
+    candidate_ = current_;
+    if (!Propose()) continue;
+    const double changed = Judge(limits);
+    const double rise = changed - energy;
+    if (rise > 0 && random_.Unit() >= std::exp(-rise / temperature_)) continue;
+    energy = changed;
+    std::swap(current_, candidate_);
+  }
+}
+
+void AllocationAnnealer::Aim() {
+  const auto step = static_cast<int64_t>(progress_ < kLastPart ? kAmbition * static_cast<double>(known_.count()) : 0);
+  target_ = known_ - Picoseconds(std::max<int64_t>(1, step));
+}
+
+double AllocationAnnealer::Judge(const SolveLimits& limits) {
+  const double energy = energy_.Of(candidate_, target_);
+  if (energy > 0) return energy;
+  const uint64_t fingerprint = Fingerprint(candidate_);
+  if (refuted_.contains(fingerprint)) return kRefutedEnergy;
+  SolveLimits judging = limits;
+  judging.work = kJudgeNodes;
+  ++work_.judged;
+  searcher_.SetAllocation(candidate_);
+  PatternOutcome outcome = searcher_.FindShortest(judging, target_);
+  work_.nodes += outcome.nodes;
+  work_.units += outcome.nodes * (1 + int64_t{searcher_.num_steps()} * searcher_.num_steps() / kStepPairsPerUnit);
+  if (!outcome.pattern.has_value()) {
+    refuted_.insert(fingerprint);
+    return kRefutedEnergy;
+  }
+  known_ = outcome.pattern->period;
+  best_ = {candidate_, *std::move(outcome.pattern)};
+  Aim();
+  return energy_.Of(candidate_, target_);
+}
+
+// Devices are alike: they count by their order in the chain.
+uint64_t AllocationAnnealer::Fingerprint(const ChainAllocation& allocation) {
+  std::fill(new_name_.begin(), new_name_.end(), -1);
+  int32_t names = 0;
+  uint64_t hash = 0;
+  for (const ChainStage& stage : allocation) {
+    int32_t& name = new_name_[Index(stage.device)];
+    if (name < 0) name = names++;
+    const uint64_t word = (static_cast<uint64_t>(stage.first_layer) << 32U) | static_cast<uint64_t>(name);
+    hash = RandomStream(hash ^ word).Next();
+  }
+  return hash;
+}
+
+bool AllocationAnnealer::Propose() {
+  const uint64_t kind = random_.Below(100);
+  if (kind < kMoveCut) return MoveCut();
+  if (kind < kMoveCut + kRemap) return Remap();
+  if (kind < kMoveCut + kRemap + kSwap) return Swap();
+  if (kind < kMoveCut + kRemap + kSwap + kSplit) return Split();
+  return Merge();
+}
+
+// By a few layers, on long chains sometimes by more.
+bool AllocationAnnealer::MoveCut() {
+  if (candidate_.size() < 2) return false;
+  const std::size_t behind = 1 + Below(candidate_.size() - 1);
+  const auto scales = static_cast<std::size_t>(std::bit_width(Index(sums_.num_layers()) / kLayersPerScale));
+  const auto step = static_cast<int32_t>(1 + Below(std::size_t{2} << Below(scales + 1)));
+  int32_t& cut = candidate_[behind].first_layer;
+  const int32_t moved = random_.Below(2) == 0 ? cut - step : cut + step;
+  if (moved <= candidate_[behind - 1].first_layer || moved > candidate_[behind].last_layer) return false;
+  cut = moved;
+  candidate_[behind - 1].last_layer = moved - 1;
+  return true;
+}
+
+bool AllocationAnnealer::Remap() {
+  ChainStage& stage = candidate_[Below(candidate_.size())];
+  const auto device = static_cast<int32_t>(Below(Index(devices_.count)));
+  return std::exchange(stage.device, device) != device && HasRoom(device);
+}
+
+bool AllocationAnnealer::Swap() {
+  ChainStage& a = candidate_[Below(candidate_.size())];
+  ChainStage& b = candidate_[Below(candidate_.size())];
+  std::swap(a.device, b.device);
+  return a.device != b.device;
+}
+
+// One half may go to another device.
+bool AllocationAnnealer::Split() {
+  if (candidate_.size() >= max_stages_) return false;
+  const std::size_t position = Below(candidate_.size());
+  ChainStage& front = candidate_[position];
+  if (front.first_layer == front.last_layer) return false;
+  const auto layers = Index(front.last_layer - front.first_layer);
+  ChainStage back = front;
+  back.first_layer += static_cast<int32_t>(1 + Below(layers));
+  front.last_layer = back.first_layer - 1;
+  const auto device = static_cast<int32_t>(Below(Index(devices_.count)));
+  const uint64_t who = random_.Below(3);
+  if (who == 0) front.device = device;
+  if (who == 1) back.device = device;
+  candidate_.insert(candidate_.begin() + static_cast<std::ptrdiff_t>(position) + 1, back);
+  return HasRoom(front.device) && HasRoom(back.device);
+}
+
+bool AllocationAnnealer::Merge() {
+  if (candidate_.size() < 2) return false;
+  const std::size_t behind = 1 + Below(candidate_.size() - 1);
+  candidate_[behind].first_layer = candidate_[behind - 1].first_layer;
+  if (random_.Below(2) == 0) candidate_[behind].device = candidate_[behind - 1].device;
+  const int32_t device = candidate_[behind].device;
+  candidate_.erase(candidate_.begin() + static_cast<std::ptrdiff_t>(behind) - 1);
+  return HasRoom(device);
+}
+
+bool AllocationAnnealer::HasRoom(int32_t device) const {
+  const auto is_there = [device](const ChainStage& stage) { return stage.device == device; };
+  return std::count_if(candidate_.begin(), candidate_.end(), is_there) <= max_stages_per_device_;
+}
+
+}  // namespace planwright

@@ -1,0 +1,91 @@
+#include "core/partition/periodic/allocation_energy.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/schedule/delay.h"
+
+namespace planwright {
+namespace {
+
+constexpr double kLinkWeight = 0.5;
+
+double Excess(int64_t value, int64_t limit) {
+  return value > limit ? static_cast<double>(value - limit) / static_cast<double>(std::max<int64_t>(1, limit)) : 0;
+}
+
+}  // namespace
+
+AllocationEnergy::AllocationEnergy(const Chain& chain, const ChainSums& sums, const ChainDevices& devices)
+    : chain_(chain),
+      sums_(sums),
+      devices_(devices),
+      loads_(Index(devices.count)),
+      link_loads_(Index(devices.count) * Index(devices.count)) {}
+
+double AllocationEnergy::Of(const ChainAllocation& allocation, Picoseconds period) {
+  Clear();
+  Delay delay;
+  for (std::size_t stage = allocation.size(); stage-- > 0;) {
+    const auto& [first, last, device] = allocation[stage];
+    delay = delay.Behind(sums_.compute(first, last), period);
+    AddStage(allocation[stage], delay.Batches());
+    if (stage == 0 || allocation[stage - 1].device == device) continue;
+    const ChainCut& cut = chain_.cuts[Index(first) - 1];
+    AddCut(cut, allocation[stage - 1].device, device);
+    delay = AcrossCut(delay, cut, devices_.full_duplex, period);
+  }
+  double energy = DeviceExcess(period);
+  for (const std::size_t link : used_links_) {
+    energy += kLinkWeight * Excess(link_loads_[link].count(), period.count());
+  }
+  return energy;
+}
+
+void AllocationEnergy::Clear() {
+  std::fill(loads_.begin(), loads_.end(), Device{});
+  for (const std::size_t link : used_links_) link_loads_[link] = Picoseconds(0);
+  used_links_.clear();
+}
+
+// Stages come from the last to the first.
+void AllocationEnergy::AddStage(const ChainStage& stage, int32_t batches) {
+  Device& device = loads_[Index(stage.device)];
+  device.load += sums_.compute(stage.first_layer, stage.last_layer);
+  device.bytes += sums_.static_bytes(stage.first_layer, stage.last_layer);
+  device.workspace_bytes = std::max(device.workspace_bytes, sums_.workspace_bytes(stage.first_layer, stage.last_layer));
+  const int64_t stored = sums_.stored_bytes(stage.first_layer, stage.last_layer);
+  if (chain_.has_backward) {
+    device.bytes += (batches - 1) * stored;
+    if (batches == 1) device.peak_bytes += stored;
+  }
+  device.peak_bytes = std::max(device.peak_bytes, stored);
+}
+
+void AllocationEnergy::AddCut(const ChainCut& cut, int32_t from, int32_t to) {
+  loads_[Index(from)].bytes += cut.buffer_bytes;
+  loads_[Index(to)].bytes += cut.buffer_bytes;
+  LinkLoad(from, to) += cut.send_forward;
+  LinkLoad(to, from) += cut.send_backward;
+}
+
+Picoseconds& AllocationEnergy::LinkLoad(int32_t from, int32_t to) {
+  if (!devices_.full_duplex && from > to) std::swap(from, to);
+  const std::size_t link = Index(from) * Index(devices_.count) + Index(to);
+  if (link_loads_[link].count() == 0) used_links_.push_back(link);
+  return link_loads_[link];
+}
+
+double AllocationEnergy::DeviceExcess(Picoseconds period) const {
+  double excess = 0;
+  for (const Device& device : loads_) {
+    excess += Excess(device.load.count(), period.count());
+    if (!devices_.memory_bytes.has_value()) continue;
+    excess += Excess(device.bytes + device.workspace_bytes + device.peak_bytes, *devices_.memory_bytes);
+  }
+  return excess;
+}
+
+}  // namespace planwright

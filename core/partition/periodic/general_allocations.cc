@@ -1,0 +1,149 @@
+#include "core/partition/periodic/general_allocations.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/cost/chain_sums.h"
+#include "core/partition/periodic/contiguous_optimum.h"
+#include "core/partition/periodic/stage_costs.h"
+#include "core/schedule/one_f_one_b_star.h"
+#include "core/schedule/pattern_search.h"
+
+namespace planwright {
+namespace {
+
+constexpr int64_t kRunsPerRound = 4;
+// Rounds under smaller limits, and rounds under the limit itself; the former get half as much work each.
+constexpr std::size_t kRungs = 2;
+constexpr int64_t kMainRounds = 2;
+// Nodes that a start may take.
+constexpr int64_t kStartNodes = 20'000;
+
+class Search {
+ public:
+  Search(const GeneralAllocationRequest& request, const SolveLimits& limits, TaskArena& arena,
+         const std::function<void(const ScheduledAllocation&)>& on_better)
+      : request_(request),
+        limits_(limits),
+        arena_(arena),
+        on_better_(on_better),
+        sums_(request.chain),
+        periods_(PeriodsOf(request.chain, request.devices)) {
+    outcome_.lower_bound = periods_.low;
+  }
+
+  GeneralAllocationOutcome Run() {
+    OfferContiguous();
+    for (const ChainAllocation& start : request_.starts) OfferStart(start);
+    const std::vector<ChainDevices> rungs = Rungs();
+    const auto shares = static_cast<int64_t>(rungs.size()) + 2 * kMainRounds;
+    const int64_t share = limits_.work / (shares * kRunsPerRound);
+    for (const ChainDevices& rung : rungs) RunRound(rung, share);
+    for (int64_t round = 0; round < kMainRounds; ++round) RunRound(request_.devices, 2 * share);
+    return std::move(outcome_);
+  }
+
+ private:
+  bool IsOptimal() const { return outcome_.best.has_value() && outcome_.best->pattern.period <= outcome_.lower_bound; }
+
+  void Offer(ScheduledAllocation found) {
+    if (outcome_.best.has_value() && found.pattern.period >= outcome_.best->pattern.period) return;
+    outcome_.best = std::move(found);
+    on_better_(*outcome_.best);
+  }
+
+  void OfferContiguous() {
+    const std::optional<PeriodicAllocation> optimum = ContiguousOptimum(request_.chain, request_.devices);
+    if (!optimum.has_value()) return;
+    std::optional<OneFOneBStar> schedule =
+        ScheduleOneFOneBStar(request_.chain, optimum->allocation, request_.devices, optimum->period);
+    Offer({optimum->allocation, std::move(schedule->pattern)});
+  }
+
+  void OfferStart(const ChainAllocation& start) {
+    PatternSearcher searcher(request_.chain, sums_, request_.devices);
+    searcher.SetAllocation(start);
+    SolveLimits limits = limits_;
+    limits.work = kStartNodes;
+    PatternOutcome found = searcher.FindShortest(limits);
+    outcome_.work.nodes += found.nodes;
+    if (found.pattern.has_value()) Offer({start, *std::move(found.pattern)});
+  }
+
+  // The uppermost rungs below the limit, from below.
+  std::vector<ChainDevices> Rungs() const {
+    std::vector<ChainDevices> rungs;
+    if (!request_.devices.memory_bytes.has_value()) return rungs;
+    const int32_t last = sums_.num_layers() - 1;
+    const int64_t needed = sums_.static_bytes(0, last) + sums_.stored_bytes(0, last);
+    for (int64_t bytes = CeilDivide(needed, request_.devices.count); bytes < *request_.devices.memory_bytes;
+         bytes += bytes / 4 + 1) {
+      if (rungs.size() == kRungs) rungs.erase(rungs.begin());
+      rungs.push_back(request_.devices);
+      rungs.back().memory_bytes = bytes;
+    }
+    return rungs;
+  }
+
+  void RunRound(const ChainDevices& devices, int64_t units) {
+    if (IsOptimal()) return;
+    const ChainAllocation start = outcome_.best.has_value() ? outcome_.best->allocation : EvenAllocation();
+    const Picoseconds known = outcome_.best.has_value() ? outcome_.best->pattern.period : 2 * periods_.high;
+    SolveLimits limits = limits_;
+    limits.work = units;
+    std::vector<std::optional<ScheduledAllocation>> found(kRunsPerRound);
+    std::vector<AnnealingWork> work(kRunsPerRound);
+    const int64_t first_stream = std::exchange(streams_, streams_ + kRunsPerRound);
+    arena_.ParallelFor(kRunsPerRound, 1, [&](std::size_t run) {
+      const RandomStream random(static_cast<uint64_t>(request_.seed),
+                                static_cast<uint64_t>(first_stream) + static_cast<uint64_t>(run));
+      AllocationAnnealer annealer(request_.chain, sums_, devices, request_.max_stages_per_device, random);
+      annealer.Run(start, known, limits);
+      found[run] = annealer.best();
+      work[run] = annealer.work();
+    });
+    for (const AnnealingWork& done : work) outcome_.work += done;
+    for (std::optional<ScheduledAllocation>& best : found) {
+      if (best.has_value()) Offer(*std::move(best));
+    }
+  }
+
+  // Stages of about the same work: where nothing is known to fit.
+  ChainAllocation EvenAllocation() const {
+    const int32_t last = sums_.num_layers() - 1;
+    const int32_t stages = std::min(request_.devices.count, last + 1);
+    ChainAllocation allocation;
+    int32_t first = 0;
+    for (int32_t stage = 0; stage < stages; ++stage) {
+      int32_t end = stage + 1 == stages ? last : first;
+      while (end < last + 1 - (stages - stage) &&
+             sums_.compute(0, end + 1) * stages <= sums_.compute(0, last) * (stage + 1)) {
+        ++end;
+      }
+      allocation.push_back({first, end, stage});
+      first = end + 1;
+    }
+    return allocation;
+  }
+
+  const GeneralAllocationRequest& request_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const std::function<void(const ScheduledAllocation&)>& on_better_;
+  const ChainSums sums_;
+  const PeriodRange periods_;
+  int64_t streams_ = 0;
+  GeneralAllocationOutcome outcome_;
+};
+
+}  // namespace
+
+GeneralAllocationOutcome FindGeneralAllocation(const GeneralAllocationRequest& request, const SolveLimits& limits,
+                                               TaskArena& arena,
+                                               const std::function<void(const ScheduledAllocation&)>& on_better) {
+  return Search(request, limits, arena, on_better).Run();
+}
+
+}  // namespace planwright

@@ -1,0 +1,60 @@
+// General allocations: any device may hold several stages of the chain (memory-aware-pipelines.md section 4).
+//
+// Problem: find stages, their devices and a periodic pattern with a period as short as possible under exact memory.
+//
+// Idea: annealing runs (allocation_annealer.h) in rounds. The first rounds are held under smaller memory limits: rungs
+// of a ladder that the chain and the number of devices set, each 5/4 of the one below, so that calls with any limit
+// pass the same ones. What fits less memory fits more, so every round starts from the best of the rounds before. The
+// runs of a round draw from random streams of their own and are merged by period, then by number of the run: the
+// outcome depends on the seed and the work, not on the threads.
+//
+// Guarantees: never worse than a start, than the contiguous optimum, or than what the rungs below give. A caller that
+// goes through several limits and hands each plan on as a start of the next never gets a worse plan for more memory.
+// MadPipe (Beaumont, Eyraud-Dubois, Shilova, 2020, section 4.2) allows one such device only.
+#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_GENERAL_ALLOCATIONS_H_
+#define PLANWRIGHT_CORE_PARTITION_PERIODIC_GENERAL_ALLOCATIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/base/units.h"
+#include "core/model/chain.h"
+#include "core/partition/periodic/allocation_annealer.h"
+
+namespace planwright {
+
+struct GeneralAllocationRequest {
+  const Chain& chain;
+  const ChainDevices& devices;
+  // At least 1.
+  int32_t max_stages_per_device = 4;
+  // Allocations to start from, e.g. MadPipe's; those without a pattern under this memory are passed over.
+  std::vector<ChainAllocation> starts;
+  int64_t seed = 1;
+};
+
+struct GeneralAllocationOutcome {
+  // nullopt: none was found.
+  std::optional<ScheduledAllocation> best;
+  // No allocation of the chain has a shorter period.
+  Picoseconds lower_bound{0};
+  AnnealingWork work;
+};
+
+// Units of work (AnnealingWork::units) of a request that sets no limit: less than a second of one core.
+inline constexpr int64_t kGeneralAllocationWork = 1'200'000;
+
+// The best allocation found with limits.work units, or until the limits say stop; a look at them is some milliseconds
+// away at most. `on_better` hears of every better allocation between rounds, on this thread. REQUIRES: a valid chain,
+// starts that cover it and keep to the stages per device.
+GeneralAllocationOutcome FindGeneralAllocation(const GeneralAllocationRequest& request, const SolveLimits& limits,
+                                               TaskArena& arena,
+                                               const std::function<void(const ScheduledAllocation&)>& on_better);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_GENERAL_ALLOCATIONS_H_
