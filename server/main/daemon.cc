@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/base/strings.h"
 #include "grpc/health/v1/health.pb.h"
 #include "server/main/listen_address.h"
 #include "server/observability/http_server.h"
@@ -52,6 +53,13 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
     std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == "proto_server_reflection"; });
   }
 };
+
+// UNAVAILABLE, with what can be done about it.
+absl::Status CheckAddress(std::string_view address, std::string_view flag) {
+  const absl::Status status = CheckCanListen(address);
+  if (status.ok()) return status;
+  return {status.code(), absl::StrCat(status.message(), "; choose another with ", ToAbsl(flag))};
+}
 
 class GrpcDaemon final : public Daemon {
  public:
@@ -104,6 +112,7 @@ class GrpcDaemon final : public Daemon {
 
   absl::Status StartHttp() {
     if (configuration_.metrics_address.empty()) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckAddress(configuration_.metrics_address, "--metrics_address"));
     auto started =
         HttpServer::Start(configuration_.metrics_address, {{"/metrics", [this] { return ServeMetrics(); }},
                                                            {"/livez",
@@ -127,6 +136,7 @@ class GrpcDaemon final : public Daemon {
   }
 
   absl::Status StartGrpc() {
+    RETURN_IF_ERROR(CheckAddress(configuration_.listen_address, "--listen_address"));
     grpc::EnableDefaultHealthCheckService(true);
     int port = 0;
     grpc::ServerBuilder builder;
@@ -166,6 +176,7 @@ class GrpcDaemon final : public Daemon {
     grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
     health->SetServingStatus(v1::PlanningService::service_full_name(), serving);
     health->SetServingStatus(serving);
+    is_serving_ = serving;
   }
 
   HttpResponse ServeMetrics() {
@@ -182,7 +193,8 @@ class GrpcDaemon final : public Daemon {
   }
 
   HttpResponse ServeReadiness() const {
-    return draining_ ? HttpResponse{503, "draining\n"} : HttpResponse{200, "ok\n"};
+    if (draining_) return {503, "draining\n"};
+    return is_serving_ ? HttpResponse{200, "ok\n"} : HttpResponse{503, "starting\n"};
   }
 
   const Configuration configuration_;
@@ -191,6 +203,7 @@ class GrpcDaemon final : public Daemon {
   PlanningEngine engine_;
   InFlight in_flight_;
   std::atomic<bool> draining_{false};
+  std::atomic<bool> is_serving_{false};
   // The server ends before the executors, whose workers finish its calls, and all of them before what the calls use.
   // Searches hand their results to the serving threads, so they end first.
   PlanDesk desk_;

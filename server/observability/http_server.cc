@@ -2,7 +2,11 @@
 
 #include <CivetServer.h>
 
+#include <array>
+#include <chrono>
+#include <stop_token>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,6 +16,8 @@
 
 namespace planwright::server {
 namespace {
+
+constexpr std::chrono::milliseconds kCallInterval{20};
 
 std::string_view ReasonOf(int code) {
   switch (code) {
@@ -90,6 +96,20 @@ class CivetHttpServer : public HttpServer {
         server_(std::vector<std::string>{"listening_ports", absl::StrCat(address.host, ":", address.port),
                                          "num_threads", "4", "request_timeout_ms", "5000"}) {
     server_.addHandler("/", router_);
+  }
+
+  // civetweb sees that it is to stop when a connection comes, or every two seconds: connections come until it has.
+  ~CivetHttpServer() override {
+    const std::vector<int> ports = server_.getListeningPorts();
+    const std::jthread caller([&](const std::stop_token& stop) {
+      while (!stop.stop_requested() && !ports.empty()) {
+        std::array<char, 128> error{};
+        mg_connection* connection = mg_connect_client(host_.c_str(), ports.front(), 0, error.data(), error.size());
+        if (connection != nullptr) mg_close_connection(connection);
+        std::this_thread::sleep_for(kCallInterval);
+      }
+    });
+    server_.close();
   }
 
   std::string address() const override {

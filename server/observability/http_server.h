@@ -16,8 +16,7 @@ struct HttpResponse {
   std::string body;
 };
 
-// Answers GET and HEAD on the given paths with text, everything else with 404 or 405. Serves until it is destroyed,
-// which may take a second or two (civetweb's poll interval).
+// Answers GET and HEAD on the given paths with text, everything else with 404 or 405. Serves until it is destroyed.
 class HttpServer {
  public:
   // By exact path ("/metrics"). Called on threads of the server, several at once; must not throw.

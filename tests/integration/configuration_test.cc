@@ -51,7 +51,9 @@ TEST(ConfigurationTest, BadSettingsEndWithOneAndNameTheFlag) {
 
 TEST(ConfigurationTest, ATakenPortEndsWithOneAndNamesTheFlag) {
   DaemonProcess first;
-  ExpectRefused({"--listen_address=" + first.address()}, "--listen_address");
+  const std::string address = first.address();
+  ExpectRefused({"--listen_address=" + address},
+                "planwrightd: address already in use: " + address + "; choose another with --listen_address\n");
 }
 
 TEST(ConfigurationTest, AFileSetsWhatFlagsDoNot) {
