@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "core/base/random.h"
 
@@ -37,6 +38,23 @@ TEST(ChainSumsTest, AddsUpEveryRangeOfLayers) {
       EXPECT_EQ(sums.workspace_bytes(first, last), sum.workspace_bytes);
     }
   }
+}
+
+TEST(ChainSumsTest, KeepsTheStartOfAStageThatRecomputes) {
+  Chain chain;
+  for (int64_t i = 1; i <= 3; ++i) chain.layers.push_back({.stored_bytes = i});
+  chain.cuts.resize(2);
+  EXPECT_EQ(ChainSums(chain).stored_bytes(1, 2), 5);
+  chain.stores_first_layer_only = true;
+  EXPECT_EQ(ChainSums(chain).stored_bytes(1, 2), 2);
+  EXPECT_EQ(ChainSums(chain).stored_bytes(0, 2), 1);
+}
+
+TEST(ChainSumsTest, BytesOfManyMicroBatchesSaturate) {
+  constexpr int64_t kLargest = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(StageBytes(3, 5, 7), 38);
+  EXPECT_EQ(StageBytes(0, kMaxQuantity, 2), kLargest);
+  EXPECT_EQ(StageBytes(kLargest - 9, 5, 2), kLargest);
 }
 
 }  // namespace
