@@ -25,6 +25,8 @@ class ModeMaker {
     if (Chance(0.25)) LabelLayers();
     if (mode_ == InstanceMode::kLatency) {
       PoseLatency();
+    } else if (mode_ == InstanceMode::kPeriodic) {
+      PosePeriodic();
     } else {
       ChooseOverlapAndSchedule();
     }
@@ -76,9 +78,7 @@ class ModeMaker {
     problem().objective = Objective::kMinLatency;
     problem().schedule = ScheduleKind::kSteadyState;
     if (!HasBackwardOperators(graph())) problem().workload = Workload::kInference;
-    if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster().interconnect)) {
-      cluster().interconnect = HostStagedInterconnect{uniform->bandwidth_bytes_per_second, uniform->latency};
-    }
+    ConnectLike<HostStagedInterconnect, UniformInterconnect>();
     for (DeviceClass& device_class : cluster().device_classes) {
       if (device_class.kind == DeviceKind::kCpu) device_class.memory_bytes.reset();
     }
@@ -92,6 +92,36 @@ class ModeMaker {
       default:
         break;
     }
+  }
+
+  // Bandwidth and latency stay.
+  template <typename To, typename From>
+  void ConnectLike() {
+    const auto* from = std::get_if<From>(&cluster().interconnect);
+    if (from != nullptr) cluster().interconnect = To{from->bandwidth_bytes_per_second, from->latency};
+  }
+
+  void PosePeriodic() {
+    ConnectLike<UniformInterconnect, HostStagedInterconnect>();
+    KeepOneAcceleratorClass();
+    problem().schedule = ScheduleKind::kPeriodic;
+    problem().overlap = Chance(0.7) ? Overlap::kOverlapped : Overlap::kFullDuplex;
+    if (Chance(0.5)) return;
+    problem().split = Split::kNonContiguous;
+    if (Chance(0.5)) problem().max_stages_per_device = static_cast<int32_t>(random_.Between(1, 3));
+  }
+
+  // That of the first accelerator; without any, the first device becomes one.
+  void KeepOneAcceleratorClass() {
+    const auto is_accelerator = [&](const Device& device) {
+      return cluster().class_of(device).kind == DeviceKind::kAccelerator;
+    };
+    std::vector<Device>& devices = cluster().devices;
+    auto first = std::find_if(devices.begin(), devices.end(), is_accelerator);
+    if (first == devices.end()) first = devices.begin();
+    const DeviceClassId kept = first->device_class;
+    cluster().device_classes[kept.index()].kind = DeviceKind::kAccelerator;
+    std::erase_if(devices, [&](const Device& device) { return is_accelerator(device) && device.device_class != kept; });
   }
 
   void PinAndForbid() {

@@ -24,7 +24,9 @@ enum class InstanceMode {
   // At most two accelerators; host-staged, serial; inference or explicit BACKWARD operators; one or two subgraphs per
   // device, or any number; pins
   // and bans; CPUs have no memory limit.
-  kLatency
+  kLatency,
+  // PERIODIC: accelerators of one class, uniform; one stage per device or several, with or without a limit.
+  kPeriodic
 };
 
 // The instance number `seed` of the mode: the same on every machine. REQUIRES: max_operators >= 4.
