@@ -1,6 +1,7 @@
 #include "core/partition/periodic/periodic_instance.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -56,6 +57,13 @@ void RaiseBounds(const BlockInstance& blocks, int32_t num_devices, PeriodicInsta
   instance.block_bound = Picoseconds(std::max<int64_t>(1, *std::max_element(times.begin(), times.end())));
 }
 
+// Whether the memory of a stage is that of its layers added up: the state of parameters is rounded once for each.
+bool MemoryAddsUp(const MemoryModel& memory) {
+  if (memory.kind == MemoryModel::Kind::kDeclared) return true;
+  const double optimizer = *memory.optimizer_bytes_per_parameter_byte;
+  return optimizer == std::floor(optimizer);
+}
+
 std::vector<int64_t> OperatorTimes(const SearchRequest& request, DeviceClassId device_class) {
   std::vector<int64_t> times;
   for (std::size_t i = 0; i < request.graph.operators.size(); ++i) {
@@ -104,7 +112,8 @@ absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& requ
   instance.chain = MakeChain(graph, cluster.interconnect, problem, request.costs, device_class, instance.layers);
   instance.devices = {num_devices, LeastMemory(cluster, instance.device_ids, problem.memory_model.reserved_bytes),
                       problem.overlap == Overlap::kFullDuplex};
-  instance.speaks_for_order = instance.layers.size() < kMaxChainLayers && HaveEqualMemory(cluster, instance.device_ids);
+  instance.speaks_for_order = instance.layers.size() < kMaxChainLayers &&
+                              HaveEqualMemory(cluster, instance.device_ids) && MemoryAddsUp(problem.memory_model);
   instance.is_only_order = instance.speaks_for_order && IsPath(graph, instance.layers);
   return instance;
 }

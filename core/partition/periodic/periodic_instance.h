@@ -28,7 +28,7 @@ struct PeriodicInstance {
   // By position among `devices`.
   std::vector<DeviceId> device_ids;
   // What holds for allocations of this chain holds for every placement along its order: the chain was not shortened,
-  // and all devices have the same memory.
+  // all devices have the same memory, and that of layers adds up without rounding.
   bool speaks_for_order = false;
   // The operators have no other order.
   bool is_only_order = false;

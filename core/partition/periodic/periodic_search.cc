@@ -11,6 +11,7 @@
 #include "core/base/index.h"
 #include "core/base/status_macros.h"
 #include "core/partition/periodic/contiguous_optimum.h"
+#include "core/partition/periodic/general_allocations.h"
 #include "core/partition/periodic/madpipe.h"
 #include "core/partition/periodic/periodic_instance.h"
 #include "core/partition/periodic/pipedream.h"
@@ -30,6 +31,8 @@ std::string_view NameOf(Algorithm algorithm) {
       return "contiguous_periodic";
     case Algorithm::kMadpipe:
       return "madpipe";
+    case Algorithm::kPeriodicAnnealing:
+      return "periodic_annealing";
     case Algorithm::kPipedream:
       return "pipedream";
     case Algorithm::kSingleDevice:
@@ -42,10 +45,11 @@ std::string_view NameOf(Algorithm algorithm) {
 class PeriodicSearch {
  public:
   PeriodicSearch(const SearchRequest& request, const PeriodicInstance& instance, const SolveLimits& limits,
-                 const SearchCallbacks& callbacks)
+                 TaskArena& arena, const SearchCallbacks& callbacks)
       : request_(request),
         instance_(instance),
         limits_(limits),
+        arena_(arena),
         record_(NameOf(request.algorithm), request.options.relative_gap, callbacks) {}
 
   absl::StatusOr<SearchOutcome> Run() && {
@@ -66,6 +70,9 @@ class PeriodicSearch {
         return SearchContiguous();
       case Algorithm::kMadpipe:
         SearchMadpipe();
+        return absl::OkStatus();
+      case Algorithm::kPeriodicAnnealing:
+        SearchGeneral();
         return absl::OkStatus();
       case Algorithm::kPipedream:
         SearchPipedream();
@@ -117,6 +124,26 @@ class PeriodicSearch {
     }
   }
 
+  void SearchGeneral() {
+    GeneralAllocationRequest request{
+        instance_.chain, instance_.devices, *request_.problem.max_stages_per_device, {}, request_.options.seed};
+    for (const SpecialMemory memory : {SpecialMemory::kPaper, SpecialMemory::kTight}) {
+      const std::optional<PeriodicAllocation> start = MadpipeOptimum(instance_.chain, instance_.devices, memory);
+      if (start.has_value() && !HasTooManyStages(start->allocation)) request.starts.push_back(start->allocation);
+    }
+    SolveLimits limits = limits_;
+    limits.work = request_.options.work_limit.value_or(std::min(limits_.work, kGeneralAllocationWork));
+    const GeneralAllocationOutcome outcome =
+        FindGeneralAllocation(request, limits, arena_, [this](const ScheduledAllocation& better) {
+          record_.Offer(PlacementOf(instance_, better.allocation, better.pattern), "periodic_annealing");
+        });
+    record_.AddWork(outcome.work.units);
+    record_.counters()["moves"] = outcome.work.moves;
+    record_.counters()["allocations_judged"] = outcome.work.judged;
+    record_.counters()["pattern_nodes"] = outcome.work.nodes;
+    record_.set_stop_reason(StopReasonOf(limits_, StopReason::kWorkLimit));
+  }
+
   bool HasTooManyStages(const ChainAllocation& allocation) const {
     std::vector<int32_t> stages(Index(instance_.devices.count), 0);
     for (const ChainStage& stage : allocation) ++stages[Index(stage.device)];
@@ -134,16 +161,17 @@ class PeriodicSearch {
   const SearchRequest& request_;
   const PeriodicInstance& instance_;
   const SolveLimits& limits_;
+  TaskArena& arena_;
   SearchRecord record_;
 };
 
 }  // namespace
 
-absl::StatusOr<SearchOutcome> SolvePeriodic(const SearchRequest& request, const SolveLimits& limits,
-                                            TaskArena& /*arena*/, const SearchCallbacks& callbacks) {
+absl::StatusOr<SearchOutcome> SolvePeriodic(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                            const SearchCallbacks& callbacks) {
   callbacks.on_phase(NameOf(request.algorithm));
   ASSIGN_OR_RETURN(const PeriodicInstance instance, BuildPeriodicInstance(request));
-  return PeriodicSearch(request, instance, limits, callbacks).Run();
+  return PeriodicSearch(request, instance, limits, arena, callbacks).Run();
 }
 
 }  // namespace planwright

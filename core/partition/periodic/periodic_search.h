@@ -2,6 +2,7 @@
 //
 //   contiguous_periodic  contiguous_optimum.h with 1F1B*
 //   madpipe              madpipe.h with the shortest pattern of its allocation (MadPipe, sections 4.2 and 4.3)
+//   periodic_annealing   general_allocations.h from the contiguous optimum and MadPipe's allocations
 //   pipedream            PipeDream's partitioner with 1F1B*, as MadPipe compares itself with
 //   single_device        everything in one stage
 // They work on one chain, i.e. one linear order of the operators (core/graph/chain.h). Bounds: the work and the largest
