@@ -36,7 +36,9 @@ const std::vector<FolderRule>& Rules() {
       {"core/verify", {"core/base/", "core/model/"}, kNotInCore},
       {"core/zoo", {"core/base/", "core/model/", "core/cost/", "core/topology/"}, kNotInCore},
       {"core/partition", kSolver, kNotInCore},
-      {"core/partition/mip", {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/partition/"}, kNotInMip},
+      {"core/partition/mip",
+       {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/partition/", "core/schedule/"},
+       kNotInMip},
       // Allocations whose quality only a schedule tells.
       {"core/partition/periodic",
        {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/schedule/", "core/partition/"},

@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "core/base/index.h"
 #include "core/base/random.h"
 #include "core/cost/pattern_memory.h"
+#include "core/schedule/one_f_one_b_star.h"
 #include "tests/support/pattern_oracle.h"
 #include "tests/support/random_chain.h"
 
@@ -112,6 +114,111 @@ TEST(PatternSearchTest, FindsPatternsOfManyStages) {
     EXPECT_EQ(outcome.is_proven, *outcome.lower_bound == outcome.pattern->period);
   }
   EXPECT_GT(feasible, 150);
+}
+
+TEST(PatternSearchTest, EqualsOneFOneBStarOnContiguousAllocations) {
+  int compared = 0;
+  int above_load = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomStream random(seed);
+    const RandomChainOptions options{.layers = 10, .max_time = 1'000'000, .has_backward = seed % 12 != 0};
+    const Chain chain = MakeRandomChain(options, random);
+    ChainDevices devices{8, std::nullopt, seed % 3 == 0};
+    const ChainAllocation allocation = MakeRandomContiguousAllocation(options.layers, devices.count, random);
+    devices.memory_bytes = BytesWithBatches(chain, devices, allocation, 0.9 + 2 * random.Unit());
+    const PatternOutcome outcome = PatternSearch(chain, devices, allocation, {});
+    const std::optional<Picoseconds> expected = SmallestPeriod(chain, allocation, devices);
+    ASSERT_TRUE(outcome.is_proven);
+    ASSERT_EQ(outcome.pattern.has_value(), expected.has_value());
+    if (!expected.has_value()) continue;
+    EXPECT_EQ(outcome.pattern->period, *expected);
+    ++compared;
+    if (expected->count() > ConstraintsOf(chain, ChainSums(chain), devices, allocation).load) ++above_load;
+  }
+  EXPECT_GT(compared, 250);
+  EXPECT_GT(above_load, 100);
+}
+
+TEST(PatternSearchTest, KeepsWhatLongerPeriodsAllow) {
+  int decided = 0;
+  for (uint64_t seed = 0; seed < 80; ++seed) {
+    RandomStream random(seed, 1);
+    const Case instance = MakeCase(seed, {.layers = 8, .max_time = 100}, 3);
+    const ChainSums sums(instance.chain);
+    PatternSearcher searcher(instance.chain, sums, instance.devices);
+    searcher.SetAllocation(instance.allocation);
+    const PatternOutcome outcome = searcher.FindShortest({});
+    if (!outcome.pattern.has_value()) continue;
+    for (int probe = 0; probe < 10; ++probe) {
+      const Picoseconds period(random.Between(1, 2 * TotalTime(instance)));
+      const bool is_long_enough = period >= outcome.pattern->period;
+      EXPECT_EQ(searcher.Decide(period, {}), is_long_enough ? PatternAnswer::kFeasible : PatternAnswer::kInfeasible)
+          << seed << " " << period.count();
+      if (is_long_enough) ++decided;
+    }
+  }
+  EXPECT_GT(decided, 200);
+}
+
+TEST(PatternSearchTest, NeverNeedsLongerForAStageCutInTwoOnItsDevice) {
+  int shorter = 0;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    RandomStream random(seed, 1);
+    Case instance = MakeCase(seed, {.layers = 8, .max_time = 100}, 2);
+    const PatternOutcome whole = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
+    const std::size_t stage = random.Below(instance.allocation.size());
+    ChainStage& front = instance.allocation[stage];
+    if (!whole.pattern.has_value() || front.first_layer == front.last_layer) continue;
+    ChainStage back = front;
+    front.last_layer = static_cast<int32_t>(random.Between(front.first_layer, front.last_layer - 1));
+    back.first_layer = front.last_layer + 1;
+    instance.allocation.insert(instance.allocation.begin() + static_cast<std::ptrdiff_t>(stage) + 1, back);
+    const PatternOutcome cut = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
+    ASSERT_TRUE(cut.pattern.has_value()) << seed;
+    EXPECT_LE(cut.pattern->period, whole.pattern->period) << seed;
+    if (cut.pattern->period < whole.pattern->period) ++shorter;
+  }
+  EXPECT_GT(shorter, 3);
+}
+
+TEST(PatternSearchTest, ScalesWithTime) {
+  for (uint64_t seed = 0; seed < 80; ++seed) {
+    Case instance = MakeCase(seed, {.layers = 8, .max_time = 100}, 3);
+    const PatternOutcome before = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
+    for (ChainLayer& layer : instance.chain.layers) {
+      layer.forward *= 1000;
+      layer.backward *= 1000;
+    }
+    for (ChainCut& cut : instance.chain.cuts) {
+      cut.send_forward *= 1000;
+      cut.send_backward *= 1000;
+    }
+    const PatternOutcome after = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
+    ASSERT_EQ(before.pattern.has_value(), after.pattern.has_value());
+    if (!before.pattern.has_value()) continue;
+    // The period of integer times is rounded up to whole picoseconds.
+    EXPECT_LE(after.pattern->period, 1000 * before.pattern->period) << seed;
+    EXPECT_GT(after.pattern->period, 1000 * (before.pattern->period - Picoseconds(1))) << seed;
+  }
+}
+
+TEST(PatternSearchTest, SaysWhatItKnowsWhenItHasToStop) {
+  std::stop_source source;
+  source.request_stop();
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const Case instance = MakeCase(seed, {.layers = 12, .max_time = 1000}, 4);
+    const PatternOutcome whole = PatternSearch(instance.chain, instance.devices, instance.allocation, {});
+    SolveLimits limits;
+    limits.work = 1;
+    limits.stop = source.get_token();
+    const PatternOutcome cut = PatternSearch(instance.chain, instance.devices, instance.allocation, limits);
+    ASSERT_EQ(cut.pattern.has_value(), whole.pattern.has_value()) << seed;
+    if (!whole.pattern.has_value()) continue;
+    ExpectIsPattern(instance, *cut.pattern);
+    EXPECT_GE(cut.pattern->period, whole.pattern->period) << seed;
+    EXPECT_LE(*cut.lower_bound, whole.pattern->period) << seed;
+  }
 }
 
 }  // namespace
