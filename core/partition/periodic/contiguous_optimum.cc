@@ -37,8 +37,9 @@ class ContiguousProgram {
     std::fill(tails_.begin(), tails_.end(), Tail{});
     At(0, num_layers_).is_possible = true;
     for (int32_t stages = 1; stages <= max_stages_; ++stages) {
+      const int32_t last_start = LastStart(max_stages_ - stages, period);
       for (int32_t next = num_layers_; next > 0; --next) {
-        if (At(stages - 1, next).is_possible) AddStages(stages, next, period);
+        if (IsWorthwhile(stages - 1, next)) AddStages(stages, next, last_start, period);
       }
       if (At(stages, 0).is_possible) return AllocationOf(stages);
     }
@@ -48,10 +49,27 @@ class ContiguousProgram {
  private:
   Tail& At(int32_t stages, int32_t first) { return tails_[Index(stages) * Index(num_layers_ + 1) + Index(first)]; }
 
-  // Every stage that ends before the layer `next`, in front of the `stages` - 1 from there on.
-  void AddStages(int32_t stages, int32_t next, Picoseconds period) {
+  // The last layer in front of which so many stages may do all the work.
+  int32_t LastStart(int32_t stages, Picoseconds period) const {
+    const Picoseconds most(SaturatingMultiply(period.count(), stages));
+    int32_t first = num_layers_ - 1;
+    while (first > 0 && costs_.Load(0, first - 1) > most) --first;
+    return first;
+  }
+
+  // False: there is no such tail, or one stage less does as well.
+  bool IsWorthwhile(int32_t stages, int32_t first) {
+    const Tail& tail = At(stages, first);
+    if (!tail.is_possible || stages == 0) return tail.is_possible;
+    const Tail& shorter = At(stages - 1, first);
+    return !shorter.is_possible || tail.delay < shorter.delay;
+  }
+
+  // Every stage that ends before the layer `next` and starts no later than `last_start`, in front of the `stages` - 1
+  // from `next` on.
+  void AddStages(int32_t stages, int32_t next, int32_t last_start, Picoseconds period) {
     const Delay behind = At(stages - 1, next).delay;
-    for (int32_t first = next - 1; first >= 0; --first) {
+    for (int32_t first = std::min(next - 1, last_start); first >= 0; --first) {
       const Picoseconds load = costs_.Load(first, next - 1);
       if (load > period) return;
       if (first > 0 && costs_.LinkLoad(first) > period) continue;

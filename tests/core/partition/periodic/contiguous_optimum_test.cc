@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -78,6 +79,23 @@ TEST(ContiguousOptimumTest, ScalesWithTime) {
     if (optimum.has_value()) {
       EXPECT_LE(scaled->period, 1000 * optimum->period) << seed;
       EXPECT_GT(scaled->period, 1000 * (optimum->period - Picoseconds(1))) << seed;
+    }
+  }
+}
+
+TEST(ContiguousOptimumTest, ALayerOfNothingChangesNothing) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    ChainCase instance = MakeChainCase(seed, 9);
+    if (instance.chain.cuts.empty()) continue;
+    const std::optional<PeriodicAllocation> before = ContiguousOptimum(instance.chain, instance.devices);
+    const std::size_t cut = seed % instance.chain.cuts.size();
+    const ChainCut across = instance.chain.cuts[cut];
+    instance.chain.cuts.insert(instance.chain.cuts.begin() + static_cast<std::ptrdiff_t>(cut), across);
+    instance.chain.layers.insert(instance.chain.layers.begin() + static_cast<std::ptrdiff_t>(cut) + 1, ChainLayer{});
+    const std::optional<PeriodicAllocation> after = ContiguousOptimum(instance.chain, instance.devices);
+    ASSERT_EQ(before.has_value(), after.has_value()) << seed;
+    if (before.has_value()) {
+      EXPECT_EQ(before->period, after->period) << seed;
     }
   }
 }
