@@ -25,7 +25,7 @@ cmake --build --preset release --parallel "$(nproc)" --target planwrightd >&2
 cp tests/foreign/* "$work"
 (cd "$work" && npm install --no-audit --no-fund --loglevel=error) >&2
 
-build/release/bin/planwrightd --listen_address=127.0.0.1:0 --metrics_address=127.0.0.1:0 --enable_reflection \
+build/release/bin/planwrightd --listen_address=127.0.0.1:0 --metrics_address=127.0.0.1:0 --store=none --enable_reflection \
   --log_format=json 2>"$work/log" &
 daemon=$!
 address=

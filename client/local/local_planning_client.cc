@@ -68,7 +68,7 @@ absl::StatusOr<v1::CreatePlanResponse> LocalPlanningClient::CreatePlan(const v1:
 
 absl::StatusOr<v1::BatchCreatePlansResponse> LocalPlanningClient::BatchCreatePlans(
     const v1::BatchCreatePlansRequest& request, const CallOptions& options) {
-  const auto batch = server::BatchPlanning::Start(engine_, request, ToSteady(options.deadline));
+  const auto batch = server::BatchPlanning::Start(engine_, request, {.deadline = ToSteady(options.deadline)});
   if (!batch.ok()) return AsFromServer(batch.status());
   while (!(*batch)->is_done()) {
     (*batch)->PlanNext(options.stop, /*observer=*/nullptr);

@@ -21,10 +21,11 @@ constexpr std::size_t kMaxErrorBytes = 64 << 10;
 
 absl::StatusOr<std::unique_ptr<BatchPlanning>> BatchPlanning::Start(PlanningEngine& engine,
                                                                     const v1::BatchCreatePlansRequest& request,
-                                                                    std::optional<Clock::time_point> deadline) {
+                                                                    const CallContext& context) {
   const Clock::time_point latest = Clock::now() + engine.config().time_limits.max_time_limit;
   // The constructor is private: std::make_unique cannot call it.
-  std::unique_ptr<BatchPlanning> batch(new BatchPlanning(engine, request, std::min(deadline.value_or(latest), latest)));
+  std::unique_ptr<BatchPlanning> batch(
+      new BatchPlanning(engine, request, std::min(context.deadline.value_or(latest), latest), context.tenant));
   RETURN_IF_ERROR(batch->ReadShared());
   return batch;
 }
@@ -32,14 +33,15 @@ absl::StatusOr<std::unique_ptr<BatchPlanning>> BatchPlanning::Start(PlanningEngi
 absl::Status BatchPlanning::ReadShared() {
   const ModelLimits& limits = engine_.config().model_limits;
   const int64_t most = engine_.config().max_batch_size;
+  const NamedInputs names = engine_.NamesFor(tenant_);
   Violations violations;
   if (request_.requests().empty()) violations.Add("requests", "must not be empty");
   if (request_.requests_size() > most) {
     violations.Add("requests", absl::StrCat("must have at most ", most, " elements, has ", request_.requests_size()));
   }
-  ASSIGN_OR_RETURN(cluster_, ReadCluster(request_, limits, violations));
+  ASSIGN_OR_RETURN(cluster_, ReadCluster(request_, limits, names, violations));
   if (request_.graph_source_case() != v1::BatchCreatePlansRequest::GRAPH_SOURCE_NOT_SET) {
-    ASSIGN_OR_RETURN(graph_, ReadGraph(request_, violations));
+    ASSIGN_OR_RETURN(graph_, ReadGraph(request_, names, violations));
   }
   // What the problems do not share is judged with each of them.
   const bool was_understood = violations.empty();
@@ -54,7 +56,8 @@ void BatchPlanning::PlanNext(std::stop_token stop, SearchObserver* observer) {
                         {.deadline = deadline_,
                          .stop = std::move(stop),
                          .observer = observer,
-                         .searches_left = request_.requests_size() - next}));
+                         .searches_left = request_.requests_size() - next,
+                         .tenant = tenant_}));
 }
 
 void BatchPlanning::EndWith(const absl::Status& error) {

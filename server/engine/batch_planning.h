@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,11 +20,11 @@ namespace planwright::server {
 // Not thread-safe, but successive steps may run on different threads.
 class BatchPlanning {
  public:
-  // Reads what the problems share. `engine` and `request` outlive the object. Without a `deadline` the batch has the
-  // engine's max_time_limit. Errors: those of BatchCreatePlans.
+  // Reads what the problems share. `engine` and `request` outlive the object. Of `context`, tenant and deadline count;
+  // without a deadline the batch has the engine's max_time_limit. Errors: those of BatchCreatePlans.
   static absl::StatusOr<std::unique_ptr<BatchPlanning>> Start(PlanningEngine& engine,
                                                               const v1::BatchCreatePlansRequest& request,
-                                                              std::optional<SolveLimits::Clock::time_point> deadline);
+                                                              const CallContext& context);
 
   bool is_done() const { return response_.results_size() == request_.requests_size(); }
 
@@ -37,8 +39,8 @@ class BatchPlanning {
 
  private:
   BatchPlanning(PlanningEngine& engine, const v1::BatchCreatePlansRequest& request,
-                SolveLimits::Clock::time_point deadline)
-      : engine_(engine), request_(request), deadline_(deadline) {}
+                SolveLimits::Clock::time_point deadline, std::string tenant)
+      : engine_(engine), request_(request), deadline_(deadline), tenant_(std::move(tenant)) {}
 
   absl::Status ReadShared();
   void Add(absl::StatusOr<v1::Plan> plan);
@@ -46,6 +48,7 @@ class BatchPlanning {
   PlanningEngine& engine_;
   const v1::BatchCreatePlansRequest& request_;
   const SolveLimits::Clock::time_point deadline_;
+  const std::string tenant_;
   Cluster cluster_;
   // nullopt: every problem brings its own.
   std::optional<OperatorGraph> graph_;

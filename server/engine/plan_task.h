@@ -27,6 +27,9 @@ struct PlanTask {
   std::string key;
   // Search, whatever is known already.
   bool skip_cache = false;
+  // The plan is to be stored; under this id, or one of our own where it is empty.
+  bool is_to_be_kept = false;
+  std::string plan_id;
 };
 
 }  // namespace planwright::server

@@ -162,16 +162,17 @@ v1::Plan AnswerOf(const PlanTask& task, const CachedPlan& cached, bool from_cach
   return plan;
 }
 
-PlanningEngine::PlanningEngine(EngineConfig config)
+PlanningEngine::PlanningEngine(EngineConfig config, Store* store)
     : config_(std::move(config)),
+      library_(store, config_.quota, config_.model_limits),
       program_version_(ProgramVersion(config_.version)),
       arena_(config_.cpus),
       cache_(config_.cache_bytes) {}
 
 template <typename Request>
-absl::StatusOr<PlanTask> PlanningEngine::ReadAnyTask(const Request& request) {
+absl::StatusOr<PlanTask> PlanningEngine::ReadAnyTask(const Request& request, const CallContext& context) {
   Violations violations;
-  ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, config_.model_limits, violations));
+  ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, config_.model_limits, NamesFor(context.tenant), violations));
   ASSIGN_OR_RETURN(PlanTask task, MakeTask(std::make_shared<const OperatorGraph>(std::move(input.graph)),
                                            std::make_shared<const Cluster>(std::move(input.cluster)), request.problem(),
                                            request.options(), violations));
@@ -179,8 +180,16 @@ absl::StatusOr<PlanTask> PlanningEngine::ReadAnyTask(const Request& request) {
   return task;
 }
 
-absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::CreatePlanRequest& request) { return ReadAnyTask(request); }
-absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::StreamPlanRequest& request) { return ReadAnyTask(request); }
+absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::CreatePlanRequest& request, const CallContext& context) {
+  ASSIGN_OR_RETURN(PlanTask task, ReadAnyTask(request, context));
+  task.is_to_be_kept = request.store() || !request.plan_id().empty();
+  task.plan_id = request.plan_id();
+  return task;
+}
+
+absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::StreamPlanRequest& request, const CallContext& context) {
+  return ReadAnyTask(request, context);
+}
 
 absl::StatusOr<PlanTask> PlanningEngine::MakeTask(std::shared_ptr<const OperatorGraph> graph,
                                                   std::shared_ptr<const Cluster> cluster,
@@ -267,7 +276,7 @@ absl::StatusOr<v1::Plan> PlanningEngine::PlanEntry(const v1::BatchCreatePlansReq
   const std::shared_ptr<const Cluster> shared_cluster(std::shared_ptr<void>(), &cluster);
   if (shared_graph == nullptr ||
       entry.graph_source_case() != v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET) {
-    ASSIGN_OR_RETURN(OperatorGraph own_graph, ReadGraph(entry, violations));
+    ASSIGN_OR_RETURN(OperatorGraph own_graph, ReadGraph(entry, NamesFor(context.tenant), violations));
     shared_graph = std::make_shared<const OperatorGraph>(std::move(own_graph));
   }
   return MakeWirePlan(MakeTask(shared_graph, shared_cluster, entry.problem(), entry.options(), violations), context);
@@ -276,21 +285,29 @@ absl::StatusOr<v1::Plan> PlanningEngine::PlanEntry(const v1::BatchCreatePlansReq
 absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::CreatePlanRequest& request,
                                                                   const CallContext& context) {
   v1::CreatePlanResponse response;
-  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(ReadTask(request), context));
+  ASSIGN_OR_RETURN(const PlanTask task, ReadTask(request, context));
+  ASSIGN_OR_RETURN(std::optional<v1::Plan> kept, library_.FindKeptPlan(context.tenant, task));
+  if (kept.has_value()) {
+    *response.mutable_plan() = *std::move(kept);
+    return response;
+  }
+  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(task, context));
+  RETURN_IF_ERROR(library_.KeepPlan(context.tenant, task, *response.mutable_plan()));
   return response;
 }
 
 absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::StreamPlanRequest& request,
                                                                   const CallContext& context) {
   v1::StreamPlanResponse response;
-  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(ReadTask(request), context));
+  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(ReadTask(request, context), context));
   return response;
 }
 
 absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::EvaluatePlanRequest& request,
-                                                                      const CallContext& context) const {
+                                                                      const CallContext& context) {
   Violations violations;
-  ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, config_.model_limits, violations));
+  ASSIGN_OR_RETURN(const RequestInput input,
+                   ReadInput(request, config_.model_limits, NamesFor(context.tenant), violations));
   if (!request.has_plan()) violations.Add("plan", "must be set");
   const FieldPath plan_path("plan");
   const PlanningProblem problem =
@@ -306,26 +323,36 @@ absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::
                LimitsOf(context), encoder);
 }
 
-absl::StatusOr<v1::GetGraphResponse> PlanningEngine::GetGraph(const v1::GetGraphRequest& request) const {
-  ASSIGN_OR_RETURN(const OperatorGraph graph, NamedGraph(request.name()));
+absl::StatusOr<v1::GetGraphResponse> PlanningEngine::GetGraph(const v1::GetGraphRequest& request,
+                                                              const CallContext& context) {
+  Violations violations;
+  ASSIGN_OR_RETURN(const OperatorGraph graph, NamesFor(context.tenant).FindGraph(request.name(), "name", violations));
+  RETURN_IF_ERROR(violations.ToStatus());
   v1::GetGraphResponse response;
   *response.mutable_graph() = EncodeGraph(graph);
   return response;
 }
 
-absl::StatusOr<v1::GetClusterResponse> PlanningEngine::GetCluster(const v1::GetClusterRequest& request) const {
-  ASSIGN_OR_RETURN(const Cluster cluster, NamedCluster(request.name()));
+absl::StatusOr<v1::GetClusterResponse> PlanningEngine::GetCluster(const v1::GetClusterRequest& request,
+                                                                  const CallContext& context) {
+  Violations violations;
+  ASSIGN_OR_RETURN(const Cluster cluster,
+                   NamesFor(context.tenant).FindCluster(request.name(), "name", config_.model_limits, violations));
+  RETURN_IF_ERROR(violations.ToStatus());
   v1::GetClusterResponse response;
   *response.mutable_cluster() = EncodeCluster(cluster);
   return response;
 }
 
-v1::GetServerInfoResponse PlanningEngine::GetServerInfo() const { return MakeServerInfo(config_); }
+v1::GetServerInfoResponse PlanningEngine::GetServerInfo() const {
+  return MakeServerInfo(config_, library_.store_kind());
+}
 
 absl::StatusOr<std::string> PlanningEngine::WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
-                                                         ProgramForm form) const {
+                                                         ProgramForm form) {
   Violations violations;
-  ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, config_.model_limits, violations));
+  ASSIGN_OR_RETURN(const RequestInput input,
+                   ReadInput(request, config_.model_limits, NamesFor(kDefaultTenant), violations));
   const PlanningProblem problem =
       DecodeProblem(request.problem(), input.graph, input.cluster, FieldPath("problem"), violations);
   const DecodedOptions decoded = DecodeOptions(request.options(), violations);

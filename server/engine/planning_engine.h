@@ -17,12 +17,15 @@
 #include "core/model/validator.h"
 #include "core/planner/planner.h"
 #include "planwright/v1/planning_service.pb.h"
+#include "server/engine/library.h"
+#include "server/engine/named_inputs.h"
 #include "server/engine/plan_cache.h"
 #include "server/engine/plan_reuse.h"
 #include "server/engine/plan_task.h"
 #include "server/engine/search_deadline.h"
 #include "server/engine/search_observer.h"
 #include "server/serving/caller.h"
+#include "server/store/store.h"
 
 namespace planwright::server {
 
@@ -44,14 +47,17 @@ struct EngineConfig {
   int64_t max_batch_size = 1000;
   // Of the plans that are kept for those who ask again; 0: none are.
   int64_t cache_bytes = 0;
+  // What a tenant may store, and how long that is kept.
+  Quota quota;
+  Store::Retention retention;
 };
 
 // One call, as the transport sees it.
 struct CallContext {
   // nullopt: the caller waits for as long as it takes.
-  std::optional<SolveLimits::Clock::time_point> deadline;
+  std::optional<SolveLimits::Clock::time_point> deadline = std::nullopt;
   // Requested when nobody waits for the answer any more.
-  std::stop_token stop;
+  std::stop_token stop = {};
   // nullptr: nobody listens. Outlives the call.
   SearchObserver* observer = nullptr;
   // Searches that the time until `deadline` is for, this one included. >= 1.
@@ -66,7 +72,8 @@ v1::Plan AnswerOf(const PlanTask& task, const CachedPlan& cached, bool from_cach
 // Thread-safe. Calls compute on the calling thread and on the arena.
 class PlanningEngine {
  public:
-  explicit PlanningEngine(EngineConfig config);
+  // `store`: nullptr, nothing is kept; outlives the engine.
+  explicit PlanningEngine(EngineConfig config, Store* store = nullptr);
 
   // Errors: see the contract (planning_service.proto), and those of MakePlan.
   absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request, const CallContext& context);
@@ -75,20 +82,22 @@ class PlanningEngine {
   absl::StatusOr<v1::StreamPlanResponse> StreamPlan(const v1::StreamPlanRequest& request, const CallContext& context);
   // Stops between its steps when the call is cancelled or its deadline passes.
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
-                                                        const CallContext& context = CallContext()) const;
+                                                        const CallContext& context = CallContext());
   // One problem of a batch, on the cluster of all: as CreatePlan, but the graph may be that of the batch.
   absl::StatusOr<v1::Plan> PlanEntry(const v1::BatchCreatePlansRequest::Entry& entry,
                                      const std::optional<OperatorGraph>& graph, const Cluster& cluster,
                                      const CallContext& context);
-  absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request) const;
-  absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request) const;
+  absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,
+                                                const CallContext& context = CallContext());
+  absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request,
+                                                    const CallContext& context = CallContext());
   v1::GetServerInfoResponse GetServerInfo() const;
 
   // The parts of CreatePlan and StreamPlan, for those who let several calls share one search (plan_desk.h).
   //
   // What a request asks for. Errors: INVALID_ARGUMENT, NOT_FOUND.
-  absl::StatusOr<PlanTask> ReadTask(const v1::CreatePlanRequest& request);
-  absl::StatusOr<PlanTask> ReadTask(const v1::StreamPlanRequest& request);
+  absl::StatusOr<PlanTask> ReadTask(const v1::CreatePlanRequest& request, const CallContext& context);
+  absl::StatusOr<PlanTask> ReadTask(const v1::StreamPlanRequest& request, const CallContext& context);
   // A plan that is known already and good enough; nullptr: a search is needed.
   std::shared_ptr<const CachedPlan> FindPlan(const PlanTask& task, const CallContext& context);
   // Searches, starting from the plan that is known if there is one, and keeps the result. Errors: those of MakePlan.
@@ -96,18 +105,23 @@ class PlanningEngine {
   // What a call with this task would be given by a search now.
   SearchEffort EffortFor(const PlanTask& task, const CallContext& context) const;
 
+  // What tenants keep.
+  Library& library() { return library_; }
+  // What requests of the tenant may name.
+  NamedInputs NamesFor(const std::string& tenant) { return {&library_, tenant}; }
+
   PlanCache::Stats cache_stats() const { return cache_.stats(); }
 
   // The integer program of the problem as text (see WriteIntegerProgram); not an RPC. options.algorithm is ignored.
   absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
-                                           ProgramForm form) const;
+                                           ProgramForm form);
 
   const EngineConfig& config() const { return config_; }
 
  private:
   // For each request type with the fields of CreatePlanRequest.
   template <typename Request>
-  absl::StatusOr<PlanTask> ReadAnyTask(const Request& request);
+  absl::StatusOr<PlanTask> ReadAnyTask(const Request& request, const CallContext& context);
   // `violations`: what is wrong with graph and cluster.
   absl::StatusOr<PlanTask> MakeTask(std::shared_ptr<const OperatorGraph> graph, std::shared_ptr<const Cluster> cluster,
                                     const v1::PlanningProblem& problem, const v1::SolverOptions& options,
@@ -118,6 +132,7 @@ class PlanningEngine {
   std::optional<Placement> KnownPlacement(const PlanTask& task);
 
   EngineConfig config_;
+  Library library_;
   // Part of every key.
   std::string program_version_;
   TaskArena arena_;

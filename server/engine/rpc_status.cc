@@ -13,13 +13,17 @@
 #include "core/base/violations.h"
 #include "google/rpc/error_details.pb.h"
 #include "planwright/v1/planning_service.pb.h"
+#include "server/engine/library.h"
 #include "server/serving/retry_delay.h"
+#include "server/store/store_status.h"
 
 namespace planwright::server {
 namespace {
 
 // Type URLs and the ErrorInfo.
 constexpr std::size_t kFrameBytes = 300;
+// After which a store that does not answer may have come back.
+constexpr std::chrono::milliseconds kStoreRetryDelay{1000};
 // Of one violation in a message, whatever the limit.
 constexpr std::size_t kMinLineBytes = 400;
 
@@ -28,13 +32,14 @@ std::string ReasonOf(const absl::Status& status) {
     case absl::StatusCode::kInvalidArgument:
       return "INVALID_REQUEST";
     case absl::StatusCode::kFailedPrecondition:
+      if (IsStoreMissing(status)) return "NO_STORE";
       return InfeasibilityOf(status).has_value() ? "INFEASIBLE" : "FAILED_PRECONDITION";
     case absl::StatusCode::kDeadlineExceeded:
       return IsNoPlanFound(status) ? "NO_PLAN_FOUND" : "DEADLINE_EXCEEDED";
     case absl::StatusCode::kResourceExhausted:
       return RetryDelayOf(status).has_value() ? "SERVER_FULL" : "LIMIT_EXCEEDED";
     case absl::StatusCode::kUnavailable:
-      return "SHUTTING_DOWN";
+      return IsStoreUnavailable(status) ? "STORE_UNAVAILABLE" : "SHUTTING_DOWN";
     default:
       return absl::StatusCodeToString(status.code());
   }
@@ -140,6 +145,7 @@ google::rpc::Status ToRpcStatus(const absl::Status& status, std::size_t max_byte
   if (const auto infeasibility = InfeasibilityOf(status)) {
     rpc_status.add_details()->PackFrom(MakeInfeasibleDetail(*infeasibility, max_list_bytes));
   }
+  if (IsStoreUnavailable(status)) rpc_status.add_details()->PackFrom(MakeRetryInfo(kStoreRetryDelay));
   if (const auto delay = RetryDelayOf(status)) rpc_status.add_details()->PackFrom(MakeRetryInfo(*delay));
   return rpc_status;
 }

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <string>
+#include <string_view>
 
 #include "core/planner/capabilities.h"
 #include "core/zoo/zoo.h"
@@ -45,6 +46,10 @@ void EncodeLimits(const EngineConfig& config, v1::ServerLimits& wire) {
   wire.set_cpus(config.cpus);
   wire.set_memory_budget_bytes(config.memory_budget_bytes);
   wire.set_max_batch_size(config.max_batch_size);
+  wire.set_max_pending_operations(config.quota.pending_operations);
+  *wire.mutable_retention() = TimeUtil::MillisecondsToDuration(config.retention.documents.count());
+  wire.set_max_stored_items(config.quota.documents);
+  wire.set_max_stored_bytes(config.quota.bytes);
 }
 
 void EncodeZooEntry(const ZooEntry& entry, v1::ZooEntry& wire) {
@@ -54,7 +59,7 @@ void EncodeZooEntry(const ZooEntry& entry, v1::ZooEntry& wire) {
 
 }  // namespace
 
-v1::GetServerInfoResponse MakeServerInfo(const EngineConfig& config) {
+v1::GetServerInfoResponse MakeServerInfo(const EngineConfig& config, std::string_view store) {
   v1::GetServerInfoResponse info;
   info.set_version(config.version);
   for (const Capability& capability : Capabilities()) EncodeCapability(capability, *info.add_capabilities());
@@ -62,6 +67,7 @@ v1::GetServerInfoResponse MakeServerInfo(const EngineConfig& config) {
   EncodeLimits(config, *info.mutable_limits());
   for (const ZooEntry& entry : ZooModels()) EncodeZooEntry(entry, *info.add_models());
   for (const ZooEntry& entry : ZooClusters()) EncodeZooEntry(entry, *info.add_clusters());
+  info.set_store(std::string(store));
   return info;
 }
 

@@ -30,6 +30,7 @@
 #include "server/main/config_sources.h"
 #include "server/main/listen_address.h"
 #include "server/serving/resources.h"
+#include "server/store/open_store.h"
 
 using planwright::server::ByteSize;
 
@@ -59,6 +60,18 @@ ABSL_FLAG(int64_t, max_batch_size, planwright::server::EngineConfig{}.max_batch_
 ABSL_FLAG(ByteSize, cache_bytes, ByteSize{int64_t{256} << 20},
           "plans that are kept in memory for those who ask again; 0: none");
 ABSL_FLAG(int64_t, max_name_bytes, planwright::ModelLimits{}.max_name_bytes, "longest name");
+ABSL_FLAG(std::string, store, planwright::server::kDefaultStore,
+          "where plans, registered graphs and clusters and operations are kept: sqlite:PATH, postgresql:CONNECTION as "
+          "libpq takes it (passwords by PGPASSFILE), or none. Without XDG_STATE_HOME that is ~/.local/state");
+ABSL_FLAG(bool, migrate, false, "bring a store of an older release up to date; servers of that release may go on");
+ABSL_FLAG(absl::Duration, retention, absl::Hours(24 * 30),
+          "how long stored plans and ended operations are kept, and registered graphs and clusters that nobody uses");
+ABSL_FLAG(int64_t, max_stored_items, planwright::server::Quota{}.documents,
+          "plans, graphs and clusters that a tenant may store");
+ABSL_FLAG(ByteSize, max_stored_bytes, ByteSize{planwright::server::Quota{}.bytes},
+          "what they may take together, compressed");
+ABSL_FLAG(int64_t, max_pending_operations, planwright::server::Quota{}.pending_operations,
+          "operations of a tenant that have not ended");
 ABSL_FLAG(bool, enable_reflection, false,
           "serve grpc.reflection.v1alpha, so that tools such as buf curl can call without the protos");
 ABSL_FLAG(std::string, log_format, "", "text or json, on standard error; empty: text on a terminal, else json");
@@ -69,11 +82,32 @@ namespace planwright::server {
 namespace {
 
 // The flags above, in their order; --config itself cannot be set by a file.
-constexpr std::array<std::string_view, 20> kSettings = {
-    "listen_address",    "allow_insecure_remote", "metrics_address",    "cpus",           "memory_budget",
-    "max_running",       "max_waiting",           "default_time_limit", "max_time_limit", "drain_timeout",
-    "max_message_bytes", "max_operators",         "max_tensors",        "max_devices",    "max_batch_size",
-    "cache_bytes",       "max_name_bytes",        "enable_reflection",  "log_format",     "validate_config"};
+constexpr std::array kSettings = std::to_array<std::string_view>({"listen_address",
+                                                                  "allow_insecure_remote",
+                                                                  "metrics_address",
+                                                                  "cpus",
+                                                                  "memory_budget",
+                                                                  "max_running",
+                                                                  "max_waiting",
+                                                                  "default_time_limit",
+                                                                  "max_time_limit",
+                                                                  "drain_timeout",
+                                                                  "max_message_bytes",
+                                                                  "max_operators",
+                                                                  "max_tensors",
+                                                                  "max_devices",
+                                                                  "max_batch_size",
+                                                                  "cache_bytes",
+                                                                  "max_name_bytes",
+                                                                  "store",
+                                                                  "migrate",
+                                                                  "retention",
+                                                                  "max_stored_items",
+                                                                  "max_stored_bytes",
+                                                                  "max_pending_operations",
+                                                                  "enable_reflection",
+                                                                  "log_format",
+                                                                  "validate_config"});
 
 std::optional<std::string> Getenv(const std::string& name) {
   const char* value = std::getenv(name.c_str());
@@ -213,6 +247,23 @@ ModelLimits ReadModelLimits(Violations& violations) {
   return limits;
 }
 
+Quota ReadQuota(Violations& violations) {
+  Quota quota;
+  quota.documents = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_stored_items), 0, "max_stored_items", violations);
+  quota.bytes = absl::GetFlag(FLAGS_max_stored_bytes).bytes;
+  quota.pending_operations =
+      AtLeast<int64_t>(absl::GetFlag(FLAGS_max_pending_operations), 0, "max_pending_operations", violations);
+  return quota;
+}
+
+Store::Retention ReadRetention(Violations& violations) {
+  Store::Retention retention;
+  retention.documents = std::chrono::duration_cast<std::chrono::milliseconds>(
+      PositiveTime(absl::GetFlag(FLAGS_retention), "retention", violations));
+  retention.operations = retention.documents;
+  return retention;
+}
+
 EngineConfig ReadEngineConfig(Violations& violations) {
   constexpr int32_t kMostThreads = 4096;
   constexpr int32_t kMostWaiting = 1'000'000;
@@ -231,6 +282,8 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   config.max_waiting = Between(absl::GetFlag(FLAGS_max_waiting), 0, kMostWaiting, "max_waiting", violations);
   config.max_batch_size = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_batch_size), 1, "max_batch_size", violations);
   config.cache_bytes = absl::GetFlag(FLAGS_cache_bytes).bytes;
+  config.quota = ReadQuota(violations);
+  config.retention = ReadRetention(violations);
   config.max_message_bytes = Between<int64_t>(absl::GetFlag(FLAGS_max_message_bytes).bytes, 1024,
                                               std::numeric_limits<int32_t>::max(), "max_message_bytes", violations);
   return config;
@@ -242,6 +295,8 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.listen_address = ReadListenAddress(violations);
   configuration.metrics_address = ReadMetricsAddress(violations);
   configuration.engine = ReadEngineConfig(violations);
+  configuration.store = absl::GetFlag(FLAGS_store);
+  configuration.migrate = absl::GetFlag(FLAGS_migrate);
   configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);
   configuration.log_format = ReadLogFormat(violations);
   configuration.enable_reflection = absl::GetFlag(FLAGS_enable_reflection);

@@ -17,6 +17,9 @@ struct Configuration {
   // Empty: no HTTP server.
   std::string metrics_address;
   EngineConfig engine;
+  // As OpenStore takes it.
+  std::string store;
+  bool migrate = false;
   std::chrono::nanoseconds drain_timeout{0};
   LogFormat log_format = LogFormat::kText;
   bool enable_reflection = false;

@@ -20,11 +20,13 @@
 #include "core/base/strings.h"
 #include "grpc/health/v1/health.pb.h"
 #include "server/main/listen_address.h"
+#include "server/main/store_upkeep.h"
 #include "server/observability/http_server.h"
 #include "server/observability/metrics.h"
 #include "server/service/planning_service.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
+#include "server/store/open_store.h"
 
 namespace planwright::server {
 namespace {
@@ -54,6 +56,9 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
+// Threads that wait for the store, not for processors.
+constexpr int kLookupThreads = 8;
+
 // UNAVAILABLE, with what can be done about it.
 absl::Status CheckAddress(std::string_view address, std::string_view flag) {
   const absl::Status status = CheckCanListen(address);
@@ -63,11 +68,13 @@ absl::Status CheckAddress(std::string_view address, std::string_view flag) {
 
 class GrpcDaemon final : public Daemon {
  public:
-  GrpcDaemon(const Configuration& configuration, const Logger& log)
+  // `store`: nullptr, nothing is kept.
+  GrpcDaemon(const Configuration& configuration, std::unique_ptr<Store> store, const Logger& log)
       : configuration_(configuration),
         log_(log),
         metrics_(configuration.engine.version),
-        engine_(configuration.engine),
+        store_(std::move(store)),
+        engine_(configuration.engine, store_.get()),
         desk_(engine_, executor_, serving_, configuration.engine.memory_budget_bytes / kRequestShare),
         serving_({.max_running = std::max(kMinServingThreads, configuration.engine.cpus),
                   .max_waiting = kMaxUnread,
@@ -75,11 +82,17 @@ class GrpcDaemon final : public Daemon {
         executor_({.max_running = configuration.engine.max_running,
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
-        service_({engine_, desk_, executor_, serving_, in_flight_, metrics_, log_}) {}
+        lookups_({.max_running = kLookupThreads,
+                  .max_waiting = kMaxUnread,
+                  .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
+        service_({engine_, desk_, executor_, serving_, lookups_, in_flight_, metrics_, log_}) {}
 
   ~GrpcDaemon() override { Drain(); }
 
   absl::Status Start() {
+    if (store_ != nullptr) {
+      upkeep_ = std::make_unique<StoreUpkeep>(*store_, configuration_.engine.retention, metrics_, log_);
+    }
     RETURN_IF_ERROR(StartHttp());
     RETURN_IF_ERROR(StartGrpc());
     SetServing(true);
@@ -95,9 +108,11 @@ class GrpcDaemon final : public Daemon {
     SetServing(false);
     serving_.StopAdmission();
     executor_.StopAdmission();
+    lookups_.StopAdmission();
     if (!in_flight_.WaitUntilNone(configuration_.drain_timeout)) {
       log_.Warning("drain timeout: stopping searches", {{"running", int64_t{executor_.load().running}}});
       executor_.StopAll();
+      lookups_.StopAll();
       in_flight_.WaitUntilNone(kStopGrace);
     }
     // Everything of ours is answered: what is left are idle connections and health watchers, which need no grace.
@@ -192,14 +207,24 @@ class GrpcDaemon final : public Daemon {
     return {200, metrics_.Text()};
   }
 
+  // A store that does not answer takes down what is stored, not planning; one of a newer release takes down the server,
+  // whose successor is on its way.
   HttpResponse ServeReadiness() const {
     if (draining_) return {503, "draining\n"};
+    const absl::Status store = upkeep_ != nullptr ? upkeep_->status() : absl::OkStatus();
+    if (store.code() == absl::StatusCode::kFailedPrecondition) {
+      return {503, absl::StrCat("--store: ", store.message(), "\n")};
+    }
+    return {200, store.ok() ? "ok\n" : absl::StrCat("ok, but ", store.message(), "\n")};
+
     return is_serving_ ? HttpResponse{200, "ok\n"} : HttpResponse{503, "starting\n"};
   }
 
   const Configuration configuration_;
   const Logger& log_;
   Metrics metrics_;
+  // nullptr: nothing is kept.
+  std::unique_ptr<Store> store_;
   PlanningEngine engine_;
   InFlight in_flight_;
   std::atomic<bool> draining_{false};
@@ -209,15 +234,22 @@ class GrpcDaemon final : public Daemon {
   PlanDesk desk_;
   Executor serving_;
   Executor executor_;
+  Executor lookups_;
   PlanningServiceImpl service_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<StoreUpkeep> upkeep_;
   std::unique_ptr<HttpServer> http_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Configuration& configuration, const Logger& log) {
-  auto daemon = std::make_unique<GrpcDaemon>(configuration, log);
+  auto store = OpenStore(configuration.store, configuration.migrate);
+  if (!store.ok()) {
+    return absl::Status(store.status().code(),
+                        absl::StrCat("--store=", configuration.store, ": ", store.status().message()));
+  }
+  auto daemon = std::make_unique<GrpcDaemon>(configuration, *std::move(store), log);
   RETURN_IF_ERROR(daemon->Start());
   return daemon;
 }

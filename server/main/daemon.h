@@ -12,8 +12,8 @@ namespace planwright::server {
 
 class Daemon {
  public:
-  // Listens and serves from now on. `log` outlives the daemon.
-  // Errors: UNAVAILABLE or INVALID_ARGUMENT, cannot listen; the message names the flag.
+  // Opens the store, listens and serves from now on. `log` outlives the daemon.
+  // Errors: UNAVAILABLE, INVALID_ARGUMENT or DATA_LOSS, cannot listen or store; the message names the flag.
   static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Configuration& configuration, const Logger& log);
 
   // Drains, if that has not been done.

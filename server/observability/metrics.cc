@@ -69,7 +69,11 @@ Metrics::Metrics(const std::string& version)
           MakeCounter(registry_, "planwright_cache_evictions_total", "Cached plans that made room for others.")
               .Add({})),
       cache_entries_(MakeGauge(registry_, "planwright_cache_entries", "Cached plans.")),
-      cache_bytes_(MakeGauge(registry_, "planwright_cache_bytes", "Memory of the cached plans.")) {
+      cache_bytes_(MakeGauge(registry_, "planwright_cache_bytes", "Memory of the cached plans.")),
+      store_up_(MakeGauge(registry_, "planwright_store_up", "1 while the store works; 0 also where there is none.")),
+      rows_deleted_(MakeCounter(registry_, "planwright_store_deleted_rows_total",
+                                "Rows of the store that were deleted because they had been kept long enough.")
+                        .Add({})) {
   prometheus::BuildGauge()
       .Name("planwright_build_info")
       .Help("1, labelled with the version.")
@@ -115,6 +119,10 @@ void Metrics::SetCache(const CacheCounts& counts) {
   cache_entries_.Set(static_cast<double>(counts.entries));
   cache_bytes_.Set(static_cast<double>(counts.bytes));
 }
+
+void Metrics::SetStoreUp(bool works) { store_up_.Set(works ? 1 : 0); }
+
+void Metrics::RowsDeleted(int64_t rows) { rows_deleted_.Increment(static_cast<double>(rows)); }
 
 std::string Metrics::Text() const { return prometheus::TextSerializer().Serialize(registry_.Collect()); }
 

@@ -20,7 +20,7 @@ struct RpcMethod {
   std::string service;
   // "CreatePlan".
   std::string method;
-  // "unary" or "server_stream".
+  // "unary", "server_stream" or "client_stream".
   std::string type = "unary";
 };
 
@@ -56,6 +56,10 @@ class Metrics {
   // Counts never fall.
   void SetCache(const CacheCounts& counts);
 
+  void SetStoreUp(bool works);
+  // Kept long enough.
+  void RowsDeleted(int64_t rows);
+
   // The exposition format, version 0.0.4.
   std::string Text() const;
 
@@ -77,6 +81,8 @@ class Metrics {
   prometheus::Counter& cache_evictions_;
   prometheus::Gauge& cache_entries_;
   prometheus::Gauge& cache_bytes_;
+  prometheus::Gauge& store_up_;
+  prometheus::Counter& rows_deleted_;
 };
 
 }  // namespace planwright::server

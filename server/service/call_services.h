@@ -19,6 +19,8 @@ struct CallServices {
   Executor& executor;
   // Runs what does not, so that it never waits for searches.
   Executor& serving;
+  // Runs what waits for the store, so that nothing else does.
+  Executor& lookups;
   InFlight& in_flight;
   Metrics& metrics;
   const Logger& log;

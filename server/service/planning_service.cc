@@ -14,7 +14,6 @@
 #include "server/service/method_roles.h"
 #include "server/service/status_conversion.h"
 #include "server/service/stream_plan_call.h"
-#include "server/service/unary_call.h"
 
 namespace planwright::server {
 namespace {
@@ -84,24 +83,6 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::EvaluatePlan(grpc::CallbackServer
   };
   return (new Call(services_, services_.executor, Begin("EvaluatePlan", *context), *request, *response, handler))
       ->Start();
-}
-
-grpc::ServerUnaryReactor* PlanningServiceImpl::GetGraph(grpc::CallbackServerContext* context,
-                                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  using Call = UnaryCall<v1::GetGraphRequest, v1::GetGraphResponse>;
-  auto handler = [this](const v1::GetGraphRequest& message, const CallContext&) {
-    return services_.engine.GetGraph(message);
-  };
-  return (new Call(services_, services_.serving, Begin("GetGraph", *context), *request, *response, handler))->Start();
-}
-
-grpc::ServerUnaryReactor* PlanningServiceImpl::GetCluster(grpc::CallbackServerContext* context,
-                                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  using Call = UnaryCall<v1::GetClusterRequest, v1::GetClusterResponse>;
-  auto handler = [this](const v1::GetClusterRequest& message, const CallContext&) {
-    return services_.engine.GetCluster(message);
-  };
-  return (new Call(services_, services_.serving, Begin("GetCluster", *context), *request, *response, handler))->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetServerInfo(grpc::CallbackServerContext* context,

@@ -8,20 +8,37 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.grpc.pb.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
+#include "server/service/unary_call.h"
 
 namespace planwright::server {
 
-// Every method takes bytes (see call_messages.h). Thread-safe.
+// The generated service with the given methods taking bytes (see call_messages.h).
+template <typename Base>
+using WithPlanningMethods = v1::PlanningService::WithRawCallbackMethod_CreatePlan<
+    v1::PlanningService::WithRawCallbackMethod_StreamPlan<v1::PlanningService::WithRawCallbackMethod_EvaluatePlan<
+        v1::PlanningService::WithRawCallbackMethod_BatchCreatePlans<
+            v1::PlanningService::WithRawCallbackMethod_GetServerInfo<Base>>>>>;
+template <typename Base>
+using WithGraphMethods = v1::PlanningService::WithRawCallbackMethod_RegisterGraph<
+    v1::PlanningService::WithRawCallbackMethod_GetGraph<v1::PlanningService::WithRawCallbackMethod_ListGraphs<
+        v1::PlanningService::WithRawCallbackMethod_DeleteGraph<Base>>>>;
+template <typename Base>
+using WithClusterMethods = v1::PlanningService::WithRawCallbackMethod_RegisterCluster<
+    v1::PlanningService::WithRawCallbackMethod_GetCluster<v1::PlanningService::WithRawCallbackMethod_ListClusters<
+        v1::PlanningService::WithRawCallbackMethod_DeleteCluster<Base>>>>;
+template <typename Base>
+using WithPlanMethods = v1::PlanningService::WithRawCallbackMethod_GetPlan<
+    v1::PlanningService::WithRawCallbackMethod_ListPlans<v1::PlanningService::WithRawCallbackMethod_DeletePlan<Base>>>;
+
+// Thread-safe. The handlers of what is stored are in library_methods.cc.
 class PlanningServiceImpl final
-    : public v1::PlanningService::WithRawCallbackMethod_CreatePlan<
-          v1::PlanningService::WithRawCallbackMethod_StreamPlan<v1::PlanningService::WithRawCallbackMethod_EvaluatePlan<
-              v1::PlanningService::WithRawCallbackMethod_GetGraph<v1::PlanningService::WithRawCallbackMethod_GetCluster<
-                  v1::PlanningService::WithRawCallbackMethod_BatchCreatePlans<
-                      v1::PlanningService::WithRawCallbackMethod_GetServerInfo<v1::PlanningService::Service>>>>>>> {
+    : public WithPlanningMethods<WithGraphMethods<WithClusterMethods<WithPlanMethods<v1::PlanningService::Service>>>> {
  public:
   explicit PlanningServiceImpl(const CallServices& services);
 
@@ -33,15 +50,58 @@ class PlanningServiceImpl final
                                              grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* EvaluatePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) override;
-  grpc::ServerUnaryReactor* GetGraph(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                     grpc::ByteBuffer* response) override;
-  grpc::ServerUnaryReactor* GetCluster(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                       grpc::ByteBuffer* response) override;
   // Answered from memory, also when the server is full.
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) override;
 
+  // What is stored.
+  grpc::ServerUnaryReactor* GetPlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ListPlans(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* DeletePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerReadReactor<grpc::ByteBuffer>* RegisterGraph(grpc::CallbackServerContext* context,
+                                                           grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetGraph(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                     grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ListGraphs(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* DeleteGraph(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                        grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* RegisterCluster(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                            grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetCluster(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ListClusters(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* DeleteCluster(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+
  private:
+  // Starts a call that only looks something up or stores it: it does not wait for searches.
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* StartLookup(const char* method, const grpc::CallbackServerContext& context,
+                                        const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+                                        typename UnaryCall<Request, Response>::Handler handler) {
+    // The call deletes itself (OnDone).
+    return (new UnaryCall<Request, Response>(services_, services_.lookups, Begin(method, context), request, response,
+                                             std::move(handler)))
+        ->Start();
+  }
+  // The same for a method of the library.
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* StartLookup(const char* method, const grpc::CallbackServerContext& context,
+                                        const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+                                        absl::StatusOr<Response> (Library::*handler)(const std::string& tenant,
+                                                                                     const Request& request)) {
+    Library& library = services_.engine.library();
+    return StartLookup<Request, Response>(method, context, request, response,
+                                          [&library, handler](const Request& message, const CallContext& call) {
+                                            return (library.*handler)(call.tenant, message);
+                                          });
+  }
+
   // Says who calls and whether they may.
   CallStart Begin(const char* method, const grpc::CallbackServerContext& context, const char* type = "unary");
   // The caller's x-request-id where it sends a sensible one, else one of our own.

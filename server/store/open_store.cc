@@ -22,6 +22,18 @@ namespace {
 constexpr std::string_view kSqlite = "sqlite:";
 constexpr std::string_view kPostgres = "postgresql:";
 
+std::string EnvironmentOr(const char* name, std::string otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : std::move(otherwise);
+}
+
+std::filesystem::path WithStateHome(std::string_view path) {
+  constexpr std::string_view kStateHome = "$XDG_STATE_HOME";
+  if (!path.starts_with(kStateHome)) return path;
+  const std::string home = EnvironmentOr("XDG_STATE_HOME", EnvironmentOr("HOME", ".") + "/.local/state");
+  return absl::StrCat(home, ToAbsl(path.substr(kStateHome.size())));
+}
+
 absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::filesystem::path& path, bool migrate) {
   if (path.empty()) return absl::InvalidArgumentError("must name a file: sqlite:PATH");
   std::error_code error;
@@ -46,21 +58,11 @@ absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore([[maybe_unused]] std::s
 #endif
 }
 
-std::string EnvironmentOr(const char* name, std::string otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : std::move(otherwise);
-}
-
 }  // namespace
-
-std::string DefaultStore() {
-  const std::string state = EnvironmentOr("XDG_STATE_HOME", EnvironmentOr("HOME", ".") + "/.local/state");
-  return absl::StrCat(ToAbsl(kSqlite), state, "/planwright/planwright.db");
-}
 
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(std::string_view setting, bool migrate) {
   if (setting == "none") return nullptr;
-  if (setting.starts_with(kSqlite)) return OpenSqliteStore(setting.substr(kSqlite.size()), migrate);
+  if (setting.starts_with(kSqlite)) return OpenSqliteStore(WithStateHome(setting.substr(kSqlite.size())), migrate);
   if (setting.starts_with(kPostgres)) return OpenPostgresStore(setting, migrate);
   return absl::InvalidArgumentError(
       absl::StrCat("must be sqlite:PATH, postgresql:CONNECTION or none, is \"", ToAbsl(setting), "\""));

@@ -3,7 +3,6 @@
 #define PLANWRIGHT_SERVER_STORE_OPEN_STORE_H_
 
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -11,14 +10,13 @@
 
 namespace planwright::server {
 
-// "sqlite:$XDG_STATE_HOME/planwright/planwright.db", with ~/.local/state where that is not set, as the specification of
-// XDG base directories says.
-std::string DefaultStore();
+inline constexpr char kDefaultStore[] = "sqlite:$XDG_STATE_HOME/planwright/planwright.db";
 
-// `setting`: "sqlite:PATH" (the folder is made), "postgresql:" and what libpq takes, or "none" (nullptr). `migrate`:
-// bring an older schema up to date. INVALID_ARGUMENT: none of these, or this build has no PostgreSQL. UNAVAILABLE: it
-// cannot be written. A PostgreSQL that does not answer, or whose schema is not ours, is no error: it may answer later;
-// until then every call says so.
+// `setting`: "sqlite:PATH" (the folder is made; a leading $XDG_STATE_HOME is what the environment says, else
+// ~/.local/state, as the specification of XDG base directories says), "postgresql:" and what libpq takes, or "none"
+// (nullptr). `migrate`: bring an older schema up to date. INVALID_ARGUMENT: none of these, or this build has no
+// PostgreSQL. UNAVAILABLE: it cannot be written. A PostgreSQL that does not answer, or whose schema is not ours, is no
+// error: it may answer later; until then every call says so.
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(std::string_view setting, bool migrate);
 
 }  // namespace planwright::server

@@ -39,7 +39,7 @@ pid_t Spawn(const std::vector<std::string>& arguments, int output) {
 
 DaemonProcess::DaemonProcess(const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {PLANWRIGHTD, "--listen_address=127.0.0.1:0",
-                                        "--metrics_address=", "--log_format=json"};
+                                        "--metrics_address=", "--log_format=json", "--store=none"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");

@@ -17,7 +17,7 @@ namespace planwright {
 // after a minute, which is a failure, never a measurement.
 class DaemonProcess {
  public:
-  // `flags` come after --listen_address=127.0.0.1:0, --metrics_address= (none) and --log_format=json.
+  // `flags` come after --listen_address=127.0.0.1:0, --metrics_address= (none), --log_format=json and --store=none.
   explicit DaemonProcess(const std::vector<std::string>& flags = {});
   ~DaemonProcess();
   DaemonProcess(const DaemonProcess&) = delete;

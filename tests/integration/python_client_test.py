@@ -60,7 +60,8 @@ class Daemon:
 
     def __init__(self, *flags):
         self.process = subprocess.Popen(
-            [DAEMON, "--listen_address=127.0.0.1:0", "--metrics_address=127.0.0.1:0", "--log_format=json", *flags],
+            [DAEMON, "--listen_address=127.0.0.1:0", "--metrics_address=127.0.0.1:0", "--log_format=json",
+             "--store=none", *flags],
             stderr=subprocess.PIPE, text=True)
         self.http = "http://" + self.wait_for("serving http")["address"]
         self.channel = grpc.insecure_channel(self.wait_for("serving grpc")["address"])

@@ -9,6 +9,8 @@ set -euo pipefail
 bin=$1
 port=$((20000 + RANDOM % 6000))
 export PLANWRIGHT_LISTEN_ADDRESS=127.0.0.1:$port PLANWRIGHT_METRICS_ADDRESS=127.0.0.1:$((port + 6000))
+XDG_STATE_HOME=$(mktemp -d)
+export XDG_STATE_HOME
 server=
 
 stop_server() {
@@ -18,7 +20,11 @@ stop_server() {
     server=
   fi
 }
-trap stop_server EXIT
+finish() {
+  stop_server
+  rm -rf "$XDG_STATE_HOME"
+}
+trap finish EXIT
 
 start_server() {
   "$bin/planwrightd" &

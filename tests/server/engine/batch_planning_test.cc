@@ -48,7 +48,7 @@ class BatchPlanningTest : public testing::Test {
 
   absl::StatusOr<v1::BatchCreatePlansResponse> Plan(const v1::BatchCreatePlansRequest& request,
                                                     std::optional<SolveLimits::Clock::time_point> deadline = {}) {
-    const auto batch = BatchPlanning::Start(engine_, request, deadline);
+    const auto batch = BatchPlanning::Start(engine_, request, {.deadline = deadline});
     if (!batch.ok()) return batch.status();
     while (!(*batch)->is_done()) (*batch)->PlanNext({}, nullptr);
     return (*batch)->TakeResponse();
@@ -126,7 +126,7 @@ TEST_F(BatchPlanningTest, APlanThatDoesNotFitIsAnErrorOfItsOwn) {
   ASSERT_TRUE(all.ok()) << all.status();
   config_.max_message_bytes = all->results(0).plan().ByteSizeLong() + 100;
   PlanningEngine small(config_);
-  const auto batch = BatchPlanning::Start(small, request, std::nullopt);
+  const auto batch = BatchPlanning::Start(small, request, CallContext());
   ASSERT_TRUE(batch.ok()) << batch.status();
   while (!(*batch)->is_done()) (*batch)->PlanNext({}, nullptr);
   const v1::BatchCreatePlansResponse response = (*batch)->TakeResponse();
@@ -136,7 +136,7 @@ TEST_F(BatchPlanningTest, APlanThatDoesNotFitIsAnErrorOfItsOwn) {
 
 TEST_F(BatchPlanningTest, EndsEarlyWithWhatItHas) {
   const auto request = Batch("requests {} requests {} requests {}");
-  const auto batch = BatchPlanning::Start(engine_, request, std::nullopt);
+  const auto batch = BatchPlanning::Start(engine_, request, CallContext());
   ASSERT_TRUE(batch.ok()) << batch.status();
   (*batch)->PlanNext({}, nullptr);
   EXPECT_FALSE((*batch)->is_done());

@@ -85,7 +85,7 @@ class PlanDeskTest : public testing::Test {
     return config;
   }
 
-  PlanTask Task(const v1::CreatePlanRequest& request) { return engine_.ReadTask(request).value(); }
+  PlanTask Task(const v1::CreatePlanRequest& request) { return engine_.ReadTask(request, CallContext()).value(); }
 
   PlanTask EasyTask(bool skip_cache = false) {
     v1::CreatePlanRequest request;

@@ -50,11 +50,13 @@ TEST_F(OpenStoreTest, RefusesWhatCannotBeWritten) {
 }
 
 TEST_F(OpenStoreTest, TheDefaultFollowsTheXdgSpecification) {
-  ASSERT_EQ(setenv("XDG_STATE_HOME", "/state", 1), 0);
-  EXPECT_EQ(DefaultStore(), "sqlite:/state/planwright/planwright.db");
+  ASSERT_EQ(setenv("XDG_STATE_HOME", (folder_ / "state").c_str(), 1), 0);
+  EXPECT_TRUE(OpenStore(kDefaultStore, /*migrate=*/false).ok());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "state/planwright/planwright.db"));
   ASSERT_EQ(unsetenv("XDG_STATE_HOME"), 0);
-  ASSERT_EQ(setenv("HOME", "/home/somebody", 1), 0);
-  EXPECT_EQ(DefaultStore(), "sqlite:/home/somebody/.local/state/planwright/planwright.db");
+  ASSERT_EQ(setenv("HOME", (folder_ / "home").c_str(), 1), 0);
+  EXPECT_TRUE(OpenStore(kDefaultStore, /*migrate=*/false).ok());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "home/.local/state/planwright/planwright.db"));
 }
 
 #ifdef PLANWRIGHT_POSTGRESQL

@@ -1,0 +1,120 @@
+#include "server/service/register_graph_call.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/base/violations.h"
+#include "server/engine/without_exceptions.h"
+#include "server/service/call_messages.h"
+#include "server/service/status_conversion.h"
+
+namespace planwright::server {
+namespace {
+
+// Messages of one call together, in units of max_message_bytes.
+constexpr int64_t kMaxMessages = 16;
+
+// Moves the elements of one list behind those of another.
+template <typename Element>
+void Append(google::protobuf::RepeatedPtrField<Element>& source, google::protobuf::RepeatedPtrField<Element>& target) {
+  target.Reserve(target.size() + source.size());
+  for (Element& element : source) *target.Add() = std::move(element);
+}
+
+absl::Status Misplaced(const char* field, std::string rule) {
+  Violations violations;
+  violations.Add(field, std::move(rule));
+  return violations.ToStatus();
+}
+
+}  // namespace
+
+RegisterGraphCall::RegisterGraphCall(const CallServices& services, CallStart start, grpc::ByteBuffer& response)
+    : services_(services), start_(std::move(start)), response_(response) {
+  services_.in_flight.Enter();
+}
+
+grpc::ServerReadReactor<grpc::ByteBuffer>* RegisterGraphCall::Start() {
+  if (start_.permitted.ok()) {
+    StartRead(&reading_);
+  } else {
+    End(start_.permitted);
+  }
+  return this;
+}
+
+void RegisterGraphCall::OnReadDone(bool ok) {
+  if (!ok) return Submit();
+  const int64_t most = kMaxMessages * services_.engine.config().max_message_bytes;
+  bytes_ += static_cast<int64_t>(reading_.Length());
+  if (bytes_ > most) {
+    return End(absl::ResourceExhaustedError(absl::StrCat("a graph may be sent in at most ", most, " bytes (",
+                                                         kMaxMessages, " times --max_message_bytes)")));
+  }
+  messages_.push_back(std::exchange(reading_, grpc::ByteBuffer()));
+  StartRead(&reading_);
+}
+
+void RegisterGraphCall::OnDone() {
+  InFlight& in_flight = services_.in_flight;
+  delete this;
+  in_flight.Leave();
+}
+
+void RegisterGraphCall::Submit() {
+  auto run = [this](const absl::Status& admission) {
+    End(admission.ok() ? WithoutExceptions([this] { return Handle(); }) : admission);
+  };
+  const absl::Status accepted =
+      services_.lookups.Submit({.deadline = start_.deadline, .stop = stop_, .run = std::move(run), .bytes = bytes_});
+  if (!accepted.ok()) End(accepted);
+}
+
+absl::Status RegisterGraphCall::Handle() {
+  v1::RegisterGraphRequest::Header header;
+  ASSIGN_OR_RETURN(const v1::Graph graph, Join(header));
+  ASSIGN_OR_RETURN(const v1::RegisterGraphResponse response,
+                   services_.engine.library().RegisterGraph(start_.caller.tenant, graph, header.expected_digest()));
+  return WriteMessage(response, response_);
+}
+
+absl::StatusOr<v1::Graph> RegisterGraphCall::Join(v1::RegisterGraphRequest::Header& header) const {
+  const ModelLimits& limits = services_.engine.config().model_limits;
+  v1::Graph graph;
+  for (std::size_t i = 0; i < messages_.size(); ++i) {
+    v1::RegisterGraphRequest message;
+    RETURN_IF_ERROR(ReadMessage(messages_[i], limits, message));
+    if (message.has_header() != (i == 0)) {
+      return Misplaced("header", i == 0 ? "must be in the first message" : "must be in the first message only");
+    }
+    if (message.has_header()) {
+      header = std::move(*message.mutable_header());
+      continue;
+    }
+    v1::Graph& fragment = *message.mutable_fragment();
+    Append(*fragment.mutable_operators(), *graph.mutable_operators());
+    Append(*fragment.mutable_tensors(), *graph.mutable_tensors());
+    fragment.clear_operators();
+    fragment.clear_tensors();
+    graph.MergeFrom(fragment);
+    // Said before the rest is unpacked; the validator says it in full.
+    if (graph.operators_size() > limits.max_operators || graph.tensors_size() > limits.max_tensors) {
+      return absl::ResourceExhaustedError(absl::StrCat("the graph has more than ", limits.max_operators,
+                                                       " operators or ", limits.max_tensors,
+                                                       " tensors (--max_operators, --max_tensors)"));
+    }
+  }
+  if (messages_.empty()) return Misplaced("header", "must be in the first message");
+  if (messages_.size() == 1) return Misplaced("fragment", "must be set in at least one message");
+  return graph;
+}
+
+void RegisterGraphCall::End(const absl::Status& status) {
+  start_.record->SetStatus(status);
+  start_.record.reset();
+  Finish(ToGrpcStatus(status));
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,52 @@
+// One RegisterGraph from its first message to its answer.
+#ifndef PLANWRIGHT_SERVER_SERVICE_REGISTER_GRAPH_CALL_H_
+#define PLANWRIGHT_SERVER_SERVICE_REGISTER_GRAPH_CALL_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <cstdint>
+#include <stop_token>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "planwright/v1/planning_service.pb.h"
+#include "server/service/call_services.h"
+#include "server/service/call_start.h"
+
+namespace planwright::server {
+
+// Owns itself from Start until gRPC has sent the answer (OnDone). gRPC's threads only collect the messages; when the
+// last one is there, a worker of the executor joins, checks and stores them.
+class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
+ public:
+  // `response` lives until OnDone.
+  RegisterGraphCall(const CallServices& services, CallStart start, grpc::ByteBuffer& response);
+
+  // Begins to read, or answers at once when the call is not permitted.
+  grpc::ServerReadReactor<grpc::ByteBuffer>* Start();
+
+  void OnReadDone(bool ok) override;
+  void OnCancel() override { stop_.request_stop(); }
+  void OnDone() override;
+
+ private:
+  void Submit();
+  absl::Status Handle();
+  // The graph that the fragments make.
+  absl::StatusOr<v1::Graph> Join(v1::RegisterGraphRequest::Header& header) const;
+  void End(const absl::Status& status);
+
+  CallServices services_;
+  CallStart start_;
+  grpc::ByteBuffer& response_;
+  std::stop_source stop_;
+  // The message that is being read, and those before it.
+  grpc::ByteBuffer reading_;
+  std::vector<grpc::ByteBuffer> messages_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVICE_REGISTER_GRAPH_CALL_H_

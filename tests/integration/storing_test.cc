@@ -1,0 +1,338 @@
+// What planwrightd keeps: plans, graphs and clusters, on both stores.
+#include <gmock/gmock.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planwright/v1/planning_service.grpc.pb.h"
+#include "tests/integration/daemon_process.h"
+#include "tests/integration/requests.h"
+#include "tests/support/private_postgres.h"
+
+namespace planwright {
+namespace {
+
+using ::google::protobuf::util::MessageDifferencer;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Calls as one tenant.
+class Caller {
+ public:
+  explicit Caller(const std::string& address, std::string tenant = "")
+      : stub_(v1::PlanningService::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()))),
+        tenant_(std::move(tenant)) {}
+
+  template <typename Request, typename Response>
+  grpc::Status operator()(grpc::Status (v1::PlanningService::Stub::*method)(grpc::ClientContext*, const Request&,
+                                                                            Response*),
+                          const Request& request, Response& response) {
+    grpc::ClientContext context;
+    Prepare(context);
+    return (*stub_.*method)(&context, request, &response);
+  }
+
+  grpc::Status RegisterGraph(const std::vector<v1::RegisterGraphRequest>& messages,
+                             v1::RegisterGraphResponse& response) {
+    grpc::ClientContext context;
+    Prepare(context);
+    const auto writer = stub_->RegisterGraph(&context, &response);
+    for (const v1::RegisterGraphRequest& message : messages) {
+      if (!writer->Write(message)) break;
+    }
+    writer->WritesDone();
+    return writer->Finish();
+  }
+
+  grpc::Status CreatePlan(const v1::CreatePlanRequest& request, v1::Plan& plan) {
+    v1::CreatePlanResponse response;
+    const grpc::Status status = (*this)(&v1::PlanningService::Stub::CreatePlan, request, response);
+    plan = response.plan();
+    return status;
+  }
+
+  grpc::Status GetPlan(const std::string& name, v1::Plan& plan) {
+    v1::GetPlanRequest request;
+    request.set_name(name);
+    v1::GetPlanResponse response;
+    const grpc::Status status = (*this)(&v1::PlanningService::Stub::GetPlan, request, response);
+    plan = response.plan();
+    return status;
+  }
+
+ private:
+  void Prepare(grpc::ClientContext& context) const {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    if (!tenant_.empty()) context.AddMetadata("x-planwright-tenant", tenant_);
+  }
+
+  std::unique_ptr<v1::PlanningService::Stub> stub_;
+  std::string tenant_;
+};
+
+using Stub = v1::PlanningService::Stub;
+
+v1::CreatePlanRequest StoredRequest(const std::string& plan_id) {
+  v1::CreatePlanRequest request = SmallRequest();
+  request.set_plan_id(plan_id);
+  return request;
+}
+
+// The graph of the small request, as header and one fragment for each operator and the tensors.
+std::vector<v1::RegisterGraphRequest> Fragments(const std::string& expected_digest = "") {
+  const v1::Graph graph = SmallRequest().graph();
+  std::vector<v1::RegisterGraphRequest> messages(1);
+  messages[0].mutable_header()->set_expected_digest(expected_digest);
+  for (const v1::Operator& one : graph.operators()) {
+    *messages.emplace_back().mutable_fragment()->add_operators() = one;
+  }
+  *messages.emplace_back().mutable_fragment()->mutable_tensors() = graph.tensors();
+  return messages;
+}
+
+class StoringTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) / ("storing-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    if (GetParam() == "sqlite") {
+      store_ = "sqlite:" + (folder_ / "planwright.db").string();
+    } else if (PrivatePostgres::IsInstalled()) {
+      postgres_ = std::make_unique<PrivatePostgres>();
+      store_ = "postgresql:" + postgres_->conninfo();
+    } else {
+      GTEST_SKIP() << PrivatePostgres::kMissing;
+    }
+    Start();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  void Start(std::vector<std::string> flags = {}) {
+    flags.push_back("--store=" + store_);
+    daemon_ = std::make_unique<DaemonProcess>(flags);
+    address_ = daemon_->address();
+  }
+
+  std::filesystem::path folder_;
+  std::unique_ptr<PrivatePostgres> postgres_;
+  std::string store_;
+  std::unique_ptr<DaemonProcess> daemon_;
+  std::string address_;
+};
+
+TEST_P(StoringTest, KeepsPlansThroughACrash) {
+  v1::Plan planned;
+  ASSERT_TRUE(Caller(address_).CreatePlan(StoredRequest("my-plan"), planned).ok());
+  EXPECT_EQ(planned.name(), "plans/my-plan");
+  daemon_->Signal(SIGKILL);
+  daemon_->WaitForExit();
+  Start();
+  Caller caller(address_);
+  v1::Plan found;
+  ASSERT_TRUE(caller.GetPlan("plans/my-plan", found).ok());
+  EXPECT_TRUE(MessageDifferencer::Equals(found, planned));
+  // The same again is the same plan; another problem needs another name.
+  v1::Plan again;
+  ASSERT_TRUE(caller.CreatePlan(StoredRequest("my-plan"), again).ok());
+  EXPECT_TRUE(MessageDifferencer::Equals(again, planned));
+  v1::CreatePlanRequest other = StoredRequest("my-plan");
+  other.mutable_problem()->set_num_stages(2);
+  EXPECT_EQ(caller.CreatePlan(other, again).error_code(), grpc::StatusCode::ALREADY_EXISTS);
+}
+
+TEST_P(StoringTest, ListsAndForgetsPlans) {
+  Caller caller(address_);
+  v1::Plan plan;
+  for (const char* id : {"plan-a", "plan-b", "plan-c"}) ASSERT_TRUE(caller.CreatePlan(StoredRequest(id), plan).ok());
+  v1::ListPlansRequest request;
+  request.set_page_size(2);
+  v1::ListPlansResponse first;
+  ASSERT_TRUE(caller(&Stub::ListPlans, request, first).ok());
+  ASSERT_EQ(first.plans_size(), 2);
+  EXPECT_EQ(first.plans(0).name(), "plans/plan-c");
+  EXPECT_EQ(first.plans(0).objective_ms(), 4.5);
+  EXPECT_GT(first.plans(0).create_time().seconds(), 0);
+  request.set_page_token(first.next_page_token());
+  v1::ListPlansResponse second;
+  ASSERT_TRUE(caller(&Stub::ListPlans, request, second).ok());
+  ASSERT_EQ(second.plans_size(), 1);
+  EXPECT_EQ(second.plans(0).name(), "plans/plan-a");
+  EXPECT_EQ(second.next_page_token(), "");
+
+  v1::DeletePlanRequest deletion;
+  deletion.set_name("plans/plan-b");
+  v1::DeletePlanResponse deleted;
+  EXPECT_TRUE(caller(&Stub::DeletePlan, deletion, deleted).ok());
+  EXPECT_EQ(caller(&Stub::DeletePlan, deletion, deleted).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(caller.GetPlan("plans/plan-b", plan).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_P(StoringTest, HidesWhatOthersKeep) {
+  Caller alice(address_, "alice");
+  Caller bob(address_, "bob");
+  v1::Plan plan;
+  ASSERT_TRUE(alice.CreatePlan(StoredRequest("my-plan"), plan).ok());
+  v1::RegisterGraphResponse graph;
+  ASSERT_TRUE(alice.RegisterGraph(Fragments(), graph).ok());
+  EXPECT_EQ(bob.GetPlan("plans/my-plan", plan).error_code(), grpc::StatusCode::NOT_FOUND);
+  v1::ListPlansResponse plans;
+  ASSERT_TRUE(bob(&Stub::ListPlans, v1::ListPlansRequest(), plans).ok());
+  EXPECT_THAT(plans.plans(), IsEmpty());
+  v1::CreatePlanRequest request = SmallRequest();
+  request.set_graph_reference(graph.graph().name());
+  EXPECT_EQ(bob.CreatePlan(request, plan).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_TRUE(alice.CreatePlan(request, plan).ok());
+}
+
+TEST_P(StoringTest, PlansByDigestsAlone) {
+  Caller caller(address_);
+  v1::Plan by_message;
+  ASSERT_TRUE(caller.CreatePlan(SmallRequest(), by_message).ok());
+  v1::RegisterGraphResponse graph;
+  ASSERT_TRUE(caller.RegisterGraph(Fragments(by_message.graph_digest()), graph).ok());
+  EXPECT_EQ(graph.graph().name(), "graphs/" + by_message.graph_digest());
+  EXPECT_EQ(graph.graph().operators(), 2);
+  v1::RegisterClusterRequest registration;
+  *registration.mutable_cluster() = SmallRequest().cluster();
+  v1::RegisterClusterResponse cluster;
+  ASSERT_TRUE(caller(&Stub::RegisterCluster, registration, cluster).ok());
+  EXPECT_EQ(cluster.cluster().name(), "clusters/" + by_message.cluster_digest());
+  // Said twice, stored once.
+  ASSERT_TRUE(caller(&Stub::RegisterCluster, registration, cluster).ok());
+  v1::ListClustersResponse clusters;
+  ASSERT_TRUE(caller(&Stub::ListClusters, v1::ListClustersRequest(), clusters).ok());
+  EXPECT_EQ(clusters.clusters_size(), 1);
+
+  v1::CreatePlanRequest request;
+  request.set_graph_reference(graph.graph().name());
+  request.set_cluster_reference(cluster.cluster().name());
+  v1::Plan by_digest;
+  ASSERT_TRUE(caller.CreatePlan(request, by_digest).ok());
+  EXPECT_EQ(by_digest.graph_digest(), by_message.graph_digest());
+  EXPECT_EQ(by_digest.objective_ms(), by_message.objective_ms());
+
+  v1::GetGraphRequest get;
+  get.set_name(graph.graph().name());
+  v1::GetGraphResponse got;
+  ASSERT_TRUE(caller(&Stub::GetGraph, get, got).ok());
+  EXPECT_EQ(got.graph().operators_size(), 2);
+  v1::DeleteGraphRequest deletion;
+  deletion.set_name(graph.graph().name());
+  v1::DeleteGraphResponse deleted;
+  ASSERT_TRUE(caller(&Stub::DeleteGraph, deletion, deleted).ok());
+  EXPECT_EQ(caller.CreatePlan(request, by_digest).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_P(StoringTest, SaysWhatIsWrongWithAStreamedGraph) {
+  Caller caller(address_);
+  const auto error_of = [&caller](const std::vector<v1::RegisterGraphRequest>& messages) {
+    v1::RegisterGraphResponse response;
+    const grpc::Status status = caller.RegisterGraph(messages, response);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    return status.error_message();
+  };
+  std::vector<v1::RegisterGraphRequest> messages = Fragments();
+  EXPECT_THAT(error_of({}), HasSubstr("header: must be in the first message"));
+  EXPECT_THAT(error_of({messages[1]}), HasSubstr("header: must be in the first message"));
+  EXPECT_THAT(error_of({messages[0]}), HasSubstr("fragment: must be set"));
+  EXPECT_THAT(error_of({messages[0], messages[1], messages[0]}), HasSubstr("in the first message only"));
+  EXPECT_THAT(error_of(Fragments("0123")), HasSubstr("header.expected_digest: must be "));
+  messages.push_back(messages[1]);
+  EXPECT_THAT(error_of(messages), HasSubstr("graph.operators[2].name"));
+}
+
+TEST_P(StoringTest, SaysWhatIsWrongWithNamesAndPages) {
+  Caller caller(address_);
+  v1::Plan plan;
+  EXPECT_THAT(caller.CreatePlan(StoredRequest("My plan!"), plan).error_message(),
+              HasSubstr("plan_id: must be 4 to 63"));
+  EXPECT_THAT(caller.GetPlan("my-plan", plan).error_message(), HasSubstr("name: must be \"plans/{id}\""));
+  ASSERT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
+  ASSERT_TRUE(caller.CreatePlan(StoredRequest("plan-b"), plan).ok());
+  v1::ListPlansRequest request;
+  request.set_page_size(1);
+  v1::ListPlansResponse page;
+  ASSERT_TRUE(caller(&Stub::ListPlans, request, page).ok());
+  v1::ListGraphsRequest other;
+  other.set_page_token(page.next_page_token());
+  v1::ListGraphsResponse graphs;
+  EXPECT_THAT(caller(&Stub::ListGraphs, other, graphs).error_message(),
+              HasSubstr("page_token: is not a token of this list"));
+  request.set_page_size(-1);
+  EXPECT_THAT(caller(&Stub::ListPlans, request, page).error_message(), HasSubstr("page_size: must be >= 0"));
+}
+
+TEST_P(StoringTest, KeepsToTheQuota) {
+  Start({"--max_stored_items=1"});
+  Caller caller(address_);
+  v1::Plan plan;
+  ASSERT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
+  const grpc::Status full = caller.CreatePlan(StoredRequest("plan-b"), plan);
+  EXPECT_EQ(full.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(ReasonOf(full), "LIMIT_EXCEEDED");
+  EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, StoringTest, testing::Values("sqlite"));
+INSTANTIATE_TEST_SUITE_P(Postgresql, StoringTest, testing::Values("postgresql"));
+
+TEST(StoreFaultTest, PlansOnWithoutItsPostgresql) {
+  if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
+  PrivatePostgres postgres;
+  DaemonProcess daemon({"--store=postgresql:" + postgres.conninfo()});
+  Caller caller(daemon.address());
+  v1::Plan plan;
+  ASSERT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
+  postgres.Stop();
+  EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
+  const grpc::Status lost = caller.GetPlan("plans/plan-a", plan);
+  EXPECT_EQ(lost.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(lost), "STORE_UNAVAILABLE");
+  EXPECT_TRUE(DetailOf<google::rpc::RetryInfo>(lost).has_value());
+  EXPECT_EQ(caller.CreatePlan(StoredRequest("plan-b"), plan).error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_FALSE(daemon.WaitForLog("the store does not work").empty());
+  postgres.Start();
+  EXPECT_TRUE(caller.GetPlan("plans/plan-a", plan).ok());
+  EXPECT_TRUE(caller.CreatePlan(StoredRequest("plan-b"), plan).ok());
+  EXPECT_FALSE(daemon.WaitForLog("the store works again").empty());
+}
+
+TEST(StoreFaultTest, StartsWithoutItsPostgresql) {
+  if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
+  PrivatePostgres postgres;
+  postgres.Stop();
+  DaemonProcess daemon({"--store=postgresql:" + postgres.conninfo()});
+  Caller caller(daemon.address());
+  v1::Plan plan;
+  EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
+  postgres.Start();
+  EXPECT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
+}
+
+TEST(StoreFaultTest, DoesNotStartWithAStoreThatCannotBeWritten) {
+  DaemonProcess daemon({"--store=sqlite:/proc/planwright.db"});
+  EXPECT_EQ(daemon.WaitForExit(), 1);
+  EXPECT_THAT(daemon.plain_output(), HasSubstr("--store=sqlite:/proc/planwright.db: "));
+}
+
+TEST(StoreFaultTest, SaysThatItKeepsNothing) {
+  DaemonProcess daemon;
+  Caller caller(daemon.address());
+  v1::Plan plan;
+  const grpc::Status status = caller.CreatePlan(StoredRequest("plan-a"), plan);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ReasonOf(status), "NO_STORE");
+  EXPECT_EQ(ReasonOf(caller.GetPlan("plans/plan-a", plan)), "NO_STORE");
+}
+
+}  // namespace
+}  // namespace planwright
