@@ -50,16 +50,18 @@ struct StateKey {
 
 class MadpipeProgram {
  public:
-  MadpipeProgram(const Chain& chain, const ChainDevices& devices, SpecialMemory memory)
-      : devices_(devices), tight_(memory == SpecialMemory::kTight), costs_(chain, devices) {
+  MadpipeProgram(const Chain& chain, const ChainDevices& devices, SpecialMemory memory, const SolveLimits& limits)
+      : devices_(devices), tight_(memory == SpecialMemory::kTight), limits_(limits), costs_(chain, devices) {
     frontiers_.resize(Index(costs_.num_layers()) + 1);
   }
 
-  // Stages in the order of the chain; nullopt: the period is not possible.
+  // Stages in the order of the chain; nullopt: the period is not possible, or the limits have ended the search.
   std::optional<std::vector<SpecialStage>> Decide(Picoseconds period) {
     for (std::vector<State>& frontier : frontiers_) frontier.clear();
     frontiers_.back().emplace_back();
     for (int32_t next = costs_.num_layers(); next > 0; --next) {
+      if (states_ >= limits_.work || CheckInterruption(limits_).has_value()) return std::nullopt;
+      states_ += static_cast<int64_t>(frontiers_[Index(next)].size());
       KeepBest(frontiers_[Index(next)], period);
       for (std::size_t i = 0; i < frontiers_[Index(next)].size(); ++i) AddStages(next, i, period);
       if (!frontiers_.front().empty()) return StagesOf(frontiers_.front().front());
@@ -183,7 +185,10 @@ class MadpipeProgram {
 
   const ChainDevices devices_;
   const bool tight_;
+  const SolveLimits& limits_;
   const StageCosts costs_;
+  // Looked at in all decisions so far.
+  int64_t states_ = 0;
   // By first layer.
   std::vector<std::vector<State>> frontiers_;
   // Of KeepBest, kept for their memory.
@@ -193,12 +198,12 @@ class MadpipeProgram {
 
 }  // namespace
 
-std::optional<PeriodicAllocation> MadpipeOptimum(const Chain& chain, const ChainDevices& devices,
-                                                 SpecialMemory memory) {
+std::optional<PeriodicAllocation> MadpipeOptimum(const Chain& chain, const ChainDevices& devices, SpecialMemory memory,
+                                                 const SolveLimits& limits) {
   const PeriodRange range = PeriodsOf(chain, devices);
   // A contiguous allocation is one of those with a special device.
   const std::optional<PeriodicAllocation> contiguous = ContiguousOptimum(chain, devices);
-  MadpipeProgram program(chain, devices, memory);
+  MadpipeProgram program(chain, devices, memory, limits);
   std::vector<SpecialStage> best;
   const Picoseconds high = contiguous.has_value() ? contiguous->period : range.high;
   const std::optional<Picoseconds> period = LeastPeriod(range.low, high, [&](Picoseconds target) {
@@ -212,8 +217,8 @@ std::optional<PeriodicAllocation> MadpipeOptimum(const Chain& chain, const Chain
 }
 
 std::optional<ChainAllocation> MadpipeAllocation(const Chain& chain, const ChainDevices& devices, SpecialMemory memory,
-                                                 Picoseconds period) {
-  const std::optional<std::vector<SpecialStage>> stages = MadpipeProgram(chain, devices, memory).Decide(period);
+                                                 Picoseconds period, const SolveLimits& limits) {
+  const std::optional<std::vector<SpecialStage>> stages = MadpipeProgram(chain, devices, memory, limits).Decide(period);
   return stages.has_value() ? std::optional(NumberDevices(*stages)) : std::nullopt;
 }
 

@@ -23,6 +23,7 @@
 
 #include <optional>
 
+#include "core/base/limits.h"
 #include "core/base/units.h"
 #include "core/model/chain.h"
 #include "core/partition/periodic/contiguous_optimum.h"
@@ -38,13 +39,15 @@ enum class SpecialMemory {
 };
 
 // The least period and an allocation that has it; devices are numbered as the chain meets them. nullopt: there is none
-// at any period. Deterministic. REQUIRES, here and below: at least one layer and one device.
-std::optional<PeriodicAllocation> MadpipeOptimum(const Chain& chain, const ChainDevices& devices, SpecialMemory memory);
+// at any period. limits.work: states; where the limits end the search, the best that it has found, which need not be
+// the optimum. Deterministic. REQUIRES, here and below: at least one layer and one device.
+std::optional<PeriodicAllocation> MadpipeOptimum(const Chain& chain, const ChainDevices& devices, SpecialMemory memory,
+                                                 const SolveLimits& limits = {});
 
-// An allocation whose loads and memory, counted like that, fit this period; nullopt: there is none.
-// REQUIRES: period > 0.
+// An allocation whose loads and memory, counted like that, fit this period; nullopt: there is none, or none was found
+// within the limits. REQUIRES: period > 0.
 std::optional<ChainAllocation> MadpipeAllocation(const Chain& chain, const ChainDevices& devices, SpecialMemory memory,
-                                                 Picoseconds period);
+                                                 Picoseconds period, const SolveLimits& limits = {});
 
 }  // namespace planwright
 

@@ -24,6 +24,8 @@ namespace {
 
 // Of the pattern search, for each period that it tries: more of them rarely tell more.
 constexpr int64_t kNodesPerPeriod = 3'000;
+// Of MadPipe's dynamic program: about a second. Only chains of some hundred layers need as many.
+constexpr int64_t kMadpipeStates = 4'000'000;
 
 std::string_view NameOf(Algorithm algorithm) {
   switch (algorithm) {
@@ -106,10 +108,15 @@ class PeriodicSearch {
     if (partition.has_value()) OfferContiguous(partition->allocation, "pipedream");
   }
 
+  std::optional<PeriodicAllocation> FindMadpipe(SpecialMemory memory) const {
+    SolveLimits limits = limits_;
+    limits.work = std::min(limits_.work, kMadpipeStates);
+    return MadpipeOptimum(instance_.chain, instance_.devices, memory, limits);
+  }
+
   // Its dynamic program counts too little memory: the pattern search says what the allocation really takes.
   void SearchMadpipe() {
-    const std::optional<PeriodicAllocation> optimum =
-        MadpipeOptimum(instance_.chain, instance_.devices, SpecialMemory::kPaper);
+    const std::optional<PeriodicAllocation> optimum = FindMadpipe(SpecialMemory::kPaper);
     if (!optimum.has_value() || HasTooManyStages(optimum->allocation)) return;
     SolveLimits limits = limits_;
     limits.work = std::min(limits_.work, kNodesPerPeriod);
@@ -128,7 +135,7 @@ class PeriodicSearch {
     GeneralAllocationRequest request{
         instance_.chain, instance_.devices, *request_.problem.max_stages_per_device, {}, request_.options.seed};
     for (const SpecialMemory memory : {SpecialMemory::kPaper, SpecialMemory::kTight}) {
-      const std::optional<PeriodicAllocation> start = MadpipeOptimum(instance_.chain, instance_.devices, memory);
+      const std::optional<PeriodicAllocation> start = FindMadpipe(memory);
       if (start.has_value() && !HasTooManyStages(start->allocation)) request.starts.push_back(start->allocation);
     }
     SolveLimits limits = limits_;

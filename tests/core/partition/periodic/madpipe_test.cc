@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <vector>
 
 #include "core/base/index.h"
@@ -193,6 +194,40 @@ TEST(MadpipeTest, MoreMemoryNeverHurts) {
       before = optimum->period;
     }
   }
+}
+
+TEST(MadpipeTest, MoreWorkNeverHurts) {
+  int cut_short = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const ChainCase instance = MakeChainCase(seed, 14);
+    const auto optimum = MadpipeOptimum(instance.chain, instance.devices, SpecialMemory::kTight);
+    std::optional<Picoseconds> before;
+    for (const int64_t work : {0, 20, 80, 320, 1280, 1'000'000}) {
+      SolveLimits limits;
+      limits.work = work;
+      const auto found = MadpipeOptimum(instance.chain, instance.devices, SpecialMemory::kTight, limits);
+      ASSERT_TRUE(found.has_value() || !before.has_value()) << seed << " " << work;
+      if (!found.has_value()) continue;
+      ASSERT_TRUE(optimum.has_value());
+      EXPECT_LE(found->period, before.value_or(found->period)) << seed << " " << work;
+      if (found->period > optimum->period) ++cut_short;
+      before = found->period;
+    }
+    EXPECT_EQ(before.has_value(), optimum.has_value()) << seed;
+    if (before.has_value()) {
+      EXPECT_EQ(*before, optimum->period) << seed;
+    }
+  }
+  EXPECT_GT(cut_short, 0);
+}
+
+TEST(MadpipeTest, StopsWhenTold) {
+  const ChainCase instance = MakeChainCase(1, 14);
+  std::stop_source source;
+  source.request_stop();
+  SolveLimits limits;
+  limits.stop = source.get_token();
+  EXPECT_FALSE(MadpipeOptimum(instance.chain, instance.devices, SpecialMemory::kPaper, limits).has_value());
 }
 
 }  // namespace
