@@ -12,6 +12,7 @@ namespace planwright::client {
 std::unique_ptr<Command> MakePlanCommand();
 std::unique_ptr<Command> MakeCompareCommand();
 std::unique_ptr<Command> MakeEvaluateCommand();
+std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeImportCommand();
 std::unique_ptr<Command> MakeExportCommand();
 std::unique_ptr<Command> MakeModelsCommand();

@@ -4,11 +4,14 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/errors.h"
+#include "client/cli/given_plan.h"
 #include "client/cli/progress.h"
 #include "client/cli/shared_flags.h"
+#include "client/cli/simulate.h"
 #include "client/cli/time_limit.h"
 #include "client/report/json.h"
 #include "client/report/text_report.h"
+#include "client/report/trace.h"
 
 namespace planwright::client {
 namespace {
@@ -45,8 +48,9 @@ class PlanCommand final : public Command {
     if (!response.ok()) return Explained(response.status(), environment);
     v1::Plan& plan = *response->mutable_plan();
     plan.mutable_warnings()->Add(input_.warnings().begin(), input_.warnings().end());
-    const absl::Status written =
-        output_.Write(output_.is_json() ? JsonText(plan) : PlanReport(plan, input_.Title()), environment);
+    const auto text = TextOf(*std::move(request), plan, environment);
+    if (!text.ok()) return text.status();
+    const absl::Status written = output_.Write(*text, environment);
     if (!written.ok()) return written;
     if (!environment.interrupt.stop_requested()) return ExitCode::kOk;
     environment.err << "interrupted: this is the best plan so far\n";
@@ -54,6 +58,19 @@ class PlanCommand final : public Command {
   }
 
  private:
+  // A trace is that of a step of the plan on the simulator.
+  absl::StatusOr<std::string> TextOf(v1::CreatePlanRequest request, const v1::Plan& plan, Environment& environment) {
+    if (output_.is_json()) return JsonText(plan);
+    if (!output_.is_trace()) return PlanReport(plan, input_.Title());
+    v1::SimulatePlanRequest simulated;
+    MoveSources(std::move(request), simulated);
+    *simulated.mutable_plan() = plan;
+    simulated.set_view(v1::SimulatePlanRequest::VIEW_FULL);
+    const auto simulation = Simulate(*server_.Connect(environment), simulated, CallOptions());
+    if (!simulation.ok()) return simulation.status();
+    return TraceText(*simulation);
+  }
+
   absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request,
                                                 CallOptions::Clock::time_point deadline, Environment& environment) {
     std::unique_ptr<ProgressDisplay> display;
@@ -80,7 +97,7 @@ class PlanCommand final : public Command {
   v1::PlanningProblem problem_;
   v1::SolverOptions options_;
   ServerFlags server_;
-  OutputFlags output_;
+  OutputFlags output_{{"text", "json", "trace"}};
   bool progress_ = false;
 };
 

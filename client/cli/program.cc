@@ -111,6 +111,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakePlanCommand());
   commands.push_back(MakeCompareCommand());
   commands.push_back(MakeEvaluateCommand());
+  commands.push_back(MakeSimulateCommand());
   commands.push_back(MakeImportCommand());
   commands.push_back(MakeExportCommand());
   commands.push_back(MakeModelsCommand());

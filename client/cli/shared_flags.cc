@@ -170,7 +170,7 @@ std::unique_ptr<PlanningClient> ServerFlags::Connect(const Environment& environm
 
 FlagGroup OutputFlags::Flags() {
   return {"Output",
-          {ChoiceFlag("output", "for people, or for programs (default: text)", {"text", "json"}, output_),
+          {ChoiceFlag("output", "for people, or for programs (default: text)", formats_, output_),
            StringFlag("output_file", "FILE", "write the result there instead of standard output", output_file_)}};
 }
 

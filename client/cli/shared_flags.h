@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -63,13 +64,17 @@ class ServerFlags {
 // How the result is written.
 class OutputFlags {
  public:
+  explicit OutputFlags(std::vector<std::string> formats = {"text", "json"}) : formats_(std::move(formats)) {}
+
   FlagGroup Flags();
 
   bool is_json() const { return output_ == "json"; }
+  bool is_trace() const { return output_ == "trace"; }
   // Writes the result where the flags say.
   absl::Status Write(std::string_view text, Environment& environment) const;
 
  private:
+  std::vector<std::string> formats_;
   std::string output_ = "text";
   std::string output_file_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -30,6 +31,9 @@ class ProgressListener {
   // The verified plan of the latest incumbent, with the bound known by then.
   virtual void OnIncumbentPlan(const v1::Plan& /*plan*/) {}
 };
+
+// Told of each message of a SimulatePlan, on the thread of the call.
+using SimulationListener = std::function<void(v1::SimulatePlanResponse message)>;
 
 // Of one call.
 struct CallOptions {
@@ -67,6 +71,9 @@ class PlanningClient {
                                                                         const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                                 const CallOptions& options) = 0;
+  // Hands each message to `listener` as it comes, the summary first. A stop request ends the call with CANCELLED.
+  virtual absl::Status SimulatePlan(const v1::SimulatePlanRequest& request, const CallOptions& options,
+                                    const SimulationListener& listener) = 0;
   virtual absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,
                                                         const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request,

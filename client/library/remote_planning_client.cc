@@ -76,6 +76,17 @@ absl::StatusOr<v1::EvaluatePlanResponse> RemotePlanningClient::EvaluatePlan(cons
   return Call(*stub_, &v1::PlanningService::Stub::EvaluatePlan, request, options);
 }
 
+absl::Status RemotePlanningClient::SimulatePlan(const v1::SimulatePlanRequest& request, const CallOptions& options,
+                                                const SimulationListener& listener) {
+  grpc::ClientContext context;
+  context.set_deadline(options.deadline);
+  const std::stop_callback cancel(options.stop, [&context] { context.TryCancel(); });
+  const auto stream = stub_->SimulatePlan(&context, request);
+  v1::SimulatePlanResponse message;
+  while (stream->Read(&message)) listener(std::exchange(message, {}));
+  return ToAbslStatus(stream->Finish());
+}
+
 absl::StatusOr<v1::GetGraphResponse> RemotePlanningClient::GetGraph(const v1::GetGraphRequest& request,
                                                                     const CallOptions& options) {
   return Call(*stub_, &v1::PlanningService::Stub::GetGraph, request, options);

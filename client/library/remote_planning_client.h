@@ -26,6 +26,8 @@ class RemotePlanningClient final : public PlanningClient {
                                                                 const CallOptions& options) override;
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                         const CallOptions& options) override;
+  absl::Status SimulatePlan(const v1::SimulatePlanRequest& request, const CallOptions& options,
+                            const SimulationListener& listener) override;
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,
                                                 const CallOptions& options) override;
   absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request,

@@ -84,6 +84,17 @@ absl::StatusOr<v1::EvaluatePlanResponse> LocalPlanningClient::EvaluatePlan(const
   return response;
 }
 
+absl::Status LocalPlanningClient::SimulatePlan(const v1::SimulatePlanRequest& request, const CallOptions& options,
+                                               const SimulationListener& listener) {
+  auto messages = engine_.SimulatePlan(request, {.deadline = ToSteady(options.deadline), .stop = options.stop});
+  if (!messages.ok()) return AsFromServer(messages.status());
+  while (auto message = messages->Next()) {
+    if (options.stop.stop_requested()) return absl::CancelledError("cancelled");
+    listener(*std::move(message));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::GetGraphResponse> LocalPlanningClient::GetGraph(const v1::GetGraphRequest& request,
                                                                    const CallOptions& /*options*/) {
   auto response = engine_.GetGraph(request);

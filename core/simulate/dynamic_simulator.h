@@ -14,15 +14,13 @@
 #include <vector>
 
 #include "core/model/task_list.h"
+#include "core/simulate/contention.h"
 #include "core/simulate/event_queue.h"
 #include "core/simulate/fair_link.h"
 #include "core/simulate/task_graph.h"
 #include "core/simulate/timeline.h"
 
 namespace planwright {
-
-// What happens to transfers that want the same link at the same time.
-enum class Contention { kExclusive, kFairShare };
 
 // Runs one list any number of times. `list` outlives the object. Not thread-safe.
 class DynamicSimulator {

@@ -165,6 +165,12 @@ constexpr EnumTable<v1::Bound::Scope, BoundScope, 6> kScopeTable = {{
     {v1::Bound::SCOPE_GIVEN_ORDER, BoundScope::kGivenOrder},
 }};
 
+constexpr EnumTable<v1::SimulatePlanRequest::Contention, Contention, 3> kContentionTable = {{
+    {v1::SimulatePlanRequest::CONTENTION_UNSPECIFIED, Contention::kExclusive},
+    {v1::SimulatePlanRequest::CONTENTION_EXCLUSIVE, Contention::kExclusive},
+    {v1::SimulatePlanRequest::CONTENTION_FAIR_SHARE, Contention::kFairShare},
+}};
+
 }  // namespace
 
 std::optional<Pass> ToCore(v1::Pass wire) { return FindCore(kPassTable, wire); }
@@ -217,6 +223,9 @@ v1::Granularity ToWire(Granularity core) { return FindWire(kGranularityTable, co
 
 std::optional<Algorithm> ToCore(v1::Algorithm wire) { return FindCore(kAlgorithmTable, wire); }
 v1::Algorithm ToWire(Algorithm core) { return FindWire(kAlgorithmTable, core); }
+
+std::optional<Contention> ToCore(v1::SimulatePlanRequest::Contention wire) { return FindCore(kContentionTable, wire); }
+v1::SimulatePlanRequest::Contention ToWire(Contention core) { return FindWire(kContentionTable, core); }
 
 v1::StopReason ToWire(StopReason core) { return FindWire(kStopReasonTable, core); }
 

@@ -11,9 +11,11 @@
 #include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
+#include "core/simulate/contention.h"
 #include "planwright/v1/cluster.pb.h"
 #include "planwright/v1/graph.pb.h"
 #include "planwright/v1/plan.pb.h"
+#include "planwright/v1/planning_service.pb.h"
 #include "planwright/v1/problem.pb.h"
 
 namespace planwright::server {
@@ -62,6 +64,9 @@ v1::Granularity ToWire(Granularity core);
 
 std::optional<Algorithm> ToCore(v1::Algorithm wire);
 v1::Algorithm ToWire(Algorithm core);
+
+std::optional<Contention> ToCore(v1::SimulatePlanRequest::Contention wire);
+v1::SimulatePlanRequest::Contention ToWire(Contention core);
 
 v1::StopReason ToWire(StopReason core);
 v1::Bound::Scope ToWire(BoundScope core);

@@ -18,6 +18,7 @@
 #include "server/codec/plan.h"
 #include "server/codec/plan_key.h"
 #include "server/codec/problem.h"
+#include "server/codec/simulation.h"
 #include "server/engine/request_input.h"
 #include "server/engine/server_info.h"
 
@@ -142,6 +143,34 @@ absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanR
     wire.set_description(violation.rule);
   }
   return response;
+}
+
+absl::Status CheckDigests(const v1::Plan& plan, AnswerEncoder& encoder) {
+  Violations violations;
+  CheckDigest(plan.graph_digest(), encoder.graph_digest(), "plan.graph_digest", "graph", violations);
+  CheckDigest(plan.cluster_digest(), encoder.cluster_digest(), "plan.cluster_digest", "cluster", violations);
+  return violations.ToStatus();
+}
+
+// What a request that brings a plan says of it: graph and cluster, and the problem, else that of the plan.
+struct GivenPlan {
+  RequestInput input;
+  PlanningProblem problem;
+};
+
+template <typename Request>
+absl::StatusOr<GivenPlan> ReadGivenPlan(const Request& request, const ModelLimits& limits, const NamedInputs& names) {
+  Violations violations;
+  GivenPlan given;
+  ASSIGN_OR_RETURN(given.input, ReadInput(request, limits, names, violations));
+  const auto& [graph, cluster] = given.input;
+  if (!request.has_plan()) violations.Add("plan", "must be set");
+  const FieldPath plan_path("plan");
+  given.problem = request.has_problem()
+                      ? DecodeProblem(request.problem(), graph, cluster, FieldPath("problem"), violations)
+                      : DecodeProblem(request.plan().problem(), graph, cluster, plan_path.Field("problem"), violations);
+  RETURN_IF_ERROR(CheckDecoded(graph, cluster, limits, violations));
+  return given;
 }
 
 // Changes with the program and with every algorithm, all of which may have a part in a plan.
@@ -305,22 +334,28 @@ absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::Stre
 
 absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                                       const CallContext& context) {
+  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, config_.model_limits, NamesFor(context.tenant)));
+  AnswerEncoder encoder(given.input.graph, given.input.cluster);
+  RETURN_IF_ERROR(CheckDigests(request.plan(), encoder));
+  return Judge(request.plan(), {given.input.graph, given.input.cluster, given.problem, SolverOptions{}},
+               config_.model_limits, LimitsOf(context), encoder);
+}
+
+absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::SimulatePlanRequest& request,
+                                                                const CallContext& context) {
+  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, config_.model_limits, NamesFor(context.tenant)));
+  const auto& [graph, cluster] = given.input;
+  AnswerEncoder encoder(graph, cluster);
+  RETURN_IF_ERROR(CheckDigests(request.plan(), encoder));
   Violations violations;
-  ASSIGN_OR_RETURN(const RequestInput input,
-                   ReadInput(request, config_.model_limits, NamesFor(context.tenant), violations));
-  if (!request.has_plan()) violations.Add("plan", "must be set");
-  const FieldPath plan_path("plan");
-  const PlanningProblem problem =
-      request.has_problem()
-          ? DecodeProblem(request.problem(), input.graph, input.cluster, FieldPath("problem"), violations)
-          : DecodeProblem(request.plan().problem(), input.graph, input.cluster, plan_path.Field("problem"), violations);
-  RETURN_IF_ERROR(CheckDecoded(input.graph, input.cluster, config_.model_limits, violations));
-  AnswerEncoder encoder(input.graph, input.cluster);
-  CheckDigest(request.plan().graph_digest(), encoder.graph_digest(), "plan.graph_digest", "graph", violations);
-  CheckDigest(request.plan().cluster_digest(), encoder.cluster_digest(), "plan.cluster_digest", "cluster", violations);
+  const Placement placement = DecodePlacement(request.plan(), graph, cluster, violations);
+  const SimulationSettings settings = DecodeSimulationSettings(request, graph, cluster, violations);
   RETURN_IF_ERROR(violations.ToStatus());
-  return Judge(request.plan(), {input.graph, input.cluster, problem, SolverOptions{}}, config_.model_limits,
-               LimitsOf(context), encoder);
+  ASSIGN_OR_RETURN(PlanSimulation simulation,
+                   SimulatePlacement({graph, cluster, given.problem, SolverOptions{}}, config_.model_limits, placement,
+                                     settings, LimitsOf(context)));
+  return SimulationMessages(std::move(simulation), graph.samples_per_micro_batch,
+                            request.view() == v1::SimulatePlanRequest::VIEW_FULL);
 }
 
 absl::StatusOr<v1::GetGraphResponse> PlanningEngine::GetGraph(const v1::GetGraphRequest& request,

@@ -24,6 +24,7 @@
 #include "server/engine/plan_task.h"
 #include "server/engine/search_deadline.h"
 #include "server/engine/search_observer.h"
+#include "server/engine/simulation_messages.h"
 #include "server/serving/caller.h"
 #include "server/store/store.h"
 
@@ -83,6 +84,9 @@ class PlanningEngine {
   // Stops between its steps when the call is cancelled or its deadline passes.
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                         const CallContext& context = CallContext());
+  // Stops between its steps as well.
+  absl::StatusOr<SimulationMessages> SimulatePlan(const v1::SimulatePlanRequest& request,
+                                                  const CallContext& context = CallContext());
   // One problem of a batch, on the cluster of all: as CreatePlan, but the graph may be that of the batch.
   absl::StatusOr<v1::Plan> PlanEntry(const v1::BatchCreatePlansRequest::Entry& entry,
                                      const std::optional<OperatorGraph>& graph, const Cluster& cluster,

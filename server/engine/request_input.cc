@@ -64,6 +64,11 @@ absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, c
   return ReadBoth(request, limits, names, violations);
 }
 
+absl::StatusOr<RequestInput> ReadInput(const v1::SimulatePlanRequest& request, const ModelLimits& limits,
+                                       const NamedInputs& names, Violations& violations) {
+  return ReadBoth(request, limits, names, violations);
+}
+
 absl::StatusOr<Cluster> ReadCluster(const v1::BatchCreatePlansRequest& request, const ModelLimits& limits,
                                     const NamedInputs& names, Violations& violations) {
   return ClusterOf(request, limits, names, violations);

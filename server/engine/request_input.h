@@ -25,6 +25,8 @@ absl::StatusOr<RequestInput> ReadInput(const v1::StreamPlanRequest& request, con
                                        const NamedInputs& names, Violations& violations);
 absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, const ModelLimits& limits,
                                        const NamedInputs& names, Violations& violations);
+absl::StatusOr<RequestInput> ReadInput(const v1::SimulatePlanRequest& request, const ModelLimits& limits,
+                                       const NamedInputs& names, Violations& violations);
 
 // One half each.
 absl::StatusOr<Cluster> ReadCluster(const v1::BatchCreatePlansRequest& request, const ModelLimits& limits,

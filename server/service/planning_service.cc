@@ -12,6 +12,7 @@
 #include "server/service/call_messages.h"
 #include "server/service/create_plan_call.h"
 #include "server/service/method_roles.h"
+#include "server/service/simulate_plan_call.h"
 #include "server/service/status_conversion.h"
 #include "server/service/stream_plan_call.h"
 
@@ -83,6 +84,12 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::EvaluatePlan(grpc::CallbackServer
   };
   return (new Call(services_, services_.executor, Begin("EvaluatePlan", *context), *request, *response, handler))
       ->Start();
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* PlanningServiceImpl::SimulatePlan(grpc::CallbackServerContext* context,
+                                                                              const grpc::ByteBuffer* request) {
+  // The call deletes itself (OnDone).
+  return (new SimulatePlanCall(services_, Begin("SimulatePlan", *context, "server_stream"), *request))->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetServerInfo(grpc::CallbackServerContext* context,

@@ -20,10 +20,11 @@ namespace planwright::server {
 
 // The generated service with the given methods taking bytes (see call_messages.h).
 template <typename Base>
-using WithPlanningMethods = v1::PlanningService::WithRawCallbackMethod_CreatePlan<
-    v1::PlanningService::WithRawCallbackMethod_StreamPlan<v1::PlanningService::WithRawCallbackMethod_EvaluatePlan<
-        v1::PlanningService::WithRawCallbackMethod_BatchCreatePlans<
-            v1::PlanningService::WithRawCallbackMethod_GetServerInfo<Base>>>>>;
+using WithPlanningMethods =
+    v1::PlanningService::WithRawCallbackMethod_CreatePlan<v1::PlanningService::WithRawCallbackMethod_StreamPlan<
+        v1::PlanningService::WithRawCallbackMethod_EvaluatePlan<v1::PlanningService::WithRawCallbackMethod_SimulatePlan<
+            v1::PlanningService::WithRawCallbackMethod_BatchCreatePlans<
+                v1::PlanningService::WithRawCallbackMethod_GetServerInfo<Base>>>>>>;
 template <typename Base>
 using WithGraphMethods = v1::PlanningService::WithRawCallbackMethod_RegisterGraph<
     v1::PlanningService::WithRawCallbackMethod_GetGraph<v1::PlanningService::WithRawCallbackMethod_ListGraphs<
@@ -50,6 +51,8 @@ class PlanningServiceImpl final
                                              grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* EvaluatePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* SimulatePlan(grpc::CallbackServerContext* context,
+                                                           const grpc::ByteBuffer* request) override;
   // Answered from memory, also when the server is full.
   grpc::ServerUnaryReactor* GetServerInfo(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) override;

@@ -70,9 +70,10 @@ class Executor {
   // Errors: RESOURCE_EXHAUSTED, full (RetryDelayOf); UNAVAILABLE after StopAdmission (RetryDelayOf).
   absl::Status Submit(Job job);
 
-  // Puts the rest of a job that runs at the end of the queue, so that others have their turn: its place is its own, so
-  // it is never refused. To be called as the last act of `run`; for a moment the job counts twice. Its `run` is called
-  // as if it had been submitted, also after StopAdmission; after StopAll its stop has been requested.
+  // Puts the rest of a job at the end of the queue, so that others have their turn: its place is its own, so it is
+  // never refused. To be called as the last act of `run`, where for a moment the job counts twice, or later, when its
+  // client has taken what there was. Its `run` is called as if it had been submitted, also after StopAdmission; after
+  // StopAll its stop has been requested.
   void Requeue(Job job);
 
   // Every later Submit is refused; what runs or waits goes on.

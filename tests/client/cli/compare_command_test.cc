@@ -38,6 +38,10 @@ class FakeClient final : public PlanningClient {
   absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest&, const CallOptions&) override {
     return absl::UnimplementedError("");
   }
+  absl::Status SimulatePlan(const v1::SimulatePlanRequest& /*request*/, const CallOptions& /*options*/,
+                            const SimulationListener& /*listener*/) override {
+    return absl::UnimplementedError("not faked");
+  }
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest&, const CallOptions&) override {
     return absl::UnimplementedError("");
   }

@@ -64,6 +64,10 @@ class FakeClient final : public PlanningClient {
     service_.call = options;
     return service_.evaluation();
   }
+  absl::Status SimulatePlan(const v1::SimulatePlanRequest& /*request*/, const CallOptions& /*options*/,
+                            const SimulationListener& /*listener*/) override {
+    return absl::UnimplementedError("not faked");
+  }
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest&, const CallOptions&) override {
     return service_.graph();
   }

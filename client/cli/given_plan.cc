@@ -1,0 +1,36 @@
+#include "client/cli/given_plan.h"
+
+#include "client/cli/errors.h"
+#include "client/cli/files.h"
+#include "client/importer/importer.h"
+
+namespace planwright::client {
+
+FlagGroup GivenPlanFlags::Flags() {
+  FlagGroup group = input_.Flags();
+  group.flags.push_back(StringFlag("plan", "FILE|-", "the plan (- reads standard input)", plan_));
+  return group;
+}
+
+absl::StatusOr<GivenPlan> GivenPlanFlags::Load(Environment& environment) {
+  if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan.");
+  if (plan_ == "-" && input_.graph() == "-") {
+    return UsageError("graph and plan cannot both come from standard input", "Put one of them into a file.");
+  }
+  auto input = input_.Load(environment);
+  if (!input.ok()) return input.status();
+  auto plan = LoadPlan(environment, input->has_graph() ? &input->graph() : nullptr);
+  if (!plan.ok()) return plan.status();
+  return GivenPlan{*std::move(input), *std::move(plan)};
+}
+
+absl::StatusOr<v1::Plan> GivenPlanFlags::LoadPlan(Environment& environment, const v1::Graph* graph) const {
+  const std::string hint = "Mend " + InputName(plan_) + " and try again.";
+  const auto text = ReadInput(plan_, environment.in);
+  if (!text.ok()) return WithDefaultHint(text.status(), hint);
+  auto plan = ImportPlan(*text, InputName(plan_), graph);
+  if (!plan.ok()) return WithDefaultHint(plan.status(), hint);
+  return plan;
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,12 @@
+#ifndef PLANWRIGHT_CORE_SIMULATE_CONTENTION_H_
+#define PLANWRIGHT_CORE_SIMULATE_CONTENTION_H_
+
+namespace planwright {
+
+// What happens to transfers that want the same link at the same time: one after the other, first come, first served;
+// or all at once, each at an equal share of the bandwidth.
+enum class Contention { kExclusive, kFairShare };
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_SIMULATE_CONTENTION_H_
