@@ -15,6 +15,7 @@
 #include "client/cli/exit_code.h"
 #include "client/cli/flags.h"
 #include "client/library/planning_client.h"
+#include "client/library/server_connection.h"
 
 namespace planwright::client {
 
@@ -26,12 +27,12 @@ struct Environment {
   // Errors, warnings, progress.
   std::ostream& err;
   bool err_is_terminal = false;
-  // $PLANWRIGHT_SERVER; empty: plan in-process.
-  std::string default_server;
+  // What the environment says; no address: plan in-process.
+  ServerConnection default_connection;
   // Requested by ^C.
   std::stop_token interrupt;
-  // A client of the server at the address, or of the service in this process when it is empty.
-  std::function<std::unique_ptr<PlanningClient>(const std::string& server)> connect;
+  // A client of the server at the address, or of the service in this process when there is none.
+  std::function<std::unique_ptr<PlanningClient>(const ServerConnection& connection)> connect;
 };
 
 // A fresh object for each run: its flags are its members.

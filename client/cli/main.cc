@@ -16,18 +16,31 @@
 namespace planwright::client {
 namespace {
 
-std::unique_ptr<PlanningClient> Connect(const std::string& server) {
-  if (!server.empty()) return std::make_unique<RemotePlanningClient>(server);
+std::unique_ptr<PlanningClient> Connect(const ServerConnection& connection) {
+  if (!connection.address.empty()) return std::make_unique<RemotePlanningClient>(connection);
   return std::make_unique<LocalPlanningClient>(ConfigOfThisMachine(kVersion));
 }
 
+// An environment variable; empty: it is not set.
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+ServerConnection ConnectionOfEnvironment() {
+  ServerConnection connection;
+  connection.address = Variable("PLANWRIGHT_SERVER");
+  connection.token = Variable("PLANWRIGHT_TOKEN");
+  connection.traceparent = Variable("TRACEPARENT");
+  return connection;
+}
+
 int Main(const std::vector<std::string>& arguments) {
-  const char* server = std::getenv("PLANWRIGHT_SERVER");
   Environment environment{.in = std::cin,
                           .out = std::cout,
                           .err = std::cerr,
                           .err_is_terminal = isatty(STDERR_FILENO) == 1,
-                          .default_server = server != nullptr ? server : "",
+                          .default_connection = ConnectionOfEnvironment(),
                           .interrupt = StopOnInterrupt(),
                           .connect = &Connect};
   return static_cast<int>(RunProgram(arguments, environment));

@@ -4,9 +4,11 @@
 #include <array>
 #include <filesystem>
 #include <span>
+#include <sstream>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -153,19 +155,40 @@ FlagGroup ServerFlags::Flags() {
   return {"Server",
           {{"server", "HOST:PORT", "ask a planwrightd; default: $PLANWRIGHT_SERVER, else this process",
             [this](std::string_view text) {
-              server_ = text;
+              stated_.address = text;
               return CheckAddress(text);
             }},
-           SwitchFlag("local", "plan in this process even if a server is named", local_)}};
+           SwitchFlag("local", "plan in this process even if a server is named", local_),
+           SwitchFlag("tls", "reach the server over TLS; the other TLS flags say so too", stated_.use_tls),
+           FileFlag("tls_ca_file", "authorities that sign the server's certificate, PEM; default: the system's",
+                    stated_.ca_certificates),
+           FileFlag("tls_cert_file", "certificate to show to the server, PEM", stated_.certificate_chain),
+           FileFlag("tls_key_file", "private key of --tls_cert_file, PEM", stated_.private_key),
+           FileFlag("token_file", "token that says who you are; default: $PLANWRIGHT_TOKEN", stated_.token)}};
+}
+
+Flag ServerFlags::FileFlag(std::string name, std::string help, std::string& text) {
+  return {std::move(name), "FILE", std::move(help), [&text](std::string_view path) {
+            std::istringstream no_standard_input;
+            absl::StatusOr<std::string> content = ReadInput(std::string(path), no_standard_input);
+            if (!content.ok()) return content.status();
+            text = std::string(absl::StripAsciiWhitespace(*content));
+            return text.empty() ? absl::InvalidArgumentError("must not be empty") : absl::OkStatus();
+          }};
 }
 
 std::string ServerFlags::Address(const Environment& environment) const {
   if (local_) return "";
-  return server_.empty() ? environment.default_server : server_;
+  return stated_.address.empty() ? environment.default_connection.address : stated_.address;
 }
 
 std::unique_ptr<PlanningClient> ServerFlags::Connect(const Environment& environment) const {
-  return environment.connect(Address(environment));
+  ServerConnection connection = stated_;
+  connection.address = Address(environment);
+  connection.use_tls = stated_.use_tls || !stated_.ca_certificates.empty() || !stated_.certificate_chain.empty();
+  if (connection.token.empty()) connection.token = environment.default_connection.token;
+  connection.traceparent = environment.default_connection.traceparent;
+  return environment.connect(connection);
 }
 
 FlagGroup OutputFlags::Flags() {

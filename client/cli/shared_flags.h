@@ -57,7 +57,10 @@ class ServerFlags {
   std::unique_ptr<PlanningClient> Connect(const Environment& environment) const;
 
  private:
-  std::string server_;
+  // A flag whose value is the name of a file, and whose text goes to `text`.
+  static Flag FileFlag(std::string name, std::string help, std::string& text);
+
+  ServerConnection stated_;
   bool local_ = false;
 };
 

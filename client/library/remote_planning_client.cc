@@ -4,8 +4,13 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
+#include <grpcpp/support/client_interceptor.h>
+#include <grpcpp/support/interceptor.h>
 
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "client/library/plan_stream.h"
 #include "client/library/wire_status.h"
@@ -30,12 +35,58 @@ constexpr char kServiceConfig[] = R"({
   }]
 })";
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
+// Adds the same metadata to every call. Call credentials would do that over TLS only.
+class MetadataInterceptor final : public grpc::experimental::Interceptor {
+ public:
+  // `metadata` outlives the interceptor.
+  explicit MetadataInterceptor(const Metadata& metadata) : metadata_(metadata) {}
+
+  void Intercept(grpc::experimental::InterceptorBatchMethods* methods) override {
+    if (methods->QueryInterceptionHookPoint(grpc::experimental::InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
+      methods->GetSendInitialMetadata()->insert(metadata_.begin(), metadata_.end());
+    }
+    methods->Proceed();
+  }
+
+ private:
+  const Metadata& metadata_;
+};
+
+class MetadataInterceptorFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  explicit MetadataInterceptorFactory(Metadata metadata) : metadata_(std::move(metadata)) {}
+
+  grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo* /*info*/) override {
+    return new MetadataInterceptor(metadata_);
+  }
+
+ private:
+  const Metadata metadata_;
+};
+
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ServerConnection& connection) {
+  if (!connection.use_tls) return grpc::InsecureChannelCredentials();
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = connection.ca_certificates;
+  options.pem_cert_chain = connection.certificate_chain;
+  options.pem_private_key = connection.private_key;
+  return grpc::SslCredentials(options);
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const ServerConnection& connection) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   arguments.SetServiceConfigJSON(kServiceConfig);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  Metadata metadata;
+  if (!connection.token.empty()) metadata.emplace_back("authorization", "Bearer " + connection.token);
+  if (!connection.traceparent.empty()) metadata.emplace_back("traceparent", connection.traceparent);
+  std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
+  if (!metadata.empty()) interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(std::move(metadata)));
+  return grpc::experimental::CreateCustomChannelWithInterceptors(connection.address, CredentialsOf(connection),
+                                                                 arguments, std::move(interceptors));
 }
 
 template <typename Response, typename Request>
@@ -54,8 +105,8 @@ absl::StatusOr<Response> Call(v1::PlanningService::Stub& stub,
 
 }  // namespace
 
-RemotePlanningClient::RemotePlanningClient(const std::string& target)
-    : stub_(v1::PlanningService::NewStub(MakeChannel(target))) {}
+RemotePlanningClient::RemotePlanningClient(const ServerConnection& connection)
+    : stub_(v1::PlanningService::NewStub(MakeChannel(connection))) {}
 
 absl::StatusOr<v1::CreatePlanResponse> RemotePlanningClient::CreatePlan(const v1::CreatePlanRequest& request,
                                                                         const CallOptions& options) {

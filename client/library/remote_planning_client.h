@@ -3,22 +3,22 @@
 #define PLANWRIGHT_CLIENT_LIBRARY_REMOTE_PLANNING_CLIENT_H_
 
 #include <memory>
-#include <string>
 
 #include "client/library/planning_client.h"
+#include "client/library/server_connection.h"
 #include "planwright/v1/planning_service.grpc.pb.h"
 
 namespace planwright::client {
 
 // One channel to a server, or to all addresses of a name in turn (round robin). Every call has a deadline; UNAVAILABLE
-// is retried with backoff, at most 4 attempts, nothing else is. Messages up to 64 MiB both ways. Without TLS.
+// is retried with backoff, at most 4 attempts, nothing else is. Messages up to 64 MiB both ways.
 //
 // A CreatePlan with a listener or a stop token is a StreamPlan on the wire, or a plain CreatePlan where the server is
 // too old for that: it then reports nothing, and a stop request ends it without a plan.
 class RemotePlanningClient final : public PlanningClient {
  public:
-  // `target` as gRPC names it: "localhost:50051", "dns:///planwright:50051". Connects with the first call.
-  explicit RemotePlanningClient(const std::string& target);
+  // Connects with the first call. REQUIRES: the connection has an address.
+  explicit RemotePlanningClient(const ServerConnection& connection);
 
   absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request,
                                                     const CallOptions& options) override;

@@ -5,14 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -29,15 +25,23 @@
 #include "server/main/byte_size.h"
 #include "server/main/config_sources.h"
 #include "server/main/listen_address.h"
+#include "server/main/text_file.h"
 #include "server/serving/resources.h"
 #include "server/store/open_store.h"
 
 using planwright::server::ByteSize;
 
 ABSL_FLAG(std::string, listen_address, "127.0.0.1:50051",
-          "where gRPC is served; port 0 takes a free one. Other than loopback needs --allow_insecure_remote");
-ABSL_FLAG(bool, allow_insecure_remote, false,
-          "serve other machines without encryption and without asking who they are");
+          "where gRPC is served; port 0 takes a free one. Other than loopback needs TLS or --allow_insecure_remote");
+ABSL_FLAG(bool, allow_insecure_remote, false, "serve other machines without encryption");
+ABSL_FLAG(std::string, tls_cert_file, "",
+          "the server's certificate and its chain, PEM; with --tls_key_file: serve TLS only");
+ABSL_FLAG(std::string, tls_key_file, "", "the private key of --tls_cert_file, PEM, without a password");
+ABSL_FLAG(std::string, tls_client_ca_file, "",
+          "certificates of the authorities that sign those of clients, PEM: clients must show one (mutual TLS)");
+ABSL_FLAG(std::string, auth_config, "",
+          "JSON file with digests of tokens, names of client certificates, their tenants and roles, and the limits of "
+          "tenants; empty: everybody may do everything. SIGHUP reads it and the certificates again");
 ABSL_FLAG(std::string, metrics_address, "127.0.0.1:9464",
           "where /metrics, /livez and /readyz are served over HTTP; empty: nowhere");
 ABSL_FLAG(int32_t, cpus, 0, "threads that searches share; 0: what CPU affinity and cgroup quota allow");
@@ -84,6 +88,10 @@ namespace {
 // The flags above, in their order; --config itself cannot be set by a file.
 constexpr std::array kSettings = std::to_array<std::string_view>({"listen_address",
                                                                   "allow_insecure_remote",
+                                                                  "tls_cert_file",
+                                                                  "tls_key_file",
+                                                                  "tls_client_ca_file",
+                                                                  "auth_config",
                                                                   "metrics_address",
                                                                   "cpus",
                                                                   "memory_budget",
@@ -131,13 +139,9 @@ std::string ConfigFile(std::span<char*> arguments) {
 
 absl::Status ApplyConfigFile(const std::string& file) {
   if (file.empty()) return absl::OkStatus();
-  std::ifstream stream(file);
-  // A folder can be opened, but reading it throws.
-  std::error_code ignored;
-  if (!stream || std::filesystem::is_directory(file, ignored))
-    return absl::InvalidArgumentError(absl::StrCat("--config: cannot read ", file));
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  ASSIGN_OR_RETURN(const std::vector<Setting> settings, ParseConfigText(text, file));
+  const absl::StatusOr<std::string> text = ReadTextFile(file);
+  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--config: ", text.status().message()));
+  ASSIGN_OR_RETURN(const std::vector<Setting> settings, ParseConfigText(*text, file));
   return ApplySettings(settings, kSettings);
 }
 
@@ -217,17 +221,24 @@ LogFormat ReadLogFormat(Violations& violations) {
   return isatty(STDERR_FILENO) == 1 ? LogFormat::kText : LogFormat::kJson;
 }
 
-std::string ReadListenAddress(Violations& violations) {
+std::string ReadListenAddress(bool has_tls, Violations& violations) {
   std::string address = absl::GetFlag(FLAGS_listen_address);
   if (!IsListenAddress(address)) {
     violations.Add("--listen_address", absl::StrCat("must be HOST:PORT, is \"", address, "\""));
-  } else if (!IsLoopback(address) && !absl::GetFlag(FLAGS_allow_insecure_remote)) {
+  } else if (!IsLoopback(address) && !has_tls && !absl::GetFlag(FLAGS_allow_insecure_remote)) {
     violations.Add("--listen_address",
                    absl::StrCat("\"", address,
-                                "\" can be reached from other machines, and nothing is encrypted or "
-                                "authenticated: use a loopback address or --allow_insecure_remote"));
+                                "\" can be reached from other machines, and nothing is encrypted: use a loopback "
+                                "address, --tls_cert_file and --tls_key_file, or --allow_insecure_remote"));
   }
   return address;
+}
+
+SecretFiles ReadSecretFiles() {
+  return {.tls = {.certificate_chain = absl::GetFlag(FLAGS_tls_cert_file),
+                  .private_key = absl::GetFlag(FLAGS_tls_key_file),
+                  .client_ca = absl::GetFlag(FLAGS_tls_client_ca_file)},
+          .auth_config = absl::GetFlag(FLAGS_auth_config)};
 }
 
 std::string ReadMetricsAddress(Violations& violations) {
@@ -292,7 +303,8 @@ EngineConfig ReadEngineConfig(Violations& violations) {
 absl::StatusOr<Configuration> ReadConfiguration() {
   Violations violations;
   Configuration configuration;
-  configuration.listen_address = ReadListenAddress(violations);
+  configuration.secret_files = ReadSecretFiles();
+  configuration.listen_address = ReadListenAddress(!configuration.secret_files.tls.empty(), violations);
   configuration.metrics_address = ReadMetricsAddress(violations);
   configuration.engine = ReadEngineConfig(violations);
   configuration.store = absl::GetFlag(FLAGS_store);
@@ -301,6 +313,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.log_format = ReadLogFormat(violations);
   configuration.enable_reflection = absl::GetFlag(FLAGS_enable_reflection);
   RETURN_IF_ERROR(violations.ToStatus());
+  RETURN_IF_ERROR(ReadSecrets(configuration.secret_files).status());
   return configuration;
 }
 
@@ -333,7 +346,8 @@ std::string HelpText() {
       "  planwrightd --listen_address=127.0.0.1:0       take a free port; the log says which\n"
       "  planwrightd --config=FILE --validate_config    check a configuration\n"
       "  planwright server-info --server=127.0.0.1:50051    ask it from another terminal\n\n"
-      "SIGTERM and SIGINT drain: new requests are refused, running ones are answered, then it exits with 0.\n\n"
+      "SIGTERM and SIGINT drain: new requests are refused, running ones are answered, then it exits with 0.\n"
+      "SIGHUP reads certificates, tokens and the limits of tenants again; what is wrong changes nothing.\n\n"
       "Settings, each also as an environment variable (PLANWRIGHT_CPUS) and as a line \"cpus = 4\" of the --config\n"
       "file; a flag wins over the environment, the environment over the file:\n";
   std::vector<std::string_view> names(kSettings.begin(), kSettings.end());

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/engine/planning_engine.h"
+#include "server/main/secrets.h"
 #include "server/observability/log.h"
 
 namespace planwright::server {
@@ -23,6 +24,8 @@ struct Configuration {
   std::chrono::nanoseconds drain_timeout{0};
   LogFormat log_format = LogFormat::kText;
   bool enable_reflection = false;
+  // Have been read once, so they were right at the start.
+  SecretFiles secret_files;
 };
 
 // What the command line asks for.

@@ -20,10 +20,13 @@
 #include "core/base/strings.h"
 #include "grpc/health/v1/health.pb.h"
 #include "server/main/listen_address.h"
+#include "server/main/reloading_tls.h"
+#include "server/main/secrets.h"
 #include "server/main/store_upkeep.h"
 #include "server/observability/http_server.h"
 #include "server/observability/metrics.h"
 #include "server/service/planning_service.h"
+#include "server/serving/authenticator.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
 #include "server/store/open_store.h"
@@ -85,11 +88,14 @@ class GrpcDaemon final : public Daemon {
         lookups_({.max_running = kLookupThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
-        service_({engine_, desk_, executor_, serving_, lookups_, in_flight_, metrics_, log_}) {}
+        service_({engine_, desk_, executor_, serving_, lookups_, authenticator_, in_flight_, metrics_, log_}) {}
 
   ~GrpcDaemon() override { Drain(); }
 
   absl::Status Start() {
+    ASSIGN_OR_RETURN(Secrets secrets, ReadSecrets(configuration_.secret_files));
+    authenticator_.Replace(secrets.auth);
+    if (secrets.tls.has_value()) tls_ = std::make_shared<ReloadingTlsCredentials>(*std::move(secrets.tls));
     if (store_ != nullptr) {
       upkeep_ = std::make_unique<StoreUpkeep>(*store_, configuration_.engine.retention, metrics_, log_);
     }
@@ -97,6 +103,18 @@ class GrpcDaemon final : public Daemon {
     RETURN_IF_ERROR(StartGrpc());
     SetServing(true);
     return absl::OkStatus();
+  }
+
+  void Reload() override {
+    absl::StatusOr<Secrets> secrets = ReadSecrets(configuration_.secret_files);
+    metrics_.Reloaded(secrets.ok());
+    if (!secrets.ok()) {
+      log_.Error("reload failed, nothing has changed", {{"error", std::string(secrets.status().message())}});
+      return;
+    }
+    authenticator_.Replace(secrets->auth);
+    if (tls_ != nullptr) tls_->Replace(*std::move(secrets->tls));
+    log_.Info("reloaded");
   }
 
   void Drain() override {
@@ -155,7 +173,7 @@ class GrpcDaemon final : public Daemon {
     grpc::EnableDefaultHealthCheckService(true);
     int port = 0;
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(configuration_.listen_address, grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort(configuration_.listen_address, ServerCredentials(), &port);
     builder.RegisterService(&service_);
     builder.SetMaxReceiveMessageSize(static_cast<int>(configuration_.engine.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
@@ -173,11 +191,17 @@ class GrpcDaemon final : public Daemon {
     }
     log_.Info("serving grpc", {{"address", WithPort(configuration_.listen_address, port)},
                                {"version", configuration_.engine.version},
+                               {"tls", tls_ != nullptr},
+                               {"authentication", !configuration_.secret_files.auth_config.empty()},
                                {"cpus", int64_t{configuration_.engine.cpus}},
                                {"memory_budget_bytes", configuration_.engine.memory_budget_bytes},
                                {"max_running", int64_t{configuration_.engine.max_running}},
                                {"max_waiting", int64_t{configuration_.engine.max_waiting}}});
     return absl::OkStatus();
+  }
+
+  std::shared_ptr<grpc::ServerCredentials> ServerCredentials() const {
+    return tls_ != nullptr ? tls_ : grpc::InsecureServerCredentials();
   }
 
   void PrepareReflection(grpc::ServerBuilder& builder) const {
@@ -226,6 +250,9 @@ class GrpcDaemon final : public Daemon {
   // nullptr: nothing is kept.
   std::unique_ptr<Store> store_;
   PlanningEngine engine_;
+  Authenticator authenticator_{nullptr};
+  // nullptr: no TLS.
+  std::shared_ptr<ReloadingTlsCredentials> tls_;
   InFlight in_flight_;
   std::atomic<bool> draining_{false};
   std::atomic<bool> is_serving_{false};

@@ -19,6 +19,10 @@ class Daemon {
   // Drains, if that has not been done.
   virtual ~Daemon() = default;
 
+  // Reads certificates, tokens and limits of tenants again, for later connections and calls. Where one of them is wrong
+  // all stay as they were, and the log says what is wrong.
+  virtual void Reload() = 0;
+
   // Says NOT_SERVING, refuses new requests with UNAVAILABLE, waits for those in flight; after the drain timeout stops
   // their searches, which then answer with the best plan they have. Returns when all is answered.
   virtual void Drain() = 0;

@@ -23,19 +23,22 @@ void WriteGrpcLog(gpr_log_func_args* line) {
   grpc_log->Write(severity, line->message, {{"component", std::string("grpc")}});
 }
 
-// SIGTERM and SIGINT, blocked in the calling thread and in all that it starts, so that only Wait sees them.
-class TerminationSignals {
+// SIGTERM, SIGINT and SIGHUP, blocked in the calling thread and in all that it starts, so that only Wait sees them.
+class Signals {
  public:
-  TerminationSignals() {
+  Signals() {
     sigemptyset(&signals_);
+    sigaddset(&signals_, SIGHUP);
     sigaddset(&signals_, SIGTERM);
     sigaddset(&signals_, SIGINT);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   }
 
-  void Wait() const {
+  // The next of them.
+  int Wait() const {
     int signal = 0;
     sigwait(&signals_, &signal);
+    return signal;
   }
 
  private:
@@ -47,7 +50,7 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-int Serve(const Configuration& configuration, const TerminationSignals& signals) {
+int Serve(const Configuration& configuration, const Signals& signals) {
   const Logger log(configuration.log_format, &WriteToStderr);
   grpc_log = &log;
   gpr_set_log_function(&WriteGrpcLog);
@@ -57,7 +60,7 @@ int Serve(const Configuration& configuration, const TerminationSignals& signals)
       static_cast<std::size_t>(configuration.engine.cpus + configuration.engine.max_running));
   const auto daemon = Daemon::Start(configuration, log);
   if (!daemon.ok()) return Fail(daemon.status());
-  signals.Wait();
+  while (signals.Wait() == SIGHUP) (*daemon)->Reload();
   (*daemon)->Drain();
   return 0;
 }
@@ -66,7 +69,7 @@ int Main(int argc, char** argv) {
   // Debian's Abseil is built with deadlock detection, which gRPC's locks would pay for and which aborts on suspicion.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::signal(SIGPIPE, SIG_IGN);
-  const TerminationSignals signals;
+  const Signals signals;
   const absl::StatusOr<Invocation> invocation = ReadInvocation(argc, argv);
   if (!invocation.ok()) return Fail(invocation.status());
   switch (invocation->action) {

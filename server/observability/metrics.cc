@@ -57,6 +57,8 @@ Metrics::Metrics(const std::string& version)
       running_(MakeGauge(registry_, "planwright_running_requests", "Requests that are being worked on.")),
       waiting_(MakeGauge(registry_, "planwright_waiting_requests", "Requests that wait for their turn.")),
       draining_(MakeGauge(registry_, "planwright_draining", "1 while the server finishes its work before it ends.")),
+      reloads_(MakeCounter(registry_, "planwright_reloads_total",
+                           "Times that certificates, tokens and limits were read again, by outcome.")),
       cache_hits_(
           MakeCounter(registry_, "planwright_cache_hits_total", "Requests that a cached plan answered.").Add({})),
       cache_misses_(
@@ -110,6 +112,8 @@ void Metrics::SetLoad(int running, int waiting) {
 }
 
 void Metrics::SetDraining(bool draining) { draining_.Set(draining ? 1 : 0); }
+
+void Metrics::Reloaded(bool ok) { reloads_.Add({{"outcome", ok ? "ok" : "failed"}}).Increment(); }
 
 void Metrics::SetCache(const CacheCounts& counts) {
   RaiseTo(counts.hits, cache_hits_);

@@ -53,6 +53,8 @@ class Metrics {
 
   void SetLoad(int running, int waiting);
   void SetDraining(bool draining);
+  // Certificates, tokens and limits were read again; `ok`: they were right.
+  void Reloaded(bool ok);
   // Counts never fall.
   void SetCache(const CacheCounts& counts);
 
@@ -75,6 +77,7 @@ class Metrics {
   prometheus::Gauge& running_;
   prometheus::Gauge& waiting_;
   prometheus::Gauge& draining_;
+  prometheus::Family<prometheus::Counter>& reloads_;
   prometheus::Counter& cache_hits_;
   prometheus::Counter& cache_misses_;
   prometheus::Counter& cache_shared_;

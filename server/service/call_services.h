@@ -6,6 +6,7 @@
 #include "server/engine/planning_engine.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
+#include "server/serving/authenticator.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
 
@@ -21,6 +22,7 @@ struct CallServices {
   Executor& serving;
   // Runs what waits for the store, so that nothing else does.
   Executor& lookups;
+  const Authenticator& authenticator;
   InFlight& in_flight;
   Metrics& metrics;
   const Logger& log;

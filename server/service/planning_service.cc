@@ -1,10 +1,13 @@
 #include "server/service/planning_service.h"
 
+#include <grpc/grpc_security_constants.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
 #include <random>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -34,17 +37,42 @@ bool IsSensibleId(std::string_view id) {
   });
 }
 
-// A value of the call's metadata that is fit for logs; nullopt: none, or one that is not.
-std::optional<std::string> SensibleMetadata(const grpc::CallbackServerContext& context, const char* key) {
+// The bytes of a value of the call's metadata; nullopt: there is none.
+std::optional<std::string_view> Metadata(const grpc::CallbackServerContext& context, const char* key) {
   const auto sent = context.client_metadata().find(key);
   if (sent == context.client_metadata().end()) return std::nullopt;
-  const std::string_view id(sent->second.data(), sent->second.size());
-  return IsSensibleId(id) ? std::optional<std::string>(id) : std::nullopt;
+  return std::string_view(sent->second.data(), sent->second.size());
 }
 
-// The tenant that a caller says it is, where nobody checks who calls.
-std::optional<std::string> StatedTenant(const grpc::CallbackServerContext& context) {
-  return SensibleMetadata(context, "x-planwright-tenant");
+// A value of the call's metadata that is fit for logs; nullopt: none, or one that is not.
+std::optional<std::string> SensibleMetadata(const grpc::CallbackServerContext& context, const char* key) {
+  const std::optional<std::string_view> id = Metadata(context, key);
+  return id.has_value() && IsSensibleId(*id) ? std::optional<std::string>(*id) : std::nullopt;
+}
+
+// The names in the client's certificate; empty without one.
+std::vector<std::string> CertificateNames(const grpc::CallbackServerContext& context) {
+  std::vector<std::string> names;
+  const auto peer = context.auth_context();
+  if (peer == nullptr || !peer->IsPeerAuthenticated()) return names;
+  for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_X509_SAN_PROPERTY_NAME}) {
+    for (const grpc::string_ref& name : peer->FindPropertyValues(property))
+      names.emplace_back(name.data(), name.size());
+  }
+  return names;
+}
+
+absl::StatusOr<Caller> IdentifyCaller(const Authenticator& authenticator, const grpc::CallbackServerContext& context) {
+  const std::vector<std::string> names = CertificateNames(context);
+  const std::optional<std::string> tenant = SensibleMetadata(context, "x-planwright-tenant");
+  return authenticator.Identify(
+      {.authorization = Metadata(context, "authorization"), .certificate_names = names, .stated_tenant = tenant});
+}
+
+absl::Status CheckRole(const char* method, const Caller& caller) {
+  if (caller.role >= RoleNeeded(method)) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat(method, " needs the role ", NameOf(RoleNeeded(method)), ", the caller has ", NameOf(caller.role)));
 }
 
 }  // namespace
@@ -108,11 +136,9 @@ CallStart PlanningServiceImpl::Begin(const char* method, const grpc::CallbackSer
   start.record = std::make_unique<RpcRecord>(RpcMethod{v1::PlanningService::service_full_name(), method, type},
                                              RequestId(context), context.peer(), services_.metrics, services_.log);
   start.deadline = DeadlineOf(context);
-  start.caller.tenant = StatedTenant(context).value_or(kDefaultTenant);
-  if (start.caller.role < RoleNeeded(method)) {
-    start.permitted = absl::PermissionDeniedError(absl::StrCat(method, " needs the role ", NameOf(RoleNeeded(method)),
-                                                               ", the caller has ", NameOf(start.caller.role)));
-  }
+  absl::StatusOr<Caller> caller = IdentifyCaller(services_.authenticator, context);
+  if (caller.ok()) start.caller = *std::move(caller);
+  start.permitted = caller.ok() ? CheckRole(method, start.caller) : caller.status();
   start.record->SetCaller(start.caller);
   return start;
 }

@@ -79,6 +79,11 @@ int DaemonProcess::WaitForExit() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+std::string DaemonProcess::log_text() {
+  const std::lock_guard lock(mutex_);
+  return log_text_;
+}
+
 std::string DaemonProcess::plain_output() {
   const std::lock_guard lock(mutex_);
   return plain_output_;
@@ -94,6 +99,7 @@ void DaemonProcess::ReadLines(int file) {
     const std::lock_guard lock(mutex_);
     if (parsed.is_object()) {
       lines_.push_back(std::move(parsed));
+      log_text_ += line;
     } else {
       plain_output_ += line;
     }

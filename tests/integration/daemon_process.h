@@ -34,6 +34,8 @@ class DaemonProcess {
   int WaitForExit();
   // Everything that it has written that is not a log line; complete after WaitForExit.
   std::string plain_output();
+  // All of its log lines so far.
+  std::string log_text();
 
  private:
   void ReadLines(int file);
@@ -45,6 +47,7 @@ class DaemonProcess {
   // Guarded by mutex_.
   std::vector<nlohmann::json> lines_;
   std::string plain_output_;
+  std::string log_text_;
   bool closed_ = false;
   // Last: uses the above.
   std::jthread reader_;

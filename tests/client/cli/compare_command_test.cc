@@ -77,7 +77,7 @@ v1::CreatePlanResponse PlanOf(double objective_ms, double lower_bound_ms) {
 class CompareCommandTest : public ::testing::Test {
  protected:
   CompareCommandTest() {
-    environment_.connect = [this](const std::string&) { return std::make_unique<FakeClient>(asked_, answer_); };
+    environment_.connect = [this](const ServerConnection&) { return std::make_unique<FakeClient>(asked_, answer_); };
   }
 
   ExitCode Compare(std::vector<std::string> flags) {
@@ -92,7 +92,8 @@ class CompareCommandTest : public ::testing::Test {
   std::istringstream in_;
   std::ostringstream out_;
   std::ostringstream err_;
-  Environment environment_{.in = in_, .out = out_, .err = err_, .default_server = "", .interrupt = {}, .connect = {}};
+  Environment environment_{
+      .in = in_, .out = out_, .err = err_, .default_connection = {}, .interrupt = {}, .connect = {}};
 };
 
 TEST_F(CompareCommandTest, RunsEveryAlgorithmAndAuto) {

@@ -29,6 +29,7 @@ using ::testing::StartsWith;
 
 // Answers as the test says and remembers what it was asked.
 struct FakeService {
+  ServerConnection connection;
   std::function<absl::StatusOr<v1::CreatePlanResponse>()> plan = [] {
     v1::CreatePlanResponse response;
     response.mutable_plan()->set_objective_ms(12.5);
@@ -93,8 +94,9 @@ class FakeClient final : public PlanningClient {
 class ProgramTest : public ::testing::Test {
  protected:
   ProgramTest() {
-    environment_.connect = [this](const std::string& server) {
-      service_.server = server;
+    environment_.connect = [this](const ServerConnection& connection) {
+      service_.server = connection.address;
+      service_.connection = connection;
       return std::make_unique<FakeClient>(service_);
     };
     environment_.interrupt = stop_.get_token();
@@ -124,7 +126,7 @@ class ProgramTest : public ::testing::Test {
                            .out = out_,
                            .err = err_,
                            .err_is_terminal = false,
-                           .default_server = "",
+                           .default_connection = {},
                            .interrupt = {},
                            .connect = {}};
 };
@@ -136,6 +138,24 @@ absl::Status WithDetail(const absl::Status& status, const Detail& detail) {
   return WithErrorDetails(status, wire.SerializeAsString());
 }
 
+TEST_F(ProgramTest, SaysHowAServerIsReachedAndWhoAsks) {
+  const std::string folder = ::testing::TempDir();
+  std::ofstream(folder + "/ca.pem") << "authorities\n";
+  std::ofstream(folder + "/token") << "from-a-file\n";
+  std::ofstream(folder + "/empty") << "\n";
+  environment_.default_connection.token = "from-the-environment";
+  EXPECT_EQ(Plan({"--server=h:1"}), ExitCode::kOk);
+  EXPECT_FALSE(service_.connection.use_tls);
+  EXPECT_EQ(service_.connection.token, "from-the-environment");
+  EXPECT_EQ(Plan({"--server=h:1", "--tls_ca_file=" + folder + "/ca.pem", "--token_file=" + folder + "/token"}),
+            ExitCode::kOk);
+  EXPECT_TRUE(service_.connection.use_tls);
+  EXPECT_EQ(service_.connection.ca_certificates, "authorities");
+  EXPECT_EQ(service_.connection.token, "from-a-file");
+  EXPECT_EQ(Plan({"--server=h:1", "--token_file=" + folder + "/empty"}), ExitCode::kUsage);
+  EXPECT_EQ(Plan({"--server=h:1", "--tls_cert_file=" + folder + "/none"}), ExitCode::kUsage);
+}
+
 TEST_F(ProgramTest, PlansInProcessUnlessAServerIsNamed) {
   EXPECT_EQ(Plan({}), ExitCode::kOk);
   EXPECT_EQ(service_.server, "");
@@ -143,7 +163,7 @@ TEST_F(ProgramTest, PlansInProcessUnlessAServerIsNamed) {
   EXPECT_THAT(err_.str(), IsEmpty());
   Plan({"--server=h:1"});
   EXPECT_EQ(service_.server, "h:1");
-  environment_.default_server = "env:2";
+  environment_.default_connection.address = "env:2";
   Plan({});
   EXPECT_EQ(service_.server, "env:2");
   Plan({"--server=h:1", "--local"});

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <semaphore>
 #include <stop_token>
@@ -58,7 +59,13 @@ class RemotePlanningClientTest : public ::testing::Test {
     builder.SetMaxReceiveMessageSize(64 << 20);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
-    client_ = std::make_unique<RemotePlanningClient>("127.0.0.1:" + std::to_string(port_));
+    client_ = Client(ServerConnection());
+  }
+
+  // A client of the server that says more about itself.
+  std::unique_ptr<RemotePlanningClient> Client(ServerConnection connection) const {
+    connection.address = "127.0.0.1:" + std::to_string(port_);
+    return std::make_unique<RemotePlanningClient>(connection);
   }
 
   FakeService service_;
@@ -81,6 +88,22 @@ TEST_F(RemotePlanningClientTest, RetriesUnavailableAndSendsADeadline) {
   EXPECT_EQ(info->version(), "1.2.3");
   EXPECT_EQ(calls, 3);
   EXPECT_TRUE(has_deadline);
+}
+
+TEST_F(RemotePlanningClientTest, SaysWhoCallsAndForWhichTrace) {
+  std::multimap<std::string, std::string> received;
+  service_.info = [&](grpc::ServerContext& context, v1::GetServerInfoResponse&) {
+    for (const auto& [key, value] : context.client_metadata()) {
+      received.emplace(std::string(key.data(), key.size()), std::string(value.data(), value.size()));
+    }
+    return grpc::Status::OK;
+  };
+  ASSERT_TRUE(Client({.token = "t", .traceparent = "00-1-2-03"})->GetServerInfo({}, {}).ok());
+  EXPECT_THAT(received, ::testing::Contains(::testing::Pair("authorization", "Bearer t")));
+  EXPECT_THAT(received, ::testing::Contains(::testing::Pair("traceparent", "00-1-2-03")));
+  received.clear();
+  ASSERT_TRUE(client_->GetServerInfo({}, {}).ok());
+  EXPECT_EQ(received.count("authorization"), 0U);
 }
 
 TEST_F(RemotePlanningClientTest, RetriesNothingElse) {
@@ -247,7 +270,7 @@ TEST_F(RemotePlanningClientTest, SendsMessagesOfManyMegabytes) {
 
 TEST(RemotePlanningClientErrorTest, SaysThatNobodyIsThere) {
   // Port 1 is reserved and nothing listens there.
-  RemotePlanningClient client("127.0.0.1:1");
+  RemotePlanningClient client({.address = "127.0.0.1:1"});
   EXPECT_EQ(client.GetServerInfo({}, {}).status().code(), absl::StatusCode::kUnavailable);
 }
 

@@ -1,0 +1,58 @@
+#include "server/serving/authenticator.h"
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "core/base/strings.h"
+
+namespace planwright::server {
+namespace {
+
+constexpr std::string_view kScheme = "Bearer ";
+
+absl::StatusOr<Caller> IdentifyToken(const AuthConfig& config, std::string_view authorization) {
+  if (!absl::StartsWithIgnoreCase(ToAbsl(authorization), ToAbsl(kScheme))) {
+    return absl::UnauthenticatedError("the metadata \"authorization\" must be \"Bearer TOKEN\"");
+  }
+  const Sha256 digest = Sha256Of(authorization.substr(kScheme.size()));
+  const Caller* caller = nullptr;
+  for (const AuthConfig::Token& token : config.tokens) {
+    if (CRYPTO_memcmp(digest.data(), token.digest.data(), digest.size()) == 0) caller = &token.caller;
+  }
+  if (caller == nullptr) return absl::UnauthenticatedError("the token is not known");
+  return *caller;
+}
+
+}  // namespace
+
+void Authenticator::Replace(std::shared_ptr<const AuthConfig> config) {
+  const std::lock_guard lock(mutex_);
+  config_.swap(config);
+}
+
+absl::StatusOr<Caller> Authenticator::Identify(const Credentials& credentials) const {
+  const std::shared_ptr<const AuthConfig> known = config();
+  if (known == nullptr) {
+    Caller anybody;
+    anybody.tenant = credentials.stated_tenant.value_or(kDefaultTenant);
+    return anybody;
+  }
+  if (credentials.authorization.has_value()) return IdentifyToken(*known, *credentials.authorization);
+  for (const AuthConfig::Certificate& certificate : known->certificates) {
+    const auto& names = credentials.certificate_names;
+    if (std::find(names.begin(), names.end(), certificate.subject) != names.end()) return certificate.caller;
+  }
+  return absl::UnauthenticatedError(credentials.certificate_names.empty()
+                                        ? "send the metadata \"authorization: Bearer TOKEN\" or a client certificate"
+                                        : "no name of the client's certificate is known, and there is no token");
+}
+
+std::shared_ptr<const AuthConfig> Authenticator::config() const {
+  const std::lock_guard lock(mutex_);
+  return config_;
+}
+
+}  // namespace planwright::server

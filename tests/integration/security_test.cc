@@ -1,0 +1,268 @@
+// Who may reach the real server, and what they may do there.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "planwright/v1/planning_service.grpc.pb.h"
+#include "tests/integration/daemon_process.h"
+
+namespace planwright {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// A folder of certificates and settings that goes when the test does.
+class SecretFolder {
+ public:
+  SecretFolder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "planwright_tls_XXXXXX";
+    path_ = mkdtemp(pattern.data());
+    MakeAuthority("ca");
+    MakeCertificate("ca", "server", "localhost");
+  }
+  ~SecretFolder() { std::filesystem::remove_all(path_); }
+  SecretFolder(const SecretFolder&) = delete;
+  SecretFolder& operator=(const SecretFolder&) = delete;
+
+  // NAME.pem and NAME.key: an authority, or a certificate for `subject` that `authority` has signed.
+  void MakeAuthority(const std::string& name) const { Openssl("-subj /CN=" + name, name); }
+  void MakeCertificate(const std::string& authority, const std::string& name, const std::string& subject) const {
+    Openssl("-CA " + File(authority + ".pem") + " -CAkey " + File(authority + ".key") + " -subj /CN=" + subject +
+                " -addext subjectAltName=DNS:" + subject,
+            name);
+  }
+
+  std::string File(const std::string& name) const { return path_ / name; }
+  std::string Read(const std::string& name) const {
+    std::ifstream stream(File(name));
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+  }
+  void Write(const std::string& name, const std::string& text) const { std::ofstream(File(name)) << text; }
+  void Copy(const std::string& from, const std::string& to) const {
+    for (const char* kind : {".pem", ".key"}) {
+      std::filesystem::copy_file(File(from + kind), File(to + kind), std::filesystem::copy_options::overwrite_existing);
+    }
+  }
+
+  std::vector<std::string> TlsFlags() const {
+    return {"--tls_cert_file=" + File("server.pem"), "--tls_key_file=" + File("server.key")};
+  }
+
+ private:
+  void Openssl(const std::string& arguments, const std::string& name) const {
+    const std::string command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 " +
+                                arguments + " -keyout " + File(name + ".key") + " -out " + File(name + ".pem") +
+                                " 2>/dev/null";
+    if (std::system(command.c_str()) != 0) throw std::runtime_error("openssl failed: " + command);
+  }
+
+  std::filesystem::path path_;
+};
+
+std::string AuthConfig(const std::string& tokens, const std::string& certificates = "") {
+  return "{\"tokens\": [" + tokens + "], \"certificates\": [" + certificates + "]}";
+}
+
+// Entries for "planner-token" and "reader-token", by their SHA-256.
+constexpr char kPlannerToken[] = R"json({"name": "ci", "tenant": "team-a", "role": "planner",
+  "sha256": "5e85d4b77f1514ef8f44826456cddc57cfb735c901f5ef483cf6824debc6e9c0"})json";
+constexpr char kReaderToken[] = R"json({"name": "look", "role": "reader",
+  "sha256": "ba5005a40cf5212e4ac0190104cc127edab013294bb71279a975b27a80982d45"})json";
+
+// A channel of its own, so that every one shakes hands anew.
+struct Caller {
+  std::string ca = {};
+  std::string certificate = {};
+  std::string key = {};
+  std::string token = {};
+
+  std::unique_ptr<v1::PlanningService::Stub> Connect(const std::string& address) const {
+    grpc::ChannelArguments arguments;
+    arguments.SetSslTargetNameOverride("localhost");
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto credentials =
+        ca.empty()
+            ? grpc::InsecureChannelCredentials()
+            : grpc::SslCredentials({.pem_root_certs = ca, .pem_private_key = key, .pem_cert_chain = certificate});
+    return v1::PlanningService::NewStub(grpc::CreateCustomChannel(address, credentials, arguments));
+  }
+
+  template <typename Call>
+  grpc::Status With(const std::string& address, Call call) const {
+    const auto stub = Connect(address);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
+    return call(*stub, context);
+  }
+  grpc::StatusCode Look(const std::string& address) const {
+    return With(address,
+                [](auto& stub, auto& context) {
+                  v1::GetServerInfoResponse response;
+                  return stub.GetServerInfo(&context, v1::GetServerInfoRequest(), &response);
+                })
+        .error_code();
+  }
+  grpc::Status Plan(const std::string& address) const {
+    return With(address, [](auto& stub, auto& context) {
+      v1::CreatePlanRequest request;
+      request.set_graph_reference("zoo:bert-base");
+      request.set_cluster_reference("zoo:pcie:2");
+      v1::CreatePlanResponse response;
+      return stub.CreatePlan(&context, request, &response);
+    });
+  }
+};
+
+TEST(SecurityTest, TlsServesThoseWhoTrustItsCertificateAndNobodyInTheClear) {
+  const SecretFolder folder;
+  DaemonProcess daemon(folder.TlsFlags());
+  const std::string address = daemon.address();
+  EXPECT_EQ(Caller{.ca = folder.Read("ca.pem")}.Look(address), grpc::StatusCode::OK);
+  folder.MakeAuthority("other");
+  EXPECT_EQ(Caller{.ca = folder.Read("other.pem")}.Look(address), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Caller{}.Look(address), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(SecurityTest, MutualTlsMapsCertificatesToRoles) {
+  const SecretFolder folder;
+  folder.MakeCertificate("ca", "scheduler", "scheduler");
+  folder.MakeCertificate("ca", "dashboard", "dashboard");
+  folder.MakeCertificate("ca", "stranger", "stranger");
+  folder.MakeAuthority("other");
+  folder.MakeCertificate("other", "forged", "scheduler");
+  folder.Write("auth.json", AuthConfig("", R"json({"subject": "scheduler", "tenant": "t", "role": "planner"},
+                                                  {"subject": "dashboard", "role": "reader"})json"));
+  std::vector<std::string> flags = folder.TlsFlags();
+  flags.push_back("--tls_client_ca_file=" + folder.File("ca.pem"));
+  flags.push_back("--auth_config=" + folder.File("auth.json"));
+  DaemonProcess daemon(flags);
+  const std::string address = daemon.address();
+  const auto caller = [&](const std::string& name) {
+    return Caller{
+        .ca = folder.Read("ca.pem"), .certificate = folder.Read(name + ".pem"), .key = folder.Read(name + ".key")};
+  };
+  EXPECT_EQ(caller("scheduler").Plan(address).error_code(), grpc::StatusCode::OK);
+  const nlohmann::json line = daemon.WaitForLog("rpc");
+  EXPECT_EQ(line.value("tenant", ""), "t");
+  EXPECT_EQ(line.value("subject", ""), "scheduler");
+  EXPECT_EQ(caller("dashboard").Look(address), grpc::StatusCode::OK);
+  EXPECT_EQ(caller("dashboard").Plan(address).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(caller("stranger").Look(address), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(caller("forged").Look(address), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Caller{.ca = folder.Read("ca.pem")}.Look(address), grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST(SecurityTest, TokensSayWhoCallsAndNoLogSaysTokens) {
+  const SecretFolder folder;
+  folder.Write("auth.json", AuthConfig(std::string(kPlannerToken) + "," + kReaderToken));
+  DaemonProcess daemon({"--auth_config=" + folder.File("auth.json")});
+  const std::string address = daemon.address();
+  EXPECT_EQ(Caller{}.Look(address), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(Caller{.token = "guessed-token"}.Look(address), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(Caller{.token = "planner-token"}.Plan(address).error_code(), grpc::StatusCode::OK);
+  EXPECT_EQ(Caller{.token = "reader-token"}.Look(address), grpc::StatusCode::OK);
+  const grpc::Status refused = Caller{.token = "reader-token"}.Plan(address);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("planner"));
+  daemon.Signal(SIGTERM);
+  EXPECT_EQ(daemon.WaitForExit(), 0);
+  EXPECT_THAT(daemon.log_text(), Not(HasSubstr("-token")));
+}
+
+TEST(SecurityTest, AReloadTakesNewCertificatesAndTokensAndKeepsTheOldOnesWhenTheNewAreWrong) {
+  const SecretFolder folder;
+  folder.Write("auth.json", AuthConfig(std::string(kPlannerToken) + "," + kReaderToken));
+  std::vector<std::string> flags = folder.TlsFlags();
+  flags.push_back("--auth_config=" + folder.File("auth.json"));
+  DaemonProcess daemon(flags);
+  const std::string address = daemon.address();
+  const Caller old{.ca = folder.Read("ca.pem"), .token = "reader-token"};
+  EXPECT_EQ(old.Look(address), grpc::StatusCode::OK);
+
+  folder.Write("server.pem", "-----BEGIN CERTIFICATE-----\nnonsense\n");
+  daemon.Signal(SIGHUP);
+  EXPECT_THAT(daemon.WaitForLog("reload failed, nothing has changed").value("error", ""), HasSubstr("--tls_cert_file"));
+  EXPECT_EQ(old.Look(address), grpc::StatusCode::OK);
+
+  folder.MakeAuthority("newca");
+  folder.MakeCertificate("newca", "server", "localhost");
+  folder.Write("auth.json", "{");
+  daemon.Signal(SIGHUP);
+  EXPECT_THAT(daemon.WaitForLog("reload failed, nothing has changed").value("error", ""), HasSubstr("--auth_config"));
+  EXPECT_EQ(old.Look(address), grpc::StatusCode::OK);
+
+  folder.Write("auth.json", AuthConfig(kPlannerToken));
+  daemon.Signal(SIGHUP);
+  EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+  const Caller renewed{.ca = folder.Read("newca.pem"), .token = "planner-token"};
+  EXPECT_EQ(renewed.Look(address), grpc::StatusCode::OK);
+  EXPECT_EQ(old.Look(address), grpc::StatusCode::UNAVAILABLE);
+  const Caller revoked{.ca = folder.Read("newca.pem"), .token = "reader-token"};
+  EXPECT_EQ(revoked.Look(address), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+// Calls that are under way while the certificate changes are not disturbed.
+TEST(SecurityTest, AConnectionOutlivesTheCertificateThatItBeganWith) {
+  const SecretFolder folder;
+  DaemonProcess daemon(folder.TlsFlags());
+  const Caller caller{.ca = folder.Read("ca.pem")};
+  const auto stub = caller.Connect(daemon.address());
+  for (int i = 0; i < 20; ++i) {
+    if (i % 5 == 2) {
+      folder.MakeCertificate("ca", "server", "localhost");
+      daemon.Signal(SIGHUP);
+      EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+    }
+    grpc::ClientContext context;
+    v1::GetServerInfoResponse response;
+    EXPECT_TRUE(stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &response).ok());
+  }
+}
+
+// Exit code and words of a server that does not start.
+void ExpectRefusal(const std::vector<std::string>& flags, const std::string& words) {
+  DaemonProcess daemon(flags);
+  EXPECT_EQ(daemon.WaitForExit(), 1);
+  EXPECT_THAT(daemon.plain_output(), HasSubstr(words));
+}
+
+TEST(SecurityTest, WrongFilesAreRefusedAtTheStartByTheNameOfTheirFlag) {
+  const SecretFolder folder;
+  folder.MakeCertificate("ca", "another", "another");
+  folder.Write("empty", "");
+  folder.Write("auth.json", R"json({"tokens": [{"name": "a", "sha256": "zz", "role": "planner"}]})json");
+  const std::string certificate = "--tls_cert_file=" + folder.File("server.pem");
+  const std::string key = "--tls_key_file=" + folder.File("server.key");
+  ExpectRefusal({certificate, "--validate_config"}, "--tls_key_file: must be set");
+  ExpectRefusal({certificate, "--tls_key_file=" + folder.File("none")}, "--tls_key_file: cannot read");
+  ExpectRefusal({certificate, "--tls_key_file=" + folder.File("another.key")}, "is not the key of the certificate");
+  ExpectRefusal({"--tls_cert_file=" + folder.File("empty"), key}, "--tls_cert_file: must hold a certificate");
+  ExpectRefusal({certificate, key, "--tls_client_ca_file=" + folder.File("empty")}, "--tls_client_ca_file");
+  ExpectRefusal({"--auth_config=" + folder.File("auth.json"), "--validate_config"}, "tokens[0].sha256");
+  ExpectRefusal({"--auth_config=" + folder.File("none")}, "--auth_config: cannot read");
+}
+
+TEST(SecurityTest, OtherMachinesAreServedOverTlsOnly) {
+  const SecretFolder folder;
+  ExpectRefusal({"--listen_address=0.0.0.0:0", "--validate_config"}, "--tls_cert_file");
+  std::vector<std::string> flags = folder.TlsFlags();
+  flags.insert(flags.end(), {"--listen_address=0.0.0.0:0", "--validate_config"});
+  DaemonProcess daemon(flags);
+  EXPECT_EQ(daemon.WaitForExit(), 0);
+}
+
+}  // namespace
+}  // namespace planwright
