@@ -3,7 +3,6 @@
 // paper.
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -14,17 +13,14 @@
 #include "absl/flags/usage.h"
 #include "absl/flags/usage_config.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/limits.h"
 #include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/periodic/madpipe.h"
 #include "core/partition/periodic/madpipe_grid.h"
-#include "core/partition/periodic/pipedream.h"
-#include "core/schedule/one_f_one_b_star.h"
 #include "core/schedule/pattern_search.h"
-#include "tests/benchmarks/measurement.h"
+#include "tests/benchmarks/chain_settings.h"
 #include "tests/benchmarks/table.h"
 #include "tests/support/paper_chains.h"
 
@@ -36,26 +32,6 @@ ABSL_FLAG(int, grid_runs, 1, "of the grid; 0 leaves it out");
 
 namespace planwright::benchmarks {
 namespace {
-
-double CpuMilliseconds() { return static_cast<double>(std::clock()) * 1e3 / CLOCKS_PER_SEC; }
-
-template <typename Value>
-struct Timed {
-  Value value;
-  double cpu_ms = 0;
-};
-
-// The value of the last of `runs` calls and the median of their CPU times.
-template <typename Function>
-auto Measure(int runs, const Function& function) {
-  std::vector<double> times;
-  for (int run = 1;; ++run) {
-    const double start = CpuMilliseconds();
-    auto value = function();
-    times.push_back(CpuMilliseconds() - start);
-    if (run >= runs) return Timed<decltype(value)>{std::move(value), Median(times)};
-  }
-}
 
 std::string Period(std::optional<Picoseconds> period) {
   return period.has_value() ? absl::StrFormat("%.2f", ToMilliseconds(*period)) : "-";
@@ -93,8 +69,7 @@ class Benchmark {
         const Chain chain = MakePaperChain(model, bandwidth, StoredTensors::kBoundary);
         for (const double devices : Numbers(absl::GetFlag(FLAGS_devices))) {
           for (const double memory : Numbers(absl::GetFlag(FLAGS_memory_gb))) {
-            AddRow(model, chain, bandwidth,
-                   {.count = static_cast<int32_t>(devices), .memory_bytes = static_cast<int64_t>(memory * 1e9)}, table);
+            AddRow(model, chain, bandwidth, DevicesOf(devices, memory), table);
           }
         }
       }
@@ -106,15 +81,6 @@ class Benchmark {
   }
 
  private:
-  static std::vector<double> Numbers(const std::vector<std::string>& texts) {
-    std::vector<double> numbers;
-    for (const std::string& text : texts) {
-      double number = 0;
-      if (absl::SimpleAtod(text, &number) && number >= 1) numbers.push_back(number);
-    }
-    return numbers;
-  }
-
   void AddRow(const std::string& model, const Chain& chain, double bandwidth, const ChainDevices& devices,
               Table& table) {
     const int runs = absl::GetFlag(FLAGS_runs);
@@ -155,13 +121,6 @@ class Benchmark {
       cells.push_back(Cpu(pattern.cpu_ms));
     }
     table.AddRow(std::move(cells));
-  }
-
-  // Its partition by the kinder memory rule, as 1F1B* can run it.
-  static std::optional<Picoseconds> PipedreamPeriod(const Chain& chain, const ChainDevices& devices) {
-    const auto partition = PipedreamPartition(chain, devices, PipedreamMemory::kByDepth);
-    if (!partition.has_value()) return std::nullopt;
-    return SmallestPeriod(chain, partition->allocation, devices);
   }
 
   int rows_ = 0;
