@@ -148,13 +148,19 @@ bool HasReplicas(const v1::Plan& plan) {
                      [](const v1::Stage& stage) { return stage.replicas_size() > 1; });
 }
 
+bool HasPattern(const v1::Plan& plan) {
+  return plan.schedule().kind() == v1::SCHEDULE_KIND_PERIODIC && !plan.schedule().tasks().empty();
+}
+
+// The load of a stage of a pattern is what it computes; how many micro-batches it holds is the question there.
 Table StagesTable(const v1::Plan& plan, std::size_t max_name_length) {
   const bool has_replicas = HasReplicas(plan);
+  const bool has_pattern = HasPattern(plan);
   std::vector<Table::Column> columns = {
       {"stage", kRight},      {"device"},        {"operators", kRight}, {"first .. last"},
       {"compute ms", kRight}, {"in ms", kRight}, {"out ms", kRight}};
   if (has_replicas) columns.push_back({"reduce ms", kRight});
-  columns.insert(columns.end(), {{"load ms", kRight}, {"memory", kRight}});
+  columns.insert(columns.end(), {{has_pattern ? "in flight" : "load ms", kRight}, {"memory", kRight}});
   Table table(std::move(columns));
   for (const v1::Stage& stage : plan.stages()) {
     std::vector<std::string> cells = {absl::StrCat(stage.index()),
@@ -165,7 +171,7 @@ Table StagesTable(const v1::Plan& plan, std::size_t max_name_length) {
                                       Milliseconds(stage.communication_in_ms()),
                                       Milliseconds(stage.communication_out_ms())};
     if (has_replicas) cells.push_back(Milliseconds(stage.allreduce_ms()));
-    cells.push_back(Milliseconds(stage.load_ms()));
+    cells.push_back(has_pattern ? absl::StrCat(stage.in_flight_micro_batches()) : Milliseconds(stage.load_ms()));
     cells.push_back(BytesText(stage.memory_bytes()));
     table.AddRow(std::move(cells));
   }
@@ -218,6 +224,16 @@ std::string DevicesSection(const v1::Plan& plan) {
   return absl::StrCat("\nDevices\n", table.ToString(), IdleLine(idle));
 }
 
+std::string PatternNote(const v1::Plan& plan) {
+  if (!HasPattern(plan)) return "";
+  int32_t periods = 0;
+  for (const v1::Schedule::Task& task : plan.schedule().tasks()) periods = std::max(periods, task.index_shift() + 1);
+  return absl::StrCat(
+      "\nPattern\n  ", plan.schedule().tasks_size(), " tasks every ", Milliseconds(plan.schedule().period_ms()),
+      " ms; those of one micro-batch start within ", periods, periods == 1 ? " period" : " periods",
+      ". --output=json says when;\n  `planwright simulate --plan=FILE` runs it, devices side by side.\n");
+}
+
 std::string ContiguityNote(const v1::Plan& plan) {
   std::vector<int> stages;
   for (const v1::Stage& stage : plan.stages()) {
@@ -262,7 +278,7 @@ std::string WarningsSection(const v1::Plan& plan) {
 }
 
 std::string PlanBody(const v1::Plan& plan) {
-  return absl::StrCat(Summary(plan), StagesSection(plan), DevicesSection(plan), ContiguityNote(plan),
+  return absl::StrCat(Summary(plan), StagesSection(plan), DevicesSection(plan), PatternNote(plan), ContiguityNote(plan),
                       ExplanationSection(plan), BaselinesSection(plan), WarningsSection(plan));
 }
 

@@ -195,5 +195,21 @@ TEST(TextReportTest, ShowsWhatAServerCanDo) {
   EXPECT_THAT(report, HasSubstr("  message              64.00 MiB\n"));
 }
 
+TEST(PlanReportTest, OfAPatternSaysWhatIsInFlight) {
+  auto plan = Parse<v1::Plan>(kPlan);
+  EXPECT_THAT(PlanReport(plan, ""), Not(HasSubstr("in flight")));
+  plan.mutable_schedule()->MergeFrom(Parse<v1::Schedule>(R"pb(
+    kind: SCHEDULE_KIND_PERIODIC
+    period_ms: 12.5
+    tasks { operation: "forward" resource: "acc0" }
+    tasks { operation: "backward" resource: "acc0" start_ms: 4 index_shift: 2 }
+  )pb"));
+  plan.mutable_stages(0)->set_in_flight_micro_batches(3);
+  const std::string report = PlanReport(plan, "");
+  EXPECT_THAT(report, HasSubstr("in flight"));
+  EXPECT_THAT(report, HasSubstr("2 tasks every 12.500 ms; those of one micro-batch start within 3 periods."));
+  EXPECT_THAT(report, HasSubstr("planwright simulate"));
+}
+
 }  // namespace
 }  // namespace planwright::client
