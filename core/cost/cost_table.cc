@@ -31,7 +31,7 @@ OperatorTime TimeOf(const Operator& op, const DeviceClass& device_class, Workloa
 }  // namespace
 
 CostTable::CostTable(const OperatorGraph& graph, const Cluster& cluster, Workload workload)
-    : num_classes_(cluster.device_classes.size()) {
+    : network_(cluster.interconnect), num_classes_(cluster.device_classes.size()) {
   const bool training = workload == Workload::kTraining;
   times_.reserve(graph.operators.size() * num_classes_);
   for (const Operator& op : graph.operators) {

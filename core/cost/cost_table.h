@@ -7,6 +7,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
+#include "core/cost/transfer.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
@@ -28,18 +29,21 @@ struct OperatorTime {
   Picoseconds total() const { return forward + backward; }
 };
 
-// Operators x device classes. Immutable. Memory: 24 bytes an entry.
+// Operators x device classes, and how fast the devices are connected. Immutable. Memory: 24 bytes an entry.
 class CostTable {
  public:
   // `workload` is resolved. For INFERENCE, BACKWARD operators take no time anywhere and every class supports them
-  // (they are dropped). Complexity O(operators x (classes + costs)).
+  // (they are dropped). Complexity O(operators x (classes + costs)), beside that of Network.
   CostTable(const OperatorGraph& graph, const Cluster& cluster, Workload workload);
 
   const OperatorTime& time(OperatorId op, DeviceClassId device_class) const {
     return times_[op.index() * num_classes_ + device_class.index()];
   }
 
+  const Network& network() const { return network_; }
+
  private:
+  Network network_;
   std::size_t num_classes_;
   std::vector<OperatorTime> times_;
 };

@@ -249,7 +249,7 @@ void AddDevices(const OperatorGraph& graph, const Cluster& cluster, const Plan& 
 
 PipelineWork MeasureWork(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan,
                          const std::vector<std::vector<DeviceId>>& copies) {
-  PipelineWork work{Network(cluster.interconnect)};
+  PipelineWork work{costs.network()};
   work.overlap = plan.problem.overlap;
   work.training = plan.problem.workload == Workload::kTraining;
   for (const Stage& stage : plan.stages) work.stages.push_back(MeasureStage(graph, cluster, costs, plan, stage));

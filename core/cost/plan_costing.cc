@@ -79,14 +79,8 @@ struct DeviceWork {
 // Fills in the numbers of every stage and gathers what each device does.
 class StageCosting {
  public:
-  StageCosting(const OperatorGraph& graph, const Cluster& cluster, const Network& network, const CostTable& costs,
-               Plan& plan)
-      : graph_(graph),
-        cluster_(cluster),
-        network_(network),
-        costs_(costs),
-        plan_(plan),
-        devices_(cluster.devices.size()) {}
+  StageCosting(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, Plan& plan)
+      : graph_(graph), cluster_(cluster), costs_(costs), plan_(plan), devices_(cluster.devices.size()) {}
 
   // REQUIRES: in ascending order, each stage once.
   void Cost(std::size_t index, const StageTraffic& traffic) {
@@ -112,7 +106,7 @@ class StageCosting {
   Picoseconds AllReduce(const Stage& stage) const {
     if (stage.ring_order.empty() || plan_.problem.workload == Workload::kInference) return Picoseconds(0);
     return AllReduceTime(ParameterBytes(graph_, stage), static_cast<int32_t>(stage.replicas.size()),
-                         RingSpeed(network_, stage.ring_order), plan_.problem.allreduce.factor);
+                         RingSpeed(costs_.network(), stage.ring_order), plan_.problem.allreduce.factor);
   }
 
   MicroBatchWork ComputeOf(const Stage& stage) const {
@@ -154,7 +148,6 @@ class StageCosting {
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
-  const Network& network_;
   const CostTable& costs_;
   Plan& plan_;
   std::vector<DeviceWork> devices_;
@@ -249,9 +242,8 @@ void SetObjective(const OperatorGraph& graph, const Cluster& cluster, const Cost
 // Whatever follows from loads: without a pattern. REQUIRES: the problem, the stages and the devices are there.
 void CostLoads(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const StageMap& stage_of,
                Plan& plan) {
-  const Network network(cluster.interconnect);
-  Traffic traffic = MeasureTraffic(graph, cluster, network, plan.problem, plan.stages, stage_of);
-  StageCosting costing(graph, cluster, network, costs, plan);
+  Traffic traffic = MeasureTraffic(graph, cluster, costs.network(), plan.problem, plan.stages, stage_of);
+  StageCosting costing(graph, cluster, costs, plan);
   for (std::size_t i = 0; i < plan.stages.size(); ++i) costing.Cost(i, traffic.stages[i]);
   const std::vector<PhaseLoads> loads = costing.DeviceLoads();
   FillDevices(graph, traffic, loads, plan);

@@ -34,10 +34,9 @@ std::optional<Picoseconds> MedianOperatorTime(const Cluster& cluster, const Cost
   return Median(times);
 }
 
-// Over the fastest class of links: the innermost level of a hierarchy.
-std::optional<Picoseconds> MedianTransferTime(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan) {
+// Over the fastest class of links, which is the first one.
+std::optional<Picoseconds> MedianTransferTime(const OperatorGraph& graph, const Network& network, const Plan& plan) {
   std::vector<Picoseconds> times;
-  const Network network(cluster.interconnect);
   if (network.num_link_classes() == 0) return std::nullopt;
   for (const Tensor& tensor : graph.tensors) {
     const bool dropped = plan.problem.workload == Workload::kInference &&
@@ -58,7 +57,7 @@ void WarnOfEstimates(const Plan& plan, std::vector<std::string>& warnings) {
 
 void WarnOfUnits(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan,
                  std::vector<std::string>& warnings) {
-  const auto transfer = MedianTransferTime(graph, cluster, plan);
+  const auto transfer = MedianTransferTime(graph, costs.network(), plan);
   const auto compute = MedianOperatorTime(cluster, costs, plan);
   if (!transfer.has_value() || !compute.has_value()) return;
   const double ratio = static_cast<double>(transfer->count()) / static_cast<double>(compute->count());
@@ -76,12 +75,13 @@ void WarnOfMissingBackward(const OperatorGraph& graph, const Plan& plan, std::ve
 
 void WarnOfIgnoredTransferTimes(const OperatorGraph& graph, const Cluster& cluster,
                                 std::vector<std::string>& warnings) {
-  if (!std::holds_alternative<HierarchyInterconnect>(cluster.interconnect)) return;
+  const std::string interconnect = InterconnectName(cluster.interconnect);
+  if (interconnect == "host_staged" || interconnect == "uniform") return;
   const auto count = std::count_if(graph.tensors.begin(), graph.tensors.end(),
                                    [](const Tensor& tensor) { return tensor.transfer.has_value(); });
   if (count == 0) return;
   warnings.push_back(absl::StrCat(count, count == 1 ? " tensor has a transfer_ms" : " tensors have a transfer_ms",
-                                  ", which a hierarchy ignores: it goes by size_bytes"));
+                                  ", which this interconnect ignores: it goes by size_bytes"));
 }
 
 // MIN_LATENCY counts on as many CPUs as there is work for (cost-model.md section 8).

@@ -1,6 +1,11 @@
 #include "core/cost/transfer.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <utility>
 #include <variant>
+
+#include "core/topology/grid.h"
 
 namespace planwright {
 namespace {
@@ -12,6 +17,12 @@ LinkSpeed CommonSpeed(const Interconnect& interconnect) {
   }
   const auto& uniform = std::get<UniformInterconnect>(interconnect);
   return {uniform.bandwidth_bytes_per_second, uniform.latency};
+}
+
+// A tensor's own transfer time holds where all pairs are connected alike.
+bool GivenTimesCount(const Interconnect& interconnect) {
+  return std::holds_alternative<HostStagedInterconnect>(interconnect) ||
+         std::holds_alternative<UniformInterconnect>(interconnect);
 }
 
 Picoseconds TimeOver(const LinkSpeed& speed, int64_t bytes) {
@@ -31,15 +42,17 @@ LinkSpeed Slower(const LinkSpeed& a, const LinkSpeed& b) {
   return {std::min(a.bandwidth_bytes_per_second, b.bandwidth_bytes_per_second), std::max(a.latency, b.latency)};
 }
 
-Network::Network(const Interconnect& interconnect)
-    : given_times_count_(!std::holds_alternative<HierarchyInterconnect>(interconnect)) {
-  const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect);
-  if (hierarchy == nullptr) {
-    speeds_ = {CommonSpeed(interconnect)};
-    return;
-  }
+Network::Network(const Interconnect& interconnect) : given_times_count_(GivenTimesCount(interconnect)) {
+  if (given_times_count_) speeds_ = {CommonSpeed(interconnect)};
+  if (const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect)) AddLevels(*hierarchy);
+  if (const auto* grid = std::get_if<GridInterconnect>(&interconnect)) AddDistances(*grid);
+  if (const auto* links = std::get_if<LinksInterconnect>(&interconnect)) AddPairs(PairClasses(*links));
+  if (const auto* matrix = std::get_if<MatrixInterconnect>(&interconnect)) AddPairs(PairClasses(*matrix));
+}
+
+void Network::AddLevels(const HierarchyInterconnect& hierarchy) {
   std::size_t group_size = 1;
-  for (const HierarchyInterconnect::Level& level : hierarchy->levels) {
+  for (const HierarchyInterconnect::Level& level : hierarchy.levels) {
     if (level.fan_out == 1) continue;
     group_size *= static_cast<std::size_t>(level.fan_out);
     group_sizes_.push_back(group_size);
@@ -47,7 +60,26 @@ Network::Network(const Interconnect& interconnect)
   }
 }
 
+void Network::AddDistances(const GridInterconnect& grid) {
+  if (grid.non_adjacent == GridInterconnect::NonAdjacent::kLinkBandwidth) {
+    speeds_ = {{grid.link_bandwidth_bytes_per_second, grid.latency}};
+    return;
+  }
+  distances_ = grid;
+  for (int32_t hops = 1; hops <= GridDiameter(grid); ++hops) {
+    speeds_.push_back({grid.link_bandwidth_bytes_per_second / hops, grid.latency});
+  }
+}
+
+void Network::AddPairs(PairClasses pairs) {
+  for (const Route& route : pairs.speeds()) speeds_.push_back({route.bandwidth_bytes_per_second, route.latency});
+  pairs_ = std::make_shared<const PairClasses>(std::move(pairs));
+}
+
 std::size_t Network::LinkClassOf(DeviceId a, DeviceId b) const {
+  if (distances_.has_value()) return static_cast<std::size_t>(HopsBetween(*distances_, a, b) - 1);
+  if (pairs_ != nullptr) return pairs_->ClassOf(a, b);
+  if (group_sizes_.empty()) return 0;
   // The outermost group holds all devices, so no level beyond the last one is asked.
   std::size_t level = 0;
   while (level + 1 < speeds_.size() && a.index() / group_sizes_[level] != b.index() / group_sizes_[level]) ++level;

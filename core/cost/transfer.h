@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CORE_COST_TRANSFER_H_
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
+#include "core/topology/pair_classes.h"
 
 namespace planwright {
 
@@ -37,16 +39,19 @@ LinkSpeed Slower(const LinkSpeed& a, const LinkSpeed& b);
 // many pairs is counted once for each class:
 //   host_staged, uniform   all pairs are of class 0
 //   hierarchy              the lowest common level, counting levels with a fan-out of 1 as none (they join nobody)
-// Another interconnect needs no more than its own classes here. Immutable.
+//   grid                   the number of hops, less 1, where that divides the bandwidth; else all pairs are of class 0
+//   links, matrix          pairs of equal bandwidth and latency, the fastest first
+// Immutable; copies share their tables.
 class Network {
  public:
-  // REQUIRES: a valid cluster; host_staged, uniform or hierarchy.
+  // REQUIRES: a valid cluster. Complexity O(levels or dimensions); links and matrix: O(devices^2 log devices), links
+  // beside routing (core/topology/routing.h), so make it once.
   explicit Network(const Interconnect& interconnect);
 
-  // 0 where a hierarchy joins no devices, because there is only one.
+  // 0 where there are no two devices to connect.
   std::size_t num_link_classes() const { return speeds_.size(); }
 
-  // REQUIRES: two different devices of the cluster. Complexity O(levels), at most 14.
+  // REQUIRES: two different devices of the cluster. Complexity O(levels), at most 14; O(1) on other interconnects.
   std::size_t LinkClassOf(DeviceId a, DeviceId b) const;
 
   // REQUIRES: link_class comes from LinkClassOf.
@@ -62,11 +67,19 @@ class Network {
   Picoseconds TransferTime(const Tensor& tensor, std::size_t link_class) const;
 
  private:
+  void AddLevels(const HierarchyInterconnect& hierarchy);
+  void AddDistances(const GridInterconnect& grid);
+  void AddPairs(PairClasses pairs);
+
   bool given_times_count_;
-  // One for each class, innermost level first.
+  // One for each class.
   std::vector<LinkSpeed> speeds_;
-  // Devices that a group of the class's level holds.
+  // hierarchy: devices that a group of the class's level holds.
   std::vector<std::size_t> group_sizes_;
+  // grid whose bandwidth is divided by hops.
+  std::optional<GridInterconnect> distances_;
+  // links, matrix.
+  std::shared_ptr<const PairClasses> pairs_;
 };
 
 // Network::TransferTime between any two devices. REQUIRES: interconnect is host_staged or uniform.

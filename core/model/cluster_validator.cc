@@ -7,7 +7,8 @@
 namespace planwright {
 namespace {
 
-constexpr std::size_t kMaxMatrixDevices = 2048;
+// Of interconnects that need a table of all pairs.
+constexpr std::size_t kMaxTableDevices = 2048;
 constexpr std::size_t kMaxGridDimensions = 3;
 
 void CheckLatency(Picoseconds latency, const std::string& interconnect, Violations& violations) {
@@ -81,6 +82,10 @@ class InterconnectValidator {
       CheckBandwidth(link.bandwidth_bytes_per_second, path + ".bandwidth_bytes_per_second", violations_);
       CheckLatency(link.latency, path, violations_);
     }
+    if (cluster_.devices.size() > kMaxTableDevices) {
+      violations_.Add(path_ + ".links", absl::StrCat("must be for at most ", kMaxTableDevices, " devices, there are ",
+                                                     cluster_.devices.size()));
+    }
     if (ids_in_range) RequireConnected(links);
   }
 
@@ -88,17 +93,13 @@ class InterconnectValidator {
     const std::size_t devices = cluster_.devices.size();
     const std::string path = path_ + ".bandwidth_bytes_per_second";
     CheckLatency(matrix.latency, path_, violations_);
-    if (devices > kMaxMatrixDevices) {
-      violations_.Add(path, absl::StrCat("must be for at most ", kMaxMatrixDevices, " devices, there are ", devices));
+    if (devices > kMaxTableDevices) {
+      violations_.Add(path, absl::StrCat("must be for at most ", kMaxTableDevices, " devices, there are ", devices));
     } else if (matrix.bandwidth_bytes_per_second.size() != devices * devices) {
       violations_.Add(path, absl::StrCat("must have ", devices * devices, " elements (", devices, " x ", devices,
                                          " devices), has ", matrix.bandwidth_bytes_per_second.size()));
     } else {
-      for (std::size_t i = 0; i < devices * devices; ++i) {
-        if (i / devices == i % devices) continue;
-        RequirePositive(
-            matrix.bandwidth_bytes_per_second[i], [&] { return ElementPath(path, i); }, violations_);
-      }
+      CheckPairs(matrix, path);
     }
   }
 
@@ -109,6 +110,24 @@ class InterconnectValidator {
       CheckBandwidth(*interconnect.bandwidth_bytes_per_second, path_ + ".bandwidth_bytes_per_second", violations_);
     }
     CheckLatency(interconnect.latency, path_, violations_);
+  }
+
+  // Links work both ways, so a pair has one bandwidth.
+  void CheckPairs(const MatrixInterconnect& matrix, const std::string& path) {
+    const std::vector<double>& bandwidths = matrix.bandwidth_bytes_per_second;
+    const std::size_t devices = cluster_.devices.size();
+    for (std::size_t i = 0; i < devices * devices; ++i) {
+      const std::size_t mirrored = i % devices * devices + i / devices;
+      if (i == mirrored) continue;
+      RequirePositive(
+          bandwidths[i], [&] { return ElementPath(path, i); }, violations_);
+      const bool both_are_valid = bandwidths[i] > 0 && bandwidths[mirrored] > 0;
+      if (i > mirrored || !both_are_valid || bandwidths[i] == bandwidths[mirrored]) continue;
+      violations_.Add(
+          ElementPath(path, mirrored),
+          absl::StrCat("must be that of the other direction, ", bandwidths[i], ", is ", bandwidths[mirrored], ": \"",
+                       cluster_.devices[i % devices].name, "\" to \"", cluster_.devices[i / devices].name, "\""));
+    }
   }
 
   void RequireAllDevices(int64_t product, const char* field, const char* what) {

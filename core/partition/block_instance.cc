@@ -53,7 +53,7 @@ std::vector<DevicePool> MakePools(const Cluster& cluster) {
 class Assembler {
  public:
   Assembler(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem, const CostTable& costs)
-      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs), network_(cluster.interconnect) {}
+      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs), network_(costs.network()) {}
 
   // `block_of` has labels 0, 1, ...; `edges` is acyclic on them.
   BlockInstance Assemble(const std::vector<int32_t>& block_of, std::vector<Digraph::Edge> edges) const {
@@ -204,7 +204,7 @@ class Assembler {
   const Cluster& cluster_;
   const PlanningProblem& problem_;
   const CostTable& costs_;
-  const Network network_;
+  const Network& network_;
 };
 
 // Numbers the blocks in a depth-first topological order, branches with the smallest operator first.

@@ -283,7 +283,7 @@ class Solver {
     one_group.pools.front().devices.resize(static_cast<std::size_t>(grouping.size));
     BlockInstance all_far = instance;
     for (Net& net : all_far.nets) net.weight += net.far_surcharge;
-    if (all_far.rule.ring.has_value()) all_far.rule.ring->speed = Network(request_.cluster.interconnect).SlowestLink();
+    if (all_far.rule.ring.has_value()) all_far.rule.ring->speed = request_.costs.network().SlowestLink();
     return std::min(ProposeFrom(one_group), ProposeFrom(all_far));
   }
 

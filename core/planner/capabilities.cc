@@ -26,6 +26,10 @@ std::vector<ScheduleKind> SchedulesOfLoads() {
   return {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync};
 }
 
+std::vector<std::string_view> EveryInterconnect() {
+  return {"host_staged", "uniform", "hierarchy", "grid", "links", "matrix"};
+}
+
 // MIN_DEVICES searches over device counts on any row of MAX_THROUGHPUT.
 Capability ThroughputRow(std::vector<std::string_view> interconnects, std::vector<ScheduleKind> schedules,
                          std::vector<Replication> replications, std::vector<Split> splits,
@@ -110,11 +114,10 @@ const std::vector<Capability>& Table() {
 // What core/cost and core/verify know, whoever made the placement. Rows without algorithms.
 const std::vector<Capability>& JudgedTable() {
   static const std::vector<Capability> kTable = {
-      ThroughputRow({"host_staged", "uniform", "hierarchy"}, SchedulesOfLoads(),
-                    {Replication::kNone, Replication::kPerStage}, {Split::kContiguous}, {},
-                    "contiguous stages, each on one device or on several replicas"),
-      ThroughputRow({"host_staged", "uniform", "hierarchy"}, SchedulesOfLoads(), {Replication::kNone},
-                    {Split::kNonContiguous}, {}, "devices that hold several stages"),
+      ThroughputRow(EveryInterconnect(), SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                    {Split::kContiguous}, {}, "contiguous stages, each on one device or on several replicas"),
+      ThroughputRow(EveryInterconnect(), SchedulesOfLoads(), {Replication::kNone}, {Split::kNonContiguous}, {},
+                    "devices that hold several stages"),
       LatencyRow({}, "subgraphs one after the other, for one micro-batch"),
       PeriodicRow({Split::kContiguous, Split::kNonContiguous}, {}, "periodic patterns on accelerators of one class"),
   };

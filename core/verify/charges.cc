@@ -54,6 +54,7 @@ class Charging {
       : graph_(graph),
         cluster_(cluster),
         assignment_(assignment),
+        links_(cluster.interconnect, cluster.devices.size()),
         stages_pay_alone_(problem.objective == Objective::kMinLatency),
         is_host_staged_(std::holds_alternative<HostStagedInterconnect>(cluster.interconnect)),
         gradients_return_(*problem.workload == Workload::kTraining && !HasBackwardOperators(graph)) {
@@ -111,8 +112,7 @@ class Charging {
 
   // Every accelerator that the tensor is partly on pays once.
   void ChargeThroughHost(const Tensor& tensor, Pass pass, std::size_t sender, const std::vector<Receiver>& receivers) {
-    const Picoseconds time =
-        TransferBetween(tensor, cluster_.interconnect, HomeOf(sender), HomeOf(receivers.front().second));
+    const Picoseconds time = links_.TransferBetween(tensor, HomeOf(sender), HomeOf(receivers.front().second));
     const auto pays = [&](std::size_t stage) {
       return cluster_.class_of(HomeOf(stage)).kind == DeviceKind::kAccelerator;
     };
@@ -145,7 +145,7 @@ class Charging {
     for (std::size_t a = 0; a < senders.size(); ++a) {
       for (std::size_t b = 0; b < receivers.size(); ++b) {
         if (!Meet(a, senders.size(), b, receivers.size())) continue;
-        flow.times[a][b] += TransferBetween(tensor, cluster_.interconnect, senders[a], receivers[b]);
+        flow.times[a][b] += links_.TransferBetween(tensor, senders[a], receivers[b]);
       }
     }
   }
@@ -196,6 +196,7 @@ class Charging {
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   const Assignment& assignment_;
+  JudgedLinks links_;
   const bool stages_pay_alone_;
   const bool is_host_staged_;
   // Training by backward times: whatever crosses forward comes back as a gradient of the same size.

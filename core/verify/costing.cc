@@ -60,6 +60,7 @@ class Costing {
         cluster_(cluster),
         problem_(problem),
         assignment_(assignment),
+        links_(cluster.interconnect, cluster.devices.size()),
         traffic_(ChargeTensors(graph, cluster, problem, assignment)),
         undivided_(cluster.devices.size()),
         load_of_replicas_(cluster.devices.size()) {
@@ -109,13 +110,13 @@ class Costing {
     return work;
   }
 
-  Picoseconds AllReduceOf(const Assignment::Stage& stage) const {
+  Picoseconds AllReduceOf(const Assignment::Stage& stage) {
     if (*problem_.workload == Workload::kInference) return Picoseconds(0);
     int64_t parameter_bytes = 0;
     for (const OperatorId op : stage.operators) {
       parameter_bytes = SaturatingAdd(parameter_bytes, graph_.operators[op.index()].parameter_bytes);
     }
-    return RingAllReduce(parameter_bytes, stage.devices, cluster_.interconnect, problem_.allreduce.factor);
+    return links_.RingAllReduce(parameter_bytes, stage.devices, problem_.allreduce.factor);
   }
 
   void AddReplica(DeviceId device, const JudgedWork& work, std::size_t replicas, Stage& stage) {
@@ -208,6 +209,7 @@ class Costing {
   const Cluster& cluster_;
   const PlanningProblem& problem_;
   const Assignment& assignment_;
+  JudgedLinks links_;
   const JudgedTraffic traffic_;
   // Of each device: the work of its stages that are not replicated, and the load of those that are.
   std::vector<JudgedWork> undivided_;

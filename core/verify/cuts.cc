@@ -61,13 +61,14 @@ class CutSums {
 std::vector<JudgedCut> CutsOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                               const Assignment& assignment) {
   const bool gradients_return = *problem.workload == Workload::kTraining && !HasBackwardOperators(graph);
+  JudgedLinks links(cluster.interconnect, cluster.devices.size());
   CutSums sums(assignment.stages.size());
   for (const Tensor& tensor : graph.tensors) {
     if (!assignment.places(tensor.producer)) continue;
     const Reach reach = ReachOf(tensor, assignment);
     if (reach.first == reach.last) continue;
     // Every pair of devices is connected alike.
-    const Picoseconds time = TransferBetween(tensor, cluster.interconnect, DeviceId(0), DeviceId(1));
+    const Picoseconds time = links.TransferBetween(tensor, DeviceId(0), DeviceId(1));
     const Picoseconds no_time(0);
     const std::size_t origin = assignment.stage_index(tensor.producer);
     sums.Add(origin, reach.last, {time, gradients_return ? time : no_time, tensor.size_bytes});

@@ -246,6 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
     Modes, CostingPropertyTest,
     ::testing::Values(Source{"Foundation", std::nullopt}, Source{"Contiguous", InstanceMode::kContiguous},
                       Source{"Replicated", InstanceMode::kReplicated}, Source{"Hierarchy", InstanceMode::kHierarchy},
+                      Source{"Topology", InstanceMode::kTopology},
                       Source{"NonContiguous", InstanceMode::kNonContiguous}, Source{"Latency", InstanceMode::kLatency}),
     [](const auto& source) { return source.param.name; });
 

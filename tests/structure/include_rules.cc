@@ -26,11 +26,12 @@ const std::vector<FolderRule>& Rules() {
   // The one folder that knows the solver of integer programs.
   static const std::vector<std::string_view> kNotInMip = {
       "grpc", "google/", "prometheus/", "nlohmann/", "httplib", "yaml-cpp/", "sqlite", "pqxx/", "openssl/", "civetweb"};
-  static const std::vector<std::string_view> kSolver = {"core/base/", "core/model/", "core/cost/", "core/graph/"};
+  static const std::vector<std::string_view> kSolver = {"core/base/", "core/model/", "core/topology/", "core/cost/",
+                                                        "core/graph/"};
   static const std::vector<FolderRule> kRules = {
       {"core/base", {}, kNotInCore},
       {"core/model", {"core/base/"}, kNotInCore},
-      {"core/cost", {"core/base/", "core/model/"}, kNotInCore},
+      {"core/cost", {"core/base/", "core/model/", "core/topology/"}, kNotInCore},
       {"core/graph", {"core/base/", "core/model/"}, kNotInCore},
       {"core/topology", {"core/base/", "core/model/"}, kNotInCore},
       {"core/verify", {"core/base/", "core/model/"}, kNotInCore},

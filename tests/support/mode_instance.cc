@@ -22,6 +22,7 @@ class ModeMaker {
 
   Instance Make() {
     if (mode_ == InstanceMode::kHierarchy) LimitDevices(4);
+    if (mode_ == InstanceMode::kTopology) LimitDevices(6);
     if (Chance(0.25)) LabelLayers();
     if (mode_ == InstanceMode::kLatency) {
       PoseLatency();
@@ -33,7 +34,9 @@ class ModeMaker {
     if (mode_ == InstanceMode::kNonContiguous) problem().split = Split::kNonContiguous;
     if (mode_ == InstanceMode::kNonContiguous || mode_ == InstanceMode::kLatency) PinAndForbid();
     if (mode_ == InstanceMode::kHierarchy) Connect();
-    if (mode_ == InstanceMode::kReplicated || (mode_ == InstanceMode::kHierarchy && Chance(0.5))) Replicate();
+    if (mode_ == InstanceMode::kTopology) ConnectByTopology();
+    const bool may_replicate = mode_ == InstanceMode::kHierarchy || mode_ == InstanceMode::kTopology;
+    if (mode_ == InstanceMode::kReplicated || (may_replicate && Chance(0.5))) Replicate();
     return std::move(instance_);
   }
 
@@ -175,6 +178,64 @@ class ModeMaker {
     if (inner == count && Chance(0.5)) hierarchy.levels.pop_back();
     cluster().interconnect = std::move(hierarchy);
     for (Tensor& tensor : graph().tensors) tensor.transfer.reset();
+  }
+
+  void ConnectByTopology() {
+    switch (random_.Below(3)) {
+      case 0:
+        cluster().interconnect = RandomGrid();
+        break;
+      case 1:
+        cluster().interconnect = RandomLinks();
+        break;
+      default:
+        cluster().interconnect = RandomMatrix();
+        break;
+    }
+    for (Tensor& tensor : graph().tensors) tensor.transfer.reset();
+  }
+
+  Picoseconds Latency() { return Picoseconds(Chance(0.5) ? random_.Between(0, 3) : 0); }
+
+  // One of a few, so that ways tie.
+  double OneOfThree(double bandwidth) { return bandwidth * static_cast<double>(1 + random_.Below(3)); }
+
+  GridInterconnect RandomGrid() {
+    const auto count = static_cast<int32_t>(cluster().devices.size());
+    GridInterconnect grid;
+    grid.dimensions = count % 2 == 0 && Chance(0.6) ? std::vector<int32_t>{2, count / 2} : std::vector<int32_t>{count};
+    grid.wrap_around = Chance(0.5);
+    grid.link_bandwidth_bytes_per_second = Bandwidth();
+    grid.latency = Latency();
+    if (Chance(0.7)) grid.non_adjacent = GridInterconnect::NonAdjacent::kDividedByHops;
+    return grid;
+  }
+
+  LinksInterconnect RandomLinks() {
+    const std::size_t count = cluster().devices.size();
+    const double bandwidth = Bandwidth();
+    LinksInterconnect links;
+    if (Chance(0.5)) links.routing = LinksInterconnect::Routing::kShortestPath;
+    const auto join = [&](std::size_t a, std::size_t b) {
+      if (a != b) links.links.push_back({DeviceId(a), DeviceId(b), OneOfThree(bandwidth), Latency()});
+    };
+    for (std::size_t device = 1; device < count; ++device) join(random_.Below(device), device);
+    for (std::size_t extra = 0; extra < count; ++extra) join(random_.Below(count), random_.Below(count));
+    return links;
+  }
+
+  MatrixInterconnect RandomMatrix() {
+    const std::size_t count = cluster().devices.size();
+    const double bandwidth = Bandwidth();
+    MatrixInterconnect matrix{std::vector<double>(count * count), Latency()};
+    for (std::size_t a = 0; a < count; ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        const double pair = OneOfThree(bandwidth);
+        matrix.bandwidth_bytes_per_second[a * count + b] = pair;
+        matrix.bandwidth_bytes_per_second[b * count + a] = pair;
+      }
+    }
+    return matrix;
   }
 
   void Replicate() {

@@ -104,7 +104,7 @@ TEST(PlanWarningsTest, TransferTimesThatAHierarchyIgnores) {
   OperatorGraph graph = Pair();
   graph.tensors[0].size_bytes = 1'000'000;
   EXPECT_THAT(WarningsOf(graph, SmallCluster(2, 0, levels, 1'000)),
-              ElementsAre("1 tensor has a transfer_ms, which a hierarchy ignores: it goes by size_bytes"));
+              ElementsAre("1 tensor has a transfer_ms, which this interconnect ignores: it goes by size_bytes"));
   graph.tensors[0].transfer.reset();
   EXPECT_THAT(WarningsOf(graph, SmallCluster(2, 0, levels, 1'000)), IsEmpty());
 }

@@ -183,26 +183,34 @@ INSTANTIATE_TEST_SUITE_P(
                     "must connect all devices, there is no way from \"acc0\" to \"acc2\""}),
     ClusterCaseName);
 
-INSTANTIATE_TEST_SUITE_P(Matrices, ClusterRuleTest,
-                         ::testing::Values(ClusterCase{"Size",
-                                                       [](Cluster& c) {
-                                                         c.interconnect = MatrixInterconnect{
-                                                             .bandwidth_bytes_per_second = std::vector<double>(9, 1)};
-                                                       },
-                                                       "cluster.interconnect.matrix.bandwidth_bytes_per_second",
-                                                       "must have 16 elements (4 x 4 devices), has 9"},
-                                           ClusterCase{"Entry",
-                                                       [](Cluster& c) {
-                                                         MatrixInterconnect matrix{.bandwidth_bytes_per_second =
-                                                                                       std::vector<double>(16, 1)};
-                                                         matrix.bandwidth_bytes_per_second[0] =
-                                                             0;  // on the diagonal: ignored
-                                                         matrix.bandwidth_bytes_per_second[7] = 0;
-                                                         c.interconnect = matrix;
-                                                       },
-                                                       "cluster.interconnect.matrix.bandwidth_bytes_per_second[7]",
-                                                       "must be finite and > 0, is 0"}),
-                         ClusterCaseName);
+INSTANTIATE_TEST_SUITE_P(
+    Matrices, ClusterRuleTest,
+    ::testing::Values(ClusterCase{"Size",
+                                  [](Cluster& c) {
+                                    c.interconnect =
+                                        MatrixInterconnect{.bandwidth_bytes_per_second = std::vector<double>(9, 1)};
+                                  },
+                                  "cluster.interconnect.matrix.bandwidth_bytes_per_second",
+                                  "must have 16 elements (4 x 4 devices), has 9"},
+                      ClusterCase{"Entry",
+                                  [](Cluster& c) {
+                                    MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(16, 1)};
+                                    matrix.bandwidth_bytes_per_second[0] = 0;  // on the diagonal: ignored
+                                    matrix.bandwidth_bytes_per_second[7] = 0;
+                                    c.interconnect = matrix;
+                                  },
+                                  "cluster.interconnect.matrix.bandwidth_bytes_per_second[7]",
+                                  "must be finite and > 0, is 0"},
+                      ClusterCase{"Asymmetric",
+                                  [](Cluster& c) {
+                                    MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(16, 1)};
+                                    matrix.bandwidth_bytes_per_second[4] = 3;
+                                    c.interconnect = matrix;
+                                  },
+                                  "cluster.interconnect.matrix.bandwidth_bytes_per_second[4]",
+                                  "must be that of the other direction, 1, is 3: \"acc1\" to "
+                                  "\"acc0\""}),
+    ClusterCaseName);
 
 TEST(ClusterValidatorTest, AcceptsValidClustersOfEveryKind) {
   const MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(16, 1)};

@@ -189,7 +189,7 @@ TEST(ClusterPartTest, StandsForAnyEquallyManyDevices) {
 
 TEST(ClusterPartTest, IsAValidCluster) {
   for (const auto& interconnect : {Interconnect(HostStagedInterconnect()), Interconnect(UniformInterconnect{5, {}}),
-                                   Interconnect(MatrixInterconnect{{0, 1, 2, 3, 0, 4, 5, 6, 0}, {}})}) {
+                                   Interconnect(MatrixInterconnect{{0, 1, 2, 1, 0, 4, 2, 4, 0}, {}})}) {
     const ClusterPart part(SmallCluster(3, 0, interconnect), Devices({0, 2}));
     Violations violations;
     ValidateCluster(part.cluster(), ModelLimits(), violations);

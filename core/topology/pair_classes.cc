@@ -1,0 +1,61 @@
+#include "core/topology/pair_classes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace planwright {
+namespace {
+
+bool IsFaster(const Route& a, const Route& b) {
+  if (a.bandwidth_bytes_per_second != b.bandwidth_bytes_per_second) {
+    return a.bandwidth_bytes_per_second > b.bandwidth_bytes_per_second;
+  }
+  return a.latency < b.latency;
+}
+
+// Of connected links, which name every device unless there is only one.
+std::size_t NumDevices(const LinksInterconnect& links) {
+  std::size_t last = 0;
+  for (const LinksInterconnect::Link& link : links.links) {
+    last = std::max({last, link.device_a.index(), link.device_b.index()});
+  }
+  return last + 1;
+}
+
+}  // namespace
+
+PairClasses::PairClasses(const MatrixInterconnect& matrix)
+    : num_devices_(static_cast<std::size_t>(
+          std::llround(std::sqrt(static_cast<double>(matrix.bandwidth_bytes_per_second.size()))))) {
+  std::vector<Route> routes;
+  routes.reserve(matrix.bandwidth_bytes_per_second.size());
+  for (const double bandwidth : matrix.bandwidth_bytes_per_second) routes.push_back({bandwidth, matrix.latency});
+  Fill(routes);
+}
+
+PairClasses::PairClasses(const LinksInterconnect& links) : num_devices_(NumDevices(links)) {
+  const Router router(links, num_devices_);
+  std::vector<Route> routes;
+  routes.reserve(num_devices_ * num_devices_);
+  for (std::size_t device = 0; device < num_devices_; ++device) {
+    const std::vector<Route> row = router.RoutesFrom(DeviceId(device));
+    routes.insert(routes.end(), row.begin(), row.end());
+  }
+  Fill(routes);
+}
+
+void PairClasses::Fill(const std::vector<Route>& routes) {
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    if (i / num_devices_ != i % num_devices_) speeds_.push_back(routes[i]);
+  }
+  std::sort(speeds_.begin(), speeds_.end(), IsFaster);
+  speeds_.erase(std::unique(speeds_.begin(), speeds_.end()), speeds_.end());
+  classes_.resize(routes.size());
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    if (i / num_devices_ == i % num_devices_) continue;
+    const auto found = std::lower_bound(speeds_.begin(), speeds_.end(), routes[i], IsFaster);
+    classes_[i] = static_cast<uint32_t>(found - speeds_.begin());
+  }
+}
+
+}  // namespace planwright

@@ -1,0 +1,110 @@
+#include "core/topology/routing.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+namespace planwright {
+namespace {
+
+// Settles devices by ascending label, each with its least one (Dijkstra). `extend(label, neighbour)` is the label
+// behind a link, never less than `label`, or nullopt for a link that does not count.
+template <typename Label, typename Neighbours, typename Extend>
+std::vector<Label> LeastLabels(const Neighbours& neighbours, std::size_t source, Label start, Label none,
+                               Extend extend) {
+  using Entry = std::pair<Label, std::size_t>;
+  std::vector<Label> labels(neighbours.size(), none);
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  labels[source] = start;
+  queue.push({start, source});
+  while (!queue.empty()) {
+    const auto [label, device] = queue.top();
+    queue.pop();
+    if (labels[device] < label) continue;
+    for (const auto& neighbour : neighbours[device]) {
+      const Label extended = extend(label, neighbour);
+      if (!(extended < labels[neighbour.device])) continue;
+      labels[neighbour.device] = extended;
+      queue.push({extended, neighbour.device});
+    }
+  }
+  return labels;
+}
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+constexpr Picoseconds kNever{kMaxQuantity};
+
+Picoseconds Longer(Picoseconds time, Picoseconds by) { return Picoseconds(SaturatingAdd(time.count(), by.count())); }
+
+}  // namespace
+
+Router::Router(const LinksInterconnect& links, std::size_t num_devices)
+    : routing_(links.routing), neighbours_(num_devices) {
+  for (const LinksInterconnect::Link& link : links.links) {
+    const std::size_t a = link.device_a.index();
+    const std::size_t b = link.device_b.index();
+    neighbours_[a].push_back({b, link.bandwidth_bytes_per_second, link.latency});
+    neighbours_[b].push_back({a, link.bandwidth_bytes_per_second, link.latency});
+  }
+}
+
+std::vector<Route> Router::RoutesFrom(DeviceId source) const {
+  return routing_ == LinksInterconnect::Routing::kWidestPath ? WidestRoutesFrom(source.index())
+                                                             : ShortestRoutesFrom(source.index());
+}
+
+std::vector<double> Router::WidestFrom(std::size_t source) const {
+  // Labels are negated bandwidths, so that the least label is the widest way.
+  std::vector<double> labels = LeastLabels(
+      neighbours_, source, -kNoLimit, 0.0,
+      [](double label, const Neighbour& neighbour) { return std::max(label, -neighbour.bandwidth_bytes_per_second); });
+  for (double& label : labels) label = -label;
+  return labels;
+}
+
+std::vector<Picoseconds> Router::LatenciesFrom(std::size_t source, double least_bandwidth) const {
+  return LeastLabels(neighbours_, source, Picoseconds(0), kNever, [&](Picoseconds label, const Neighbour& neighbour) {
+    return neighbour.bandwidth_bytes_per_second < least_bandwidth ? kNever : Longer(label, neighbour.latency);
+  });
+}
+
+std::vector<Route> Router::WidestRoutesFrom(std::size_t source) const {
+  const std::vector<double> widest = WidestFrom(source);
+  std::vector<std::pair<double, std::size_t>> by_bandwidth;
+  for (std::size_t device = 0; device < widest.size(); ++device) {
+    if (device != source) by_bandwidth.emplace_back(widest[device], device);
+  }
+  std::sort(by_bandwidth.begin(), by_bandwidth.end());
+  std::vector<Route> routes(widest.size());
+  std::vector<Picoseconds> latencies;
+  for (std::size_t i = 0; i < by_bandwidth.size(); ++i) {
+    const auto& [bandwidth, device] = by_bandwidth[i];
+    if (i == 0 || bandwidth != by_bandwidth[i - 1].first) latencies = LatenciesFrom(source, bandwidth);
+    routes[device] = {bandwidth, latencies[device]};
+  }
+  return routes;
+}
+
+std::vector<Route> Router::ShortestRoutesFrom(std::size_t source) const {
+  // Links, latency, negated bandwidth.
+  using Label = std::tuple<int32_t, Picoseconds, double>;
+  const Label none{std::numeric_limits<int32_t>::max(), kNever, 0.0};
+  const std::vector<Label> labels =
+      LeastLabels(neighbours_, source, Label{0, Picoseconds(0), -kNoLimit}, none,
+                  [](const Label& label, const Neighbour& neighbour) {
+                    const auto& [links, latency, bandwidth] = label;
+                    return Label{links + 1, Longer(latency, neighbour.latency),
+                                 std::max(bandwidth, -neighbour.bandwidth_bytes_per_second)};
+                  });
+  std::vector<Route> routes(labels.size());
+  for (std::size_t device = 0; device < labels.size(); ++device) {
+    if (device != source) routes[device] = {-std::get<2>(labels[device]), std::get<1>(labels[device])};
+  }
+  return routes;
+}
+
+}  // namespace planwright

@@ -1,0 +1,54 @@
+// Ways over explicit links (proto: Interconnect.Links).
+//
+// A way is as fast as its slowest link and adds up the latencies of its links. Which way a pair takes:
+//   WIDEST_PATH    the greatest bandwidth; among those the least latency
+//   SHORTEST_PATH  the fewest links; among those the least latency, then the greatest bandwidth
+#ifndef PLANWRIGHT_CORE_TOPOLOGY_ROUTING_H_
+#define PLANWRIGHT_CORE_TOPOLOGY_ROUTING_H_
+
+#include <compare>
+#include <cstddef>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/model/cluster.h"
+
+namespace planwright {
+
+struct Route {
+  double bandwidth_bytes_per_second = 0;
+  Picoseconds latency{0};
+
+  auto operator<=>(const Route&) const = default;
+};
+
+// Finds ways between the devices of a connected set of links. Links may be parallel. Immutable.
+class Router {
+ public:
+  Router(const LinksInterconnect& links, std::size_t num_devices);
+
+  // The way from `source` to every device, by device; the entry of `source` itself says nothing.
+  // Complexity O(links log devices), WIDEST_PATH times the different bandwidths.
+  std::vector<Route> RoutesFrom(DeviceId source) const;
+
+ private:
+  struct Neighbour {
+    std::size_t device = 0;
+    double bandwidth_bytes_per_second = 0;
+    Picoseconds latency{0};
+  };
+
+  std::vector<double> WidestFrom(std::size_t source) const;
+  std::vector<Picoseconds> LatenciesFrom(std::size_t source, double least_bandwidth) const;
+  std::vector<Route> WidestRoutesFrom(std::size_t source) const;
+  std::vector<Route> ShortestRoutesFrom(std::size_t source) const;
+
+  LinksInterconnect::Routing routing_;
+  // By device.
+  std::vector<std::vector<Neighbour>> neighbours_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_TOPOLOGY_ROUTING_H_
