@@ -6,6 +6,8 @@
 #include <string>
 #include <variant>
 
+#include "tests/support/way_search.h"
+
 namespace planwright {
 namespace {
 
@@ -20,6 +22,23 @@ std::optional<NaiveModel::Times> MeasuredTimes(const Operator& op, const DeviceC
     return NaiveModel::Times{cost.forward, training ? cost.backward : Picoseconds(0)};
   }
   return std::nullopt;
+}
+
+// Single steps, each towards the other device.
+int HopsOf(const GridInterconnect& grid, std::size_t a, std::size_t b) {
+  int hops = 0;
+  for (const int32_t dimension : grid.dimensions) {
+    const auto size = static_cast<std::size_t>(dimension);
+    int up = 0;
+    for (std::size_t at = a % size; at != b % size; at = (at + 1) % size) ++up;
+    int down = 0;
+    for (std::size_t at = a % size; at != b % size; at = (at + size - 1) % size) ++down;
+    const int straight = a % size < b % size ? up : down;
+    hops += grid.wrap_around ? std::min(up, down) : straight;
+    a /= size;
+    b /= size;
+  }
+  return hops;
 }
 
 }  // namespace
@@ -122,6 +141,18 @@ NaiveModel::Link NaiveModel::LinkBetween(std::size_t a, std::size_t b) const {
   if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster_.interconnect)) {
     return {uniform->bandwidth_bytes_per_second.value_or(0), uniform->latency};
   }
+  if (const auto* matrix = std::get_if<MatrixInterconnect>(&cluster_.interconnect)) {
+    return {matrix->bandwidth_bytes_per_second[a * cluster_.devices.size() + b], matrix->latency};
+  }
+  if (const auto* grid = std::get_if<GridInterconnect>(&cluster_.interconnect)) {
+    const auto hops = static_cast<double>(HopsOf(*grid, a, b));
+    const bool divides = grid->non_adjacent == GridInterconnect::NonAdjacent::kDividedByHops;
+    return {grid->link_bandwidth_bytes_per_second / (divides ? hops : 1), grid->latency};
+  }
+  if (const auto* links = std::get_if<LinksInterconnect>(&cluster_.interconnect)) {
+    const Way way = BestWay(*links, cluster_.devices.size(), a, b);
+    return {way.bandwidth_bytes_per_second, way.latency};
+  }
   std::size_t group = 1;
   for (const auto& level : std::get<HierarchyInterconnect>(cluster_.interconnect).levels) {
     group *= static_cast<std::size_t>(level.fan_out);
@@ -131,8 +162,9 @@ NaiveModel::Link NaiveModel::LinkBetween(std::size_t a, std::size_t b) const {
 }
 
 Picoseconds NaiveModel::Transfer(const Tensor& tensor, std::size_t device_a, std::size_t device_b) const {
-  const bool is_hierarchy = std::holds_alternative<HierarchyInterconnect>(cluster_.interconnect);
-  if (tensor.transfer.has_value() && !is_hierarchy) return *tensor.transfer;
+  const std::string interconnect = InterconnectName(cluster_.interconnect);
+  const bool times_count = interconnect == "host_staged" || interconnect == "uniform";
+  if (tensor.transfer.has_value() && times_count) return *tensor.transfer;
   const Link link = LinkBetween(device_a, device_b);
   return link.latency + TransferTime(tensor.size_bytes, link.bandwidth);
 }

@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <tuple>
 
 #include "core/base/random.h"
+#include "tests/support/way_search.h"
 
 namespace planwright {
 namespace {
@@ -45,53 +43,6 @@ TEST(RoutingTest, ParallelLinksCompete) {
   EXPECT_EQ(Router(links, 2).RoutesFrom(DeviceId(1))[0], (Route{5, Picoseconds(9)}));
 }
 
-// Every simple path from `device` on, by depth-first search.
-class PathSearch {
- public:
-  PathSearch(const LinksInterconnect& links, std::size_t count, std::size_t target)
-      : links_(links), target_(target), visited_(count, false) {}
-
-  Route BestFrom(std::size_t device) {
-    Visit(device, 0, {std::numeric_limits<double>::infinity(), Picoseconds(0)});
-    return best_;
-  }
-
- private:
-  using Rank = std::tuple<double, double, double>;
-
-  Rank RankOf(int hops, const Route& route) const {
-    const auto latency = static_cast<double>(route.latency.count());
-    const double narrowness = -route.bandwidth_bytes_per_second;
-    return links_.routing == Routing::kWidestPath ? Rank{narrowness, latency, 0.0} : Rank{hops, latency, narrowness};
-  }
-
-  void Visit(std::size_t device, int hops, const Route& route) {
-    if (device == target_) {
-      if (hops > 0 && RankOf(hops, route) < best_rank_)
-        std::tie(best_rank_, best_) = std::pair(RankOf(hops, route), route);
-      return;
-    }
-    visited_[device] = true;
-    for (const LinksInterconnect::Link& link : links_.links) {
-      if (link.device_a.index() == device) Follow(link, link.device_b.index(), hops, route);
-      if (link.device_b.index() == device) Follow(link, link.device_a.index(), hops, route);
-    }
-    visited_[device] = false;
-  }
-
-  void Follow(const LinksInterconnect::Link& link, std::size_t next, int hops, const Route& route) {
-    if (visited_[next]) return;
-    Visit(next, hops + 1,
-          {std::min(route.bandwidth_bytes_per_second, link.bandwidth_bytes_per_second), route.latency + link.latency});
-  }
-
-  const LinksInterconnect& links_;
-  const std::size_t target_;
-  std::vector<bool> visited_;
-  Rank best_rank_{std::numeric_limits<double>::infinity(), 0, 0};
-  Route best_;
-};
-
 TEST(RoutingTest, EqualsTheBestOfAllPaths) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     RandomStream random(seed, 1);
@@ -109,7 +60,9 @@ TEST(RoutingTest, EqualsTheBestOfAllPaths) {
       const std::vector<Route> routes = router.RoutesFrom(DeviceId(a));
       for (std::size_t b = 0; b < count; ++b) {
         if (a == b) continue;
-        EXPECT_EQ(routes[b], PathSearch(links, count, b).BestFrom(a)) << "seed " << seed << ": " << a << " to " << b;
+        const Way way = BestWay(links, count, a, b);
+        EXPECT_EQ(routes[b], (Route{way.bandwidth_bytes_per_second, way.latency}))
+            << "seed " << seed << ": " << a << " to " << b;
       }
     }
   }
