@@ -117,7 +117,11 @@ void ExpectInPlan(const EnumSetting& setting, const v1::Plan& plan) {
 }
 
 // What an objective asks for beside itself.
-void AddWhatItNeeds(v1::PlanningProblem& problem) {
+void AddWhatItNeeds(v1::CreatePlanRequest& request) {
+  v1::PlanningProblem& problem = *request.mutable_problem();
+  if (problem.schedule() == v1::SCHEDULE_KIND_PERIODIC) {
+    request.mutable_cluster()->mutable_interconnect()->mutable_uniform()->set_bandwidth_bytes_per_second(1e9);
+  }
   if (problem.objective() == v1::OBJECTIVE_MIN_DEVICES) problem.set_target_period_ms(1000);
   if (problem.objective() == v1::OBJECTIVE_MIN_LATENCY) problem.set_workload(v1::WORKLOAD_INFERENCE);
 }
@@ -128,7 +132,7 @@ TEST_P(EnumSettingTest, IsPlannedOrRefusedWithItsPath) {
   const EnumSetting& setting = GetParam();
   v1::CreatePlanRequest request = SmallRequest();
   Apply(setting, request);
-  AddWhatItNeeds(*request.mutable_problem());
+  AddWhatItNeeds(request);
   PlanningEngine engine(EngineConfig{});
   const auto response = engine.CreatePlan(request, CallContext{});
   if (response.ok()) {
