@@ -59,9 +59,12 @@ void AllocationEnergy::AddStage(const ChainStage& stage, int32_t batches) {
   const int64_t stored = sums_.stored_bytes(stage.first_layer, stage.last_layer);
   if (chain_.has_backward) {
     device.bytes += (batches - 1) * stored;
-    if (batches == 1) device.peak_bytes += stored;
+    if (std::exchange(device.batches, batches) != batches) device.group_bytes = 0;
+    device.group_bytes += stored;
+  } else {
+    device.group_bytes = stored;
   }
-  device.peak_bytes = std::max(device.peak_bytes, stored);
+  device.peak_bytes = std::max(device.peak_bytes, device.group_bytes);
 }
 
 void AllocationEnergy::AddCut(const ChainCut& cut, int32_t from, int32_t to) {

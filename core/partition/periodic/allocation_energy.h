@@ -3,9 +3,9 @@
 // Devices and links must not have more to do than fits into a period. Behind a stage, a micro-batch stays away for at
 // least the delay that the stages and cuts behind it add up to (delay.h), each as if it had its resource for itself; so
 // for any allocation the stage keeps at least so many micro-batches when its forward pass starts, and at least one
-// fewer at any time (MadPipe, section 4.2.1, made tighter: where the forward pass of a stage starts, that stage holds
-// the whole number, and every earlier stage of its device at least the micro-batch at hand). What exceeds the limits is
-// the energy; anything above 0 proves that no pattern of that period exists.
+// fewer at any time (MadPipe, section 4.2.1). Made tighter: what a stage keeps is kept by every earlier one as well, so
+// stages of a device that keep as many, a group of 1F1B*, do so together when the forward pass of the last of them
+// starts. What exceeds the limits is the energy; anything above 0 proves that no pattern of that period exists.
 #ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_ENERGY_H_
 #define PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_ENERGY_H_
 
@@ -33,7 +33,9 @@ class AllocationEnergy {
     // What is there at any time but for workspace: static bytes, buffers, all micro-batches but one of each stage.
     int64_t bytes = 0;
     int64_t workspace_bytes = 0;
-    // On top of that, at the forward pass with most memory.
+    // On top of that, one more of each stage of a group: of the group at hand, and of the largest one.
+    int32_t batches = 0;
+    int64_t group_bytes = 0;
     int64_t peak_bytes = 0;
   };
 

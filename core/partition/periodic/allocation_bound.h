@@ -1,0 +1,27 @@
+// A lower bound for the period of every allocation of a chain, whatever its stages and devices.
+//
+// Three things hold at any period T. Devices: the work is shared by all of them, and consecutive layers of one device
+// are a run that takes at most T. Delay: a layer's micro-batches are away for as long as the layers behind it take,
+// each layer at best a stage of its own (delay.h), so a run stores at least what its own layers store at that delay,
+// and must fit. Memory at large: what a layer stores on average is its bytes times the time a micro-batch is away, in
+// periods; peaks are no less than averages, so the sum over all layers, with static bytes, fits the memory of all
+// devices together. Runs have ends: each costs buffers, and its transfers keep the micro-batches of all layers before
+// it away for longer; the cheapest division into runs that fit is found by dynamic programming. All of it shrinks when
+// T grows, so bisection finds the least T that nothing speaks against. The papers have no such bound.
+#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_BOUND_H_
+#define PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_BOUND_H_
+
+#include <optional>
+
+#include "core/base/units.h"
+#include "core/model/chain.h"
+
+namespace planwright {
+
+// No allocation of the chain has a pattern with a shorter period; nullopt: none has a pattern at all.
+// REQUIRES: at least one layer and one device. O(layers x longest run x log time).
+std::optional<Picoseconds> AllocationBound(const Chain& chain, const ChainDevices& devices);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_BOUND_H_
