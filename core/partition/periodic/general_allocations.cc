@@ -6,6 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/chain_sums.h"
+#include "core/partition/periodic/allocation_bound.h"
 #include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/one_f_one_b_star.h"
@@ -31,10 +32,11 @@ class Search {
         on_better_(on_better),
         sums_(request.chain),
         periods_(PeriodsOf(request.chain, request.devices)) {
-    outcome_.lower_bound = periods_.low;
+    outcome_.lower_bound = AllocationBound(request.chain, request.devices);
   }
 
   GeneralAllocationOutcome Run() {
+    if (!outcome_.lower_bound.has_value()) return std::move(outcome_);
     OfferContiguous();
     for (const ChainAllocation& start : request_.starts) OfferStart(start);
     const std::vector<ChainDevices> rungs = Rungs();
@@ -46,7 +48,7 @@ class Search {
   }
 
  private:
-  bool IsOptimal() const { return outcome_.best.has_value() && outcome_.best->pattern.period <= outcome_.lower_bound; }
+  bool IsOptimal() const { return outcome_.best.has_value() && outcome_.best->pattern.period <= *outcome_.lower_bound; }
 
   void Offer(ScheduledAllocation found) {
     if (outcome_.best.has_value() && found.pattern.period >= outcome_.best->pattern.period) return;

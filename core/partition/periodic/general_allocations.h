@@ -40,8 +40,8 @@ struct GeneralAllocationRequest {
 struct GeneralAllocationOutcome {
   // nullopt: none was found.
   std::optional<ScheduledAllocation> best;
-  // No allocation of the chain has a shorter period.
-  Picoseconds lower_bound{0};
+  // No allocation of the chain has a shorter period (allocation_bound.h); nullopt: none has a pattern at all.
+  std::optional<Picoseconds> lower_bound;
   AnnealingWork work;
 };
 

@@ -110,7 +110,7 @@ TEST(GeneralAllocationsTest, FindsValidPatternsNeverWorseThanContiguousOnes) {
       const std::vector<int64_t> peaks = SweptPeaks(instance.chain, instance.devices, allocation, pattern);
       EXPECT_LE(*std::max_element(peaks.begin(), peaks.end()), *instance.devices.memory_bytes);
     }
-    EXPECT_GE(pattern.period, outcome.lower_bound);
+    EXPECT_GE(pattern.period, outcome.lower_bound.value());
     if (!contiguous.has_value()) continue;
     EXPECT_LE(pattern.period, contiguous->period);
     if (pattern.period < contiguous->period) ++shorter;
@@ -131,6 +131,7 @@ TEST(GeneralAllocationsTest, EqualsEnumerationAlmostAlways) {
     ++compared;
     if (outcome.best.has_value()) {
       EXPECT_GE(outcome.best->pattern.period, shortest.value()) << seed;
+      EXPECT_LE(outcome.lower_bound.value(), shortest.value()) << seed;
     }
     const bool is_equal = outcome.best.has_value() == shortest.has_value() &&
                           (!shortest.has_value() || outcome.best->pattern.period == *shortest);
