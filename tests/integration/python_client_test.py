@@ -148,6 +148,22 @@ class PythonClientTest(unittest.TestCase):
         self.assertTrue(evaluation.valid, evaluation.violations)
         self.assertEqual(evaluation.objective_ms, plan.objective_ms)
 
+    def test_plans_and_evaluates_a_pattern(self):
+        source = {"graph_reference": "zoo:resnet50?image=500&batch=8", "cluster_reference": "zoo:dgx1-v100:1"}
+        problem = problem_pb2.PlanningProblem(schedule=problem_pb2.SCHEDULE_KIND_PERIODIC,
+                                              granularity=problem_pb2.GRANULARITY_LAYER)
+        plan = self.stub.CreatePlan(planning_service_pb2.CreatePlanRequest(problem=problem, **source), timeout=60).plan
+        self.assertEqual(plan.schedule.period_ms, plan.objective_ms)
+        self.assertEqual(len(plan.schedule.tasks), 4 * len(plan.stages) - 2)
+        request = planning_service_pb2.EvaluatePlanRequest(plan=plan, **source)
+        self.assertTrue(self.stub.EvaluatePlan(request, timeout=60).valid)
+        # A backward pass in the period of its forward pass comes too early.
+        first_backward = next(task for task in request.plan.schedule.tasks if task.operation == "backward")
+        first_backward.index_shift = 0
+        evaluation = self.stub.EvaluatePlan(request, timeout=60)
+        self.assertFalse(evaluation.valid)
+        self.assertTrue(evaluation.violations[0].field.startswith("plan.schedule.tasks["), evaluation.violations)
+
     def test_streams_a_plan(self):
         request = planning_service_pb2.StreamPlanRequest(
             graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1", include_incumbent_plans=True)
