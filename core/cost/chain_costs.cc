@@ -102,6 +102,8 @@ class ChainBuilder {
       first = std::min(first, layer);
       last = std::max(last, layer);
     }
+    // What backward operators make goes back, whichever way it is listed (ListsGradientsForward).
+    if (graph_.operators[tensor.producer.index()].pass == Pass::kBackward) return {{first, first}, {first, last}};
     return {{producer, last}, {first, producer}};
   }
 

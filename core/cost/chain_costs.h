@@ -22,8 +22,9 @@ namespace planwright {
 //              stage starts from, i.e. what is alive before its first layer and what the Input operators of that make;
 //              the workspace is that of the operator whose activations and workspace are the largest together.
 //   cuts       a tensor crosses every cut between its producer and the consumer furthest behind it on the way forward,
-//              and every cut between its producer and the consumer furthest before it on the way back. It is one
-//              transfer on each; with backward times instead of BACKWARD operators the same comes back as its gradient.
+//              and every cut between its producer and the consumer furthest before it on the way back. What BACKWARD
+//              operators make goes back, even where it is listed along its activation. It is one transfer on each; with
+//              backward times instead of BACKWARD operators the same comes back as its gradient.
 // `reserved_bytes` is not here: it is taken off the memory of the devices.
 // REQUIRES: graph, cluster and problem are valid, `problem` is resolved; the class supports every operator;
 // host_staged or uniform. O(operators + tensor ends).

@@ -17,6 +17,7 @@ std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const st
   for (std::size_t i = 0; i < union_of.size(); ++i) {
     if (union_of[i] != kDropped && graph.operators[i].pass == Pass::kForward) has_forward[Index(union_of[i])] = true;
   }
+  const bool against = mirrored == MirroredTensors::kOfOrphans || !ListsGradientsForward(graph, union_of);
   const auto is_orphan = [&](int32_t op) { return !has_forward[Index(union_of[Index(op)])]; };
   std::vector<Digraph::Edge> edges;
   for (const Tensor& tensor : graph.tensors) {
@@ -29,7 +30,7 @@ std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const st
       if (pass == Pass::kForward) {
         edges.emplace_back(from, to);
       } else if (mirrored == MirroredTensors::kAll || is_orphan(from) || is_orphan(to)) {
-        edges.emplace_back(to, from);
+        edges.emplace_back(against ? to : from, against ? from : to);
       }
     }
   }

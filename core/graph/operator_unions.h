@@ -16,7 +16,8 @@ namespace planwright {
 int32_t CountLabels(const std::vector<int32_t>& labels);
 
 // Which backward tensors fix an order, against their direction: those where the union of either end is an orphan, i.e.
-// holds no forward operator, or all of them, as where backward passes run through the stages in reverse.
+// holds no forward operator, or all of them, as where backward passes run through the stages in reverse. Then gradients
+// that are listed along their activations (ListsGradientsForward) fix the order along their direction.
 enum class MirroredTensors { kOfOrphans, kAll };
 
 // Pairs of operators whose stages stand in this order in a pipeline: from the producer of a forward tensor to its

@@ -1,8 +1,11 @@
 #include "core/model/colocation.h"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/base/union_find.h"
 
 namespace planwright {
@@ -57,6 +60,22 @@ class Unions {
 
 std::string_view LayerOf(const Operator& op) { return op.layer; }
 
+// Pairs of different unions that tensors of one pass join, producer first.
+using UnionPairs = absl::flat_hash_set<std::pair<int32_t, int32_t>>;
+
+UnionPairs PairsOf(const OperatorGraph& graph, const std::vector<int32_t>& union_of, Pass pass) {
+  UnionPairs pairs;
+  for (const Tensor& tensor : graph.tensors) {
+    const int32_t from = union_of[tensor.producer.index()];
+    if (from == kDropped || graph.operators[tensor.producer.index()].pass != pass) continue;
+    for (const OperatorId consumer : tensor.consumers) {
+      const int32_t to = union_of[consumer.index()];
+      if (to != kDropped && to != from && graph.operators[consumer.index()].pass == pass) pairs.emplace(from, to);
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const PlanningProblem& problem) {
@@ -71,6 +90,15 @@ std::vector<int32_t> LayerUnions(const OperatorGraph& graph, const PlanningProbl
   Unions unions(graph, problem);
   if (problem.granularity == Granularity::kLayer) unions.UniteByLabel(LayerOf);
   return unions.Labels();
+}
+
+bool ListsGradientsForward(const OperatorGraph& graph, const std::vector<int32_t>& union_of) {
+  const UnionPairs backward = PairsOf(graph, union_of, Pass::kBackward);
+  if (backward.empty()) return false;
+  const UnionPairs forward = PairsOf(graph, union_of, Pass::kForward);
+  return std::all_of(backward.begin(), backward.end(), [&](const std::pair<int32_t, int32_t>& pair) {
+    return forward.contains(pair) && !forward.contains({pair.second, pair.first});
+  });
 }
 
 }  // namespace planwright

@@ -22,6 +22,12 @@ std::vector<int32_t> ColocationUnions(const OperatorGraph& graph, const Planning
 // REQUIRES as above.
 std::vector<int32_t> LayerUnions(const OperatorGraph& graph, const PlanningProblem& problem);
 
+// Whether the graph lists its gradients along the activations that they belong to instead of against them, as the layer
+// graphs published with device-placement do: backward tensors join unions, and every two unions that one joins are
+// joined by a forward tensor in the same direction, and by none in the other. Such a tensor goes back all the same.
+// `union_of` as of ColocationUnions. O(tensor ends).
+bool ListsGradientsForward(const OperatorGraph& graph, const std::vector<int32_t>& union_of);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_MODEL_COLOCATION_H_

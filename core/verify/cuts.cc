@@ -71,8 +71,11 @@ std::vector<JudgedCut> CutsOf(const OperatorGraph& graph, const Cluster& cluster
     const Picoseconds time = links.TransferBetween(tensor, DeviceId(0), DeviceId(1));
     const Picoseconds no_time(0);
     const std::size_t origin = assignment.stage_index(tensor.producer);
-    sums.Add(origin, reach.last, {time, gradients_return ? time : no_time, tensor.size_bytes});
-    sums.Add(reach.first, origin, {no_time, time, tensor.size_bytes});
+    // A gradient goes back, whichever way it is listed.
+    const bool is_gradient = graph.operators[tensor.producer.index()].pass == Pass::kBackward;
+    const std::size_t turn = is_gradient ? reach.last : origin;
+    sums.Add(turn, reach.last, {time, gradients_return ? time : no_time, tensor.size_bytes});
+    sums.Add(reach.first, turn, {no_time, time, tensor.size_bytes});
   }
   return sums.Sums();
 }

@@ -22,9 +22,9 @@ struct JudgedCut {
 };
 
 // [s]: between the stages s and s + 1, as if they were on different devices. A tensor crosses every cut between its
-// producer and its farthest consumer, forward towards later stages and backward towards earlier ones; with training by
-// backward times its gradient comes back. REQUIRES: a uniform interconnect; a whole structure in linear order.
-// Complexity O(tensor ends + stages).
+// producer and its farthest consumer, forward towards later stages and backward towards earlier ones (what BACKWARD
+// operators make: always backward); with training by backward times its gradient comes back. REQUIRES: a uniform
+// interconnect; a whole structure in linear order. Complexity O(tensor ends + stages).
 std::vector<JudgedCut> CutsOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                               const Assignment& assignment);
 

@@ -3,19 +3,22 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "core/model/colocation.h"
 
 namespace planwright {
 namespace {
 
 // A FORWARD tensor that a BACKWARD operator reads may go either way: it travels in the pass that goes there.
-bool GoesAgainstItsPass(Pass producer, std::size_t from, Pass consumer, std::size_t to) {
+bool GoesAgainstItsPass(Pass producer, std::size_t from, Pass consumer, std::size_t to, bool gradients_listed_forward) {
   if (consumer == Pass::kForward) return to < from;
-  return producer == Pass::kBackward && from < to;
+  return producer == Pass::kBackward && (gradients_listed_forward ? to < from : from < to);
 }
 
 }  // namespace
 
-bool CheckLinearOrder(const OperatorGraph& graph, const Assignment& assignment, Violations& violations) {
+bool CheckLinearOrder(const OperatorGraph& graph, const PlanningProblem& problem, const Assignment& assignment,
+                      Violations& violations) {
+  const bool gradients_listed_forward = ListsGradientsForward(graph, ColocationUnions(graph, problem));
   const std::size_t violations_before = violations.count();
   for (const Tensor& tensor : graph.tensors) {
     if (!assignment.places(tensor.producer)) continue;
@@ -24,7 +27,8 @@ bool CheckLinearOrder(const OperatorGraph& graph, const Assignment& assignment, 
     for (const OperatorId consumer : tensor.consumers) {
       if (!assignment.places(consumer)) continue;
       const std::size_t to = assignment.stage_index(consumer);
-      if (!GoesAgainstItsPass(pass, from, graph.operators[consumer.index()].pass, to)) continue;
+      if (!GoesAgainstItsPass(pass, from, graph.operators[consumer.index()].pass, to, gradients_listed_forward))
+        continue;
       violations.Add(assignment.OperatorPath(consumer),
                      absl::StrCat("tensor '", tensor.name, "' of the ", pass == Pass::kForward ? "forward" : "backward",
                                   " pass comes from stage ", assignment.stages[from].given_index, " to stage ",

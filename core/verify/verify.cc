@@ -28,7 +28,7 @@ void CheckTarget(const PlanningProblem& problem, const Plan& plan, Violations& v
 // PERIODIC: whatever the pattern decides.
 std::optional<Plan> CostPeriodic(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                  const Placement& placement, const Assignment& assignment, Violations& violations) {
-  if (!CheckLinearOrder(graph, assignment, violations)) return std::nullopt;
+  if (!CheckLinearOrder(graph, problem, assignment, violations)) return std::nullopt;
   if (!placement.pattern.has_value()) {
     violations.Add("plan.schedule.tasks", "must say when each stage works on what, because the schedule is PERIODIC");
     return std::nullopt;

@@ -66,12 +66,13 @@ class Setting {
   void FillPrecedence(const std::vector<int32_t>& labels) {
     must_precede_.assign(unions_.size(), std::vector<bool>(unions_.size(), false));
     const auto pass_of = [&](OperatorId op) { return instance_.graph.operators[op.index()].pass; };
+    const bool gradients_listed_forward = ListsGradientsForward(instance_.graph, labels);
     for (const Tensor& tensor : instance_.graph.tensors) {
       for (const OperatorId consumer : tensor.consumers) {
         if (pass_of(tensor.producer) != pass_of(consumer)) continue;
         int32_t before = labels[tensor.producer.index()];
         int32_t after = labels[consumer.index()];
-        if (pass_of(consumer) == Pass::kBackward) std::swap(before, after);
+        if (pass_of(consumer) == Pass::kBackward && !gradients_listed_forward) std::swap(before, after);
         if (before == kDropped || before == after) continue;
         must_precede_[static_cast<std::size_t>(before)][static_cast<std::size_t>(after)] = true;
       }

@@ -143,6 +143,25 @@ TEST(ChainCostsTest, BackwardTensorsGoBack) {
   EXPECT_EQ(chain.cuts[0].buffer_bytes, 2 * 700);
 }
 
+TEST(ChainCostsTest, GradientsThatAreListedForwardGoBack) {
+  OperatorGraph graph;
+  std::vector<OperatorId> forward;
+  std::vector<OperatorId> backward;
+  for (int i = 0; i < 3; ++i) forward.push_back(AddOperator(graph, "f" + std::to_string(i), 1, 1));
+  for (int i = 0; i < 3; ++i) {
+    backward.push_back(AddBackward(graph, "b" + std::to_string(i), forward[static_cast<std::size_t>(i)], 1, 1));
+  }
+  AddTensor(graph, forward[0], {forward[1], forward[2]}, 10, 100);
+  AddTensor(graph, backward[0], {backward[1], backward[2]}, 10, 100);
+  const Chain chain =
+      MakeChain(graph, Training(), {{forward[0], backward[0]}, {forward[1], backward[1]}, {forward[2], backward[2]}});
+  for (const ChainCut& cut : chain.cuts) {
+    EXPECT_EQ(cut.send_forward, Picoseconds(10));
+    EXPECT_EQ(cut.send_backward, Picoseconds(10));
+    EXPECT_EQ(cut.buffer_bytes, 400);
+  }
+}
+
 // What a stage alone on its device needs is what the other modes count for one micro-batch.
 TEST(ChainCostsTest, AgreesWithTheMemoryOfStages) {
   const OperatorGraph graph = MakeGraph();

@@ -104,6 +104,23 @@ TEST(ChainTest, MirrorsBackwardTensors) {
   EXPECT_THAT(Names(graph, Linearize(graph, inference)), ElementsAre("a", "b"));
 }
 
+// As in published layer graphs: gradients are listed along their activations, and go back all the same.
+TEST(ChainTest, TurnsGradientsThatAreListedForward) {
+  OperatorGraph graph = MakeGraph("abc");
+  std::vector<OperatorId> backward;
+  for (std::size_t op = 0; op < 3; ++op) {
+    backward.push_back(AddBackward(graph, std::string(1, static_cast<char>('A' + op)), OperatorId(op), 1, 1));
+  }
+  for (std::size_t op = 0; op < 2; ++op) {
+    AddTensor(graph, OperatorId(op), {OperatorId(op + 1)}, 0, 7);
+    AddTensor(graph, backward[op], {backward[op + 1]}, 0, 7);
+  }
+  EXPECT_THAT(Names(graph, Linearize(graph)), ElementsAre("aA", "bB", "cC"));
+  // One that goes back contradicts the others, which then mean what they say.
+  AddTensor(graph, backward[2], {backward[1]}, 0, 7);
+  EXPECT_THAT(Names(graph, Linearize(graph)), ElementsAre("abcABC"));
+}
+
 TEST(ChainTest, MergesNeighboursWhereThereAreTooMany) {
   OperatorGraph graph = MakeGraph("abcdefgh");
   for (std::size_t i = 0; i < 7; ++i) AddTensor(graph, OperatorId(i), {OperatorId(i + 1)}, 0, i % 2 == 0 ? 90 : 1);

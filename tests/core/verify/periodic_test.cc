@@ -18,7 +18,9 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::Field;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 auto Is(const std::string& path, const std::string& rule) {
   return AllOf(Field("path", &Violation::path, path), Field("rule", &Violation::rule, rule));
@@ -256,15 +258,17 @@ TEST_F(VerifyPeriodicTest, StagesAreInLinearOrderAsGiven) {
 TEST_F(VerifyPeriodicTest, BackwardTensorsGoBackAndColocatedOperatorsShareAStage) {
   const OperatorId backward_c = AddBackward(example_.graph, "c'", OperatorId(2), 60, 0);
   const OperatorId backward_b = AddBackward(example_.graph, "b'", OperatorId(1), 60, 0);
+  const OperatorId backward_a = AddBackward(example_.graph, "a'", OperatorId(0), 60, 0);
   AddTensor(example_.graph, backward_b, {backward_c}, 4, 40);
+  AddTensor(example_.graph, backward_c, {backward_a}, 4, 40);
   example_.problem.split = Split::kNonContiguous;
   Placement placement = example_.OneAfterTheOther();
-  placement.stages[0].operators.push_back(backward_c);
+  placement.stages[0].operators = {OperatorId(0), backward_c, backward_a};
   placement.stages[1].operators.push_back(backward_b);
   EXPECT_THAT(ViolationsIn(placement), Contains(Is("plan.stages[0].operators[1]",
                                                    "operator 'c'' is in another stage than its forward operator "
                                                    "'c', at plan.stages[2].operators[0]")));
-  placement.stages[0].operators = {OperatorId(0), backward_b};
+  placement.stages[0].operators = {OperatorId(0), backward_b, backward_a};
   placement.stages[1].operators = {OperatorId(1)};
   placement.stages[2].operators = {OperatorId(2), backward_c};
   EXPECT_THAT(ViolationsIn(placement),
@@ -273,6 +277,20 @@ TEST_F(VerifyPeriodicTest, BackwardTensorsGoBackAndColocatedOperatorsShareAStage
                           Is("plan.stages[2].operators[1]",
                              "tensor 't3' of the backward pass comes from stage 0 to "
                              "stage 2; PERIODIC takes stages in the order given")));
+}
+
+// b' sends to c' as b does to c: the graph lists its gradients along their activations.
+TEST_F(VerifyPeriodicTest, GradientsThatAreListedForwardGoBack) {
+  const OperatorId backward_c = AddBackward(example_.graph, "c'", OperatorId(2), 60, 0);
+  const OperatorId backward_b = AddBackward(example_.graph, "b'", OperatorId(1), 60, 0);
+  AddTensor(example_.graph, backward_b, {backward_c}, 4, 40);
+  example_.problem.split = Split::kNonContiguous;
+  Placement placement = example_.OneAfterTheOther();
+  placement.stages[1].operators.push_back(backward_b);
+  placement.stages[2].operators.push_back(backward_c);
+  for (const Violation& violation : ViolationsIn(placement)) {
+    EXPECT_THAT(violation.rule, Not(HasSubstr("in the order given")));
+  }
 }
 
 TEST_F(VerifyPeriodicTest, CpusStayIdle) {
