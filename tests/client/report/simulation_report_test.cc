@@ -1,0 +1,78 @@
+#include "client/report/simulation_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace planwright::client {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Le;
+using ::testing::Not;
+
+// `devices` devices of which each runs, from the middle of the step on, one forward pass of micro-batch 13.
+Simulation Sample(int devices) {
+  Simulation simulation;
+  simulation.summary.set_schedule(v1::SCHEDULE_KIND_ONE_F_ONE_B);
+  simulation.summary.set_micro_batches(14);
+  simulation.summary.set_step_time_ms(96);
+  for (int i = 0; i < devices; ++i) {
+    auto& resource = *simulation.summary.add_resources();
+    resource.set_name(absl::StrCat("a-device-with-a-long-name-", i));
+    resource.set_kind(v1::SimulationSummary::Resource::KIND_DEVICE);
+    resource.set_utilization(0.5);
+    resource.set_memory_limit_bytes(2048);
+    auto& task = *simulation.timeline.add_tasks();
+    task.set_operation("forward");
+    task.set_micro_batch(13);
+    task.set_resource(i);
+    task.set_start_ms(48);
+    task.set_end_ms(96);
+  }
+  return simulation;
+}
+
+TEST(SimulationReportTest, DrawsWhatADeviceDoesForMostOfEachColumn) {
+  EXPECT_THAT(TimelineText(Sample(1)), HasSubstr("  a-device-with-..  " + std::string(48, '.') + std::string(48, '3')));
+}
+
+TEST(SimulationReportTest, BackwardPassesAreLetters) {
+  Simulation simulation = Sample(1);
+  simulation.timeline.mutable_tasks(0)->set_operation("backward");
+  EXPECT_THAT(TimelineText(simulation), HasSubstr(std::string(48, 'd')));
+}
+
+TEST(SimulationReportTest, NoLineIsLongerThanATerminal) {
+  Simulation simulation = Sample(3);
+  simulation.summary.add_warnings(std::string(40, 'x') + " " + std::string(90, 'y'));
+  std::istringstream lines(SimulationReport(simulation, "graph on cluster"));
+  for (std::string line; std::getline(lines, line);) EXPECT_THAT(line.size(), Le(120U)) << line;
+}
+
+TEST(SimulationReportTest, ManyDevicesAreNotAllDrawn) {
+  EXPECT_THAT(TimelineText(Sample(40)), HasSubstr("  and 8 more devices"));
+}
+
+TEST(SimulationReportTest, SaysWhatWasSimulated) {
+  const std::string report = SimulationReport(Sample(1), "graph on cluster");
+  EXPECT_THAT(report, HasSubstr("graph on cluster: a step of 14 micro-batches takes 96.000 ms"));
+  EXPECT_THAT(report, ContainsRegex("schedule +one_f_one_b, links one transfer at a time"));
+  EXPECT_THAT(report, ContainsRegex("50.0 % .* 2.00 KiB"));
+  EXPECT_THAT(report, Not(HasSubstr("Links")));
+}
+
+TEST(SimulationReportTest, AStepThatTakesNoTimeIsDrawnIdle) {
+  Simulation simulation = Sample(1);
+  simulation.summary.set_step_time_ms(0);
+  EXPECT_THAT(TimelineText(simulation), HasSubstr(std::string(96, '.')));
+}
+
+}  // namespace
+}  // namespace planwright::client
