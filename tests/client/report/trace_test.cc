@@ -42,11 +42,14 @@ Simulation Sample() {
 
 std::vector<json> Events(const Simulation& simulation, const std::string& phase) {
   std::vector<json> events;
-  for (const json& event : json::parse(TraceText(simulation)).at("traceEvents")) {
+  const json trace = json::parse(TraceText(simulation));
+  for (const json& event : trace.at("traceEvents")) {
     if (event.at("ph") == phase) events.push_back(event);
   }
   return events;
 }
+
+std::pair<int, int> ThreadOf(const json& event) { return {event.at("pid").get<int>(), event.at("tid").get<int>()}; }
 
 TEST(TraceTest, EveryTaskIsACompleteEventInMicroseconds) {
   const std::vector<json> events = Events(Sample(), "X");
@@ -62,7 +65,7 @@ TEST(TraceTest, EveryTaskIsACompleteEventInMicroseconds) {
 TEST(TraceTest, EventsOfOneThreadNeverOverlap) {
   std::map<std::pair<int, int>, double> ends;
   for (const json& event : Events(Sample(), "X")) {
-    double& end = ends[{event.at("pid"), event.at("tid")}];
+    double& end = ends[ThreadOf(event)];
     EXPECT_GE(event.at("ts").get<double>(), end);
     end = event.at("ts").get<double>() + event.at("dur").get<double>();
   }
@@ -75,11 +78,11 @@ TEST(TraceTest, EveryThreadHasAName) {
   std::vector<std::string> names;
   for (const json& event : Events(Sample(), "M")) {
     if (event.at("name") != "thread_name") continue;
-    named.insert({event.at("pid"), event.at("tid")});
+    named.insert(ThreadOf(event));
     names.push_back(event.at("args").at("name"));
   }
   EXPECT_THAT(names, ElementsAre("gpu\"0", "gpu\"0 - gpu1", "gpu\"0 - gpu1 #2", "gpu1"));
-  for (const json& event : Events(Sample(), "X")) EXPECT_TRUE(named.contains({event.at("pid"), event.at("tid")}));
+  for (const json& event : Events(Sample(), "X")) EXPECT_TRUE(named.contains(ThreadOf(event)));
 }
 
 TEST(TraceTest, FlowsGoInPairsFromTaskToTask) {
@@ -90,7 +93,7 @@ TEST(TraceTest, FlowsGoInPairsFromTaskToTask) {
   std::set<int> ids;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     EXPECT_EQ(starts[i].at("id"), finishes[i].at("id"));
-    EXPECT_TRUE(ids.insert(starts[i].at("id")).second);
+    EXPECT_TRUE(ids.insert(starts[i].at("id").get<int>()).second);
     EXPECT_LE(starts[i].at("ts"), finishes[i].at("ts"));
     EXPECT_EQ(finishes[i].at("bp"), "e");
   }

@@ -30,7 +30,7 @@ OperatorGraph Line() {
   return graph;
 }
 
-struct Run {
+struct Simulated {
   OperatorGraph graph = Line();
   Cluster cluster = SmallCluster(4, 0, UniformInterconnect{1e9, Picoseconds(0)});
   PlanningProblem problem;
@@ -50,15 +50,15 @@ struct Run {
   std::vector<std::string> Refusal() const { return Lines(ViolationsOf((*this)().status())); }
 };
 
-Run Of(ScheduleKind schedule, int32_t micro_batches) {
-  Run run;
+Simulated Of(ScheduleKind schedule, int32_t micro_batches) {
+  Simulated run;
   run.settings.schedule = schedule;
   run.settings.micro_batches = micro_batches;
   return run;
 }
 
 TEST(PlanSimulationTest, DefaultsAreOneFOneBWithFourMicroBatchesPerStage) {
-  const auto simulation = Run()();
+  const auto simulation = Simulated()();
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->settings.schedule, ScheduleKind::kOneFOneB);
   EXPECT_EQ(simulation->settings.micro_batches, 16);
@@ -67,7 +67,7 @@ TEST(PlanSimulationTest, DefaultsAreOneFOneBWithFourMicroBatchesPerStage) {
 }
 
 TEST(PlanSimulationTest, InferenceIsAPipelineOfForwardPasses) {
-  Run run;
+  Simulated run;
   run.problem.workload = Workload::kInference;
   run.settings.micro_batches = 6;
   const auto simulation = run();
@@ -77,7 +77,7 @@ TEST(PlanSimulationTest, InferenceIsAPipelineOfForwardPasses) {
 }
 
 TEST(PlanSimulationTest, TheProblemSaysWhatTheRequestDoesNot) {
-  Run run;
+  Simulated run;
   run.problem.schedule = ScheduleKind::kPipedreamAsync;
   run.problem.micro_batches = 12;
   const auto simulation = run();
@@ -93,20 +93,20 @@ TEST(PlanSimulationTest, ChimeraHoldsEachStageTwice) {
 }
 
 TEST(PlanSimulationTest, InterleavedTakesStagesInTurn) {
-  Run run = Of(ScheduleKind::kInterleaved, 4);
+  Simulated run = Of(ScheduleKind::kInterleaved, 4);
   run.devices = {0, 1, 0, 1};
   EXPECT_EQ(run.StepMilliseconds(), 4 * 2 * 30 + 1 * 30);
 }
 
 TEST(PlanSimulationTest, ZeroBubbleDelaysTheWeights) {
-  Run run = Of(ScheduleKind::kZeroBubbleH1, 8);
+  Simulated run = Of(ScheduleKind::kZeroBubbleH1, 8);
   for (Operator& op : run.graph.operators) op.costs[0].backward_weight = Milliseconds(10);
   EXPECT_EQ(run.StepMilliseconds(), 8 * 30 + 3 * 10);
   EXPECT_THAT((*Of(ScheduleKind::kZeroBubbleH1, 8)()).warnings, Contains(HasSubstr("backward_weight_ms")));
 }
 
 TEST(PlanSimulationTest, PeaksAreOneFOneBsInFlightCounts) {
-  Run run = Of(ScheduleKind::kOneFOneB, 16);
+  Simulated run = Of(ScheduleKind::kOneFOneB, 16);
   run.problem.memory_model.kind = MemoryModel::Kind::kComponents;
   const auto simulation = run();
   ASSERT_TRUE(simulation.ok()) << simulation.status();
@@ -116,7 +116,7 @@ TEST(PlanSimulationTest, PeaksAreOneFOneBsInFlightCounts) {
 }
 
 TEST(PlanSimulationTest, APlanThatDoesNotFitIsSimulatedAndSaysSo) {
-  Run run = Of(ScheduleKind::kGpipe, 16);
+  Simulated run = Of(ScheduleKind::kGpipe, 16);
   run.cluster = SmallCluster(4, 0, UniformInterconnect{1e9, Picoseconds(0)}, 10);
   run.problem.memory_model.kind = MemoryModel::Kind::kComponents;
   const auto simulation = run();
@@ -126,7 +126,7 @@ TEST(PlanSimulationTest, APlanThatDoesNotFitIsSimulatedAndSaysSo) {
 }
 
 TEST(PlanSimulationTest, AGivenOrderThatWaitsForEverIsRefusedWithTheCycle) {
-  Run run = Of(ScheduleKind::kOneFOneB, 2);
+  Simulated run = Of(ScheduleKind::kOneFOneB, 2);
   run.devices = {0, 0, 1, 1};
   const auto order = [](std::size_t device, const std::vector<std::string>& names) {
     SimulationSettings::DeviceOrder given{DeviceId(device), {}};
@@ -145,19 +145,19 @@ TEST(PlanSimulationTest, AGivenOrderThatWaitsForEverIsRefusedWithTheCycle) {
 
 TEST(PlanSimulationTest, SettingsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(Of(ScheduleKind::kGpipe, 0).Refusal(), ElementsAre("micro_batches: must be >= 1, is 0"));
-  Run latency;
+  Simulated latency;
   latency.problem.objective = Objective::kMinLatency;
   EXPECT_THAT(latency.Refusal(), ElementsAre(HasSubstr("problem.objective: MIN_LATENCY runs one micro-batch")));
-  Run odd = Of(ScheduleKind::kChimera, 4);
+  Simulated odd = Of(ScheduleKind::kChimera, 4);
   odd.devices = {0, 1, 0, 1};
   EXPECT_THAT(odd.Refusal(), ElementsAre(HasSubstr("schedule: CHIMERA needs an even number of stages")));
-  Run unconnected = Of(ScheduleKind::kChimera, 4);
+  Simulated unconnected = Of(ScheduleKind::kChimera, 4);
   unconnected.cluster.interconnect = UniformInterconnect();
   EXPECT_THAT(unconnected.Refusal(), ElementsAre(HasSubstr("the interconnect needs bandwidth_bytes_per_second")));
 }
 
 TEST(PlanSimulationTest, APlacementThatCannotRunIsRefusedWithItsViolations) {
-  Run run;
+  Simulated run;
   run.devices = {0, 1, 2};
   EXPECT_THAT(run.Refusal(), Contains(HasSubstr("plan.stages")));
 }
@@ -167,7 +167,7 @@ TEST(PlanSimulationTest, StopsWhenNobodyWaits) {
   stop.request_stop();
   SolveLimits limits;
   limits.stop = stop.get_token();
-  const Run run;
+  const Simulated run;
   const SolverOptions options;
   EXPECT_EQ(SimulatePlacement({run.graph, run.cluster, run.problem, options}, ModelLimits(), Placement(), {}, limits)
                 .status()

@@ -70,8 +70,10 @@ PipelineWork SerialPair() {
 
 TEST(TaskListBuilderTest, ASerialDeviceReceivesRunsAndSends) {
   const TaskList list = *BuildTaskList(SerialPair(), Settings(ScheduleKind::kOneFOneB, 2));
-  EXPECT_THAT(OrderOf(list, 0), ElementsAre("0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0B0", "0RECV_B1", "0B1"));
-  EXPECT_THAT(OrderOf(list, 1), ElementsAre("1RECV_F0", "1F0", "1B0", "1SEND_B0", "1RECV_F1", "1F1", "1B1", "1SEND_B1"));
+  EXPECT_THAT(OrderOf(list, 0),
+              ElementsAre("0F0", "0SEND_F0", "0F1", "0SEND_F1", "0RECV_B0", "0B0", "0RECV_B1", "0B1"));
+  EXPECT_THAT(OrderOf(list, 1),
+              ElementsAre("1RECV_F0", "1F0", "1B0", "1SEND_B0", "1RECV_F1", "1F1", "1B1", "1SEND_B1"));
   EXPECT_EQ(Simulate(*BuildTaskList(SerialPair(), Settings(ScheduleKind::kOneFOneB, 1))).step_time,
             Picoseconds(10 + 3 + 3 + 10 + 20 + 4 + 4 + 20));
 }
@@ -111,8 +113,8 @@ TEST(TaskListBuilderTest, PipedreamReducesAfterEachRoundOfMicroBatches) {
   EXPECT_EQ(std::count_if(list.tasks.begin(), list.tasks.end(),
                           [](const Task& task) { return task.kind == TaskKind::kAllReduce; }),
             3 * 2);
-  EXPECT_THAT(OrderOf(list, 0), ElementsAre("0F0", "0B0", "0REDUCE_GRAD", "0F2", "0B2", "0REDUCE_GRAD", "0F4", "0B4",
-                                            "0REDUCE_GRAD"));
+  EXPECT_THAT(OrderOf(list, 0),
+              ElementsAre("0F0", "0B0", "0REDUCE_GRAD", "0F2", "0B2", "0REDUCE_GRAD", "0F4", "0B4", "0REDUCE_GRAD"));
   EXPECT_EQ(Simulate(list).step_time, Picoseconds(3 * 37));
 }
 
