@@ -12,8 +12,9 @@ declare -A packages=(
            libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev
            libssl-dev zlib1g-dev libsqlite3-dev libpqxx-dev libscotch-dev coinor-libcbc-dev"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz
-  # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own.
-  [test]="libgtest-dev libgmock-dev clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
+  # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own
+  # and make certificates with openssl.
+  [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
           grpc-proto graphviz coinor-cbc postgresql"
   # clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
   [checks]="clang clang-tidy-19 libclang-rt-dev gcovr dpkg-dev git"

@@ -128,7 +128,8 @@ absl::Status PlanDesk::Launch(const ErrandPtr& errand, const std::shared_ptr<Fli
                                   flights_.Complete(flight,
                                                     admission.ok() ? Search(*errand, *flight) : Result(admission));
                                 },
-                            .bytes = errand->order.bytes});
+                            .bytes = errand->order.bytes,
+                            .tenant = errand->order.context.tenant});
 }
 
 PlanDesk::Result PlanDesk::Search(Errand& errand, Flights::Flight& flight) {

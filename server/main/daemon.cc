@@ -94,7 +94,7 @@ class GrpcDaemon final : public Daemon {
 
   absl::Status Start() {
     ASSIGN_OR_RETURN(Secrets secrets, ReadSecrets(configuration_.secret_files));
-    authenticator_.Replace(secrets.auth);
+    Accept(secrets);
     if (secrets.tls.has_value()) tls_ = std::make_shared<ReloadingTlsCredentials>(*std::move(secrets.tls));
     if (store_ != nullptr) {
       upkeep_ = std::make_unique<StoreUpkeep>(*store_, configuration_.engine.retention, metrics_, log_);
@@ -112,7 +112,7 @@ class GrpcDaemon final : public Daemon {
       log_.Error("reload failed, nothing has changed", {{"error", std::string(secrets.status().message())}});
       return;
     }
-    authenticator_.Replace(secrets->auth);
+    Accept(*secrets);
     if (tls_ != nullptr) tls_->Replace(*std::move(secrets->tls));
     log_.Info("reloaded");
   }
@@ -141,6 +141,12 @@ class GrpcDaemon final : public Daemon {
  private:
   static double ToMillisecondCount(std::chrono::nanoseconds time) {
     return std::chrono::duration<double, std::milli>(time).count();
+  }
+
+  // Who may call, and what of the server they may have.
+  void Accept(const Secrets& secrets) {
+    authenticator_.Replace(secrets.auth);
+    executor_.SetTenants(secrets.auth != nullptr ? secrets.auth->tenants : TenantTable());
   }
 
   absl::Status StartHttp() {

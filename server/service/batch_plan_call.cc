@@ -35,7 +35,9 @@ Executor::Job BatchPlanCall::Job() {
   return {.deadline = start_.deadline,
           .stop = stop_,
           .run = [this](const absl::Status& admission) { Run(admission); },
-          .bytes = static_cast<int64_t>(bytes_.Length())};
+          .bytes = static_cast<int64_t>(bytes_.Length()),
+          .tenant = start_.caller.tenant,
+          .priority = Priority::kBackground};
 }
 
 void BatchPlanCall::Run(const absl::Status& admission) {

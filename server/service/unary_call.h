@@ -50,7 +50,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     const absl::Status accepted = executor_.Submit({.deadline = start_.deadline,
                                                     .stop = stop_,
                                                     .run = [this](const absl::Status& admission) { Run(admission); },
-                                                    .bytes = static_cast<int64_t>(request_.Length())});
+                                                    .bytes = static_cast<int64_t>(request_.Length()),
+                                                    .tenant = start_.caller.tenant});
     if (!accepted.ok()) End(accepted);
     return this;
   }

@@ -1,7 +1,6 @@
 #include "server/serving/executor.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -34,23 +33,34 @@ absl::Status Executor::Submit(Job job) {
     }
     if (!Room(job).ok()) abandoned = TakeAbandoned();
     room = Room(job);
+    if (room.ok()) room = Timeliness(job);
+    if (room.ok()) room = waiting_.Admit(job.tenant, options_.now());
     if (room.ok()) {
       bytes_ += job.bytes;
-      waiting_.push_back(std::move(job));
+      waiting_.Push(std::move(job), options_.now());
     }
   }
   if (room.ok()) work_arrived_.notify_one();
   for (const Job& gone : abandoned) gone.run(Admission(gone));
-  return room.ok() ? room : WithRetryDelay(std::move(room), options_.retry_delay);
+  return room;
 }
 
 void Executor::Requeue(Job job) {
   {
     const std::lock_guard lock(mutex_);
     bytes_ += job.bytes;
-    waiting_.push_back(std::move(job));
+    waiting_.Push(std::move(job), options_.now());
   }
   work_arrived_.notify_one();
+}
+
+void Executor::SetTenants(TenantTable tenants) {
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.SetTenants(std::move(tenants));
+  }
+  // What a limit held back may run now.
+  work_arrived_.notify_all();
 }
 
 void Executor::StopAdmission() {
@@ -63,8 +73,7 @@ void Executor::StopAll() {
   std::vector<std::stop_source> running;
   {
     const std::lock_guard lock(mutex_);
-    refused.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end()));
-    waiting_.clear();
+    refused = waiting_.TakeIf([](const Job&) { return true; });
     for (const Job& job : refused) bytes_ -= job.bytes;
     running.assign(running_.begin(), running_.end());
   }
@@ -75,25 +84,43 @@ void Executor::StopAll() {
 
 Executor::Load Executor::load() const {
   const std::lock_guard lock(mutex_);
-  return {static_cast<int>(running_.size()), static_cast<int>(waiting_.size())};
+  return {static_cast<int>(running_.size()), static_cast<int>(waiting_.waiting())};
 }
 
 void Executor::Work() {
   std::unique_lock lock(mutex_);
-  while (true) {
-    work_arrived_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
-    if (waiting_.empty()) return;
-    Job job = std::move(waiting_.front());
-    waiting_.pop_front();
-    const auto running = running_.insert(running_.end(), job.stop);
+  while (std::optional<Job> job = Next(lock)) {
+    const Clock::time_point start = last_start_;
+    const auto running = running_.insert(running_.end(), job->stop);
     lock.unlock();
-    job.run(Admission(job));
-    const int64_t bytes = job.bytes;
-    job = Job();
+    job->run(Admission(*job));
+    const int64_t bytes = job->bytes;
+    const std::string tenant = std::move(job->tenant);
+    job.reset();
     lock.lock();
     bytes_ -= bytes;
     running_.erase(running);
+    NoteEnd(tenant, start);
   }
+}
+
+std::optional<Job> Executor::Next(std::unique_lock<std::mutex>& lock) {
+  while (true) {
+    last_start_ = options_.now();
+    std::optional<Job> job = waiting_.Pop(last_start_, /*any=*/ending_);
+    if (job.has_value() || ending_) return job;
+    work_arrived_.wait(lock);
+  }
+}
+
+void Executor::NoteEnd(const std::string& tenant, Clock::time_point start) {
+  constexpr double kMemory = 0.8;
+  const Clock::time_point now = options_.now();
+  const double seconds = std::chrono::duration<double>(now - start).count();
+  mean_seconds_ = kMemory * mean_seconds_.value_or(seconds) + (1 - kMemory) * seconds;
+  waiting_.Finish(tenant, start, now);
+  // Another job of the tenant may run now, although this worker may take one of another tenant.
+  if (waiting_.waiting() > 0) work_arrived_.notify_one();
 }
 
 absl::Status Executor::Admission(const Job& job) const {
@@ -105,25 +132,41 @@ absl::Status Executor::Admission(const Job& job) const {
 }
 
 absl::Status Executor::Room(const Job& job) const {
-  const std::string load = absl::StrCat(running_.size(), " requests run and ", waiting_.size(), " wait");
+  const std::string load = absl::StrCat(running_.size(), " requests run and ", waiting_.waiting(), " wait");
+  const auto full = [this](const std::string& why) {
+    return WithRetryDelay(absl::ResourceExhaustedError("the server is full: " + why), options_.retry_delay);
+  };
   const auto capacity = static_cast<std::size_t>(options_.max_running) + static_cast<std::size_t>(options_.max_waiting);
-  if (running_.size() + waiting_.size() >= capacity) {
-    return absl::ResourceExhaustedError(absl::StrCat("the server is full: ", load, " (--max_running, --max_waiting)"));
+  if (running_.size() + waiting_.waiting() >= capacity) {
+    return full(absl::StrCat(load, " (--max_running, --max_waiting)"));
   }
-  const bool is_alone = running_.empty() && waiting_.empty();
+  const bool is_alone = running_.empty() && waiting_.waiting() == 0;
   if (!is_alone && job.bytes > options_.max_bytes - bytes_) {
-    return absl::ResourceExhaustedError(absl::StrCat("the server is full: ", load, " and hold ", bytes_,
-                                                     " bytes, this one has ", job.bytes, ", together they may have ",
-                                                     options_.max_bytes, " (--memory_budget)"));
+    return full(absl::StrCat(load, " and hold ", bytes_, " bytes, this one has ", job.bytes,
+                             ", together they may have ", options_.max_bytes, " (--memory_budget)"));
   }
   return absl::OkStatus();
 }
 
-std::vector<Executor::Job> Executor::TakeAbandoned() {
-  const auto first_gone =
-      std::stable_partition(waiting_.begin(), waiting_.end(), [this](const Job& job) { return Admission(job).ok(); });
-  std::vector<Job> abandoned(std::make_move_iterator(first_gone), std::make_move_iterator(waiting_.end()));
-  waiting_.erase(first_gone, waiting_.end());
+absl::Status Executor::Timeliness(const Job& job) const {
+  const auto workers = static_cast<std::size_t>(options_.max_running);
+  if (!job.deadline.has_value() || !mean_seconds_.has_value()) return absl::OkStatus();
+  const std::size_t ahead = running_.size() + waiting_.Ahead(job.tenant);
+  if (ahead < workers) return absl::OkStatus();
+  // The workers end their jobs one after the other, one in a mean time divided by their number.
+  const auto wait = std::chrono::duration<double>(*mean_seconds_ * static_cast<double>(ahead + 1 - workers) /
+                                                  static_cast<double>(workers));
+  const std::chrono::duration<double> left = *job.deadline - options_.now();
+  if (wait <= left) return absl::OkStatus();
+  const auto late = std::chrono::duration_cast<std::chrono::milliseconds>(wait - left);
+  return WithRetryDelay(
+      absl::ResourceExhaustedError(absl::StrCat("the server is full: ", ahead, " requests are ahead, which take about ",
+                                                wait.count(), " s; the deadline is in ", left.count(), " s")),
+      std::max(options_.retry_delay, late));
+}
+
+std::vector<Job> Executor::TakeAbandoned() {
+  std::vector<Job> abandoned = waiting_.TakeIf([this](const Job& job) { return !Admission(job).ok(); });
   for (const Job& job : abandoned) bytes_ -= job.bytes;
   return abandoned;
 }

@@ -1,25 +1,28 @@
 // Who may search now, who waits, who is sent away.
 //
-// A fixed number of worker threads takes jobs from one bounded queue, first come, first served. A job that finds the
-// queue full is refused at once, so that the caller can go elsewhere; a job whose caller has given up while it waited
-// is answered without being run.
+// A fixed number of worker threads takes jobs from one bounded queue, in turns that are fair to tenants (fair_queue.h).
+// A job that finds the queue full, or that would have its turn after its deadline, is refused at once, so that the
+// caller can go elsewhere; a job whose caller has given up while it waited is answered without being run.
 #ifndef PLANWRIGHT_SERVER_SERVING_EXECUTOR_H_
 #define PLANWRIGHT_SERVER_SERVING_EXECUTOR_H_
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/serving/fair_queue.h"
+#include "server/serving/job.h"
+#include "server/serving/tenant_limits.h"
 
 namespace planwright::server {
 
@@ -44,16 +47,7 @@ class Executor {
     std::function<Clock::time_point()> now = &Clock::now;
   };
 
-  struct Job {
-    // When the caller stops waiting; nullopt: never.
-    std::optional<Clock::time_point> deadline = std::nullopt;
-    // Requested by whoever learns that the caller has gone, and by StopAll.
-    std::stop_source stop = std::stop_source();
-    // OK: do the work. Else: only answer, with this status; must be quick then, and must not call the executor.
-    std::function<void(const absl::Status& admission)> run;
-    // What the job holds from Submit until `run` returns. >= 0.
-    int64_t bytes = 0;
-  };
+  using Job = server::Job;
 
   struct Load {
     int running = 0;
@@ -67,7 +61,8 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // Queues `job`; it may start before Submit returns. On error `run` is not called.
-  // Errors: RESOURCE_EXHAUSTED, full (RetryDelayOf); UNAVAILABLE after StopAdmission (RetryDelayOf).
+  // Errors: RESOURCE_EXHAUSTED, full, for all or for its tenant, or too late for its deadline (RetryDelayOf);
+  // UNAVAILABLE after StopAdmission (RetryDelayOf).
   absl::Status Submit(Job job);
 
   // Puts the rest of a job at the end of the queue, so that others have their turn: its place is its own, so it is
@@ -75,6 +70,9 @@ class Executor {
   // client has taken what there was. Its `run` is called as if it had been submitted, also after StopAdmission; after
   // StopAll its stop has been requested.
   void Requeue(Job job);
+
+  // Limits of tenants, for jobs that are not running yet.
+  void SetTenants(TenantTable tenants);
 
   // Every later Submit is refused; what runs or waits goes on.
   void StopAdmission();
@@ -91,6 +89,12 @@ class Executor {
   absl::Status Admission(const Job& job) const;
   // Why `job` cannot be taken in addition to the others; OK: it can. REQUIRES: mutex_ is held.
   absl::Status Room(const Job& job) const;
+  // Why `job` would be too late, as far as one can tell; OK: it would not. REQUIRES: mutex_ is held.
+  absl::Status Timeliness(const Job& job) const;
+  // The next job, once there is one; nullopt: the executor ends. REQUIRES: `lock` holds mutex_.
+  std::optional<Job> Next(std::unique_lock<std::mutex>& lock);
+  // A job of `tenant` that began at `start` has ended. REQUIRES: mutex_ is held.
+  void NoteEnd(const std::string& tenant, Clock::time_point start);
   // Takes out the waiting jobs whose callers have given up. REQUIRES: mutex_ is held.
   std::vector<Job> TakeAbandoned();
 
@@ -98,8 +102,12 @@ class Executor {
   mutable std::mutex mutex_;
   std::condition_variable work_arrived_;
   // Guarded by mutex_.
-  std::deque<Job> waiting_;
+  FairQueue waiting_;
   std::list<std::stop_source> running_;
+  // Mean time of the jobs that ended lately, in seconds; nullopt: none has.
+  std::optional<double> mean_seconds_;
+  // When the job that was taken last began.
+  Clock::time_point last_start_;
   int64_t bytes_ = 0;
   bool admitting_ = true;
   bool ending_ = false;

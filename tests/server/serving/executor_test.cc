@@ -54,7 +54,8 @@ class Blocker {
 // What a job was admitted with, once it has been.
 class Outcome {
  public:
-  Executor::Job job(std::optional<Executor::Clock::time_point> deadline = std::nullopt, std::stop_source stop = {}) {
+  Executor::Job job(std::optional<Executor::Clock::time_point> deadline = std::nullopt,
+                    std::stop_source stop = std::stop_source(std::nostopstate)) {
     return {.deadline = deadline, .stop = std::move(stop), .run = [this](const absl::Status& admission) {
               admission_.set_value(admission);
             }};
@@ -338,6 +339,58 @@ TEST(ExecutorTest, EveryJobOfManyThreadsIsAnsweredOnce) {
     callers.clear();
   }
   EXPECT_EQ(answered + refused, kThreads * kJobs);
+}
+
+TEST(ExecutorTest, RefusesAtOnceWhatWouldBeTooLate) {
+  ManualClock clock;
+  Executor executor({.max_running = 1, .max_waiting = 5, .now = clock.now()});
+  std::latch done(1);
+  ASSERT_TRUE(executor
+                  .Submit({.run =
+                               [&](const absl::Status&) {
+                                 clock.Advance(10);
+                                 done.count_down();
+                               }})
+                  .ok());
+  done.wait();
+  Blocker blocker;
+  ASSERT_TRUE(executor.Submit(blocker.job()).ok());
+  blocker.WaitUntilStarted();
+  // Jobs take about 10 s, and one is ahead.
+  Outcome late;
+  const absl::Status refused = executor.Submit(late.job(clock.now()() + seconds(5)));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_GE(RetryDelayOf(refused), seconds(5));
+  Outcome patient;
+  EXPECT_TRUE(executor.Submit(patient.job(clock.now()() + seconds(60))).ok());
+  Outcome endless;
+  EXPECT_TRUE(executor.Submit(endless.job()).ok());
+  blocker.Release();
+  EXPECT_TRUE(patient.Wait().ok());
+  EXPECT_TRUE(endless.Wait().ok());
+}
+
+TEST(ExecutorTest, LimitsOfTenantsHoldAndCanChange) {
+  Executor executor({.max_running = 2, .max_waiting = 5});
+  executor.SetTenants({{"a", {.max_running = 1}}});
+  const auto of_a = [](Job job) {
+    job.tenant = "a";
+    return job;
+  };
+  Blocker first;
+  Blocker second;
+  ASSERT_TRUE(executor.Submit(of_a(first.job())).ok());
+  first.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(of_a(second.job())).ok());
+  Outcome other;
+  ASSERT_TRUE(executor.Submit(other.job()).ok());
+  // The other tenant overtakes.
+  EXPECT_TRUE(other.Wait().ok());
+  EXPECT_EQ(executor.load().waiting, 1);
+  executor.SetTenants({});
+  second.WaitUntilStarted();
+  first.Release();
+  second.Release();
 }
 
 }  // namespace

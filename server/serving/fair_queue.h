@@ -1,0 +1,93 @@
+// Whose turn it is.
+//
+// Weighted fair sharing of the workers' time between tenants: the next job is one of the tenant that has used least so
+// far, in proportion to its weight; what runs now counts for as long as it has run. (Start-time fair queueing by Goyal,
+// Vin and Cheng, SIGCOMM 1996, with the time that was used in place of packet lengths, since nobody knows how long a
+// search will take.) A tenant that comes back after a rest starts where the others are: rest earns nothing.
+#ifndef PLANWRIGHT_SERVER_SERVING_FAIR_QUEUE_H_
+#define PLANWRIGHT_SERVER_SERVING_FAIR_QUEUE_H_
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/serving/job.h"
+#include "server/serving/tenant_limits.h"
+
+namespace planwright::server {
+
+// Not thread-safe. Operations take time linear in the number of tenants that have jobs or have had some.
+//
+// Invariants: (1) jobs of one tenant and priority leave in the order in which they came; (2) a background job waits for
+// at most kTurns - 1 interactive ones of its tenant at a time; (3) no tenant runs more than its limit, unless told to.
+class FairQueue {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using TimePoint = Clock::time_point;
+
+  // One turn in so many is a background job's, where there is one.
+  static constexpr int kTurns = 4;
+
+  // Tenants that are remembered while they rest.
+  static constexpr std::size_t kMaxTenants = 1000;
+
+  // Tenants that are not in `table` have the default limits.
+  void SetTenants(TenantTable table) { table_ = std::move(table); }
+
+  // Whether the tenant may bring one more job now; takes one of its tokens if so. Errors: RESOURCE_EXHAUSTED with the
+  // time after which it may (RetryDelayOf).
+  absl::Status Admit(const std::string& tenant, TimePoint now);
+
+  // Whatever the limits say.
+  void Push(Job job, TimePoint now);
+
+  // The job whose turn it is, which runs from now on; nullopt: there is none that may run. `any`: limits of tenants do
+  // not count.
+  std::optional<Job> Pop(TimePoint now, bool any = false);
+
+  // A job of `tenant` that was popped at `start` has ended.
+  void Finish(const std::string& tenant, TimePoint start, TimePoint now);
+
+  // Takes out the waiting jobs that `is_wanted` names.
+  std::vector<Job> TakeIf(const std::function<bool(const Job&)>& is_wanted);
+
+  std::size_t waiting() const { return waiting_; }
+  // How many jobs are likely to have their turn before one that `tenant` brings now.
+  std::size_t Ahead(const std::string& tenant) const;
+
+ private:
+  struct Tenant {
+    // By priority.
+    std::array<std::deque<Job>, 2> waiting;
+    // When the jobs that run now began.
+    std::vector<TimePoint> running;
+    // Seconds that were used, divided by the weight.
+    double used = 0;
+    int turns = 0;
+    double tokens = 0;
+    std::optional<TimePoint> tokens_at;
+
+    std::size_t waiting_count() const { return waiting[0].size() + waiting[1].size(); }
+    bool is_active() const { return waiting_count() > 0 || !running.empty(); }
+  };
+
+  const TenantLimits& LimitsOf(const std::string& tenant) const;
+  double UsedBy(const std::string& name, const Tenant& tenant, TimePoint now) const;
+  bool MayRun(const std::string& name, const Tenant& tenant, bool any) const;
+  static Job TakeFirst(Tenant& tenant);
+
+  TenantTable table_;
+  std::map<std::string, Tenant> tenants_;
+  std::size_t waiting_ = 0;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVING_FAIR_QUEUE_H_
