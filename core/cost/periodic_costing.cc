@@ -18,26 +18,19 @@
 namespace planwright {
 namespace {
 
-Chain ChainOfStages(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan) {
-  std::vector<std::vector<OperatorId>> layers;
-  layers.reserve(plan.stages.size());
-  for (const Stage& stage : plan.stages) layers.push_back(stage.operators);
-  const Device& device = cluster.devices[plan.stages.front().replicas.front().device.index()];
-  return MakeChain(graph, cluster.interconnect, plan.problem, costs, device.device_class, layers);
-}
-
 class PatternCosting {
  public:
-  PatternCosting(const Cluster& cluster, Chain chain, const PeriodicPattern& pattern, Plan& plan)
+  PatternCosting(const Cluster& cluster, StageChain stages, const PeriodicPattern& pattern, Plan& plan)
       : cluster_(cluster),
-        chain_(std::move(chain)),
+        chain_(std::move(stages.chain)),
+        devices_(stages.devices),
+        allocation_(std::move(stages.allocation)),
         pattern_(pattern),
-        plan_(plan),
-        full_duplex_(plan.problem.overlap == Overlap::kFullDuplex) {}
+        plan_(plan) {}
 
   void Run() {
     plan_.objective = pattern_.period;
-    const PatternMemory memory = MeasureMemory();
+    const PatternMemory memory = MemoryOf(chain_, ChainSums(chain_), devices_, allocation_, pattern_);
     for (std::size_t i = 0; i < plan_.stages.size(); ++i) FillStage(i, memory.stored[i]);
     for (DeviceUsage& usage : plan_.devices) FillDevice(memory, usage);
     FillLinks();
@@ -50,16 +43,6 @@ class PatternCosting {
 
   // Something is sent between the stages `cut` and `cut` + 1.
   bool IsSent(std::size_t cut) const { return cut < chain_.cuts.size() && DeviceOf(cut) != DeviceOf(cut + 1); }
-
-  PatternMemory MeasureMemory() const {
-    ChainAllocation allocation;
-    for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
-      const auto layer = static_cast<int32_t>(i);
-      allocation.push_back({layer, layer, static_cast<int32_t>(DeviceOf(i).index())});
-    }
-    const ChainDevices devices{static_cast<int32_t>(cluster_.devices.size()), std::nullopt, full_duplex_};
-    return MemoryOf(chain_, ChainSums(chain_), devices, allocation, pattern_);
-  }
 
   void FillStage(std::size_t index, int32_t in_flight) {
     Stage& stage = plan_.stages[index];
@@ -95,7 +78,7 @@ class PatternCosting {
       if (!IsSent(cut)) continue;
       std::pair<DeviceId, DeviceId> there(DeviceOf(cut), DeviceOf(cut + 1));
       std::pair<DeviceId, DeviceId> back(there.second, there.first);
-      if (!full_duplex_) there = back = std::minmax(there.first, there.second);
+      if (!devices_.full_duplex) there = back = std::minmax(there.first, there.second);
       loads[there] += chain_.cuts[cut].send_forward;
       if (chain_.has_backward) loads[back] += chain_.cuts[cut].send_backward;
     }
@@ -117,9 +100,9 @@ class PatternCosting {
     const std::size_t stage = task.stage.index();
     switch (task.operation) {
       case PatternOperation::kSendForward:
-        return LinkName(cluster_, DeviceOf(stage), DeviceOf(stage + 1), full_duplex_);
+        return LinkName(cluster_, DeviceOf(stage), DeviceOf(stage + 1), devices_.full_duplex);
       case PatternOperation::kSendBackward:
-        return LinkName(cluster_, DeviceOf(stage), DeviceOf(stage - 1), full_duplex_);
+        return LinkName(cluster_, DeviceOf(stage), DeviceOf(stage - 1), devices_.full_duplex);
       default:
         return NameOf(DeviceOf(stage));
     }
@@ -127,12 +110,28 @@ class PatternCosting {
 
   const Cluster& cluster_;
   const Chain chain_;
+  const ChainDevices devices_;
+  const ChainAllocation allocation_;
   const PeriodicPattern& pattern_;
   Plan& plan_;
-  const bool full_duplex_;
 };
 
 }  // namespace
+
+StageChain ChainOfStages(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan) {
+  StageChain stages;
+  std::vector<std::vector<OperatorId>> layers;
+  for (const Stage& stage : plan.stages) {
+    const auto layer = static_cast<int32_t>(layers.size());
+    stages.allocation.push_back({layer, layer, static_cast<int32_t>(stage.replicas.front().device.index())});
+    layers.push_back(stage.operators);
+  }
+  const Device& device = cluster.devices[plan.stages.front().replicas.front().device.index()];
+  stages.chain = MakeChain(graph, cluster.interconnect, plan.problem, costs, device.device_class, layers);
+  stages.devices.count = static_cast<int32_t>(cluster.devices.size());
+  stages.devices.full_duplex = plan.problem.overlap == Overlap::kFullDuplex;
+  return stages;
+}
 
 void CostPattern(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
                  const PeriodicPattern& pattern, Plan& plan) {

@@ -6,12 +6,22 @@
 #define PLANWRIGHT_CORE_COST_PERIODIC_COSTING_H_
 
 #include "core/cost/cost_table.h"
+#include "core/model/chain.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/periodic_pattern.h"
 #include "core/model/plan.h"
 
 namespace planwright {
+
+// The stages of a plan as the layers of a chain; devices have the numbers of the cluster.
+struct StageChain {
+  Chain chain;
+  ChainDevices devices;
+  ChainAllocation allocation;
+};
+// REQUIRES: as CostPattern, without a pattern.
+StageChain ChainOfStages(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan);
 
 // Fills in the objective, the loads, transfers and memory of stages and devices, the links and the tasks of `plan`,
 // whose problem, stages (operators and replicas) and devices (their stages) are there. A stage that does not share its

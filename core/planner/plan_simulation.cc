@@ -9,8 +9,8 @@
 #include "core/base/index.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
-#include "core/cost/chain_costs.h"
 #include "core/cost/cost_table.h"
+#include "core/cost/periodic_costing.h"
 #include "core/cost/pipeline_work.h"
 #include "core/cost/plan_costing.h"
 #include "core/schedule/pattern_unroll.h"
@@ -44,7 +44,8 @@ bool IsReplicated(const Placement& placement) {
 }
 
 // What the simulator needs of the problem: how things are costed, and none of the constraints on where they are.
-PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& placement, bool periodic) {
+PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& placement,
+                             const SimulationSettings& settings) {
   PlanningProblem run;
   run.workload = problem.workload;
   run.overlap = problem.overlap;
@@ -54,12 +55,12 @@ PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& pl
   run.memory_model.recomputation = MemoryModel::Recomputation::kNone;
   run.split = SharesDevices(placement) ? Split::kNonContiguous : Split::kContiguous;
   run.replication = IsReplicated(placement) ? Replication::kPerStage : Replication::kNone;
-  if (periodic) run.schedule = ScheduleKind::kPeriodic;
+  if (settings.schedule.value_or(problem.schedule) == ScheduleKind::kPeriodic) {
+    // Its pattern is made for its recomputation.
+    run.schedule = ScheduleKind::kPeriodic;
+    run.memory_model.recomputation = settings.recomputation.value_or(problem.memory_model.recomputation);
+  }
   return run;
-}
-
-bool IsPeriodic(const PlanningProblem& problem, const SimulationSettings& settings) {
-  return settings.schedule.value_or(problem.schedule) == ScheduleKind::kPeriodic;
 }
 
 // `plan` is the placement, costed.
@@ -110,27 +111,19 @@ std::string ObjectionToChimera(const Cluster& cluster, const Plan& plan) {
   return "";
 }
 
-// The chain whose layers are the stages, on the devices that hold them.
 absl::StatusOr<TaskList> UnrolledPattern(const PlanRequest& request, const CostTable& costs, const Plan& plan,
                                          const SimulationSettings& settings) {
   const std::optional<PeriodicPattern> pattern = PlacementOf(plan).pattern;
   if (!pattern.has_value()) return ViolationAt("plan.schedule", "states no pattern, and none could be found");
-  std::vector<std::vector<OperatorId>> layers;
-  ChainAllocation allocation;
   std::vector<std::string> names;
   for (const Device& device : request.cluster.devices) names.push_back(device.name);
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    layers.push_back(plan.stages[i].operators);
-    const auto layer = static_cast<int32_t>(i);
-    allocation.push_back({layer, layer, static_cast<int32_t>(plan.stages[i].replicas.front().device.index())});
+  const auto [chain, devices, allocation] = ChainOfStages(request.graph, request.cluster, costs, plan);
+  ASSIGN_OR_RETURN(TaskList list, UnrollPattern(chain, devices, allocation, *pattern, names, *settings.micro_batches));
+  for (TaskResource& resource : list.resources) {
+    const bool is_device = resource.kind == TaskResource::Kind::kDevice;
+    if (is_device) resource.initial_memory_bytes += plan.problem.memory_model.reserved_bytes;
   }
-  const DeviceId first = plan.stages.front().replicas.front().device;
-  const Chain chain = MakeChain(request.graph, request.cluster.interconnect, plan.problem, costs,
-                                request.cluster.devices[first.index()].device_class, layers);
-  const ChainDevices devices{.count = static_cast<int32_t>(names.size()),
-                             .memory_bytes = std::nullopt,
-                             .full_duplex = plan.problem.overlap == Overlap::kFullDuplex};
-  return UnrollPattern(chain, devices, allocation, *pattern, names, *settings.micro_batches);
+  return list;
 }
 
 // Positions of devices in PipelineWork.
@@ -245,7 +238,7 @@ absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, con
   if (request.problem.objective == Objective::kMinLatency) {
     return ViolationAt("problem.objective", "MIN_LATENCY runs one micro-batch, whose schedule is in the plan itself");
   }
-  const PlanningProblem run = ProblemOfRun(request.problem, placement, IsPeriodic(request.problem, settings));
+  const PlanningProblem run = ProblemOfRun(request.problem, placement, settings);
   ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement({request.graph, request.cluster, run, request.options},
                                                             model_limits, placement, limits));
   if (!verdict.costed.has_value()) return verdict.violations.ToStatus();

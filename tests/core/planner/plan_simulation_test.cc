@@ -162,6 +162,17 @@ TEST(PlanSimulationTest, APlacementThatCannotRunIsRefusedWithItsViolations) {
   EXPECT_THAT(run.Refusal(), Contains(HasSubstr("plan.stages")));
 }
 
+TEST(PlanSimulationTest, PeriodicUnrollsAPatternAtItsPeriod) {
+  Simulated run = Of(ScheduleKind::kPeriodic, 20);
+  run.problem.overlap = Overlap::kOverlapped;
+  const auto simulation = run();
+  ASSERT_TRUE(simulation.ok()) << simulation.status();
+  EXPECT_EQ(simulation->period, Milliseconds(30));
+  EXPECT_EQ(simulation->report.step_time, Milliseconds((20 + 3) * 30));
+  run.settings.order = {{DeviceId(0), {}}};
+  EXPECT_THAT(run.Refusal(), ElementsAre("order: must be empty under PERIODIC, whose pattern is the order"));
+}
+
 TEST(PlanSimulationTest, StopsWhenNobodyWaits) {
   std::stop_source stop;
   stop.request_stop();
