@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the pictures of docs/concepts.md from real plans: docs/pictures/*.svg. Needs Graphviz (deploy/setup.sh test).
+# Makes the pictures of docs/concepts.md from real plans and from docs/pictures/periods.csv, which
+# planwright_periodic_benchmark writes (docs/benchmarks.md): docs/pictures/*.svg. Needs Graphviz (deploy/setup.sh test).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,4 +16,6 @@ planwright plan --graph=docs/examples/two-branches.json --output=json --output_f
 planwright export --plan="$work/stages.json" --graph=docs/examples/two-branches.json --to=dot \
   --output_file="$work/stages.dot"
 dot -Tsvg "$work/stages.dot" >docs/pictures/stages.svg
-echo "make-pictures: docs/pictures/loads.svg docs/pictures/stages.svg" >&2
+
+/usr/bin/python3 deploy/plot-periods.py docs/pictures/periods.csv docs/pictures/periods.svg
+echo "make-pictures: docs/pictures/loads.svg docs/pictures/periods.svg docs/pictures/stages.svg" >&2
