@@ -6,6 +6,7 @@
 #ifndef PLANWRIGHT_CORE_MODEL_CHAIN_H_
 #define PLANWRIGHT_CORE_MODEL_CHAIN_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "core/base/units.h"
 
 namespace planwright {
+
+// Graphs are shortened to chains of so many layers: what searches cost grows with the square of the length.
+inline constexpr std::size_t kMaxChainLayers = 256;
 
 struct ChainLayer {
   Picoseconds forward{0};

@@ -3,6 +3,7 @@
 #include <optional>
 #include <variant>
 
+#include "core/model/chain.h"
 #include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 
@@ -108,7 +109,7 @@ class QuantityValidator {
     for (const Tensor& tensor : graph_.tensors) {
       sum += 2.0 * static_cast<double>(tensor.size_bytes) * static_cast<double>(1 + tensor.consumers.size());
     }
-    if (IsTooLarge(sum)) {
+    if (IsTooLarge(sum * MostInFlight())) {
       violations_.Add("graph.operators",
                       "memory of all operators and transfer buffers must sum to less than 2^62 bytes");
     }
@@ -153,18 +154,43 @@ class QuantityValidator {
     return slowest;
   }
 
+  // PERIODIC: of the stages that a search makes. 0: other schedules.
+  double MostStages() const {
+    if (problem_.schedule != ScheduleKind::kPeriodic) return 0;
+    const double on_devices = static_cast<double>(cluster_.devices.size()) * problem_.max_stages_per_device.value_or(1);
+    return std::min({on_devices, static_cast<double>(graph_.operators.size()), static_cast<double>(kMaxChainLayers)});
+  }
+
+  // Micro-batches that a stage stores at most: one for each stage and transfer that it waits for.
+  double MostInFlight() const { return 2 * MostStages() + 1; }
+
+  // Under PERIODIC a tensor crosses every cut, there and back, and patterns last as long as what is in flight.
+  void CheckPatternTimes(int64_t operators, int64_t transfers) {
+    const double sum = static_cast<double>(operators) + 2 * MostStages() * static_cast<double>(transfers);
+    if (!IsTooLarge(sum * MostInFlight())) return;
+    violations_.Add("graph.tensors",
+                    "times of all operators and transfers, as often as stages relay them and micro-batches are in "
+                    "flight, must sum to less than 2^62 ps, because the schedule is PERIODIC");
+  }
+
   // A tensor is charged at most 4 transfers for each consumer: at both ends, and its gradient again.
   void CheckTimes(const SlowestLink& link) {
-    int64_t sum = SumOfOperatorTimes();
-    const bool times_fit = !IsTooLarge(sum);
+    const int64_t operators = SumOfOperatorTimes();
+    const bool times_fit = !IsTooLarge(operators);
+    int64_t sum = operators;
+    int64_t transfers = 0;
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
       const Tensor& tensor = graph_.tensors[i];
       if (tensor.consumers.empty() || IsDropped(tensor.producer) || !HasTransferTime(i, link)) continue;
       const int64_t time = TransferTimeOf(tensor, link);
       sum = SaturatingAdd(sum, SaturatingMultiply(time, 4 * static_cast<int64_t>(tensor.consumers.size())));
+      transfers = SaturatingAdd(transfers, time);
     }
-    if (times_fit && IsTooLarge(SaturatingAdd(sum, SlowestAllReduce(link)))) {
+    if (!times_fit) return;
+    if (IsTooLarge(SaturatingAdd(sum, SlowestAllReduce(link)))) {
       violations_.Add("graph.tensors", "times of all operators and transfers must sum to less than 2^62 ps");
+    } else {
+      CheckPatternTimes(operators, transfers);
     }
   }
 

@@ -31,12 +31,15 @@ struct Pipeline {
   std::vector<std::size_t> stages;
 };
 
-bool IsReadable(const OperatorGraph& graph, const Cluster& cluster, const Placement& placement) {
-  return std::all_of(placement.stages.begin(), placement.stages.end(), [&](const Placement::Stage& stage) {
-    return !stage.devices.empty() && stage.devices.front().index() < cluster.devices.size() &&
-           std::all_of(stage.operators.begin(), stage.operators.end(),
-                       [&](OperatorId op) { return op.index() < graph.operators.size(); });
-  });
+bool IsReadable(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                const Placement& placement) {
+  const std::size_t most_stages = cluster.devices.size() * static_cast<std::size_t>(*problem.max_stages_per_device);
+  return placement.stages.size() <= most_stages &&
+         std::all_of(placement.stages.begin(), placement.stages.end(), [&](const Placement::Stage& stage) {
+           return !stage.devices.empty() && stage.devices.front().index() < cluster.devices.size() &&
+                  std::all_of(stage.operators.begin(), stage.operators.end(),
+                              [&](OperatorId op) { return op.index() < graph.operators.size(); });
+         });
 }
 
 std::vector<OperatorId> KeptOperators(const OperatorGraph& graph, Workload workload,
@@ -82,6 +85,7 @@ std::optional<Pipeline> MakePipeline(const OperatorGraph& graph, const Cluster& 
 
 std::optional<PeriodicPattern> ShortestPattern(const Pipeline& pipeline, const SolveLimits& limits) {
   const auto& [chain, allocation, devices, stages] = pipeline;
+  if (allocation.size() > kMaxChainLayers) return std::nullopt;
   if (std::cmp_equal(allocation.size(), devices.count)) {
     const std::optional<Picoseconds> period = SmallestPeriod(chain, allocation, devices);
     if (!period.has_value()) return std::nullopt;
@@ -113,7 +117,7 @@ PeriodicPattern SequentialPattern(const Pipeline& pipeline) {
 Placement WithPattern(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                       const CostTable& costs, Placement placement, const SolveLimits& limits) {
   if (problem.schedule != ScheduleKind::kPeriodic || placement.pattern.has_value()) return placement;
-  if (!IsReadable(graph, cluster, placement)) return placement;
+  if (!IsReadable(graph, cluster, problem, placement)) return placement;
   const std::optional<Pipeline> pipeline = MakePipeline(graph, cluster, problem, costs, placement);
   if (!pipeline.has_value()) return placement;
   placement.pattern = ShortestPattern(*pipeline, limits);

@@ -118,6 +118,11 @@ class PeriodicCosting {
     }
   }
 
+  // A link may carry what crosses many times.
+  static void AddLoad(Picoseconds time, Picoseconds& load) {
+    load = Picoseconds(SaturatingAdd(load.count(), time.count()));
+  }
+
   // One for each pair of devices; with full duplex for each direction, the sender first.
   void FillLinks() {
     std::map<std::pair<DeviceId, DeviceId>, Picoseconds> loads;
@@ -127,8 +132,8 @@ class PeriodicCosting {
       std::pair<DeviceId, DeviceId> there(DeviceOf(cut), DeviceOf(cut + 1));
       std::pair<DeviceId, DeviceId> back(there.second, there.first);
       if (!is_full_duplex) there = back = std::min(there, back);
-      loads[there] += pipeline_.cuts[cut].forward;
-      if (*problem_.workload == Workload::kTraining) loads[back] += pipeline_.cuts[cut].backward;
+      AddLoad(pipeline_.cuts[cut].forward, loads[there]);
+      if (*problem_.workload == Workload::kTraining) AddLoad(pipeline_.cuts[cut].backward, loads[back]);
     }
     for (const auto& [devices, load] : loads) plan_.links.push_back({devices.first, devices.second, load});
   }

@@ -2,7 +2,6 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_PERIODIC_INSTANCE_H_
 #define PLANWRIGHT_CORE_PARTITION_PERIODIC_PERIODIC_INSTANCE_H_
 
-#include <cstddef>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,9 +14,6 @@
 #include "core/partition/search.h"
 
 namespace planwright {
-
-// Longer chains are shortened: what searches cost grows with the square of the length.
-inline constexpr std::size_t kMaxChainLayers = 256;
 
 struct PeriodicInstance {
   // Operators of each layer of the chain.

@@ -223,6 +223,23 @@ INSTANTIATE_TEST_SUITE_P(
                       r.graph.tensors[0].size_bytes = 10'000'000;
                     },
                     "graph.tensors", "times of all operators and transfers must sum to less than 2^62 ps"},
+        ProblemCase{"RelayedTransfers",
+                    [](Request& r) {
+                      r.cluster = SmallCluster(3, 0, UniformInterconnect());
+                      r.problem.schedule = ScheduleKind::kPeriodic;
+                      // Three stages: there and back over two cuts and a bit, for seven micro-batches.
+                      r.graph.tensors[0].transfer = Picoseconds(kMaxQuantity / 42);
+                    },
+                    "graph.tensors",
+                    "times of all operators and transfers, as often as stages relay them and micro-batches are in "
+                    "flight, must sum to less than 2^62 ps, because the schedule is PERIODIC"},
+        ProblemCase{"BytesInFlight",
+                    [](Request& r) {
+                      r.cluster = SmallCluster(3, 0, UniformInterconnect());
+                      r.problem.schedule = ScheduleKind::kPeriodic;
+                      r.graph.operators[0].activation_bytes = kMaxQuantity / 7;
+                    },
+                    "graph.operators", "memory of all operators and transfer buffers must sum to less than 2^62 bytes"},
         ProblemCase{"Estimates",
                     [](Request& r) {
                       r.cluster.device_classes[1].peak_flops = 1;
