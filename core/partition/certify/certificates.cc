@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/polling.h"
+#include "core/partition/certify/configuration_bound.h"
 #include "core/partition/certify/load_refutation.h"
 #include "core/partition/certify/load_relaxation.h"
 #include "core/partition/certify/merging.h"
@@ -17,12 +18,15 @@ namespace {
 
 constexpr char kPacking[] = "packing";
 constexpr char kMinCut[] = "min_cut";
+constexpr char kConfigurations[] = "configurations";
 constexpr char kBranchAndBound[] = "branch_and_bound";
 
 constexpr int64_t kStepsPerWork = 1000;
 // Steps for the first tries of a search, and how they grow.
 constexpr int64_t kFirstShare = 200'000;
 constexpr int64_t kShareGrowth = 4;
+// A method that gains this many times less than the other does much less.
+constexpr int64_t kMuchLess = 8;
 // Targets are not told apart below this part of the gap at the start of a round.
 constexpr int64_t kFinestPart = 64;
 
@@ -52,6 +56,19 @@ bool HasSmallSums(const LoadRelaxation& relaxation) {
   return sum < kMaxQuantity / 2;
 }
 
+// How targets of one relaxation are refuted, and how far that went.
+struct Proof {
+  const ScaledRelaxation& scaled;
+  ConfigurationBound configurations;
+  // The lowest target that the relaxation allows.
+  int64_t ceiling = 0;
+  // The method that did more in the last round in which one did something. Branching first: where it ends, nothing is
+  // left.
+  std::string_view leader = kBranchAndBound;
+  // The other one does much less, and rests until the leader does nothing.
+  bool leads_alone = false;
+};
+
 class Certifier {
  public:
   Certifier(const BlockInstance& blocks, Overlap overlap, Picoseconds incumbent, double relative_gap,
@@ -68,11 +85,13 @@ class Certifier {
     for (const ScaledRelaxation& scaled : relaxations_) Pack(scaled);
     std::erase_if(relaxations_, [](const ScaledRelaxation& scaled) { return !HasSmallSums(scaled.relaxation); });
     for (const ScaledRelaxation& scaled : relaxations_) Merge(scaled);
-    std::vector<int64_t> ceilings(relaxations_.size(), incumbent_);
-    for (int64_t share = kFirstShare; IsWorthwhile(ceilings); share = SaturatingMultiply(share, kShareGrowth)) {
-      for (std::size_t index = 0; index < relaxations_.size(); ++index) {
-        Search(relaxations_[index], share, ceilings[index]);
-      }
+    std::vector<Proof> proofs;
+    for (const ScaledRelaxation& scaled : relaxations_) {
+      proofs.push_back(
+          {.scaled = scaled, .configurations = ConfigurationBound(scaled.relaxation), .ceiling = incumbent_});
+    }
+    for (int64_t share = kFirstShare; IsWorthwhile(proofs); share = SaturatingMultiply(share, kShareGrowth)) {
+      for (Proof& proof : proofs) Round(proof, share);
     }
     return (steps_before - std::max<int64_t>(steps_left_, 0)) / kStepsPerWork;
   }
@@ -83,9 +102,8 @@ class Certifier {
     return RelativeGap(Picoseconds(incumbent_), Picoseconds(bound_)) <= relative_gap_ && relative_gap_ > 0;
   }
   // Some relaxation may still refute more.
-  bool IsWorthwhile(const std::vector<int64_t>& ceilings) {
-    return !IsDone() &&
-           std::any_of(ceilings.begin(), ceilings.end(), [&](int64_t ceiling) { return ceiling > bound_; });
+  bool IsWorthwhile(const std::vector<Proof>& proofs) {
+    return !IsDone() && std::ranges::any_of(proofs, [&](const Proof& proof) { return proof.ceiling > bound_; });
   }
 
   // Every max load up to `max_load` of the relaxation is refuted.
@@ -125,25 +143,61 @@ class Certifier {
     }
   }
 
-  // One round of targets with `share` steps for each. `ceiling`: lowest target that the relaxation allows.
-  void Search(const ScaledRelaxation& scaled, int64_t share, int64_t& ceiling) {
+  // What a method did in one round.
+  struct Gain {
+    int64_t steps = 0;
+    int64_t bound = 0;
+
+    // Not of one that had too little work to begin.
+    bool IsMuchLessThan(const Gain& other) const { return steps > 0 && bound <= other.bound / kMuchLess; }
+  };
+
+  // Both methods, the one that did more before first, or that one alone.
+  void Round(Proof& proof, int64_t share) {
+    const std::string_view other = proof.leader == kConfigurations ? kBranchAndBound : kConfigurations;
+    const Gain by_leader = Search(proof, share, proof.leader);
+    const Gain by_other = proof.leads_alone ? Gain() : Search(proof, share, other);
+    if (by_leader.bound + by_other.bound == 0) {
+      proof.leads_alone = false;
+    } else if (by_other.bound > by_leader.bound) {
+      proof.leader = other;
+      proof.leads_alone = by_leader.IsMuchLessThan(by_other);
+    } else {
+      proof.leads_alone = proof.leads_alone || by_other.IsMuchLessThan(by_leader);
+    }
+  }
+
+  RefutationVerdict Refute(Proof& proof, std::string_view method, int64_t max_load, StepBudget& budget) {
+    if (method == kConfigurations) return proof.configurations.Refute(max_load, budget, poller_);
+    return RefuteMaxLoad(proof.scaled.relaxation, max_load, budget, poller_);
+  }
+
+  // One round of targets with `share` steps for each.
+  Gain Search(Proof& proof, int64_t share, std::string_view method) {
+    const Gain before{steps_left_, bound_};
+    RefuteTargets(proof, share, method);
+    return {before.steps - steps_left_, bound_ - before.bound};
+  }
+
+  void RefuteTargets(Proof& proof, int64_t share, std::string_view method) {
+    const int64_t scale = proof.scaled.scale;
     const int64_t finest = (incumbent_ - bound_) / kFinestPart + 1;
-    int64_t open = ceiling;
+    int64_t open = proof.ceiling;
     while (!IsDone() && open > bound_) {
       // Nothing is gained by approaching the last target in ever smaller strides.
       const bool is_last = open - bound_ <= finest;
       const int64_t target = is_last ? open - 1 : bound_ + (open - bound_) / 2;
       StepBudget budget{std::min(share, steps_left_)};
       const int64_t granted = budget.left;
-      const RefutationVerdict verdict = RefuteMaxLoad(scaled.relaxation, target * scaled.scale, budget, poller_);
+      const RefutationVerdict verdict = Refute(proof, method, target * scale, budget);
       steps_left_ -= granted - budget.left;
       if (verdict == RefutationVerdict::kRefuted) {
-        Raise(scaled, target * scaled.scale, kBranchAndBound);
+        Raise(proof.scaled, target * scale, method);
         continue;
       }
       open = target;
       // What lies below the last target is too little for another round.
-      if (verdict == RefutationVerdict::kOpen) ceiling = is_last ? bound_ : target;
+      if (verdict == RefutationVerdict::kOpen) proof.ceiling = is_last ? bound_ : target;
       // What stopped this target stops harder ones as well; the next round has more steps.
       if (is_last || (verdict == RefutationVerdict::kStopped && open - bound_ <= finest)) return;
     }

@@ -2,10 +2,12 @@
 //
 //   "packing"           the groups fit into the devices only above it, whatever transfers cost (packing_bound.h);
 //   "min_cut"           what must share a device does not fit below it (merging.h);
-//   "branch_and_bound"  no placement exists below it (load_refutation.h).
+//   "branch_and_bound"  no placement exists below it (load_refutation.h);
+//   "configurations"    no mixture of sets that fit below it covers all groups (configuration_bound.h).
 // All are *destructive*: a max load T is refuted, hence the optimum is at least T + 1 ps. Targets lie between the bound
 // so far and the incumbent; a target that resists its share of the work is given up for a lower one, and tried again
-// with four times the share once nothing else is left.
+// with four times the share once nothing else is left. Of the last two methods the one that raised the bound more in
+// the last round goes first, and alone where it did much more, until it is stuck.
 //
 // The bounds hold for every placement that `evaluate` accepts, contiguous or not, for each interconnect whose transfers
 // cost at least the pay-once nets of the instance, and for GPIPE's objective, which is never below the max load. Under
