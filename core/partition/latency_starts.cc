@@ -10,7 +10,7 @@
 #include "core/graph/digraph.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/latency_loads.h"
+#include "core/partition/latency_ranges.h"
 #include "core/partition/subgraph_schedule.h"
 
 namespace planwright {
@@ -18,79 +18,8 @@ namespace {
 
 std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
 
-int32_t FirstSlot(const LatencyInstance& instance, int32_t slots_per_pass, int32_t accelerator, Pass pass) {
-  return (accelerator * instance.num_passes + (pass == Pass::kBackward ? 1 : 0)) * slots_per_pass;
-}
-
-// Edges between labels: forward edges, and backward edges in reverse.
-std::vector<Digraph::Edge> MirroredEdges(const LatencyInstance& instance, const std::vector<int32_t>& label_of) {
-  std::vector<Digraph::Edge> edges;
-  for (const auto& [from, to] : instance.precedence.edges()) {
-    if (instance.pass[At(from)] != instance.pass[At(to)]) continue;
-    const int32_t a = label_of[At(from)];
-    const int32_t b = label_of[At(to)];
-    if (instance.pass[At(from)] == Pass::kForward) {
-      edges.emplace_back(a, b);
-    } else {
-      edges.emplace_back(b, a);
-    }
-  }
-  return edges;
-}
-
-// Puts the groups of a block into the first slots of an accelerator, or on the CPUs.
-void Place(const LatencyInstance& instance, int32_t slots_per_pass, const std::vector<int32_t>& block,
-           int32_t accelerator, LatencyAssignment& assignment) {
-  for (const int32_t group : block) {
-    for (const int32_t vertex : instance.groups[At(group)]) {
-      assignment.places[At(vertex)] = accelerator == SubgraphSchedule::kCpu
-                                          ? SubgraphSchedule::kCpu
-                                          : FirstSlot(instance, slots_per_pass, accelerator, instance.pass[At(vertex)]);
-    }
-  }
-}
-
-// Keeps the load of one accelerator after the other while blocks are added: one slot for each pass.
-class RangeLoads {
- public:
-  explicit RangeLoads(const LatencyInstance& instance) : instance_(instance), loads_(instance, instance.num_passes) {}
-
-  void Add(const std::vector<int32_t>& block, int32_t accelerator) {
-    ForEachVertex(block, [&](int32_t vertex) { loads_.AddToSlot(vertex, SlotOf(vertex, accelerator)); });
-  }
-  // The slots of the accelerator hold nothing afterwards.
-  void Remove(const std::vector<int32_t>& block, int32_t accelerator) {
-    ForEachVertex(block, [&](int32_t vertex) { loads_.RemoveFromSlot(vertex, SlotOf(vertex, accelerator), {}); });
-  }
-  bool Fits(int32_t accelerator) const { return loads_.MissingBytes(accelerator) == 0; }
-  int64_t total_duration() const { return loads_.total_duration(); }
-
- private:
-  template <typename Visit>
-  void ForEachVertex(const std::vector<int32_t>& block, const Visit& visit) const {
-    for (const int32_t group : block) {
-      for (const int32_t vertex : instance_.groups[At(group)]) visit(vertex);
-    }
-  }
-  int32_t SlotOf(int32_t vertex, int32_t accelerator) const {
-    return FirstSlot(instance_, 1, accelerator, instance_.pass[At(vertex)]);
-  }
-
-  const LatencyInstance& instance_;
-  LatencyLoads loads_;
-};
-
-bool MayBeOn(const LatencyInstance& instance, const std::vector<int32_t>& block, int32_t accelerator) {
-  return std::all_of(block.begin(), block.end(),
-                     [&](int32_t group) { return instance.allowed[At(group)][At(accelerator)]; });
-}
-
-bool MayBeOnCpu(const LatencyInstance& instance, const std::vector<int32_t>& block) {
-  return std::all_of(block.begin(), block.end(), [&](int32_t group) { return instance.allowed_on_cpu[At(group)]; });
-}
-
 // Where the groups of a block that no open accelerator takes are least wrong.
-void PlaceAnyhow(const LatencyInstance& instance, int32_t slots_per_pass, const std::vector<int32_t>& block,
+void PlaceAnyhow(const LatencyInstance& instance, int32_t slots_per_pass, const LatencyBlock& block,
                  LatencyAssignment& assignment) {
   for (const int32_t group : block) {
     if (instance.allowed_on_cpu[At(group)]) continue;
@@ -104,7 +33,7 @@ void PlaceAnyhow(const LatencyInstance& instance, int32_t slots_per_pass, const 
 // The dynamic program of SerialLatencyStart.
 class SerialProgram {
  public:
-  SerialProgram(const LatencyInstance& instance, const std::vector<std::vector<int32_t>>& blocks, Poller& poller)
+  SerialProgram(const LatencyInstance& instance, const std::vector<LatencyBlock>& blocks, Poller& poller)
       : instance_(instance), blocks_(blocks), poller_(poller), loads_(instance) {}
 
   // False: no cut fits, or there were too many steps.
@@ -167,10 +96,7 @@ class SerialProgram {
 
   void PutOnCpu(int32_t accelerator, std::size_t position) {
     if (!MayBeOnCpu(instance_, blocks_[position])) return;
-    int64_t sum = StateAt(accelerator, position).sum;
-    for (const int32_t group : blocks_[position]) {
-      for (const int32_t vertex : instance_.groups[At(group)]) sum += instance_.cpu_time[At(vertex)];
-    }
+    const int64_t sum = StateAt(accelerator, position).sum + CpuTime(instance_, blocks_[position]);
     Improve(StateAt(accelerator, position + 1), {sum, position, true});
   }
 
@@ -189,7 +115,7 @@ class SerialProgram {
   }
 
   const LatencyInstance& instance_;
-  const std::vector<std::vector<int32_t>>& blocks_;
+  const std::vector<LatencyBlock>& blocks_;
   Poller& poller_;
   RangeLoads loads_;
   std::vector<State> best_;
@@ -211,18 +137,18 @@ LatencyAssignment CpuAssignment(const LatencyInstance& instance, int32_t slots_p
 }
 
 LatencyAssignment GreedyLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
-                                     const std::vector<std::vector<int32_t>>& blocks) {
+                                     const std::vector<LatencyBlock>& blocks) {
   LatencyAssignment assignment = CpuAssignment(instance, slots_per_pass);
   RangeLoads loads(instance);
   int32_t accelerator = 0;
-  const auto takes = [&](const std::vector<int32_t>& block) {
+  const auto takes = [&](const LatencyBlock& block) {
     if (!MayBeOn(instance, block, accelerator)) return false;
     loads.Add(block, accelerator);
     if (loads.Fits(accelerator)) return true;
     loads.Remove(block, accelerator);
     return false;
   };
-  for (const std::vector<int32_t>& block : blocks) {
+  for (const LatencyBlock& block : blocks) {
     const int32_t first = accelerator;
     while (accelerator < instance.num_accelerators() && !takes(block)) ++accelerator;
     if (accelerator < instance.num_accelerators()) {
@@ -237,16 +163,16 @@ LatencyAssignment GreedyLatencyStart(const LatencyInstance& instance, int32_t sl
 }
 
 std::optional<LatencyAssignment> SerialLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
-                                                    const std::vector<std::vector<int32_t>>& blocks, Poller& poller) {
+                                                    const std::vector<LatencyBlock>& blocks, Poller& poller) {
   SerialProgram program(instance, blocks, poller);
   if (!program.Run()) return std::nullopt;
   return program.Assignment(slots_per_pass);
 }
 
-std::vector<std::vector<int32_t>> LatencyBlocks(const LatencyInstance& instance) {
+std::vector<LatencyBlock> LatencyBlocks(const LatencyInstance& instance) {
   const std::vector<int32_t> block_of_group =
       StronglyConnectedComponents(Digraph(instance.num_groups(), MirroredEdges(instance, instance.group_of)));
-  std::vector<std::vector<int32_t>> members;
+  std::vector<LatencyBlock> members;
   for (int32_t group = 0; group < instance.num_groups(); ++group) {
     const std::size_t block = At(block_of_group[At(group)]);
     if (block == members.size()) members.emplace_back();
@@ -259,7 +185,7 @@ std::vector<std::vector<int32_t>> LatencyBlocks(const LatencyInstance& instance)
   std::vector<int64_t> priority(members.size());
   for (std::size_t block = 0; block < priority.size(); ++block) priority[block] = -static_cast<int64_t>(block);
   const Digraph order(static_cast<int32_t>(members.size()), MirroredEdges(instance, block_of));
-  std::vector<std::vector<int32_t>> blocks;
+  std::vector<LatencyBlock> blocks;
   for (const int32_t block : DepthFirstTopologicalOrder(order, priority)) {
     blocks.push_back(std::move(members[At(block)]));
   }

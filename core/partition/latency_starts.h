@@ -13,17 +13,18 @@
 #include "core/base/polling.h"
 #include "core/partition/latency_annealing.h"
 #include "core/partition/latency_instance.h"
+#include "core/partition/latency_ranges.h"
 
 namespace planwright {
 
 // Groups of each block, blocks in a depth-first topological order. O((vertices + edges) log).
-std::vector<std::vector<int32_t>> LatencyBlocks(const LatencyInstance& instance);
+std::vector<LatencyBlock> LatencyBlocks(const LatencyInstance& instance);
 
 // The greedy baseline of device-placement section 7: fills one accelerator after the other with consecutive blocks;
 // what is left, and every block that no accelerator can take, goes to the CPUs. A block that may not be there either is
 // put where it may be, fit or not: the search repairs that. O(blocks x accelerators + operators x accelerators).
 LatencyAssignment GreedyLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
-                                     const std::vector<std::vector<int32_t>>& blocks);
+                                     const std::vector<LatencyBlock>& blocks);
 
 // The cut of the order into ranges, each on one accelerator, and single blocks on CPUs, with the least sum of
 // durations: the best plan in which nothing runs at the same time. A dynamic program over (accelerators used in cluster
@@ -31,7 +32,7 @@ LatencyAssignment GreedyLatencyStart(const LatencyInstance& instance, int32_t sl
 // said stop.
 // O(blocks x longest range x (classes x tensors of a block + accelerators)).
 std::optional<LatencyAssignment> SerialLatencyStart(const LatencyInstance& instance, int32_t slots_per_pass,
-                                                    const std::vector<std::vector<int32_t>>& blocks, Poller& poller);
+                                                    const std::vector<LatencyBlock>& blocks, Poller& poller);
 
 inline constexpr int64_t kMaxSerialSteps = int64_t{1} << 20;
 

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "core/base/infeasibility.h"
 #include "core/partition/latency_annealing.h"
+#include "core/partition/latency_beam.h"
 #include "core/partition/latency_bounds.h"
 #include "core/partition/latency_feasibility.h"
 #include "core/partition/latency_instance.h"
@@ -26,6 +27,7 @@ namespace {
 constexpr char kAnnealingName[] = "latency_annealing";
 constexpr char kGreedyName[] = "greedy";
 constexpr char kSerialName[] = "serial_cut";
+constexpr char kBeamName[] = "beam";
 constexpr char kCpuName[] = "cpu_only";
 
 // The slices of a round in turn: from a start, and from the best assignment so far. First temperatures are shares of
@@ -38,6 +40,9 @@ constexpr double kSmallGraphTemperature = 2;
 constexpr double kLastTemperature = 1e-4;
 constexpr int64_t kFirstSliceWork = 100'000;
 constexpr double kSliceGrowth = 1.4;
+
+// The part of the work that the beam may take.
+constexpr int64_t kBeamShare = 32;
 
 class Search {
  public:
@@ -89,11 +94,16 @@ class Search {
 
   void FindStarts() {
     callbacks_.on_phase("starts");
-    const std::vector<std::vector<int32_t>> blocks = LatencyBlocks(instance_);
+    const std::vector<LatencyBlock> blocks = LatencyBlocks(instance_);
     AddStart(GreedyLatencyStart(instance_, slots_per_pass_, blocks), kGreedyName);
     Poller poller(limits_);
     std::optional<LatencyAssignment> serial = SerialLatencyStart(instance_, slots_per_pass_, blocks, poller);
     if (serial.has_value()) AddStart(*std::move(serial), kSerialName);
+    int64_t beam_work = 0;
+    std::optional<LatencyAssignment> beam =
+        BeamLatencyStart(instance_, slots_per_pass_, blocks, work_limit_ / kBeamShare, poller, beam_work);
+    record_.AddWork(beam_work);
+    if (beam.has_value()) AddStart(*std::move(beam), kBeamName);
     const std::vector<bool>& on_cpu = instance_.allowed_on_cpu;
     if (std::all_of(on_cpu.begin(), on_cpu.end(), [](bool allowed) { return allowed; })) {
       AddStart(CpuAssignment(instance_, slots_per_pass_), kCpuName);
