@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <queue>
 #include <utility>
 
 #include "core/base/index.h"
@@ -59,9 +60,9 @@ class Beam {
       for (const int32_t reader : edges_.successors(block)) {
         if (reader == block) continue;
         last_reader_[Index(block)] = std::max(last_reader_[Index(block)], reader);
-        const int64_t way = ways_to_end_[Index(reader)] + LeastTime(blocks[Index(reader)]);
-        ways_to_end_[Index(block)] = std::max(ways_to_end_[Index(block)], way);
+        ways_to_end_[Index(block)] = std::max(ways_to_end_[Index(block)], ways_to_end_[Index(reader)]);
       }
+      ways_to_end_[Index(block)] += LeastTime(blocks[Index(block)]);
     }
   }
 
@@ -78,7 +79,7 @@ class Beam {
       }
       cells_.swap(next_cells_);
     }
-    return !cells_.back().empty();
+    return work_ <= max_work_ && !cells_.back().empty();
   }
 
   int64_t work() const { return work_; }
@@ -145,13 +146,29 @@ class Beam {
     if (cell.size() > width_) cell.pop_back();
   }
 
+  // Blocks that read a range, by their way to the end.
+  using Readers = std::priority_queue<std::pair<int64_t, int32_t>>;
+
+  void AddReadersOf(std::size_t block, Readers& readers) const {
+    for (const int32_t reader : edges_.successors(static_cast<int32_t>(block))) {
+      readers.emplace(ways_to_end_[Index(reader)], reader);
+    }
+  }
+  // The longest way from one of the readers from block `end` on; drops those before.
+  static int64_t WayFrom(Readers& readers, std::size_t end) {
+    while (!readers.empty() && Index(readers.top().second) < end) readers.pop();
+    return readers.empty() ? 0 : readers.top().first;
+  }
+
   void PutOnCpu(std::size_t position) {
     if (!MayBeOnCpu(instance_, blocks_[position])) return;
     const int64_t time = CpuTime(instance_, blocks_[position]);
+    Readers readers;
+    AddReadersOf(position, readers);
+    const int64_t way_to_end = WayFrom(readers, position + 1);
     for (const PartialPlan& plan : cells_[position]) {
       const int64_t ready = InputsOf(position, position, plan) + time;
-      Offer(cells_[position + 1], plan, SubgraphSchedule::kCpu, position, position + 1, ready, ways_to_end_[position],
-            time);
+      Offer(cells_[position + 1], plan, SubgraphSchedule::kCpu, position, position + 1, ready, way_to_end, time);
     }
     work_ += kPlanWork * static_cast<int64_t>(cells_[position].size());
   }
@@ -160,18 +177,19 @@ class Beam {
   bool CutRanges(int32_t accelerator, std::size_t position) {
     const Cell& cell = cells_[position];
     std::vector<int64_t> starts(cell.size(), 0);
-    int64_t way_to_end = 0;
+    Readers readers;
     std::size_t end = position;
     while (end < blocks_.size() && MayBeOn(instance_, blocks_[end], accelerator)) {
       if (work_ > max_work_ || poller_.ShouldStop()) return false;
       loads_.Add(blocks_[end], accelerator);
-      way_to_end = std::max(way_to_end, ways_to_end_[end]);
+      AddReadersOf(end, readers);
       for (std::size_t i = 0; i < cell.size(); ++i) {
         starts[i] = std::max(starts[i], InputsOf(end, position, cell[i]));
       }
       work_ += kBlockWork + kPlanWork * static_cast<int64_t>(cell.size());
       ++end;
       if (!loads_.Fits(accelerator)) break;
+      const int64_t way_to_end = WayFrom(readers, end);
       const int64_t duration = loads_.total_duration();
       for (std::size_t i = 0; i < cell.size(); ++i) {
         Offer(next_cells_[end], cell[i], accelerator, position, end, starts[i] + duration, way_to_end, duration);
@@ -188,7 +206,8 @@ class Beam {
   Poller& poller_;
   RangeLoads loads_;
   Digraph edges_;
-  // By block: the least time from its end to that of everything behind it, and the last block that reads it (0: none).
+  // By block: the least time from its start to the end of everything behind it, and the last block that reads it (0:
+  // none).
   std::vector<int64_t> ways_to_end_;
   std::vector<int32_t> last_reader_;
   // By position, for the accelerators so far and with one more.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/polling.h"
+#include "core/base/random.h"
 #include "core/partition/latency_annealing.h"
 #include "core/partition/latency_instance.h"
 #include "core/partition/latency_ranges.h"
@@ -19,6 +20,10 @@ namespace planwright {
 
 // Groups of each block, blocks in a depth-first topological order. O((vertices + edges) log).
 std::vector<LatencyBlock> LatencyBlocks(const LatencyInstance& instance);
+
+// The same blocks in a random one of these orders.
+std::vector<LatencyBlock> Reordered(const LatencyInstance& instance, const std::vector<LatencyBlock>& blocks,
+                                    RandomStream& random);
 
 // The greedy baseline of device-placement section 7: fills one accelerator after the other with consecutive blocks;
 // what is left, and every block that no accelerator can take, goes to the CPUs. A block that may not be there either is

@@ -34,14 +34,15 @@ constexpr char kCpuName[] = "cpu_only";
 // the best latency.
 constexpr std::size_t kSlicesPerRound = 4;
 constexpr double kStartTemperature = 0.02;
-constexpr double kRepairTemperature = 0.004;
+constexpr double kRepairTemperature = 0.001;
 // In a small graph one move changes much of the latency: the temperature is at least this over the number of groups.
 constexpr double kSmallGraphTemperature = 2;
 constexpr double kLastTemperature = 1e-4;
-constexpr int64_t kFirstSliceWork = 100'000;
-constexpr double kSliceGrowth = 1.4;
+constexpr int64_t kFirstSliceWork = 500'000;
+constexpr double kSliceGrowth = 1.2;
 
-// The part of the work that the beam may take.
+// Beams, and the part of the work that each of them may take.
+constexpr int64_t kBeamOrders = 4;
 constexpr int64_t kBeamShare = 32;
 
 class Search {
@@ -92,6 +93,20 @@ class Search {
     starts_.push_back(std::move(start));
   }
 
+  // Along the order of `blocks` and random ones: what is found depends much on the order.
+  void AddBeamStarts(std::vector<LatencyBlock> blocks, Poller& poller) {
+    RandomStream random(1);
+    for (int64_t order = 0; order < kBeamOrders; ++order) {
+      int64_t work = 0;
+      std::optional<LatencyAssignment> beam =
+          BeamLatencyStart(instance_, slots_per_pass_, blocks, work_limit_ / kBeamShare, poller, work);
+      record_.AddWork(work);
+      if (!beam.has_value()) return;
+      AddStart(*std::move(beam), kBeamName);
+      blocks = Reordered(instance_, blocks, random);
+    }
+  }
+
   void FindStarts() {
     callbacks_.on_phase("starts");
     const std::vector<LatencyBlock> blocks = LatencyBlocks(instance_);
@@ -99,11 +114,7 @@ class Search {
     Poller poller(limits_);
     std::optional<LatencyAssignment> serial = SerialLatencyStart(instance_, slots_per_pass_, blocks, poller);
     if (serial.has_value()) AddStart(*std::move(serial), kSerialName);
-    int64_t beam_work = 0;
-    std::optional<LatencyAssignment> beam =
-        BeamLatencyStart(instance_, slots_per_pass_, blocks, work_limit_ / kBeamShare, poller, beam_work);
-    record_.AddWork(beam_work);
-    if (beam.has_value()) AddStart(*std::move(beam), kBeamName);
+    AddBeamStarts(blocks, poller);
     const std::vector<bool>& on_cpu = instance_.allowed_on_cpu;
     if (std::all_of(on_cpu.begin(), on_cpu.end(), [](bool allowed) { return allowed; })) {
       AddStart(CpuAssignment(instance_, slots_per_pass_), kCpuName);
