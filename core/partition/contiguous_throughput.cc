@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "core/base/infeasibility.h"
+#include "core/base/time_share.h"
 #include "core/cost/transfer.h"
 #include "core/graph/topological_order.h"
 #include "core/model/colocation.h"
@@ -143,6 +144,7 @@ class Solver {
     const bool memory_can_bind = std::any_of(merged.pools.begin(), merged.pools.end(),
                                              [&](const DevicePool& pool) { return MemoryCanBind(merged, pool); });
     replicas_are_confined_ = merged.rule.replicates && HasDividedClasses(merged);
+    if (merged.rule.replicates && !RulesOf(request_.cluster.interconnect).pay_once) OfferWithoutReplicas();
     const bool is_sound = !FindShortages(request_.graph, request_.cluster, merged).has_value();
     if (is_sound && !memory_can_bind) {
       Search(merged, /*prove_without_memory=*/false);
@@ -171,6 +173,28 @@ class Solver {
     const bool memory_can_bind = std::any_of(instance.pools.begin(), instance.pools.end(),
                                              [&](const DevicePool& pool) { return MemoryCanBind(instance, pool); });
     return instance.rule.replicates && !memory_can_bind ? WithJoinedClasses(std::move(instance)) : instance;
+  }
+
+  // Where a search for replicas is inexact, one that knows of none may find better plans.
+  void OfferWithoutReplicas() {
+    PlanningProblem problem = request_.problem;
+    problem.replication = Replication::kNone;
+    SolverOptions options = request_.options;
+    options.work_limit.reset();
+    SearchRequest single{request_.graph, request_.cluster,   problem, request_.costs,
+                         options,        request_.algorithm, {},      request_.target};
+    for (const SearchStart& start : request_.starts) {
+      const auto is_single = [](const Placement::Stage& stage) { return stage.devices.size() == 1; };
+      const auto& stages = start.placement.stages;
+      if (std::all_of(stages.begin(), stages.end(), is_single)) single.starts.push_back(start);
+    }
+    SolveLimits limits = ShareOfTime(limits_, 2);
+    limits.work = LimitsLeft().work / 2;
+    const SearchCallbacks silent = callbacks_.Silenced();
+    absl::StatusOr<SearchOutcome> found = Solver(single, limits, arena_, silent).Run();
+    if (!found.ok()) return;
+    record_.AddWork(found->counters["work"]);
+    record_.Offer(std::move(found->placement), found->fallback.empty() ? found->algorithm : found->fallback);
   }
 
   // True of all placements, those with replicas in several pools included.

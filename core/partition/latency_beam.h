@@ -27,7 +27,7 @@ std::optional<LatencyAssignment> BeamLatencyStart(const LatencyInstance& instanc
                                                   const std::vector<LatencyBlock>& blocks, int64_t max_work,
                                                   Poller& poller, int64_t& work);
 
-inline constexpr std::size_t kMaxBeamWidth = 64;
+inline constexpr std::size_t kMaxBeamWidth = 16;
 
 }  // namespace planwright
 

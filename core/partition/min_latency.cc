@@ -43,7 +43,7 @@ constexpr double kSliceGrowth = 1.2;
 
 // Beams, and the part of the work that each of them may take.
 constexpr int64_t kBeamOrders = 4;
-constexpr int64_t kBeamShare = 32;
+constexpr int64_t kBeamShare = 10;
 
 class Search {
  public:

@@ -67,6 +67,15 @@ struct SearchCallbacks {
   // What keeps a placement from being feasible, as a sentence without a full stop; empty: nothing does. Only baselines
   // ask: other searches make feasible placements only.
   std::function<std::string(const Placement&)> objection = [](const Placement&) { return std::string(); };
+
+  // The same for a search whose progress nobody is to hear of.
+  SearchCallbacks Silenced() const {
+    SearchCallbacks silent = *this;
+    silent.on_phase = [](std::string_view) {};
+    silent.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
+    silent.on_bound = [](const Bound&) {};
+    return silent;
+  }
 };
 
 // A search. Errors: FAILED_PRECONDITION (InfeasibilityOf) with a proof; DEADLINE_EXCEEDED (IsNoPlanFound), CANCELLED or

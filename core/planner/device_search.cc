@@ -9,6 +9,7 @@
 
 #include "core/base/infeasibility.h"
 #include "core/base/status_macros.h"
+#include "core/base/time_share.h"
 #include "core/model/device_selection.h"
 #include "core/partition/search_record.h"
 #include "core/planner/device_choices.h"
@@ -116,13 +117,6 @@ class BestOfChoices {
 };
 
 }  // namespace
-
-SolveLimits ShareOfTime(SolveLimits limits, std::size_t parts) {
-  if (limits.deadline == SolveLimits::Clock::time_point::max()) return limits;
-  const auto now = SolveLimits::Clock::now();
-  limits.deadline = now + (limits.deadline - now) / static_cast<int64_t>(parts);
-  return limits;
-}
 
 absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const SearchRequest& request,
                                                     const SolveLimits& limits, TaskArena& arena,

@@ -21,9 +21,6 @@ absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const S
                                                     const SolveLimits& limits, TaskArena& arena,
                                                     const SearchCallbacks& callbacks);
 
-// `limits` with one of `parts` equal shares of the time that is left. REQUIRES: parts >= 1.
-SolveLimits ShareOfTime(SolveLimits limits, std::size_t parts);
-
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_PLANNER_DEVICE_SEARCH_H_

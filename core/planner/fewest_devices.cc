@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/status_macros.h"
+#include "core/base/time_share.h"
 #include "core/model/device_selection.h"
 #include "core/planner/device_choices.h"
 #include "core/planner/device_search.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
+#include "core/base/time_share.h"
 #include "core/model/device_selection.h"
 #include "core/planner/device_search.h"
 
@@ -166,10 +167,7 @@ absl::StatusOr<SearchOutcome> SolveIn(const ClusterPart& part, SolveFunction sol
 std::vector<SearchStart> StartsOnRegularParts(SolveFunction solve, const SearchRequest& request,
                                               const std::vector<DeviceId>& devices, const SolveLimits& limits,
                                               TaskArena& arena, const SearchCallbacks& callbacks) {
-  SearchCallbacks silent = callbacks;
-  silent.on_phase = [](std::string_view) {};
-  silent.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
-  silent.on_bound = [](const Bound&) {};
+  const SearchCallbacks silent = callbacks.Silenced();
   std::vector<SearchStart> starts;
   const auto& hierarchy = std::get<HierarchyInterconnect>(request.cluster.interconnect);
   for (std::vector<DeviceId>& set : RegularSets(hierarchy, devices, kMaxRegularSets)) {

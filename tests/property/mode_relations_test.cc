@@ -157,6 +157,28 @@ TEST(ModeRelationsTest, ReplicationIsNeverSlowerThanNone) {
   EXPECT_GT(CompareOptima(InstanceMode::kReplicated, with(Replication::kPerStage), with(Replication::kNone)), 20);
 }
 
+// On a hierarchy neither search is exact, yet whoever allows replicas gets no worse plan.
+TEST(ModeRelationsTest, PlansThatMayHaveReplicasAreNeverWorseOnHierarchies) {
+  constexpr int64_t kPlenty = 4'000'000;
+  int open = 0;
+  int compared = 0;
+  for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
+    Instance replicated = MakeModeInstance(InstanceMode::kHierarchy, seed, kMaxOperators);
+    replicated.problem.replication = Replication::kPerStage;
+    Instance plain = replicated;
+    plain.problem.replication = Replication::kNone;
+    const std::optional<Plan> with = PlanIfAny(replicated, Algorithm::kAuto, kPlenty);
+    const std::optional<Plan> without = PlanIfAny(plain, Algorithm::kAuto, kPlenty);
+    if (!with.has_value() || !without.has_value()) continue;
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(replicated));
+    EXPECT_LE(with->objective, without->objective);
+    ++compared;
+    if (!with->provenance.proven_optimal) ++open;
+  }
+  EXPECT_GT(compared, 50);
+  EXPECT_GT(open, 5);
+}
+
 TEST(ModeRelationsTest, ReplicationWithoutReplicasEqualsNone) {
   int compared = 0;
   for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
