@@ -160,9 +160,11 @@ TEST(ModeRelationsTest, ReplicationIsNeverSlowerThanNone) {
 // On a hierarchy neither search is exact, yet whoever allows replicas gets no worse plan.
 TEST(ModeRelationsTest, PlansThatMayHaveReplicasAreNeverWorseOnHierarchies) {
   constexpr int64_t kPlenty = 4'000'000;
+  // Plans without replicas are better in few cases: number 1,338 is the first.
+  constexpr uint64_t kManyInstances = 1500;
   int open = 0;
   int compared = 0;
-  for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(kManyInstances) && !HasFailure(); ++seed) {
     Instance replicated = MakeModeInstance(InstanceMode::kHierarchy, seed, kMaxOperators);
     replicated.problem.replication = Replication::kPerStage;
     Instance plain = replicated;
