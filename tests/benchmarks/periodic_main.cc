@@ -58,7 +58,7 @@ struct Setting {
 struct Row {
   Setting setting;
   Picoseconds sequential{0};
-  Picoseconds bound{0};
+  std::optional<Picoseconds> bound;
   std::optional<Picoseconds> pipedream;
   std::optional<Picoseconds> contiguous;
   std::optional<Picoseconds> madpipe_phase_1;
@@ -182,7 +182,7 @@ class Benchmark {
     const PeriodOf contiguous = [](const Row& row) { return row.contiguous; };
     const PeriodOf madpipe = [](const Row& row) { return row.madpipe; };
     const PeriodOf general = [](const Row& row) { return row.general; };
-    const PeriodOf bound = [](const Row& row) { return std::optional(row.bound); };
+    const PeriodOf bound = [](const Row& row) { return row.bound; };
     Table table({{"M GB", 5},
                  {"PipeDream runs", 14},
                  {"contiguous runs", 15},

@@ -134,6 +134,14 @@ absl::Status NoStagesFit(const OperatorGraph& graph, const PeriodicInstance& ins
        0});
 }
 
+absl::Status NothingFits() {
+  return InfeasibleError({{{"memory", "", 0, 0,
+                            "no stages fit, however devices share them: with one micro-batch in each stage, what they "
+                            "hold and the buffers between devices take more than there is. Use devices with more "
+                            "memory, or more of them"}},
+                          0});
+}
+
 Placement PlacementOf(const PeriodicInstance& instance, const ChainAllocation& allocation, PeriodicPattern pattern) {
   Placement placement;
   for (const auto& [first, last, device] : allocation) {

@@ -40,6 +40,10 @@ absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& requ
 // FAILED_PRECONDITION that says where contiguous stages do not fit in memory. REQUIRES: ContiguousOptimum finds none.
 absl::Status NoStagesFit(const OperatorGraph& graph, const PeriodicInstance& instance);
 
+// FAILED_PRECONDITION that says that no stages fit in memory, however devices share them. REQUIRES: a proof, and that
+// BuildPeriodicInstance found no shortage.
+absl::Status NothingFits();
+
 // `allocation` of the chain as operators on devices of the cluster.
 Placement PlacementOf(const PeriodicInstance& instance, const ChainAllocation& allocation, PeriodicPattern pattern);
 

@@ -10,6 +10,7 @@
 
 #include "core/base/index.h"
 #include "core/base/status_macros.h"
+#include "core/partition/periodic/allocation_bound.h"
 #include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/periodic/general_allocations.h"
 #include "core/partition/periodic/madpipe.h"
@@ -59,6 +60,7 @@ class PeriodicSearch {
     record_.RaiseBound({instance_.work_bound, "work", BoundScope::kProblem});
     record_.RaiseBound({instance_.block_bound, "largest_block", BoundScope::kProblem});
     record_.set_stop_reason(StopReason::kExhausted);
+    RETURN_IF_ERROR(RaiseAllocationBound());
     RETURN_IF_ERROR(Search());
     return std::move(record_).Finish(
         "no stages were found that fit in memory along the order of operators that was tried, and none were proven "
@@ -87,14 +89,25 @@ class PeriodicSearch {
     }
   }
 
+  // What is proven along the order of the chain.
+  BoundScope OrderScope() const { return instance_.is_only_order ? BoundScope::kProblem : BoundScope::kGivenOrder; }
+
+  // Holds for contiguous stages too.
+  absl::Status RaiseAllocationBound() {
+    if (!instance_.speaks_for_order) return absl::OkStatus();
+    const std::optional<Picoseconds> bound = AllocationBound(instance_.chain, instance_.devices);
+    if (!bound.has_value()) return instance_.is_only_order ? NothingFits() : absl::OkStatus();
+    record_.RaiseBound({*bound, "allocations", OrderScope()});
+    return absl::OkStatus();
+  }
+
   absl::Status SearchContiguous() {
     const std::optional<PeriodicAllocation> optimum = ContiguousOptimum(instance_.chain, instance_.devices);
     const bool is_posed = request_.problem.split == Split::kContiguous;
     if (optimum.has_value()) {
       OfferContiguous(optimum->allocation, "contiguous_periodic");
       if (is_posed && instance_.speaks_for_order) {
-        record_.RaiseBound({optimum->period, "contiguous_periodic",
-                            instance_.is_only_order ? BoundScope::kProblem : BoundScope::kGivenOrder});
+        record_.RaiseBound({optimum->period, "contiguous_periodic", OrderScope()});
       }
     } else if (is_posed && instance_.is_only_order) {
       return NoStagesFit(request_.graph, instance_);
@@ -125,8 +138,9 @@ class PeriodicSearch {
     record_.counters()["pattern_nodes"] = outcome.nodes;
     record_.set_stop_reason(StopReasonOf(limits_, StopReason::kExhausted));
     if (!outcome.pattern.has_value()) return;
-    record_.Offer(PlacementOf(instance_, optimum->allocation, *std::move(outcome.pattern)), "madpipe");
-    if (outcome.lower_bound.has_value()) {
+    const bool is_best =
+        record_.Offer(PlacementOf(instance_, optimum->allocation, *std::move(outcome.pattern)), "madpipe");
+    if (is_best && outcome.lower_bound.has_value()) {
       record_.RaiseBound({*outcome.lower_bound, "pattern_search", BoundScope::kGivenAllocation});
     }
   }

@@ -6,8 +6,8 @@
 //   pipedream            PipeDream's partitioner with 1F1B*, as MadPipe compares itself with
 //   single_device        everything in one stage
 // They work on one chain, i.e. one linear order of the operators (core/graph/chain.h). Bounds: the work and the largest
-// block hold for the problem; the contiguous optimum for contiguous stages along the order, and for the problem where
-// there is no other order.
+// block hold for the problem; allocation_bound.h for all stages along the order, the contiguous optimum for contiguous
+// ones, and both for the problem where there is no other order.
 #ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_PERIODIC_SEARCH_H_
 #define PLANWRIGHT_CORE_PARTITION_PERIODIC_PERIODIC_SEARCH_H_
 
