@@ -32,8 +32,10 @@ class CanonicalHash {
 
   void Add(std::string_view text) {
     Add(static_cast<int64_t>(text.size()));
-    EVP_DigestUpdate(context_.get(), text.data(), text.size());
+    AddBytes(text);
   }
+  // A part of a text whose length has been added.
+  void AddBytes(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
   void Add(const std::string& text) { Add(std::string_view(text)); }
 
   template <typename Integer>

@@ -292,7 +292,8 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   if (config.max_running == 0) config.max_running = std::max(2, config.cpus / 2);
   config.max_waiting = Between(absl::GetFlag(FLAGS_max_waiting), 0, kMostWaiting, "max_waiting", violations);
   config.max_batch_size = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_batch_size), 1, "max_batch_size", violations);
-  config.cache_bytes = absl::GetFlag(FLAGS_cache_bytes).bytes;
+  // One half for plans, one for their encoded answers.
+  config.cache_bytes = absl::GetFlag(FLAGS_cache_bytes).bytes / 2;
   config.quota = ReadQuota(violations);
   config.retention = ReadRetention(violations);
   config.max_message_bytes = Between<int64_t>(absl::GetFlag(FLAGS_max_message_bytes).bytes, 1024,

@@ -79,6 +79,7 @@ class GrpcDaemon final : public Daemon {
         store_(std::move(store)),
         engine_(configuration.engine, store_.get()),
         desk_(engine_, executor_, serving_, configuration.engine.memory_budget_bytes / kRequestShare),
+        answers_(configuration.engine.cache_bytes),
         serving_({.max_running = std::max(kMinServingThreads, configuration.engine.cpus),
                   .max_waiting = kMaxUnread,
                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
@@ -88,7 +89,8 @@ class GrpcDaemon final : public Daemon {
         lookups_({.max_running = kLookupThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
-        service_({engine_, desk_, executor_, serving_, lookups_, authenticator_, in_flight_, metrics_, log_}) {}
+        service_(
+            {engine_, desk_, answers_, executor_, serving_, lookups_, authenticator_, in_flight_, metrics_, log_}) {}
 
   ~GrpcDaemon() override { Drain(); }
 
@@ -228,12 +230,13 @@ class GrpcDaemon final : public Daemon {
     const Executor::Load load = executor_.load();
     metrics_.SetLoad(load.running, load.waiting);
     const PlanCache::Stats cache = engine_.cache_stats();
-    metrics_.SetCache({.hits = cache.hits,
+    const AnswerCache::Stats answers = answers_.stats();
+    metrics_.SetCache({.hits = cache.hits + answers.hits,
                        .misses = cache.misses,
                        .shared = desk_.shared(),
-                       .evictions = cache.usage.evictions,
-                       .entries = cache.usage.entries,
-                       .bytes = cache.usage.bytes});
+                       .evictions = cache.usage.evictions + answers.usage.evictions,
+                       .entries = cache.usage.entries + answers.usage.entries,
+                       .bytes = cache.usage.bytes + answers.usage.bytes});
     return {200, metrics_.Text()};
   }
 
@@ -265,6 +268,7 @@ class GrpcDaemon final : public Daemon {
   // The server ends before the executors, whose workers finish its calls, and all of them before what the calls use.
   // Searches hand their results to the serving threads, so they end first.
   PlanDesk desk_;
+  AnswerCache answers_;
   Executor serving_;
   Executor executor_;
   Executor lookups_;

@@ -6,6 +6,7 @@
 #include "server/engine/planning_engine.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
+#include "server/service/answer_cache.h"
 #include "server/serving/authenticator.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
@@ -16,6 +17,7 @@ namespace planwright::server {
 struct CallServices {
   PlanningEngine& engine;
   PlanDesk& desk;
+  AnswerCache& answers;
   // Runs what may take long: searches, evaluations.
   Executor& executor;
   // Runs what does not, so that it never waits for searches.

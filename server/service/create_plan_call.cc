@@ -2,16 +2,28 @@
 
 #include <google/protobuf/arena.h>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "core/base/status_macros.h"
 #include "server/engine/without_exceptions.h"
+#include "server/service/answer_cache.h"
 #include "server/service/call_messages.h"
 #include "server/service/plan_orders.h"
 #include "server/service/status_conversion.h"
 
 namespace planwright::server {
+namespace {
+
+constexpr std::size_t kSmallRequest = 64 << 10;
+// How long an answer may be given after what it refers to was deleted.
+constexpr std::chrono::seconds kShortLife{10};
+
+}  // namespace
 
 CreatePlanCall::CreatePlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
                                grpc::ByteBuffer& response)
@@ -20,12 +32,28 @@ CreatePlanCall::CreatePlanCall(const CallServices& services, CallStart start, co
 }
 
 grpc::ServerUnaryReactor* CreatePlanCall::Start() {
-  const absl::Status accepted = SubmitReading(services_, start_, stop_, request_, [this](absl::Status admission) {
-    if (admission.ok()) admission = WithoutExceptions([this] { return Order(); });
-    if (!admission.ok()) End(admission);
-  });
+  // A small request is hashed right here, in microseconds; a large one by a serving thread.
+  const bool is_small = request_.Length() <= kSmallRequest;
+  if (is_small && start_.permitted.ok() && services_.serving.is_admitting() && AnswerKnown()) return this;
+  const absl::Status accepted =
+      SubmitReading(services_, start_, stop_, request_, [this, is_small](absl::Status admission) {
+        if (admission.ok() && !is_small && AnswerKnown()) return;
+        if (admission.ok()) admission = WithoutExceptions([this] { return Order(); });
+        if (!admission.ok()) End(admission);
+      });
   if (!accepted.ok()) End(accepted);
   return this;
+}
+
+bool CreatePlanCall::AnswerKnown() {
+  answer_key_ = AnswerCache::KeyOf(start_.caller.tenant, request_);
+  const std::shared_ptr<const AnswerCache::Answer> answer = services_.answers.Find(answer_key_);
+  if (answer == nullptr) return false;
+  response_ = answer->bytes;
+  start_.record->SetPlanKey(answer->plan_key);
+  start_.record->SetPlanSource(NameOf(PlanSource::kCached));
+  End(absl::OkStatus());
+  return true;
 }
 
 void CreatePlanCall::OnDone() {
@@ -38,17 +66,34 @@ absl::Status CreatePlanCall::Order() {
   google::protobuf::Arena arena;
   auto& request = *google::protobuf::Arena::CreateMessage<v1::CreatePlanRequest>(&arena);
   RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
+  const Life life = LifeOf(request);
   return PlaceOrder(services_, start_, stop_.get_token(), request, static_cast<int64_t>(request_.Length()),
-                    /*events=*/nullptr, [this](absl::StatusOr<v1::Plan> plan) {
-                      End(WithoutExceptions([&] { return Answer(std::move(plan)); }));
+                    /*events=*/nullptr, [this, life](absl::StatusOr<v1::Plan> plan) {
+                      End(WithoutExceptions([&] { return Answer(std::move(plan), life); }));
                     });
 }
 
-absl::Status CreatePlanCall::Answer(absl::StatusOr<v1::Plan> plan) {
+CreatePlanCall::Life CreatePlanCall::LifeOf(const v1::CreatePlanRequest& request) {
+  if (request.skip_cache() || request.store() || !request.plan_id().empty()) return Life::kNone;
+  const bool is_registered = absl::StartsWith(request.graph_reference(), "graphs/") ||
+                             absl::StartsWith(request.cluster_reference(), "clusters/");
+  return is_registered ? Life::kShort : Life::kLong;
+}
+
+absl::Status CreatePlanCall::Answer(absl::StatusOr<v1::Plan> plan, Life life) {
   RETURN_IF_ERROR(plan.status());
+  const v1::Provenance& provenance = plan->provenance();
+  // What the clock cut off may not be enough for the next one who asks.
+  const bool is_final = provenance.cached() && provenance.stop_reason() != v1::STOP_REASON_TIME_LIMIT &&
+                        provenance.stop_reason() != v1::STOP_REASON_CANCELLED;
   v1::CreatePlanResponse response;
   *response.mutable_plan() = *std::move(plan);
-  return WriteMessage(response, response_);
+  RETURN_IF_ERROR(WriteMessage(response, response_));
+  if (!is_final || life == Life::kNone) return absl::OkStatus();
+  AnswerCache::Answer answer{.bytes = response_, .plan_key = start_.record->plan_key()};
+  if (life == Life::kShort) answer.expires = AnswerCache::Clock::now() + kShortLife;
+  services_.answers.Keep(answer_key_, std::move(answer));
+  return absl::OkStatus();
 }
 
 void CreatePlanCall::End(const absl::Status& status) {

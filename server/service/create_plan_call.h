@@ -6,6 +6,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <stop_token>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,9 +32,15 @@ class CreatePlanCall final : public grpc::ServerUnaryReactor {
   void OnDone() override;
 
  private:
+  // How long an answer may be given to those who send the same bytes.
+  enum class Life { kNone, kShort, kLong };
+
+  static Life LifeOf(const v1::CreatePlanRequest& request);
+  // Ends the call with the answer that is known for its bytes; false: there is none.
+  bool AnswerKnown();
   // Reads the request and asks for its plan.
   absl::Status Order();
-  absl::Status Answer(absl::StatusOr<v1::Plan> plan);
+  absl::Status Answer(absl::StatusOr<v1::Plan> plan, Life life);
   // Once; the call may be gone when it returns.
   void End(const absl::Status& status);
 
@@ -42,6 +49,8 @@ class CreatePlanCall final : public grpc::ServerUnaryReactor {
   const grpc::ByteBuffer& request_;
   grpc::ByteBuffer& response_;
   std::stop_source stop_;
+  // Of the request's bytes.
+  std::string answer_key_;
 };
 
 }  // namespace planwright::server

@@ -36,7 +36,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::ListGraphs(Context* context, cons
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::DeleteGraph(Context* context, const Buffer* request, Buffer* response) {
-  return StartLookup("DeleteGraph", *context, *request, *response, &Library::DeleteGraph);
+  return StartDeletion("DeleteGraph", *context, *request, *response, &Library::DeleteGraph);
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::RegisterCluster(Context* context, const Buffer* request,
@@ -58,7 +58,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::ListClusters(Context* context, co
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::DeleteCluster(Context* context, const Buffer* request,
                                                              Buffer* response) {
-  return StartLookup("DeleteCluster", *context, *request, *response, &Library::DeleteCluster);
+  return StartDeletion("DeleteCluster", *context, *request, *response, &Library::DeleteCluster);
 }
 
 }  // namespace planwright::server

@@ -104,6 +104,19 @@ class PlanningServiceImpl final
                                             return (library.*handler)(call.tenant, message);
                                           });
   }
+  // The same for one that deletes what requests refer to: answers to those must not outlive it.
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* StartDeletion(const char* method, const grpc::CallbackServerContext& context,
+                                          const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+                                          absl::StatusOr<Response> (Library::*handler)(const std::string& tenant,
+                                                                                       const Request& request)) {
+    return StartLookup<Request, Response>(method, context, request, response,
+                                          [this, handler](const Request& message, const CallContext& call) {
+                                            auto deleted = (services_.engine.library().*handler)(call.tenant, message);
+                                            services_.answers.Clear();
+                                            return deleted;
+                                          });
+  }
 
   // Says who calls and whether they may.
   CallStart Begin(const char* method, const grpc::CallbackServerContext& context, const char* type = "unary");

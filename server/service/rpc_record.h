@@ -31,6 +31,7 @@ class RpcRecord {
   void SetPlanKey(std::string key) { plan_key_ = std::move(key); }
   void SetPlanSource(std::string source) { plan_source_ = std::move(source); }
 
+  const std::string& plan_key() const { return plan_key_; }
   const std::string& request_id() const { return request_id_; }
 
  private:

@@ -87,6 +87,11 @@ Executor::Load Executor::load() const {
   return {static_cast<int>(running_.size()), static_cast<int>(waiting_.waiting())};
 }
 
+bool Executor::is_admitting() const {
+  const std::lock_guard lock(mutex_);
+  return admitting_;
+}
+
 void Executor::Work() {
   std::unique_lock lock(mutex_);
   while (std::optional<Job> job = Next(lock)) {

@@ -82,6 +82,8 @@ class Executor {
   void StopAll();
 
   Load load() const;
+  // False after StopAdmission.
+  bool is_admitting() const;
 
  private:
   void Work();
