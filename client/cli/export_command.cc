@@ -9,10 +9,10 @@
 #include "client/cli/commands.h"
 #include "client/cli/errors.h"
 #include "client/cli/files.h"
+#include "client/cli/given_plan.h"
 #include "client/cli/resolve_input.h"
 #include "client/cli/shared_flags.h"
 #include "client/exporter/exporter.h"
-#include "client/importer/importer.h"
 #include "client/library/closest_name.h"
 
 namespace planwright::client {
@@ -87,8 +87,10 @@ class ExportCommand final : public Command {
     const auto source = LoadSource(**target, environment);
     if (!source.ok()) return source.status();
     const v1::Graph* graph = source->has_graph() ? &source->graph() : nullptr;
-    const auto plan = LoadPlan(environment, graph);
+    const std::string hint = "Give what `planwright plan --output=json` printed.";
+    const auto plan = LoadPlan(plan_, graph, hint, environment);
     if (!plan.ok()) return plan.status();
+    if (plan->stages().empty()) return UsageError(InputName(plan_) + " holds a plan without stages", hint);
     const v1::Cluster* cluster = source->has_cluster() ? &source->cluster() : nullptr;
     const auto exported = (*target)->write({*plan, graph, cluster});
     if (!exported.ok()) return Explained(exported.status());
@@ -151,16 +153,6 @@ class ExportCommand final : public Command {
     if (status.ok() && target.needs_cluster) status = ResolveCluster(*client, call, *source);
     if (!status.ok()) return status;
     return source;
-  }
-
-  absl::StatusOr<v1::Plan> LoadPlan(Environment& environment, const v1::Graph* graph) const {
-    const std::string hint = "Give what `planwright plan --output=json` printed.";
-    const auto text = ReadInput(plan_, environment.in);
-    if (!text.ok()) return WithDefaultHint(text.status(), hint);
-    auto plan = ImportPlan(*text, InputName(plan_), graph);
-    if (!plan.ok()) return WithDefaultHint(plan.status(), hint);
-    if (plan->stages().empty()) return UsageError(InputName(plan_) + " holds a plan without stages", hint);
-    return plan;
   }
 
   // Not infeasible: the plan is fine, it is the request that asks for what the target does not have.

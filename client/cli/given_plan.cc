@@ -19,16 +19,17 @@ absl::StatusOr<GivenPlan> GivenPlanFlags::Load(Environment& environment) {
   }
   auto input = input_.Load(environment);
   if (!input.ok()) return input.status();
-  auto plan = LoadPlan(environment, input->has_graph() ? &input->graph() : nullptr);
+  auto plan = LoadPlan(plan_, input->has_graph() ? &input->graph() : nullptr,
+                       "Mend " + InputName(plan_) + " and try again.", environment);
   if (!plan.ok()) return plan.status();
   return GivenPlan{*std::move(input), *std::move(plan)};
 }
 
-absl::StatusOr<v1::Plan> GivenPlanFlags::LoadPlan(Environment& environment, const v1::Graph* graph) const {
-  const std::string hint = "Mend " + InputName(plan_) + " and try again.";
-  const auto text = ReadInput(plan_, environment.in);
+absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::Graph* graph, std::string_view hint,
+                                  Environment& environment) {
+  const auto text = ReadInput(name, environment.in);
   if (!text.ok()) return WithDefaultHint(text.status(), hint);
-  auto plan = ImportPlan(*text, InputName(plan_), graph);
+  auto plan = ImportPlan(*text, InputName(name), graph);
   if (!plan.ok()) return WithDefaultHint(plan.status(), hint);
   return plan;
 }

@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CLIENT_CLI_GIVEN_PLAN_H_
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -11,6 +12,11 @@
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
+
+// The plan in the file `name`, or on standard input ("-"). `graph` gives operators their names where the file numbers
+// them. INVALID_ARGUMENT, with `hint` where nothing better is known.
+absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::Graph* graph, std::string_view hint,
+                                  Environment& environment);
 
 struct GivenPlan {
   // Graph, cluster, and the problem that the graph's file may state.
@@ -31,8 +37,6 @@ class GivenPlanFlags {
   std::string Title() const { return input_.Title(); }
 
  private:
-  absl::StatusOr<v1::Plan> LoadPlan(Environment& environment, const v1::Graph* graph) const;
-
   InputFlags input_;
   std::string plan_;
 };

@@ -2,10 +2,7 @@
 //
 // Measures the CLI as a child process, so that start-up, parsing, planning, verification and printing all count. This
 // program links none of our libraries and stays small, because a child's peak memory is never less than its parent's.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -16,63 +13,31 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
-#include "absl/flags/usage_config.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "tests/benchmarks/child_process.h"
 #include "tests/benchmarks/measurement.h"
+#include "tests/benchmarks/program.h"
 #include "tests/benchmarks/table.h"
 #include "tests/benchmarks/workloads.h"
 #include "tests/support/shared_dir.h"
 
-ABSL_FLAG(std::string, filter, "", "only workloads whose name contains this text");
 ABSL_FLAG(int, threads, 1, "threads of the search");
 ABSL_FLAG(int, repetitions, 5, "runs of each workload; times are medians");
 ABSL_FLAG(std::string, time_limit, "60s", "limit of each search");
 ABSL_FLAG(bool, compare_threads, true, "measure large workloads again, with one and two threads");
-ABSL_FLAG(std::string, planwright, "", "the CLI; by default the one beside this program");
 
 namespace planwright::benchmarks {
 namespace {
 
 namespace fs = std::filesystem;
 
-// A directory of our own for generated files, gone at the end.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string pattern = (fs::temp_directory_path() / "planwright_benchmark.XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 class Benchmark {
  public:
-  explicit Benchmark(fs::path programs) : programs_(std::move(programs)) {
-    cli_ = absl::GetFlag(FLAGS_planwright);
-    if (cli_.empty()) cli_ = (programs_ / "planwright").string();
-  }
-
   void Run() {
     std::vector<const Workload*> selected;
     for (const Workload& workload : Workloads()) {
-      const bool matches = workload.name.find(absl::GetFlag(FLAGS_filter)) != std::string_view::npos;
-      if (matches) selected.push_back(&workload);
+      if (IsSelected(workload.name)) selected.push_back(&workload);
     }
     MeasureAll(selected);
     std::erase_if(selected, [](const Workload* workload) { return !workload->measures_threads; });
@@ -106,7 +71,7 @@ class Benchmark {
   absl::StatusOr<std::vector<std::string>> LatticeArguments(std::string_view name) {
     const fs::path path = scratch_.path() / absl::StrCat(std::string(name), ".json");
     if (!fs::exists(path)) {
-      const auto made = RunProcess({(programs_ / "planwright_make_lattice").string(), std::string(name)});
+      const auto made = RunProcess({(ProgramFolder() / "planwright_make_lattice").string(), std::string(name)});
       if (!made.ok()) return made.status();
       if (made->exit_code != 0) return absl::InternalError("planwright_make_lattice failed");
       std::ofstream(path) << made->output;
@@ -143,13 +108,10 @@ class Benchmark {
   void MeasureAll(const std::vector<const Workload*>& workloads);
   void CompareThreads(const std::vector<const Workload*>& workloads);
 
-  fs::path programs_;
-  std::string cli_;
+  const std::string cli_ = PlanwrightPath();
   ScratchDirectory scratch_;
 };
 
-std::string Fixed(double value, int digits) { return absl::StrFormat("%.*f", digits, value); }
-std::string Fixed(const std::optional<double>& value, int digits) { return value ? Fixed(*value, digits) : "-"; }
 std::string Count(const std::optional<int64_t>& count) { return count ? absl::StrCat(*count) : "-"; }
 std::string Megabytes(int64_t bytes) { return Fixed(static_cast<double>(bytes) / 1e6, 1); }
 
@@ -218,14 +180,9 @@ void Benchmark::CompareThreads(const std::vector<const Workload*>& workloads) {
 }  // namespace planwright::benchmarks
 
 int main(int argc, char** argv) {
-  // --help shows the flags of files named after the program unless told otherwise.
-  absl::FlagsUsageConfig usage;
-  usage.contains_help_flags = [](absl::string_view file) { return absl::StrContains(file, "benchmark_main"); };
-  absl::SetFlagsUsageConfig(usage);
-  absl::SetProgramUsageMessage("measures `planwright plan` on named workloads; run it in the root of the repository");
-  absl::ParseCommandLine(argc, argv);
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  planwright::benchmarks::Benchmark(self.parent_path()).Run();
+  planwright::benchmarks::ParseFlags(
+      argc, argv, "benchmark_main",
+      "measures `planwright plan` on named workloads; run it in the root of the repository");
+  planwright::benchmarks::Benchmark().Run();
   return 0;
 }

@@ -4,12 +4,8 @@
 // are made from the throughput files of the same graphs by what section 7 of the paper says: 600 MiB or 2 GiB per
 // accelerator, 1.4 to 1.8 times the size of the model in all, 8 CPUs; transfers of layer graphs, which are 1,000 times
 // too short there, are made longer.
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -21,23 +17,17 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
-#include "absl/flags/usage_config.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tests/benchmarks/measurement.h"
+#include "tests/benchmarks/program.h"
 #include "tests/benchmarks/table.h"
 #include "tests/support/shared_dir.h"
 
-ABSL_FLAG(std::string, filter, "", "only workloads whose name contains this text");
 ABSL_FLAG(std::vector<std::string>, seconds, (std::vector<std::string>{"1", "3", "10"}),
           "seconds of CPU of each search, as work limits of 1e8 units a second");
 ABSL_FLAG(int, seeds, 5, "seeds 1 .. N");
-ABSL_FLAG(std::string, planwright, "", "the CLI; by default the one beside this program");
 
 namespace planwright::benchmarks {
 namespace {
@@ -87,26 +77,6 @@ const std::vector<LatencyWorkload>& Workloads() {
   return kWorkloads;
 }
 
-// A directory of our own for derived files, gone at the end.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string pattern = (fs::temp_directory_path() / "planwright_latency.XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 std::string Derive(const std::string& source, const LatencyWorkload& workload, const fs::path& directory) {
   std::ifstream in(source);
   nlohmann::json graph = nlohmann::json::parse(in);
@@ -121,15 +91,8 @@ std::string Derive(const std::string& source, const LatencyWorkload& workload, c
   return path.string();
 }
 
-std::string Fixed(double value, int digits) { return absl::StrFormat("%.*f", digits, value); }
-
 class Benchmark {
  public:
-  explicit Benchmark(const fs::path& programs) {
-    cli_ = absl::GetFlag(FLAGS_planwright);
-    if (cli_.empty()) cli_ = (programs / "planwright").string();
-  }
-
   void Run() {
     Table table({{"workload", 28},
                  {"q", 2},
@@ -147,7 +110,7 @@ class Benchmark {
                  {"IP gap", 7}},
                 std::cout);
     for (const LatencyWorkload& workload : Workloads()) {
-      if (workload.name.find(absl::GetFlag(FLAGS_filter)) == std::string_view::npos) continue;
+      if (!IsSelected(workload.name)) continue;
       for (const std::string& seconds : absl::GetFlag(FLAGS_seconds)) AddRow(workload, seconds, table);
     }
   }
@@ -169,36 +132,22 @@ class Benchmark {
       table.AddRow({std::string(workload.name), "", path.empty() ? "file absent" : "bad --seconds"});
       return;
     }
-    std::vector<double> objectives;
-    std::vector<double> cpu_ms;
-    double bound_ms = 0;
-    for (int seed = 1; seed <= absl::GetFlag(FLAGS_seeds); ++seed) {
-      const absl::StatusOr<Measurement> measured = MeasureOnce(
-          {cli_, "plan", "--local", "--output=json", "--threads=1", "--time_limit=600s", "--objective=min_latency",
-           "--graph=" + path, absl::StrCat("--max_subgraphs_per_device=", workload.subgraphs),
-           absl::StrCat("--seed=", seed), absl::StrFormat("--work_limit=%.0f", limit * kWorkPerSecond)});
-      if (!measured.ok()) {
-        table.AddRow({std::string(workload.name), "", std::string(measured.status().message())});
-        return;
-      }
-      objectives.push_back(measured->plan.objective_ms);
-      cpu_ms.push_back(measured->process_cpu_ms);
-      bound_ms = std::max(bound_ms, measured->plan.lower_bound_ms);
+    const absl::StatusOr<std::vector<std::string>> figures = MeasureSeeds(
+        {cli_, "plan", "--local", "--output=json", "--threads=1", "--time_limit=600s", "--objective=min_latency",
+         "--graph=" + path, absl::StrCat("--max_subgraphs_per_device=", workload.subgraphs),
+         absl::StrFormat("--work_limit=%.0f", limit * kWorkPerSecond)},
+        absl::GetFlag(FLAGS_seeds), 3);
+    if (!figures.ok()) {
+      table.AddRow({std::string(workload.name), "", std::string(figures.status().message())});
+      return;
     }
-    const auto [best, worst] = std::minmax_element(objectives.begin(), objectives.end());
-    std::vector<std::string> cells = {std::string(workload.name),
-                                      absl::StrCat(workload.subgraphs),
-                                      Fixed(Median(cpu_ms) / 1e3, 2),
-                                      Fixed(*best, 3),
-                                      Fixed(Median(objectives), 3),
-                                      Fixed(*worst, 3),
-                                      Fixed(bound_ms, 3),
-                                      Fixed(100 * (*best - bound_ms) / *best, 2) + " %"};
+    std::vector<std::string> cells = {std::string(workload.name), absl::StrCat(workload.subgraphs)};
+    cells.insert(cells.end(), figures->begin(), figures->end());
     cells.insert(cells.end(), workload.paper.begin(), workload.paper.end());
     table.AddRow(std::move(cells));
   }
 
-  std::string cli_;
+  const std::string cli_ = PlanwrightPath();
   ScratchDirectory scratch_;
 };
 
@@ -206,15 +155,9 @@ class Benchmark {
 }  // namespace planwright::benchmarks
 
 int main(int argc, char** argv) {
-  // --help shows the flags of files named after the program unless told otherwise.
-  absl::FlagsUsageConfig usage;
-  usage.contains_help_flags = [](absl::string_view file) { return absl::StrContains(file, "latency_main"); };
-  absl::SetFlagsUsageConfig(usage);
-  absl::SetProgramUsageMessage(
+  planwright::benchmarks::ParseFlags(
+      argc, argv, "latency_main",
       "measures latency plans on the workloads of a paper; run it in the root of the repository");
-  absl::ParseCommandLine(argc, argv);
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  planwright::benchmarks::Benchmark(self.parent_path()).Run();
+  planwright::benchmarks::Benchmark().Run();
   return 0;
 }

@@ -1,10 +1,7 @@
 // planwright_modes_benchmark: contiguous plans under overlap, replication, GPIPE and two-level hierarchies on the
 // published workloads (docs/benchmarks.md). Like planwright_benchmark it measures the CLI as a child process.
-#include <unistd.h>
-
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -13,10 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
-#include "absl/flags/usage_config.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -24,16 +17,13 @@
 #include "nlohmann/json.hpp"
 #include "tests/benchmarks/child_process.h"
 #include "tests/benchmarks/measurement.h"
+#include "tests/benchmarks/program.h"
 #include "tests/benchmarks/table.h"
 #include "tests/support/shared_dir.h"
-
-ABSL_FLAG(std::string, filter, "", "only workloads whose name contains this text");
-ABSL_FLAG(std::string, planwright, "", "the CLI; by default the one beside this program");
 
 namespace planwright::benchmarks {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 struct ModeWorkload {
@@ -58,26 +48,6 @@ constexpr double kHostBytesPerSecond = 12e9;
 constexpr double kInsideBytesPerSecond = 1e12;
 constexpr double kBetweenBytesPerSecond = 1e11;
 constexpr double kPicosecondsPerMillisecond = 1e9;
-
-// A file of our own for changed requests, gone at the end.
-class ScratchFile {
- public:
-  ScratchFile() : path_(fs::temp_directory_path() / absl::StrCat("planwright_modes.", getpid(), ".json")) {}
-  ~ScratchFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  std::string Write(const Json& request) const {
-    std::ofstream(path_) << request;
-    return path_.string();
-  }
-
- private:
-  fs::path path_;
-};
 
 Json WithBandwidth(Json request) {
   request["cluster"]["interconnect"]["host_staged"]["bandwidth_bytes_per_second"] = kHostBytesPerSecond;
@@ -110,11 +80,6 @@ Json OnHierarchy(Json request) {
 
 class Benchmark {
  public:
-  explicit Benchmark(const fs::path& programs) {
-    cli_ = absl::GetFlag(FLAGS_planwright);
-    if (cli_.empty()) cli_ = (programs / "planwright").string();
-  }
-
   void Run() {
     Table table({{"workload", 28},
                  {"mode", 12},
@@ -127,7 +92,7 @@ class Benchmark {
                  {"process CPU ms", 14}},
                 std::cout);
     for (const ModeWorkload& workload : kWorkloads) {
-      if (workload.name.find(absl::GetFlag(FLAGS_filter)) != std::string_view::npos) AddRows(workload, table);
+      if (IsSelected(workload.name)) AddRows(workload, table);
     }
   }
 
@@ -157,7 +122,7 @@ class Benchmark {
   void AddRow(const std::string& name, const std::string& mode, const std::string& paper, const Json& request,
               const std::vector<std::string>& flags, Table& table) {
     std::vector<std::string> command = {
-        cli_, "plan", "--local", "--output=json", "--threads=1", "--graph=" + scratch_.Write(request)};
+        cli_, "plan", "--local", "--output=json", "--threads=1", "--graph=" + Written(request)};
     command.insert(command.end(), flags.begin(), flags.end());
     const absl::StatusOr<Measurement> measured = MeasureOnce(command);
     if (!measured.ok()) {
@@ -165,29 +130,29 @@ class Benchmark {
       return;
     }
     const PlanFigures& plan = measured->plan;
-    table.AddRow({name, mode, paper, absl::StrFormat("%.6f", plan.objective_ms),
-                  absl::StrFormat("%.6f", plan.lower_bound_ms), absl::StrFormat("%.2f %%", 100 * plan.relative_gap),
-                  plan.stop_reason, absl::StrFormat("%.1f", plan.solve_cpu_ms),
-                  absl::StrFormat("%.1f", measured->process_cpu_ms)});
+    table.AddRow({name, mode, paper, Fixed(plan.objective_ms, 6), Fixed(plan.lower_bound_ms, 6),
+                  Fixed(100 * plan.relative_gap, 2) + " %", plan.stop_reason, Fixed(plan.solve_cpu_ms, 1),
+                  Fixed(measured->process_cpu_ms, 1)});
   }
 
-  std::string cli_;
-  ScratchFile scratch_;
+  // The path of a file that holds `request` until the next call.
+  std::string Written(const Json& request) const {
+    const std::string path = (scratch_.path() / "request.json").string();
+    std::ofstream(path) << request;
+    return path;
+  }
+
+  const std::string cli_ = PlanwrightPath();
+  const ScratchDirectory scratch_;
 };
 
 }  // namespace
 }  // namespace planwright::benchmarks
 
 int main(int argc, char** argv) {
-  // --help shows the flags of files named after the program unless told otherwise.
-  absl::FlagsUsageConfig usage;
-  usage.contains_help_flags = [](absl::string_view file) { return absl::StrContains(file, "modes_main"); };
-  absl::SetFlagsUsageConfig(usage);
-  absl::SetProgramUsageMessage(
+  planwright::benchmarks::ParseFlags(
+      argc, argv, "modes_main",
       "measures contiguous plans of several modes on the workloads of a paper; run it in the root of the repository");
-  absl::ParseCommandLine(argc, argv);
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  planwright::benchmarks::Benchmark(self.parent_path()).Run();
+  planwright::benchmarks::Benchmark().Run();
   return 0;
 }

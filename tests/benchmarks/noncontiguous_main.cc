@@ -1,8 +1,6 @@
 // planwright_noncontiguous_benchmark: non-contiguous plans on the workloads of Table 1 of device-placement
 // (docs/benchmarks.md). Like planwright_benchmark it measures the CLI as a child process.
-#include <algorithm>
 #include <array>
-#include <filesystem>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -11,23 +9,17 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
-#include "absl/flags/usage_config.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tests/benchmarks/measurement.h"
+#include "tests/benchmarks/program.h"
 #include "tests/benchmarks/table.h"
 #include "tests/support/shared_dir.h"
 
-ABSL_FLAG(std::string, filter, "", "only workloads whose name contains this text");
 ABSL_FLAG(std::vector<std::string>, seconds, (std::vector<std::string>{"1", "3", "10"}),
           "seconds of CPU of each search, proofs included, as work limits of 1e7 moves a second");
 ABSL_FLAG(int, seeds, 5, "seeds 1 .. N");
-ABSL_FLAG(std::string, planwright, "", "the CLI; by default the one beside this program");
 
 namespace planwright::benchmarks {
 namespace {
@@ -54,15 +46,8 @@ constexpr std::array<NonContiguousWorkload, 9> kWorkloads = {{
     {"layer_resnet50_training", {"78.63", "76.65", "15 s", "112.11", "81.32", "83.67", "80.10"}},
 }};
 
-std::string Fixed(double value, int digits) { return absl::StrFormat("%.*f", digits, value); }
-
 class Benchmark {
  public:
-  explicit Benchmark(const std::filesystem::path& programs) {
-    cli_ = absl::GetFlag(FLAGS_planwright);
-    if (cli_.empty()) cli_ = (programs / "planwright").string();
-  }
-
   void Run() {
     Table table({{"workload", 28},
                  {"limit s", 7},
@@ -81,7 +66,7 @@ class Benchmark {
                  {"Scotch", 6}},
                 std::cout);
     for (const NonContiguousWorkload& workload : kWorkloads) {
-      if (workload.name.find(absl::GetFlag(FLAGS_filter)) == std::string_view::npos) continue;
+      if (!IsSelected(workload.name)) continue;
       for (const std::string& seconds : absl::GetFlag(FLAGS_seconds)) AddRow(workload, seconds, table);
     }
   }
@@ -96,51 +81,30 @@ class Benchmark {
       table.AddRow({name, path.has_value() ? "bad --seconds" : "file absent"});
       return;
     }
-    std::vector<double> objectives;
-    std::vector<double> cpu_ms;
-    double bound_ms = 0;
-    for (int seed = 1; seed <= absl::GetFlag(FLAGS_seeds); ++seed) {
-      const absl::StatusOr<Measurement> measured =
-          MeasureOnce({cli_, "plan", "--local", "--output=json", "--threads=1", "--time_limit=600s",
-                       "--split=non_contiguous", "--graph=" + *path, absl::StrCat("--seed=", seed),
-                       absl::StrFormat("--work_limit=%.0f", limit * kMovesPerSecond)});
-      if (!measured.ok()) {
-        table.AddRow({name, std::string(measured.status().message())});
-        return;
-      }
-      objectives.push_back(measured->plan.objective_ms);
-      cpu_ms.push_back(measured->process_cpu_ms);
-      bound_ms = std::max(bound_ms, measured->plan.lower_bound_ms);
+    const absl::StatusOr<std::vector<std::string>> figures = MeasureSeeds(
+        {cli_, "plan", "--local", "--output=json", "--threads=1", "--time_limit=600s", "--split=non_contiguous",
+         "--graph=" + *path, absl::StrFormat("--work_limit=%.0f", limit * kMovesPerSecond)},
+        absl::GetFlag(FLAGS_seeds), 4);
+    if (!figures.ok()) {
+      table.AddRow({name, std::string(figures.status().message())});
+      return;
     }
-    const auto [best, worst] = std::minmax_element(objectives.begin(), objectives.end());
-    std::vector<std::string> cells = {name,
-                                      seconds,
-                                      Fixed(Median(cpu_ms) / 1e3, 2),
-                                      Fixed(*best, 4),
-                                      Fixed(Median(objectives), 4),
-                                      Fixed(*worst, 4),
-                                      Fixed(bound_ms, 4),
-                                      Fixed(100 * (*best - bound_ms) / *best, 2) + " %"};
+    std::vector<std::string> cells = {name, seconds};
+    cells.insert(cells.end(), figures->begin(), figures->end());
     cells.insert(cells.end(), workload.paper.begin(), workload.paper.end());
     table.AddRow(std::move(cells));
   }
 
-  std::string cli_;
+  const std::string cli_ = PlanwrightPath();
 };
 
 }  // namespace
 }  // namespace planwright::benchmarks
 
 int main(int argc, char** argv) {
-  // --help shows the flags of files named after the program unless told otherwise.
-  absl::FlagsUsageConfig usage;
-  usage.contains_help_flags = [](absl::string_view file) { return absl::StrContains(file, "noncontiguous_main"); };
-  absl::SetFlagsUsageConfig(usage);
-  absl::SetProgramUsageMessage(
+  planwright::benchmarks::ParseFlags(
+      argc, argv, "noncontiguous_main",
       "measures non-contiguous plans on the workloads of a paper; run it in the root of the repository");
-  absl::ParseCommandLine(argc, argv);
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  planwright::benchmarks::Benchmark(self.parent_path()).Run();
+  planwright::benchmarks::Benchmark().Run();
   return 0;
 }
