@@ -140,13 +140,7 @@ class Benchmark {
       row.madpipe = found.value.pattern->period;
       Check(chain, devices, phase_1->allocation, *found.value.pattern);
     }
-    if (IsAllowed(phase_1->allocation, devices)) starts.push_back(phase_1->allocation);
-  }
-
-  static bool IsAllowed(const ChainAllocation& allocation, const ChainDevices& devices) {
-    std::vector<int32_t> stages(static_cast<std::size_t>(devices.count), 0);
-    for (const ChainStage& stage : allocation) ++stages[static_cast<std::size_t>(stage.device)];
-    return *std::max_element(stages.begin(), stages.end()) <= kMaxStagesPerDevice;
+    starts.push_back(phase_1->allocation);
   }
 
   void RunGeneral(const Chain& chain, const ChainDevices& devices, Row& row, std::vector<ChainAllocation> starts,

@@ -65,6 +65,7 @@ class Search {
   }
 
   void OfferStart(const ChainAllocation& start) {
+    if (MostStagesPerDevice(start) > request_.max_stages_per_device) return;
     PatternSearcher searcher(request_.chain, sums_, request_.devices);
     searcher.SetAllocation(start);
     SolveLimits limits = limits_;
@@ -146,6 +147,15 @@ GeneralAllocationOutcome FindGeneralAllocation(const GeneralAllocationRequest& r
                                                TaskArena& arena,
                                                const std::function<void(const ScheduledAllocation&)>& on_better) {
   return Search(request, limits, arena, on_better).Run();
+}
+
+int32_t MostStagesPerDevice(const ChainAllocation& allocation) {
+  std::ptrdiff_t most = 0;
+  for (const ChainStage& stage : allocation) {
+    const auto is_beside = [&](const ChainStage& other) { return other.device == stage.device; };
+    most = std::max(most, std::count_if(allocation.begin(), allocation.end(), is_beside));
+  }
+  return static_cast<int32_t>(most);
 }
 
 }  // namespace planwright

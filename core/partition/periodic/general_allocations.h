@@ -32,7 +32,8 @@ struct GeneralAllocationRequest {
   const ChainDevices& devices;
   // At least 1.
   int32_t max_stages_per_device = 4;
-  // Allocations to start from, e.g. MadPipe's; those without a pattern under this memory are passed over.
+  // Allocations to start from, e.g. MadPipe's; those without a pattern under this memory, or with more stages on a
+  // device, are passed over.
   std::vector<ChainAllocation> starts;
   int64_t seed = 1;
 };
@@ -50,10 +51,13 @@ inline constexpr int64_t kGeneralAllocationWork = 1'200'000;
 
 // The best allocation found with limits.work units, or until the limits say stop; a look at them is some milliseconds
 // away at most. `on_better` hears of every better allocation between rounds, on this thread. REQUIRES: a valid chain,
-// starts that cover it and keep to the stages per device.
+// starts that cover it.
 GeneralAllocationOutcome FindGeneralAllocation(const GeneralAllocationRequest& request, const SolveLimits& limits,
                                                TaskArena& arena,
                                                const std::function<void(const ScheduledAllocation&)>& on_better);
+
+// Stages of the device that has the most of them. REQUIRES: a stage.
+int32_t MostStagesPerDevice(const ChainAllocation& allocation);
 
 }  // namespace planwright
 

@@ -6,9 +6,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include "core/base/index.h"
 #include "core/base/status_macros.h"
 #include "core/partition/periodic/allocation_bound.h"
 #include "core/partition/periodic/contiguous_optimum.h"
@@ -130,7 +128,8 @@ class PeriodicSearch {
   // Its dynamic program counts too little memory: the pattern search says what the allocation really takes.
   void SearchMadpipe() {
     const std::optional<PeriodicAllocation> optimum = FindMadpipe(SpecialMemory::kPaper);
-    if (!optimum.has_value() || HasTooManyStages(optimum->allocation)) return;
+    if (!optimum.has_value()) return;
+    if (MostStagesPerDevice(optimum->allocation) > *request_.problem.max_stages_per_device) return;
     SolveLimits limits = limits_;
     limits.work = std::min(limits_.work, kNodesPerPeriod);
     PatternOutcome outcome = PatternSearch(instance_.chain, instance_.devices, optimum->allocation, limits);
@@ -150,7 +149,7 @@ class PeriodicSearch {
         instance_.chain, instance_.devices, *request_.problem.max_stages_per_device, {}, request_.options.seed};
     for (const SpecialMemory memory : {SpecialMemory::kPaper, SpecialMemory::kTight}) {
       const std::optional<PeriodicAllocation> start = FindMadpipe(memory);
-      if (start.has_value() && !HasTooManyStages(start->allocation)) request.starts.push_back(start->allocation);
+      if (start.has_value()) request.starts.push_back(start->allocation);
     }
     SolveLimits limits = limits_;
     limits.work = request_.options.work_limit.value_or(std::min(limits_.work, kGeneralAllocationWork));
@@ -163,12 +162,6 @@ class PeriodicSearch {
     record_.counters()["allocations_judged"] = outcome.work.judged;
     record_.counters()["pattern_nodes"] = outcome.work.nodes;
     record_.set_stop_reason(StopReasonOf(limits_, StopReason::kWorkLimit));
-  }
-
-  bool HasTooManyStages(const ChainAllocation& allocation) const {
-    std::vector<int32_t> stages(Index(instance_.devices.count), 0);
-    for (const ChainStage& stage : allocation) ++stages[Index(stage.device)];
-    return *std::max_element(stages.begin(), stages.end()) > *request_.problem.max_stages_per_device;
   }
 
   // With the best pattern, if there is any that fits.

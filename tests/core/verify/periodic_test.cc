@@ -8,23 +8,18 @@
 
 #include "core/model/problem.h"
 #include "core/verify/verify.h"
+#include "tests/core/model/violation_matchers.h"
 #include "tests/support/builders.h"
 #include "tests/support/periodic_example.h"
 
 namespace planwright {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-auto Is(const std::string& path, const std::string& rule) {
-  return AllOf(Field("path", &Violation::path, path), Field("rule", &Violation::rule, rule));
-}
 
 class VerifyPeriodicTest : public ::testing::Test {
  protected:
@@ -147,18 +142,19 @@ TEST_F(VerifyPeriodicTest, BackwardTensorsAndWhatBackwardReadsCrossOnTheWayBack)
 TEST_F(VerifyPeriodicTest, APassMustNotStartBeforeTheOneBeforeHasEnded) {
   EXPECT_THAT(ViolationsAfter(
                   3, [](PatternTask& task) { task.start -= Picoseconds(1); }, example_.Smaller()),
-              ElementsAre(Is("plan.schedule.tasks[3]",
-                             "forward of stage 1 starts 0.000000001 ms before send_forward of stage 0 has ended")));
-  EXPECT_THAT(ViolationsAfter(1, [](PatternTask& task) { task.shift = 0; }),
-              ElementsAre(Is("plan.schedule.tasks[1]",
-                             "backward of stage 0 starts 0.000000104 ms before send_backward of stage 1 has ended")));
+              ElementsAre(Breaks("plan.schedule.tasks[3]",
+                                 "forward of stage 1 starts 0.000000001 ms before send_forward of stage 0 has ended")));
+  EXPECT_THAT(
+      ViolationsAfter(1, [](PatternTask& task) { task.shift = 0; }),
+      ElementsAre(Breaks("plan.schedule.tasks[1]",
+                         "backward of stage 0 starts 0.000000104 ms before send_backward of stage 1 has ended")));
 }
 
 TEST_F(VerifyPeriodicTest, ADeviceDoesOneThingAtATimeAroundThePeriod) {
   EXPECT_THAT(
       ViolationsAfter(1, [](PatternTask& task) { task.start += Picoseconds(1); }),
-      ElementsAre(Is("plan.schedule.tasks[0]",
-                     "forward of stage 0 starts 0.000000001 ms before 'acc0' has finished backward of stage 0")));
+      ElementsAre(Breaks("plan.schedule.tasks[0]",
+                         "forward of stage 0 starts 0.000000001 ms before 'acc0' has finished backward of stage 0")));
 }
 
 TEST_F(VerifyPeriodicTest, ALinkDoesOneThingAtATime) {
@@ -167,11 +163,11 @@ TEST_F(VerifyPeriodicTest, ALinkDoesOneThingAtATime) {
     task.shift = 2;
   });
   EXPECT_THAT(violations,
-              ElementsAre(Is("plan.schedule.tasks[1]",
-                             "backward of stage 0 starts 0.000000008 ms before send_backward of stage 1 has ended"),
-                          Is("plan.schedule.tasks[5]",
-                             "send_backward of stage 1 starts 0.000000006 ms before "
-                             "'acc0 - acc1' has finished send_forward of stage 0")));
+              ElementsAre(Breaks("plan.schedule.tasks[1]",
+                                 "backward of stage 0 starts 0.000000008 ms before send_backward of stage 1 has ended"),
+                          Breaks("plan.schedule.tasks[5]",
+                                 "send_backward of stage 1 starts 0.000000006 ms before "
+                                 "'acc0 - acc1' has finished send_forward of stage 0")));
 }
 
 TEST_F(VerifyPeriodicTest, WhatTakesLongerThanThePeriodOverlapsItself) {
@@ -182,8 +178,8 @@ TEST_F(VerifyPeriodicTest, WhatTakesLongerThanThePeriodOverlapsItself) {
                         {PatternOperation::kBackward, StageId(0), Picoseconds(60), 0}}};
   EXPECT_THAT(
       ViolationsIn(placement),
-      ElementsAre(Is("plan.schedule.tasks[0]",
-                     "forward of stage 0 starts 0.000000061 ms before 'acc0' has finished backward of stage 0")));
+      ElementsAre(Breaks("plan.schedule.tasks[0]",
+                         "forward of stage 0 starts 0.000000061 ms before 'acc0' has finished backward of stage 0")));
 }
 
 TEST_F(VerifyPeriodicTest, EveryOperationHasOneTask) {
@@ -193,10 +189,10 @@ TEST_F(VerifyPeriodicTest, EveryOperationHasOneTask) {
   placement.pattern->tasks.push_back({PatternOperation::kForward, StageId(7), Picoseconds(0), 0});
   const Verdict verdict = Verify(placement);
   EXPECT_THAT(verdict.violations.listed(),
-              ElementsAre(Is("plan.schedule.tasks[4]", "forward of stage 1 is already at plan.schedule.tasks[3]"),
-                          Is("plan.schedule.tasks[6]", "there is no send_forward of stage 1"),
-                          Is("plan.schedule.tasks[7]", "there is no forward of stage 7"),
-                          Is("plan.schedule.tasks", "has no backward of stage 1")));
+              ElementsAre(Breaks("plan.schedule.tasks[4]", "forward of stage 1 is already at plan.schedule.tasks[3]"),
+                          Breaks("plan.schedule.tasks[6]", "there is no send_forward of stage 1"),
+                          Breaks("plan.schedule.tasks[7]", "there is no forward of stage 7"),
+                          Breaks("plan.schedule.tasks", "has no backward of stage 1")));
   EXPECT_EQ(verdict.costed, std::nullopt);
 }
 
@@ -205,19 +201,20 @@ TEST_F(VerifyPeriodicTest, StagesOfOneDeviceSendNothing) {
   Placement placement = example_.Fastest();
   placement.stages[1].devices = placement.stages[0].devices;
   EXPECT_THAT(ViolationsIn(placement),
-              ElementsAre(Is("plan.schedule.tasks[2]", "there is no send_forward of stage 0"),
-                          Is("plan.schedule.tasks[5]", "there is no send_backward of stage 1")));
+              ElementsAre(Breaks("plan.schedule.tasks[2]", "there is no send_forward of stage 0"),
+                          Breaks("plan.schedule.tasks[5]", "there is no send_backward of stage 1")));
 }
 
 TEST_F(VerifyPeriodicTest, StartsAndShiftsHaveTheirRange) {
   EXPECT_THAT(ViolationsAfter(0, [](PatternTask& task) { task.shift = 1; }),
-              ElementsAre(Is("plan.schedule.tasks[0].index_shift", "of the first forward pass must be 0, is 1")));
-  EXPECT_THAT(ViolationsAfter(1, [](PatternTask& task) { task.start = Picoseconds(90); }),
-              ElementsAre(Is("plan.schedule.tasks[1].start_ms", "must be in [0 ms, 0.00000009 ms), is 0.00000009 ms"),
-                          Is("plan.schedule.tasks", "has no backward of stage 0")));
+              ElementsAre(Breaks("plan.schedule.tasks[0].index_shift", "of the first forward pass must be 0, is 1")));
+  EXPECT_THAT(
+      ViolationsAfter(1, [](PatternTask& task) { task.start = Picoseconds(90); }),
+      ElementsAre(Breaks("plan.schedule.tasks[1].start_ms", "must be in [0 ms, 0.00000009 ms), is 0.00000009 ms"),
+                  Breaks("plan.schedule.tasks", "has no backward of stage 0")));
   Placement placement = example_.Fastest();
   placement.pattern->period = Picoseconds(0);
-  EXPECT_THAT(ViolationsIn(placement), ElementsAre(Is("plan.schedule.period_ms", "must be > 0, is 0 ms")));
+  EXPECT_THAT(ViolationsIn(placement), ElementsAre(Breaks("plan.schedule.period_ms", "must be > 0, is 0 ms")));
 }
 
 TEST_F(VerifyPeriodicTest, HugeShiftsAreCountedAndNotOverflowed) {
@@ -226,33 +223,33 @@ TEST_F(VerifyPeriodicTest, HugeShiftsAreCountedAndNotOverflowed) {
   EXPECT_THAT(ViolationsAfter(1, shift_backward), IsEmpty());
   example_.cluster.device_classes[0].memory_bytes = 1'000'000;
   EXPECT_THAT(ViolationsAfter(1, shift_backward),
-              ElementsAre(Is("plan.stages[0]",
-                             "memory: needs 600 GB, device 'acc0' offers 1 MB (599,999,000,532 bytes "
-                             "too many)")));
+              ElementsAre(Breaks("plan.stages[0]",
+                                 "memory: needs 600 GB, device 'acc0' offers 1 MB (599,999,000,532 bytes "
+                                 "too many)")));
   Placement placement = example_.Fastest();
   placement.pattern->period = Picoseconds(int64_t{1} << 59);
   placement.pattern->tasks[1].shift = 2'000'000'000;
   EXPECT_THAT(ViolationsIn(placement),
-              ElementsAre(Is("plan.schedule.tasks[1].index_shift",
-                             "must be >= 0, and periods times shift less than 2^62 ps, is 2000000000"),
-                          Is("plan.schedule.tasks", "has no backward of stage 0")));
+              ElementsAre(Breaks("plan.schedule.tasks[1].index_shift",
+                                 "must be >= 0, and periods times shift less than 2^62 ps, is 2000000000"),
+                          Breaks("plan.schedule.tasks", "has no backward of stage 0")));
 }
 
 TEST_F(VerifyPeriodicTest, APlacementWithoutPatternIsNone) {
   EXPECT_THAT(ViolationsIn({example_.Fastest().stages}),
-              ElementsAre(Is("plan.schedule.tasks",
-                             "must say when each stage works on what, because the schedule is PERIODIC")));
+              ElementsAre(Breaks("plan.schedule.tasks",
+                                 "must say when each stage works on what, because the schedule is PERIODIC")));
 }
 
 TEST_F(VerifyPeriodicTest, StagesAreInLinearOrderAsGiven) {
   Placement placement = example_.Fastest();
   std::swap(placement.stages[0], placement.stages[1]);
   const std::string rule = "; PERIODIC takes stages in the order given";
-  EXPECT_THAT(
-      ViolationsIn(placement),
-      ElementsAre(
-          Is("plan.stages[0].operators[0]", "tensor 't1' of the forward pass comes from stage 1 to stage 0" + rule),
-          Is("plan.stages[0].operators[0]", "tensor 't2' of the forward pass comes from stage 1 to stage 0" + rule)));
+  EXPECT_THAT(ViolationsIn(placement),
+              ElementsAre(Breaks("plan.stages[0].operators[0]",
+                                 "tensor 't1' of the forward pass comes from stage 1 to stage 0" + rule),
+                          Breaks("plan.stages[0].operators[0]",
+                                 "tensor 't2' of the forward pass comes from stage 1 to stage 0" + rule)));
 }
 
 TEST_F(VerifyPeriodicTest, BackwardTensorsGoBackAndColocatedOperatorsShareAStage) {
@@ -265,18 +262,18 @@ TEST_F(VerifyPeriodicTest, BackwardTensorsGoBackAndColocatedOperatorsShareAStage
   Placement placement = example_.OneAfterTheOther();
   placement.stages[0].operators = {OperatorId(0), backward_c, backward_a};
   placement.stages[1].operators.push_back(backward_b);
-  EXPECT_THAT(ViolationsIn(placement), Contains(Is("plan.stages[0].operators[1]",
-                                                   "operator 'c'' is in another stage than its forward operator "
-                                                   "'c', at plan.stages[2].operators[0]")));
+  EXPECT_THAT(ViolationsIn(placement), Contains(Breaks("plan.stages[0].operators[1]",
+                                                       "operator 'c'' is in another stage than its forward operator "
+                                                       "'c', at plan.stages[2].operators[0]")));
   placement.stages[0].operators = {OperatorId(0), backward_b, backward_a};
   placement.stages[1].operators = {OperatorId(1)};
   placement.stages[2].operators = {OperatorId(2), backward_c};
   EXPECT_THAT(ViolationsIn(placement),
-              ElementsAre(Is("plan.stages[0].operators[1]",
-                             "operator 'b'' is on device 'acc0', but its forward operator 'b' is on 'acc1'"),
-                          Is("plan.stages[2].operators[1]",
-                             "tensor 't3' of the backward pass comes from stage 0 to "
-                             "stage 2; PERIODIC takes stages in the order given")));
+              ElementsAre(Breaks("plan.stages[0].operators[1]",
+                                 "operator 'b'' is on device 'acc0', but its forward operator 'b' is on 'acc1'"),
+                          Breaks("plan.stages[2].operators[1]",
+                                 "tensor 't3' of the backward pass comes from stage 0 to "
+                                 "stage 2; PERIODIC takes stages in the order given")));
 }
 
 // b' sends to c' as b does to c: the graph lists its gradients along their activations.
@@ -296,16 +293,16 @@ TEST_F(VerifyPeriodicTest, GradientsThatAreListedForwardGoBack) {
 TEST_F(VerifyPeriodicTest, CpusStayIdle) {
   Placement placement = example_.Fastest();
   placement.stages[1].devices = {DeviceId(2)};
-  EXPECT_THAT(ViolationsIn(placement), Contains(Is("plan.stages[1].replicas",
-                                                   "device 'cpu0' is a CPU, but PERIODIC runs on "
-                                                   "accelerators")));
+  EXPECT_THAT(ViolationsIn(placement), Contains(Breaks("plan.stages[1].replicas",
+                                                       "device 'cpu0' is a CPU, but PERIODIC runs on "
+                                                       "accelerators")));
 }
 
 TEST_F(VerifyPeriodicTest, MemoryIsThatOfThePattern) {
   example_.cluster.device_classes[0].memory_bytes = 1131;
   EXPECT_THAT(
       ViolationsIn(example_.Fastest()),
-      ElementsAre(Is("plan.stages[0]", "memory: needs 1.13 kB, device 'acc0' offers 1.13 kB (1 byte too many)")));
+      ElementsAre(Breaks("plan.stages[0]", "memory: needs 1.13 kB, device 'acc0' offers 1.13 kB (1 byte too many)")));
   EXPECT_THAT(ViolationsIn(example_.Smaller()), IsEmpty());
 }
 
