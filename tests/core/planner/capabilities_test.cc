@@ -56,6 +56,12 @@ TEST_P(PlannedTest, HasNoViolation) {
 // Memory of operators that declare none.
 void UseComponents(Request& request) { request.graph.operators[0].memory_bytes.reset(); }
 
+void AskForPattern(Request& request) {
+  request.cluster.interconnect = UniformInterconnect();
+  request.problem.schedule = ScheduleKind::kPeriodic;
+  request.problem.overlap = Overlap::kOverlapped;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Settings, PlannedTest,
     ::testing::Values(
@@ -118,6 +124,18 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                       r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
                       r.options.algorithm = Algorithm::kLatencyAnnealing;
+                    }},
+        PlannedCase{"Periodic", AskForPattern},
+        PlannedCase{"PeriodicWithAllItsSettings",
+                    [](Request& r) {
+                      AskForPattern(r);
+                      UseComponents(r);
+                      r.problem.overlap = Overlap::kFullDuplex;
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.max_stages_per_device = 3;
+                      r.problem.memory_model.preset = "madpipe";
+                      r.problem.devices_to_use.max_devices = 1;
+                      r.options.algorithm = Algorithm::kMadpipe;
                     }},
         PlannedCase{"NonContiguous", [](Request& r) { r.problem.split = Split::kNonContiguous; }},
         PlannedCase{"NetAnnealing",
@@ -289,6 +307,60 @@ INSTANTIATE_TEST_SUITE_P(
                     Not("PIPEDREAM_ASYNC with COMPONENTS memory", "unspecified, or memory_bytes on every operator")}),
     RefusedCaseName);
 
+INSTANTIATE_TEST_SUITE_P(
+    Periodic, RefusedTest,
+    ::testing::Values(
+        RefusedCase{"PeriodicSerial",
+                    [](Request& r) {
+                      AskForPattern(r);
+                      r.problem.overlap = Overlap::kSerial;
+                    },
+                    "problem.overlap", DoesNotGo("SERIAL", "problem.schedule PERIODIC", "OVERLAPPED, FULL_DUPLEX")},
+        RefusedCase{"PeriodicThroughHostMemory",
+                    [](Request& r) {
+                      AskForPattern(r);
+                      r.cluster.interconnect = HostStagedInterconnect();
+                    },
+                    "cluster.interconnect", DoesNotGo("host_staged", "problem.schedule PERIODIC", "uniform")},
+        RefusedCase{"PeriodicReplicas",
+                    [](Request& r) {
+                      AskForPattern(r);
+                      r.problem.replication = Replication::kPerStage;
+                    },
+                    "problem.replication", DoesNotGo("PER_STAGE", "problem.schedule PERIODIC", "NONE")},
+        RefusedCase{"PeriodicPins",
+                    [](Request& r) {
+                      AskForPattern(r);
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                    },
+                    "problem.pinned", Not("pinning", "empty")},
+        RefusedCase{
+            "PeriodicOnCpus",
+            [](Request& r) {
+              AskForPattern(r);
+              r.problem.devices_to_use.devices = {DeviceId(2)};
+            },
+            "cluster.devices",
+            Not("PERIODIC without accelerators", "accelerators of one class; select them by problem.devices_to_use")},
+        RefusedCase{"PeriodicOnTwoClasses",
+                    [](Request& r) {
+                      AskForPattern(r);
+                      r.cluster.device_classes[1].kind = DeviceKind::kAccelerator;
+                    },
+                    "cluster.devices",
+                    Not("PERIODIC on accelerators of 2 classes",
+                        "accelerators of one class; select them by problem.devices_to_use")},
+        RefusedCase{"PeriodicWithoutWork",
+                    [](Request& r) {
+                      AskForPattern(r);
+                      r.graph.operators[0].pass = Pass::kBackward;
+                      r.problem.workload = Workload::kInference;
+                    },
+                    "problem.workload",
+                    Not("PERIODIC with BACKWARD operators only, which INFERENCE drops,", "TRAINING")}),
+    RefusedCaseName);
+
 std::vector<Violation> Judge(const Request& request) {
   Violations violations;
   CheckJudged(request.graph, request.cluster, request.problem, violations);
@@ -325,6 +397,7 @@ INSTANTIATE_TEST_SUITE_P(
                                     r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
                                     r.problem.devices_to_use.max_devices = 1;
                                   }},
+                      PlannedCase{"Pattern", AskForPattern},
                       PlannedCase{"Latency",
                                   [](Request& r) {
                                     AskForLatency(r);
