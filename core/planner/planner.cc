@@ -325,12 +325,16 @@ absl::Status CheckNotInterrupted(const SolveLimits& limits) {
   return absl::DeadlineExceededError("the deadline passed before the plan was judged");
 }
 
+absl::Status CheckRequest(const PlanRequest& request, const ModelLimits& model_limits) {
+  RETURN_IF_ERROR(CheckPlanned(request, model_limits));
+  return CheckSolver(request.options);
+}
+
 absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
                               TaskArena& arena, PlannerObserver& observer) {
   return Guarded<Plan>([&]() -> absl::StatusOr<Plan> {
     observer.OnPhase("validate");
-    RETURN_IF_ERROR(CheckPlanned(request, model_limits));
-    RETURN_IF_ERROR(CheckSolver(request.options));
+    RETURN_IF_ERROR(CheckRequest(request, model_limits));
     // An arena of its own: counts the CPU time of this request, and is as wide as it may be.
     TaskArena request_arena(std::min(arena.threads(), request.options.threads.value_or(arena.threads())));
     return Planning(request, limits, request_arena, observer).Run();

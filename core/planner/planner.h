@@ -31,6 +31,9 @@ struct PlanRequest {
   const Placement* warm_start = nullptr;
 };
 
+// What MakePlan would refuse before it searches. INVALID_ARGUMENT (ViolationsOf).
+absl::Status CheckRequest(const PlanRequest& request, const ModelLimits& model_limits);
+
 // Makes a plan. The same request gives the same plan for any arena unless the clock or a stop request cut the search
 // off (stop_reason says so). A stop request with an incumbent is an answer (CANCELLED), not an error.
 // `observer` outlives the call; its methods may be called from any thread of the arena, one at a time.

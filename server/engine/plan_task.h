@@ -3,6 +3,7 @@
 #define PLANWRIGHT_SERVER_ENGINE_PLAN_TASK_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/model/cluster.h"
@@ -27,6 +28,8 @@ struct PlanTask {
   std::string key;
   // Search, whatever is known already.
   bool skip_cache = false;
+  // Where the search begins, if not at a plan that is known to the cache.
+  std::optional<Placement> start;
   // The plan is to be stored; under this id, or one of our own where it is empty.
   bool is_to_be_kept = false;
   std::string plan_id;

@@ -262,10 +262,10 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const P
   SolveLimits limits;
   limits.deadline = start + found->effort.time;
   limits.work = found->effort.work_limit.value_or(limits.work);
-  limits.memory_bytes = config_.memory_budget_bytes / config_.max_running;
+  limits.memory_bytes = config_.memory_budget_bytes / (config_.max_running + config_.max_operations);
   limits.stop = context.stop;
 
-  const std::optional<Placement> known = KnownPlacement(task);
+  const std::optional<Placement> known = task.start.has_value() ? task.start : KnownPlacement(task);
   PlanRequest request{*task.graph, *task.cluster, task.problem, task.options.options};
   if (known.has_value()) request.warm_start = &*known;
   SearchObserver silent;

@@ -36,11 +36,13 @@ struct EngineConfig {
   TimeLimits time_limits;
   // Threads of the arena that all searches share. >= 1.
   int cpus = 1;
-  // Memory of the tables of all searches; each may take its share of max_running. The share does not depend on how many
-  // run, so that the plan does not either.
+  // Memory of the tables of all searches; each may take its share of max_running and max_operations. The share does not
+  // depend on how many run, so that the plan does not either.
   int64_t memory_budget_bytes = int64_t{8} << 30;
   // >= 1.
   int max_running = 1;
+  // Operations at the same time, besides. >= 0.
+  int max_operations = 0;
   // Reported by GetServerInfo only.
   int max_waiting = 0;
   int64_t max_message_bytes = int64_t{64} << 20;

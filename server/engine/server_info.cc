@@ -46,6 +46,7 @@ void EncodeLimits(const EngineConfig& config, v1::ServerLimits& wire) {
   wire.set_cpus(config.cpus);
   wire.set_memory_budget_bytes(config.memory_budget_bytes);
   wire.set_max_batch_size(config.max_batch_size);
+  wire.set_max_operations(config.max_operations);
   wire.set_max_pending_operations(config.quota.pending_operations);
   *wire.mutable_retention() = TimeUtil::MillisecondsToDuration(config.retention.documents.count());
   wire.set_max_stored_items(config.quota.documents);

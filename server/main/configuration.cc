@@ -76,6 +76,9 @@ ABSL_FLAG(ByteSize, max_stored_bytes, ByteSize{planwright::server::Quota{}.bytes
           "what they may take together, compressed");
 ABSL_FLAG(int64_t, max_pending_operations, planwright::server::Quota{}.pending_operations,
           "operations of a tenant that have not ended");
+ABSL_FLAG(int32_t, max_operations, 1, "operations worked on at the same time, besides requests; 0: by others only");
+ABSL_FLAG(absl::Duration, operation_lease, absl::Seconds(30),
+          "after how long the operations of a server that has died are taken over; at least 3s");
 ABSL_FLAG(bool, enable_reflection, false,
           "serve grpc.reflection.v1alpha, so that tools such as buf curl can call without the protos");
 ABSL_FLAG(std::string, log_format, "", "text or json, on standard error; empty: text on a terminal, else json");
@@ -113,6 +116,8 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "max_stored_items",
                                                                   "max_stored_bytes",
                                                                   "max_pending_operations",
+                                                                  "max_operations",
+                                                                  "operation_lease",
                                                                   "enable_reflection",
                                                                   "log_format",
                                                                   "validate_config"});
@@ -275,6 +280,15 @@ Store::Retention ReadRetention(Violations& violations) {
   return retention;
 }
 
+std::chrono::milliseconds ReadOperationLease(Violations& violations) {
+  constexpr std::chrono::seconds kLeast{3};
+  const absl::Duration lease = absl::GetFlag(FLAGS_operation_lease);
+  const std::chrono::nanoseconds time = PositiveTime(lease, "operation_lease", violations);
+  if (lease > absl::ZeroDuration() && time < kLeast)
+    violations.Add("--operation_lease", "must be >= 3s: it is renewed every second");
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time);
+}
+
 EngineConfig ReadEngineConfig(Violations& violations) {
   constexpr int32_t kMostThreads = 4096;
   constexpr int32_t kMostWaiting = 1'000'000;
@@ -294,6 +308,7 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   config.max_batch_size = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_batch_size), 1, "max_batch_size", violations);
   // One half for plans, one for their encoded answers.
   config.cache_bytes = absl::GetFlag(FLAGS_cache_bytes).bytes / 2;
+  config.max_operations = Between(absl::GetFlag(FLAGS_max_operations), 0, kMostThreads, "max_operations", violations);
   config.quota = ReadQuota(violations);
   config.retention = ReadRetention(violations);
   config.max_message_bytes = Between<int64_t>(absl::GetFlag(FLAGS_max_message_bytes).bytes, 1024,
@@ -310,6 +325,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.engine = ReadEngineConfig(violations);
   configuration.store = absl::GetFlag(FLAGS_store);
   configuration.migrate = absl::GetFlag(FLAGS_migrate);
+  configuration.operation_lease = ReadOperationLease(violations);
   configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);
   configuration.log_format = ReadLogFormat(violations);
   configuration.enable_reflection = absl::GetFlag(FLAGS_enable_reflection);

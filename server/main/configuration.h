@@ -21,6 +21,7 @@ struct Configuration {
   // As OpenStore takes it.
   std::string store;
   bool migrate = false;
+  std::chrono::milliseconds operation_lease{0};
   std::chrono::nanoseconds drain_timeout{0};
   LogFormat log_format = LogFormat::kText;
   bool enable_reflection = false;

@@ -19,6 +19,8 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "grpc/health/v1/health.pb.h"
+#include "server/engine/operation_work.h"
+#include "server/engine/operations.h"
 #include "server/main/listen_address.h"
 #include "server/main/reloading_tls.h"
 #include "server/main/secrets.h"
@@ -26,9 +28,11 @@
 #include "server/observability/http_server.h"
 #include "server/observability/metrics.h"
 #include "server/service/planning_service.h"
+#include "server/service/search_log.h"
 #include "server/serving/authenticator.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
+#include "server/serving/operation_runner.h"
 #include "server/store/open_store.h"
 
 namespace planwright::server {
@@ -89,8 +93,9 @@ class GrpcDaemon final : public Daemon {
         lookups_({.max_running = kLookupThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
-        service_(
-            {engine_, desk_, answers_, executor_, serving_, lookups_, authenticator_, in_flight_, metrics_, log_}) {}
+        operations_(engine_, store_.get(), [this] { WakeRunner(); }),
+        service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, authenticator_, in_flight_,
+                  metrics_, log_}) {}
 
   ~GrpcDaemon() override { Drain(); }
 
@@ -103,6 +108,7 @@ class GrpcDaemon final : public Daemon {
     }
     RETURN_IF_ERROR(StartHttp());
     RETURN_IF_ERROR(StartGrpc());
+    if (store_ != nullptr && configuration_.engine.max_operations > 0) StartRunner();
     SetServing(true);
     return absl::OkStatus();
   }
@@ -129,6 +135,8 @@ class GrpcDaemon final : public Daemon {
     serving_.StopAdmission();
     executor_.StopAdmission();
     lookups_.StopAdmission();
+    // Others, or we ourselves when we are back, go on with the operations from where they are.
+    if (runner_ != nullptr) runner_->Stop();
     if (!in_flight_.WaitUntilNone(configuration_.drain_timeout)) {
       log_.Warning("drain timeout: stopping searches", {{"running", int64_t{executor_.load().running}}});
       executor_.StopAll();
@@ -226,8 +234,38 @@ class GrpcDaemon final : public Daemon {
     is_serving_ = serving;
   }
 
+  void StartRunner() {
+    runner_ = std::make_unique<OperationRunner>(
+        *store_,
+        OperationRunner::Options{.max_running = configuration_.engine.max_operations,
+                                 .lease = configuration_.operation_lease},
+        OperationRunner::Hooks{.work =
+                                   [this](OperationJob& job) {
+                                     log_.Info("operation taken", {{"operation", job.operation().id},
+                                                                   {"attempt", int64_t{job.operation().attempts}}});
+                                     SearchLog search_log(job.operation().id, metrics_, log_);
+                                     return RunOperation(engine_, job, search_log);
+                                   },
+                               .give_up = &GiveUpOperation,
+                               .on_event = [this](const Operation& operation, const char* event,
+                                                  const absl::Status& why) { LogOperation(operation, event, why); }});
+  }
+
+  void WakeRunner() {
+    if (runner_ != nullptr) runner_->Wake();
+  }
+
+  void LogOperation(const Operation& operation, const char* event, const absl::Status& why) {
+    metrics_.OperationOver(event);
+    log_.Info("operation over", {{"operation", operation.id},
+                                 {"event", std::string(event)},
+                                 {"attempt", int64_t{operation.attempts}},
+                                 {"error", std::string(why.message())}});
+  }
+
   HttpResponse ServeMetrics() {
     const Executor::Load load = executor_.load();
+    metrics_.SetRunningOperations(runner_ != nullptr ? runner_->running() : 0);
     metrics_.SetLoad(load.running, load.waiting);
     const PlanCache::Stats cache = engine_.cache_stats();
     const AnswerCache::Stats answers = answers_.stats();
@@ -272,8 +310,10 @@ class GrpcDaemon final : public Daemon {
   Executor serving_;
   Executor executor_;
   Executor lookups_;
+  Operations operations_;
   PlanningServiceImpl service_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<OperationRunner> runner_;
   std::unique_ptr<StoreUpkeep> upkeep_;
   std::unique_ptr<HttpServer> http_;
 };

@@ -57,7 +57,8 @@ int Serve(const Configuration& configuration, const Signals& signals) {
   // One worker for every CPU beside the threads of the executor, which take part in their own searches.
   const oneapi::tbb::global_control parallelism(
       oneapi::tbb::global_control::max_allowed_parallelism,
-      static_cast<std::size_t>(configuration.engine.cpus + configuration.engine.max_running));
+      static_cast<std::size_t>(configuration.engine.cpus + configuration.engine.max_running +
+                               configuration.engine.max_operations));
   const auto daemon = Daemon::Start(configuration, log);
   if (!daemon.ok()) return Fail(daemon.status());
   while (signals.Wait() == SIGHUP) (*daemon)->Reload();

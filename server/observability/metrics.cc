@@ -75,7 +75,12 @@ Metrics::Metrics(const std::string& version)
       store_up_(MakeGauge(registry_, "planwright_store_up", "1 while the store works; 0 also where there is none.")),
       rows_deleted_(MakeCounter(registry_, "planwright_store_deleted_rows_total",
                                 "Rows of the store that were deleted because they had been kept long enough.")
-                        .Add({})) {
+                        .Add({})),
+      running_operations_(
+          MakeGauge(registry_, "planwright_running_operations", "Operations that are being worked on.")),
+      operations_(MakeCounter(registry_, "planwright_operations_total",
+                              "Operations that this server is done with: ended, returned to the queue, or lost to "
+                              "another server.")) {
   prometheus::BuildGauge()
       .Name("planwright_build_info")
       .Help("1, labelled with the version.")
@@ -127,6 +132,10 @@ void Metrics::SetCache(const CacheCounts& counts) {
 void Metrics::SetStoreUp(bool works) { store_up_.Set(works ? 1 : 0); }
 
 void Metrics::RowsDeleted(int64_t rows) { rows_deleted_.Increment(static_cast<double>(rows)); }
+
+void Metrics::SetRunningOperations(int running) { running_operations_.Set(running); }
+
+void Metrics::OperationOver(const std::string& event) { operations_.Add({{"event", event}}).Increment(); }
 
 std::string Metrics::Text() const { return prometheus::TextSerializer().Serialize(registry_.Collect()); }
 

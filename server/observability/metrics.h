@@ -59,6 +59,9 @@ class Metrics {
   void SetCache(const CacheCounts& counts);
 
   void SetStoreUp(bool works);
+  void SetRunningOperations(int running);
+  // A server is done with an operation: "ended", "returned" to the queue, or "lost" to another server.
+  void OperationOver(const std::string& event);
   // Kept long enough.
   void RowsDeleted(int64_t rows);
 
@@ -86,6 +89,8 @@ class Metrics {
   prometheus::Gauge& cache_bytes_;
   prometheus::Gauge& store_up_;
   prometheus::Counter& rows_deleted_;
+  prometheus::Gauge& running_operations_;
+  prometheus::Family<prometheus::Counter>& operations_;
 };
 
 }  // namespace planwright::server

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_SERVER_SERVICE_CALL_SERVICES_H_
 #define PLANWRIGHT_SERVER_SERVICE_CALL_SERVICES_H_
 
+#include "server/engine/operations.h"
 #include "server/engine/plan_desk.h"
 #include "server/engine/planning_engine.h"
 #include "server/observability/log.h"
@@ -18,6 +19,7 @@ struct CallServices {
   PlanningEngine& engine;
   PlanDesk& desk;
   AnswerCache& answers;
+  Operations& operations;
   // Runs what may take long: searches, evaluations.
   Executor& executor;
   // Runs what does not, so that it never waits for searches.

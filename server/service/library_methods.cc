@@ -8,15 +8,15 @@ using Context = grpc::CallbackServerContext;
 using Buffer = grpc::ByteBuffer;
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetPlan(Context* context, const Buffer* request, Buffer* response) {
-  return StartLookup("GetPlan", *context, *request, *response, &Library::GetPlan);
+  return StartLookup("GetPlan", *context, *request, *response, services_.engine.library(), &Library::GetPlan);
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::ListPlans(Context* context, const Buffer* request, Buffer* response) {
-  return StartLookup("ListPlans", *context, *request, *response, &Library::ListPlans);
+  return StartLookup("ListPlans", *context, *request, *response, services_.engine.library(), &Library::ListPlans);
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::DeletePlan(Context* context, const Buffer* request, Buffer* response) {
-  return StartLookup("DeletePlan", *context, *request, *response, &Library::DeletePlan);
+  return StartLookup("DeletePlan", *context, *request, *response, services_.engine.library(), &Library::DeletePlan);
 }
 
 grpc::ServerReadReactor<Buffer>* PlanningServiceImpl::RegisterGraph(Context* context, Buffer* response) {
@@ -32,7 +32,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetGraph(Context* context, const 
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::ListGraphs(Context* context, const Buffer* request, Buffer* response) {
-  return StartLookup("ListGraphs", *context, *request, *response, &Library::ListGraphs);
+  return StartLookup("ListGraphs", *context, *request, *response, services_.engine.library(), &Library::ListGraphs);
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::DeleteGraph(Context* context, const Buffer* request, Buffer* response) {
@@ -41,7 +41,8 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::DeleteGraph(Context* context, con
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::RegisterCluster(Context* context, const Buffer* request,
                                                                Buffer* response) {
-  return StartLookup("RegisterCluster", *context, *request, *response, &Library::RegisterCluster);
+  return StartLookup("RegisterCluster", *context, *request, *response, services_.engine.library(),
+                     &Library::RegisterCluster);
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetCluster(Context* context, const Buffer* request, Buffer* response) {
@@ -53,7 +54,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetCluster(Context* context, cons
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::ListClusters(Context* context, const Buffer* request, Buffer* response) {
-  return StartLookup("ListClusters", *context, *request, *response, &Library::ListClusters);
+  return StartLookup("ListClusters", *context, *request, *response, services_.engine.library(), &Library::ListClusters);
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::DeleteCluster(Context* context, const Buffer* request,

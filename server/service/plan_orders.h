@@ -2,6 +2,8 @@
 #ifndef PLANWRIGHT_SERVER_SERVICE_PLAN_ORDERS_H_
 #define PLANWRIGHT_SERVER_SERVICE_PLAN_ORDERS_H_
 
+#include <grpcpp/support/byte_buffer.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>

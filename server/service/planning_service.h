@@ -37,9 +37,17 @@ template <typename Base>
 using WithPlanMethods = v1::PlanningService::WithRawCallbackMethod_GetPlan<
     v1::PlanningService::WithRawCallbackMethod_ListPlans<v1::PlanningService::WithRawCallbackMethod_DeletePlan<Base>>>;
 
-// Thread-safe. The handlers of what is stored are in library_methods.cc.
+template <typename Base>
+using WithOperationMethods = v1::PlanningService::WithRawCallbackMethod_SubmitPlan<
+    v1::PlanningService::WithRawCallbackMethod_SweepPlans<v1::PlanningService::WithRawCallbackMethod_GetOperation<
+        v1::PlanningService::WithRawCallbackMethod_ListOperations<
+            v1::PlanningService::WithRawCallbackMethod_WaitOperation<
+                v1::PlanningService::WithRawCallbackMethod_CancelOperation<Base>>>>>>;
+
+// Thread-safe. The handlers of what is stored are in library_methods.cc, those of operations in operation_methods.cc.
 class PlanningServiceImpl final
-    : public WithPlanningMethods<WithGraphMethods<WithClusterMethods<WithPlanMethods<v1::PlanningService::Service>>>> {
+    : public WithPlanningMethods<
+          WithGraphMethods<WithClusterMethods<WithPlanMethods<WithOperationMethods<v1::PlanningService::Service>>>>> {
  public:
   explicit PlanningServiceImpl(const CallServices& services);
 
@@ -81,6 +89,20 @@ class PlanningServiceImpl final
   grpc::ServerUnaryReactor* DeleteCluster(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) override;
 
+  // Operations.
+  grpc::ServerUnaryReactor* SubmitPlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* SweepPlans(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetOperation(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* ListOperations(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                           grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* WaitOperation(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* CancelOperation(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+                                            grpc::ByteBuffer* response) override;
+
  private:
   // Starts a call that only looks something up or stores it: it does not wait for searches.
   template <typename Request, typename Response>
@@ -92,16 +114,15 @@ class PlanningServiceImpl final
                                              std::move(handler)))
         ->Start();
   }
-  // The same for a method of the library.
-  template <typename Request, typename Response>
+  // The same for a method of the library or of the operations.
+  template <typename Keeper, typename Request, typename Response>
   grpc::ServerUnaryReactor* StartLookup(const char* method, const grpc::CallbackServerContext& context,
-                                        const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
-                                        absl::StatusOr<Response> (Library::*handler)(const std::string& tenant,
-                                                                                     const Request& request)) {
-    Library& library = services_.engine.library();
+                                        const grpc::ByteBuffer& request, grpc::ByteBuffer& response, Keeper& keeper,
+                                        absl::StatusOr<Response> (Keeper::*handler)(const std::string& tenant,
+                                                                                    const Request& request)) {
     return StartLookup<Request, Response>(method, context, request, response,
-                                          [&library, handler](const Request& message, const CallContext& call) {
-                                            return (library.*handler)(call.tenant, message);
+                                          [&keeper, handler](const Request& message, const CallContext& call) {
+                                            return (keeper.*handler)(call.tenant, message);
                                           });
   }
   // The same for one that deletes what requests refer to: answers to those must not outlive it.

@@ -19,24 +19,12 @@ constexpr int64_t kSucceeded = CodeOf(OperationState::kSucceeded);
 constexpr int64_t kCancelled = CodeOf(OperationState::kCancelled);
 
 // Which columns are read.
-enum class Columns { kShort, kWithRequest, kAll };
+enum class Columns { kShort, kAll };
 
-constexpr std::string_view ColumnsOf(Columns columns) {
-  constexpr std::string_view kAll =
-      "tenant, id, request_id, parent, is_job, state, progress, summary, attempts, cancel_requested, create_time, "
-      "start_time, end_time, fence, request, incumbent, result";
-  constexpr std::string_view kRequest = ", request";
-  const std::size_t request = kAll.find(kRequest, kAll.find("fence"));
-  switch (columns) {
-    case Columns::kShort:
-      return kAll.substr(0, request);
-    case Columns::kWithRequest:
-      return kAll.substr(0, request + kRequest.size());
-    case Columns::kAll:
-      return kAll;
-  }
-  return kAll;
-}
+constexpr std::string_view kShortColumns =
+    "tenant, id, request_id, parent, is_job, state, progress, summary, attempts, cancel_requested, create_time, "
+    "start_time, end_time, fence";
+constexpr std::string_view kOtherColumns = ", request, incumbent, result";
 
 constexpr std::string_view kInsert =
     "INSERT INTO operations (id, tenant, request_id, parent, position, is_job, state, request, incumbent, progress, "
@@ -84,7 +72,6 @@ absl::StatusOr<Operation> ReadRow(RowReader row, Columns columns) {
   operation.fence = row.Number();
   if (columns == Columns::kShort) return operation;
   ASSIGN_OR_RETURN(operation.request, UnpackOptional(row.Blob()));
-  if (columns == Columns::kWithRequest) return operation;
   ASSIGN_OR_RETURN(operation.incumbent, UnpackOptional(row.Blob()));
   ASSIGN_OR_RETURN(operation.result, UnpackOptional(row.Blob()));
   return operation;
@@ -113,9 +100,11 @@ absl::StatusOr<bool> Insert(Connection& connection, std::string_view tenant, con
 // The operations that `clauses` selects; a WHERE and what may follow it.
 absl::StatusOr<std::vector<Operation>> Select(Connection& connection, Columns columns, std::string_view clauses,
                                               std::span<const SqlValue> parameters) {
-  ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(absl::StrCat("SELECT ", ToAbsl(ColumnsOf(columns)),
-                                                                           " FROM operations WHERE ", ToAbsl(clauses)),
-                                                              parameters));
+  ASSIGN_OR_RETURN(const SqlResult result,
+                   connection.Execute(absl::StrCat("SELECT ", ToAbsl(kShortColumns),
+                                                   columns == Columns::kAll ? ToAbsl(kOtherColumns) : "",
+                                                   " FROM operations WHERE ", ToAbsl(clauses)),
+                                      parameters));
   std::vector<Operation> operations;
   for (const SqlRow& row : result.rows) {
     ASSIGN_OR_RETURN(operations.emplace_back(), ReadRow(RowReader(row), columns));
@@ -207,7 +196,7 @@ absl::StatusOr<std::vector<Operation>> SqlStore::ListOperations(std::string_view
 absl::StatusOr<std::vector<Operation>> SqlStore::ListRows(std::string_view tenant, std::string_view parent) {
   const std::vector<SqlValue> parameters = {Text(tenant), Text(parent)};
   return Read([&](Connection& connection) {
-    return Select(connection, Columns::kWithRequest, "tenant = $1 AND parent = $2 ORDER BY position", parameters);
+    return Select(connection, Columns::kShort, "tenant = $1 AND parent = $2 ORDER BY position", parameters);
   });
 }
 

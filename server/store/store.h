@@ -186,7 +186,7 @@ class Store {
   virtual absl::StatusOr<std::vector<Operation>> ListOperations(std::string_view tenant, const OperationFilter& filter,
                                                                 const std::optional<PagePosition>& after,
                                                                 int64_t limit) = 0;
-  // The rows of an operation in the order of their submission, OperationView::kShort with the requests.
+  // The rows of an operation in the order of their submission, with OperationView::kShort.
   virtual absl::StatusOr<std::vector<Operation>> ListRows(std::string_view tenant, std::string_view parent) = 0;
   // Ends what is queued, and asks what runs to stop; rows included. Nothing happens to what has ended. NOT_FOUND.
   virtual absl::Status RequestCancel(std::string_view tenant, std::string_view id) = 0;
