@@ -64,7 +64,10 @@ class PatternSearcher {
   // exists.
   PatternOutcome FindShortest(const SolveLimits& limits, std::optional<Picoseconds> target = std::nullopt);
 
+  // Of the allocation at hand.
   int32_t num_steps() const { return constraints_.num_steps(); }
+  // Of the search trees since the object was made.
+  int64_t nodes() const { return nodes_; }
 
  private:
   // A node of the tree.

@@ -31,7 +31,6 @@ constexpr int64_t kJudgeNodes = 4'000;
 // Stages in all: more make the pattern search slow and were never better.
 constexpr std::size_t kStagesPerDevice = 2;
 constexpr std::size_t kMoreStages = 4;
-constexpr int64_t kStepPairsPerUnit = 32;
 constexpr int64_t kMovesPerLook = 64;
 // Cuts move by up to 2, 4, .. layers: once more for every doubling of the chain from here on.
 constexpr std::size_t kLayersPerScale = 32;
@@ -91,11 +90,9 @@ double AllocationAnnealer::Judge(const SolveLimits& limits) {
   if (refuted_.contains(fingerprint)) return kRefutedEnergy;
   SolveLimits judging = limits;
   judging.work = kJudgeNodes;
-  ++work_.judged;
   searcher_.SetAllocation(candidate_);
   PatternOutcome outcome = searcher_.FindShortest(judging, target_);
-  work_.nodes += outcome.nodes;
-  work_.units += outcome.nodes * (1 + int64_t{searcher_.num_steps()} * searcher_.num_steps() / kStepPairsPerUnit);
+  work_.AddJudgement(searcher_, outcome.nodes);
   if (!outcome.pattern.has_value()) {
     refuted_.insert(fingerprint);
     return kRefutedEnergy;

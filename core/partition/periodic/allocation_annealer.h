@@ -46,6 +46,14 @@ struct AnnealingWork {
     units += other.units;
     return *this;
   }
+
+  // The searcher judged its allocation, for which it took `new_nodes`.
+  void AddJudgement(const PatternSearcher& searcher, int64_t new_nodes) {
+    constexpr int64_t kStepPairsPerUnit = 32;
+    ++judged;
+    nodes += new_nodes;
+    units += new_nodes * (1 + int64_t{searcher.num_steps()} * searcher.num_steps() / kStepPairsPerUnit);
+  }
 };
 
 // For one run. Not thread-safe; what it is given outlives it.

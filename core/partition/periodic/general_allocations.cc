@@ -7,6 +7,7 @@
 #include "core/base/index.h"
 #include "core/cost/chain_sums.h"
 #include "core/partition/periodic/allocation_bound.h"
+#include "core/partition/periodic/allocation_tree.h"
 #include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/one_f_one_b_star.h"
@@ -19,6 +20,9 @@ constexpr int64_t kRunsPerRound = 4;
 // Rounds under smaller limits, and rounds under the limit itself; the former get half as much work each.
 constexpr std::size_t kRungs = 2;
 constexpr int64_t kMainRounds = 2;
+// One part in so many of the work goes into proofs, and so many periods are asked for to raise the bound.
+constexpr int64_t kShareOfProofs = 5;
+constexpr int64_t kBoundProbes = 5;
 // Nodes that a start may take.
 constexpr int64_t kStartNodes = 20'000;
 
@@ -36,19 +40,27 @@ class Search {
   }
 
   GeneralAllocationOutcome Run() {
-    if (!outcome_.lower_bound.has_value()) return std::move(outcome_);
+    if (IsSettled()) return std::move(outcome_);
     OfferContiguous();
     for (const ChainAllocation& start : request_.starts) OfferStart(start);
     const std::vector<ChainDevices> rungs = Rungs();
     const auto shares = static_cast<int64_t>(rungs.size()) + 2 * kMainRounds;
-    const int64_t share = limits_.work / (shares * kRunsPerRound);
+    const int64_t proof = limits_.work / kShareOfProofs;
+    const int64_t share = (limits_.work - proof) / (shares * kRunsPerRound);
     for (const ChainDevices& rung : rungs) RunRound(rung, share);
     for (int64_t round = 0; round < kMainRounds; ++round) RunRound(request_.devices, 2 * share);
+    Prove(proof);
     return std::move(outcome_);
   }
 
  private:
-  bool IsOptimal() const { return outcome_.best.has_value() && outcome_.best->pattern.period <= *outcome_.lower_bound; }
+  bool IsSettled() const {
+    if (!outcome_.lower_bound.has_value()) return true;
+    if (!outcome_.best.has_value()) return false;
+    const Picoseconds period = outcome_.best->pattern.period;
+    return static_cast<double>((period - *outcome_.lower_bound).count()) <=
+           request_.relative_gap * static_cast<double>(period.count());
+  }
 
   void Offer(ScheduledAllocation found) {
     if (outcome_.best.has_value() && found.pattern.period >= outcome_.best->pattern.period) return;
@@ -91,9 +103,9 @@ class Search {
   }
 
   void RunRound(const ChainDevices& devices, int64_t units) {
-    if (IsOptimal()) return;
+    if (IsSettled()) return;
     const ChainAllocation start = outcome_.best.has_value() ? outcome_.best->allocation : EvenAllocation();
-    const Picoseconds known = outcome_.best.has_value() ? outcome_.best->pattern.period : 2 * periods_.high;
+    const Picoseconds known = outcome_.best.has_value() ? Known() : 2 * periods_.high;
     SolveLimits limits = limits_;
     limits.work = units;
     std::vector<std::optional<ScheduledAllocation>> found(kRunsPerRound);
@@ -111,6 +123,42 @@ class Search {
     for (std::optional<ScheduledAllocation>& best : found) {
       if (best.has_value()) Offer(*std::move(best));
     }
+  }
+
+  // Half of the units ask for anything better at all; the rest goes into bisection for a bound.
+  void Prove(int64_t units) {
+    AllocationTree tree(request_.chain, sums_, request_.devices, request_.max_stages_per_device);
+    SolveLimits limits = limits_;
+    const auto refutes = [&](Picoseconds period) {
+      const AllocationTree::Answer answer = tree.Decide(period, limits);
+      if (answer == AllocationTree::Answer::kFound) Offer(*tree.found());
+      return answer == AllocationTree::Answer::kRefuted;
+    };
+    bool has_improved = true;
+    while (!IsSettled() && has_improved && tree.work().units < units / 2) {
+      const Picoseconds before = Known();
+      limits.work = units / 2 - tree.work().units;
+      if (refutes(before - Picoseconds(1))) {
+        outcome_.lower_bound = outcome_.best.has_value() ? std::optional(before) : std::nullopt;
+      }
+      has_improved = Known() < before;
+    }
+    limits.work = units / (2 * kBoundProbes);
+    Picoseconds high = Known();
+    for (int64_t probe = 0; probe < kBoundProbes && !IsSettled(); ++probe) {
+      const Picoseconds middle = *outcome_.lower_bound + (high - *outcome_.lower_bound) / 2;
+      if (refutes(middle)) {
+        outcome_.lower_bound = middle + Picoseconds(1);
+      } else {
+        high = middle;
+      }
+    }
+    outcome_.work += tree.work();
+  }
+
+  // The shortest period known; without one, more than any allocation that fits needs.
+  Picoseconds Known() const {
+    return outcome_.best.has_value() ? outcome_.best->pattern.period : periods_.high + Picoseconds(1);
   }
 
   // Stages of about the same work: where nothing is known to fit.

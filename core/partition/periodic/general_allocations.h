@@ -6,7 +6,9 @@
 // of a ladder that the chain and the number of devices set, each 5/4 of the one below, so that calls with any limit
 // pass the same ones. What fits less memory fits more, so every round starts from the best of the rounds before. The
 // runs of a round draw from random streams of their own and are merged by period, then by number of the run: the
-// outcome depends on the seed and the work, not on the threads.
+// outcome depends on the seed and the work, not on the threads. A fifth of the work goes into proofs: a bound for all
+// allocations (allocation_bound.h), raised by branch and bound (allocation_tree.h), which on short chains is the
+// optimum.
 //
 // Guarantees: never worse than a start, than the contiguous optimum, or than what the rungs below give. A caller that
 // goes through several limits and hands each plan on as a start of the next never gets a worse plan for more memory.
@@ -36,18 +38,20 @@ struct GeneralAllocationRequest {
   // device, are passed over.
   std::vector<ChainAllocation> starts;
   int64_t seed = 1;
+  // Ends when the period is within this share of the lower bound.
+  double relative_gap = 0;
 };
 
 struct GeneralAllocationOutcome {
   // nullopt: none was found.
   std::optional<ScheduledAllocation> best;
-  // No allocation of the chain has a shorter period (allocation_bound.h); nullopt: none has a pattern at all.
+  // No allocation of the chain has a shorter period; nullopt: none has a pattern at all.
   std::optional<Picoseconds> lower_bound;
   AnnealingWork work;
 };
 
 // Units of work (AnnealingWork::units) of a request that sets no limit: less than a second of one core.
-inline constexpr int64_t kGeneralAllocationWork = 1'200'000;
+inline constexpr int64_t kGeneralAllocationWork = 1'500'000;
 
 // The best allocation found with limits.work units, or until the limits say stop; a look at them is some milliseconds
 // away at most. `on_better` hears of every better allocation between rounds, on this thread. REQUIRES: a valid chain,
