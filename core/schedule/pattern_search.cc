@@ -8,8 +8,8 @@
 namespace planwright {
 namespace {
 
-// Nodes between two looks at the clock; a node takes microseconds.
-constexpr int64_t kNodesPerLook = 64;
+// Nodes between two looks at the clock; a node takes microseconds, of very many stages a millisecond.
+constexpr int64_t kNodesPerLook = 8;
 // Of the nodes that are left, one period may take this part.
 constexpr int64_t kSharesOfNodes = 4;
 

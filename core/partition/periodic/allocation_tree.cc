@@ -79,9 +79,12 @@ double AllocationTree::EndCost(int32_t layer) const {
 // Layers before `left` have no device yet; `delay` is that in front of the layer `left`.
 void AllocationTree::Extend(int32_t left, Delay delay) {
   if (left == 0) return JudgeMap();
-  if (++work_.units >= last_unit_ || (work_.units % kUnitsPerLook == 0 && CheckInterruption(*limits_).has_value())) {
-    is_unknown_ = true;
+  ++work_.units;
+  if (work_.units >= next_look_) {
+    next_look_ = work_.units + kUnitsPerLook;
+    is_unknown_ = CheckInterruption(*limits_).has_value();
   }
+  is_unknown_ = is_unknown_ || work_.units >= last_unit_;
   const int32_t num_choices = std::min(num_used_ + 1, devices_.count);
   for (int32_t device = 0; device < num_choices && !is_unknown_ && !found_.has_value(); ++device) {
     Place(left - 1, device, delay);

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "core/base/limits.h"
-#include "core/base/polling.h"
 #include "core/base/units.h"
 #include "core/cost/chain_sums.h"
 #include "core/model/chain.h"
@@ -100,6 +99,7 @@ class AllocationTree {
   Picoseconds period_{1};
   const SolveLimits* limits_ = nullptr;
   int64_t last_unit_ = 0;
+  int64_t next_look_ = 0;
   bool is_unknown_ = false;
   // By layer; loads by device, devices in use come first.
   std::vector<int32_t> device_of_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/partition/periodic/allocation_bound.h"
 #include "core/partition/periodic/allocation_energy.h"
 #include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/periodic/stage_costs.h"
@@ -121,6 +122,7 @@ TEST(GeneralAllocationsTest, FindsValidPatternsNeverWorseThanContiguousOnes) {
 TEST(GeneralAllocationsTest, EqualsEnumerationAlmostAlways) {
   int compared = 0;
   int equal = 0;
+  int proven = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     RandomStream random(seed, 3);
     ChainCase instance = MakeChainCase(seed, 7);
@@ -136,9 +138,15 @@ TEST(GeneralAllocationsTest, EqualsEnumerationAlmostAlways) {
     const bool is_equal = outcome.best.has_value() == shortest.has_value() &&
                           (!shortest.has_value() || outcome.best->pattern.period == *shortest);
     if (is_equal) ++equal;
+    if (outcome.best.has_value() ? outcome.lower_bound == outcome.best->pattern.period
+                                 : !outcome.lower_bound.has_value()) {
+      EXPECT_TRUE(is_equal) << seed;
+      ++proven;
+    }
   }
   EXPECT_GT(compared, 20);
   EXPECT_GE(equal, 0.95 * compared);
+  EXPECT_GE(proven, 0.9 * compared);
 }
 
 TEST(GeneralAllocationsTest, DoesNotDependOnThreads) {
@@ -169,6 +177,40 @@ TEST(GeneralAllocationsTest, NeverGetsWorseWithMoreMemoryAndTheLastPlan) {
       starts = {outcome.best->allocation};
     }
   }
+}
+
+// Where the optimum is proven, no plan has to be handed on.
+TEST(GeneralAllocationsTest, NeverGetsWorseWithMoreMemoryOnShortChains) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    ChainCase instance = MakeChainCase(seed, 9);
+    instance.devices.count = std::min(instance.devices.count, 3);
+    std::optional<Picoseconds> before;
+    for (int64_t memory = 20; memory < 300; memory += memory / 4) {
+      instance.devices.memory_bytes = memory;
+      const GeneralAllocationOutcome outcome = Find(instance, 60'000);
+      ASSERT_TRUE(outcome.best.has_value() || !before.has_value()) << seed << " " << memory;
+      if (!outcome.best.has_value()) continue;
+      EXPECT_LE(outcome.best->pattern.period, before.value_or(outcome.best->pattern.period)) << seed << " " << memory;
+      before = outcome.best->pattern.period;
+    }
+  }
+}
+
+TEST(AllocationBoundTest, HoldsForEveryPattern) {
+  int binding = 0;
+  for (uint64_t seed = 0; seed < 600; ++seed) {
+    RandomStream random(seed, 4);
+    const ChainCase instance = MakeChainCase(seed, 9);
+    const auto layers = static_cast<int32_t>(instance.chain.layers.size());
+    const ChainAllocation allocation = MakeRandomAllocation(layers, instance.devices.count, 4, random);
+    const PatternOutcome outcome = PatternSearch(instance.chain, instance.devices, allocation, {});
+    const std::optional<Picoseconds> bound = AllocationBound(instance.chain, instance.devices);
+    if (bound.has_value() && *bound > PeriodsOf(instance.chain, instance.devices).low) ++binding;
+    if (!outcome.pattern.has_value()) continue;
+    ASSERT_TRUE(bound.has_value()) << seed;
+    EXPECT_LE(*bound, outcome.pattern->period) << seed;
+  }
+  EXPECT_GT(binding, 50);
 }
 
 TEST(GeneralAllocationsTest, StopsWhenAsked) {
