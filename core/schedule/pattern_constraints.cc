@@ -20,6 +20,20 @@ std::vector<std::vector<int32_t>> StepsByResource(const std::vector<PatternStep>
   return steps_of;
 }
 
+// nullopt: they have nothing to do with each other.
+std::optional<PatternConstraints::Pair> PairFor(const PatternConstraints& constraints, int32_t before, int32_t after) {
+  const int64_t duration_before = constraints.duration[Index(before)];
+  const int64_t duration_after = constraints.duration[Index(after)];
+  if (duration_before > 0 && duration_after > 0) {
+    return PatternConstraints::Pair{before, after, duration_before, duration_after};
+  }
+  if (constraints.steps[Index(before)].operation != PatternOperation::kForward) return std::nullopt;
+  const PatternOperation operation = constraints.steps[Index(after)].operation;
+  // Forward passes count when they start, backward passes when they end.
+  if (operation == PatternOperation::kForward) return PatternConstraints::Pair{before, after, 0, 0};
+  return PatternConstraints::Pair{before, after, -duration_after, duration_after};
+}
+
 void AddPairs(std::vector<std::vector<int32_t>> steps_of, PatternConstraints& constraints) {
   std::stable_sort(steps_of.begin(), steps_of.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   const std::size_t num_steps = constraints.steps.size();
@@ -27,9 +41,11 @@ void AddPairs(std::vector<std::vector<int32_t>> steps_of, PatternConstraints& co
   for (const std::vector<int32_t>& steps : steps_of) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       for (std::size_t j = i + 1; j < steps.size(); ++j) {
+        const std::optional<PatternConstraints::Pair> pair = PairFor(constraints, steps[i], steps[j]);
+        if (!pair.has_value()) continue;
         constraints.pair_of[Index(steps[i]) * num_steps + Index(steps[j])] =
             static_cast<int32_t>(constraints.pairs.size());
-        constraints.pairs.push_back({steps[i], steps[j]});
+        constraints.pairs.push_back(*pair);
       }
     }
   }
@@ -70,9 +86,9 @@ class LongestStarts {
       edges_.push_back({step, step + 1, constraints.duration[Index(step)], 0});
     }
     for (std::size_t i = 0; i < shifts.size(); ++i) {
-      const auto [before, after] = constraints.pairs[i];
-      edges_.push_back({before, after, constraints.duration[Index(before)], shifts[i]});
-      edges_.push_back({after, before, constraints.duration[Index(after)], -shifts[i] - 1});
+      const auto& [before, after, ahead, behind] = constraints.pairs[i];
+      edges_.push_back({before, after, ahead, shifts[i]});
+      edges_.push_back({after, before, behind, -shifts[i] - 1});
     }
   }
 

@@ -3,17 +3,20 @@
 // Step u of micro-batch 0 starts at s_u. Steps wait for each other, so s_v - s_u >= d_u from one step to the next. Two
 // steps u before v of one resource leave each other alone exactly when for one integer k, their index shift,
 //   k T + d_u <= s_v - s_u <= (k + 1) T - d_v.
-// Shifts count micro-batches: when the forward pass of stage i starts, its device holds k(Fi, Bi) + 1 of stage i, and
-// k(Fj, Fi) + k(Fi, Bj) + 1 of an earlier, k(Fi, Bj) - k(Fi, Fj) of a later stage j. So memory is linear in the shifts,
-// exactly, and peaks where a forward pass starts (memory-aware-pipelines.md section 2).
+// Steps without duration meet nobody; for the sake of memory, a shift then only counts starts and ends. Shifts count
+// micro-batches: when the forward pass of stage i starts, its device holds k(Fi, Bi) + 1 of stage i, and k(Fj, Fi) +
+// k(Fi, Bj) + 1 of an earlier, k(Fi, Bj) - k(Fi, Fj) of a later stage j. So memory is linear in the shifts, exactly,
+// and peaks where a forward pass starts (memory-aware-pipelines.md section 2).
 #ifndef PLANWRIGHT_CORE_SCHEDULE_PATTERN_CONSTRAINTS_H_
 #define PLANWRIGHT_CORE_SCHEDULE_PATTERN_CONSTRAINTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/base/units.h"
 #include "core/cost/chain_sums.h"
 #include "core/model/chain.h"
 #include "core/schedule/pattern_steps.h"
@@ -21,10 +24,12 @@
 namespace planwright {
 
 struct PatternConstraints {
-  // Steps of one resource, in their order.
+  // Steps of one resource, in their order: k T + ahead <= s_after - s_before <= (k + 1) T - behind.
   struct Pair {
     int32_t before;
     int32_t after;
+    int64_t ahead;
+    int64_t behind;
   };
   // What a stage adds to the memory of its device for each micro-batch, and the steps that begin and end that.
   struct Stored {
@@ -54,6 +59,11 @@ struct PatternConstraints {
   int64_t load = 1;
   // Whether one micro-batch at a time has room: otherwise no period is long enough.
   bool has_room = true;
+
+  // The smallest shift for steps that start at these times; it is too large where they overlap. REQUIRES: period > 0.
+  int64_t ShiftOf(const Pair& pair, int64_t start_before, int64_t start_after, int64_t period) const {
+    return std::max<int64_t>(0, CeilDivide(start_after - start_before + pair.behind, period) - 1);
+  }
 
   int32_t num_steps() const { return static_cast<int32_t>(steps.size()); }
   // REQUIRES: one resource, before < after.

@@ -51,9 +51,9 @@ void PatternSearcher::StartAnywhere() {
     taken[resource] += step.duration.count();
   }
   for (std::size_t i = 0; i < constraints_.pairs.size(); ++i) {
-    const auto [before, after] = constraints_.pairs[i];
+    const PatternConstraints::Pair& pair = constraints_.pairs[i];
     shifts_[i] = static_cast<int32_t>(
-        (starts[Index(after)] - starts[Index(before)] - constraints_.duration[Index(before)]) / period_);
+        constraints_.ShiftOf(pair, starts[Index(pair.before)], starts[Index(pair.after)], period_));
   }
 }
 
@@ -92,20 +92,18 @@ bool PatternSearcher::Propagate(Node& node) const {
 
 // Draws the domain of a shift together, and tells the distances.
 bool PatternSearcher::Refine(Node& node, std::size_t pair, bool& has_changed) const {
-  const auto [before, after] = constraints_.pairs[pair];
+  const auto& [before, after, ahead, behind] = constraints_.pairs[pair];
   const std::size_t num_steps = constraints_.steps.size();
   const int64_t shortest = node.distance[Index(before) * num_steps + Index(after)];
   const int64_t longest = -node.distance[Index(after) * num_steps + Index(before)];
-  const int64_t duration_before = constraints_.duration[Index(before)];
-  const int64_t duration_after = constraints_.duration[Index(after)];
-  if (shortest + duration_after > (node.low[pair] + 1) * period_ &&
-      !RaiseLow(node, pair, CeilDivide(shortest + duration_after, period_) - 1, has_changed)) {
+  if (shortest + behind > (node.low[pair] + 1) * period_ &&
+      !RaiseLow(node, pair, CeilDivide(shortest + behind, period_) - 1, has_changed)) {
     return false;
   }
-  const int64_t high_end = (node.high[pair] + 1) * period_ - duration_after;
-  if (longest - duration_before < node.high[pair] * period_) {
-    return LowerHigh(node, pair, FloorDivide(longest - duration_before, period_), has_changed);
+  if (longest - ahead < node.high[pair] * period_) {
+    return LowerHigh(node, pair, FloorDivide(longest - ahead, period_), has_changed);
   }
+  const int64_t high_end = (node.high[pair] + 1) * period_ - behind;
   if (longest <= high_end) return true;
   has_changed = true;
   return Insert(node, after, before, -high_end);
@@ -116,8 +114,8 @@ bool PatternSearcher::RaiseLow(Node& node, std::size_t pair, int64_t low, bool& 
   if (low > node.high[pair]) return false;
   node.low[pair] = static_cast<int32_t>(low);
   has_changed = true;
-  const auto [before, after] = constraints_.pairs[pair];
-  return Insert(node, before, after, low * period_ + constraints_.duration[Index(before)]);
+  const auto& [before, after, ahead, behind] = constraints_.pairs[pair];
+  return Insert(node, before, after, low * period_ + ahead);
 }
 
 bool PatternSearcher::LowerHigh(Node& node, std::size_t pair, int64_t high, bool& has_changed) const {
@@ -125,8 +123,8 @@ bool PatternSearcher::LowerHigh(Node& node, std::size_t pair, int64_t high, bool
   if (high < node.low[pair]) return false;
   node.high[pair] = static_cast<int32_t>(high);
   has_changed = true;
-  const auto [before, after] = constraints_.pairs[pair];
-  return Insert(node, after, before, constraints_.duration[Index(after)] - (high + 1) * period_);
+  const auto& [before, after, ahead, behind] = constraints_.pairs[pair];
+  return Insert(node, after, before, behind - (high + 1) * period_);
 }
 
 // A new edge in the matrix of longest paths; false: it closes a cycle that is too long.
@@ -236,18 +234,16 @@ std::optional<PatternSearcher::Split> PatternSearcher::FindOverlap(const Node& n
     const int32_t width = node.high[pair] - node.low[pair];
     shifts_[pair] = node.low[pair];
     if (width == 0) continue;
-    const auto [before, after] = constraints_.pairs[pair];
-    const int64_t delay = node.distance[Index(after)] - node.distance[Index(before)];
-    const int64_t rest = delay % period_;
-    shifts_[pair] = static_cast<int32_t>(delay / period_);
-    const int64_t early = constraints_.duration[Index(before)] - rest;
-    const int64_t late = rest + constraints_.duration[Index(after)] - period_;
-    if (width >= smallest || (early <= 0 && late <= 0)) continue;
+    const PatternConstraints::Pair& steps = constraints_.pairs[pair];
+    const int64_t start_before = node.distance[Index(steps.before)];
+    const int64_t start_after = node.distance[Index(steps.after)];
+    shifts_[pair] = static_cast<int32_t>(constraints_.ShiftOf(steps, start_before, start_after, period_));
+    // How much later each of the two steps would have to be.
+    const int64_t to_wait_after = start_before + shifts_[pair] * period_ + steps.ahead - start_after;
+    const int64_t to_wait_before = start_after + steps.behind - start_before - shifts_[pair] * period_;
+    if (width >= smallest || to_wait_after <= 0) continue;
     smallest = width;
-    const int64_t duration_after = constraints_.duration[Index(after)];
-    const int64_t duration_before = constraints_.duration[Index(before)];
-    found = early > 0 ? Split{pair, shifts_[pair] - 1, early < rest + duration_after}
-                      : Split{pair, shifts_[pair], period_ - rest + duration_before < late};
+    found = Split{pair, shifts_[pair] - 1, to_wait_after < to_wait_before};
   }
   return found;
 }

@@ -79,7 +79,7 @@ bool Overlap(int64_t start, int64_t duration, int64_t other_start, int64_t other
 bool Collide(const Step& a, int64_t start_a, const Step& b, int64_t start_b, int64_t period) {
   const int64_t rest = ((start_b - start_a) % period + period) % period;
   const bool fits_after = rest >= a.duration && rest + b.duration <= period;
-  return !fits_after && !(rest == 0 && (a.duration == 0 || b.duration == 0));
+  return a.duration > 0 && b.duration > 0 && !fits_after;
 }
 
 PeriodicPattern PatternFrom(const std::vector<Step>& steps, const std::vector<int64_t>& starts, int64_t period) {

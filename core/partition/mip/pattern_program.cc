@@ -73,15 +73,30 @@ class Builder {
     made_.program.AddRow({"order_" + std::to_string(step), 0, 1, wait});
   }
 
+  // Steps without duration meet nobody; their shifts only count for memory, forward passes by their starts, backward
+  // passes by their ends.
   void AddExclusion(int32_t before, int32_t after) {
+    double ahead = Duration(before);
+    const bool is_counted = At(before).operation == PatternOperation::kForward;
+    const bool ends = At(after).operation == PatternOperation::kBackward;
+    if (Duration(before) == 0 || Duration(after) == 0) {
+      if (!is_counted) return;
+      ahead = ends ? -Duration(after) : 0;
+    }
+    const double behind = ends || Duration(before) > 0 ? Duration(after) : 0;
+    AddShift(before, after, ahead, behind);
+  }
+
+  // shift + ahead <= start of the one after - start of the one before <= shift + 1 - behind, in periods.
+  void AddShift(int32_t before, int32_t after, double ahead, double behind) {
     const std::string name = std::to_string(before) + "_" + std::to_string(after);
     const int32_t shift = made_.program.AddBinary("shift_" + name);
     made_.program.columns[Index(shift)].upper = 2 * num_steps();
     shifts_[{before, after}] = shift;
     Entries delay = {{starts_[Index(after)], 1}, {starts_[Index(before)], -1}, {shift, -1}};
-    delay.push_back({made_.rate, -Duration(before)});
+    delay.push_back({made_.rate, -ahead});
     made_.program.AddAtLeast("after_" + name, delay, 0);
-    delay.back().coefficient = Duration(after);
+    delay.back().coefficient = behind;
     made_.program.AddAtMost("until_" + name, delay, 1);
   }
 
