@@ -237,7 +237,9 @@ std::optional<PatternSearcher::Split> PatternSearcher::FindOverlap(const Node& n
     const PatternConstraints::Pair& steps = constraints_.pairs[pair];
     const int64_t start_before = node.distance[Index(steps.before)];
     const int64_t start_after = node.distance[Index(steps.after)];
-    shifts_[pair] = static_cast<int32_t>(constraints_.ShiftOf(steps, start_before, start_after, period_));
+    // Its lower end where two shifts are possible, as for steps without duration.
+    shifts_[pair] =
+        std::max(node.low[pair], static_cast<int32_t>(constraints_.ShiftOf(steps, start_before, start_after, period_)));
     // How much later each of the two steps would have to be.
     const int64_t to_wait_after = start_before + shifts_[pair] * period_ + steps.ahead - start_after;
     const int64_t to_wait_before = start_after + steps.behind - start_before - shifts_[pair] * period_;

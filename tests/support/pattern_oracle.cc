@@ -198,6 +198,13 @@ std::vector<int64_t> SweptPeaks(const Chain& chain, const ChainDevices& devices,
       }
     }
     peaks[Index(device)] = fixed + workspace;
+    // Where a micro-batch turns back all stages store it, even if that takes no time.
+    for (const ChainStage& stage : allocation) {
+      if (stage.device != device || !chain.has_backward) continue;
+      for (int32_t l = stage.first_layer; l <= stage.last_layer; ++l) {
+        peaks[Index(device)] += chain.layers[Index(l)].stored_bytes;
+      }
+    }
     const int64_t batches = (starts.back() + steps.back().duration) / period + 2;
     for (std::size_t starting = 0; starting < allocation.size(); ++starting) {
       const int64_t now = begin[starting];
