@@ -35,6 +35,11 @@ struct Delay {
     return rest + load <= period || rest == Picoseconds(0) ? *this : Delay{laps + 1, Picoseconds(0)};
   }
 
+  // The same for a resource with these two tasks: one without duration meets nobody and need not wait.
+  Delay Wait(Picoseconds forward, Picoseconds backward, Picoseconds period) const {
+    return std::min(forward, backward) == Picoseconds(0) ? *this : Wait(forward + backward, period);
+  }
+
   // `time` longer. REQUIRES: 0 <= time <= 2 x period.
   Delay Plus(Picoseconds time, Picoseconds period) const {
     Delay sum{laps, rest + time};
@@ -44,6 +49,9 @@ struct Delay {
 
   // The delay in front of that resource: the (+) of the paper. REQUIRES: load <= period.
   Delay Behind(Picoseconds load, Picoseconds period) const { return Wait(load, period).Plus(load, period); }
+  Delay Behind(Picoseconds forward, Picoseconds backward, Picoseconds period) const {
+    return Wait(forward, backward, period).Plus(forward + backward, period);
+  }
 
   // Micro-batches that a stage keeps at most, from the start of their forward to the end of their backward task, where
   // this is the delay in front of it.
@@ -58,8 +66,8 @@ inline Picoseconds LinkLoad(const ChainCut& cut, bool full_duplex) {
 // The delay in front of a cut, from the one behind it. Two links never make each other wait.
 // REQUIRES: LinkLoad <= period.
 inline Delay AcrossCut(Delay delay, const ChainCut& cut, bool full_duplex, Picoseconds period) {
-  const Picoseconds both = cut.send_forward + cut.send_backward;
-  return full_duplex ? delay.Plus(both, period) : delay.Behind(both, period);
+  return full_duplex ? delay.Plus(cut.send_forward + cut.send_backward, period)
+                     : delay.Behind(cut.send_forward, cut.send_backward, period);
 }
 
 }  // namespace planwright

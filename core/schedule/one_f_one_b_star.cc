@@ -88,9 +88,8 @@ class Pipeline {
 
   // How long the resources at the position wait between their steps, and the delay in front of them.
   std::pair<Delay, Delay> Pass(std::size_t position, Delay delay, Picoseconds period) const {
-    const Picoseconds both = Forward(position) + Backward(position);
-    const Delay wait = OnTwoLinks(position) ? delay : delay.Wait(both, period);
-    return {wait, wait.Plus(both, period)};
+    const Delay wait = OnTwoLinks(position) ? delay : delay.Wait(Forward(position), Backward(position), period);
+    return {wait, wait.Plus(Forward(position) + Backward(position), period)};
   }
 
   int64_t Bytes(std::size_t stage, int32_t batches) const {

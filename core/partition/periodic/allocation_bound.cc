@@ -42,7 +42,7 @@ class Relaxation {
     Delay delay;
     for (std::size_t layer = chain_.layers.size(); layer-- > 0;) {
       const ChainLayer& held = chain_.layers[layer];
-      delay = delay.Behind(held.forward + held.backward, period_);
+      delay = delay.Behind(held.forward, held.backward, period_);
       batches_[layer] = chain_.has_backward ? delay.Batches() : 1;
       const double away = chain_.has_backward ? Periods(delay.Length(period_)) : 0;
       bytes += static_cast<double>(held.static_bytes) + away * static_cast<double>(held.stored_bytes);

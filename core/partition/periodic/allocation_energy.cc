@@ -30,7 +30,7 @@ double AllocationEnergy::Of(const ChainAllocation& allocation, Picoseconds perio
   Delay delay;
   for (std::size_t stage = allocation.size(); stage-- > 0;) {
     const auto& [first, last, device] = allocation[stage];
-    delay = delay.Behind(sums_.compute(first, last), period);
+    delay = delay.Behind(sums_.forward(first, last), sums_.backward(first, last), period);
     AddStage(allocation[stage], delay.Batches());
     if (stage == 0 || allocation[stage - 1].device == device) continue;
     const ChainCut& cut = chain_.cuts[Index(first) - 1];

@@ -109,7 +109,7 @@ void AllocationTree::Place(int32_t layer, int32_t device, Delay delay) {
     is_possible = is_possible && Fits(loads_[Index(behind)]);
   }
   if (is_possible && own.time + sums_.compute(layer, layer) <= period_) {
-    delay = delay.Behind(sums_.compute(layer, layer), period_);
+    delay = delay.Behind(sums_.forward(layer, layer), sums_.backward(layer, layer), period_);
     device_of_[Index(layer)] = device;
     num_used_ = std::max(num_used_, device + 1);
     if (AddLayer(layer, delay, loads_[Index(device)]) && RestMayFit(layer, delay)) Extend(layer, delay);

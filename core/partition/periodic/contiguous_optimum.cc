@@ -73,7 +73,7 @@ class ContiguousProgram {
       const Picoseconds load = costs_.Load(first, next - 1);
       if (load > period) return;
       if (first > 0 && costs_.LinkLoad(first) > period) continue;
-      const Delay delay = behind.Behind(load, period);
+      const Delay delay = costs_.InFront(first, next - 1, behind, period);
       if (!costs_.Fits(first, next - 1, costs_.Batches(delay))) continue;
       const Delay in_front = first > 0 ? costs_.AcrossCut(first, delay, period) : delay;
       Tail& tail = At(stages, first);

@@ -126,7 +126,7 @@ class MadpipeProgram {
     const Picoseconds load = costs_.Load(stage.first, last);
     State state = behind;
     state.stage = stage;
-    state.delay = behind.delay.Behind(load, period);
+    state.delay = costs_.InFront(stage.first, last, behind.delay, period);
     const int32_t batches = costs_.Batches(state.delay);
     if (stage.is_special) {
       state.special_load += load;

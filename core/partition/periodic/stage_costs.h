@@ -23,6 +23,11 @@ class StageCosts {
   Picoseconds Load(int32_t first, int32_t last) const { return sums_.compute(first, last); }
 
   int64_t StaticBytes(int32_t first, int32_t last) const { return sums_.static_bytes(first, last); }
+  // In front of the stage, from the delay behind it.
+  Delay InFront(int32_t first, int32_t last, Delay delay, Picoseconds period) const {
+    return delay.Behind(sums_.forward(first, last), sums_.backward(first, last), period);
+  }
+
   int64_t StoredBytes(int32_t first, int32_t last) const { return sums_.stored_bytes(first, last); }
   int64_t WorkspaceBytes(int32_t first, int32_t last) const { return sums_.workspace_bytes(first, last); }
   // Static bytes and buffers at both ends.

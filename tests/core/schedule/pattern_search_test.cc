@@ -45,10 +45,6 @@ int64_t TotalTime(const Case& instance) {
   return time;
 }
 
-bool TakesTimeEverywhere(const PatternConstraints& constraints) {
-  return std::all_of(constraints.duration.begin(), constraints.duration.end(), [](int64_t time) { return time > 0; });
-}
-
 void ExpectIsPattern(const Case& instance, const PeriodicPattern& pattern) {
   EXPECT_EQ(FaultOf(instance.chain, instance.devices, instance.allocation, pattern), "");
   const std::vector<int64_t> peaks = SweptPeaks(instance.chain, instance.devices, instance.allocation, pattern);
@@ -64,7 +60,7 @@ TEST(PatternSearchTest, FindsTheShortestPeriodThatEnumerationFinds) {
   int feasible = 0;
   int infeasible = 0;
   int above_load = 0;
-  for (uint64_t seed = 0; seed < 1500; ++seed) {
+  for (uint64_t seed = 0; seed < 800; ++seed) {
     SCOPED_TRACE(seed);
     RandomStream random(seed, 1);
     const RandomChainOptions options{
@@ -89,8 +85,8 @@ TEST(PatternSearchTest, FindsTheShortestPeriodThatEnumerationFinds) {
     EXPECT_EQ(outcome.lower_bound, outcome.pattern->period);
     if (period > constraints.load) ++above_load;
   }
-  EXPECT_GT(feasible, 400);
-  EXPECT_GT(infeasible, 50);
+  EXPECT_GT(feasible, 300);
+  EXPECT_GT(infeasible, 30);
   EXPECT_GT(above_load, 10);
 }
 
@@ -128,15 +124,12 @@ TEST(PatternSearchTest, EqualsOneFOneBStarOnContiguousAllocations) {
     ASSERT_EQ(outcome.pattern.has_value(), expected.has_value());
     if (!expected.has_value()) continue;
     const PatternConstraints constraints = ConstraintsOf(chain, ChainSums(chain), devices, allocation);
-    EXPECT_LE(outcome.pattern->period, *expected);
-    // A pass without duration may wait less than 1F1B* takes it to.
-    if (!TakesTimeEverywhere(constraints)) continue;
     EXPECT_EQ(outcome.pattern->period, *expected);
     ++compared;
     if (expected->count() > constraints.load) ++above_load;
   }
-  EXPECT_GT(compared, 200);
-  EXPECT_GT(above_load, 80);
+  EXPECT_GT(compared, 400);
+  EXPECT_GT(above_load, 150);
 }
 
 TEST(PatternSearchTest, KeepsWhatLongerPeriodsAllow) {

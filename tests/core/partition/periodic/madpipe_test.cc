@@ -29,8 +29,11 @@ bool IsPossible(const ChainCase& instance, const std::vector<Stage>& stages, boo
   const ChainSums sums(instance.chain);
   const auto num_layers = static_cast<int32_t>(instance.chain.layers.size());
   const auto ceil_of = [&](int64_t time) { return (time + period - 1) / period; };
-  const auto plus = [&](int64_t x, int64_t y) {
-    return x == 0 || ceil_of(x) == ceil_of(x + y) ? x + y : period * ceil_of(x) + y;
+  // A task that takes no time meets nobody.
+  const auto plus = [&](int64_t x, int64_t there, int64_t back) {
+    const int64_t y = there + back;
+    const bool stays = x == 0 || there == 0 || back == 0 || ceil_of(x) == ceil_of(x + y);
+    return stays ? x + y : period * ceil_of(x) + y;
   };
   int64_t delay = 0;
   int64_t special_load = 0;
@@ -53,13 +56,13 @@ bool IsPossible(const ChainCase& instance, const std::vector<Stage>& stages, boo
     } else if (bytes + workspace + batches * stored > instance.devices.memory_bytes.value_or(kMaxQuantity)) {
       return false;
     }
-    delay = plus(delay, load);
+    delay = plus(delay, sums.forward(first, last).count(), sums.backward(first, last).count());
     if (first == 0) continue;
     const ChainCut& cut = instance.chain.cuts[Index(first) - 1];
     const int64_t there = cut.send_forward.count();
     const int64_t back = cut.send_backward.count();
     if ((instance.devices.full_duplex ? std::max(there, back) : there + back) > period) return false;
-    delay = instance.devices.full_duplex ? delay + there + back : plus(delay, there + back);
+    delay = instance.devices.full_duplex ? delay + there + back : plus(delay, there, back);
   }
   return special_load <= period && special_bytes + largest <= instance.devices.memory_bytes.value_or(kMaxQuantity);
 }
