@@ -145,8 +145,12 @@ class PeriodicSearch {
   }
 
   void SearchGeneral() {
-    GeneralAllocationRequest request{
-        instance_.chain, instance_.devices, *request_.problem.max_stages_per_device, {}, request_.options.seed};
+    GeneralAllocationRequest request{instance_.chain,
+                                     instance_.devices,
+                                     *request_.problem.max_stages_per_device,
+                                     {},
+                                     request_.options.seed,
+                                     request_.options.relative_gap};
     for (const SpecialMemory memory : {SpecialMemory::kPaper, SpecialMemory::kTight}) {
       const std::optional<PeriodicAllocation> start = FindMadpipe(memory);
       if (start.has_value()) request.starts.push_back(start->allocation);
@@ -161,6 +165,9 @@ class PeriodicSearch {
     record_.counters()["moves"] = outcome.work.moves;
     record_.counters()["allocations_judged"] = outcome.work.judged;
     record_.counters()["pattern_nodes"] = outcome.work.nodes;
+    if (outcome.lower_bound.has_value() && instance_.speaks_for_order) {
+      record_.RaiseBound({*outcome.lower_bound, "allocations", OrderScope()});
+    }
     record_.set_stop_reason(StopReasonOf(limits_, StopReason::kWorkLimit));
   }
 
