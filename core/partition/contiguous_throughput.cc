@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "core/base/infeasibility.h"
@@ -14,6 +15,7 @@
 #include "core/partition/block_split.h"
 #include "core/partition/coarse_order.h"
 #include "core/partition/fan_out.h"
+#include "core/partition/fan_out_dp.h"
 #include "core/partition/feasibility.h"
 #include "core/partition/grouped_dp.h"
 #include "core/partition/ideal_dp.h"
@@ -31,9 +33,13 @@ constexpr char kHierarchicalDpName[] = "hierarchical_dp";
 constexpr char kLinearizedDpName[] = "linearized_dp";
 constexpr char kGreedyName[] = "greedy";
 constexpr char kGroupedDpName[] = "grouped_dp";
+constexpr char kFanOutDpName[] = "fan_out_dp";
 constexpr char kPhaseSweepName[] = "forward_cap_sweep";
 // Times that the costs of producers are raised for a better incumbent.
 constexpr int kMaxFanOutRounds = 3;
+// Ends the search that counts readers: with more ideals or work their pairs take too long.
+constexpr int64_t kMaxReaderIdeals = 8192;
+constexpr int64_t kMaxReaderWork = int64_t{1} << 17U;
 // Longer orders are cut in fewer places (coarse_order.h).
 constexpr std::size_t kMaxPositions = 4096;
 // Ends the search over groups where it gets long: what it can prove is a small part of most gaps.
@@ -263,6 +269,28 @@ class Solver {
     return SearchIdeals(instance, windows, prove_without_memory);
   }
 
+  // Counts the devices that read each tensor, which is exact where all devices are connected alike.
+  void SearchReaders() {
+    if (!IsOpen() || !std::holds_alternative<UniformInterconnect>(request_.cluster.interconnect)) return;
+    const BlockInstance instance = Build(MergeRule::kNever);
+    if (!CanCountReaders(instance) || instance.num_blocks() > kMaxFanOutBlocks) return;
+    SolveLimits limits = LimitsLeft();
+    limits.work = std::min(limits.work, kMaxReaderWork);
+    IdealDpOptions options = OptionsFor(/*prove_without_memory=*/false);
+    options.max_ideals = std::min(options.max_ideals, kMaxReaderIdeals);
+    const FanOutDpListener listener{[&](const BlockSplit& split) {
+                                      record_.Offer(ToPlacement(instance, split), name_);
+                                      return record_.objective().count();
+                                    },
+                                    [&](int64_t bound) {
+                                      RaiseBound({Picoseconds(bound), kFanOutDpName, BoundScope::kProblem});
+                                    }};
+    const LoadWindows windows(instance);
+    const int64_t work_bound = windows.WorkBound(TrivialLoadBound(instance));
+    Count(SolveByFanOutDp(instance, windows, std::max(lower_bound(), work_bound), record_.objective().count(), options,
+                          limits, arena_, listener));
+  }
+
   // The search was complete, yet there is a gap.
   bool IsOpen() const {
     return record_.has_placement() && !record_.is_settled() && record_.stop_reason() == StopReason::kExhausted;
@@ -370,6 +398,7 @@ class Solver {
 
   absl::StatusOr<SearchOutcome> Finish(const BlockInstance& instance) {
     if (proven_infeasible_ && !replicas_are_confined_) return InfeasibleError(NoSplitFits(request_.graph, instance));
+    if (is_exact_) SearchReaders();
     return std::move(record_).Finish(
         is_exact_ ? "there may be a plan with replicas on devices of different memory, which are not searched; reserve "
                     "as much memory on all devices of a class"
