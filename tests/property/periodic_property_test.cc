@@ -367,6 +367,77 @@ TEST(PeriodicPropertyTest, NoClaimIsRefutedByBruteForce) {
   EXPECT_GT(proven, 30);
 }
 
+// Beyond brute force.
+constexpr int kManyOperators = 20;
+
+// nullopt: refused, or no plan.
+std::optional<Plan> PlanIfAny(const Instance& instance, Algorithm algorithm = Algorithm::kAuto) {
+  if (!IsSupported(instance, OptionsOf(algorithm))) return std::nullopt;
+  const absl::StatusOr<Plan> plan = MakePlanOf(instance, OptionsOf(algorithm));
+  return plan.ok() ? std::optional<Plan>(*plan) : std::nullopt;
+}
+
+// All algorithms work along the same order.
+TEST(PeriodicPropertyTest, BoundsHoldForThePlansOfAllAlgorithms) {
+  int compared = 0;
+  ForEachPeriodic(300, kManyOperators, [&](const Instance& instance, const Setting&, uint64_t) {
+    std::vector<Plan> plans;
+    for (const Algorithm algorithm : AlgorithmsFor(instance)) {
+      std::optional<Plan> plan = PlanIfAny(instance, algorithm);
+      if (plan.has_value()) plans.push_back(*std::move(plan));
+    }
+    for (const Plan& bounded : plans) {
+      for (const Bound& bound : bounded.bounds) {
+        if (bound.scope == BoundScope::kGivenAllocation) continue;
+        for (const Plan& plan : plans) {
+          ++compared;
+          EXPECT_LE(bound.value, plan.objective) << bound.method << " against " << plan.provenance.algorithm;
+        }
+      }
+    }
+  });
+  EXPECT_GT(compared, 1000);
+}
+
+// Checks that what `relax` does to an instance never makes its plan worse; returns in how many cases it makes it
+// better.
+template <typename Relax>
+int CountGains(const Relax& relax) {
+  int gains = 0;
+  ForEachPeriodic(1500, kManyOperators, [&](const Instance& instance, const Setting&, uint64_t) {
+    Instance strict = instance;
+    strict.problem.split = Split::kContiguous;
+    strict.problem.max_stages_per_device.reset();
+    strict.problem.overlap = Overlap::kOverlapped;
+    Instance relaxed = strict;
+    relax(relaxed);
+    const std::optional<Plan> before = PlanIfAny(strict);
+    if (!before.has_value()) return;
+    const std::optional<Plan> after = PlanIfAny(relaxed);
+    ASSERT_TRUE(after.has_value());
+    EXPECT_LE(after->objective, before->objective);
+    if (after->objective < before->objective) ++gains;
+  });
+  return gains;
+}
+
+TEST(PeriodicPropertyTest, MoreMemoryNeverHurts) {
+  EXPECT_GT(CountGains([](Instance& instance) {
+              for (DeviceClass& device_class : instance.cluster.device_classes) {
+                if (device_class.memory_bytes.has_value()) *device_class.memory_bytes += *device_class.memory_bytes / 5;
+              }
+            }),
+            5);
+}
+
+TEST(PeriodicPropertyTest, LinksForEachDirectionNeverHurt) {
+  EXPECT_GT(CountGains([](Instance& instance) { instance.problem.overlap = Overlap::kFullDuplex; }), 5);
+}
+
+TEST(PeriodicPropertyTest, SeveralStagesPerDeviceNeverHurt) {
+  EXPECT_GT(CountGains([](Instance& instance) { instance.problem.split = Split::kNonContiguous; }), 20);
+}
+
 TEST(PeriodicPropertyTest, ThreadsDoNotChangeThePlan) {
   ForEachPeriodic(25, kOperators, [&](const Instance& instance, const Setting&, uint64_t) {
     for (const Algorithm algorithm : AlgorithmsFor(instance)) {
