@@ -50,7 +50,7 @@ void AddLives(const OperatorGraph& graph, const std::vector<int32_t>& block_of, 
 
 Blocks MakeBlocks(const OperatorGraph& graph, const PlanningProblem& problem) {
   std::vector<int32_t> block_of = ColocationUnions(graph, problem);
-  std::vector<Digraph::Edge> edges = MapEdges(OrderedOperators(graph, block_of, MirroredTensors::kAll), block_of);
+  const std::vector<Digraph::Edge> edges = MapEdges(OrderedOperators(graph, block_of, MirroredTensors::kAll), block_of);
   const std::vector<int32_t> component_of = StronglyConnectedComponents(Digraph(CountLabels(block_of), edges));
   for (int32_t& block : block_of) {
     if (block != kDropped) block = component_of[Index(block)];

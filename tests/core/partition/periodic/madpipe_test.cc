@@ -226,7 +226,7 @@ TEST(MadpipeTest, MoreWorkNeverHurts) {
 
 TEST(MadpipeTest, StopsWhenTold) {
   const ChainCase instance = MakeChainCase(1, 14);
-  std::stop_source source;
+  const std::stop_source source;
   source.request_stop();
   SolveLimits limits;
   limits.stop = source.get_token();
