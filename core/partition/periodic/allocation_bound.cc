@@ -8,6 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/chain_sums.h"
+#include "core/partition/periodic/device_need.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"
@@ -17,6 +18,10 @@ namespace {
 
 // Sums of bytes as doubles are off by less than this share.
 constexpr double kSlack = 1e-9;
+
+double Ratio(Picoseconds time, Picoseconds period) {
+  return static_cast<double>(time.count()) / static_cast<double>(period.count());
+}
 
 class Relaxation {
  public:
@@ -32,10 +37,6 @@ class Relaxation {
   }
 
  private:
-  double Periods(Picoseconds time) const {
-    return static_cast<double>(time.count()) / static_cast<double>(period_.count());
-  }
-
   // Static and average stored bytes of all layers. Notes how many micro-batches each layer stores at its peak.
   double KeptBytes() {
     double bytes = 0;
@@ -43,8 +44,8 @@ class Relaxation {
     for (std::size_t layer = chain_.layers.size(); layer-- > 0;) {
       const ChainLayer& held = chain_.layers[layer];
       delay = delay.Behind(held.forward, held.backward, period_);
-      batches_[layer] = chain_.has_backward ? delay.Batches() : 1;
-      const double away = chain_.has_backward ? Periods(delay.Length(period_)) : 0;
+      batches_[layer] = chain_.has_backward ? delay.Batches() : 0;
+      const double away = chain_.has_backward ? Ratio(delay.Length(period_), period_) : 0;
       bytes += static_cast<double>(held.static_bytes) + away * static_cast<double>(held.stored_bytes);
     }
     return bytes;
@@ -63,48 +64,38 @@ class Relaxation {
 
   // Every run that ends before layer `end` and fits a device.
   void AddRuns(int32_t end) {
-    int64_t kept = end < sums_.num_layers() ? chain_.cuts[Index(end) - 1].buffer_bytes : 0;
-    // Layers that store as many micro-batches do so together, when the last of them starts.
-    int64_t group = 0;
-    int64_t largest_group = 0;
+    DeviceNeed need;
+    if (end < sums_.num_layers()) need.AddBuffer(chain_.cuts[Index(end) - 1].buffer_bytes);
     for (int32_t first = end - 1; first >= 0; --first) {
-      const ChainLayer& layer = chain_.layers[Index(first)];
-      const int32_t batches = batches_[Index(first)];
-      if (first + 1 < end && batches != batches_[Index(first) + 1]) group = 0;
-      group = chain_.has_backward ? group + layer.stored_bytes : layer.stored_bytes;
-      largest_group = std::max(largest_group, group);
-      kept += layer.static_bytes + (batches - 1) * layer.stored_bytes;
-      const int64_t peak = kept + largest_group + sums_.workspace_bytes(first, end - 1);
-      if (sums_.compute(first, end - 1) > period_ || peak > *devices_.memory_bytes) return;
+      need.AddStage(sums_, first, first, batches_[Index(first)]);
+      if (need.load() > period_ || need.bytes() > *devices_.memory_bytes) return;
       double& best = cost_[Index(first)];
       if (first == 0) {
         best = std::min(best, cost_[Index(end)]);
         return;
       }
-      const ChainCut& cut = chain_.cuts[Index(first) - 1];
-      if (peak + cut.buffer_bytes > *devices_.memory_bytes) continue;
-      best = std::min(best, cost_[Index(end)] + EndCost(first));
+      if (need.bytes() + chain_.cuts[Index(first) - 1].buffer_bytes > *devices_.memory_bytes) continue;
+      best = std::min(best, cost_[Index(end)] + RunEndBytes(chain_, sums_, first, period_));
     }
-  }
-
-  // Of the cut before `layer`: buffers at both sides, and what the layers before it store meanwhile.
-  double EndCost(int32_t layer) const {
-    const ChainCut& cut = chain_.cuts[Index(layer) - 1];
-    const double away = chain_.has_backward ? Periods(cut.send_forward + cut.send_backward) : 0;
-    return 2 * static_cast<double>(cut.buffer_bytes) + away * static_cast<double>(sums_.stored_bytes(0, layer - 1));
   }
 
   const Chain& chain_;
   const ChainDevices& devices_;
   const ChainSums sums_;
   Picoseconds period_{1};
-  // By layer: micro-batches that it stores at its peak, at least.
+  // By layer: micro-batches that it stores at its peak, at least; 0 without backward passes.
   std::vector<int32_t> batches_;
   // By layer: of the ends of runs from there on, the one in front of it included.
   std::vector<double> cost_;
 };
 
 }  // namespace
+
+double RunEndBytes(const Chain& chain, const ChainSums& sums, int32_t layer, Picoseconds period) {
+  const ChainCut& cut = chain.cuts[Index(layer) - 1];
+  const double away = chain.has_backward ? Ratio(cut.send_forward + cut.send_backward, period) : 0;
+  return 2 * static_cast<double>(cut.buffer_bytes) + away * static_cast<double>(sums.stored_bytes(0, layer - 1));
+}
 
 std::optional<Picoseconds> AllocationBound(const Chain& chain, const ChainDevices& devices) {
   const PeriodRange range = PeriodsOf(chain, devices);

@@ -11,9 +11,11 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_BOUND_H_
 #define PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_BOUND_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "core/base/units.h"
+#include "core/cost/chain_sums.h"
 #include "core/model/chain.h"
 
 namespace planwright {
@@ -21,6 +23,10 @@ namespace planwright {
 // No allocation of the chain has a pattern with a shorter period; nullopt: none has a pattern at all.
 // REQUIRES: at least one layer and one device. O(layers x longest run x log time).
 std::optional<Picoseconds> AllocationBound(const Chain& chain, const ChainDevices& devices);
+
+// What the end of a run in front of `layer` costs at this period, in bytes on average: buffers at both sides, and what
+// the layers before it store during the transfers. REQUIRES: 0 < layer < layers.
+double RunEndBytes(const Chain& chain, const ChainSums& sums, int32_t layer, Picoseconds period);
 
 }  // namespace planwright
 

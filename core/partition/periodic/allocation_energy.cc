@@ -22,7 +22,7 @@ AllocationEnergy::AllocationEnergy(const Chain& chain, const ChainSums& sums, co
     : chain_(chain),
       sums_(sums),
       devices_(devices),
-      loads_(Index(devices.count)),
+      needs_(Index(devices.count)),
       link_loads_(Index(devices.count) * Index(devices.count)) {}
 
 double AllocationEnergy::Of(const ChainAllocation& allocation, Picoseconds period) {
@@ -31,7 +31,7 @@ double AllocationEnergy::Of(const ChainAllocation& allocation, Picoseconds perio
   for (std::size_t stage = allocation.size(); stage-- > 0;) {
     const auto& [first, last, device] = allocation[stage];
     delay = delay.Behind(sums_.forward(first, last), sums_.backward(first, last), period);
-    AddStage(allocation[stage], delay.Batches());
+    needs_[Index(device)].AddStage(sums_, first, last, chain_.has_backward ? delay.Batches() : 0);
     if (stage == 0 || allocation[stage - 1].device == device) continue;
     const ChainCut& cut = chain_.cuts[Index(first) - 1];
     AddCut(cut, allocation[stage - 1].device, device);
@@ -45,31 +45,14 @@ double AllocationEnergy::Of(const ChainAllocation& allocation, Picoseconds perio
 }
 
 void AllocationEnergy::Clear() {
-  std::fill(loads_.begin(), loads_.end(), Device{});
+  std::fill(needs_.begin(), needs_.end(), DeviceNeed{});
   for (const std::size_t link : used_links_) link_loads_[link] = Picoseconds(0);
   used_links_.clear();
 }
 
-// Stages come from the last to the first.
-void AllocationEnergy::AddStage(const ChainStage& stage, int32_t batches) {
-  Device& device = loads_[Index(stage.device)];
-  device.load += sums_.compute(stage.first_layer, stage.last_layer);
-  device.bytes += sums_.static_bytes(stage.first_layer, stage.last_layer);
-  device.workspace_bytes = std::max(device.workspace_bytes, sums_.workspace_bytes(stage.first_layer, stage.last_layer));
-  const int64_t stored = sums_.stored_bytes(stage.first_layer, stage.last_layer);
-  if (chain_.has_backward) {
-    device.bytes += (batches - 1) * stored;
-    if (std::exchange(device.batches, batches) != batches) device.group_bytes = 0;
-    device.group_bytes += stored;
-  } else {
-    device.group_bytes = stored;
-  }
-  device.peak_bytes = std::max(device.peak_bytes, device.group_bytes);
-}
-
 void AllocationEnergy::AddCut(const ChainCut& cut, int32_t from, int32_t to) {
-  loads_[Index(from)].bytes += cut.buffer_bytes;
-  loads_[Index(to)].bytes += cut.buffer_bytes;
+  needs_[Index(from)].AddBuffer(cut.buffer_bytes);
+  needs_[Index(to)].AddBuffer(cut.buffer_bytes);
   LinkLoad(from, to) += cut.send_forward;
   LinkLoad(to, from) += cut.send_backward;
 }
@@ -83,10 +66,9 @@ Picoseconds& AllocationEnergy::LinkLoad(int32_t from, int32_t to) {
 
 double AllocationEnergy::DeviceExcess(Picoseconds period) const {
   double excess = 0;
-  for (const Device& device : loads_) {
-    excess += Excess(device.load.count(), period.count());
-    if (!devices_.memory_bytes.has_value()) continue;
-    excess += Excess(device.bytes + device.workspace_bytes + device.peak_bytes, *devices_.memory_bytes);
+  for (const DeviceNeed& need : needs_) {
+    excess += Excess(need.load().count(), period.count());
+    if (devices_.memory_bytes.has_value()) excess += Excess(need.bytes(), *devices_.memory_bytes);
   }
   return excess;
 }

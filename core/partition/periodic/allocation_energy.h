@@ -15,6 +15,7 @@
 #include "core/base/units.h"
 #include "core/cost/chain_sums.h"
 #include "core/model/chain.h"
+#include "core/partition/periodic/device_need.h"
 
 namespace planwright {
 
@@ -28,19 +29,7 @@ class AllocationEnergy {
   double Of(const ChainAllocation& allocation, Picoseconds period);
 
  private:
-  struct Device {
-    Picoseconds load{0};
-    // What is there at any time but for workspace: static bytes, buffers, all micro-batches but one of each stage.
-    int64_t bytes = 0;
-    int64_t workspace_bytes = 0;
-    // On top of that, one more of each stage of a group: of the group at hand, and of the largest one.
-    int32_t batches = 0;
-    int64_t group_bytes = 0;
-    int64_t peak_bytes = 0;
-  };
-
   void Clear();
-  void AddStage(const ChainStage& stage, int32_t batches);
   void AddCut(const ChainCut& cut, int32_t from, int32_t to);
   Picoseconds& LinkLoad(int32_t from, int32_t to);
   double DeviceExcess(Picoseconds period) const;
@@ -48,7 +37,7 @@ class AllocationEnergy {
   const Chain& chain_;
   const ChainSums& sums_;
   const ChainDevices& devices_;
-  std::vector<Device> loads_;
+  std::vector<DeviceNeed> needs_;
   // By pair of devices.
   std::vector<Picoseconds> link_loads_;
   std::vector<std::size_t> used_links_;

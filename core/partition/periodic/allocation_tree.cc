@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/partition/periodic/allocation_bound.h"
 
 namespace planwright {
 namespace {
@@ -63,17 +64,10 @@ void AllocationTree::Prepare() {
   for (int32_t left = 1; left <= sums_.num_layers(); ++left) {
     double best = std::numeric_limits<double>::infinity();
     for (int32_t first = left - 1; first >= 0 && sums_.compute(first, left - 1) <= period_; --first) {
-      best = std::min(best, end_bytes_[Index(first)] + (first > 0 ? EndCost(first) : 0));
+      best = std::min(best, end_bytes_[Index(first)] + (first > 0 ? RunEndBytes(chain_, sums_, first, period_) : 0));
     }
     end_bytes_[Index(left)] = best;
   }
-}
-
-// In bytes on average: buffers at both sides, and what the layers in front store during the transfers.
-double AllocationTree::EndCost(int32_t layer) const {
-  const ChainCut& cut = chain_.cuts[Index(layer) - 1];
-  return 2 * static_cast<double>(cut.buffer_bytes) +
-         Periods(cut.send_forward + cut.send_backward) * stored_bytes_[Index(layer)];
 }
 
 // Layers before `left` have no device yet; `delay` is that in front of the layer `left`.
@@ -103,12 +97,12 @@ void AllocationTree::Place(int32_t layer, int32_t device, Delay delay) {
     is_possible = AddLinkLoad(cut, device, behind);
     if (is_possible) delay = AcrossCut(delay, cut, devices_.full_duplex, period_);
     for (const int32_t side : {device, behind}) {
-      loads_[Index(side)].kept_bytes += cut.buffer_bytes;
+      loads_[Index(side)].need.AddBuffer(cut.buffer_bytes);
       loads_[Index(side)].average_bytes += static_cast<double>(cut.buffer_bytes);
     }
     is_possible = is_possible && Fits(loads_[Index(behind)]);
   }
-  if (is_possible && own.time + sums_.compute(layer, layer) <= period_) {
+  if (is_possible && own.need.load() + sums_.compute(layer, layer) <= period_) {
     delay = delay.Behind(sums_.forward(layer, layer), sums_.backward(layer, layer), period_);
     device_of_[Index(layer)] = device;
     num_used_ = std::max(num_used_, device + 1);
@@ -138,28 +132,17 @@ void AllocationTree::RemoveLinkLoad(const ChainCut& cut, int32_t from, int32_t t
 
 // False: the device has no room for it.
 bool AllocationTree::AddLayer(int32_t layer, Delay delay, Load& load) const {
-  const ChainLayer& added = chain_.layers[Index(layer)];
-  load.time += added.forward + added.backward;
-  load.kept_bytes += added.static_bytes;
-  load.average_bytes += static_cast<double>(added.static_bytes);
-  load.workspace_bytes = std::max(load.workspace_bytes, added.workspace_bytes);
-  ++load.layers;
+  load.need.AddStage(sums_, layer, layer, chain_.has_backward ? delay.Batches() : 0);
+  load.average_bytes += static_cast<double>(sums_.static_bytes(layer, layer));
   if (chain_.has_backward) {
-    const int32_t batches = delay.Batches();
-    load.kept_bytes += (batches - 1) * added.stored_bytes;
-    load.average_bytes += Periods(delay.Length(period_)) * static_cast<double>(added.stored_bytes);
-    if (std::exchange(load.batches, batches) != batches) load.group_bytes = 0;
-    load.group_bytes += added.stored_bytes;
-  } else {
-    load.group_bytes = added.stored_bytes;
+    load.average_bytes += Periods(delay.Length(period_)) * static_cast<double>(sums_.stored_bytes(layer, layer));
   }
-  load.largest_group_bytes = std::max(load.largest_group_bytes, load.group_bytes);
   return Fits(load);
 }
 
 bool AllocationTree::Fits(const Load& load) const {
   if (!devices_.memory_bytes.has_value()) return true;
-  return load.peak_bytes() <= *devices_.memory_bytes &&
+  return load.need.bytes() <= *devices_.memory_bytes &&
          load.average_bytes <= static_cast<double>(*devices_.memory_bytes) * (1 + kSlack);
 }
 
@@ -173,7 +156,7 @@ bool AllocationTree::RestMayFit(int32_t left, Delay delay) const {
     const Load& load = loads_[Index(device)];
     average += load.average_bytes;
     // Not even the shortest layer goes there any more.
-    if (load.time + shortest_[Index(left)] <= period_) free += period_ - load.time;
+    if (load.need.load() + shortest_[Index(left)] <= period_) free += period_ - load.need.load();
   }
   if (work > free) return false;
   if (!devices_.memory_bytes.has_value()) return true;

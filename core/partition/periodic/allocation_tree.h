@@ -20,6 +20,7 @@
 #include "core/cost/chain_sums.h"
 #include "core/model/chain.h"
 #include "core/partition/periodic/allocation_annealer.h"
+#include "core/partition/periodic/device_need.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/pattern_search.h"
 
@@ -47,24 +48,14 @@ class AllocationTree {
   const AnnealingWork& work() const { return work_; }
 
  private:
-  // What is known of a device that holds some of the layers.
+  // Of a device that holds some of the layers.
   struct Load {
-    Picoseconds time{0};
-    // As in AllocationEnergy.
-    int64_t kept_bytes = 0;
-    int64_t workspace_bytes = 0;
-    int32_t batches = 0;
-    int64_t group_bytes = 0;
-    int64_t largest_group_bytes = 0;
-    // Static, buffers and what is stored on average.
+    DeviceNeed need;
+    // Static bytes, buffers and what is stored on average.
     double average_bytes = 0;
-    int32_t layers = 0;
-
-    int64_t peak_bytes() const { return kept_bytes + workspace_bytes + largest_group_bytes; }
   };
 
   void Prepare();
-  double EndCost(int32_t layer) const;
   void Extend(int32_t left, Delay delay);
   void Place(int32_t layer, int32_t device, Delay delay);
   bool AddLinkLoad(const ChainCut& cut, int32_t from, int32_t to);
