@@ -85,14 +85,7 @@ class Certifier {
     for (const ScaledRelaxation& scaled : relaxations_) Pack(scaled);
     std::erase_if(relaxations_, [](const ScaledRelaxation& scaled) { return !HasSmallSums(scaled.relaxation); });
     for (const ScaledRelaxation& scaled : relaxations_) Merge(scaled);
-    std::vector<Proof> proofs;
-    for (const ScaledRelaxation& scaled : relaxations_) {
-      proofs.push_back(
-          {.scaled = scaled, .configurations = ConfigurationBound(scaled.relaxation), .ceiling = incumbent_});
-    }
-    for (int64_t share = kFirstShare; IsWorthwhile(proofs); share = SaturatingMultiply(share, kShareGrowth)) {
-      for (Proof& proof : proofs) Round(proof, share);
-    }
+    if (!IsDone()) RefuteInRounds();
     return (steps_before - std::max<int64_t>(steps_left_, 0)) / kStepsPerWork;
   }
 
@@ -151,6 +144,17 @@ class Certifier {
     // Not of one that had too little work to begin.
     bool IsMuchLessThan(const Gain& other) const { return steps > 0 && bound <= other.bound / kMuchLess; }
   };
+
+  void RefuteInRounds() {
+    std::vector<Proof> proofs;
+    for (const ScaledRelaxation& scaled : relaxations_) {
+      proofs.push_back(
+          {.scaled = scaled, .configurations = ConfigurationBound(scaled.relaxation), .ceiling = incumbent_});
+    }
+    for (int64_t share = kFirstShare; IsWorthwhile(proofs); share = SaturatingMultiply(share, kShareGrowth)) {
+      for (Proof& proof : proofs) Round(proof, share);
+    }
+  }
 
   // Both methods, the one that did more before first, or that one alone.
   void Round(Proof& proof, int64_t share) {

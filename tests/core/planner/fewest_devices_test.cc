@@ -251,6 +251,17 @@ TEST(DeviceSearchTest, MoreDevicesOfAHierarchyAreNeverWorse) {
   }
 }
 
+// A bound that looks like the target says that plans take more than it.
+TEST(FewestDevicesTest, SaysThatATargetIsMissedByLittle) {
+  Request request;
+  request.cluster = MakeCluster(2, 0);
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.target_period = Picoseconds(10'000'000'000);
+  AddOperator(request.graph, "op", 10'000'000'001, 1);
+  EXPECT_THAT(Make(request).status().message(),
+              HasSubstr("the target of 10 ms cannot be met: every plan on all 2 devices takes more than 10 ms"));
+}
+
 TEST(FewestDevicesTest, ProvesThatATargetCannotBeMet) {
   const absl::Status status = Make(Within(11, 10)).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
