@@ -55,6 +55,8 @@ ABSL_FLAG(absl::Duration, default_time_limit, absl::Seconds(60),
 ABSL_FLAG(absl::Duration, max_time_limit, absl::Hours(1), "time that no search may exceed");
 ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30),
           "on SIGTERM, how long running searches may go on before they are stopped and answer with their best plan");
+ABSL_FLAG(absl::Duration, slow_search, absl::Seconds(30),
+          "searches that take as long get a line \"slow search\" in the log");
 ABSL_FLAG(ByteSize, max_message_bytes, ByteSize{int64_t{64} << 20}, "largest request");
 ABSL_FLAG(int64_t, max_operators, planwright::ModelLimits{}.max_operators, "most operators of a graph");
 ABSL_FLAG(int64_t, max_tensors, planwright::ModelLimits{}.max_tensors, "most tensors of a graph");
@@ -103,6 +105,7 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "default_time_limit",
                                                                   "max_time_limit",
                                                                   "drain_timeout",
+                                                                  "slow_search",
                                                                   "max_message_bytes",
                                                                   "max_operators",
                                                                   "max_tensors",
@@ -327,6 +330,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.migrate = absl::GetFlag(FLAGS_migrate);
   configuration.operation_lease = ReadOperationLease(violations);
   configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);
+  configuration.slow_search = PositiveTime(absl::GetFlag(FLAGS_slow_search), "slow_search", violations);
   configuration.log_format = ReadLogFormat(violations);
   configuration.enable_reflection = absl::GetFlag(FLAGS_enable_reflection);
   RETURN_IF_ERROR(violations.ToStatus());

@@ -46,6 +46,8 @@ constexpr int kMinPingIntervalMs = 10'000;
 // 50 ms; encoding a large plan takes longer.
 constexpr std::chrono::seconds kStopGrace{10};
 
+// Searches yield to the threads that read requests and hand out answers, so that those are quick on a busy machine.
+constexpr int kSearchNiceness = 10;
 // Threads that read requests and answer what needs no search; more where there are more CPUs.
 constexpr int kMinServingThreads = 2;
 // Requests that may wait to be read, which takes milliseconds.
@@ -87,7 +89,8 @@ class GrpcDaemon final : public Daemon {
         serving_({.max_running = std::max(kMinServingThreads, configuration.engine.cpus),
                   .max_waiting = kMaxUnread,
                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
-        executor_({.max_running = configuration.engine.max_running,
+        executor_({.nice = kSearchNiceness,
+                   .max_running = configuration.engine.max_running,
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
         lookups_({.max_running = kLookupThreads,
@@ -95,7 +98,7 @@ class GrpcDaemon final : public Daemon {
                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
         operations_(engine_, store_.get(), [this] { WakeRunner(); }),
         service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, authenticator_, in_flight_,
-                  metrics_, log_}) {}
+                  metrics_, log_, configuration.slow_search}) {}
 
   ~GrpcDaemon() override { Drain(); }
 

@@ -62,7 +62,7 @@ void BatchPlanCall::Run(const absl::Status& admission) {
 
 absl::Status BatchPlanCall::Step() {
   if (batch_ == nullptr) RETURN_IF_ERROR(Read());
-  SearchLog search_log(start_.record->request_id(), services_.metrics, services_.log);
+  SearchLog search_log(start_.record->request_id(), services_.metrics, services_.log, services_.slow_search);
   const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });
   batch_->PlanNext(stop_.get_token(), &search_log);
   if (stop_.stop_requested()) batch_->EndWith(absl::UnavailableError("the server is shutting down"));

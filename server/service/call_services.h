@@ -2,6 +2,8 @@
 #ifndef PLANWRIGHT_SERVER_SERVICE_CALL_SERVICES_H_
 #define PLANWRIGHT_SERVER_SERVICE_CALL_SERVICES_H_
 
+#include <chrono>
+
 #include "server/engine/operations.h"
 #include "server/engine/plan_desk.h"
 #include "server/engine/planning_engine.h"
@@ -30,6 +32,8 @@ struct CallServices {
   InFlight& in_flight;
   Metrics& metrics;
   const Logger& log;
+  // Searches that take as long are logged as slow.
+  std::chrono::nanoseconds slow_search{0};
 };
 
 }  // namespace planwright::server

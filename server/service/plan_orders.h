@@ -67,7 +67,8 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
     return absl::OkStatus();
   }
   if (order.task.is_to_be_kept) done = KeepFirst(library, start.caller.tenant, order.task, std::move(done));
-  order.log = std::make_unique<SearchLog>(start.record->request_id(), services.metrics, services.log);
+  order.log =
+      std::make_unique<SearchLog>(start.record->request_id(), services.metrics, services.log, services.slow_search);
   order.bytes = bytes;
   RpcRecord& record = *start.record;
   record.SetPlanKey(order.task.key);

@@ -18,6 +18,7 @@
 #include "server/service/simulate_plan_call.h"
 #include "server/service/status_conversion.h"
 #include "server/service/stream_plan_call.h"
+#include "server/service/trace_context.h"
 
 namespace planwright::server {
 namespace {
@@ -131,7 +132,7 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetServerInfo(grpc::CallbackServe
   return reactor;
 }
 
-CallStart PlanningServiceImpl::Begin(const char* method, const grpc::CallbackServerContext& context, const char* type) {
+CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerContext& context, const char* type) {
   CallStart start;
   start.record = std::make_unique<RpcRecord>(RpcMethod{v1::PlanningService::service_full_name(), method, type},
                                              RequestId(context), context.peer(), services_.metrics, services_.log);
@@ -140,6 +141,13 @@ CallStart PlanningServiceImpl::Begin(const char* method, const grpc::CallbackSer
   if (caller.ok()) start.caller = *std::move(caller);
   start.permitted = caller.ok() ? CheckRole(method, start.caller) : caller.status();
   start.record->SetCaller(start.caller);
+  context.AddInitialMetadata("x-request-id", start.record->request_id());
+  const std::optional<std::string_view> traceparent = Metadata(context, "traceparent");
+  const std::optional<std::string> trace_id = traceparent.has_value() ? TraceIdOf(*traceparent) : std::nullopt;
+  if (trace_id.has_value()) {
+    start.record->SetTraceId(*trace_id);
+    context.AddInitialMetadata("traceparent", std::string(*traceparent));
+  }
   return start;
 }
 

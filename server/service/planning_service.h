@@ -106,7 +106,7 @@ class PlanningServiceImpl final
  private:
   // Starts a call that only looks something up or stores it: it does not wait for searches.
   template <typename Request, typename Response>
-  grpc::ServerUnaryReactor* StartLookup(const char* method, const grpc::CallbackServerContext& context,
+  grpc::ServerUnaryReactor* StartLookup(const char* method, grpc::CallbackServerContext& context,
                                         const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                                         typename UnaryCall<Request, Response>::Handler handler) {
     // The call deletes itself (OnDone).
@@ -116,7 +116,7 @@ class PlanningServiceImpl final
   }
   // The same for a method of the library or of the operations.
   template <typename Keeper, typename Request, typename Response>
-  grpc::ServerUnaryReactor* StartLookup(const char* method, const grpc::CallbackServerContext& context,
+  grpc::ServerUnaryReactor* StartLookup(const char* method, grpc::CallbackServerContext& context,
                                         const grpc::ByteBuffer& request, grpc::ByteBuffer& response, Keeper& keeper,
                                         absl::StatusOr<Response> (Keeper::*handler)(const std::string& tenant,
                                                                                     const Request& request)) {
@@ -127,7 +127,7 @@ class PlanningServiceImpl final
   }
   // The same for one that deletes what requests refer to: answers to those must not outlive it.
   template <typename Request, typename Response>
-  grpc::ServerUnaryReactor* StartDeletion(const char* method, const grpc::CallbackServerContext& context,
+  grpc::ServerUnaryReactor* StartDeletion(const char* method, grpc::CallbackServerContext& context,
                                           const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                                           absl::StatusOr<Response> (Library::*handler)(const std::string& tenant,
                                                                                        const Request& request)) {
@@ -139,8 +139,8 @@ class PlanningServiceImpl final
                                           });
   }
 
-  // Says who calls and whether they may.
-  CallStart Begin(const char* method, const grpc::CallbackServerContext& context, const char* type = "unary");
+  // Says who calls and whether they may, and tells the client how the logs call the call.
+  CallStart Begin(const char* method, grpc::CallbackServerContext& context, const char* type = "unary");
   // The caller's x-request-id where it sends a sensible one, else one of our own.
   std::string RequestId(const grpc::CallbackServerContext& context);
 

@@ -28,6 +28,7 @@ RpcRecord::~RpcRecord() {
               {"code", code},
               {"duration_ms", std::chrono::duration<double, std::milli>(elapsed).count()},
               {"peer", peer_},
+              {"trace_id", trace_id_},
               {"tenant", caller_.tenant},
               {"subject", caller_.subject},
               {"plan_key", plan_key_},

@@ -27,6 +27,8 @@ class RpcRecord {
 
   // Whose the call is, and by which name it was known.
   void SetCaller(const Caller& caller) { caller_ = caller; }
+  // The trace that it is part of.
+  void SetTraceId(std::string trace_id) { trace_id_ = std::move(trace_id); }
   // What was asked for (plan_key.h), and how the answer was come by.
   void SetPlanKey(std::string key) { plan_key_ = std::move(key); }
   void SetPlanSource(std::string source) { plan_source_ = std::move(source); }
@@ -42,6 +44,7 @@ class RpcRecord {
   const Logger& log_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Caller caller_;
+  std::string trace_id_;
   std::string plan_key_;
   std::string plan_source_;
   absl::Status status_ = absl::InternalError("not answered");

@@ -29,6 +29,7 @@ void SearchLog::OnStopRequested() {
 }
 
 void SearchLog::OnSearchStart(const SearchStart& start) {
+  start_ = start;
   log_.Info("search started", {{"request_id", request_id_},
                                {"operators", static_cast<int64_t>(start.operators)},
                                {"tensors", static_cast<int64_t>(start.tensors)},
@@ -39,6 +40,7 @@ void SearchLog::OnSearchStart(const SearchStart& start) {
 void SearchLog::OnSearchEnd(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) {
   LogCancellation(Clock::now());
   LogResult(result, elapsed);
+  LogSlowness(elapsed);
   if (result.ok()) {
     metrics_.SearchEnded(result->provenance.algorithm, NameOf(result->provenance.stop_reason), elapsed);
   } else {
@@ -53,6 +55,15 @@ void SearchLog::LogCancellation(Clock::time_point now) const {
   const Clock::time_point asked_at{Clock::duration(asked)};
   log_.Info("search cancelled",
             {{"request_id", request_id_}, {"stopped_after_ms", ToMillisecondCount(now - asked_at)}});
+}
+
+void SearchLog::LogSlowness(std::chrono::nanoseconds elapsed) const {
+  if (elapsed < slow_) return;
+  log_.Warning("slow search", {{"request_id", request_id_},
+                               {"wall_ms", ToMillisecondCount(elapsed)},
+                               {"operators", static_cast<int64_t>(start_.operators)},
+                               {"tensors", static_cast<int64_t>(start_.tensors)},
+                               {"devices", static_cast<int64_t>(start_.devices)}});
 }
 
 void SearchLog::LogResult(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) const {

@@ -16,8 +16,10 @@ namespace planwright::server {
 // that it took to obey (stopped_after_ms). `metrics` and `log` outlive it.
 class SearchLog : public SearchObserver {
  public:
-  SearchLog(std::string request_id, Metrics& metrics, const Logger& log)
-      : request_id_(std::move(request_id)), metrics_(metrics), log_(log) {}
+  // A search that takes `slow` or longer gets a warning with its size.
+  SearchLog(std::string request_id, Metrics& metrics, const Logger& log,
+            std::chrono::nanoseconds slow = std::chrono::nanoseconds::max())
+      : request_id_(std::move(request_id)), metrics_(metrics), log_(log), slow_(slow) {}
 
   // The search was asked to stop, just now. Any thread; the first call counts.
   void OnStopRequested() override;
@@ -29,11 +31,14 @@ class SearchLog : public SearchObserver {
   using Clock = std::chrono::steady_clock;
 
   void LogCancellation(Clock::time_point now) const;
+  void LogSlowness(std::chrono::nanoseconds elapsed) const;
   void LogResult(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) const;
 
   std::string request_id_;
   Metrics& metrics_;
   const Logger& log_;
+  const std::chrono::nanoseconds slow_;
+  SearchStart start_;
   // Since the clock's epoch; 0: not asked. Only the value is passed between threads, so relaxed order would do.
   std::atomic<Clock::rep> stop_requested_at_{0};
 };

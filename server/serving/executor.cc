@@ -1,5 +1,8 @@
 #include "server/serving/executor.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -8,6 +11,16 @@
 #include "server/serving/retry_delay.h"
 
 namespace planwright::server {
+namespace {
+
+// Of the calling thread: Linux keeps niceness by thread, and those that it starts begin with its own.
+void BeNicer(int by) {
+  if (by == 0) return;
+  const auto thread = static_cast<id_t>(gettid());
+  setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + by);
+}
+
+}  // namespace
 
 Executor::Executor(Options options) : options_(std::move(options)) {
   for (int i = 0; i < options_.max_running; ++i) workers_.emplace_back([this] { Work(); });
@@ -93,6 +106,7 @@ bool Executor::is_admitting() const {
 }
 
 void Executor::Work() {
+  BeNicer(options_.nice);
   std::unique_lock lock(mutex_);
   while (std::optional<Job> job = Next(lock)) {
     const Clock::time_point start = last_start_;

@@ -35,6 +35,8 @@ class Executor {
   using Clock = std::chrono::steady_clock;
 
   struct Options {
+    // Added to the niceness of the workers and of the threads that they start; >= 0.
+    int nice = 0;
     // >= 1.
     int max_running = 1;
     // >= 0.

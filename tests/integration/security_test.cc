@@ -264,5 +264,54 @@ TEST(SecurityTest, OtherMachinesAreServedOverTlsOnly) {
   EXPECT_EQ(daemon.WaitForExit(), 0);
 }
 
+TEST(AccessLogTest, NamesTheCallItsTraceItsTenantAndHowItWasAnswered) {
+  DaemonProcess daemon;
+  const auto stub = Caller().Connect(daemon.address());
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:bert-base");
+  request.set_cluster_reference("zoo:pcie:2");
+  std::string first_key;
+  for (const char* source : {"searched", "cached", "cached"}) {
+    grpc::ClientContext context;
+    context.AddMetadata("x-request-id", "my-call");
+    context.AddMetadata("x-planwright-tenant", "team-a");
+    context.AddMetadata("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    v1::CreatePlanResponse response;
+    ASSERT_TRUE(stub->CreatePlan(&context, request, &response).ok());
+    EXPECT_EQ(response.plan().provenance().cached(), std::string(source) == "cached");
+    EXPECT_EQ(context.GetServerInitialMetadata().count("traceparent"), 1U);
+    EXPECT_EQ(context.GetServerInitialMetadata().find("x-request-id")->second, "my-call");
+    const nlohmann::json line = daemon.WaitForLog("rpc");
+    EXPECT_EQ(line.value("request_id", ""), "my-call");
+    EXPECT_EQ(line.value("trace_id", ""), "0af7651916cd43dd8448eb211c80319c");
+    EXPECT_EQ(line.value("tenant", ""), "team-a");
+    EXPECT_EQ(line.value("plan_source", ""), source);
+    if (first_key.empty()) first_key = line.value("plan_key", "");
+    EXPECT_EQ(line.value("plan_key", ""), first_key);
+  }
+  EXPECT_EQ(first_key.size(), 64U);
+}
+
+TEST(TenantTest, ATenantThatSendsTooOftenIsToldWhenToComeBack) {
+  const SecretFolder folder;
+  folder.Write("auth.json", "{\"tokens\": [" + std::string(kPlannerToken) +
+                                "], \"tenants\": [{\"name\": \"team-a\", \"requests_per_second\": 0.001}]}");
+  DaemonProcess daemon({"--auth_config=" + folder.File("auth.json")});
+  const std::string address = daemon.address();
+  const Caller caller{.token = "planner-token"};
+  EXPECT_TRUE(caller.Plan(address).ok());
+  // What is cached costs nothing.
+  EXPECT_TRUE(caller.Plan(address).ok());
+  const grpc::Status refused = caller.With(address, [](auto& stub, auto& context) {
+    v1::CreatePlanRequest request;
+    request.set_graph_reference("zoo:bert-base");
+    request.set_cluster_reference("zoo:pcie:3");
+    v1::CreatePlanResponse response;
+    return stub.CreatePlan(&context, request, &response);
+  });
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("team-a"));
+}
+
 }  // namespace
 }  // namespace planwright

@@ -42,6 +42,15 @@ TEST_F(SearchLogTest, TellsHowLongACancelledSearchWentOn) {
   EXPECT_THAT(log_text_, HasSubstr("search cancelled request_id=id-1 stopped_after_ms="));
 }
 
+TEST_F(SearchLogTest, SlowSearchesAreWarnedOf) {
+  SearchLog log("id-2", metrics_, log_, milliseconds(10));
+  log.OnSearchStart({.operators = 5, .tensors = 4, .devices = 3, .time_limit = milliseconds(100)});
+  log.OnSearchEnd(SomePlan(StopReason::kOptimal), milliseconds(9));
+  EXPECT_THAT(log_text_, Not(HasSubstr("slow search")));
+  log.OnSearchEnd(SomePlan(StopReason::kOptimal), milliseconds(10));
+  EXPECT_THAT(log_text_, HasSubstr("WARNING slow search request_id=id-2 wall_ms=10.0 operators=5 tensors=4 devices=3"));
+}
+
 TEST_F(SearchLogTest, FailuresAreCountedByCodeAndRejectedPlansApart) {
   search_.OnSearchEnd(absl::FailedPreconditionError("infeasible"), milliseconds(1));
   EXPECT_THAT(metrics_.Text(), HasSubstr("planwright_verifier_rejections_total 0"));

@@ -1,0 +1,29 @@
+#include "server/service/trace_context.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+namespace planwright::server {
+namespace {
+
+TEST(TraceContextTest, ReadsTheTraceId) {
+  EXPECT_EQ(TraceIdOf("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), "0af7651916cd43dd8448eb211c80319c");
+  EXPECT_EQ(TraceIdOf("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-comes"),
+            "0af7651916cd43dd8448eb211c80319c");
+}
+
+TEST(TraceContextTest, WhatIsNoTraceIsLeftOut) {
+  for (const char* wrong : {"", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0",
+                            "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+                            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+                            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+                            "00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}) {
+    EXPECT_EQ(TraceIdOf(wrong), std::nullopt) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace planwright::server
