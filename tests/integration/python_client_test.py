@@ -164,6 +164,50 @@ class PythonClientTest(unittest.TestCase):
         self.assertFalse(evaluation.valid)
         self.assertTrue(evaluation.violations[0].field.startswith("plan.schedule.tasks["), evaluation.violations)
 
+    def test_simulates_a_plan(self):
+        request = planning_service_pb2.SimulatePlanRequest(
+            graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1", plan=self.plan(), micro_batches=5000,
+            schedule=problem_pb2.SCHEDULE_KIND_GPIPE, view=planning_service_pb2.SimulatePlanRequest.VIEW_FULL)
+        summary, *chunks = self.stub.SimulatePlan(request, timeout=60)
+        self.assertEqual(summary.summary.micro_batches, 5000)
+        self.assertGreater(len(chunks), 1)
+        for chunk in chunks:
+            self.assertLessEqual(chunk.ByteSize(), 1 << 20)
+        tasks = [task for chunk in chunks for task in chunk.timeline.tasks]
+        self.assertEqual([task.id for task in tasks], list(range(summary.summary.tasks)))
+        self.assertEqual(max(task.end_ms for task in tasks), summary.summary.step_time_ms)
+        for task in tasks:
+            for before in task.waits_for:
+                self.assertLessEqual(tasks[before].end_ms, task.start_ms)
+        request.view = planning_service_pb2.SimulatePlanRequest.VIEW_SUMMARY
+        self.assertEqual(len(list(self.stub.SimulatePlan(request, timeout=60))), 1)
+
+    def test_an_order_that_waits_for_ever_names_its_tasks(self):
+        plan = self.plan()
+        request = planning_service_pb2.SimulatePlanRequest(
+            graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1", plan=plan, micro_batches=2)
+        for number, stage in enumerate(plan.stages):
+            passes = [f"{number}{task}" for task in ("F0", "F1", "B0", "B1")]
+            request.order.add(device=stage.replicas[0].device, tasks=passes)
+        self.assertEqual(len(list(self.stub.SimulatePlan(request, timeout=60))), 1)
+        request.order[0].tasks[:] = ["0F0", "0B1", "0F1", "0B0"]
+        with self.assertRaises(grpc.RpcError) as caught:
+            list(self.stub.SimulatePlan(request, timeout=60))
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
+        self.assertIn("order: cannot run: ", caught.exception.details())
+        self.assertIn("0B1", caught.exception.details())
+
+    def test_a_slow_reader_of_a_simulation_holds_up_nobody(self):
+        request = planning_service_pb2.SimulatePlanRequest(
+            graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1", plan=self.plan(),
+            micro_batches=10000, view=planning_service_pb2.SimulatePlanRequest.VIEW_FULL)
+        calls = [self.stub.SimulatePlan(request, timeout=60) for _ in range(8)]
+        for call in calls:
+            self.assertEqual(next(call).WhichOneof("part"), "summary")
+        self.assertTrue(self.plan().stages)
+        for call in calls:
+            call.cancel()
+
     def test_streams_a_plan(self):
         request = planning_service_pb2.StreamPlanRequest(
             graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1", include_incumbent_plans=True)
