@@ -286,55 +286,53 @@ std::optional<PatternSearcher::Split> PatternSearcher::FindExcess(const Node& no
 }
 
 PatternOutcome PatternSearcher::FindShortest(const SolveLimits& limits, std::optional<Picoseconds> target) {
-  const int64_t nodes_before = nodes_;
   PatternOutcome outcome;
-  if (!constraints_.has_room) {
-    outcome.is_proven = true;
-    return outcome;
-  }
-  // No pattern at `refuted` or below; at `tried` none was found.
-  int64_t refuted = constraints_.load - 1;
-  int64_t tried = refuted;
-  ShiftedPattern best;
-  SolveLimits deciding = limits;
-  const auto try_period = [&](int64_t period) {
-    const int64_t nodes_left = limits.work - std::min(limits.work, nodes_ - nodes_before);
-    deciding.work = CeilDivide(nodes_left, kSharesOfNodes);
-    const PatternAnswer answer = Decide(Picoseconds(period), deciding);
-    if (answer == PatternAnswer::kFeasible) {
-      best = ShortestPeriod(constraints_, shifts_);
-      return true;
-    }
-    tried = period;
-    if (answer == PatternAnswer::kInfeasible) refuted = std::max(refuted, period);
-    return false;
-  };
-  bool has_found = false;
+  outcome.is_proven = !constraints_.has_room;
+  if (!constraints_.has_room) return outcome;
+  first_node_ = nodes_;
+  refuted_ = constraints_.load - 1;
+  tried_ = refuted_;
+  best_.reset();
   if (target.has_value()) {
-    has_found = try_period(target->count());
+    Try(target->count(), limits);
   } else {
     // One micro-batch at a time.
     std::fill(shifts_.begin(), shifts_.end(), 0);
-    best = ShortestPeriod(constraints_, shifts_);
-    has_found = true;
+    best_ = ShortestPeriod(constraints_, shifts_);
   }
-  if (has_found && best.period > tried + 1) {
-    try_period(constraints_.load);
-    bool is_last_success = false;
-    while (best.period > tried + 1) {
-      // What was drawn together may be the shortest: then one refutation below it ends the search.
-      is_last_success = try_period(is_last_success ? best.period - 1 : tried + (best.period - tried) / 2);
-    }
+  if (best_.has_value()) ShortenBest(limits);
+  outcome.lower_bound = Picoseconds(refuted_ + 1);
+  outcome.nodes = nodes_ - first_node_;
+  if (best_.has_value()) {
+    const std::vector<Picoseconds> starts(best_->starts.begin(), best_->starts.end());
+    outcome.pattern = PatternOf(constraints_.steps, starts, Picoseconds(best_->period));
+    outcome.is_proven = refuted_ + 1 == best_->period;
   }
-  if (has_found) {
-    std::vector<Picoseconds> starts;
-    for (const int64_t start : best.starts) starts.emplace_back(start);
-    outcome.pattern = PatternOf(constraints_.steps, starts, Picoseconds(best.period));
-    outcome.is_proven = refuted + 1 == best.period;
-  }
-  outcome.lower_bound = Picoseconds(refuted + 1);
-  outcome.nodes = nodes_ - nodes_before;
   return outcome;
+}
+
+bool PatternSearcher::Try(int64_t period, const SolveLimits& limits) {
+  SolveLimits deciding = limits;
+  deciding.work = CeilDivide(limits.work - std::min(limits.work, nodes_ - first_node_), kSharesOfNodes);
+  const PatternAnswer answer = Decide(Picoseconds(period), deciding);
+  if (answer == PatternAnswer::kFeasible) {
+    best_ = ShortestPeriod(constraints_, shifts_);
+    return true;
+  }
+  tried_ = period;
+  if (answer == PatternAnswer::kInfeasible) refuted_ = std::max(refuted_, period);
+  return false;
+}
+
+// The largest load is often enough. A pattern that was drawn together is often the shortest: then one refutation just
+// below it ends the search.
+void PatternSearcher::ShortenBest(const SolveLimits& limits) {
+  if (best_->period == constraints_.load) return;
+  bool has_shortened = false;
+  Try(constraints_.load, limits);
+  while (best_->period > tried_ + 1) {
+    has_shortened = Try(has_shortened ? best_->period - 1 : tried_ + (best_->period - tried_) / 2, limits);
+  }
 }
 
 PatternOutcome PatternSearch(const Chain& chain, const ChainDevices& devices, const ChainAllocation& allocation,

@@ -98,6 +98,8 @@ class PatternSearcher {
   std::optional<Split> FindOverlap(const Node& node);
   std::optional<Split> FindExcess(const Node& node) const;
   void StartAnywhere();
+  bool Try(int64_t period, const SolveLimits& limits);
+  void ShortenBest(const SolveLimits& limits);
 
   const Chain& chain_;
   const ChainSums& sums_;
@@ -108,6 +110,12 @@ class PatternSearcher {
   std::deque<Node> nodes_on_path_;
   // By pair: of the pattern that was found last, or of the earliest starts under examination.
   std::vector<int32_t> shifts_;
+  // Of FindShortest: the best pattern; periods that were refuted, or tried in vain, and all below; where its nodes
+  // began.
+  std::optional<ShiftedPattern> best_;
+  int64_t refuted_ = 0;
+  int64_t tried_ = 0;
+  int64_t first_node_ = 0;
   int64_t nodes_ = 0;
   int64_t last_node_ = 0;
 };

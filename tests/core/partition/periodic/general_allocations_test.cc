@@ -179,6 +179,20 @@ TEST(GeneralAllocationsTest, NeverGetsWorseWithMoreMemoryAndTheLastPlan) {
   }
 }
 
+TEST(GeneralAllocationsTest, ProvesChainsOfTwelveLayers) {
+  int proven = 0;
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    RandomStream random(seed, 5);
+    ChainCase instance{MakeRandomChain({.layers = 12, .max_time = 1'000'000}, random), {}};
+    instance.devices.count = static_cast<int32_t>(random.Between(2, 3));
+    instance.devices.memory_bytes = random.Between(150, 250);
+    const GeneralAllocationOutcome outcome = Find(instance, kGeneralAllocationWork);
+    ASSERT_TRUE(outcome.best.has_value()) << seed;
+    if (outcome.lower_bound == outcome.best->pattern.period) ++proven;
+  }
+  EXPECT_GE(proven, 4);
+}
+
 // Where the optimum is proven, no plan has to be handed on.
 TEST(GeneralAllocationsTest, NeverGetsWorseWithMoreMemoryOnShortChains) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
