@@ -102,7 +102,7 @@ class GrpcDaemon final : public Daemon {
 
   ~GrpcDaemon() override { Drain(); }
 
-  absl::Status Start() {
+  absl::Status Start(std::span<grpc::Service* const> others) {
     ASSIGN_OR_RETURN(Secrets secrets, ReadSecrets(configuration_.secret_files));
     Accept(secrets);
     if (secrets.tls.has_value()) tls_ = std::make_shared<ReloadingTlsCredentials>(*std::move(secrets.tls));
@@ -110,7 +110,7 @@ class GrpcDaemon final : public Daemon {
       upkeep_ = std::make_unique<StoreUpkeep>(*store_, configuration_.engine.retention, metrics_, log_);
     }
     RETURN_IF_ERROR(StartHttp());
-    RETURN_IF_ERROR(StartGrpc());
+    RETURN_IF_ERROR(StartGrpc(others));
     if (store_ != nullptr && configuration_.engine.max_operations > 0) StartRunner();
     SetServing(true);
     return absl::OkStatus();
@@ -187,13 +187,14 @@ class GrpcDaemon final : public Daemon {
     return static_cast<std::size_t>(std::max(engine.memory_budget_bytes / kRequestShare, 2 * engine.max_message_bytes));
   }
 
-  absl::Status StartGrpc() {
+  absl::Status StartGrpc(std::span<grpc::Service* const> others) {
     RETURN_IF_ERROR(CheckAddress(configuration_.listen_address, "--listen_address"));
     grpc::EnableDefaultHealthCheckService(true);
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort(configuration_.listen_address, ServerCredentials(), &port);
     builder.RegisterService(&service_);
+    for (grpc::Service* other : others) builder.RegisterService(other);
     builder.SetMaxReceiveMessageSize(static_cast<int>(configuration_.engine.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
     builder.SetResourceQuota(grpc::ResourceQuota("planwrightd").Resize(QuotaBytes()));
@@ -323,14 +324,15 @@ class GrpcDaemon final : public Daemon {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Configuration& configuration, const Logger& log) {
+absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Configuration& configuration, const Logger& log,
+                                                      std::span<grpc::Service* const> others) {
   auto store = OpenStore(configuration.store, configuration.migrate);
   if (!store.ok()) {
     return absl::Status(store.status().code(),
                         absl::StrCat("--store=", configuration.store, ": ", store.status().message()));
   }
   auto daemon = std::make_unique<GrpcDaemon>(configuration, *std::move(store), log);
-  RETURN_IF_ERROR(daemon->Start());
+  RETURN_IF_ERROR(daemon->Start(others));
   return daemon;
 }
 

@@ -2,7 +2,10 @@
 #ifndef PLANWRIGHT_SERVER_MAIN_DAEMON_H_
 #define PLANWRIGHT_SERVER_MAIN_DAEMON_H_
 
+#include <grpcpp/impl/codegen/service_type.h>
+
 #include <memory>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "server/main/configuration.h"
@@ -14,7 +17,9 @@ class Daemon {
  public:
   // Opens the store, listens and serves from now on. `log` outlives the daemon.
   // Errors: UNAVAILABLE, INVALID_ARGUMENT or DATA_LOSS, cannot listen or store; the message names the flag.
-  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Configuration& configuration, const Logger& log);
+  // `others`: services of somebody else's, such as a benchmark's, to be served beside our own; they outlive the daemon.
+  static absl::StatusOr<std::unique_ptr<Daemon>> Start(const Configuration& configuration, const Logger& log,
+                                                       std::span<grpc::Service* const> others = {});
 
   // Drains, if that has not been done.
   virtual ~Daemon() = default;

@@ -1,0 +1,104 @@
+#include "tests/benchmarks/load/test_server.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stdexcept>
+
+#include "absl/strings/escaping.h"
+#include "server/serving/auth_config.h"
+#include "server/serving/resources.h"
+
+namespace planwright::benchmarks {
+namespace {
+
+// A file that lets the benchmark's token in; returns its name.
+std::string WriteAuthConfig(const std::string& folder) {
+  const server::Sha256 digest = server::Sha256Of(TestServer::token());
+  const nlohmann::json token = {{"name", "benchmark"},
+                                {"role", "planner"},
+                                {"sha256", absl::BytesToHexString(std::string(digest.begin(), digest.end()))}};
+  const std::string file = folder + "/auth.json";
+  std::ofstream(file) << nlohmann::json{{"tokens", {token}}};
+  return file;
+}
+
+std::string MakeFolder() {
+  std::string pattern = std::filesystem::temp_directory_path() / "planwright_load_XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a folder");
+  return pattern;
+}
+
+server::Configuration ConfigurationOf(const ServerSize& size, const std::string& folder) {
+  server::Configuration configuration;
+  configuration.listen_address = "127.0.0.1:0";
+  configuration.store = "none";
+  configuration.drain_timeout = std::chrono::milliseconds(1);
+  configuration.slow_search = std::chrono::hours(1);
+  configuration.log_format = server::LogFormat::kJson;
+  configuration.secret_files.auth_config = WriteAuthConfig(folder);
+  configuration.engine.version = "benchmark";
+  configuration.engine.cpus = server::AvailableCpus();
+  configuration.engine.max_running = size.max_running;
+  configuration.engine.max_waiting = size.max_waiting;
+  configuration.engine.memory_budget_bytes = size.memory_budget_bytes;
+  configuration.engine.cache_bytes = int64_t{128} << 20;
+  return configuration;
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* EchoServer::Echo(grpc::CallbackServerContext* context, const EchoRequest* request,
+                                           EchoResponse* response) {
+  response->mutable_payload()->resize(static_cast<std::size_t>(request->reply_bytes()), 'x');
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* EchoServer::EchoPlanRequest(grpc::CallbackServerContext* context,
+                                                      const v1::CreatePlanRequest* request,
+                                                      v1::CreatePlanRequest* response) {
+  *response = *request;
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+TestServer::TestServer(const ServerSize& size)
+    : folder_(MakeFolder()),
+      log_file_(open("/dev/null", O_WRONLY | O_CLOEXEC)),
+      log_(server::LogFormat::kJson, [this](const std::string& line) { Take(line); }) {
+  const std::array<grpc::Service*, 1> others = {&echo_};
+  auto daemon = server::Daemon::Start(ConfigurationOf(size, folder_), log_, others);
+  if (!daemon.ok()) throw std::runtime_error(daemon.status().ToString());
+  daemon_ = *std::move(daemon);
+}
+
+TestServer::~TestServer() {
+  daemon_.reset();
+  close(log_file_);
+  std::filesystem::remove_all(folder_);
+}
+
+std::string TestServer::address() {
+  const std::lock_guard lock(mutex_);
+  return address_;
+}
+
+void TestServer::Take(const std::string& line) {
+  // As WriteToStderr does.
+  [[maybe_unused]] const ssize_t written = write(log_file_, line.data(), line.size());
+  const std::lock_guard lock(mutex_);
+  if (!address_.empty()) return;
+  const nlohmann::json record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (record.is_object() && record.value("message", "") == "serving grpc") address_ = record.value("address", "");
+}
+
+}  // namespace planwright::benchmarks
