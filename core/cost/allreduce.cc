@@ -12,6 +12,12 @@ LinkSpeed RingSpeed(const Network& network, const std::vector<DeviceId>& ring) {
   return slowest;
 }
 
+int64_t ParameterBytes(const OperatorGraph& graph, const std::vector<OperatorId>& operators) {
+  int64_t bytes = 0;
+  for (const OperatorId op : operators) bytes += graph.operators[op.index()].parameter_bytes;
+  return bytes;
+}
+
 Picoseconds AllReduceTime(int64_t parameter_bytes, int32_t replicas, const LinkSpeed& speed, AllReduce::Factor factor) {
   if (replicas == 1) return Picoseconds(0);
   const int64_t steps = 2 * (int64_t{replicas} - 1);

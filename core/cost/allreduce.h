@@ -12,6 +12,7 @@
 #include "core/base/ids.h"
 #include "core/base/units.h"
 #include "core/cost/transfer.h"
+#include "core/model/graph.h"
 #include "core/model/problem.h"
 
 namespace planwright {
@@ -19,6 +20,9 @@ namespace planwright {
 // The slowest edge of the ring: the least bandwidth and the greatest latency of its edges.
 // REQUIRES: at least two different devices.
 LinkSpeed RingSpeed(const Network& network, const std::vector<DeviceId>& ring);
+
+// Of all of them together.
+int64_t ParameterBytes(const OperatorGraph& graph, const std::vector<OperatorId>& operators);
 
 // factor x parameter_bytes / bandwidth, one ceil of the exact product, + 2 (R - 1) x latency. Factor RING: 2 (R - 1) /
 // R, HALF: (R - 1) / R. 0 for one replica, which has nobody to agree with. REQUIRES: 1 <= replicas; with more than one

@@ -279,12 +279,8 @@ PipelineWork MeasureBidirectionalWork(const OperatorGraph& graph, const Cluster&
   PipelineWork work = MeasureWork(graph, cluster, costs, plan, copies);
   if (!work.training) return work;
   for (std::size_t stage = 0; stage < copies.size(); ++stage) {
-    int64_t parameter_bytes = 0;
-    for (const OperatorId op : plan.stages[stage].operators) {
-      parameter_bytes += graph.operators[op.index()].parameter_bytes;
-    }
-    work.stages[stage].allreduce =
-        AllReduceTime(parameter_bytes, 2, RingSpeed(work.network, copies[stage]), plan.problem.allreduce.factor);
+    work.stages[stage].allreduce = AllReduceTime(ParameterBytes(graph, plan.stages[stage].operators), 2,
+                                                 RingSpeed(work.network, copies[stage]), plan.problem.allreduce.factor);
   }
   return work;
 }

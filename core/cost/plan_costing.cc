@@ -62,12 +62,6 @@ std::vector<DeviceId> RingOf(const Stage& stage) {
   return ring;
 }
 
-int64_t ParameterBytes(const OperatorGraph& graph, const Stage& stage) {
-  int64_t bytes = 0;
-  for (const OperatorId op : stage.operators) bytes += graph.operators[op.index()].parameter_bytes;
-  return bytes;
-}
-
 // What a device does, all its stages together.
 struct DeviceWork {
   MicroBatchWork work;
@@ -105,7 +99,7 @@ class StageCosting {
  private:
   Picoseconds AllReduce(const Stage& stage) const {
     if (stage.ring_order.empty() || plan_.problem.workload == Workload::kInference) return Picoseconds(0);
-    return AllReduceTime(ParameterBytes(graph_, stage), static_cast<int32_t>(stage.replicas.size()),
+    return AllReduceTime(ParameterBytes(graph_, stage.operators), static_cast<int32_t>(stage.replicas.size()),
                          RingSpeed(costs_.network(), stage.ring_order), plan_.problem.allreduce.factor);
   }
 
