@@ -18,6 +18,12 @@ std::unique_ptr<Command> MakeExportCommand();
 std::unique_ptr<Command> MakeModelsCommand();
 std::unique_ptr<Command> MakeTopologiesCommand();
 std::unique_ptr<Command> MakeServerInfoCommand();
+std::unique_ptr<Command> MakeRegisterCommand();
+std::unique_ptr<Command> MakePlansCommand();
+std::unique_ptr<Command> MakeSubmitCommand();
+std::unique_ptr<Command> MakeWaitCommand();
+std::unique_ptr<Command> MakeOperationsCommand();
+std::unique_ptr<Command> MakeSweepCommand();
 
 // All of them, in the order of the help.
 std::vector<std::unique_ptr<Command>> MakeCommands();

@@ -86,7 +86,12 @@ absl::Status SetEnum(std::string_view text, const Place& place) {
   }
   for (const auto& [name, number] : Choices(place.field->enum_type())) {
     if (name != text) continue;
-    place.holder->GetReflection()->SetEnumValue(place.holder, place.field, number);
+    const auto* reflection = place.holder->GetReflection();
+    if (place.field->is_repeated()) {
+      reflection->AddEnumValue(place.holder, place.field, number);
+    } else {
+      reflection->SetEnumValue(place.holder, place.field, number);
+    }
     return absl::OkStatus();
   }
   return MustBe(absl::StrCat("one of ", ChoicesText(place.field->enum_type(), ", ")), text);
@@ -126,7 +131,11 @@ absl::Status SetField(std::string_view text, const Place& place) {
     case FieldDescriptor::CPPTYPE_INT32: {
       int32_t number = 0;
       if (!ParseNumber(text, number)) return MustBe("an integer", text);
-      reflection->SetInt32(place.holder, place.field, number);
+      if (place.field->is_repeated()) {
+        reflection->AddInt32(place.holder, place.field, number);
+      } else {
+        reflection->SetInt32(place.holder, place.field, number);
+      }
       return absl::OkStatus();
     }
     case FieldDescriptor::CPPTYPE_INT64: {
@@ -160,16 +169,29 @@ absl::Status SetField(std::string_view text, const Place& place) {
   }
 }
 
+// "1,2,4": each element as if it were alone. Names are split by themselves: they may hold ranges.
+absl::Status SetFieldOrList(std::string_view text, const Place& place) {
+  if (!place.field->is_repeated() || place.field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    return SetField(text, place);
+  }
+  for (const std::string& element : std::vector<std::string>(absl::StrSplit(std::string(text), ','))) {
+    const absl::Status status = SetField(element, place);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 // The choices of a field that has too many of them for its placeholder; empty: it has not.
 std::string LongChoices(const FieldDescriptor* field) {
   const bool is_long = field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM &&
-                       ChoicesText(field->enum_type(), "|").size() > kMaxPlaceholderLength;
+                       (field->is_repeated() || ChoicesText(field->enum_type(), "|").size() > kMaxPlaceholderLength);
   return is_long ? ChoicesText(field->enum_type(), ", ") : "";
 }
 
 std::string Placeholder(const FieldDescriptor* field) {
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_ENUM:
+      if (field->is_repeated()) return "NAME,...";
       return LongChoices(field).empty() ? ChoicesText(field->enum_type(), "|") : "NAME";
     case FieldDescriptor::CPPTYPE_BOOL:
       return "";
@@ -182,7 +204,7 @@ std::string Placeholder(const FieldDescriptor* field) {
     case FieldDescriptor::CPPTYPE_INT64:
       return IsSize(field) ? "SIZE" : "N";
     default:
-      return "N";
+      return field->is_repeated() ? "N,..." : "N";
   }
 }
 
@@ -192,9 +214,10 @@ Flag MessageFlag(std::string name, std::string_view path, std::string help, Mess
   const FieldDescriptor* field = FieldAt(message.GetDescriptor(), path);
   const std::string choices = LongChoices(field);
   if (!choices.empty()) absl::StrAppend(&help, ": ", choices);
-  return {
-      std::move(name), Placeholder(field), std::move(help),
-      [&message, path = std::string(path)](std::string_view text) { return SetField(text, PlaceOf(message, path)); }};
+  return {std::move(name), Placeholder(field), std::move(help),
+          [&message, path = std::string(path)](std::string_view text) {
+            return SetFieldOrList(text, PlaceOf(message, path));
+          }};
 }
 
 absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& duration) {

@@ -15,9 +15,9 @@ namespace planwright::client {
 
 // A flag for the field at `path` below `message` ("memory_model.kind"). Enums take the names of their values in lower
 // case without the common prefix; numbers what the whole text says; fields whose name ends in "_bytes" also amounts
-// such as "2GiB"; lists a comma-separated text with Slurm's ranges ("node[01-04]"); Durations what ParseDuration takes.
-// Whether a value makes sense is for the service to say. Very many choices are listed behind `help`.
-// REQUIRES: the field exists and is no other message. `message` outlives the flag.
+// such as "2GiB"; lists a comma-separated text, of names with Slurm's ranges ("node[01-04]"); Durations what
+// ParseDuration takes. Whether a value makes sense is for the service to say. Very many choices are listed behind
+// `help`. REQUIRES: the field exists and is no other message. `message` outlives the flag.
 Flag MessageFlag(std::string name, std::string_view path, std::string help, google::protobuf::Message& message);
 
 // "500ms", "10s", "2m", "1h"; a bare number counts seconds; fractions are fine. INVALID_ARGUMENT: anything else,

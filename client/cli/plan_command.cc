@@ -33,6 +33,8 @@ class PlanCommand final : public Command {
   std::vector<FlagGroup> Flags() override {
     std::vector<FlagGroup> groups = {input_.Flags(), ProblemFlags(problem_), SolverFlags(options_), server_.Flags(),
                                      output_.Flags()};
+    groups.back().flags.push_back(StringFlag(
+        "plan_id", "ID", "have the server keep the plan as plans/ID (`planwright plans` lists them)", plan_id_));
     groups.back().flags.push_back(
         SwitchFlag("progress", "report progress on standard error (a live line where that is a terminal)", progress_));
     return groups;
@@ -43,6 +45,7 @@ class PlanCommand final : public Command {
     if (!request.ok()) return request.status();
     request->mutable_problem()->MergeFrom(problem_);
     request->mutable_options()->MergeFrom(options_);
+    request->set_plan_id(plan_id_);
     const auto deadline = SettleTimeLimit(*request);
     auto response = Search(*request, deadline, environment);
     if (!response.ok()) return Explained(response.status(), environment);
@@ -99,6 +102,7 @@ class PlanCommand final : public Command {
   ServerFlags server_;
   OutputFlags output_{{"text", "json", "trace"}};
   bool progress_ = false;
+  std::string plan_id_;
 };
 
 }  // namespace

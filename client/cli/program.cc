@@ -116,6 +116,12 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeExportCommand());
   commands.push_back(MakeModelsCommand());
   commands.push_back(MakeTopologiesCommand());
+  commands.push_back(MakeRegisterCommand());
+  commands.push_back(MakePlansCommand());
+  commands.push_back(MakeSubmitCommand());
+  commands.push_back(MakeWaitCommand());
+  commands.push_back(MakeOperationsCommand());
+  commands.push_back(MakeSweepCommand());
   commands.push_back(MakeServerInfoCommand());
   return commands;
 }

@@ -77,12 +77,12 @@ FlagGroup InputFlags::Flags() {
   std::vector<std::string> formats;
   formats.reserve(kFormats.size());
   for (const auto& [name, format] : kFormats) formats.emplace_back(name);
-  return {
-      "Input",
-      {StringFlag("graph", "FILE|zoo:NAME|-", "the DNN: a file (- reads standard input) or a built-in model", graph_),
-       ChoiceFlag("graph_format", "how the file is written; auto looks at its content", formats, graph_format_),
-       StringFlag("cluster", "FILE|zoo:NAME", "the hardware; may be left out when the graph's file describes it",
-                  cluster_)}};
+  return {"Input",
+          {StringFlag("graph", "FILE|zoo:NAME|graphs/DIGEST|-",
+                      "the DNN: a file (- reads standard input), a built-in or a registered model", graph_),
+           ChoiceFlag("graph_format", "how the file is written; auto looks at its content", formats, graph_format_),
+           StringFlag("cluster", "FILE|zoo:NAME|clusters/DIGEST",
+                      "the hardware; may be left out when the graph's file describes it", cluster_)}};
 }
 
 absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment) {
@@ -116,7 +116,7 @@ absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanReque
   if (graph_.empty()) {
     return UsageError("--graph is missing", "Name a file, or one of the models that `planwright models` lists.");
   }
-  if (graph_.starts_with(kZooPrefix)) {
+  if (graph_.starts_with(kZooPrefix) || graph_.starts_with("graphs/")) {
     request.set_graph_reference(graph_);
     return absl::OkStatus();
   }
@@ -136,7 +136,7 @@ absl::Status InputFlags::LoadCluster(Environment& environment, v1::CreatePlanReq
     return UsageError("--cluster is missing",
                       "Name a file, or one of the clusters that `planwright topologies` lists.");
   }
-  if (cluster_.starts_with(kZooPrefix)) {
+  if (cluster_.starts_with(kZooPrefix) || cluster_.starts_with("clusters/")) {
     request.set_cluster_reference(cluster_);
     return absl::OkStatus();
   }

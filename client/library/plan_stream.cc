@@ -22,6 +22,7 @@ v1::StreamPlanRequest StreamRequest(const v1::CreatePlanRequest& request, bool i
   if (request.has_cluster_reference()) stream.set_cluster_reference(request.cluster_reference());
   if (request.has_problem()) *stream.mutable_problem() = request.problem();
   if (request.has_options()) *stream.mutable_options() = request.options();
+  stream.set_skip_cache(request.skip_cache());
   stream.set_include_incumbent_plans(include_incumbent_plans);
   return stream;
 }

@@ -14,6 +14,8 @@
 
 namespace planwright::client {
 
+class StoreClient;
+
 // Told of a search while it runs. Calls come one at a time, from any thread; they must be quick and not throw.
 class ProgressListener {
  public:
@@ -80,6 +82,9 @@ class PlanningClient {
                                                             const CallOptions& options) = 0;
   virtual absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest& request,
                                                                   const CallOptions& options) = 0;
+
+  // What the server keeps; nullptr: nothing is kept, because it runs in this process.
+  virtual StoreClient* store() { return nullptr; }
 
   // The integer program of the problem, as text for another solver. Not part of the service: FAILED_PRECONDITION unless
   // it runs in this process.

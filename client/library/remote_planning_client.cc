@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "client/library/plan_stream.h"
+#include "client/library/unary_call.h"
 #include "client/library/wire_status.h"
 
 namespace planwright::client {
@@ -89,28 +90,16 @@ std::shared_ptr<grpc::Channel> MakeChannel(const ServerConnection& connection) {
                                                                  arguments, std::move(interceptors));
 }
 
-template <typename Response, typename Request>
-absl::StatusOr<Response> Call(v1::PlanningService::Stub& stub,
-                              grpc::Status (v1::PlanningService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                                Response*),
-                              const Request& request, const CallOptions& options) {
-  grpc::ClientContext context;
-  context.set_deadline(options.deadline);
-  const std::stop_callback cancel(options.stop, [&context] { context.TryCancel(); });
-  Response response;
-  const grpc::Status status = (stub.*method)(&context, request, &response);
-  if (!status.ok()) return ToAbslStatus(status);
-  return response;
-}
-
 }  // namespace
 
 RemotePlanningClient::RemotePlanningClient(const ServerConnection& connection)
-    : stub_(v1::PlanningService::NewStub(MakeChannel(connection))) {}
+    : stub_(v1::PlanningService::NewStub(MakeChannel(connection))), store_(*stub_) {}
 
 absl::StatusOr<v1::CreatePlanResponse> RemotePlanningClient::CreatePlan(const v1::CreatePlanRequest& request,
                                                                         const CallOptions& options) {
-  if (options.progress != nullptr || options.stop.stop_possible()) {
+  // Streams keep nothing.
+  const bool is_to_be_kept = request.store() || !request.plan_id().empty();
+  if (!is_to_be_kept && (options.progress != nullptr || options.stop.stop_possible())) {
     auto streamed = CreatePlanByStream(*stub_, request, options);
     if (streamed.status().code() != absl::StatusCode::kUnimplemented) return streamed;
   }

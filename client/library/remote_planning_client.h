@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "client/library/planning_client.h"
+#include "client/library/remote_store_client.h"
 #include "client/library/server_connection.h"
 #include "planwright/v1/planning_service.grpc.pb.h"
 
@@ -13,8 +14,8 @@ namespace planwright::client {
 // One channel to a server, or to all addresses of a name in turn (round robin). Every call has a deadline; UNAVAILABLE
 // is retried with backoff, at most 4 attempts, nothing else is. Messages up to 64 MiB both ways.
 //
-// A CreatePlan with a listener or a stop token is a StreamPlan on the wire, or a plain CreatePlan where the server is
-// too old for that: it then reports nothing, and a stop request ends it without a plan.
+// A CreatePlan with a listener or a stop token is a StreamPlan on the wire (unless its plan is to be kept), or a plain
+// CreatePlan where the server is too old for that: it then reports nothing, and a stop request ends it without a plan.
 class RemotePlanningClient final : public PlanningClient {
  public:
   // Connects with the first call. REQUIRES: the connection has an address.
@@ -35,8 +36,11 @@ class RemotePlanningClient final : public PlanningClient {
   absl::StatusOr<v1::GetServerInfoResponse> GetServerInfo(const v1::GetServerInfoRequest& request,
                                                           const CallOptions& options) override;
 
+  StoreClient* store() override { return &store_; }
+
  private:
   std::unique_ptr<v1::PlanningService::Stub> stub_;
+  RemoteStoreClient store_;
 };
 
 }  // namespace planwright::client

@@ -1,0 +1,100 @@
+#include "client/report/store_report.h"
+
+#include <google/protobuf/util/time_util.h>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/report/quantities.h"
+#include "client/report/table.h"
+
+namespace planwright::client {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+std::string GapText(double gap) { return absl::StrFormat("%.2f %%", 100 * gap); }
+
+// The first 12 digits of a digest tell the graphs of one person apart.
+std::string InputText(const std::string& display_name, const std::string& digest) {
+  return display_name.empty() ? digest.substr(0, 12) : display_name;
+}
+
+// "4 stages, gpipe, 8 devices"; what the grid does not say is left out.
+std::string SettingsText(const v1::SweepResult::Settings& settings) {
+  std::vector<std::string> parts;
+  if (settings.has_num_stages()) parts.push_back(absl::StrCat(settings.num_stages(), " stages"));
+  if (settings.has_num_replicas()) parts.push_back(absl::StrCat(settings.num_replicas(), " replicas"));
+  if (settings.has_micro_batches()) parts.push_back(absl::StrCat(settings.micro_batches(), " micro-batches"));
+  if (settings.has_schedule()) {
+    constexpr std::size_t kPrefix = sizeof("SCHEDULE_KIND_") - 1;
+    const std::string name = v1::ScheduleKind_Name(settings.schedule());
+    parts.push_back(absl::AsciiStrToLower(name.size() > kPrefix ? name.substr(kPrefix) : name));
+  }
+  if (settings.has_device_set()) {
+    const std::string set = settings.device_set().ShortDebugString();
+    parts.push_back(set.empty() ? "all devices" : set);
+  }
+  if (settings.has_max_devices()) parts.push_back(absl::StrCat("at most ", settings.max_devices(), " devices"));
+  return parts.empty() ? "as given" : absl::StrJoin(parts, ", ");
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+std::string StateText(v1::Operation::State state) {
+  constexpr std::size_t kPrefix = sizeof("STATE_") - 1;
+  const std::string name = v1::Operation::State_Name(state);
+  return absl::AsciiStrToLower(name.size() > kPrefix ? name.substr(kPrefix) : "unknown");
+}
+
+std::string PlansReport(const std::vector<v1::PlanSummary>& plans) {
+  if (plans.empty()) return "No plans are kept.\n";
+  Table table(
+      {{"plan"}, {"made"}, {"time", Table::Align::kRight}, {"gap", Table::Align::kRight}, {"graph"}, {"cluster"}});
+  for (const v1::PlanSummary& plan : plans) {
+    table.AddRow({plan.name(), TimeUtil::ToString(plan.create_time()), MillisecondsText(plan.objective_ms()),
+                  GapText(plan.relative_gap()), InputText(plan.graph_display_name(), plan.graph_digest()),
+                  InputText(plan.cluster_display_name(), plan.cluster_digest())});
+  }
+  return table.ToString();
+}
+
+std::string OperationsReport(const std::vector<v1::Operation>& operations) {
+  if (operations.empty()) return "There are no operations.\n";
+  Table table({{"operation"},
+               {"state"},
+               {"submitted"},
+               {"best time", Table::Align::kRight},
+               {"attempts", Table::Align::kRight},
+               {"request"}});
+  for (const v1::Operation& operation : operations) {
+    const v1::OperationMetadata& metadata = operation.metadata();
+    table.AddRow({operation.name(), StateText(operation.state()), TimeUtil::ToString(metadata.create_time()),
+                  metadata.has_objective_ms() ? MillisecondsText(metadata.objective_ms()) : "",
+                  absl::StrCat(metadata.attempts()), metadata.request_id()});
+  }
+  return table.ToString();
+}
+
+std::string SweepReport(const v1::Operation& operation) {
+  const v1::SweepResult& sweep = operation.sweep();
+  Table table({{"rank", Table::Align::kRight},
+               {"time", Table::Align::kRight},
+               {"gap", Table::Align::kRight},
+               {"state"},
+               {"settings"},
+               {"operation, or why there is no plan"}});
+  for (const v1::SweepResult::Row& row : sweep.rows()) {
+    table.AddRow({row.rank() > 0 ? absl::StrCat(row.rank()) : "",
+                  row.has_objective_ms() ? MillisecondsText(row.objective_ms()) : "",
+                  row.has_relative_gap() ? GapText(row.relative_gap()) : "", StateText(row.state()),
+                  SettingsText(row.settings()), row.has_error() ? FirstLine(row.error().message()) : row.operation()});
+  }
+  return absl::StrCat(operation.name(), ": ", StateText(operation.state()), ", ", sweep.ended(), " of ",
+                      sweep.rows_size(), " rows have ended\n", table.ToString());
+}
+
+}  // namespace planwright::client
