@@ -147,6 +147,7 @@ class Certifier {
 
   void RefuteInRounds() {
     std::vector<Proof> proofs;
+    proofs.reserve(relaxations_.size());
     for (const ScaledRelaxation& scaled : relaxations_) {
       proofs.push_back(
           {.scaled = scaled, .configurations = ConfigurationBound(scaled.relaxation), .ceiling = incumbent_});

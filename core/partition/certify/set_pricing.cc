@@ -44,7 +44,7 @@ SetPricing::SetPricing(const LoadRelaxation& relaxation) : payer_time_(relaxatio
   }
 }
 
-SetPricing::Step SetPricing::Take(const Position& position, uint64_t state, bool joins, int64_t time) const {
+SetPricing::Step SetPricing::Take(const Position& position, uint64_t state, bool joins, int64_t time) {
   const uint64_t own = joins ? kAllIn : kAllOut;
   Step step{0, joins ? time : 0};
   unsigned shift = 0;

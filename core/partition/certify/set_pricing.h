@@ -74,7 +74,7 @@ class SetPricing {
     uint64_t state = 0;
     int64_t load = 0;
   };
-  Step Take(const Position& position, uint64_t state, bool joins, int64_t time) const;
+  static Step Take(const Position& position, uint64_t state, bool joins, int64_t time);
   void Advance(const std::vector<Label>& labels, const Label& step, std::vector<Label>& target);
   void Link(Layer& layer);
   std::vector<bool> Follow(int64_t link) const;
