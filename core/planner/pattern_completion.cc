@@ -22,6 +22,9 @@ constexpr int64_t kNodesPerPeriod = 3'000;
 // A search takes the cube of the number of stages.
 constexpr std::size_t kMaxSearchedStages = 32;
 
+// Any pattern takes the square of it.
+constexpr std::size_t kMaxStages = 4'096;
+
 // Stages with operators as a chain, one layer each.
 struct Pipeline {
   Chain chain;
@@ -33,7 +36,8 @@ struct Pipeline {
 
 bool IsReadable(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                 const Placement& placement) {
-  const std::size_t most_stages = cluster.devices.size() * static_cast<std::size_t>(*problem.max_stages_per_device);
+  const std::size_t most_stages =
+      std::min(kMaxStages, cluster.devices.size() * static_cast<std::size_t>(*problem.max_stages_per_device));
   return placement.stages.size() <= most_stages &&
          std::all_of(placement.stages.begin(), placement.stages.end(), [&](const Placement::Stage& stage) {
            return !stage.devices.empty() && stage.devices.front().index() < cluster.devices.size() &&
