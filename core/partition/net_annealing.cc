@@ -21,9 +21,11 @@ constexpr int64_t kFirstSliceMoves = 600'000;
 constexpr double kSliceGrowth = 1.4;
 constexpr int64_t kSlicesPerGrowth = 8;
 constexpr int64_t kMaxSliceMoves = 500'000'000;
-// Every so many slices one reheats the incumbent, to this share of its arm's heat.
+// Every so many slices one reheats the incumbent, to a share of its arm's heat between these: the coolest find what a
+// few moves mend, the hottest leave poor incumbents.
 constexpr int64_t kSlicesPerReheat = 4;
-constexpr double kReheat = 0.15;
+constexpr double kCoolestReheat = 0.01;
+constexpr double kHottestReheat = 0.15;
 // Share of the moves that a multilevel slice spends on clusters, and the heat of the rest.
 constexpr double kCoarseShare = 0.4;
 constexpr double kFineHeat = 0.2;
@@ -176,7 +178,7 @@ void NetAnnealing::Run(Slice& slice) const {
     return;
   }
   AnnealingSettings settings = arm.settings;
-  if (slice.reheats) settings.heat *= kReheat;
+  if (slice.reheats) settings.heat *= kCoolestReheat * std::pow(kHottestReheat / kCoolestReheat, random.Unit());
   slice.result =
       Anneal(tables_, slice.reheats ? incumbent_ : flat_start_, incumbent_load_, settings, slice.moves, random, poller);
 }
