@@ -61,7 +61,7 @@ struct PatternConstraints {
   bool has_room = true;
 
   // The smallest shift for steps that start at these times; it is too large where they overlap. REQUIRES: period > 0.
-  int64_t ShiftOf(const Pair& pair, int64_t start_before, int64_t start_after, int64_t period) const {
+  static int64_t ShiftOf(const Pair& pair, int64_t start_before, int64_t start_after, int64_t period) {
     return std::max<int64_t>(0, CeilDivide(start_after - start_before + pair.behind, period) - 1);
   }
 

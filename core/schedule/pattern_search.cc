@@ -25,6 +25,8 @@ void PatternSearcher::SetAllocation(const ChainAllocation& allocation) {
 
 PatternAnswer PatternSearcher::Decide(Picoseconds period, const SolveLimits& limits) {
   if (!constraints_.has_room || period.count() < constraints_.load) return PatternAnswer::kInfeasible;
+  // Differences of starts stay below 2 x steps x period.
+  if (period.count() > kMaxQuantity / (2 * constraints_.num_steps() + 2)) return PatternAnswer::kUnknown;
   period_ = period.count();
   if (constraints_.rooms.empty()) {
     StartAnywhere();
@@ -53,7 +55,7 @@ void PatternSearcher::StartAnywhere() {
   for (std::size_t i = 0; i < constraints_.pairs.size(); ++i) {
     const PatternConstraints::Pair& pair = constraints_.pairs[i];
     shifts_[i] = static_cast<int32_t>(
-        constraints_.ShiftOf(pair, starts[Index(pair.before)], starts[Index(pair.after)], period_));
+        PatternConstraints::ShiftOf(pair, starts[Index(pair.before)], starts[Index(pair.after)], period_));
   }
 }
 
@@ -238,8 +240,8 @@ std::optional<PatternSearcher::Split> PatternSearcher::FindOverlap(const Node& n
     const int64_t start_before = node.distance[Index(steps.before)];
     const int64_t start_after = node.distance[Index(steps.after)];
     // Its lower end where two shifts are possible, as for steps without duration.
-    shifts_[pair] =
-        std::max(node.low[pair], static_cast<int32_t>(constraints_.ShiftOf(steps, start_before, start_after, period_)));
+    shifts_[pair] = std::max(
+        node.low[pair], static_cast<int32_t>(PatternConstraints::ShiftOf(steps, start_before, start_after, period_)));
     // How much later each of the two steps would have to be.
     const int64_t to_wait_after = start_before + shifts_[pair] * period_ + steps.ahead - start_after;
     const int64_t to_wait_before = start_after + steps.behind - start_before - shifts_[pair] * period_;

@@ -39,8 +39,7 @@ struct PatternOutcome {
 };
 
 // The shortest pattern of `allocation`. limits.work: nodes over all periods tried, a quarter of what is left for each;
-// where they do not suffice the outcome is not proven. REQUIRES: (2 x stages + 1) x the sum of all times of the chain
-// <= kMaxQuantity.
+// where they do not suffice the outcome is not proven. Periods above kMaxQuantity / (2 x steps + 2) are not tried.
 PatternOutcome PatternSearch(const Chain& chain, const ChainDevices& devices, const ChainAllocation& allocation,
                              const SolveLimits& limits);
 

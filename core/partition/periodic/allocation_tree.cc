@@ -11,7 +11,7 @@
 namespace planwright {
 namespace {
 
-// Sums of bytes as doubles are off by less than this share.
+// Sums of bytes and of times as doubles are off by less than this share.
 constexpr double kSlack = 1e-9;
 constexpr int64_t kUnitsPerLook = 1'024;
 // Nodes that the pattern search may take for a map of layers.
@@ -149,16 +149,16 @@ bool AllocationTree::Fits(const Load& load) const {
 // Whether the layers before `left` may find room, in front of which a micro-batch stays away for `delay`.
 bool AllocationTree::RestMayFit(int32_t left, Delay delay) const {
   if (left == 0) return true;
-  const Picoseconds work = sums_.compute(0, left - 1);
-  Picoseconds free = (devices_.count - num_used_) * period_;
+  // In periods.
+  double free = devices_.count - num_used_;
   double average = 0;
   for (int32_t device = 0; device < num_used_; ++device) {
     const Load& load = loads_[Index(device)];
     average += load.average_bytes;
     // Not even the shortest layer goes there any more.
-    if (load.need.load() + shortest_[Index(left)] <= period_) free += period_ - load.need.load();
+    if (load.need.load() + shortest_[Index(left)] <= period_) free += 1 - Periods(load.need.load());
   }
-  if (work > free) return false;
+  if (Periods(sums_.compute(0, left - 1)) > free + kSlack) return false;
   if (!devices_.memory_bytes.has_value()) return true;
   const double away = Periods(delay.Length(period_));
   const double rest = static_bytes_[Index(left)] + away * stored_bytes_[Index(left)] +

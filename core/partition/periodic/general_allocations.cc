@@ -17,9 +17,11 @@ namespace planwright {
 namespace {
 
 constexpr int64_t kRunsPerRound = 4;
-// Rounds under smaller limits, and rounds under the limit itself; the former get half as much work each.
+// Rounds under smaller limits.
 constexpr std::size_t kRungs = 2;
-constexpr int64_t kMainRounds = 2;
+// Units of the first round, and how many times that there is at least.
+constexpr int64_t kFirstRound = 150'000;
+constexpr int64_t kPartsOfWork = 8;
 // One part in so many of the work goes into proofs, and so many periods are asked for to raise the bound.
 constexpr int64_t kShareOfProofs = 5;
 constexpr int64_t kBoundProbes = 5;
@@ -43,12 +45,8 @@ class Search {
     if (IsSettled()) return std::move(outcome_);
     OfferContiguous();
     for (const ChainAllocation& start : request_.starts) OfferStart(start);
-    const std::vector<ChainDevices> rungs = Rungs();
-    const auto shares = static_cast<int64_t>(rungs.size()) + 2 * kMainRounds;
     const int64_t proof = limits_.work / kShareOfProofs;
-    const int64_t share = (limits_.work - proof) / (shares * kRunsPerRound);
-    for (const ChainDevices& rung : rungs) RunRound(rung, share);
-    for (int64_t round = 0; round < kMainRounds; ++round) RunRound(request_.devices, 2 * share);
+    Anneal(limits_.work - proof);
     Prove(proof);
     return std::move(outcome_);
   }
@@ -102,12 +100,27 @@ class Search {
     return rungs;
   }
 
+  // Every round under the limit itself has twice the work of the one before, however much there is: whoever stops early
+  // has the best of complete rounds.
+  void Anneal(int64_t units) {
+    int64_t round = std::clamp<int64_t>(units / kPartsOfWork, 1, kFirstRound);
+    for (const ChainDevices& rung : Rungs()) {
+      RunRound(rung, round);
+      units -= round;
+    }
+    while (units > 0 && !IsSettled()) {
+      round = units < 4 * round ? units : 2 * round;
+      RunRound(request_.devices, round);
+      units -= round;
+    }
+  }
+
   void RunRound(const ChainDevices& devices, int64_t units) {
     if (IsSettled()) return;
     const ChainAllocation start = outcome_.best.has_value() ? outcome_.best->allocation : EvenAllocation();
     const Picoseconds known = outcome_.best.has_value() ? Known() : 2 * periods_.high;
     SolveLimits limits = limits_;
-    limits.work = units;
+    limits.work = units / kRunsPerRound;
     std::vector<std::optional<ScheduledAllocation>> found(kRunsPerRound);
     std::vector<AnnealingWork> work(kRunsPerRound);
     const int64_t first_stream = std::exchange(streams_, streams_ + kRunsPerRound);
