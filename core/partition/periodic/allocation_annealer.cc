@@ -43,6 +43,14 @@ std::size_t MaxStages(const ChainSums& sums, const ChainDevices& devices, int32_
 
 }  // namespace
 
+SolveLimits JudgeLimits(const SolveLimits& limits, const PatternSearcher& searcher, int64_t nodes, int64_t units) {
+  AnnealingWork node;
+  node.AddJudgement(searcher, 1);
+  SolveLimits judging = limits;
+  judging.work = std::min(nodes, units / node.units);
+  return judging;
+}
+
 AllocationAnnealer::AllocationAnnealer(const Chain& chain, const ChainSums& sums, const ChainDevices& devices,
                                        int32_t max_stages_per_device, RandomStream random)
     : sums_(sums),
@@ -88,9 +96,8 @@ double AllocationAnnealer::Judge(const SolveLimits& limits) {
   if (energy > 0) return energy;
   const uint64_t fingerprint = Fingerprint(candidate_);
   if (refuted_.contains(fingerprint)) return kRefutedEnergy;
-  SolveLimits judging = limits;
-  judging.work = kJudgeNodes;
   searcher_.SetAllocation(candidate_);
+  const SolveLimits judging = JudgeLimits(limits, searcher_, kJudgeNodes, limits.work - work_.units);
   PatternOutcome outcome = searcher_.FindShortest(judging, target_);
   work_.AddJudgement(searcher_, outcome.nodes);
   if (!outcome.pattern.has_value()) {

@@ -56,6 +56,9 @@ struct AnnealingWork {
   }
 };
 
+// For judging the allocation of `searcher`: at most that many nodes, and no more than the units pay for.
+SolveLimits JudgeLimits(const SolveLimits& limits, const PatternSearcher& searcher, int64_t nodes, int64_t units);
+
 // For one run. Not thread-safe; what it is given outlives it.
 class AllocationAnnealer {
  public:

@@ -186,20 +186,11 @@ bool AllocationTree::HasFewStages(const ChainAllocation& allocation) const {
   return *std::max_element(stages.begin(), stages.end()) <= max_stages_per_device_;
 }
 
-// No more nodes than there are units left for.
-SolveLimits AllocationTree::JudgeLimits() const {
-  SolveLimits limits = *limits_;
-  AnnealingWork node;
-  node.AddJudgement(searcher_, 1);
-  limits.work = std::min(kJudgeNodes, (last_unit_ - work_.units) / node.units);
-  return limits;
-}
-
 // Layers as stages of their own refute the map for all stages; a pattern may need fewer stages than that.
 void AllocationTree::JudgeMap() {
   const ChainAllocation layers = Stages(/*are_merged=*/false);
   searcher_.SetAllocation(layers);
-  const SolveLimits limits = JudgeLimits();
+  const SolveLimits limits = JudgeLimits(*limits_, searcher_, kJudgeNodes, last_unit_ - work_.units);
   const int64_t nodes_before = searcher_.nodes();
   const PatternAnswer answer = searcher_.Decide(period_, limits);
   work_.AddJudgement(searcher_, searcher_.nodes() - nodes_before);
@@ -211,7 +202,8 @@ void AllocationTree::JudgeMap() {
 bool AllocationTree::Schedule(const ChainAllocation& allocation) {
   if (!HasFewStages(allocation)) return false;
   searcher_.SetAllocation(allocation);
-  PatternOutcome outcome = searcher_.FindShortest(JudgeLimits(), period_);
+  const SolveLimits limits = JudgeLimits(*limits_, searcher_, kJudgeNodes, last_unit_ - work_.units);
+  PatternOutcome outcome = searcher_.FindShortest(limits, period_);
   work_.AddJudgement(searcher_, outcome.nodes);
   if (!outcome.pattern.has_value()) return false;
   found_ = {allocation, *std::move(outcome.pattern)};

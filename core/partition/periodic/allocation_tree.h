@@ -63,7 +63,6 @@ class AllocationTree {
   bool AddLayer(int32_t layer, Delay delay, Load& load) const;
   bool Fits(const Load& load) const;
   bool RestMayFit(int32_t left, Delay delay) const;
-  SolveLimits JudgeLimits() const;
   void JudgeMap();
   bool Schedule(const ChainAllocation& allocation);
   ChainAllocation Stages(bool are_merged) const;

@@ -25,8 +25,9 @@ constexpr int64_t kPartsOfWork = 8;
 // One part in so many of the work goes into proofs, and so many periods are asked for to raise the bound.
 constexpr int64_t kShareOfProofs = 5;
 constexpr int64_t kBoundProbes = 5;
-// Nodes that a start may take.
+// Nodes that a start may take, and units.
 constexpr int64_t kStartNodes = 20'000;
+constexpr int64_t kStartUnits = 100'000;
 
 class Search {
  public:
@@ -78,10 +79,11 @@ class Search {
     if (MostStagesPerDevice(start) > request_.max_stages_per_device) return;
     PatternSearcher searcher(request_.chain, sums_, request_.devices);
     searcher.SetAllocation(start);
-    SolveLimits limits = limits_;
-    limits.work = kStartNodes;
-    PatternOutcome found = searcher.FindShortest(limits);
-    outcome_.work.nodes += found.nodes;
+    const std::optional<Picoseconds> target =
+        outcome_.best.has_value() ? std::optional(Known() - Picoseconds(1)) : std::nullopt;
+    const SolveLimits limits = JudgeLimits(limits_, searcher, kStartNodes, kStartUnits);
+    PatternOutcome found = searcher.FindShortest(limits, target);
+    outcome_.work.AddJudgement(searcher, found.nodes);
     if (found.pattern.has_value()) Offer({start, *std::move(found.pattern)});
   }
 
