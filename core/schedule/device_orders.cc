@@ -160,7 +160,8 @@ std::vector<std::optional<PassOrder>> OrdersOfSchedule(const PipelineWork& work,
     for (std::size_t copy = 0; copy < devices.size(); ++copy) {
       std::optional<PassOrder>& order = orders[Index(devices[copy])];
       if (settings.kind == ScheduleKind::kChimera) {
-        if (copy == 0) order = ChimeraOrder(stage, num_stages, settings.micro_batches, work.training);
+        const int32_t down = stage;
+        if (copy == 0) order = ChimeraOrder(down, num_stages, settings.micro_batches, work.training);
       } else if (settings.kind == ScheduleKind::kInterleaved) {
         if (stage < num_devices) {
           order = InterleavedOrder(stage, num_devices, num_stages / num_devices, settings.micro_batches, work.training);

@@ -84,11 +84,12 @@ PassOrder ChimeraOrder(int32_t device, int32_t stages, int32_t micro_batches, bo
   for (int32_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
     const int32_t copy = ChimeraCopy(stages, micro_batch);
     const int32_t stage = copy == 0 ? device : stages - 1 - device;
-    const int64_t unit_start = int64_t{micro_batch / stages} * 2 * stages;
-    const int32_t place = micro_batch % stages - copy * (stages / 2);
-    slots.push_back({unit_start + stage + 2 * place, {TaskKind::kForward, stage, micro_batch}});
+    const int64_t length = 2 * int64_t{stages};
+    const int64_t place = micro_batch % stages - copy * (stages / 2);
+    const int64_t start = micro_batch / stages * length + 2 * place;
+    slots.push_back({start + stage, {TaskKind::kForward, stage, micro_batch}});
     if (!training) continue;
-    slots.push_back({unit_start + 2 * stages - 1 - stage + 2 * place, {TaskKind::kBackward, stage, micro_batch}});
+    slots.push_back({start + length - 1 - stage, {TaskKind::kBackward, stage, micro_batch}});
   }
   std::sort(slots.begin(), slots.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   PassOrder order;

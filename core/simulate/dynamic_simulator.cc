@@ -98,11 +98,14 @@ void DynamicSimulator::Dispatch(int32_t resource) {
   resources_[Index(resource)].is_touched = false;
   switch (resources_[Index(resource)].discipline) {
     case Discipline::kOrdered:
-      return DispatchOrdered(resource);
+      DispatchOrdered(resource);
+      break;
     case Discipline::kFirstCome:
-      return DispatchFirstCome(resource);
+      DispatchFirstCome(resource);
+      break;
     case Discipline::kShared:
-      return DispatchShared(resource);
+      DispatchShared(resource);
+      break;
   }
 }
 

@@ -49,7 +49,7 @@ int64_t StaticSchedule::Evaluate(std::span<const int64_t> durations, std::span<i
   int64_t latest = 0;
   for (std::size_t step = 0; step < predecessors_.size(); ++step) {
     const auto [a, b, c] = predecessors_[step];
-    const int64_t end = std::max(std::max(ends[a], ends[b]), ends[c]) + durations[step];
+    const int64_t end = std::max({ends[a], ends[b], ends[c]}) + durations[step];
     ends[step + 1] = end;
     latest = std::max(latest, end);
   }
