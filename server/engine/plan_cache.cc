@@ -11,12 +11,13 @@ std::shared_ptr<const CachedPlan> PlanCache::Find(const std::string& key, const 
   return is_hit ? plan : nullptr;
 }
 
-void PlanCache::Offer(const std::string& key, std::shared_ptr<const CachedPlan> plan) {
+bool PlanCache::Offer(const std::string& key, std::shared_ptr<const CachedPlan> plan) {
   // Two offers of one key at the same time: either may stay, both are plans of that key.
   const std::shared_ptr<const CachedPlan> kept = plans_.Find(key);
-  if (kept != nullptr && !Replaces(*plan, *kept)) return;
+  if (kept != nullptr && !Replaces(*plan, *kept)) return false;
   const auto bytes = static_cast<int64_t>(key.size() + plan->plan.SpaceUsedLong());
   plans_.Insert(key, std::move(plan), bytes);
+  return true;
 }
 
 PlanCache::Stats PlanCache::stats() const { return {.usage = plans_.usage(), .hits = hits_, .misses = misses_}; }

@@ -31,8 +31,8 @@ class PlanCache {
   // The plan of `key`, good enough or not; nullptr: there is none.
   std::shared_ptr<const CachedPlan> Peek(const std::string& key) { return plans_.Find(key); }
 
-  // Keeps `plan` unless the one that is kept is of more use (Replaces).
-  void Offer(const std::string& key, std::shared_ptr<const CachedPlan> plan);
+  // Keeps `plan` unless the one that is kept is of more use (Replaces); returns whether it did.
+  bool Offer(const std::string& key, std::shared_ptr<const CachedPlan> plan);
 
   Stats stats() const;
 

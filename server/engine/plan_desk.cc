@@ -14,11 +14,13 @@ namespace {
 // How soon a caller may try again where too many wait.
 constexpr std::chrono::milliseconds kRetryDelay{1000};
 
-// What orders must have in common, beside the key of their plan, to want the same search.
-std::string FlightKey(const PlanTask& task) {
+// What orders must have in common, beside the key of their plan, to want the same search. One that makes the plans of
+// its incumbents is another, because a search is asked for those once, when it begins.
+std::string FlightKey(const PlanTask& task, const SearchObserver* observer) {
   const DecodedOptions& options = task.options;
+  const bool with_plans = observer != nullptr && observer->wants_incumbent_plans();
   return absl::StrCat(task.key, "/", options.options.work_limit.value_or(-1), "/", options.options.relative_gap, "/",
-                      options.time_limit.value_or(std::chrono::nanoseconds(-1)).count());
+                      options.time_limit.value_or(std::chrono::nanoseconds(-1)).count(), with_plans ? "/plans" : "");
 }
 
 // Hands what a search tells to all who wait for it, and its two ends to the log of the order that it is made for.
@@ -79,7 +81,8 @@ void PlanDesk::Serve(const ErrandPtr& errand) {
     order.done(AnswerOf(order.task, *known, /*from_cache=*/true), PlanSource::kCached);
     return;
   }
-  TakeSeat(errand, order.task.skip_cache ? absl::StrCat("alone/", ++alone_) : FlightKey(order.task));
+  TakeSeat(errand,
+           order.task.skip_cache ? absl::StrCat("alone/", ++alone_) : FlightKey(order.task, order.context.observer));
 }
 
 void PlanDesk::TakeSeat(const ErrandPtr& errand, const std::string& flight_key) {

@@ -196,7 +196,8 @@ PlanningEngine::PlanningEngine(EngineConfig config, Store* store)
       library_(store, config_.quota, config_.model_limits),
       program_version_(ProgramVersion(config_.version)),
       arena_(config_.cpus),
-      cache_(config_.cache_bytes) {}
+      cache_(config_.cache_bytes),
+      stored_(store) {}
 
 template <typename Request>
 absl::StatusOr<PlanTask> PlanningEngine::ReadAnyTask(const Request& request, const CallContext& context) {
@@ -251,7 +252,23 @@ SearchEffort PlanningEngine::EffortFor(const PlanTask& task, const CallContext& 
 }
 
 std::shared_ptr<const CachedPlan> PlanningEngine::FindPlan(const PlanTask& task, const CallContext& context) {
-  return task.skip_cache ? nullptr : cache_.Find(task.key, EffortFor(task, context));
+  if (task.skip_cache) return nullptr;
+  if (config_.cache_bytes > 0 && cache_.Peek(task.key) == nullptr) FetchStored(task, context);
+  return cache_.Find(task.key, EffortFor(task, context));
+}
+
+void PlanningEngine::FetchStored(const PlanTask& task, const CallContext& context) {
+  std::shared_ptr<const CachedPlan> stored = stored_.Find(task.key);
+  if (stored == nullptr) return;
+  AnswerEncoder encoder(task);
+  const absl::StatusOr<v1::EvaluatePlanResponse> verdict =
+      Judge(stored->plan, {*task.graph, *task.cluster, task.problem, task.options.options}, config_.model_limits,
+            LimitsOf(context), encoder);
+  if (verdict.ok() && verdict->valid()) {
+    cache_.Offer(task.key, std::move(stored));
+  } else if (verdict.ok() || verdict.status().code() == absl::StatusCode::kInvalidArgument) {
+    stored_.Drop(task.key);
+  }
 }
 
 absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const PlanTask& task,
@@ -274,7 +291,7 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const P
                                               context.observer != nullptr ? *context.observer : silent));
   found->plan = encoder.Encode(plan);
   if (plan.provenance.stop_reason == StopReason::kCancelled) found->effort.time = Clock::now() - start;
-  cache_.Offer(task.key, found);
+  if (cache_.Offer(task.key, found) && config_.cache_bytes > 0) stored_.Keep(task.key, *found);
   return found;
 }
 

@@ -25,6 +25,7 @@
 #include "server/engine/search_deadline.h"
 #include "server/engine/search_observer.h"
 #include "server/engine/simulation_messages.h"
+#include "server/engine/stored_plans.h"
 #include "server/serving/caller.h"
 #include "server/store/store.h"
 
@@ -117,6 +118,9 @@ class PlanningEngine {
   NamedInputs NamesFor(const std::string& tenant) { return {&library_, tenant}; }
 
   PlanCache::Stats cache_stats() const { return cache_.stats(); }
+  // Cached plans that were taken out of the store, and those among them that had to be dropped.
+  int64_t stored_plans_found() const { return stored_.found(); }
+  int64_t stored_plans_dropped() const { return stored_.dropped(); }
 
   // The integer program of the problem as text (see WriteIntegerProgram); not an RPC. options.algorithm is ignored.
   absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
@@ -134,6 +138,8 @@ class PlanningEngine {
                                     Violations& violations) const;
   absl::StatusOr<v1::Plan> MakeWirePlan(const absl::StatusOr<PlanTask>& task, const CallContext& context);
 
+  // Takes the plan of the task out of the store into memory, if there is one and it is right.
+  void FetchStored(const PlanTask& task, const CallContext& context);
   // The placement of the plan that is kept for the task; nullopt: there is none.
   std::optional<Placement> KnownPlacement(const PlanTask& task);
 
@@ -143,6 +149,7 @@ class PlanningEngine {
   std::string program_version_;
   TaskArena arena_;
   PlanCache cache_;
+  StoredPlans stored_;
 };
 
 }  // namespace planwright::server

@@ -277,6 +277,8 @@ class GrpcDaemon final : public Daemon {
                        .misses = cache.misses,
                        .shared = desk_.shared(),
                        .evictions = cache.usage.evictions + answers.usage.evictions,
+                       .fetched = engine_.stored_plans_found(),
+                       .dropped = engine_.stored_plans_dropped(),
                        .entries = cache.usage.entries + answers.usage.entries,
                        .bytes = cache.usage.bytes + answers.usage.bytes});
     return {200, metrics_.Text()};

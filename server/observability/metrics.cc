@@ -70,6 +70,11 @@ Metrics::Metrics(const std::string& version)
       cache_evictions_(
           MakeCounter(registry_, "planwright_cache_evictions_total", "Cached plans that made room for others.")
               .Add({})),
+      cache_fetched_(
+          MakeCounter(registry_, "planwright_cache_fetched_total", "Cached plans that came from the store.").Add({})),
+      cache_dropped_(MakeCounter(registry_, "planwright_cache_dropped_total",
+                                 "Cached plans of the store that were damaged or wrong.")
+                         .Add({})),
       cache_entries_(MakeGauge(registry_, "planwright_cache_entries", "Cached plans.")),
       cache_bytes_(MakeGauge(registry_, "planwright_cache_bytes", "Memory of the cached plans.")),
       store_up_(MakeGauge(registry_, "planwright_store_up", "1 while the store works; 0 also where there is none.")),
@@ -125,6 +130,8 @@ void Metrics::SetCache(const CacheCounts& counts) {
   RaiseTo(counts.misses, cache_misses_);
   RaiseTo(counts.shared, cache_shared_);
   RaiseTo(counts.evictions, cache_evictions_);
+  RaiseTo(counts.fetched, cache_fetched_);
+  RaiseTo(counts.dropped, cache_dropped_);
   cache_entries_.Set(static_cast<double>(counts.entries));
   cache_bytes_.Set(static_cast<double>(counts.bytes));
 }

@@ -31,6 +31,9 @@ struct CacheCounts {
   // Requests that were answered by a search under way for another one.
   int64_t shared = 0;
   int64_t evictions = 0;
+  // Plans that came from the store, and those that were damaged there.
+  int64_t fetched = 0;
+  int64_t dropped = 0;
   int64_t entries = 0;
   int64_t bytes = 0;
 };
@@ -85,6 +88,8 @@ class Metrics {
   prometheus::Counter& cache_misses_;
   prometheus::Counter& cache_shared_;
   prometheus::Counter& cache_evictions_;
+  prometheus::Counter& cache_fetched_;
+  prometheus::Counter& cache_dropped_;
   prometheus::Gauge& cache_entries_;
   prometheus::Gauge& cache_bytes_;
   prometheus::Gauge& store_up_;

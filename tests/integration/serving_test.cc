@@ -400,7 +400,8 @@ TEST(ServingTest, RequestsThatWaitMayHoldAQuarterOfTheMemoryBudget) {
   Call small(client, SmallRequest());
   hard.Cancel();
   hard.Wait();
-  EXPECT_TRUE(small.Wait().ok());
+  const grpc::Status answered = small.Wait();
+  EXPECT_TRUE(answered.ok()) << answered.error_message();
 }
 
 TEST(ServingTest, DrainStopsSearchesAndAnswersThemWithTheirBestPlan) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
 #include "server/engine/planning_engine.h"
+#include "server/store/open_store.h"
 #include "tests/support/lattices.h"
 #include "tests/support/wire.h"
 
@@ -147,6 +149,69 @@ TEST_F(EnginePlanCacheTest, ErrorsAreNotKept) {
   EXPECT_EQ(engine_.CreatePlan(request, CallContext()).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(engine_.CreatePlan(request, CallContext()).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(engine_.cache_stats().usage.entries, 0);
+}
+
+// Two engines, one after the other, with one store.
+class StoredPlansTest : public testing::Test {
+ protected:
+  StoredPlansTest() : store_(OpenStore("sqlite:" + testing::TempDir() + "/cache_test.db", /*migrate=*/false).value()) {}
+  ~StoredPlansTest() override { std::filesystem::remove(testing::TempDir() + "/cache_test.db"); }
+
+  static EngineConfig Config() {
+    EngineConfig config;
+    config.cpus = 2;
+    config.cache_bytes = int64_t{64} << 20;
+    return config;
+  }
+  v1::Plan MustPlan(PlanningEngine& engine) {
+    auto response = engine.CreatePlan(ZooRequest(), CallContext());
+    EXPECT_TRUE(response.ok()) << response.status();
+    return response.ok() ? response->plan() : v1::Plan();
+  }
+
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(StoredPlansTest, PlansOutliveTheEngineThatMadeThem) {
+  PlanningEngine first(Config(), store_.get());
+  const v1::Plan made = MustPlan(first);
+  PlanningEngine second(Config(), store_.get());
+  const v1::Plan found = MustPlan(second);
+  EXPECT_TRUE(found.provenance().cached());
+  EXPECT_EQ(found.objective_ms(), made.objective_ms());
+  EXPECT_EQ(second.stored_plans_found(), 1);
+  EXPECT_EQ(second.stored_plans_dropped(), 0);
+}
+
+TEST_F(StoredPlansTest, AWrongPlanIsDroppedAndSearchedForAnew) {
+  PlanningEngine first(Config(), store_.get());
+  const v1::Plan made = MustPlan(first);
+  const std::string key = first.ReadTask(ZooRequest(), CallContext())->key;
+  Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
+  v1::Plan wrong = made;
+  wrong.set_objective_ms(made.objective_ms() / 2);
+  document.content = wrong.SerializeAsString();
+  ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
+  PlanningEngine second(Config(), store_.get());
+  const v1::Plan again = MustPlan(second);
+  EXPECT_FALSE(again.provenance().cached());
+  EXPECT_EQ(again.objective_ms(), made.objective_ms());
+  EXPECT_EQ(second.stored_plans_dropped(), 1);
+  // The right one is stored now.
+  PlanningEngine third(Config(), store_.get());
+  EXPECT_TRUE(MustPlan(third).provenance().cached());
+}
+
+TEST_F(StoredPlansTest, WhatCannotBeReadIsDropped) {
+  PlanningEngine first(Config(), store_.get());
+  MustPlan(first);
+  const std::string key = first.ReadTask(ZooRequest(), CallContext())->key;
+  Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
+  document.content = "\xff\xff";
+  ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
+  PlanningEngine second(Config(), store_.get());
+  EXPECT_FALSE(MustPlan(second).provenance().cached());
+  EXPECT_EQ(second.stored_plans_dropped(), 1);
 }
 
 TEST(PlanCacheTest, WithoutBytesNothingIsKept) {

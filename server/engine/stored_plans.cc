@@ -1,0 +1,77 @@
+#include "server/engine/stored_plans.h"
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace planwright::server {
+namespace {
+
+// Plans of the cache belong to nobody: whoever can ask the question may have the answer. No caller has this name.
+constexpr char kOwner[] = "";
+// How long a store that does not answer is left alone.
+constexpr std::chrono::seconds kRest{10};
+
+// "<nanoseconds> <work limit>", "-" for none.
+std::string DescribeEffort(const SearchEffort& effort) {
+  const std::string work = effort.work_limit.has_value() ? absl::StrCat(*effort.work_limit) : "-";
+  return absl::StrCat(effort.time.count(), " ", work);
+}
+
+std::optional<SearchEffort> ReadEffort(const std::string& text) {
+  const std::vector<std::string> words = absl::StrSplit(text, ' ');
+  SearchEffort effort;
+  int64_t time = 0;
+  int64_t work = 0;
+  if (words.size() != 2 || !absl::SimpleAtoi(words[0], &time)) return std::nullopt;
+  effort.time = std::chrono::nanoseconds(time);
+  if (words[1] == "-") return effort;
+  if (!absl::SimpleAtoi(words[1], &work)) return std::nullopt;
+  effort.work_limit = work;
+  return effort;
+}
+
+}  // namespace
+
+std::shared_ptr<const CachedPlan> StoredPlans::Find(const std::string& key) {
+  if (!MayAsk()) return nullptr;
+  const absl::StatusOr<Document> document = store_->FindDocument(kOwner, DocumentKind::kAnswer, key);
+  if (document.status().code() == absl::StatusCode::kDataLoss) Drop(key);
+  Note(document.status());
+  if (!document.ok()) return nullptr;
+  auto plan = std::make_shared<CachedPlan>();
+  const std::optional<SearchEffort> effort = ReadEffort(document->summary);
+  if (!effort.has_value() || !plan->plan.ParseFromString(document->content)) {
+    Drop(key);
+    return nullptr;
+  }
+  plan->effort = *effort;
+  ++found_;
+  return plan;
+}
+
+void StoredPlans::Keep(const std::string& key, const CachedPlan& plan) {
+  if (!MayAsk()) return;
+  Document document;
+  document.id = key;
+  document.summary = DescribeEffort(plan.effort);
+  document.content = plan.plan.SerializeAsString();
+  Note(store_->ReplaceDocument(kOwner, DocumentKind::kAnswer, document));
+}
+
+void StoredPlans::Drop(const std::string& key) {
+  ++dropped_;
+  if (MayAsk()) Note(store_->DeleteDocument(kOwner, DocumentKind::kAnswer, key));
+}
+
+bool StoredPlans::MayAsk() const { return store_ != nullptr && Clock::now().time_since_epoch().count() >= ask_after_; }
+
+void StoredPlans::Note(const absl::Status& status) {
+  if (status.code() != absl::StatusCode::kUnavailable && status.code() != absl::StatusCode::kFailedPrecondition) return;
+  ask_after_ = (Clock::now() + kRest).time_since_epoch().count();
+}
+
+}  // namespace planwright::server

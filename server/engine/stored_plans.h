@@ -1,0 +1,52 @@
+// Cached plans that outlive the process and that servers with one store share.
+#ifndef PLANWRIGHT_SERVER_ENGINE_STORED_PLANS_H_
+#define PLANWRIGHT_SERVER_ENGINE_STORED_PLANS_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "server/engine/plan_reuse.h"
+#include "server/store/store.h"
+
+namespace planwright::server {
+
+// Thread-safe; calls block on the database. A store that does not answer is left alone for a while: a cache must not
+// slow down those who can do without. Whoever takes a plan out verifies it before use.
+class StoredPlans {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // nullptr: nothing is stored. Outlives the object.
+  explicit StoredPlans(Store* store) : store_(store) {}
+
+  // nullptr: there is none, or none that can be read; a damaged one is dropped.
+  std::shared_ptr<const CachedPlan> Find(const std::string& key);
+
+  // Takes the place of what is stored under `key`.
+  void Keep(const std::string& key, const CachedPlan& plan);
+
+  // For a plan that is not what it says.
+  void Drop(const std::string& key);
+
+  // Plans that were found, and those that were damaged or wrong, since the start.
+  int64_t found() const { return found_; }
+  int64_t dropped() const { return dropped_; }
+
+ private:
+  bool MayAsk() const;
+  // Notes that the store does not answer.
+  void Note(const absl::Status& status);
+
+  Store* store_;
+  std::atomic<Clock::rep> ask_after_{0};
+  std::atomic<int64_t> found_{0};
+  std::atomic<int64_t> dropped_{0};
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_ENGINE_STORED_PLANS_H_
