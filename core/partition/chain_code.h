@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/graph/digraph.h"
@@ -50,6 +51,15 @@ class ChainLayout {
   bool Contains(const ChainCode<W>& code, int32_t block) const {
     return Get(code, lane_of(block)) > position_of(block);
   }
+  // The blocks of `to` that are not in `from`, ascending. O(blocks).
+  template <std::size_t W>
+  std::vector<int32_t> BlocksBetween(const ChainCode<W>& from, const ChainCode<W>& to) const {
+    std::vector<int32_t> blocks;
+    for (int32_t block = 0; static_cast<std::size_t>(block) < lane_of_.size(); ++block) {
+      if (Contains(to, block) && !Contains(from, block)) blocks.push_back(block);
+    }
+    return blocks;
+  }
   // Adds `block`. REQUIRES: the code holds exactly its predecessors in the lane.
   template <std::size_t W>
   void Increment(ChainCode<W>& code, int32_t block) const {
@@ -83,6 +93,16 @@ class ChainLayout {
   uint64_t lane_mask_ = 0xFF;
   uint64_t top_bits_ = 0;
 };
+
+// run.operator()<W>() with the fewest words, 1, 2, 4, 8 or 16, that hold `num_words`; nullopt: more than kMaxWords.
+template <std::size_t kMaxWords, std::size_t W = 1, typename Run>
+auto WithWords(std::size_t num_words, const Run& run) -> std::optional<decltype(run.template operator()<1>())> {
+  if constexpr (W > kMaxWords) {
+    return std::nullopt;
+  } else {
+    return num_words <= W ? run.template operator()<W>() : WithWords<kMaxWords, 2 * W>(num_words, run);
+  }
+}
 
 // a is a subset of b: every lane of a is at most that of b.
 template <std::size_t W>

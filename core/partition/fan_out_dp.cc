@@ -109,11 +109,9 @@ class Search {
     target_ = target;
     const std::vector<LoadWindow> windows = windows_.At(target);
     const EnumerationLimits enumeration_limits{options_.max_ideals, limits_.memory_bytes / 3};
-    const EnumerationEnd end = EnumerateIdeals<W>(instance_, layout_, windows_, windows, costs_.NeedsMemory(),
-                                                  enumeration_limits, limits_, arena_, table_);
-    if (end == EnumerationEnd::kTooMany) return PassEnd::kTooManyIdeals;
-    if (end == EnumerationEnd::kTooLarge) return PassEnd::kTooMuchMemory;
-    if (end == EnumerationEnd::kInterrupted) return PassEnd::kInterrupted;
+    const PassEnd end = EndOfEnumeration(EnumerateIdeals<W>(instance_, layout_, windows_, windows, costs_.NeedsMemory(),
+                                                            enumeration_limits, limits_, arena_, table_));
+    if (end != PassEnd::kReached) return end;
     outcome_.ideals = std::max(outcome_.ideals, static_cast<int64_t>(table_.size()));
     labels_.assign(1, Label());
     rows_.assign(windows.size(), Row());
@@ -248,10 +246,7 @@ class Search {
       const Label& label = labels_[Index(position)];
       BlockSplit::Stage& stage = split.stages.emplace_back();
       stage.pool = label.pool;
-      for (int32_t block = 0; block < instance_.num_blocks(); ++block) {
-        const bool is_before = layout_.Contains(table_.codes[label.from], block);
-        if (layout_.Contains(table_.codes[to], block) && !is_before) stage.blocks.push_back(block);
-      }
+      stage.blocks = layout_.BlocksBetween(table_.codes[label.from], table_.codes[to]);
       to = label.from;
     }
     std::reverse(split.stages.begin(), split.stages.end());
@@ -298,13 +293,8 @@ FanOutDpOutcome SolveByFanOutDp(const BlockInstance& instance, const LoadWindows
   const auto run = [&]<std::size_t W>() {
     return Search<W>(instance, layout, windows, options, limits, arena, listener).Run(lower_bound, objective);
   };
-  if (layout.num_words() <= 1) return run.template operator()<1>();
-  if (layout.num_words() <= 2) return run.template operator()<2>();
-  if (layout.num_words() <= 4) return run.template operator()<4>();
   // Wider graphs have too many ideals for pairs of them.
-  FanOutDpOutcome outcome;
-  outcome.end = IdealDpEnd::kTooManyIdeals;
-  return outcome;
+  return WithWords<4>(layout.num_words(), run).value_or(FanOutDpOutcome{.end = IdealDpEnd::kTooManyIdeals});
 }
 
 }  // namespace planwright

@@ -213,11 +213,9 @@ class Search {
 
   PassEnd Enumerate(int64_t target, const std::vector<LoadWindow>& windows) {
     const EnumerationLimits enumeration_limits{options_.max_ideals, limits_.memory_bytes / 3};
-    const EnumerationEnd end = EnumerateIdeals<W>(instance_, layout_, windows_, windows, costs_.NeedsMemory(),
-                                                  enumeration_limits, limits_, arena_, table_);
-    if (end == EnumerationEnd::kTooMany) return PassEnd::kTooManyIdeals;
-    if (end == EnumerationEnd::kTooLarge) return PassEnd::kTooMuchMemory;
-    if (end == EnumerationEnd::kInterrupted) return PassEnd::kInterrupted;
+    const PassEnd end = EndOfEnumeration(EnumerateIdeals<W>(instance_, layout_, windows_, windows, costs_.NeedsMemory(),
+                                                            enumeration_limits, limits_, arena_, table_));
+    if (end != PassEnd::kReached) return end;
     enumerated_for_ = target;
     outcome_.ideals = std::max(outcome_.ideals, static_cast<int64_t>(table_.size()));
     outcome_.work += static_cast<int64_t>(table_.size());
@@ -368,12 +366,7 @@ class Search {
       const Entry& before = reached_[entry->from_state].entries[entry->from_entry];
       GroupedSplit::Stage& stage = split.stages.emplace_back();
       stage.group = entry->group;
-      for (int32_t block = 0; block < instance_.num_blocks(); ++block) {
-        if (layout_.Contains(table_.codes[entry->ideal], block) &&
-            !layout_.Contains(table_.codes[before.ideal], block)) {
-          stage.blocks.push_back(block);
-        }
-      }
+      stage.blocks = layout_.BlocksBetween(table_.codes[before.ideal], table_.codes[entry->ideal]);
       split_load_ = std::max(split_load_, entry->load);
       entry = &before;
     }
@@ -427,13 +420,8 @@ GroupedDpOutcome SolveByGroupedDp(const BlockInstance& instance, const Grouping&
   const auto run = [&]<std::size_t W>() {
     return Search<W>(instance, layout, grouping, order, options, limits, arena, listener).Run(lower_bound, objective);
   };
-  if (layout.num_words() <= 1) return run.template operator()<1>();
-  if (layout.num_words() <= 2) return run.template operator()<2>();
-  if (layout.num_words() <= 4) return run.template operator()<4>();
   // Wider graphs have too many ideals for pairs of them.
-  GroupedDpOutcome outcome;
-  outcome.end = IdealDpEnd::kTooManyIdeals;
-  return outcome;
+  return WithWords<4>(layout.num_words(), run).value_or(GroupedDpOutcome{.end = IdealDpEnd::kTooManyIdeals});
 }
 
 }  // namespace planwright

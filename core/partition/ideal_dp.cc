@@ -229,11 +229,9 @@ class Search {
     const std::size_t known_ideals = enumerated_for_ < 0 ? 0 : table_.size();
     enumerated_for_ = -1;
     const EnumerationLimits enumeration_limits{options_.max_ideals, limits_.memory_bytes / 3};
-    const EnumerationEnd end = EnumerateIdeals<W>(instance_, layout_, windows_, windows, costs_.NeedsMemory(),
-                                                  enumeration_limits, limits_, arena_, table_);
-    if (end == EnumerationEnd::kTooMany) return PassEnd::kTooManyIdeals;
-    if (end == EnumerationEnd::kTooLarge) return PassEnd::kTooMuchMemory;
-    if (end == EnumerationEnd::kInterrupted) return PassEnd::kInterrupted;
+    const PassEnd end = EndOfEnumeration(EnumerateIdeals<W>(instance_, layout_, windows_, windows, costs_.NeedsMemory(),
+                                                            enumeration_limits, limits_, arena_, table_));
+    if (end != PassEnd::kReached) return end;
     enumerated_for_ = target;
     if (table_.size() != known_ideals) {
       refuted_pass_ = {};
@@ -341,7 +339,8 @@ class Search {
     auto ideal = static_cast<uint32_t>(table_.size() - 1);
     while (ideal != 0) {
       const LastStage last = FindLastStage(state, ideal);
-      split.stages.push_back({last.pool, BlocksBetween(last.start, ideal), last.replicas});
+      split.stages.push_back(
+          {last.pool, layout_.BlocksBetween(table_.codes[last.start], table_.codes[ideal]), last.replicas});
       state = states.without(state, last.pool, last.replicas);
       ideal = last.start;
     }
@@ -368,16 +367,6 @@ class Search {
       }
     }
     return {};
-  }
-
-  std::vector<int32_t> BlocksBetween(uint32_t from, uint32_t to) const {
-    std::vector<int32_t> blocks;
-    for (int32_t block = 0; block < instance_.num_blocks(); ++block) {
-      if (layout_.Contains(table_.codes[to], block) && !layout_.Contains(table_.codes[from], block)) {
-        blocks.push_back(block);
-      }
-    }
-    return blocks;
   }
 
   const BlockInstance& instance_;
@@ -433,11 +422,8 @@ IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& 
     return Search<W>(instance, layout, windows, options, limits, arena, listener)
         .Run(lower_bound, std::move(incumbent));
   };
-  if (layout.num_words() <= 1) return run.template operator()<1>();
-  if (layout.num_words() <= 2) return run.template operator()<2>();
-  if (layout.num_words() <= 4) return run.template operator()<4>();
-  if (layout.num_words() <= 8) return run.template operator()<8>();
-  if (layout.num_words() <= 16) return run.template operator()<16>();
+  std::optional<IdealDpOutcome> found = WithWords<16>(layout.num_words(), run);
+  if (found.has_value()) return *std::move(found);
   // So wide a graph has more ideals than any memory.
   IdealDpOutcome outcome;
   outcome.end = IdealDpEnd::kTooManyIdeals;

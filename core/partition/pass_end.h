@@ -4,11 +4,26 @@
 
 #include "core/base/limits.h"
 #include "core/partition/ideal_dp.h"
+#include "core/partition/ideal_enumeration.h"
 
 namespace planwright {
 
 // Whether a split within the target exists; or why the pass could not tell.
 enum class PassEnd { kReached, kRefuted, kWorkLimit, kInterrupted, kTooManyIdeals, kTooMuchMemory };
+
+// kReached: the table is complete.
+inline PassEnd EndOfEnumeration(EnumerationEnd end) {
+  switch (end) {
+    case EnumerationEnd::kTooMany:
+      return PassEnd::kTooManyIdeals;
+    case EnumerationEnd::kTooLarge:
+      return PassEnd::kTooMuchMemory;
+    case EnumerationEnd::kInterrupted:
+      return PassEnd::kInterrupted;
+    default:
+      return PassEnd::kReached;
+  }
+}
 
 // How a search ends whose pass could not tell. REQUIRES: neither kReached nor kRefuted.
 inline IdealDpEnd EndOfSearch(PassEnd end, const SolveLimits& limits) {
