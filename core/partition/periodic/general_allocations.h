@@ -50,7 +50,7 @@ struct GeneralAllocationOutcome {
   AnnealingWork work;
 };
 
-// Units of work (AnnealingWork::units) of a request that sets no limit: less than a second of one core.
+// Units of work (AnnealingWork::units) of a request that sets no limit: about half a second of one core.
 inline constexpr int64_t kGeneralAllocationWork = 1'500'000;
 
 // The best allocation found with limits.work units, or until the limits say stop; a look at them is some milliseconds
