@@ -72,8 +72,7 @@ ChainAllocation MakeRandomContiguousAllocation(int32_t layers, int32_t max_devic
 int64_t BytesWithBatches(const Chain& chain, const ChainDevices& devices, const ChainAllocation& allocation,
                          double batches) {
   std::vector<double> bytes(Index(devices.count), 0);
-  for (std::size_t stage = 0; stage < allocation.size(); ++stage) {
-    const auto& [first, last, device] = allocation[stage];
+  for (const auto& [first, last, device] : allocation) {
     for (int32_t layer = first; layer <= last; ++layer) {
       const ChainLayer& held = chain.layers[Index(layer)];
       bytes[Index(device)] += static_cast<double>(held.static_bytes + held.workspace_bytes) +

@@ -72,7 +72,10 @@ void AllocationTree::Prepare() {
 
 // Layers before `left` have no device yet; `delay` is that in front of the layer `left`.
 void AllocationTree::Extend(int32_t left, Delay delay) {
-  if (left == 0) return JudgeMap();
+  if (left == 0) {
+    JudgeMap();
+    return;
+  }
   ++work_.units;
   if (work_.units >= next_look_) {
     next_look_ = work_.units + kUnitsPerLook;

@@ -47,7 +47,10 @@ class Enumeration {
 
  private:
   void Extend(int32_t first) {
-    if (first == sums_.num_layers()) return Judge();
+    if (first == sums_.num_layers()) {
+      Judge();
+      return;
+    }
     int32_t used = 0;
     for (const ChainStage& stage : stages_) used = std::max(used, stage.device + 1);
     for (int32_t device = 0; device < std::min(used + 1, instance_.devices.count); ++device) {
