@@ -196,7 +196,7 @@ TEST(PatternSearchTest, ScalesWithTime) {
 }
 
 TEST(PatternSearchTest, SaysWhatItKnowsWhenItHasToStop) {
-  std::stop_source source;
+  const std::stop_source source;
   source.request_stop();
   for (uint64_t seed = 0; seed < 60; ++seed) {
     const Case instance = MakeCase(seed, {.layers = 12, .max_time = 1000}, 4);

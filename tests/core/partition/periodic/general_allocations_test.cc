@@ -232,7 +232,7 @@ TEST(AllocationBoundTest, HoldsForEveryPattern) {
 
 TEST(GeneralAllocationsTest, StopsWhenAsked) {
   const ChainCase instance = MakeChainCase(3, 14);
-  std::stop_source source;
+  const std::stop_source source;
   source.request_stop();
   SolveLimits limits;
   limits.stop = source.get_token();
