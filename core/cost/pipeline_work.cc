@@ -18,6 +18,11 @@ namespace {
 
 DeviceId FirstDevice(const Stage& stage) { return stage.replicas.front().device; }
 
+TaskKind KindOf(bool receives, Pass pass) {
+  if (pass == Pass::kForward) return receives ? TaskKind::kReceiveForward : TaskKind::kSendForward;
+  return receives ? TaskKind::kReceiveBackward : TaskKind::kSendBackward;
+}
+
 // Finds the transfers of a micro-batch and what waits for them.
 class TransferBuilder {
  public:
@@ -98,9 +103,7 @@ class TransferBuilder {
         known_.try_emplace({receives, pass == Pass::kForward, stage, source}, work_.transfers.size());
     if (is_new) {
       TransferWork& made = work_.transfers.emplace_back();
-      const bool forward = pass == Pass::kForward;
-      made.kind = receives ? (forward ? TaskKind::kReceiveForward : TaskKind::kReceiveBackward)
-                           : (forward ? TaskKind::kSendForward : TaskKind::kSendBackward);
+      made.kind = KindOf(receives, pass);
       made.stage = stage;
       made.peer = peer;
       made.times.resize(work_.network.num_link_classes());
@@ -252,6 +255,7 @@ PipelineWork MeasureWork(const OperatorGraph& graph, const Cluster& cluster, con
   PipelineWork work{costs.network()};
   work.overlap = plan.problem.overlap;
   work.training = plan.problem.workload == Workload::kTraining;
+  work.stages.reserve(plan.stages.size());
   for (const Stage& stage : plan.stages) work.stages.push_back(MeasureStage(graph, cluster, costs, plan, stage));
   TransferBuilder(graph, cluster, plan, work).Build();
   AddDevices(graph, cluster, plan, copies, work);
@@ -273,6 +277,7 @@ PipelineWork MeasurePipelineWork(const OperatorGraph& graph, const Cluster& clus
 PipelineWork MeasureBidirectionalWork(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
                                       const Plan& plan) {
   std::vector<std::vector<DeviceId>> copies;
+  copies.reserve(plan.stages.size());
   for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
     copies.push_back({FirstDevice(plan.stages[stage]), FirstDevice(plan.stages[plan.stages.size() - 1 - stage])});
   }

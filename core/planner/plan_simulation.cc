@@ -116,6 +116,7 @@ absl::StatusOr<TaskList> UnrolledPattern(const PlanRequest& request, const CostT
   const std::optional<PeriodicPattern> pattern = PlacementOf(plan).pattern;
   if (!pattern.has_value()) return ViolationAt("plan.schedule", "states no pattern, and none could be found");
   std::vector<std::string> names;
+  names.reserve(request.cluster.devices.size());
   for (const Device& device : request.cluster.devices) names.push_back(device.name);
   const auto [chain, devices, allocation] = ChainOfStages(request.graph, request.cluster, costs, plan);
   ASSIGN_OR_RETURN(TaskList list, UnrollPattern(chain, devices, allocation, *pattern, names, *settings.micro_batches));
