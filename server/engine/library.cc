@@ -117,9 +117,8 @@ absl::Status Library::Register(const std::string& tenant, DocumentKind kind, con
                                const google::protobuf::Message& content, Summary& summary) {
   ASSIGN_OR_RETURN(Store * store, NeedStore());
   const Document document{.id = digest, .summary = summary.SerializeAsString(), .content = content.SerializeAsString()};
-  RETURN_IF_ERROR(store->PutDocument(tenant, kind, document, quota_).status());
-  ASSIGN_OR_RETURN(const Document stored, store->FindDocument(tenant, kind, digest));
-  *summary.mutable_create_time() = TimeUtil::MillisecondsToTimestamp(stored.create_time);
+  ASSIGN_OR_RETURN(const PutResult result, store->PutDocument(tenant, kind, document, quota_));
+  *summary.mutable_create_time() = TimeUtil::MillisecondsToTimestamp(result.create_time);
   return absl::OkStatus();
 }
 
@@ -238,8 +237,8 @@ absl::Status Library::KeepPlan(const std::string& tenant, const PlanTask& task, 
   plan.set_name(ResourceName(kPlans, id));
   const Document document{
       .id = id, .summary = SummaryOf(plan, task).SerializeAsString(), .content = plan.SerializeAsString()};
-  ASSIGN_OR_RETURN(const bool was_put, store->PutDocument(tenant, DocumentKind::kPlan, document, quota_));
-  if (was_put) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const PutResult result, store->PutDocument(tenant, DocumentKind::kPlan, document, quota_));
+  if (result.was_put) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::optional<v1::Plan> kept, FindKeptPlan(tenant, task));
   if (kept.has_value()) plan = *std::move(kept);
   return absl::OkStatus();

@@ -47,10 +47,12 @@ void EncodeResult(const Operation& operation, v1::Operation& wire) {
   const std::string& bytes = operation.result.empty() && operation.state == OperationState::kCancelled
                                  ? operation.incumbent
                                  : operation.result;
-  if (bytes.empty()) return;
+  if (bytes.empty() && !has_failed) return;
   const bool is_read =
       has_failed ? wire.mutable_error()->ParseFromString(bytes) : wire.mutable_plan()->ParseFromString(bytes);
-  if (!is_read) *wire.mutable_error() = ToRpcStatus(absl::DataLossError("the stored result is damaged"));
+  if (!is_read || bytes.empty())
+    *wire.mutable_error() =
+        ToRpcStatus(absl::DataLossError("what is stored of the operation is damaged: submit it anew"));
 }
 
 }  // namespace

@@ -28,7 +28,10 @@ void CheckRequestId(const std::string& id, Violations& violations) {
 void CheckSweep(const v1::SweepPlansRequest& request, int64_t most, Violations& violations) {
   CheckRequestId(request.request_id(), violations);
   const int64_t size = GridSize(request);
-  if (size > most) violations.Add("grid", absl::StrCat("must have at most ", most, " combinations, has ", size));
+  if (size > most) {
+    violations.Add("num_stages",
+                   absl::StrCat("and the other lists must have at most ", most, " combinations, have ", size));
+  }
   if (request.plan_request().store() || !request.plan_request().plan_id().empty()) {
     violations.Add("plan_request.plan_id", "must not be set, nor store: each row keeps its plan anyway");
   }
@@ -139,6 +142,11 @@ absl::StatusOr<v1::GetOperationResponse> Operations::GetOperation(const std::str
 absl::StatusOr<v1::ListOperationsResponse> Operations::ListOperations(const std::string& tenant,
                                                                       const v1::ListOperationsRequest& request) {
   OperationFilter filter{.state = FromWire(request.state())};
+  if (!filter.state.has_value() && request.state() != v1::Operation::STATE_UNSPECIFIED) {
+    Violations violations;
+    violations.Add("state", absl::StrCat("unknown value ", static_cast<int>(request.state())));
+    return violations.ToStatus();
+  }
   if (!request.sweep().empty()) {
     ASSIGN_OR_RETURN(filter.parent, ResourceId(request.sweep(), kOperations, "sweep"));
   }

@@ -40,6 +40,7 @@ grpc::ServerUnaryReactor* WaitOperationCall::Start() {
 }
 
 void WaitOperationCall::OnCancel() {
+  const std::lock_guard lock(mutex_);
   stop_.request_stop();
   // Rings at once; the call then ends.
   alarm_.Cancel();
@@ -99,8 +100,11 @@ void WaitOperationCall::Sleep() {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - Clock::now());
   const std::chrono::milliseconds pause = std::clamp(left, std::chrono::milliseconds(1), pause_);
   pause_ = std::min(2 * pause_, kLongestPause);
+  const std::lock_guard lock(mutex_);
+  // A cancellation that came before finds no alarm that it could ring.
+  const std::chrono::milliseconds wait = stop_.stop_requested() ? std::chrono::milliseconds(0) : pause;
   // A thread of gRPC's only queues the next look.
-  alarm_.Set(std::chrono::system_clock::now() + pause, [this](bool /*rang*/) { Submit(); });
+  alarm_.Set(std::chrono::system_clock::now() + wait, [this](bool /*rang*/) { Submit(); });
 }
 
 void WaitOperationCall::End(const absl::Status& status) {

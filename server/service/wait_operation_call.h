@@ -7,6 +7,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <chrono>
+#include <mutex>
 #include <stop_token>
 
 #include "absl/status/status.h"
@@ -48,6 +49,8 @@ class WaitOperationCall final : public grpc::ServerUnaryReactor {
   const grpc::ByteBuffer& bytes_;
   grpc::ByteBuffer& response_;
   std::stop_source stop_;
+  // Keeps setting and ringing the alarm apart.
+  std::mutex mutex_;
   v1::WaitOperationRequest request_;
   bool is_read_ = false;
   Clock::time_point until_;

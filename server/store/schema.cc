@@ -21,7 +21,7 @@ constexpr std::string_view kDocumentsByTime =
     "CREATE INDEX documents_by_time ON documents (tenant, kind, create_time, id)";
 constexpr std::string_view kDocumentsBySize =
     "CREATE INDEX documents_by_size ON documents (tenant, kind, stored_bytes)";
-constexpr std::string_view kDocumentsByUse = "CREATE INDEX documents_by_use ON documents (kind, use_time)";
+constexpr std::string_view kDocumentsByUse = "CREATE INDEX documents_by_use ON documents (use_time)";
 constexpr std::string_view kClaims =
     "CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL, lease_end BIGINT NOT NULL)";
 // `position` orders the rows of a submission; `is_job` = 0: its rows are the jobs.

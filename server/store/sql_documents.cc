@@ -7,6 +7,7 @@
 #include "server/store/packed_bytes.h"
 #include "server/store/sql_codes.h"
 #include "server/store/sql_store.h"
+#include "server/store/store_status.h"
 
 namespace planwright::server {
 namespace {
@@ -61,19 +62,22 @@ std::vector<SqlValue> RowOf(std::string_view tenant, DocumentKind kind, const Do
 
 }  // namespace
 
-absl::StatusOr<bool> SqlStore::PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
-                                           const Quota& quota) {
+absl::StatusOr<PutResult> SqlStore::PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
+                                                const Quota& quota) {
   const std::string packed = Pack(document.content);
-  return Write([&](Connection& connection) -> absl::StatusOr<bool> {
-    ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(absl::StrCat(ToAbsl(kInsert), "NOTHING"),
-                                                                RowOf(tenant, kind, document, packed)));
-    if (result.affected == 0) {
-      RETURN_IF_ERROR(connection.Execute(kTouch, {Text(tenant), CodeOf(kind), Text(document.id)}).status());
-      return false;
+  const std::string insert = absl::StrCat(ToAbsl(kInsert), "NOTHING RETURNING create_time");
+  const std::string touch = absl::StrCat(ToAbsl(kTouch), " RETURNING create_time");
+  return Write([&](Connection& connection) -> absl::StatusOr<PutResult> {
+    ASSIGN_OR_RETURN(const SqlResult put, connection.Execute(insert, RowOf(tenant, kind, document, packed)));
+    if (!put.rows.empty()) {
+      // What was inserted counts already, and goes again where it does not fit.
+      RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
+      return PutResult{.was_put = true, .create_time = RowReader(put.rows.front()).Number()};
     }
-    // What was inserted counts already, and goes again where it does not fit.
-    RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
-    return true;
+    ASSIGN_OR_RETURN(const SqlResult kept, connection.Execute(touch, {Text(tenant), CodeOf(kind), Text(document.id)}));
+    // Deleted between the two statements.
+    if (kept.rows.empty()) return StoreUnavailable("the row was deleted meanwhile");
+    return PutResult{.was_put = false, .create_time = RowReader(kept.rows.front()).Number()};
   });
 }
 

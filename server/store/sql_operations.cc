@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kQueued = CodeOf(OperationState::kQueued);
 constexpr int64_t kRunning = CodeOf(OperationState::kRunning);
 constexpr int64_t kSucceeded = CodeOf(OperationState::kSucceeded);
+constexpr int64_t kFailed = CodeOf(OperationState::kFailed);
 constexpr int64_t kCancelled = CodeOf(OperationState::kCancelled);
 
 // Which columns are read.
@@ -40,9 +41,9 @@ constexpr std::string_view kCancel =
     "($3, $4)";
 constexpr std::string_view kClose =
     "UPDATE operations SET state = CASE WHEN cancel_requested = 1 THEN CAST($4 AS BIGINT) ELSE CAST($5 AS BIGINT) END, "
-    "end_time = planwright_now() WHERE "
-    "id = $1 AND state IN ($2, $3) AND NOT EXISTS (SELECT 1 FROM operations AS member WHERE member.parent = $1 AND "
-    "member.state IN ($2, $3))";
+    "end_time = planwright_now() WHERE id = $1 AND state IN ($2, $3) AND NOT EXISTS (SELECT 1 FROM operations AS "
+    "member "
+    "WHERE member.parent = $1 AND member.state IN ($2, $3))";
 // What ends a running operation, or changes it: nothing where the fence has passed to somebody else.
 constexpr std::string_view kOwned = " WHERE id = $1 AND fence = $2 AND state = $3";
 
@@ -72,7 +73,8 @@ absl::StatusOr<Operation> ReadRow(RowReader row, Columns columns) {
   operation.fence = row.Number();
   if (columns == Columns::kShort) return operation;
   ASSIGN_OR_RETURN(operation.request, UnpackOptional(row.Blob()));
-  ASSIGN_OR_RETURN(operation.incumbent, UnpackOptional(row.Blob()));
+  // Without it the search takes longer, no more.
+  operation.incumbent = UnpackOptional(row.Blob()).value_or("");
   ASSIGN_OR_RETURN(operation.result, UnpackOptional(row.Blob()));
   return operation;
 }
@@ -142,28 +144,32 @@ absl::Status UpdateOwned(Connection& connection, std::string_view assignments, s
   return result.affected > 0 ? absl::OkStatus() : TakenOver(id);
 }
 
+// Inserts all of a submission; where there is one of its name, returns the operation of then.
+absl::StatusOr<Operation> InsertAll(Connection& connection, std::string_view tenant, const Submission& submission,
+                                    const Quota& quota) {
+  const NewOperation& whole = submission.operation;
+  ASSIGN_OR_RETURN(const StoreTime now, Now(connection));
+  ASSIGN_OR_RETURN(const bool is_new, Insert(connection, tenant, whole, submission.request_id, /*parent=*/"",
+                                             /*position=*/0, submission.rows.empty(), now));
+  if (!is_new) {
+    return SelectOne(connection, Columns::kAll, "tenant = $1 AND request_id = $2",
+                     {Text(tenant), Text(submission.request_id)}, submission.request_id);
+  }
+  for (std::size_t i = 0; i < submission.rows.size(); ++i) {
+    RETURN_IF_ERROR(Insert(connection, tenant, submission.rows[i], /*request_id=*/"", whole.id, static_cast<int64_t>(i),
+                           /*is_job=*/true, now)
+                        .status());
+  }
+  RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
+  return SelectOne(connection, Columns::kAll, "id = $1", {Text(whole.id)}, whole.id);
+}
+
 }  // namespace
 
 absl::StatusOr<Operation> SqlStore::Submit(std::string_view tenant, const Submission& submission, const Quota& quota) {
-  const NewOperation& whole = submission.operation;
-  ASSIGN_OR_RETURN(Operation stored, Write([&](Connection& connection) -> absl::StatusOr<Operation> {
-                     ASSIGN_OR_RETURN(const StoreTime now, Now(connection));
-                     ASSIGN_OR_RETURN(const bool is_new,
-                                      Insert(connection, tenant, whole, submission.request_id, /*parent=*/"",
-                                             /*position=*/0, submission.rows.empty(), now));
-                     if (!is_new) {
-                       return SelectOne(connection, Columns::kAll, "tenant = $1 AND request_id = $2",
-                                        {Text(tenant), Text(submission.request_id)}, submission.request_id);
-                     }
-                     for (std::size_t i = 0; i < submission.rows.size(); ++i) {
-                       RETURN_IF_ERROR(Insert(connection, tenant, submission.rows[i], /*request_id=*/"", whole.id,
-                                              static_cast<int64_t>(i), /*is_job=*/true, now)
-                                           .status());
-                     }
-                     RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
-                     return SelectOne(connection, Columns::kAll, "id = $1", {Text(whole.id)}, whole.id);
-                   }));
-  if (stored.request == whole.request) return stored;
+  const auto insert = [&](Connection& connection) { return InsertAll(connection, tenant, submission, quota); };
+  ASSIGN_OR_RETURN(Operation stored, Write(insert));
+  if (stored.request == submission.operation.request) return stored;
   return absl::AlreadyExistsError(
       absl::StrCat("request_id \"", submission.request_id, "\" was used for another request: choose a new one"));
 }
@@ -231,12 +237,20 @@ absl::StatusOr<std::optional<Operation>> SqlStore::TakeOperation(std::chrono::mi
       "UPDATE operations SET state = $2, fence = fence + 1, attempts = attempts + 1, lease_end = planwright_now() + "
       "$3, "
       "start_time = CASE WHEN start_time = 0 THEN planwright_now() ELSE start_time END WHERE id = $1";
+  constexpr std::string_view kDamage = "UPDATE operations SET state = $2, end_time = planwright_now() WHERE id = $1";
   return Write([&](Connection& connection) -> absl::StatusOr<std::optional<Operation>> {
     ASSIGN_OR_RETURN(const SqlResult found, connection.Execute(next, {kQueued, kRunning}));
     if (found.rows.empty()) return std::nullopt;
     const std::string id = RowReader(found.rows.front()).Text();
     RETURN_IF_ERROR(connection.Execute(kTake, {Text(id), kRunning, int64_t{lease.count()}}).status());
-    return SelectOne(connection, Columns::kAll, "id = $1", {Text(id)}, id);
+    absl::StatusOr<Operation> taken = SelectOne(connection, Columns::kAll, "id = $1", {Text(id)}, id);
+    if (taken.status().code() != absl::StatusCode::kDataLoss) return taken;
+    // What nobody can read must not stand before the others for ever.
+    RETURN_IF_ERROR(connection.Execute(kDamage, {Text(id), kFailed}).status());
+    ASSIGN_OR_RETURN(const SqlResult row,
+                     connection.Execute("SELECT parent FROM operations WHERE id = $1", {Text(id)}));
+    RETURN_IF_ERROR(CloseParent(connection, RowReader(row.rows.front()).Text()));
+    return std::nullopt;
   });
 }
 

@@ -14,8 +14,7 @@ constexpr std::string_view kEvictAnswers =
     "DELETE FROM documents WHERE kind = $1 AND (tenant, id) IN (SELECT tenant, id FROM (SELECT tenant, id, "
     "SUM(stored_bytes) OVER (ORDER BY use_time DESC, tenant, id) AS total FROM documents WHERE kind = $1) AS ranked "
     "WHERE total > $2)";
-constexpr std::string_view kDeleteUnused =
-    "DELETE FROM documents WHERE kind IN ($1, $2, $3) AND use_time < planwright_now() - $4";
+constexpr std::string_view kDeleteUnused = "DELETE FROM documents WHERE use_time < planwright_now() - $1";
 constexpr std::string_view kDeleteEnded =
     "DELETE FROM operations WHERE parent = '' AND state NOT IN ($1, $2) AND end_time < planwright_now() - $3";
 constexpr std::string_view kDeleteOrphans =
@@ -61,9 +60,7 @@ absl::StatusOr<int64_t> SqlStore::Sweep(const Retention& retention) {
     std::vector<SqlValue> parameters;
   };
   const std::vector<Deletion> deletions = {
-      {kDeleteUnused,
-       {CodeOf(DocumentKind::kPlan), CodeOf(DocumentKind::kGraph), CodeOf(DocumentKind::kCluster),
-        int64_t{retention.documents.count()}}},
+      {kDeleteUnused, {int64_t{retention.documents.count()}}},
       {kEvictAnswers, {CodeOf(DocumentKind::kAnswer), retention.answer_bytes}},
       {kDeleteEnded,
        {CodeOf(OperationState::kQueued), CodeOf(OperationState::kRunning), int64_t{retention.operations.count()}}},

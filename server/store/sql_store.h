@@ -29,8 +29,8 @@ class SqlStore final : public Store {
   std::string_view kind() const override { return database_->kind(); }
   absl::Status Check() override;
 
-  absl::StatusOr<bool> PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
-                                   const Quota& quota) override;
+  absl::StatusOr<PutResult> PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
+                                        const Quota& quota) override;
   absl::Status ReplaceDocument(std::string_view tenant, DocumentKind kind, const Document& document) override;
   absl::StatusOr<Document> FindDocument(std::string_view tenant, DocumentKind kind, std::string_view id) override;
   absl::StatusOr<std::vector<DocumentSummary>> ListDocuments(std::string_view tenant, DocumentKind kind,

@@ -38,6 +38,14 @@ struct Document {
   StoreTime create_time = 0;
 };
 
+// What became of a document that was to be put.
+struct PutResult {
+  // Otherwise there was one already.
+  bool was_put = false;
+  // Of the one that is there now.
+  StoreTime create_time = 0;
+};
+
 // What is listed: no content.
 struct DocumentSummary {
   std::string id;
@@ -152,10 +160,10 @@ class Store {
 
   // -- Documents
 
-  // Puts a document unless there is one of its kind with its id; returns whether it was put. RESOURCE_EXHAUSTED: the
-  // quota is used up.
-  virtual absl::StatusOr<bool> PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
-                                           const Quota& quota) = 0;
+  // Puts a document unless there is one of its kind with its id, which counts as a use of it then. RESOURCE_EXHAUSTED:
+  // the quota is used up.
+  virtual absl::StatusOr<PutResult> PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
+                                                const Quota& quota) = 0;
   // Puts a document whatever is there.
   virtual absl::Status ReplaceDocument(std::string_view tenant, DocumentKind kind, const Document& document) = 0;
   // NOT_FOUND. DATA_LOSS: it does not match its checksum. Counts as a use (Retention::documents).
@@ -194,7 +202,8 @@ class Store {
   // -- Operations, for the workers that run them
 
   // Takes the operation that has waited longest, of whatever tenant: one that is queued, or whose lease is over because
-  // its worker died. It belongs to the caller until `lease` is over, RUNNING, with a new fence. nullopt: there is none.
+  // its worker died. It belongs to the caller until `lease` is over, RUNNING, with a new fence. nullopt: there is none
+  // just now. One whose request is damaged is ended as kFailed, without a result.
   virtual absl::StatusOr<std::optional<Operation>> TakeOperation(std::chrono::milliseconds lease) = 0;
   // Keeps what was taken for another `lease`; returns whether it was asked to stop. ABORTED: somebody else has it.
   virtual absl::StatusOr<bool> RenewLease(std::string_view id, int64_t fence, std::chrono::milliseconds lease) = 0;

@@ -2,12 +2,10 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -18,6 +16,7 @@
 #include "tests/integration/caller.h"
 #include "tests/integration/daemon_process.h"
 #include "tests/integration/requests.h"
+#include "tests/integration/store_fixture.h"
 #include "tests/support/private_postgres.h"
 
 namespace planwright {
@@ -89,30 +88,11 @@ v1::CreatePlanRequest LongRequest(int milliseconds) {
   return request;
 }
 
-class OperationsTest : public testing::TestWithParam<std::string> {
+class OperationsTest : public StoreFixture {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directories(folder_);
-    if (GetParam() == "sqlite") {
-      store_ = "sqlite:" + (folder_ / "planwright.db").string();
-    } else if (PrivatePostgres::IsInstalled()) {
-      postgres_ = std::make_unique<PrivatePostgres>();
-      store_ = "postgresql:" + postgres_->conninfo();
-    } else {
-      GTEST_SKIP() << PrivatePostgres::kMissing;
-    }
+  std::unique_ptr<DaemonProcess> Start() const {
+    return std::make_unique<DaemonProcess>(std::vector<std::string>{"--cpus=1", "--operation_lease=3s", store()});
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::unique_ptr<DaemonProcess> Start(std::vector<std::string> flags = {}) {
-    flags.insert(flags.end(), {"--cpus=1", "--operation_lease=3s", "--store=" + store_});
-    return std::make_unique<DaemonProcess>(flags);
-  }
-
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) / ("operations-" + std::to_string(getpid()));
-  std::unique_ptr<PrivatePostgres> postgres_;
-  std::string store_;
 };
 
 TEST_P(OperationsTest, PlansInTheBackground) {

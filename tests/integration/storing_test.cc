@@ -3,11 +3,9 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "tests/integration/caller.h"
 #include "tests/integration/daemon_process.h"
 #include "tests/integration/requests.h"
+#include "tests/integration/store_fixture.h"
 #include "tests/support/private_postgres.h"
 
 namespace planwright {
@@ -44,32 +43,19 @@ std::vector<v1::RegisterGraphRequest> Fragments(const std::string& expected_dige
   return messages;
 }
 
-class StoringTest : public testing::TestWithParam<std::string> {
+class StoringTest : public StoreFixture {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) / ("storing-" + std::to_string(getpid()));
-    std::filesystem::create_directories(folder_);
-    if (GetParam() == "sqlite") {
-      store_ = "sqlite:" + (folder_ / "planwright.db").string();
-    } else if (PrivatePostgres::IsInstalled()) {
-      postgres_ = std::make_unique<PrivatePostgres>();
-      store_ = "postgresql:" + postgres_->conninfo();
-    } else {
-      GTEST_SKIP() << PrivatePostgres::kMissing;
-    }
-    Start();
+    StoreFixture::SetUp();
+    if (!IsSkipped()) Start();
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void Start(std::vector<std::string> flags = {}) {
-    flags.push_back("--store=" + store_);
+    flags.push_back(store());
     daemon_ = std::make_unique<DaemonProcess>(flags);
     address_ = daemon_->address();
   }
 
-  std::filesystem::path folder_;
-  std::unique_ptr<PrivatePostgres> postgres_;
-  std::string store_;
   std::unique_ptr<DaemonProcess> daemon_;
   std::string address_;
 };

@@ -1,7 +1,10 @@
 #include "server/store/open_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -57,6 +60,31 @@ TEST_F(OpenStoreTest, TheDefaultFollowsTheXdgSpecification) {
   ASSERT_EQ(setenv("HOME", (folder_ / "home").c_str(), 1), 0);
   EXPECT_TRUE(OpenStore(kDefaultStore, /*migrate=*/false).ok());
   EXPECT_TRUE(std::filesystem::exists(folder_ / "home/.local/state/planwright/planwright.db"));
+}
+
+// The limit on the size of files stands in for a disk that is full.
+TEST_F(OpenStoreTest, SurvivesAFullDisk) {
+  const auto store = OpenStore("sqlite:" + (folder_ / "planwright.db").string(), /*migrate=*/false).value();
+  const auto put = [&](const std::string& id) {
+    std::string content;
+    for (std::size_t i = 0; i < (std::size_t{1} << 20); ++i) content.push_back(static_cast<char>(i * i >> 7));
+    return store->PutDocument("tenant", DocumentKind::kPlan, {id, "", content}, Quota()).status();
+  };
+  ASSERT_TRUE(put("first").ok());
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const rlim_t usual = limit.rlim_cur;
+  limit.rlim_cur = std::filesystem::file_size(folder_ / "planwright.db");
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  absl::Status full;
+  for (int i = 0; i < 20 && full.ok(); ++i) full = put(absl::StrCat("more", i));
+  limit.rlim_cur = usual;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  EXPECT_TRUE(IsStoreUnavailable(full)) << full;
+  EXPECT_TRUE(put("last").ok());
+  EXPECT_TRUE(store->FindDocument("tenant", DocumentKind::kPlan, "first").ok());
+  EXPECT_TRUE(store->FindDocument("tenant", DocumentKind::kPlan, "last").ok());
 }
 
 #ifdef PLANWRIGHT_POSTGRESQL

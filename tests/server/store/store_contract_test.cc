@@ -38,9 +38,9 @@ class StoreContractTest : public testing::TestWithParam<std::string> {
   std::unique_ptr<Store> MakeStore() { return std::make_unique<SqlStore>(backend_->Open(), /*migrate=*/false); }
 
   bool Put(const std::string& id, const std::string& content = "content", const std::string& tenant = "tenant") {
-    const auto was_put = store_->PutDocument(tenant, DocumentKind::kPlan, {id, "summary of " + id, content}, Quota());
-    EXPECT_TRUE(was_put.ok()) << was_put.status();
-    return was_put.value_or(false);
+    const auto result = store_->PutDocument(tenant, DocumentKind::kPlan, {id, "summary of " + id, content}, Quota());
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.value_or(PutResult()).was_put;
   }
 
   Operation Submit(const std::string& id, const std::string& request_id = "") {
@@ -373,6 +373,24 @@ TEST_P(StoreContractTest, GivesEveryJobToOneOfManyWorkers) {
   }
   EXPECT_EQ(ended, kJobs);
   for (int i = 0; i < kJobs; ++i) EXPECT_EQ(Find(absl::StrCat("job", i)).attempts, 1);
+}
+
+TEST_P(StoreContractTest, DamagedJobsDoNotStandInTheWayOfOthers) {
+  SubmitSweep("damaged", 1);
+  backend_->AdvanceClock(1000);
+  Submit("sound");
+  ASSERT_TRUE(Execute("UPDATE operations SET request = $1 WHERE id = $2", {Bytes{"rubbish"}, "damaged-0"}).ok());
+  EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
+  EXPECT_EQ(Take().id, "sound");
+  const auto damaged = store_->FindOperation("tenant", "damaged-0", OperationView::kShort);
+  EXPECT_EQ(damaged->state, OperationState::kFailed);
+  EXPECT_EQ(Find("damaged").state, OperationState::kSucceeded);
+}
+
+TEST_P(StoreContractTest, GoesWithoutADamagedIncumbent) {
+  Submit("a");
+  ASSERT_TRUE(Execute("UPDATE operations SET incumbent = $1", {Bytes{"rubbish"}}).ok());
+  EXPECT_EQ(Take().incumbent, "");
 }
 
 // ---- Operations: cancelling
