@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +20,9 @@ namespace {
 
 DeviceId FirstDevice(const Stage& stage) { return stage.replicas.front().device; }
 
+// The devices that hold the copies of each stage.
+using Copies = std::vector<std::vector<DeviceId>>;
+
 TaskKind KindOf(bool receives, Pass pass) {
   if (pass == Pass::kForward) return receives ? TaskKind::kReceiveForward : TaskKind::kSendForward;
   return receives ? TaskKind::kReceiveBackward : TaskKind::kSendBackward;
@@ -26,10 +31,12 @@ TaskKind KindOf(bool receives, Pass pass) {
 // Finds the transfers of a micro-batch and what waits for them.
 class TransferBuilder {
  public:
-  TransferBuilder(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan, PipelineWork& work)
+  TransferBuilder(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan, const Copies& copies,
+                  PipelineWork& work)
       : graph_(graph),
         cluster_(cluster),
         plan_(plan),
+        copies_(copies),
         work_(work),
         through_host_(RulesOf(cluster.interconnect).pay_once),
         gradients_(GradientsFollowTensors(graph, *plan.problem.workload)),
@@ -96,6 +103,18 @@ class TransferBuilder {
     found->passes.emplace_back(stage, pass);
   }
 
+  // Of the links that micro-batches take: they visit the copies of a stage in turn.
+  std::set<std::size_t> LinkClasses(int32_t stage, int32_t peer) const {
+    if (peer == TransferWork::kHost) return {0};
+    const std::vector<DeviceId>& here = copies_[Index(stage)];
+    const std::vector<DeviceId>& there = copies_[Index(peer)];
+    std::set<std::size_t> link_classes;
+    for (std::size_t i = 0; i < std::lcm(here.size(), there.size()); ++i) {
+      link_classes.insert(work_.network.LinkClassOf(here[i % here.size()], there[i % there.size()]));
+    }
+    return link_classes;
+  }
+
   // The transfer of `stage`, made on first use, `time` longer by that of `tensor`. `source` tells apart what one
   // stage receives from several.
   int32_t Extend(const Tensor& tensor, bool receives, Pass pass, int32_t stage, int32_t peer, int32_t source) {
@@ -106,10 +125,11 @@ class TransferBuilder {
       made.kind = KindOf(receives, pass);
       made.stage = stage;
       made.peer = peer;
-      made.times.resize(work_.network.num_link_classes());
+      for (const std::size_t link_class : LinkClasses(stage, peer)) made.times.push_back({link_class, Picoseconds(0)});
     }
-    std::vector<Picoseconds>& times = work_.transfers[found->second].times;
-    for (std::size_t i = 0; i < times.size(); ++i) times[i] += work_.network.TransferTime(tensor, i);
+    for (auto& [link_class, time] : work_.transfers[found->second].times) {
+      time += work_.network.TransferTime(tensor, link_class);
+    }
     return static_cast<int32_t>(2 * work_.stages.size() + found->second);
   }
 
@@ -180,6 +200,7 @@ class TransferBuilder {
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   const Plan& plan_;
+  const Copies& copies_;
   PipelineWork& work_;
   const bool through_host_;
   const bool gradients_;
@@ -217,8 +238,8 @@ StageWork MeasureStage(const OperatorGraph& graph, const Cluster& cluster, const
 }
 
 // The devices that hold `copies[s]` of each stage s, and what each of them keeps.
-void AddDevices(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan,
-                const std::vector<std::vector<DeviceId>>& copies, PipelineWork& work) {
+void AddDevices(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan, const Copies& copies,
+                PipelineWork& work) {
   const Traffic traffic = MeasureTraffic(graph, cluster, work.network, plan.problem, plan.stages,
                                          StageMap(graph.operators.size(), plan.stages));
   struct Held {
@@ -251,22 +272,32 @@ void AddDevices(const OperatorGraph& graph, const Cluster& cluster, const Plan& 
 }
 
 PipelineWork MeasureWork(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan,
-                         const std::vector<std::vector<DeviceId>>& copies) {
+                         const Copies& copies) {
   PipelineWork work{costs.network()};
   work.overlap = plan.problem.overlap;
   work.training = plan.problem.workload == Workload::kTraining;
   work.stages.reserve(plan.stages.size());
   for (const Stage& stage : plan.stages) work.stages.push_back(MeasureStage(graph, cluster, costs, plan, stage));
-  TransferBuilder(graph, cluster, plan, work).Build();
+  TransferBuilder(graph, cluster, plan, copies, work).Build();
   AddDevices(graph, cluster, plan, copies, work);
   return work;
 }
 
 }  // namespace
 
+Picoseconds TransferWork::TimeOver(std::size_t link_class) const {
+  const auto before = [](const LinkTime& link, std::size_t of) { return link.link_class < of; };
+  return std::lower_bound(times.begin(), times.end(), link_class, before)->time;
+}
+
+Picoseconds TransferWork::LongestTime() const {
+  const auto shorter = [](const LinkTime& a, const LinkTime& b) { return a.time < b.time; };
+  return std::max_element(times.begin(), times.end(), shorter)->time;
+}
+
 PipelineWork MeasurePipelineWork(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
                                  const Plan& plan) {
-  std::vector<std::vector<DeviceId>> copies;
+  Copies copies;
   for (const Stage& stage : plan.stages) {
     std::vector<DeviceId>& devices = copies.emplace_back();
     for (const Replica& replica : stage.replicas) devices.push_back(replica.device);
@@ -276,7 +307,7 @@ PipelineWork MeasurePipelineWork(const OperatorGraph& graph, const Cluster& clus
 
 PipelineWork MeasureBidirectionalWork(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
                                       const Plan& plan) {
-  std::vector<std::vector<DeviceId>> copies;
+  Copies copies;
   copies.reserve(plan.stages.size());
   for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
     copies.push_back({FirstDevice(plan.stages[stage]), FirstDevice(plan.stages[plan.stages.size() - 1 - stage])});

@@ -11,6 +11,7 @@
 #ifndef PLANWRIGHT_CORE_COST_PIPELINE_WORK_H_
 #define PLANWRIGHT_CORE_COST_PIPELINE_WORK_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -46,17 +47,28 @@ struct StageWork {
   Picoseconds allreduce{0};
 };
 
+// What a transfer takes over links of one class (Network).
+struct LinkTime {
+  std::size_t link_class = 0;
+  Picoseconds time{0};
+};
+
 // One transfer, for one micro-batch.
 struct TransferWork {
   static constexpr int32_t kHost = -1;
+
+  // REQUIRES: two copies of the stages for one micro-batch are connected by a link of this class. O(log).
+  Picoseconds TimeOver(std::size_t link_class) const;
+  Picoseconds LongestTime() const;
 
   // kSendForward, kReceiveForward, kSendBackward or kReceiveBackward.
   TaskKind kind = TaskKind::kSendForward;
   // The stage at this end, and at the other one: kHost is host memory.
   int32_t stage = 0;
   int32_t peer = kHost;
-  // By link class of the two devices (Network).
-  std::vector<Picoseconds> times;
+  // Of the links between the copies that any micro-batch visits, by class: a cluster may have a class for every pair of
+  // devices. Class 0 where one end is host memory.
+  std::vector<LinkTime> times;
 };
 
 struct PipelineDevice {
@@ -84,7 +96,7 @@ struct PipelineWork {
 };
 
 // REQUIRES: `plan` comes from CostPlan for the graph, the cluster and `costs`; host_staged, uniform or hierarchy; not
-// MIN_LATENCY. O(operators + tensor ends x log).
+// MIN_LATENCY. O(operators + tensor ends x links between the copies of two stages, log).
 PipelineWork MeasurePipelineWork(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
                                  const Plan& plan);
 

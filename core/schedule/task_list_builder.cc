@@ -34,9 +34,7 @@ ScheduleExtent ExtentOf(const PipelineWork& work, const TaskNumbers& numbers) {
       extent.AddStored(bytes);
     }
   }
-  for (const TransferWork& transfer : work.transfers) {
-    extent.AddTime(*std::max_element(transfer.times.begin(), transfer.times.end()));
-  }
+  for (const TransferWork& transfer : work.transfers) extent.AddTime(transfer.LongestTime());
   return extent;
 }
 
@@ -124,7 +122,7 @@ class TaskListBuilder {
         .stage = work.stage,
         .micro_batch = micro_batch,
         .resource = work_.overlap == Overlap::kSerial ? device : LinkBetween(device, peer, IsReceive(work.kind)),
-        .duration = work.times[link_class]};
+        .duration = work.TimeOver(link_class)};
   }
 
   // The link of a transfer between two devices, or a device and host memory, made on first use.

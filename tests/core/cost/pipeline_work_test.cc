@@ -42,7 +42,7 @@ Charges ChargesOf(const PipelineWork& work) {
   Charges charges{std::vector<Picoseconds>(work.stages.size()), std::vector<Picoseconds>(work.stages.size())};
   for (const TransferWork& transfer : work.transfers) {
     const bool receives = transfer.kind == TaskKind::kReceiveForward || transfer.kind == TaskKind::kReceiveBackward;
-    (receives ? charges.in : charges.out)[Index(transfer.stage)] += transfer.times.front();
+    (receives ? charges.in : charges.out)[Index(transfer.stage)] += transfer.LongestTime();
   }
   return charges;
 }
@@ -115,6 +115,27 @@ TEST(PipelineWorkTest, MemoryIsWhatTheStageMemoryGrowsBy) {
   EXPECT_EQ(work.stages[1].received_bytes, 3);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(work.devices[i].static_bytes + work.stages[i].stored_bytes, plan.stages[i].memory_bytes);
+  }
+}
+
+// A matrix may have as many classes of links as pairs of devices.
+TEST(PipelineWorkTest, ATransferKnowsTheLinksItTakesOnly) {
+  const OperatorGraph graph = Diamond(/*training=*/true);
+  Cluster cluster = SmallCluster(4);
+  MatrixInterconnect matrix;
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 4; ++j) matrix.bandwidth_bytes_per_second.push_back(i == j ? 0 : 1e6 * (1 + i * i + j * j));
+  }
+  cluster.interconnect = matrix;
+  const Plan plan = Cost(graph, cluster, Place({{0}, {1, 2}}, {0, 3}));
+  const PipelineWork work = WorkOf(graph, cluster, plan);
+  const std::size_t link_class = work.network.LinkClassOf(DeviceId(0), DeviceId(3));
+  EXPECT_GT(work.network.num_link_classes(), 5U);
+  ASSERT_FALSE(work.transfers.empty());
+  for (const TransferWork& transfer : work.transfers) {
+    ASSERT_THAT(transfer.times, SizeIs(1));
+    EXPECT_EQ(transfer.times.front().link_class, link_class);
+    EXPECT_EQ(transfer.TimeOver(link_class), transfer.LongestTime());
   }
 }
 

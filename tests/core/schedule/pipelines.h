@@ -36,7 +36,7 @@ inline void Connect(const EqualStages& shape, int32_t from, int32_t to, TaskKind
     return;
   }
   const auto transfer = 2 * shape.stages + static_cast<int32_t>(work.transfers.size());
-  work.transfers.push_back({.kind = kind, .stage = from, .peer = to, .times = {Picoseconds(shape.send)}});
+  work.transfers.push_back({.kind = kind, .stage = from, .peer = to, .times = {{0, Picoseconds(shape.send)}}});
   work.precedences.push_back({pass(from), transfer});
   work.precedences.push_back({transfer, pass(to)});
 }

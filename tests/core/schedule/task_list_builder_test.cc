@@ -60,10 +60,10 @@ TEST(TaskListBuilderTest, TransfersHaveLinksOfTheirOwnUnlessTheyOccupyTheDevices
 // Two stages, one micro-batch, activations take 3 and gradients 4 on either side.
 PipelineWork SerialPair() {
   PipelineWork work = MakePipeline({.stages = 2, .overlap = Overlap::kSerial});
-  work.transfers = {{TaskKind::kSendForward, 0, 1, {Picoseconds(3)}},
-                    {TaskKind::kReceiveForward, 1, 0, {Picoseconds(3)}},
-                    {TaskKind::kSendBackward, 1, 0, {Picoseconds(4)}},
-                    {TaskKind::kReceiveBackward, 0, 1, {Picoseconds(4)}}};
+  work.transfers = {{TaskKind::kSendForward, 0, 1, {{0, Picoseconds(3)}}},
+                    {TaskKind::kReceiveForward, 1, 0, {{0, Picoseconds(3)}}},
+                    {TaskKind::kSendBackward, 1, 0, {{0, Picoseconds(4)}}},
+                    {TaskKind::kReceiveBackward, 0, 1, {{0, Picoseconds(4)}}}};
   work.precedences = {{0, 4}, {4, 5}, {5, 1}, {3, 6}, {6, 7}, {7, 2}};
   return work;
 }
