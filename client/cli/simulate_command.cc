@@ -85,7 +85,9 @@ class SimulateCommand final : public Command {
         if (!task.empty()) order.add_tasks(std::string(task));
       }
     }
-    return absl::OkStatus();
+    if (!request_.order().empty()) return absl::OkStatus();
+    return WithDefaultHint(absl::InvalidArgumentError(absl::StrCat(order_, ": is empty")),
+                           "Give each device a line, such as gpu0,0F0,0B0, or leave out --order.");
   }
 
   std::string TextOf(const Simulation& simulation) const {

@@ -43,6 +43,16 @@ bool IsReplicated(const Placement& placement) {
                      [](const Placement::Stage& stage) { return stage.devices.size() > 1; });
 }
 
+MemoryModel::Recomputation RecomputationOf(const PlanningProblem& problem, const SimulationSettings& settings) {
+  return settings.recomputation.value_or(problem.memory_model.recomputation);
+}
+
+// A pattern is made for its recomputation: another one needs another pattern.
+Placement PlacementOfRun(const PlanningProblem& problem, Placement placement, const SimulationSettings& settings) {
+  if (RecomputationOf(problem, settings) != problem.memory_model.recomputation) placement.pattern.reset();
+  return placement;
+}
+
 // What the simulator needs of the problem: how things are costed, and none of the constraints on where they are.
 PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& placement,
                              const SimulationSettings& settings) {
@@ -56,9 +66,11 @@ PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& pl
   run.split = SharesDevices(placement) ? Split::kNonContiguous : Split::kContiguous;
   run.replication = IsReplicated(placement) ? Replication::kPerStage : Replication::kNone;
   if (settings.schedule.value_or(problem.schedule) == ScheduleKind::kPeriodic) {
-    // Its pattern is made for its recomputation.
     run.schedule = ScheduleKind::kPeriodic;
-    run.memory_model.recomputation = settings.recomputation.value_or(problem.memory_model.recomputation);
+    run.memory_model.recomputation = RecomputationOf(problem, settings);
+    if (run.split == Split::kNonContiguous) {
+      run.max_stages_per_device = static_cast<int32_t>(placement.stages.size());
+    }
   }
   return run;
 }
@@ -75,7 +87,7 @@ absl::StatusOr<SimulationSettings> Resolve(const PlanningProblem& problem, const
     const auto stages = static_cast<int32_t>(plan.stages.size());
     settings.micro_batches = problem.micro_batches.value_or(kMicroBatchesPerStage * stages);
   }
-  settings.recomputation = settings.recomputation.value_or(problem.memory_model.recomputation);
+  settings.recomputation = RecomputationOf(problem, settings);
   if (*settings.micro_batches < 1) {
     return ViolationAt("micro_batches", absl::StrCat("must be >= 1, is ", *settings.micro_batches));
   }
@@ -240,8 +252,9 @@ absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, con
     return ViolationAt("problem.objective", "MIN_LATENCY runs one micro-batch, whose schedule is in the plan itself");
   }
   const PlanningProblem run = ProblemOfRun(request.problem, placement, settings);
-  ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement({request.graph, request.cluster, run, request.options},
-                                                            model_limits, placement, limits));
+  ASSIGN_OR_RETURN(const Verdict verdict,
+                   EvaluatePlacement({request.graph, request.cluster, run, request.options}, model_limits,
+                                     PlacementOfRun(request.problem, placement, settings), limits));
   if (!verdict.costed.has_value()) return verdict.violations.ToStatus();
   const PlanningProblem problem = ResolveProblem(request.graph, run);
   const CostTable costs(request.graph, request.cluster, *problem.workload);

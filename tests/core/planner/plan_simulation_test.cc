@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/violations.h"
+#include "tests/support/periodic_example.h"
 #include "tests/support/small_models.h"
 #include "tests/support/wire.h"
 
@@ -171,6 +172,29 @@ TEST(PlanSimulationTest, PeriodicUnrollsAPatternAtItsPeriod) {
   EXPECT_EQ(simulation->report.step_time, Milliseconds((20 + 3) * 30));
   run.settings.order = {{DeviceId(0), {}}};
   EXPECT_THAT(run.Refusal(), ElementsAre("order: must be empty under PERIODIC, whose pattern is the order"));
+}
+
+TEST(PlanSimulationTest, PeriodicTakesAnyNumberOfStagesPerDevice) {
+  Simulated run = Of(ScheduleKind::kPeriodic, 20);
+  run.problem.overlap = Overlap::kOverlapped;
+  run.graph.operators.push_back(run.graph.operators.back());
+  run.graph.operators.back().name = "e";
+  run.graph.tensors.push_back(TimedTensor("t3", 3, {4}, 0));
+  run.devices = {0, 0, 0, 0, 0};
+  const auto simulation = run();
+  ASSERT_TRUE(simulation.ok()) << simulation.status();
+  EXPECT_EQ(simulation->period, Milliseconds(150));
+}
+
+TEST(PlanSimulationTest, APatternIsMadeAnewForAnotherRecomputation) {
+  const PeriodicExample example;
+  SimulationSettings settings;
+  settings.recomputation = MemoryModel::Recomputation::kFull;
+  const SolverOptions options;
+  const auto simulation = SimulatePlacement({example.graph, example.cluster, example.problem, options}, ModelLimits(),
+                                            example.Fastest(), settings);
+  ASSERT_TRUE(simulation.ok()) << simulation.status();
+  EXPECT_EQ(simulation->period, Picoseconds(120));
 }
 
 TEST(PlanSimulationTest, StopsWhenNobodyWaits) {
