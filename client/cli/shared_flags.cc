@@ -252,7 +252,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
       {"gradient_copies", "memory_model.gradient_copies", "copies of the gradients"},
       {"optimizer_bytes_per_parameter_byte", "memory_model.optimizer_bytes_per_parameter_byte", "optimizer state"},
       {"recomputation", "memory_model.recomputation",
-       "whether activations are kept or computed again (full is not planned yet)"},
+       "whether activations are kept or computed again (full: with schedule periodic)"},
       {"reserved_bytes", "memory_model.reserved_bytes", "bytes that every device keeps for other things"},
       {"allreduce", "allreduce.factor", "share of the parameters that crosses the slowest ring edge"},
       {"hosts", "devices_to_use.hosts", "use only devices of these hosts; node[01-04] as in Slurm"},

@@ -63,7 +63,7 @@ class ChainBuilder {
       } else {
         const int64_t made_again = Recomputes() ? op.activation_bytes : 0;
         layer.workspace_bytes = std::max(layer.workspace_bytes, op.workspace_bytes + made_again);
-        if (training_) layer.stored_bytes += op.activation_bytes;
+        if (training_ && !Recomputes()) layer.stored_bytes += op.activation_bytes;
       }
     }
     if (!declared_) layer.static_bytes = ParameterStateBytes(parameter_bytes, memory_);
@@ -117,28 +117,26 @@ class ChainBuilder {
     changes[crossing.end].buffer_bytes -= cut.buffer_bytes;
   }
 
-  // The forward pass runs again from what a stage starts from.
+  // The forward pass runs again, from the tensors that come to a stage on the way forward and those that its Input
+  // operators have made.
   void Recompute(Chain& chain) const {
-    const std::vector<int64_t> start_bytes = StartBytes();
-    chain.stores_first_layer_only = true;
-    for (std::size_t i = 0; i < chain.layers.size(); ++i) {
-      chain.layers[i].backward += chain.layers[i].forward;
-      if (!declared_) chain.layers[i].stored_bytes = start_bytes[i];
-    }
-  }
-
-  // Of each layer: bytes of the tensors that come to it on the way forward, and of those that its Input operators make.
-  std::vector<int64_t> StartBytes() const {
+    for (ChainLayer& layer : chain.layers) layer.backward += layer.forward;
+    if (declared_) return;
     std::vector<int64_t> changes(layers_.size() + 1, 0);
     for (const Tensor& tensor : graph_.tensors) {
-      if (layer_of_[tensor.producer.index()] == kNowhere) continue;
+      const std::size_t producer = layer_of_[tensor.producer.index()];
+      if (producer == kNowhere) continue;
       const Crossing forward = CrossingsOf(tensor).first;
-      const bool is_input = graph_.operators[tensor.producer.index()].type == kInputOperatorType;
-      changes[forward.begin + (is_input ? 0 : 1)] += tensor.size_bytes;
+      changes[forward.begin + 1] += tensor.size_bytes;
       changes[forward.end + 1] -= tensor.size_bytes;
+      const bool is_input = graph_.operators[tensor.producer.index()].type == kInputOperatorType;
+      if (is_input) chain.layers[producer].stored_bytes += tensor.size_bytes;
     }
-    std::partial_sum(changes.begin(), changes.end(), changes.begin());
-    return changes;
+    int64_t received_bytes = 0;
+    for (std::size_t i = 0; i < chain.layers.size(); ++i) {
+      received_bytes += changes[i];
+      chain.layers[i].received_bytes = received_bytes;
+    }
   }
 
   const OperatorGraph& graph_;

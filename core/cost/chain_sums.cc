@@ -8,18 +8,14 @@
 namespace planwright {
 
 ChainSums::ChainSums(const Chain& chain)
-    : forward_(1),
-      backward_(1),
-      static_bytes_(1),
-      stored_bytes_(1),
-      has_backward_(chain.has_backward),
-      stores_first_layer_only_(chain.stores_first_layer_only) {
+    : forward_(1), backward_(1), static_bytes_(1), stored_bytes_(1), has_backward_(chain.has_backward) {
   std::vector<int64_t> workspace;
   for (const ChainLayer& layer : chain.layers) {
     forward_.push_back(forward_.back() + layer.forward);
     backward_.push_back(backward_.back() + layer.backward);
     static_bytes_.push_back(static_bytes_.back() + layer.static_bytes);
     stored_bytes_.push_back(stored_bytes_.back() + layer.stored_bytes);
+    received_bytes_.push_back(layer.received_bytes);
     workspace.push_back(layer.workspace_bytes);
   }
   workspace_bytes_.push_back(std::move(workspace));

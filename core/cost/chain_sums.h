@@ -33,8 +33,7 @@ class ChainSums {
   }
   // For each micro-batch, of the layers as one stage.
   int64_t stored_bytes(int32_t first, int32_t last) const {
-    const int32_t end = stores_first_layer_only_ ? first : last;
-    return stored_bytes_[Index(end) + 1] - stored_bytes_[Index(first)];
+    return received_bytes_[Index(first)] + stored_bytes_[Index(last) + 1] - stored_bytes_[Index(first)];
   }
   // The largest one.
   int64_t workspace_bytes(int32_t first, int32_t last) const;
@@ -45,10 +44,11 @@ class ChainSums {
   std::vector<Picoseconds> backward_;
   std::vector<int64_t> static_bytes_;
   std::vector<int64_t> stored_bytes_;
+  // Of each layer.
+  std::vector<int64_t> received_bytes_;
   // [k][i]: maximum over the 2^k layers from i on.
   std::vector<std::vector<int64_t>> workspace_bytes_;
   bool has_backward_;
-  bool stores_first_layer_only_;
 };
 
 // Memory of a stage: `fixed_bytes`, and `stored_bytes` for each of `batches` micro-batches. Saturates at the largest

@@ -51,8 +51,8 @@ class PatternCosting {
     stage.load = stage.compute;
     stage.replicas.front().load = stage.load;
     stage.in_flight_micro_batches = in_flight;
-    stage.memory_bytes = layer.static_bytes + in_flight * layer.stored_bytes + layer.workspace_bytes +
-                         plan_.problem.memory_model.reserved_bytes;
+    stage.memory_bytes = layer.static_bytes + in_flight * (layer.stored_bytes + layer.received_bytes) +
+                         layer.workspace_bytes + plan_.problem.memory_model.reserved_bytes;
     if (IsSent(index)) AddTransfers(chain_.cuts[index], stage.communication_out, stage.communication_in, stage);
     if (index == 0 || !IsSent(index - 1)) return;
     AddTransfers(chain_.cuts[index - 1], stage.communication_in, stage.communication_out, stage);

@@ -29,6 +29,9 @@ struct ChainLayer {
   int64_t stored_bytes = 0;
   // Scratch memory; a device has room for its largest one.
   int64_t workspace_bytes = 0;
+  // Kept on top of stored_bytes by a stage that begins with this layer: with recomputation the tensors that come to it,
+  // from which the forward pass runs again. 0 otherwise, and for the first layer.
+  int64_t received_bytes = 0;
 };
 
 // Between layer i and layer i + 1; costs nothing where both are on one device.
@@ -46,9 +49,6 @@ struct Chain {
   std::vector<ChainCut> cuts;
   // There are backward passes and gradients, even if they take no time: TRAINING.
   bool has_backward = true;
-  // Recomputation: a stage stores for each micro-batch what its first layer stores, the tensors that it starts from;
-  // otherwise what all its layers store.
-  bool stores_first_layer_only = false;
 };
 
 // The equal devices that a chain runs on.

@@ -170,7 +170,9 @@ class Assembler {
   void AddMemory(BlockInstance& instance) const {
     const MemoryModel& model = problem_.memory_model;
     const bool declared = *model.kind == MemoryModel::Kind::kDeclared;
-    const bool keeps_activations = *problem_.workload == Workload::kTraining;
+    const bool training = *problem_.workload == Workload::kTraining;
+    const bool makes_activations_again = training && model.recomputation == MemoryModel::Recomputation::kFull;
+    const bool keeps_activations = training && !makes_activations_again;
     BlockMemory& memory = instance.memory;
     memory.linear.assign(instance.operators.size(), 0);
     memory.parameters.assign(instance.operators.size(), 0);
@@ -184,7 +186,8 @@ class Assembler {
         }
         if (keeps_activations) memory.linear[block] += data.activation_bytes;
         memory.parameters[block] += data.parameter_bytes;
-        memory.workspace[block] = std::max(memory.workspace[block], data.workspace_bytes);
+        const int64_t made_again = makes_activations_again ? data.activation_bytes : 0;
+        memory.workspace[block] = std::max(memory.workspace[block], data.workspace_bytes + made_again);
       }
     }
     if (declared) return;

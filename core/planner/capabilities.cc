@@ -343,8 +343,6 @@ void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
   refuse_number(problem.micro_batches, "problem.micro_batches");
   refuse_if(problem.allreduce.amortize_over_micro_batches, "problem.allreduce.amortize_over_micro_batches", "true",
             "false");
-  refuse_if(problem.memory_model.recomputation != MemoryModel::Recomputation::kNone,
-            "problem.memory_model.recomputation", "FULL", "NONE");
   refuse_number(problem.num_stages, "problem.num_stages");
   refuse_number(problem.num_replicas, "problem.num_replicas");
   refuse_if(problem.start_from.has_value(), "problem.start_from", "a placement to start from", "unset");
@@ -443,6 +441,20 @@ void CheckMemoryUnderSchedule(const OperatorGraph& graph, const PlanningProblem&
   }
 }
 
+// Only patterns know how many micro-batches pay for the forward pass that runs again.
+void CheckRecomputation(const OperatorGraph& graph, const PlanningProblem& given, Violations& violations) {
+  const PlanningProblem problem = ResolveProblem(graph, given);
+  const MemoryModel& memory = problem.memory_model;
+  if (memory.recomputation == MemoryModel::Recomputation::kNone) return;
+  const auto refuse_if = [&](bool refused, std::string_view value, std::string_view supported) {
+    RefuseIf(refused, "problem.memory_model.recomputation", value, supported, violations);
+  };
+  if (problem.schedule != ScheduleKind::kPeriodic) return refuse_if(true, "FULL", "NONE, or schedule PERIODIC");
+  refuse_if(problem.workload == Workload::kInference, "FULL with INFERENCE, which keeps nothing,", "NONE");
+  refuse_if(memory.kind == MemoryModel::Kind::kDeclared, "FULL with DECLARED memory, of which it saves nothing,",
+            "NONE, or memory_model.kind COMPONENTS");
+}
+
 // Everything that is refused whatever the settings of CheckDefaults are.
 void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph, const Cluster& cluster,
                const PlanningProblem& problem, const SolverOptions& options, Violations& violations) {
@@ -453,6 +465,7 @@ void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph,
   CheckFit(graph, problem, violations);
   CheckPeriodicFit(graph, cluster, problem, violations);
   CheckMemoryUnderSchedule(graph, problem, violations);
+  CheckRecomputation(graph, problem, violations);
 }
 
 }  // namespace

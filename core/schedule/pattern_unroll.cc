@@ -33,7 +33,7 @@ ScheduleExtent ExtentOf(const std::vector<PatternStep>& steps, const Chain& chai
   const auto count = static_cast<int64_t>(steps.size());
   ScheduleExtent extent{.tasks = count, .precedences = count};
   for (const PatternStep& step : steps) extent.AddTime(step.duration);
-  for (const ChainLayer& layer : chain.layers) extent.AddStored(layer.stored_bytes);
+  for (const ChainLayer& layer : chain.layers) extent.AddStored(layer.stored_bytes + layer.received_bytes);
   return extent;
 }
 

@@ -51,6 +51,7 @@ class CutSums {
     cut.forward += sign * what.forward;
     cut.backward += sign * what.backward;
     cut.bytes += sign * what.bytes;
+    cut.forward_bytes += sign * what.forward_bytes;
   }
 
   std::vector<JudgedCut> changes_;
@@ -74,8 +75,8 @@ std::vector<JudgedCut> CutsOf(const OperatorGraph& graph, const Cluster& cluster
     // A gradient goes back, whichever way it is listed.
     const bool is_gradient = graph.operators[tensor.producer.index()].pass == Pass::kBackward;
     const std::size_t turn = is_gradient ? reach.last : origin;
-    sums.Add(turn, reach.last, {time, gradients_return ? time : no_time, tensor.size_bytes});
-    sums.Add(reach.first, turn, {no_time, time, tensor.size_bytes});
+    sums.Add(turn, reach.last, {time, gradients_return ? time : no_time, tensor.size_bytes, tensor.size_bytes});
+    sums.Add(reach.first, turn, {no_time, time, tensor.size_bytes, 0});
   }
   return sums.Sums();
 }

@@ -19,6 +19,8 @@ struct JudgedCut {
   Picoseconds backward{0};
   // Sizes of those tensors, each once.
   int64_t bytes = 0;
+  // Of them, those on the way forward.
+  int64_t forward_bytes = 0;
 };
 
 // [s]: between the stages s and s + 1, as if they were on different devices. A tensor crosses every cut between its

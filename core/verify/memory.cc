@@ -31,6 +31,11 @@ bool IsDeclared(const PlanningProblem& problem) { return problem.memory_model.ki
 
 }  // namespace
 
+bool Recomputes(const PlanningProblem& problem) {
+  return *problem.workload == Workload::kTraining &&
+         problem.memory_model.recomputation == MemoryModel::Recomputation::kFull;
+}
+
 int64_t StaticBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
                       const std::vector<OperatorId>& operators) {
   if (IsDeclared(problem)) return DeclaredMemory(graph, operators);
@@ -43,7 +48,7 @@ int64_t StaticBytesOf(const OperatorGraph& graph, const PlanningProblem& problem
 
 int64_t StoredBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
                       const std::vector<OperatorId>& operators) {
-  if (IsDeclared(problem) || *problem.workload == Workload::kInference) return 0;
+  if (IsDeclared(problem) || *problem.workload == Workload::kInference || Recomputes(problem)) return 0;
   int64_t bytes = 0;
   for (const OperatorId op : operators) {
     bytes = SaturatingAdd(bytes, graph.operators[op.index()].activation_bytes);
@@ -55,7 +60,11 @@ int64_t WorkspaceBytesOf(const OperatorGraph& graph, const PlanningProblem& prob
                          const std::vector<OperatorId>& operators) {
   int64_t bytes = 0;
   if (IsDeclared(problem)) return bytes;
-  for (const OperatorId op : operators) bytes = std::max(bytes, graph.operators[op.index()].workspace_bytes);
+  for (const OperatorId op : operators) {
+    const Operator& fields = graph.operators[op.index()];
+    const int64_t activation_bytes = Recomputes(problem) ? fields.activation_bytes : 0;
+    bytes = std::max(bytes, SaturatingAdd(fields.workspace_bytes, activation_bytes));
+  }
   return bytes;
 }
 

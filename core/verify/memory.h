@@ -15,6 +15,10 @@
 
 namespace planwright {
 
+// Whether stages run their forward pass again before the backward pass, instead of keeping activations: FULL, where
+// there is a backward pass.
+bool Recomputes(const PlanningProblem& problem);
+
 // DECLARED: the sum of memory_bytes. COMPONENTS: parameters with their versions, gradients and optimizer state (rounded
 // up once), activations of one micro-batch where there is a backward pass, the largest workspace, twice
 // `boundary_bytes`, and the reserve.
@@ -26,11 +30,11 @@ int64_t MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, con
 int64_t StaticBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
                       const std::vector<OperatorId>& operators);
 
-// Of MemoryOf what is kept for each micro-batch in flight: activations.
+// Of MemoryOf what is kept for each micro-batch in flight: activations; none with recomputation.
 int64_t StoredBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
                       const std::vector<OperatorId>& operators);
 
-// Of MemoryOf the largest workspace.
+// Of MemoryOf the largest workspace; with recomputation, activations of its operator included.
 int64_t WorkspaceBytesOf(const OperatorGraph& graph, const PlanningProblem& problem,
                          const std::vector<OperatorId>& operators);
 

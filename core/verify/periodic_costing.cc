@@ -24,6 +24,7 @@ class PeriodicCosting {
       : graph_(graph), cluster_(cluster), problem_(problem), assignment_(assignment) {
     pipeline_.cuts = CutsOf(graph, cluster, problem, assignment);
     for (const Assignment::Stage& stage : assignment.stages) AddStage(stage);
+    if (Recomputes(problem)) Recompute();
     plan_.problem = problem;
   }
 
@@ -56,6 +57,21 @@ class PeriodicCosting {
     pipeline_.backward.push_back(backward);
     pipeline_.stored_bytes.push_back(StoredBytesOf(graph_, problem_, assigned.operators));
     plan_.stages.emplace_back().operators = assigned.operators;
+  }
+
+  // The forward pass runs again, from what has come to the stage on the way forward and what its inputs were.
+  void Recompute() {
+    for (std::size_t i = 0; i < plan_.stages.size(); ++i) pipeline_.backward[i] += pipeline_.forward[i];
+    if (problem_.memory_model.kind == MemoryModel::Kind::kDeclared) return;
+    for (std::size_t i = 1; i < plan_.stages.size(); ++i) {
+      pipeline_.stored_bytes[i] = pipeline_.cuts[i - 1].forward_bytes;
+    }
+    for (const Tensor& tensor : graph_.tensors) {
+      if (graph_.operators[tensor.producer.index()].type != kInputOperatorType) continue;
+      if (!assignment_.places(tensor.producer)) continue;
+      int64_t& stored_bytes = pipeline_.stored_bytes[assignment_.stage_index(tensor.producer)];
+      stored_bytes = SaturatingAdd(stored_bytes, tensor.size_bytes);
+    }
   }
 
   // Whether something is sent between the stage and the next one; false: that is on the same device, or there is none.

@@ -109,9 +109,16 @@ class ModeMaker {
     KeepOneAcceleratorClass();
     problem().schedule = ScheduleKind::kPeriodic;
     problem().overlap = Chance(0.7) ? Overlap::kOverlapped : Overlap::kFullDuplex;
-    if (Chance(0.5)) return;
-    problem().split = Split::kNonContiguous;
-    if (Chance(0.5)) problem().max_stages_per_device = static_cast<int32_t>(random_.Between(1, 3));
+    if (Chance(0.5)) {
+      problem().split = Split::kNonContiguous;
+      if (Chance(0.5)) problem().max_stages_per_device = static_cast<int32_t>(random_.Between(1, 3));
+    }
+    const PlanningProblem resolved = ResolveProblem(graph(), problem());
+    const bool keeps_activations =
+        resolved.workload == Workload::kTraining && resolved.memory_model.kind == MemoryModel::Kind::kComponents;
+    if (keeps_activations && Chance(0.4)) {
+      problem().memory_model.recomputation = MemoryModel::Recomputation::kFull;
+    }
   }
 
   // That of the first accelerator; without any, the first device becomes one.

@@ -36,6 +36,13 @@ int64_t BackwardTime(const Chain& chain, const ChainStage& stage) {
   return time;
 }
 
+// Of one micro-batch.
+int64_t StoredBytes(const Chain& chain, const ChainStage& stage) {
+  int64_t bytes = chain.layers[Index(stage.first_layer)].received_bytes;
+  for (int32_t l = stage.first_layer; l <= stage.last_layer; ++l) bytes += chain.layers[Index(l)].stored_bytes;
+  return bytes;
+}
+
 std::vector<Step> StepsOf(const Chain& chain, const ChainDevices& devices, const ChainAllocation& allocation) {
   std::vector<Step> forward;
   std::vector<Step> backward;
@@ -201,9 +208,7 @@ std::vector<int64_t> SweptPeaks(const Chain& chain, const ChainDevices& devices,
     // Where a micro-batch turns back all stages store it, even if that takes no time.
     for (const ChainStage& stage : allocation) {
       if (stage.device != device || !chain.has_backward) continue;
-      for (int32_t l = stage.first_layer; l <= stage.last_layer; ++l) {
-        peaks[Index(device)] += chain.layers[Index(l)].stored_bytes;
-      }
+      peaks[Index(device)] += StoredBytes(chain, stage);
     }
     const int64_t batches = (starts.back() + steps.back().duration) / period + 2;
     for (std::size_t starting = 0; starting < allocation.size(); ++starting) {
@@ -211,10 +216,7 @@ std::vector<int64_t> SweptPeaks(const Chain& chain, const ChainDevices& devices,
       int64_t bytes = fixed + workspace;
       for (std::size_t i = 0; i < allocation.size(); ++i) {
         if (allocation[i].device != device) continue;
-        int64_t stored = 0;
-        for (int32_t l = allocation[i].first_layer; l <= allocation[i].last_layer; ++l) {
-          stored += chain.layers[Index(l)].stored_bytes;
-        }
+        const int64_t stored = StoredBytes(chain, allocation[i]);
         for (int64_t batch = -batches; batch <= batches; ++batch) {
           if (begin[i] + batch * period <= now && now < end[i] + batch * period) bytes += stored;
         }

@@ -73,6 +73,7 @@ int64_t BytesWithBatches(const Chain& chain, const ChainDevices& devices, const 
                          double batches) {
   std::vector<double> bytes(Index(devices.count), 0);
   for (const auto& [first, last, device] : allocation) {
+    bytes[Index(device)] += batches * static_cast<double>(chain.layers[Index(first)].received_bytes);
     for (int32_t layer = first; layer <= last; ++layer) {
       const ChainLayer& held = chain.layers[Index(layer)];
       bytes[Index(device)] += static_cast<double>(held.static_bytes + held.workspace_bytes) +

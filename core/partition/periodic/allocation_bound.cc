@@ -97,10 +97,18 @@ double RunEndBytes(const Chain& chain, const ChainSums& sums, int32_t layer, Pic
   return 2 * static_cast<double>(cut.buffer_bytes) + away * static_cast<double>(sums.stored_bytes(0, layer - 1));
 }
 
+bool StagesReceive(const Chain& chain) {
+  return std::any_of(chain.layers.begin(), chain.layers.end(),
+                     [](const ChainLayer& layer) { return layer.received_bytes > 0; });
+}
+
 std::optional<Picoseconds> AllocationBound(const Chain& chain, const ChainDevices& devices) {
   const PeriodRange range = PeriodsOf(chain, devices);
   if (!devices.memory_bytes.has_value()) return range.low;
-  Relaxation relaxation(chain, devices);
+  // Layers that are stages of their own keep more than one stage of them: what each receives counts nothing here.
+  Chain relaxed = chain;
+  for (ChainLayer& layer : relaxed.layers) layer.received_bytes = 0;
+  Relaxation relaxation(relaxed, devices);
   return LeastPeriod(range.low, range.high, [&](Picoseconds period) {
     return relaxation.Allows(period) ? std::optional(period) : std::nullopt;
   });

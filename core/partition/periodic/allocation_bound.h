@@ -24,6 +24,10 @@ namespace planwright {
 // REQUIRES: at least one layer and one device. O(layers x longest run x log time).
 std::optional<Picoseconds> AllocationBound(const Chain& chain, const ChainDevices& devices);
 
+// Whether it matters to what stages keep where they begin: a stage cut in two on its device then keeps more (chain.h,
+// received_bytes), so that cutting all stages into layers bounds nothing.
+bool StagesReceive(const Chain& chain);
+
 // What the end of a run in front of `layer` costs at this period, in bytes on average: buffers at both sides, and what
 // the layers before it store during the transfers. REQUIRES: 0 < layer < layers.
 double RunEndBytes(const Chain& chain, const ChainSums& sums, int32_t layer, Picoseconds period);

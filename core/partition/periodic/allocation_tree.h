@@ -38,6 +38,7 @@ class AllocationTree {
     kUnknown
   };
 
+  // REQUIRES: stages receive nothing (StagesReceive).
   AllocationTree(const Chain& chain, const ChainSums& sums, const ChainDevices& devices, int32_t max_stages_per_device);
 
   // limits.work: units (AnnealingWork::units), one for every node. REQUIRES: period > 0.

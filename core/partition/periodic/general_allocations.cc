@@ -48,7 +48,7 @@ class Search {
     for (const ChainAllocation& start : request_.starts) OfferStart(start);
     const int64_t proof = limits_.work / kShareOfProofs;
     Anneal(limits_.work - proof);
-    Prove(proof);
+    if (!StagesReceive(request_.chain)) Prove(proof);
     return std::move(outcome_);
   }
 

@@ -12,12 +12,13 @@ namespace planwright {
 
 namespace {
 
-// Of each layer, the least that a stage with it stores for a micro-batch.
+// Of each layer, the least that a stage with it stores for a micro-batch: it may begin with any layer before.
 std::vector<int64_t> LeastStoredBytes(const Chain& chain) {
   std::vector<int64_t> bytes;
+  int64_t least_received = std::numeric_limits<int64_t>::max();
   for (const ChainLayer& layer : chain.layers) {
-    const bool may_start_before = chain.stores_first_layer_only && !bytes.empty();
-    bytes.push_back(may_start_before ? std::min(bytes.back(), layer.stored_bytes) : layer.stored_bytes);
+    least_received = std::min(least_received, layer.received_bytes);
+    bytes.push_back(least_received + layer.stored_bytes);
   }
   return bytes;
 }

@@ -6,12 +6,16 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
 #include "core/base/infeasibility.h"
+#include "core/base/strings.h"
 #include "core/cost/chain_costs.h"
+#include "core/graph/operator_unions.h"
+#include "core/model/colocation.h"
 #include "core/model/device_selection.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/feasibility.h"
@@ -72,22 +76,36 @@ std::vector<int64_t> OperatorTimes(const SearchRequest& request, DeviceClassId d
   return times;
 }
 
-// Whether each layer exchanges a tensor with the next one: then nothing can change places.
-bool IsPath(const OperatorGraph& graph, const OperatorGroups& layers) {
+// Whether a tensor fixes the order of each layer and the next one: then nothing can change places.
+bool IsPath(const OperatorGraph& graph, const PlanningProblem& problem, const OperatorGroups& layers) {
   std::vector<int32_t> layer_of(graph.operators.size(), -1);
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
     for (const OperatorId op : layers[layer]) layer_of[op.index()] = static_cast<int32_t>(layer);
   }
   std::vector<bool> is_linked(layers.size(), false);
-  for (const Tensor& tensor : graph.tensors) {
-    const int32_t producer = layer_of[tensor.producer.index()];
-    for (const OperatorId consumer : tensor.consumers) {
-      const int32_t other = layer_of[consumer.index()];
-      if (producer < 0 || other < 0 || std::max(producer, other) != std::min(producer, other) + 1) continue;
-      is_linked[Index(std::min(producer, other))] = true;
-    }
+  const std::vector<int32_t> unions = ColocationUnions(graph, problem);
+  for (const auto& [before, after] : MapEdges(OrderedOperators(graph, unions, MirroredTensors::kAll), layer_of)) {
+    if (after == before + 1) is_linked[Index(before)] = true;
   }
   return std::all_of(is_linked.begin(), is_linked.end() - 1, [](bool linked) { return linked; });
+}
+
+// `claim` is what does not fit, `advice` what may help beside more memory.
+absl::Status LeftOver(const OperatorGraph& graph, const PeriodicInstance& instance, std::string_view claim,
+                      std::string_view advice) {
+  const MemoryShortage shortage = ShortageOfContiguous(instance.chain, instance.devices).value();
+  const std::vector<OperatorId>& layer = instance.layers[Index(shortage.layer.value())];
+  const std::string& name = graph.operators[layer.front().index()].name;
+  const int64_t missing = shortage.needed_bytes - shortage.available_bytes;
+  return InfeasibleError(
+      {{{"memory", name, shortage.needed_bytes, shortage.available_bytes,
+         absl::StrCat(ToAbsl(claim), "with one stage on each of ", instance.devices.count,
+                      " devices, and the stages behind it as long as memory allows, the least stage that begins with "
+                      "operator \"",
+                      name, "\" needs ", shortage.needed_bytes, " bytes, but a device offers ",
+                      shortage.available_bytes, " bytes: ", missing,
+                      " bytes are missing. Use devices with more memory, ", ToAbsl(advice))}},
+       0});
 }
 
 }  // namespace
@@ -110,36 +128,21 @@ absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& requ
   const DeviceClassId device_class = cluster.devices[instance.device_ids.front().index()].device_class;
   instance.layers = LinearizeGraph(graph, problem, OperatorTimes(request, device_class), kMaxChainLayers);
   instance.chain = MakeChain(graph, cluster.interconnect, problem, request.costs, device_class, instance.layers);
-  instance.devices = {num_devices, LeastMemory(cluster, instance.device_ids, problem.memory_model.reserved_bytes),
+  instance.devices = {std::min(num_devices, static_cast<int32_t>(instance.layers.size())),
+                      LeastMemory(cluster, instance.device_ids, problem.memory_model.reserved_bytes),
                       problem.overlap == Overlap::kFullDuplex};
   instance.speaks_for_order = instance.layers.size() < kMaxChainLayers &&
                               HaveEqualMemory(cluster, instance.device_ids) && MemoryAddsUp(problem.memory_model);
-  instance.is_only_order = instance.speaks_for_order && IsPath(graph, instance.layers);
+  instance.is_only_order = instance.speaks_for_order && IsPath(graph, problem, instance.layers);
   return instance;
 }
 
 absl::Status NoStagesFit(const OperatorGraph& graph, const PeriodicInstance& instance) {
-  const MemoryShortage shortage = ShortageOfContiguous(instance.chain, instance.devices).value();
-  const std::vector<OperatorId>& layer = instance.layers[Index(shortage.layer.value())];
-  const std::string& name = graph.operators[layer.front().index()].name;
-  const int64_t missing = shortage.needed_bytes - shortage.available_bytes;
-  return InfeasibleError(
-      {{{"memory", name, shortage.needed_bytes, shortage.available_bytes,
-         absl::StrCat("no contiguous stages fit, one on each of ", instance.devices.count,
-                      " devices: with the stages behind it as long as memory allows, the least stage that begins with "
-                      "operator \"",
-                      name, "\" needs ", shortage.needed_bytes, " bytes, but a device offers ",
-                      shortage.available_bytes, " bytes: ", missing,
-                      " bytes are missing. Use devices with more memory, more of them, or NON_CONTIGUOUS")}},
-       0});
+  return LeftOver(graph, instance, "no contiguous stages fit: ", "more of them, or NON_CONTIGUOUS");
 }
 
-absl::Status NothingFits() {
-  return InfeasibleError({{{"memory", "", 0, 0,
-                            "no stages fit, however devices share them: with one micro-batch in each stage, what they "
-                            "hold and the buffers between devices take more than there is. Use devices with more "
-                            "memory, or more of them"}},
-                          0});
+absl::Status NothingFits(const OperatorGraph& graph, const PeriodicInstance& instance) {
+  return LeftOver(graph, instance, "no stages fit, however devices share them: even ", "or more of them");
 }
 
 Placement PlacementOf(const PeriodicInstance& instance, const ChainAllocation& allocation, PeriodicPattern pattern) {

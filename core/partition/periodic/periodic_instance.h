@@ -19,9 +19,10 @@ struct PeriodicInstance {
   // Operators of each layer of the chain.
   OperatorGroups layers;
   Chain chain;
-  // The accelerators. Where some have less memory than others, as if all had the least.
+  // The accelerators, but no more than there are layers. Where some have less memory than others, as if all had the
+  // least.
   ChainDevices devices;
-  // By position among `devices`.
+  // By position among `devices`, and those that are left over.
   std::vector<DeviceId> device_ids;
   // What holds for allocations of this chain holds for every placement along its order: the chain was not shortened,
   // all devices have the same memory, and that of layers adds up without rounding.
@@ -40,9 +41,8 @@ absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& requ
 // FAILED_PRECONDITION that says where contiguous stages do not fit in memory. REQUIRES: ContiguousOptimum finds none.
 absl::Status NoStagesFit(const OperatorGraph& graph, const PeriodicInstance& instance);
 
-// FAILED_PRECONDITION that says that no stages fit in memory, however devices share them. REQUIRES: a proof, and that
-// BuildPeriodicInstance found no shortage.
-absl::Status NothingFits();
+// The same where no stages fit, however devices share them. REQUIRES: a proof.
+absl::Status NothingFits(const OperatorGraph& graph, const PeriodicInstance& instance);
 
 // `allocation` of the chain as operators on devices of the cluster.
 Placement PlacementOf(const PeriodicInstance& instance, const ChainAllocation& allocation, PeriodicPattern pattern);

@@ -94,7 +94,7 @@ class PeriodicSearch {
   absl::Status RaiseAllocationBound() {
     if (!instance_.speaks_for_order) return absl::OkStatus();
     const std::optional<Picoseconds> bound = AllocationBound(instance_.chain, instance_.devices);
-    if (!bound.has_value()) return instance_.is_only_order ? NothingFits() : absl::OkStatus();
+    if (!bound.has_value()) return instance_.is_only_order ? NothingFits(request_.graph, instance_) : absl::OkStatus();
     record_.RaiseBound({*bound, "allocations", OrderScope()});
     return absl::OkStatus();
   }

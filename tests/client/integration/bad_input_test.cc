@@ -114,7 +114,7 @@ TEST(HelpTest, MarksWhatIsNotPlannedYet) {
   }
   EXPECT_THAT(help, HasSubstr("uniform is not planned yet"));
   EXPECT_THAT(help, HasSubstr("interleaved, chimera and zero_bubble_h1 are not planned yet"));
-  EXPECT_THAT(help, HasSubstr("full is not planned yet"));
+  EXPECT_THAT(help, HasSubstr("full: with schedule periodic"));
   for (const char* flag :
        {"--micro_batches=4", "--stages=2", "--replicas=2", "--require_contiguous_backward", "--replication=uniform",
         "--schedule=interleaved", "--schedule=chimera", "--schedule=zero_bubble_h1", "--recomputation=full"}) {

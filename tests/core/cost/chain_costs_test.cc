@@ -110,18 +110,19 @@ TEST(ChainCostsTest, RecomputationStoresWhatAStageStartsFrom) {
   problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
   const OperatorGraph graph = MakeGraph();
   const Chain chain = MakeChain(graph, problem);
-  EXPECT_TRUE(chain.stores_first_layer_only);
   // The images; what crosses the cut before.
   EXPECT_EQ(chain.layers[0].stored_bytes, 8);
-  EXPECT_EQ(chain.layers[1].stored_bytes, 16);
-  EXPECT_EQ(chain.layers[2].stored_bytes, 48);
+  EXPECT_EQ(chain.layers[0].received_bytes, 0);
+  EXPECT_EQ(chain.layers[1].stored_bytes, 0);
+  EXPECT_EQ(chain.layers[1].received_bytes, 16);
+  EXPECT_EQ(chain.layers[2].received_bytes, 48);
   // Its workspace, and its activations made again.
   EXPECT_EQ(chain.layers[1].workspace_bytes, 9 + 5);
   EXPECT_EQ(chain.layers[1].backward, Picoseconds(4 + 2));
 
   // Two layers as one stage are one layer of a shorter chain.
   const Chain merged = MakeChain(graph, problem, {{OperatorId(0), OperatorId(1)}, {OperatorId(2), OperatorId(3)}});
-  EXPECT_EQ(merged.layers[1].stored_bytes, 16);
+  EXPECT_EQ(merged.layers[1].received_bytes, 16);
   EXPECT_EQ(merged.layers[1].workspace_bytes, 14);
 }
 

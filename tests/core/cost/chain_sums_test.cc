@@ -45,9 +45,10 @@ TEST(ChainSumsTest, KeepsTheStartOfAStageThatRecomputes) {
   for (int64_t i = 1; i <= 3; ++i) chain.layers.push_back({.stored_bytes = i});
   chain.cuts.resize(2);
   EXPECT_EQ(ChainSums(chain).stored_bytes(1, 2), 5);
-  chain.stores_first_layer_only = true;
-  EXPECT_EQ(ChainSums(chain).stored_bytes(1, 2), 2);
-  EXPECT_EQ(ChainSums(chain).stored_bytes(0, 2), 1);
+  chain.layers[1].received_bytes = 10;
+  chain.layers[2].received_bytes = 100;
+  EXPECT_EQ(ChainSums(chain).stored_bytes(1, 2), 15);
+  EXPECT_EQ(ChainSums(chain).stored_bytes(0, 2), 6);
 }
 
 TEST(ChainSumsTest, BytesOfManyMicroBatchesSaturate) {

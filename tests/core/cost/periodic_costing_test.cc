@@ -35,6 +35,17 @@ TEST_F(PeriodicCostingTest, CountsWhatThePatternStores) {
   EXPECT_EQ(Cost(example_.Smaller()).stages[0].in_flight_micro_batches, 2);
 }
 
+TEST_F(PeriodicCostingTest, RecomputationStoresWhatComesAndRunsForwardAgain) {
+  example_.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
+  const Plan plan = Cost(example_.Fastest());
+  EXPECT_EQ(plan.stages[0].compute, Picoseconds(30 + 60 + 30));
+  EXPECT_EQ(plan.stages[1].compute, Picoseconds(30 + 60 + 30));
+  EXPECT_EQ(plan.stages[0].memory_bytes, 3 * (10 + 20) + (200 + 2) + 2 * (50 + 20));
+  // Its backward pass ends within the period after, so it stores two.
+  EXPECT_EQ(plan.stages[1].memory_bytes, 3 * 40 + 2 * (50 + 20) + (400 + 3) + 2 * (50 + 20));
+  EXPECT_EQ(plan.devices[1].memory_bytes, plan.stages[1].memory_bytes);
+}
+
 TEST_F(PeriodicCostingTest, TransfersLoadLinksAndNoDevice) {
   const Plan plan = Cost(example_.Fastest());
   EXPECT_EQ(plan.stages[0].load, Picoseconds(90));

@@ -137,6 +137,13 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.devices_to_use.max_devices = 1;
                       r.options.algorithm = Algorithm::kMadpipe;
                     }},
+        PlannedCase{"PeriodicWithRecomputation",
+                    [](Request& r) {
+                      AskForPattern(r);
+                      UseComponents(r);
+                      r.problem.workload = Workload::kTraining;
+                      r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
+                    }},
         PlannedCase{"NonContiguous", [](Request& r) { r.problem.split = Split::kNonContiguous; }},
         PlannedCase{"NetAnnealing",
                     [](Request& r) {
@@ -275,7 +282,24 @@ INSTANTIATE_TEST_SUITE_P(
                     "problem.allreduce.amortize_over_micro_batches", Not("true", "false")},
         RefusedCase{"Recomputation",
                     [](Request& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull; },
-                    "problem.memory_model.recomputation", Not("FULL", "NONE")},
+                    "problem.memory_model.recomputation", Not("FULL", "NONE, or schedule PERIODIC")},
+        RefusedCase{"RecomputationOfInference",
+                    [](Request& r) {
+                      AskForPattern(r);
+                      UseComponents(r);
+                      r.problem.workload = Workload::kInference;
+                      r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
+                    },
+                    "problem.memory_model.recomputation", Not("FULL with INFERENCE, which keeps nothing,", "NONE")},
+        RefusedCase{
+            "RecomputationWithDeclaredMemory",
+            [](Request& r) {
+              AskForPattern(r);
+              r.problem.workload = Workload::kTraining;
+              r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
+            },
+            "problem.memory_model.recomputation",
+            Not("FULL with DECLARED memory, of which it saves nothing,", "NONE, or memory_model.kind COMPONENTS")},
         RefusedCase{"Stages", [](Request& r) { r.problem.num_stages = 3; }, "problem.num_stages", Not("3", "unset")},
         RefusedCase{"Replicas", [](Request& r) { r.problem.num_replicas = 2; }, "problem.num_replicas",
                     Not("2", "unset")},

@@ -1,11 +1,25 @@
 #include "tests/core/partition/periodic/chain_case.h"
 
 #include <cstddef>
+#include <utility>
 
 #include "core/base/random.h"
 #include "tests/support/random_chain.h"
 
 namespace planwright {
+
+namespace {
+
+// Stages keep what comes to them, and of their layers nothing but a little.
+void Recompute(RandomStream& random, Chain& chain) {
+  for (std::size_t i = 0; i < chain.layers.size(); ++i) {
+    ChainLayer& layer = chain.layers[i];
+    if (i > 0) layer.received_bytes = std::exchange(layer.stored_bytes, 0);
+    if (random.Below(4) == 0) layer.stored_bytes = random.Between(0, 5);
+  }
+}
+
+}  // namespace
 
 ChainCase MakeChainCase(uint64_t seed, int32_t max_layers) {
   RandomStream random(seed);
@@ -17,6 +31,7 @@ ChainCase MakeChainCase(uint64_t seed, int32_t max_layers) {
   if (seed % 4 == 0) {
     for (ChainCut& cut : made.chain.cuts) cut.send_forward = cut.send_backward = Picoseconds(0);
   }
+  if (seed % 7 == 6) Recompute(random, made.chain);
   if (seed % 4 == 1) return made;
   const ChainAllocation allocation = MakeRandomContiguousAllocation(options.layers, made.devices.count, random);
   made.devices.memory_bytes = BytesWithBatches(made.chain, made.devices, allocation, 0.9 + 2 * random.Unit());

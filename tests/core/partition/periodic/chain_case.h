@@ -15,7 +15,8 @@ struct ChainCase {
 };
 
 // 1 to `max_layers` layers on 1 to 5 devices. In turn: a chain whose transfers are free, one on devices of unlimited
-// memory, and others of limited memory, a third of which are full duplex; every tenth is for INFERENCE.
+// memory, and others of limited memory, a third of which are full duplex; every tenth is for INFERENCE,
+// every seventh recomputes.
 ChainCase MakeChainCase(uint64_t seed, int32_t max_layers);
 
 // The layers in which the stages after the first one begin, for each of the 2^(layers - 1) ways to cut a chain.

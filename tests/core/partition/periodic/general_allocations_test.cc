@@ -125,6 +125,7 @@ TEST(GeneralAllocationsTest, FindsValidPatternsNeverWorseThanContiguousOnes) {
 TEST(GeneralAllocationsTest, EqualsEnumerationAlmostAlways) {
   int compared = 0;
   int equal = 0;
+  int provable = 0;
   int proven = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     RandomStream random(seed, 3);
@@ -134,6 +135,7 @@ TEST(GeneralAllocationsTest, EqualsEnumerationAlmostAlways) {
     const std::optional<Picoseconds> shortest = Enumeration(instance).Best();
     const GeneralAllocationOutcome outcome = Find(instance, 100'000);
     ++compared;
+    if (!StagesReceive(instance.chain)) ++provable;
     if (outcome.best.has_value()) {
       EXPECT_GE(outcome.best->pattern.period, shortest.value()) << seed;
       EXPECT_LE(outcome.lower_bound.value(), shortest.value()) << seed;
@@ -149,7 +151,7 @@ TEST(GeneralAllocationsTest, EqualsEnumerationAlmostAlways) {
   }
   EXPECT_GT(compared, 20);
   EXPECT_GE(equal, 0.95 * compared);
-  EXPECT_GE(proven, 0.9 * compared);
+  EXPECT_GE(proven, 0.9 * provable);
 }
 
 TEST(GeneralAllocationsTest, DoesNotDependOnThreads) {

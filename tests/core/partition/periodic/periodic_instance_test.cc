@@ -48,6 +48,32 @@ TEST_F(PeriodicInstanceTest, ARowHasOneOrder) {
   EXPECT_TRUE(Build()->speaks_for_order);
 }
 
+TEST_F(PeriodicInstanceTest, WhatTheForwardPassKeepsFixesNoOrder) {
+  example_.graph = OperatorGraph();
+  const OperatorId a = AddOperator(example_.graph, "a", 10, 100);
+  const OperatorId b = AddOperator(example_.graph, "b", 20, 200);
+  AddBackward(example_.graph, "A", a, 30, 300);
+  const OperatorId backward_b = AddBackward(example_.graph, "B", b, 40, 400);
+  AddTensor(example_.graph, a, {backward_b}, 1);
+  EXPECT_FALSE(Build()->is_only_order);
+  AddTensor(example_.graph, a, {b}, 1);
+  EXPECT_TRUE(Build()->is_only_order);
+}
+
+// A stage of all operators makes what it has kept again.
+TEST_F(PeriodicInstanceTest, RecomputationAsksForLessMemory) {
+  example_.graph.operators[1].colocation_group = "together";
+  example_.graph.operators[2].colocation_group = "together";
+  // Three copies of 60 bytes of parameters; what c makes again and its workspace; from a, kept once, two buffers.
+  example_.cluster.device_classes[0].memory_bytes = 180 + 403 + 3 * 50;
+  EXPECT_FALSE(Build().ok());
+  example_.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull;
+  const absl::StatusOr<PeriodicInstance> instance = Build();
+  ASSERT_TRUE(instance.ok()) << instance.status();
+  EXPECT_EQ(instance->chain.layers[1].received_bytes, 50);
+  EXPECT_EQ(instance->chain.layers[1].workspace_bytes, 403);
+}
+
 TEST_F(PeriodicInstanceTest, DoesNotSpeakForTheOrderWhereItLooksAtLessThanThereIs) {
   example_.cluster.devices[1].reserved_memory_bytes = 1;
   EXPECT_TRUE(Build()->speaks_for_order);
