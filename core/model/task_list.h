@@ -60,7 +60,8 @@ struct TaskList {
   std::vector<TaskResource> resources;
   std::vector<Task> tasks;
   std::vector<Precedence> precedences;
-  // One for each resource: its tasks in the order in which it runs them, or empty: first come, first served.
+  // One for each resource: its tasks in the order in which it runs them, or empty: first come, first served. An order
+  // may leave out tasks that take no time: they run as soon as they can.
   std::vector<std::vector<int32_t>> order;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 #include <utility>
 
 #include "core/base/index.h"
@@ -31,7 +32,8 @@ TaskKind KindOf(PatternOperation operation) {
 
 ScheduleExtent ExtentOf(const std::vector<PatternStep>& steps, const Chain& chain) {
   const auto count = static_cast<int64_t>(steps.size());
-  ScheduleExtent extent{.tasks = count, .precedences = count};
+  // Those that take no time may have two more (OrderByPattern).
+  ScheduleExtent extent{.tasks = count, .precedences = 3 * count};
   for (const PatternStep& step : steps) extent.AddTime(step.duration);
   for (const ChainLayer& layer : chain.layers) extent.AddStored(layer.stored_bytes + layer.received_bytes);
   return extent;
@@ -83,15 +85,38 @@ void AddMemory(const ChainSums& sums, const ChainAllocation& allocation, TaskLis
   }
 }
 
+// The order of a resource while it is made.
+struct OrderTail {
+  // When the last task in it ends.
+  Picoseconds end{0};
+  // Tasks that take no time and lie in the middle of that one.
+  std::vector<int32_t> inside;
+};
+
+// A task that takes no time may lie in the middle of another one of its resource. Then it is in no order, but comes
+// between what is before and what is behind the other one: both may take or give back memory.
 void OrderByPattern(const std::vector<Picoseconds>& starts, Picoseconds period, TaskList& list) {
   list.order.resize(list.resources.size());
-  std::vector<std::pair<Picoseconds, int32_t>> by_start;
+  std::vector<std::tuple<Picoseconds, Picoseconds, int32_t>> by_start;
   for (std::size_t task = 0; task < list.tasks.size(); ++task) {
-    const auto step = task % starts.size();
-    by_start.emplace_back(starts[step] + list.tasks[task].micro_batch * period, static_cast<int32_t>(task));
+    const Picoseconds start = starts[task % starts.size()] + list.tasks[task].micro_batch * period;
+    by_start.emplace_back(start, list.tasks[task].duration, static_cast<int32_t>(task));
   }
   std::sort(by_start.begin(), by_start.end());
-  for (const auto& [start, task] : by_start) list.order[Index(list.tasks[Index(task)].resource)].push_back(task);
+  std::vector<OrderTail> tails(list.resources.size());
+  for (const auto& [start, duration, task] : by_start) {
+    const std::size_t resource = Index(list.tasks[Index(task)].resource);
+    std::vector<int32_t>& order = list.order[resource];
+    OrderTail& tail = tails[resource];
+    if (duration == Picoseconds(0) && start < tail.end) {
+      if (order.size() > 1) list.precedences.push_back({order[order.size() - 2], task});
+      tail.inside.push_back(task);
+      continue;
+    }
+    for (const int32_t inside : tail.inside) list.precedences.push_back({inside, task});
+    tail = {start + duration, {}};
+    order.push_back(task);
+  }
 }
 
 // Numbers the resources that have tasks without gaps.

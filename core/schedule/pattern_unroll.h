@@ -14,7 +14,8 @@
 namespace planwright {
 
 // The tasks of the micro-batches 0 .. micro_batches - 1, which every device and link runs in the order of the pattern:
-// each as soon as it can, so never later than the pattern says (the ramp is shorter). `device_names`: of
+// each as soon as it can, so never later than the pattern says (the ramp is shorter); tasks that take no time wait for
+// no device or link. `device_names`: of
 // devices.count devices; those without stages are left out.
 // REQUIRES: `pattern` is one of `allocation`; micro_batches >= 1. Errors: INVALID_ARGUMENT with a violation at
 // "micro_batches", too many tasks (kMaxTasks) or too long times. O(tasks log tasks).

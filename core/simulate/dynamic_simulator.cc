@@ -18,7 +18,11 @@ DynamicSimulator::DynamicSimulator(const TaskList& list, Contention contention)
       events_(list.resources.size()) {
   for (std::size_t task = 0; task < list.tasks.size(); ++task) {
     work_[task].duration = list.tasks[task].duration.count();
-    work_[task].resource = list.tasks[task].resource;
+    const int32_t resource = list.tasks[task].resource;
+    work_[task].resource = list.order[Index(resource)].empty() ? resource : kNoResource;
+  }
+  for (std::size_t i = 0; i < list.order.size(); ++i) {
+    for (const int32_t task : list.order[i]) work_[Index(task)].resource = static_cast<int32_t>(i);
   }
   for (std::size_t i = 0; i < resources_.size(); ++i) {
     const bool is_shared = contention == Contention::kFairShare && list.resources[i].kind == TaskResource::Kind::kLink;
@@ -33,7 +37,7 @@ DynamicSimulator::DynamicSimulator(const TaskList& list, Contention contention)
 Timeline DynamicSimulator::Run() {
   Reset();
   for (std::size_t task = 0; task < work_.size(); ++task) {
-    if (work_[task].waits_for == 0) MakeReady(static_cast<int32_t>(task));
+    if (graph_.num_predecessors()[task] == 0) MakeReady(static_cast<int32_t>(task));
   }
   while (true) {
     for (const int32_t resource : touched_) Dispatch(resource);
@@ -62,6 +66,7 @@ void DynamicSimulator::Touch(int32_t resource) {
 
 void DynamicSimulator::MakeReady(int32_t task) {
   const int32_t resource = work_[Index(task)].resource;
+  if (resource == kNoResource) return RunAtOnce(task);
   if (resources_[Index(resource)].discipline != Discipline::kOrdered) {
     std::vector<Waiting>& waiting = waiting_[Index(resource)];
     waiting.emplace_back(now_, task);
@@ -116,6 +121,12 @@ void DynamicSimulator::Start(int32_t task, int32_t resource) {
   timeline_.starts[Index(task)] = Picoseconds(now_);
   timeline_.sequence.push_back(task);
   events_.Set(Index(resource), now_ + work_[Index(task)].duration);
+}
+
+void DynamicSimulator::RunAtOnce(int32_t task) {
+  timeline_.starts[Index(task)] = Picoseconds(now_);
+  timeline_.sequence.push_back(task);
+  End(task);
 }
 
 void DynamicSimulator::DispatchOrdered(int32_t resource) {

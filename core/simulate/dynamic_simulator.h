@@ -1,10 +1,11 @@
 // Discrete-event simulation: resources run what is ready, links are shared.
 //
 // A resource with an order runs its tasks in that order, one at a time, and waits for the next one even while others
-// are ready. A resource without one takes, of the tasks that are ready, the one that has been so for longest (of equals
-// the first of the list). Links without an order either do the same or run everything at once at equal shares
-// (fair_link.h). What happens at one time is worked off in batches: all ends, then all starts that they allow, so that
-// the outcome does not depend on the order of equal events.
+// are ready; tasks of it that the order leaves out take no time and run as soon as they can. A resource without one
+// takes, of the tasks that are ready, the one that has been so for longest (of equals the first of the list). Links
+// without an order either do the same or run everything at once at equal shares (fair_link.h). What happens at one time
+// is worked off in batches: all ends, then all starts that they allow, so that the outcome does not depend on the order
+// of equal events.
 #ifndef PLANWRIGHT_CORE_SIMULATE_DYNAMIC_SIMULATOR_H_
 #define PLANWRIGHT_CORE_SIMULATE_DYNAMIC_SIMULATOR_H_
 
@@ -25,7 +26,8 @@ namespace planwright {
 // Runs one list any number of times. `list` outlives the object. Not thread-safe.
 class DynamicSimulator {
  public:
-  // REQUIRES: FindCycle(list) is empty; the durations add up to at most kMaxQuantity. O(tasks + precedences).
+  // REQUIRES: FindCycle(list) is empty; orders list every task of their resource that takes time; the durations add up
+  // to at most kMaxQuantity. O(tasks + precedences).
   DynamicSimulator(const TaskList& list, Contention contention);
 
   // O(tasks log(tasks that wait for one resource or share one link) + precedences + events log resources).
@@ -34,6 +36,8 @@ class DynamicSimulator {
  private:
   // First come, first served: when a task became ready, and which.
   using Waiting = std::pair<int64_t, int32_t>;
+
+  static constexpr int32_t kNoResource = -1;
 
   enum class Discipline : uint8_t { kOrdered, kFirstCome, kShared };
 
@@ -56,6 +60,8 @@ class DynamicSimulator {
   // Starts what the resource may start now.
   void Dispatch(int32_t resource);
   void Start(int32_t task, int32_t resource);
+  // A task that takes no time and waits for no resource.
+  void RunAtOnce(int32_t task);
   void DispatchOrdered(int32_t resource);
   void DispatchFirstCome(int32_t resource);
   void DispatchShared(int32_t resource);
@@ -65,6 +71,7 @@ class DynamicSimulator {
   // Resource and duration of each task, side by side.
   struct Work {
     int64_t duration = 0;
+    // kNoResource: it runs at once.
     int32_t resource = 0;
     int32_t waits_for = 0;
   };

@@ -13,6 +13,7 @@
 #include "core/base/violations.h"
 #include "core/cost/pattern_memory.h"
 #include "core/schedule/one_f_one_b_star.h"
+#include "core/schedule/pattern_search.h"
 #include "core/schedule/pattern_steps.h"
 #include "core/simulate/dynamic_simulator.h"
 #include "core/simulate/simulation_report.h"
@@ -103,6 +104,22 @@ TEST(PatternUnrollTest, RunsNoLaterThanThePatternSaysAndAtItsPeriod) {
     EXPECT_LE(SteadyPeriod(made.list, eager, kMicroBatches), made.pattern.period) << seed;
     EXPECT_EQ(SteadyPeriod(made.list, planned, kMicroBatches), made.pattern.period) << seed;
   }
+}
+
+// The first stage takes no time, but shares its device with the last one, which is busy all the time.
+TEST(PatternUnrollTest, TasksThatTakeNoTimeWaitForNobody) {
+  Chain chain;
+  chain.layers = {{}, {.forward = Picoseconds(3)}, {.forward = Picoseconds(6)}};
+  chain.cuts.resize(2);
+  chain.has_backward = false;
+  const ChainDevices devices{.count = 2, .memory_bytes = std::nullopt};
+  const ChainAllocation allocation = {{0, 0, 0}, {1, 1, 1}, {2, 2, 0}};
+  const PatternOutcome found = PatternSearch(chain, devices, allocation, SolveLimits());
+  ASSERT_EQ(found.pattern.value().period, Picoseconds(6));
+  const TaskList list = *UnrollPattern(chain, devices, allocation, *found.pattern, {"a", "b"}, kMicroBatches);
+  const Timeline eager = DynamicSimulator(list, Contention::kExclusive).Run();
+  EXPECT_EQ(SteadyPeriod(list, eager, kMicroBatches), Picoseconds(6));
+  EXPECT_EQ(ReportOn(list, eager).step_time, Picoseconds(3 + 6 * kMicroBatches));
 }
 
 TEST(PatternUnrollTest, PeaksAreThoseOfThePattern) {
