@@ -19,7 +19,7 @@
 namespace planwright::server {
 namespace {
 
-constexpr std::size_t kSmallRequest = 64 << 10;
+constexpr std::size_t kSmallRequest = 256 << 10;
 // How long an answer may be given after what it refers to was deleted.
 constexpr std::chrono::seconds kShortLife{10};
 
@@ -32,7 +32,7 @@ CreatePlanCall::CreatePlanCall(const CallServices& services, CallStart start, co
 }
 
 grpc::ServerUnaryReactor* CreatePlanCall::Start() {
-  // A small request is hashed right here, in microseconds; a large one by a serving thread.
+  // A small request is hashed right here, in a fraction of a millisecond; a large one by a serving thread.
   const bool is_small = request_.Length() <= kSmallRequest;
   if (is_small && start_.permitted.ok() && services_.serving.is_admitting() && AnswerKnown()) return this;
   const absl::Status accepted =
