@@ -87,7 +87,7 @@ void PlanDesk::Serve(const ErrandPtr& errand) {
 
 void PlanDesk::TakeSeat(const ErrandPtr& errand, const std::string& flight_key) {
   const std::lock_guard lock(errand->mutex);
-  Order& order = errand->order;
+  const Order& order = errand->order;
   const Flights::Seat seat = flights_.Join(
       flight_key, order.context.deadline.value_or(Executor::Clock::time_point::max()),
       {.on_result =

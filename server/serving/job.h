@@ -21,6 +21,7 @@ struct Job {
   // When the caller stops waiting; nullopt: never.
   std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
   // Requested by whoever learns that the caller has gone, and by Executor::StopAll.
+  // NOLINTNEXTLINE(readability-redundant-member-init): g++ warns of designated initializers that leave it out.
   std::stop_source stop{};
   // OK: do the work. Else: only answer, with this status; must be quick then, and must not call the executor.
   std::function<void(const absl::Status& admission)> run;
