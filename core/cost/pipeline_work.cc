@@ -71,6 +71,8 @@ class TransferBuilder {
   void Add(const Tensor& tensor) {
     const int32_t producer = stage_of_[tensor.producer];
     const Pass pass = graph_.operators[tensor.producer.index()].pass;
+    const bool is_input = graph_.operators[tensor.producer.index()].type == kInputOperatorType;
+    if (is_input) work_.stages[Index(producer)].received_bytes += tensor.size_bytes;
     consumers_.clear();
     for (const OperatorId op : tensor.consumers) {
       const int32_t stage = stage_of_[op];

@@ -37,8 +37,8 @@ struct StageWork {
   Picoseconds backward_weight{0};
   // Kept from the start of the forward to the end of the backward pass.
   int64_t stored_bytes = 0;
-  // With recomputation instead: what the stage receives is kept, and while the backward pass runs also what its largest
-  // operator stores.
+  // With recomputation instead: what the stage receives and what its Input operators make is kept, and while the
+  // backward pass runs also what its largest operator stores.
   int64_t received_bytes = 0;
   int64_t largest_stored_bytes = 0;
   // Positions in PipelineWork::devices, one for each copy of the stage.

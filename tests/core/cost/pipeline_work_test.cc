@@ -139,6 +139,18 @@ TEST(PipelineWorkTest, ATransferKnowsTheLinksItTakesOnly) {
   }
 }
 
+TEST(PipelineWorkTest, AStageStartsFromWhatItReceivesAndFromItsInputs) {
+  OperatorGraph graph = Diamond(/*training=*/true);
+  graph.tensors[0].size_bytes = 7;
+  const Cluster cluster = SmallCluster(2);
+  const Placement placement = Place({{0}, {1, 2}}, {0, 1});
+  EXPECT_EQ(WorkOf(graph, cluster, Cost(graph, cluster, placement)).stages[0].received_bytes, 0);
+  graph.operators[0].type = kInputOperatorType;
+  const PipelineWork work = WorkOf(graph, cluster, Cost(graph, cluster, placement));
+  EXPECT_EQ(work.stages[0].received_bytes, 7);
+  EXPECT_EQ(work.stages[1].received_bytes, 7);
+}
+
 TEST(PipelineWorkTest, BothDirectionsHoldEveryStageTwiceAndReduceTheirGradients) {
   OperatorGraph graph = Diamond(/*training=*/true);
   for (Operator& op : graph.operators) op.parameter_bytes = 1000;
