@@ -10,6 +10,9 @@ namespace {
 
 // Nodes between two looks at the clock; a node takes microseconds, of very many stages a millisecond.
 constexpr int64_t kNodesPerLook = 8;
+// Distances drawn between two looks within a node: about a millisecond.
+constexpr int64_t kDistancesPerLook = 1 << 20;
+constexpr std::size_t kMaxTreeBytes = std::size_t{256} << 20;
 // Of the nodes that are left, one period may take this part.
 constexpr int64_t kSharesOfNodes = 4;
 
@@ -35,8 +38,19 @@ PatternAnswer PatternSearcher::Decide(Picoseconds period, const SolveLimits& lim
   if (nodes_on_path_.empty()) nodes_on_path_.emplace_back();
   last_node_ = limits.work > INT64_MAX - nodes_ ? INT64_MAX : nodes_ + limits.work;
   ++nodes_;
-  if (!MakeRoot(nodes_on_path_.front())) return PatternAnswer::kInfeasible;
-  return Explore(0, limits);
+  limits_ = &limits;
+  rows_until_look_ = kDistancesPerLook / constraints_.num_steps();
+  is_interrupted_ = false;
+  const bool is_possible = MakeRoot(nodes_on_path_.front());
+  const PatternAnswer answer = is_possible ? Explore(0, limits) : PatternAnswer::kInfeasible;
+  // Nodes that were left half done look as if they were impossible.
+  return is_interrupted_ && answer == PatternAnswer::kInfeasible ? PatternAnswer::kUnknown : answer;
+}
+
+// A node of depth + 1 would be one too many.
+bool PatternSearcher::IsDeep(std::size_t depth) const {
+  const std::size_t num_steps = constraints_.steps.size();
+  return (depth + 2) * num_steps * num_steps * sizeof(int64_t) > kMaxTreeBytes;
 }
 
 // Nothing limits how long a step may wait: each gets a slot of its own on its resource, and takes the next one.
@@ -59,7 +73,7 @@ void PatternSearcher::StartAnywhere() {
   }
 }
 
-bool PatternSearcher::MakeRoot(Node& root) const {
+bool PatternSearcher::MakeRoot(Node& root) {
   const int32_t num_steps = constraints_.num_steps();
   root.distance.resize(Index(num_steps) * Index(num_steps));
   int64_t* distance = root.distance.data();
@@ -80,7 +94,7 @@ bool PatternSearcher::MakeRoot(Node& root) const {
   return Propagate(root);
 }
 
-bool PatternSearcher::Propagate(Node& node) const {
+bool PatternSearcher::Propagate(Node& node) {
   bool has_changed = true;
   while (has_changed) {
     has_changed = false;
@@ -93,7 +107,7 @@ bool PatternSearcher::Propagate(Node& node) const {
 }
 
 // Draws the domain of a shift together, and tells the distances.
-bool PatternSearcher::Refine(Node& node, std::size_t pair, bool& has_changed) const {
+bool PatternSearcher::Refine(Node& node, std::size_t pair, bool& has_changed) {
   const auto& [before, after, ahead, behind] = constraints_.pairs[pair];
   const std::size_t num_steps = constraints_.steps.size();
   const int64_t shortest = node.distance[Index(before) * num_steps + Index(after)];
@@ -111,7 +125,7 @@ bool PatternSearcher::Refine(Node& node, std::size_t pair, bool& has_changed) co
   return Insert(node, after, before, -high_end);
 }
 
-bool PatternSearcher::RaiseLow(Node& node, std::size_t pair, int64_t low, bool& has_changed) const {
+bool PatternSearcher::RaiseLow(Node& node, std::size_t pair, int64_t low, bool& has_changed) {
   if (low <= node.low[pair]) return true;
   if (low > node.high[pair]) return false;
   node.low[pair] = static_cast<int32_t>(low);
@@ -120,7 +134,7 @@ bool PatternSearcher::RaiseLow(Node& node, std::size_t pair, int64_t low, bool& 
   return Insert(node, before, after, low * period_ + ahead);
 }
 
-bool PatternSearcher::LowerHigh(Node& node, std::size_t pair, int64_t high, bool& has_changed) const {
+bool PatternSearcher::LowerHigh(Node& node, std::size_t pair, int64_t high, bool& has_changed) {
   if (high >= node.high[pair]) return true;
   if (high < node.low[pair]) return false;
   node.high[pair] = static_cast<int32_t>(high);
@@ -129,8 +143,9 @@ bool PatternSearcher::LowerHigh(Node& node, std::size_t pair, int64_t high, bool
   return Insert(node, after, before, behind - (high + 1) * period_);
 }
 
-// A new edge in the matrix of longest paths; false: it closes a cycle that is too long.
-bool PatternSearcher::Insert(Node& node, int32_t from, int32_t to, int64_t weight) const {
+// A new edge in the matrix of longest paths; false: it closes a cycle that is too long, or the limits say stop.
+bool PatternSearcher::Insert(Node& node, int32_t from, int32_t to, int64_t weight) {
+  if (is_interrupted_) return false;
   const std::size_t num_steps = constraints_.steps.size();
   int64_t* const distance = node.distance.data();
   const int64_t* const from_to = distance + Index(to) * num_steps;
@@ -143,11 +158,15 @@ bool PatternSearcher::Insert(Node& node, int32_t from, int32_t to, int64_t weigh
     for (std::size_t target = 0; target < num_steps; ++target) {
       row[target] = std::max(row[target], reached + from_to[target]);
     }
+    --rows_until_look_;
   }
-  return true;
+  if (rows_until_look_ > 0) return true;
+  rows_until_look_ = kDistancesPerLook / constraints_.num_steps();
+  is_interrupted_ = CheckInterruption(*limits_).has_value();
+  return !is_interrupted_;
 }
 
-bool PatternSearcher::RefineByMemory(Node& node, bool& has_changed) const {
+bool PatternSearcher::RefineByMemory(Node& node, bool& has_changed) {
   for (const PatternConstraints::Room& room : constraints_.rooms) {
     // With one stage the domain of its shift says everything.
     if (room.stages.size() == 1) continue;
@@ -160,7 +179,7 @@ bool PatternSearcher::RefineByMemory(Node& node, bool& has_changed) const {
 
 // What is kept when the forward pass of one stage starts: the least of each stage leaves so much for any other one.
 bool PatternSearcher::RefineByMemory(Node& node, const PatternConstraints::Room& room, std::size_t starting,
-                                     bool& has_changed) const {
+                                     bool& has_changed) {
   const int32_t now = room.stages[starting].forward;
   const auto least_kept = [&](std::size_t stage) -> int64_t {
     const auto& [bytes, forward, backward] = room.stages[stage];
@@ -203,7 +222,7 @@ PatternAnswer PatternSearcher::Explore(std::size_t depth, const SolveLimits& lim
   while (true) {
     const std::optional<Split> split = FindConflict(node);
     if (!split.has_value()) return PatternAnswer::kFeasible;
-    if (nodes_ >= last_node_) return PatternAnswer::kUnknown;
+    if (nodes_ >= last_node_ || IsDeep(depth)) return PatternAnswer::kUnknown;
     if (++nodes_ % kNodesPerLook == 0 && CheckInterruption(limits).has_value()) return PatternAnswer::kUnknown;
     Node& child = nodes_on_path_[depth + 1];
     child = node;
@@ -215,7 +234,7 @@ PatternAnswer PatternSearcher::Explore(std::size_t depth, const SolveLimits& lim
   }
 }
 
-bool PatternSearcher::Narrow(Node& node, const Split& split, bool to_upper) const {
+bool PatternSearcher::Narrow(Node& node, const Split& split, bool to_upper) {
   bool has_changed = false;
   const bool is_consistent = to_upper ? RaiseLow(node, split.pair, split.at + 1, has_changed)
                                       : LowerHigh(node, split.pair, split.at, has_changed);

@@ -39,7 +39,9 @@ struct PatternOutcome {
 };
 
 // The shortest pattern of `allocation`. limits.work: nodes over all periods tried, a quarter of what is left for each;
-// where they do not suffice the outcome is not proven. Periods above kMaxQuantity / (2 x steps + 2) are not tried.
+// where they do not suffice the outcome is not proven. Periods above kMaxQuantity / (2 x steps + 2) are not tried, nor
+// branches of the tree that would take more than 256 MiB. The limits are looked at within nodes as well, which take
+// seconds where there are a thousand steps.
 PatternOutcome PatternSearch(const Chain& chain, const ChainDevices& devices, const ChainAllocation& allocation,
                              const SolveLimits& limits);
 
@@ -83,16 +85,17 @@ class PatternSearcher {
     bool is_upper_first = false;
   };
 
-  bool MakeRoot(Node& root) const;
-  bool Propagate(Node& node) const;
-  bool Refine(Node& node, std::size_t pair, bool& has_changed) const;
-  bool RefineByMemory(Node& node, bool& has_changed) const;
-  bool RefineByMemory(Node& node, const PatternConstraints::Room& room, std::size_t starting, bool& has_changed) const;
-  bool LowerHigh(Node& node, std::size_t pair, int64_t high, bool& has_changed) const;
-  bool RaiseLow(Node& node, std::size_t pair, int64_t low, bool& has_changed) const;
-  bool Insert(Node& node, int32_t from, int32_t to, int64_t weight) const;
+  bool MakeRoot(Node& root);
+  bool Propagate(Node& node);
+  bool Refine(Node& node, std::size_t pair, bool& has_changed);
+  bool RefineByMemory(Node& node, bool& has_changed);
+  bool RefineByMemory(Node& node, const PatternConstraints::Room& room, std::size_t starting, bool& has_changed);
+  bool LowerHigh(Node& node, std::size_t pair, int64_t high, bool& has_changed);
+  bool RaiseLow(Node& node, std::size_t pair, int64_t low, bool& has_changed);
+  bool Insert(Node& node, int32_t from, int32_t to, int64_t weight);
   PatternAnswer Explore(std::size_t depth, const SolveLimits& limits);
-  bool Narrow(Node& node, const Split& split, bool to_upper) const;
+  bool IsDeep(std::size_t depth) const;
+  bool Narrow(Node& node, const Split& split, bool to_upper);
   std::optional<Split> FindConflict(const Node& node);
   std::optional<Split> FindOverlap(const Node& node);
   std::optional<Split> FindExcess(const Node& node) const;
@@ -117,6 +120,10 @@ class PatternSearcher {
   int64_t first_node_ = 0;
   int64_t nodes_ = 0;
   int64_t last_node_ = 0;
+  // Of Decide: what may end it within a node, rows of distances drawn until the next look, whether it was ended.
+  const SolveLimits* limits_ = nullptr;
+  int64_t rows_until_look_ = 0;
+  bool is_interrupted_ = false;
 };
 
 }  // namespace planwright

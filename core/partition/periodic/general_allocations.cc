@@ -16,6 +16,8 @@
 namespace planwright {
 namespace {
 
+// Maps of longer chains are never exhausted, and each has too many steps to be judged in a moment.
+constexpr int32_t kMaxLayersToProve = 96;
 constexpr int64_t kRunsPerRound = 4;
 // Rounds under smaller limits.
 constexpr std::size_t kRungs = 2;
@@ -142,6 +144,7 @@ class Search {
 
   // Half of the units ask for anything better at all; the rest goes into bisection for a bound.
   void Prove(int64_t units) {
+    if (sums_.num_layers() > kMaxLayersToProve) return;
     AllocationTree tree(request_.chain, sums_, request_.devices, request_.max_stages_per_device);
     SolveLimits limits = limits_;
     const auto refutes = [&](Picoseconds period) {

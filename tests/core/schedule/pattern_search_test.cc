@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -211,6 +212,23 @@ TEST(PatternSearchTest, SaysWhatItKnowsWhenItHasToStop) {
     EXPECT_GE(cut.pattern->period, whole.pattern->period) << seed;
     EXPECT_LE(*cut.lower_bound, whole.pattern->period) << seed;
   }
+}
+
+// A node of a thousand steps takes many seconds, and the tree may not keep many of them (the time limit of the suite is
+// what would tell).
+TEST(PatternSearchTest, StopsWithinANodeOfVeryManySteps) {
+  constexpr int32_t kLayers = 260;
+  RandomStream random(7);
+  Case instance{MakeRandomChain({.layers = kLayers}, random), {}, {}};
+  instance.devices.count = 65;
+  for (int32_t layer = 0; layer < kLayers; ++layer) instance.allocation.push_back({layer, layer, layer % 65});
+  instance.devices.memory_bytes = BytesWithBatches(instance.chain, instance.devices, instance.allocation, 4);
+  const ChainSums sums(instance.chain);
+  PatternSearcher searcher(instance.chain, sums, instance.devices);
+  searcher.SetAllocation(instance.allocation);
+  SolveLimits limits;
+  limits.deadline = SolveLimits::Clock::now() + std::chrono::milliseconds(20);
+  EXPECT_NE(searcher.Decide(Picoseconds(TotalTime(instance) / 8), limits), PatternAnswer::kInfeasible);
 }
 
 }  // namespace
