@@ -372,14 +372,19 @@ class QueueTest(unittest.TestCase):
         self.assertEqual(details, ["google.rpc.ErrorInfo", "google.rpc.BadRequest"])
 
 
+def hard_entries(count):
+    """Half a second each; their seeds keep them from sharing a plan."""
+    limit = duration_pb2.Duration(nanos=500_000_000)
+    return [planning_service_pb2.BatchCreatePlansRequest.Entry(
+        options=problem_pb2.SolverOptions(seed=seed, time_limit=limit)) for seed in range(count)]
+
+
 class FairnessTest(unittest.TestCase):
     def test_a_batch_lets_others_have_their_turn(self):
         daemon = Daemon("--max_running=1")
         hard = hard_request()
-        entry = planning_service_pb2.BatchCreatePlansRequest.Entry(
-            options=problem_pb2.SolverOptions(time_limit=duration_pb2.Duration(nanos=500_000_000)))
         batch = daemon.stub.BatchCreatePlans.future(planning_service_pb2.BatchCreatePlansRequest(
-            cluster=hard.cluster, graph=hard.graph, requests=[entry] * 60), timeout=120)
+            cluster=hard.cluster, graph=hard.graph, requests=hard_entries(60)), timeout=120)
         daemon.wait_for("search started")
         plan = daemon.stub.CreatePlan(planning_service_pb2.CreatePlanRequest(
             graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1"), timeout=60).plan
@@ -391,10 +396,8 @@ class FairnessTest(unittest.TestCase):
     def test_a_server_that_ends_answers_with_the_plans_it_has(self):
         daemon = Daemon("--max_running=1", "--drain_timeout=1ms")
         hard = hard_request()
-        entry = planning_service_pb2.BatchCreatePlansRequest.Entry(
-            options=problem_pb2.SolverOptions(time_limit=duration_pb2.Duration(nanos=500_000_000)))
         batch = daemon.stub.BatchCreatePlans.future(planning_service_pb2.BatchCreatePlansRequest(
-            cluster=hard.cluster, graph=hard.graph, requests=[entry] * 60), timeout=120)
+            cluster=hard.cluster, graph=hard.graph, requests=hard_entries(60)), timeout=120)
         daemon.wait_for("search ended")
         self.assertEqual(daemon.end(), 0)
         results = batch.result().results
