@@ -76,7 +76,8 @@ OperationEnd RunOperation(PlanningEngine& engine, OperationJob& job, SearchObser
   const bool may_go_on = plan.status().code() == absl::StatusCode::kCancelled || IsStoreUnavailable(plan.status());
   if (may_go_on) return {.state = OperationState::kCancelled, .result = "", .summary = ""};
   if (!plan.ok()) return Failed(plan.status());
-  const bool is_cut_off = plan->provenance().stop_reason() == v1::STOP_REASON_CANCELLED;
+  // A plan of the cache may come from a search that somebody else has cancelled: it is good enough all the same.
+  const bool is_cut_off = job.stop().stop_requested() && plan->provenance().stop_reason() == v1::STOP_REASON_CANCELLED;
   if (is_cut_off) job.Save(plan->SerializeAsString(), SummaryOf(*plan));
   return {.state = is_cut_off ? OperationState::kCancelled : OperationState::kSucceeded,
           .result = plan->SerializeAsString(),

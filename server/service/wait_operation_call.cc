@@ -1,20 +1,18 @@
 #include "server/service/wait_operation_call.h"
 
-#include <google/protobuf/util/time_util.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
+#include "server/codec/field_path.h"
+#include "server/codec/scalars.h"
 #include "server/engine/without_exceptions.h"
 #include "server/service/call_messages.h"
 #include "server/service/status_conversion.h"
 
 namespace planwright::server {
 namespace {
-
-using google::protobuf::util::TimeUtil;
 
 // From one look at the store to the next.
 constexpr std::chrono::milliseconds kFirstPause{50};
@@ -89,9 +87,8 @@ absl::Status WaitOperationCall::Read() {
   until_ = now + std::chrono::duration_cast<Clock::duration>(services_.engine.config().time_limits.max_time_limit);
   if (start_.deadline.has_value()) until_ = std::min(until_, *start_.deadline - kMargin);
   if (!request_.has_timeout()) return absl::OkStatus();
-  const std::chrono::nanoseconds timeout(TimeUtil::DurationToNanoseconds(request_.timeout()));
   Violations violations;
-  if (timeout.count() < 0) violations.Add("timeout", "must be >= 0");
+  const std::chrono::nanoseconds timeout = DecodeDuration(request_.timeout(), FieldPath("timeout"), violations);
   if (now + timeout < until_) until_ = now + timeout;
   return violations.ToStatus();
 }

@@ -177,6 +177,34 @@ TEST_P(OperationsTest, CancelsWithTheBestPlanSoFar) {
   EXPECT_EQ(desk.Cancel(running).state(), State::STATE_CANCELLED);
 }
 
+TEST_P(OperationsTest, TakesThePlanOfASearchThatSomebodyElseCancelled) {
+  const auto daemon = Start();
+  Desk desk(daemon->address());
+  const std::string first = desk.Submit(LongRequest(60'000)).name();
+  desk.WaitForIncumbent(first);
+  desk.Cancel(first);
+  EXPECT_EQ(desk.Wait(first).state(), State::STATE_CANCELLED);
+  v1::CreatePlanRequest shorter = LongRequest(10);
+  shorter.clear_skip_cache();
+  const v1::Operation ended = desk.Wait(desk.Submit(shorter).name());
+  EXPECT_EQ(ended.state(), State::STATE_SUCCEEDED) << ended.error().message();
+  EXPECT_TRUE(ended.plan().provenance().cached());
+  EXPECT_EQ(ended.metadata().attempts(), 1);
+}
+
+TEST_P(OperationsTest, WaitsForNoLongerThanItTakesWhateverTheTimeout) {
+  const auto daemon = Start();
+  Desk desk(daemon->address());
+  v1::WaitOperationRequest request;
+  request.set_name(desk.Submit(SmallRequest()).name());
+  // More nanoseconds than 64 bits hold.
+  request.mutable_timeout()->set_seconds(10'000'000'000);
+  v1::WaitOperationResponse response;
+  const grpc::Status status = desk.caller()(&Stub::WaitOperation, request, response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.operation().state(), State::STATE_SUCCEEDED);
+}
+
 TEST_P(OperationsTest, RanksTheRowsOfASweep) {
   const auto daemon = Start();
   Desk desk(daemon->address());
