@@ -109,11 +109,11 @@ class GrpcDaemon final : public Daemon {
     if (store_ != nullptr) {
       upkeep_ = std::make_unique<StoreUpkeep>(*store_, configuration_.engine.retention, metrics_, log_);
     }
-    RETURN_IF_ERROR(StartHttp());
-    RETURN_IF_ERROR(StartGrpc(others));
+    RETURN_IF_ERROR(CheckAddress(configuration_.listen_address, "--listen_address"));
+    // Before those whose threads look at it.
     if (store_ != nullptr && configuration_.engine.max_operations > 0) StartRunner();
-    SetServing(true);
-    return absl::OkStatus();
+    RETURN_IF_ERROR(StartHttp());
+    return StartGrpc(others);
   }
 
   void Reload() override {
@@ -188,7 +188,6 @@ class GrpcDaemon final : public Daemon {
   }
 
   absl::Status StartGrpc(std::span<grpc::Service* const> others) {
-    RETURN_IF_ERROR(CheckAddress(configuration_.listen_address, "--listen_address"));
     grpc::EnableDefaultHealthCheckService(true);
     int port = 0;
     grpc::ServerBuilder builder;
@@ -202,6 +201,7 @@ class GrpcDaemon final : public Daemon {
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
+    RefuseCompression(builder);
     PrepareReflection(builder);
     server_ = builder.BuildAndStart();
     const bool is_unix = configuration_.listen_address.starts_with("unix");
@@ -209,6 +209,7 @@ class GrpcDaemon final : public Daemon {
       return absl::UnavailableError(absl::StrCat("--listen_address: cannot listen on ", configuration_.listen_address,
                                                  ": no such address, or the port is taken"));
     }
+    SetServing(true);
     log_.Info("serving grpc", {{"address", WithPort(configuration_.listen_address, port)},
                                {"version", configuration_.engine.version},
                                {"tls", tls_ != nullptr},
@@ -218,6 +219,13 @@ class GrpcDaemon final : public Daemon {
                                {"max_running", int64_t{configuration_.engine.max_running}},
                                {"max_waiting", int64_t{configuration_.engine.max_waiting}}});
     return absl::OkStatus();
+  }
+
+  // gRPC unpacks a message before it measures it: a small one could take all memory. It answers UNIMPLEMENTED.
+  static void RefuseCompression(grpc::ServerBuilder& builder) {
+    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+    builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
   }
 
   std::shared_ptr<grpc::ServerCredentials> ServerCredentials() const {
@@ -292,9 +300,8 @@ class GrpcDaemon final : public Daemon {
     if (store.code() == absl::StatusCode::kFailedPrecondition) {
       return {503, absl::StrCat("--store: ", store.message(), "\n")};
     }
+    if (!is_serving_) return {503, "starting\n"};
     return {200, store.ok() ? "ok\n" : absl::StrCat("ok, but ", store.message(), "\n")};
-
-    return is_serving_ ? HttpResponse{200, "ok\n"} : HttpResponse{503, "starting\n"};
   }
 
   const Configuration configuration_;
@@ -330,8 +337,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Configuration& confi
                                                       std::span<grpc::Service* const> others) {
   auto store = OpenStore(configuration.store, configuration.migrate);
   if (!store.ok()) {
-    return absl::Status(store.status().code(),
-                        absl::StrCat("--store=", configuration.store, ": ", store.status().message()));
+    return absl::Status(store.status().code(), absl::StrCat("--store=", ToAbsl(WithoutSecrets(configuration.store)),
+                                                            ": ", store.status().message()));
   }
   auto daemon = std::make_unique<GrpcDaemon>(configuration, *std::move(store), log);
   RETURN_IF_ERROR(daemon->Start(others));

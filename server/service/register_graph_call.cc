@@ -15,6 +15,8 @@ namespace {
 
 // Messages of one call together, in units of max_message_bytes.
 constexpr int64_t kMaxMessages = 16;
+// What a message takes beside its content, so that empty ones are not free.
+constexpr int64_t kBytesPerMessage = 256;
 
 // Moves the elements of one list behind those of another.
 template <typename Element>
@@ -48,7 +50,7 @@ grpc::ServerReadReactor<grpc::ByteBuffer>* RegisterGraphCall::Start() {
 void RegisterGraphCall::OnReadDone(bool ok) {
   if (!ok) return Submit();
   const int64_t most = kMaxMessages * services_.engine.config().max_message_bytes;
-  bytes_ += static_cast<int64_t>(reading_.Length());
+  bytes_ += kBytesPerMessage + static_cast<int64_t>(reading_.Length());
   if (bytes_ > most) {
     return End(absl::ResourceExhaustedError(absl::StrCat("a graph may be sent in at most ", most, " bytes (",
                                                          kMaxMessages, " times --max_message_bytes)")));

@@ -65,7 +65,11 @@ absl::StatusOr<std::unique_ptr<Store>> OpenStore(std::string_view setting, bool 
   if (setting.starts_with(kSqlite)) return OpenSqliteStore(WithStateHome(setting.substr(kSqlite.size())), migrate);
   if (setting.starts_with(kPostgres)) return OpenPostgresStore(setting, migrate);
   return absl::InvalidArgumentError(
-      absl::StrCat("must be sqlite:PATH, postgresql:CONNECTION or none, is \"", ToAbsl(setting), "\""));
+      absl::StrCat("must be sqlite:PATH, postgresql:CONNECTION or none, is \"", ToAbsl(WithoutSecrets(setting)), "\""));
+}
+
+std::string_view WithoutSecrets(std::string_view setting) {
+  return setting.starts_with(kSqlite) ? setting : setting.substr(0, setting.find(':'));
 }
 
 }  // namespace planwright::server

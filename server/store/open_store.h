@@ -19,6 +19,9 @@ inline constexpr char kDefaultStore[] = "sqlite:$XDG_STATE_HOME/planwright/planw
 // error: it may answer later; until then every call says so.
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(std::string_view setting, bool migrate);
 
+// What logs may say of a setting: that of another store than SQLite may hold a password.
+std::string_view WithoutSecrets(std::string_view setting);
+
 }  // namespace planwright::server
 
 #endif  // PLANWRIGHT_SERVER_STORE_OPEN_STORE_H_

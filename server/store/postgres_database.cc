@@ -203,12 +203,11 @@ void AddDefault(std::string_view name, std::string_view value, std::string& conn
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Database>> OpenPostgres(const std::string& conninfo) {
-  char* error = nullptr;
-  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), &error);
+  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), /*errmsg=*/nullptr);
   if (options == nullptr) {
-    const absl::Status status = absl::InvalidArgumentError(error != nullptr ? error : "out of memory");
-    PQfreemem(error);
-    return status;
+    // What libpq says repeats parts of it, the password perhaps.
+    return absl::InvalidArgumentError(
+        "libpq does not understand it: postgresql://USER@HOST:PORT/DATABASE or postgresql:host=... dbname=...");
   }
   PQconninfoFree(options);
   std::string complete = conninfo;

@@ -434,6 +434,20 @@ TEST(ServingTest, DrainRefusesNewRequestsWhileOldOnesEnd) {
   EXPECT_EQ(daemon.WaitForExit(), 0);
 }
 
+TEST(ServingTest, RefusesCompressedMessagesWithoutUnpackingThem) {
+  DaemonProcess daemon;
+  const auto stub =
+      v1::PlanningService::NewStub(grpc::CreateChannel(daemon.address(), grpc::InsecureChannelCredentials()));
+  v1::CreatePlanRequest request = SmallRequest();
+  request.mutable_graph()->set_display_name(std::string(32 << 20, 'a'));
+  grpc::ClientContext context;
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  v1::CreatePlanResponse response;
+  EXPECT_EQ(stub->CreatePlan(&context, request, &response).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  grpc::ClientContext plain;
+  EXPECT_TRUE(stub->CreatePlan(&plain, SmallRequest(), &response).ok());
+}
+
 TEST(ServingTest, GarbageOnThePortDoesNoHarm) {
   DaemonProcess daemon;
   const std::string address = daemon.address();

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/store/store_status.h"
 #include "tests/support/private_postgres.h"
@@ -40,6 +42,14 @@ TEST_F(OpenStoreTest, RefusesWhatIsNoStore) {
   for (const char* setting : {"", "planwright.db", "mysql:x", "sqlite:", "postgresql:nonsense"}) {
     EXPECT_EQ(OpenError(setting).code(), absl::StatusCode::kInvalidArgument) << setting;
   }
+}
+
+TEST_F(OpenStoreTest, RepeatsNoPassword) {
+  for (const char* setting : {"postgres://u:secret@host/db", "postgresql://u:secret@[host", "postgresql:secret"}) {
+    EXPECT_FALSE(absl::StrContains(OpenError(setting).message(), "secret")) << OpenError(setting);
+    EXPECT_EQ(WithoutSecrets(setting).find("secret"), std::string_view::npos) << setting;
+  }
+  EXPECT_EQ(WithoutSecrets("sqlite:/a/b"), "sqlite:/a/b");
 }
 
 TEST_F(OpenStoreTest, RefusesWhatCannotBeWritten) {
