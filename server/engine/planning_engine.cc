@@ -260,6 +260,13 @@ std::shared_ptr<const CachedPlan> PlanningEngine::FindPlan(const PlanTask& task,
 void PlanningEngine::FetchStored(const PlanTask& task, const CallContext& context) {
   std::shared_ptr<const CachedPlan> stored = stored_.Find(task.key);
   if (stored == nullptr) return;
+  const v1::Plan& plan = stored->plan;
+  const std::string stated_key = PlanKey({.graph_digest = plan.graph_digest(),
+                                          .cluster_digest = plan.cluster_digest(),
+                                          .problem = plan.problem(),
+                                          .options = task.options.options,
+                                          .program_version = program_version_});
+  if (stated_key != task.key) return stored_.Drop(task.key);
   AnswerEncoder encoder(task);
   const absl::StatusOr<v1::EvaluatePlanResponse> verdict =
       Judge(stored->plan, {*task.graph, *task.cluster, task.problem, task.options.options}, config_.model_limits,

@@ -202,6 +202,20 @@ TEST_F(StoredPlansTest, AWrongPlanIsDroppedAndSearchedForAnew) {
   EXPECT_TRUE(MustPlan(third).provenance().cached());
 }
 
+TEST_F(StoredPlansTest, APlanForAnotherProblemIsDropped) {
+  PlanningEngine first(Config(), store_.get());
+  const v1::Plan made = MustPlan(first);
+  const std::string key = first.ReadTask(ZooRequest(), CallContext())->key;
+  Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
+  v1::Plan other = made;
+  other.mutable_problem()->set_objective(v1::OBJECTIVE_MIN_LATENCY);
+  document.content = other.SerializeAsString();
+  ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
+  PlanningEngine second(Config(), store_.get());
+  EXPECT_FALSE(MustPlan(second).provenance().cached());
+  EXPECT_EQ(second.stored_plans_dropped(), 1);
+}
+
 TEST_F(StoredPlansTest, WhatCannotBeReadIsDropped) {
   PlanningEngine first(Config(), store_.get());
   MustPlan(first);
