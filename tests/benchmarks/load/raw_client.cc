@@ -40,10 +40,15 @@ void RawClient::Start(const std::string& method, const grpc::ByteBuffer& request
   pending->request = request;
   pending->context.set_deadline(std::chrono::system_clock::now() + timeout);
   pending->context.AddMetadata("authorization", "Bearer " + token_);
-  stub_.UnaryCall(&pending->context, method, grpc::StubOptions(), &pending->request, &pending->reply,
-                  [pending, done = std::move(done)](const grpc::Status& status) {
+  Pending& call = *pending;
+  stub_.UnaryCall(&call.context, method, grpc::StubOptions(), &call.request, &call.reply,
+                  [pending = std::move(pending), done = std::move(done)](const grpc::Status& status) mutable {
                     const std::chrono::duration<double, std::milli> elapsed = Clock::now() - pending->start;
-                    done({status.error_code(), elapsed.count(), pending->reply});
+                    CallResult result{status.error_code(), elapsed.count(), pending->reply};
+                    // The context holds the channel, whose last holder must not be a thread of gRPC's: with it go
+                    // those threads.
+                    pending.reset();
+                    done(std::move(result));
                   });
 }
 
