@@ -101,9 +101,7 @@ class PlansCommand final : public Command {
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();
-    const auto text = !delete_.empty() ? Delete(*access->store, environment)
-                      : !show_.empty() ? Show(*access->store, environment)
-                                       : List(*access->store, environment);
+    const auto text = Answer(*access->store, environment);
     if (!text.ok()) return WithDefaultHint(text.status(), "`planwright plans` lists what there is.");
     const absl::Status written = output_.Write(*text, environment);
     if (!written.ok()) return written;
@@ -111,6 +109,11 @@ class PlansCommand final : public Command {
   }
 
  private:
+  absl::StatusOr<std::string> Answer(StoreClient& store, const Environment& environment) const {
+    if (!delete_.empty()) return Delete(store, environment);
+    return show_.empty() ? List(store, environment) : Show(store, environment);
+  }
+
   absl::StatusOr<std::string> List(StoreClient& store, const Environment& environment) const {
     const auto plans = ReadPages<v1::PlanSummary>(
         v1::ListPlansRequest(),

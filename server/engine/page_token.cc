@@ -17,7 +17,7 @@ namespace {
 
 constexpr int32_t kDefaultSize = 100;
 constexpr int32_t kMostSize = 1000;
-constexpr int64_t kLifeSeconds = 24 * 3600;
+constexpr int64_t kLifeSeconds = 86'400;
 constexpr std::size_t kTagDigits = 16;
 
 // Ties a token to its query; rows of others are out of reach whatever a token says, so this keeps no secret.

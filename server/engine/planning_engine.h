@@ -61,7 +61,8 @@ struct CallContext {
   // nullopt: the caller waits for as long as it takes.
   std::optional<SolveLimits::Clock::time_point> deadline = std::nullopt;
   // Requested when nobody waits for the answer any more.
-  std::stop_token stop = {};
+  // GCC warns where only fields before or behind one without an initializer are given.
+  std::stop_token stop = {};  // NOLINT(readability-redundant-member-init)
   // nullptr: nobody listens. Outlives the call.
   SearchObserver* observer = nullptr;
   // Searches that the time until `deadline` is for, this one included. >= 1.

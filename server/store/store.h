@@ -131,7 +131,8 @@ enum class OperationView {
 struct OperationFilter {
   std::optional<OperationState> state = std::nullopt;
   // Rows of this operation; empty: operations that are no rows.
-  std::string parent = {};
+  // GCC warns where only fields before or behind one without an initializer are given.
+  std::string parent = {};  // NOLINT(readability-redundant-member-init)
 };
 
 // How an operation ends.
