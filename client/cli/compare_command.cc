@@ -135,21 +135,14 @@ class CompareCommand final : public Command {
 
   // The error where no algorithm accepts the input: that of the first, which says most.
   static std::optional<absl::Status> WrongInput(const std::vector<ComparisonRow>& rows) {
-    const bool is_wrong = std::all_of(rows.begin(), rows.end(), [](const ComparisonRow& row) {
-      return !row.plan.ok() && ExitCodeFor(row.plan.status()) == ExitCode::kUsage;
-    });
-    if (!is_wrong) return std::nullopt;
+    if (ExitCodeOf(rows) != ExitCode::kUsage) return std::nullopt;
     return rows.front().plan.status();
   }
 
-  // 0 if there is a plan, else a proof counts more than a search without result.
   static ExitCode ExitCodeOf(const std::vector<ComparisonRow>& rows) {
-    ExitCode code = ExitCode::kNoPlan;
-    for (const ComparisonRow& row : rows) {
-      if (row.plan.ok()) return ExitCode::kOk;
-      if (ExitCodeFor(row.plan.status()) == ExitCode::kInfeasible) code = ExitCode::kInfeasible;
-    }
-    return code;
+    std::vector<absl::Status> attempts;
+    for (const ComparisonRow& row : rows) attempts.push_back(row.plan.status());
+    return ExitCodeForAll(attempts);
   }
 
   InputFlags input_;

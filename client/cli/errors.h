@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CLIENT_CLI_ERRORS_H_
 
 #include <ostream>
+#include <span>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -16,6 +17,9 @@ absl::Status WithHint(absl::Status status, std::string_view hint);
 // `status` with a hint unless it has one.
 absl::Status WithDefaultHint(absl::Status status, std::string_view hint);
 
+// The same, where `status` says that what was named is not there.
+absl::Status WithNotFoundHint(absl::Status status, std::string_view hint);
+
 // INVALID_ARGUMENT with a hint.
 absl::Status UsageError(std::string_view message, std::string_view hint);
 
@@ -25,6 +29,10 @@ void PrintError(const absl::Status& status, std::ostream& out);
 
 // REQUIRES: !status.ok().
 ExitCode ExitCodeFor(const absl::Status& status);
+
+// Of several attempts at a plan: 0 if there is one, else kUsage where all were refused, else a proof counts more than a
+// search without result. REQUIRES: !attempts.empty().
+ExitCode ExitCodeForAll(std::span<const absl::Status> attempts);
 
 }  // namespace planwright::client
 

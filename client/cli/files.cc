@@ -45,7 +45,7 @@ absl::StatusOr<std::string> ReadInput(const std::string& path, std::istream& in)
 absl::Status WriteOutput(std::string_view text, const std::string& path, std::ostream& out) {
   if (path.empty() || path == "-") {
     out << text << std::flush;
-    return out ? absl::OkStatus() : absl::InternalError("cannot write to standard output");
+    return out ? absl::OkStatus() : CannotUse("write to", "standard output", std::strerror(errno));
   }
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text << std::flush;

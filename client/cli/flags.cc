@@ -118,6 +118,10 @@ absl::Status ParseFlags(std::span<const std::string> arguments, std::span<const 
     const absl::Status status = flag->set(argument.value);
     if (!status.ok()) return {status.code(), absl::StrCat("--", flag->name, ": ", status.message())};
   }
+  for (const FlagGroup& group : groups) {
+    const absl::Status status = group.check ? group.check() : absl::OkStatus();
+    if (!status.ok()) return status;
+  }
   return absl::OkStatus();
 }
 

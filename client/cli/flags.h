@@ -29,6 +29,8 @@ struct Flag {
 struct FlagGroup {
   std::string heading;
   std::vector<Flag> flags;
+  // Whether those that are given go together; called after the last one is set.
+  std::function<absl::Status()> check = nullptr;
 };
 
 // Setters for the usual types; the target outlives the flag.
@@ -39,7 +41,7 @@ Flag SwitchFlag(std::string name, std::string help, bool& target);
 absl::Status ParseSwitch(std::string_view text, bool& target);
 
 // Sets the flags that `arguments` give. INVALID_ARGUMENT: unknown flag (with the closest known one), bad or missing
-// value, an argument that is no flag.
+// value, an argument that is no flag, flags of a group that do not go together.
 absl::Status ParseFlags(std::span<const std::string> arguments, std::span<const FlagGroup> groups);
 
 // One paragraph for each flag, under the headings.

@@ -28,7 +28,7 @@ absl::StatusOr<GivenPlan> GivenPlanFlags::Load(Environment& environment) {
 absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::Graph* graph, std::string_view hint,
                                   Environment& environment) {
   const auto text = ReadInput(name, environment.in);
-  if (!text.ok()) return WithDefaultHint(text.status(), hint);
+  if (!text.ok()) return WithDefaultHint(text.status(), "Check the path.");
   auto plan = ImportPlan(*text, InputName(name), graph);
   if (!plan.ok()) return WithDefaultHint(plan.status(), hint);
   return plan;

@@ -118,7 +118,7 @@ class OperationsCommand final : public Command {
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();
     const auto operations = cancel_.empty() ? List(*access->store, environment) : Cancel(*access->store, environment);
-    if (!operations.ok()) return WithDefaultHint(operations.status(), "`planwright operations` lists what there is.");
+    if (!operations.ok()) return WithNotFoundHint(operations.status(), "`planwright operations` lists what there is.");
     v1::ListOperationsResponse all;
     all.mutable_operations()->Add(operations->begin(), operations->end());
     const absl::Status written =

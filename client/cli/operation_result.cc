@@ -1,5 +1,7 @@
 #include "client/cli/operation_result.h"
 
+#include <vector>
+
 #include "client/cli/errors.h"
 #include "client/library/error_details.h"
 #include "client/report/json.h"
@@ -20,6 +22,22 @@ std::string TextOf(const v1::Operation& operation, const OutputFlags& output) {
   return operation.name() + ": " + StateText(operation.state()) + "\n";
 }
 
+absl::Status StatusOf(const google::rpc::Status& error) {
+  return WithErrorDetails(absl::Status(static_cast<absl::StatusCode>(error.code()), error.message()),
+                          error.SerializeAsString());
+}
+
+ExitCode ExitCodeOf(const v1::Operation& operation) {
+  if (operation.has_error()) return ExitCodeFor(StatusOf(operation.error()));
+  if (operation.sweep().rows().empty()) return ExitCode::kOk;
+  std::vector<absl::Status> attempts;
+  for (const v1::SweepResult::Row& row : operation.sweep().rows()) {
+    // Rows without plan and error were cancelled.
+    attempts.push_back(row.rank() > 0 || row.has_error() ? StatusOf(row.error()) : absl::CancelledError("cancelled"));
+  }
+  return ExitCodeForAll(attempts);
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Operation> WaitForEnd(StoreClient& store, const std::string& name, const Environment& environment) {
@@ -27,21 +45,17 @@ absl::StatusOr<v1::Operation> WaitForEnd(StoreClient& store, const std::string& 
   request.set_name(name);
   while (true) {
     auto response = store.WaitOperation(request, ShortCall(environment));
-    if (!response.ok()) return WithDefaultHint(response.status(), "`planwright operations` lists what there is.");
+    if (!response.ok()) return WithNotFoundHint(response.status(), "`planwright operations` lists what there is.");
     if (HasEnded(response->operation().state())) return response->operation();
   }
 }
 
 absl::StatusOr<ExitCode> WriteResult(const v1::Operation& operation, const OutputFlags& output,
                                      Environment& environment) {
-  if (operation.has_error() && !output.is_json()) {
-    const google::rpc::Status& error = operation.error();
-    return WithErrorDetails(absl::Status(static_cast<absl::StatusCode>(error.code()), error.message()),
-                            error.SerializeAsString());
-  }
+  if (operation.has_error() && !output.is_json()) return StatusOf(operation.error());
   const absl::Status written = output.Write(TextOf(operation, output), environment);
   if (!written.ok()) return written;
-  return ExitCode::kOk;
+  return ExitCodeOf(operation);
 }
 
 }  // namespace planwright::client

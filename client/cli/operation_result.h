@@ -15,7 +15,8 @@ namespace planwright::client {
 // Waits until the operation has ended. ^C ends the waiting (CANCELLED), not the operation.
 absl::StatusOr<v1::Operation> WaitForEnd(StoreClient& store, const std::string& name, const Environment& environment);
 
-// Prints its plan or its ranked rows. Its error is returned as CreatePlan would have.
+// Prints its plan or its ranked rows; where no row has a plan, the code is that of `compare`. Its error is returned as
+// CreatePlan would have.
 absl::StatusOr<ExitCode> WriteResult(const v1::Operation& operation, const OutputFlags& output,
                                      Environment& environment);
 

@@ -17,6 +17,7 @@
 #include "client/cli/files.h"
 #include "client/cli/message_flags.h"
 #include "client/importer/importer.h"
+#include "client/library/tls_check.h"
 
 namespace planwright::client {
 namespace {
@@ -164,7 +165,8 @@ FlagGroup ServerFlags::Flags() {
                     stated_.ca_certificates),
            FileFlag("tls_cert_file", "certificate to show to the server, PEM", stated_.certificate_chain),
            FileFlag("tls_key_file", "private key of --tls_cert_file, PEM", stated_.private_key),
-           FileFlag("token_file", "token that says who you are; default: $PLANWRIGHT_TOKEN", stated_.token)}};
+           FileFlag("token_file", "token that says who you are; default: $PLANWRIGHT_TOKEN", stated_.token)},
+          [this] { return CheckTls(stated_); }};
 }
 
 Flag ServerFlags::FileFlag(std::string name, std::string help, std::string& text) {
@@ -235,8 +237,9 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
        "whether stages are copied for data parallelism (default: none; uniform is not planned yet)"},
       {"overlap", "overlap", "whether a device computes while it transfers (default: serial; periodic: overlapped)"},
       {"schedule", "schedule",
-       "order of work (default: steady state, only loads count; interleaved, chimera and zero_bubble_h1 are not "
-       "planned yet)"},
+       "order of work (default: steady state, only loads count); gpipe, one_f_one_b and pipedream_async need "
+       "memory_bytes on every operator, periodic a uniform interconnect; interleaved, chimera and zero_bubble_h1 are "
+       "not planned yet"},
       {"micro_batches", "micro_batches", "not planned yet: micro-batches of a step (default: the limit of many)"},
       {"stages", "num_stages", "not planned yet: number of stages (default: searched)"},
       {"replicas", "num_replicas", "not planned yet: replicas of every stage (default: searched)"},

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -17,6 +18,8 @@
 
 namespace planwright::client {
 namespace {
+
+constexpr char kOrderHint[] = "Give each device a line, such as gpu0,0F0,0B0, or leave out --order.";
 
 class SimulateCommand final : public Command {
  public:
@@ -75,6 +78,7 @@ class SimulateCommand final : public Command {
     if (order_.empty()) return absl::OkStatus();
     const auto text = ReadInput(order_, environment.in);
     if (!text.ok()) return WithDefaultHint(text.status(), "Check the path.");
+    if (absl::StrContains(*text, '\0')) return UsageError(absl::StrCat(order_, ": is not text"), kOrderHint);
     for (const absl::string_view line : absl::StrSplit(*text, '\n', absl::SkipWhitespace())) {
       const std::vector<absl::string_view> cells = absl::StrSplit(absl::StripAsciiWhitespace(line), ',');
       v1::SimulatePlanRequest::DeviceOrder& order = *request_.add_order();
@@ -86,8 +90,7 @@ class SimulateCommand final : public Command {
       }
     }
     if (!request_.order().empty()) return absl::OkStatus();
-    return WithDefaultHint(absl::InvalidArgumentError(absl::StrCat(order_, ": is empty")),
-                           "Give each device a line, such as gpu0,0F0,0B0, or leave out --order.");
+    return WithDefaultHint(absl::InvalidArgumentError(absl::StrCat(order_, ": is empty")), kOrderHint);
   }
 
   std::string TextOf(const Simulation& simulation) const {

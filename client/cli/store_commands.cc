@@ -102,7 +102,7 @@ class PlansCommand final : public Command {
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();
     const auto text = Answer(*access->store, environment);
-    if (!text.ok()) return WithDefaultHint(text.status(), "`planwright plans` lists what there is.");
+    if (!text.ok()) return WithNotFoundHint(text.status(), "`planwright plans` lists what there is.");
     const absl::Status written = output_.Write(*text, environment);
     if (!written.ok()) return written;
     return ExitCode::kOk;

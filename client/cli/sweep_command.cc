@@ -22,9 +22,9 @@ struct Axis {
   const char* help;
 };
 constexpr std::array<Axis, 5> kAxes = {{
-    {"stages", "num_stages", "stages", "numbers of stages"},
-    {"replicas", "num_replicas", "replicas", "numbers of replicas of every stage"},
-    {"micro_batches", "micro_batches", "micro_batches", "numbers of micro-batches of a step"},
+    {"stages", "num_stages", "stages", "not planned yet: numbers of stages"},
+    {"replicas", "num_replicas", "replicas", "not planned yet: numbers of replicas of every stage"},
+    {"micro_batches", "micro_batches", "micro_batches", "not planned yet: numbers of micro-batches of a step"},
     {"schedules", "schedules", "schedule", "orders of work"},
     {"max_devices", "max_devices", "max_devices", "largest numbers of devices"},
 }};
@@ -40,6 +40,8 @@ class SweepCommand final : public Command {
            "Every combination is an operation of its own, which any server of the store takes; those without a plan "
            "say "
            "why.\n"
+           "Exit code 0: at least one of them has a plan; else 2 all were refused, 3 some are infeasible, 5 none was "
+           "found.\n"
            "\n"
            "Examples:\n"
            "  planwright sweep --graph=zoo:bert-large --cluster=zoo:pcie:8 --max_devices=2,4,8 "

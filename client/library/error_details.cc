@@ -13,8 +13,9 @@ namespace planwright::client {
 namespace {
 
 constexpr char kTypeUrlPrefix[] = "type.googleapis.com/";
-// Metadata of ErrorInfo: how many violations there are, listed or not.
+// Metadata of ErrorInfo: how many violations, and reasons why no plan exists, there are, listed or not.
 constexpr char kViolationCount[] = "violations";
+constexpr char kReasonCount[] = "reasons";
 constexpr char kLimit[] = "limit";
 
 template <typename Detail>
@@ -31,10 +32,12 @@ void SetPayload(const Detail& detail, absl::Status& status) {
                     absl::Cord(detail.SerializeAsString()));
 }
 
-// Leaves `count` as it is when the text is no larger number.
-void ReadCount(const std::string& text, int64_t& count) {
+// Leaves `count` as it is when `info` has no larger number of this name.
+void ReadCount(const google::rpc::ErrorInfo& info, const char* name, int64_t& count) {
   int64_t stated = 0;
-  if (absl::SimpleAtoi(text, &stated) && stated > count) count = stated;
+  const auto entry = info.metadata().find(name);
+  if (entry == info.metadata().end()) return;
+  if (absl::SimpleAtoi(entry->second, &stated) && stated > count) count = stated;
 }
 
 }  // namespace
@@ -47,14 +50,15 @@ ErrorDetails ErrorDetailsOf(const absl::Status& status) {
     }
   }
   details.violation_count = std::ssize(details.violations);
+  details.infeasible = PayloadAs<v1::InfeasibleDetail>(status);
+  if (details.infeasible.has_value()) details.infeasible_reason_count = details.infeasible->reasons_size();
   if (const auto info = PayloadAs<google::rpc::ErrorInfo>(status)) {
     details.reason = info->reason();
-    const auto count = info->metadata().find(kViolationCount);
-    if (count != info->metadata().end()) ReadCount(count->second, details.violation_count);
+    ReadCount(*info, kViolationCount, details.violation_count);
+    ReadCount(*info, kReasonCount, details.infeasible_reason_count);
     const auto limit = info->metadata().find(kLimit);
     if (limit != info->metadata().end()) details.limit = limit->second;
   }
-  details.infeasible = PayloadAs<v1::InfeasibleDetail>(status);
   if (const auto retry = PayloadAs<google::rpc::RetryInfo>(status)) {
     details.retry_after =
         absl::Seconds(retry->retry_delay().seconds()) + absl::Nanoseconds(retry->retry_delay().nanos());

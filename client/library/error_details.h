@@ -39,6 +39,8 @@ struct ErrorDetails {
   int64_t violation_count = 0;
   // The proof that no plan exists.
   std::optional<v1::InfeasibleDetail> infeasible;
+  // How many reasons the proof has; `infeasible` holds the first ones where there are very many.
+  int64_t infeasible_reason_count = 0;
   // How long the server asks to wait before the next attempt.
   std::optional<absl::Duration> retry_after;
 };

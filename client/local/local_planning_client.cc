@@ -11,6 +11,7 @@
 #include "client/library/error_details.h"
 #include "core/base/units.h"
 #include "server/engine/batch_planning.h"
+#include "server/engine/library.h"
 #include "server/engine/rpc_status.h"
 #include "server/serving/resources.h"
 
@@ -38,8 +39,12 @@ SolveLimits::Clock::time_point ToSteady(CallOptions::Clock::time_point deadline)
          std::chrono::duration_cast<SolveLimits::Clock::duration>(deadline - CallOptions::Clock::now());
 }
 
-// The status as it would arrive from a server.
+// The status as it would arrive from a server; but here it is the caller who chose to have no store.
 absl::Status AsFromServer(const absl::Status& status) {
+  if (server::IsStoreMissing(status)) {
+    return absl::InvalidArgumentError(
+        "this needs a server that keeps plans, graphs and clusters; name one with --server");
+  }
   const std::string details = server::ToRpcStatus(status, std::numeric_limits<std::size_t>::max()).SerializeAsString();
   return WithErrorDetails(absl::Status(status.code(), status.message()), details);
 }

@@ -86,7 +86,8 @@ std::string SweepReport(const v1::Operation& operation) {
                {"gap", Table::Align::kRight},
                {"state"},
                {"settings"},
-               {"operation, or why there is no plan"}});
+               {"operation, or why there is no plan"}},
+              Table::Overflow::kWrapped);
   for (const v1::SweepResult::Row& row : sweep.rows()) {
     table.AddRow({row.rank() > 0 ? absl::StrCat(row.rank()) : "",
                   row.has_objective_ms() ? MillisecondsText(row.objective_ms()) : "",

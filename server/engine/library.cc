@@ -8,6 +8,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/base/strings.h"
 #include "core/base/violations.h"
 #include "server/codec/cluster.h"
 #include "server/codec/digest.h"
@@ -46,6 +47,12 @@ v1::PlanSummary SummaryOf(const v1::Plan& plan, const PlanTask& task) {
   return summary;
 }
 
+// The store knows ids only: what is not there gets the name that the request gave it.
+absl::Status WithFullName(const absl::Status& status, std::string_view name) {
+  if (!absl::IsNotFound(status)) return status;
+  return absl::NotFoundError(absl::StrCat("nothing is stored as \"", ToAbsl(name), "\""));
+}
+
 bool IsPlanFor(const v1::Plan& plan, const PlanTask& task) {
   return plan.graph_digest() == task.graph_digest && plan.cluster_digest() == task.cluster_digest &&
          MessageDifferencer::Equals(plan.problem(), task.resolved_problem);
@@ -72,7 +79,9 @@ absl::StatusOr<Message> Library::Find(const std::string& tenant, DocumentKind ki
                                       std::string_view name, StoreTime* create_time) {
   ASSIGN_OR_RETURN(const std::string id, ResourceId(name, collection, "name"));
   ASSIGN_OR_RETURN(Store * store, NeedStore());
-  ASSIGN_OR_RETURN(const Document document, store->FindDocument(tenant, kind, id));
+  const absl::StatusOr<Document> found = store->FindDocument(tenant, kind, id);
+  if (!found.ok()) return WithFullName(found.status(), name);
+  const Document& document = *found;
   Message message;
   if (!message.ParseFromString(document.content)) return NotAMessage(name);
   if (create_time != nullptr) *create_time = document.create_time;
@@ -84,7 +93,7 @@ absl::StatusOr<Response> Library::Delete(const std::string& tenant, DocumentKind
                                          const std::string& name) {
   ASSIGN_OR_RETURN(const std::string id, ResourceId(name, collection, "name"));
   ASSIGN_OR_RETURN(Store * store, NeedStore());
-  RETURN_IF_ERROR(store->DeleteDocument(tenant, kind, id));
+  RETURN_IF_ERROR(WithFullName(store->DeleteDocument(tenant, kind, id), name));
   return Response();
 }
 

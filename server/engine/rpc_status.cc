@@ -137,12 +137,16 @@ google::rpc::Status ToRpcStatus(const absl::Status& status, std::size_t max_byte
   info.set_domain("planwright");
   info.set_reason(ReasonOf(status));
   if (!violations.empty()) (*info.mutable_metadata())["violations"] = absl::StrCat(violation_count);
+  const auto infeasibility = InfeasibilityOf(status);
+  if (infeasibility.has_value()) {
+    (*info.mutable_metadata())["reasons"] = absl::StrCat(infeasibility->shortages.size());
+  }
   if (const auto limit = LimitName(SpentLimitOf(status))) (*info.mutable_metadata())["limit"] = *limit;
   rpc_status.add_details()->PackFrom(info);
   // A message travels twice, once of these with up to three bytes for one.
   const std::size_t max_list_bytes = max_bytes - std::min(max_bytes, 4 * rpc_status.message().size() + kFrameBytes);
   if (!violations.empty()) rpc_status.add_details()->PackFrom(MakeBadRequest(violations, max_list_bytes));
-  if (const auto infeasibility = InfeasibilityOf(status)) {
+  if (infeasibility.has_value()) {
     rpc_status.add_details()->PackFrom(MakeInfeasibleDetail(*infeasibility, max_list_bytes));
   }
   if (IsStoreUnavailable(status)) rpc_status.add_details()->PackFrom(MakeRetryInfo(kStoreRetryDelay));

@@ -257,6 +257,21 @@ std::string ReadMetricsAddress(Violations& violations) {
   return address;
 }
 
+// Port 0 is another one each time.
+void CheckAddressesDiffer(const Configuration& configuration, Violations& violations) {
+  if (configuration.metrics_address != configuration.listen_address) return;
+  if (configuration.metrics_address.ends_with(":0")) return;
+  violations.Add("--metrics_address",
+                 absl::StrCat("must differ from --listen_address, is \"", configuration.metrics_address, "\" too"));
+}
+
+std::string ReadStore(Violations& violations) {
+  std::string store = absl::GetFlag(FLAGS_store);
+  const absl::Status status = CheckStoreSetting(store);
+  if (!status.ok()) violations.Add("--store", std::string(status.message()));
+  return store;
+}
+
 ModelLimits ReadModelLimits(Violations& violations) {
   ModelLimits limits;
   limits.max_operators = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_operators), 1, "max_operators", violations);
@@ -301,6 +316,10 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   config.time_limits.default_time_limit =
       PositiveTime(absl::GetFlag(FLAGS_default_time_limit), "default_time_limit", violations);
   config.time_limits.max_time_limit = PositiveTime(absl::GetFlag(FLAGS_max_time_limit), "max_time_limit", violations);
+  if (config.time_limits.max_time_limit < config.time_limits.default_time_limit) {
+    violations.Add("--max_time_limit", absl::StrCat("must be >= --default_time_limit, which is ",
+                                                    absl::FormatDuration(absl::GetFlag(FLAGS_default_time_limit))));
+  }
   config.cpus = Between(absl::GetFlag(FLAGS_cpus), 0, kMostThreads, "cpus", violations);
   if (config.cpus == 0) config.cpus = AvailableCpus();
   config.memory_budget_bytes = absl::GetFlag(FLAGS_memory_budget).bytes;
@@ -325,8 +344,9 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.secret_files = ReadSecretFiles();
   configuration.listen_address = ReadListenAddress(!configuration.secret_files.tls.empty(), violations);
   configuration.metrics_address = ReadMetricsAddress(violations);
+  CheckAddressesDiffer(configuration, violations);
   configuration.engine = ReadEngineConfig(violations);
-  configuration.store = absl::GetFlag(FLAGS_store);
+  configuration.store = ReadStore(violations);
   configuration.migrate = absl::GetFlag(FLAGS_migrate);
   configuration.operation_lease = ReadOperationLease(violations);
   configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);

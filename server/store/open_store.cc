@@ -35,7 +35,6 @@ std::filesystem::path WithStateHome(std::string_view path) {
 }
 
 absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::filesystem::path& path, bool migrate) {
-  if (path.empty()) return absl::InvalidArgumentError("must name a file: sqlite:PATH");
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   if (error) {
@@ -54,16 +53,30 @@ absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore([[maybe_unused]] std::s
                    OpenPostgres(std::string(is_uri ? setting : setting.substr(kPostgres.size()))));
   return std::make_unique<SqlStore>(std::move(database), migrate);
 #else
-  return absl::InvalidArgumentError("this build has no PostgreSQL (libpqxx-dev was missing)");
+  return nullptr;
 #endif
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(std::string_view setting, bool migrate) {
-  if (setting == "none") return nullptr;
+  RETURN_IF_ERROR(CheckStoreSetting(setting));
   if (setting.starts_with(kSqlite)) return OpenSqliteStore(WithStateHome(setting.substr(kSqlite.size())), migrate);
   if (setting.starts_with(kPostgres)) return OpenPostgresStore(setting, migrate);
+  return nullptr;
+}
+
+absl::Status CheckStoreSetting(std::string_view setting) {
+  if (setting == "none") return absl::OkStatus();
+  if (setting == kSqlite) return absl::InvalidArgumentError("must name a file: sqlite:PATH");
+  if (setting.starts_with(kSqlite)) return absl::OkStatus();
+  if (setting.starts_with(kPostgres)) {
+#ifdef PLANWRIGHT_POSTGRESQL
+    return absl::OkStatus();
+#else
+    return absl::InvalidArgumentError("this build has no PostgreSQL (libpqxx-dev was missing)");
+#endif
+  }
   return absl::InvalidArgumentError(
       absl::StrCat("must be sqlite:PATH, postgresql:CONNECTION or none, is \"", ToAbsl(WithoutSecrets(setting)), "\""));
 }

@@ -43,6 +43,11 @@ TEST(ConfigurationTest, BadSettingsEndWithOneAndNameTheFlag) {
   ExpectRefused({"--listen_address=127.0.0.1:99999"}, "--listen_address");
   ExpectRefused({"--metrics_address=nowhere"}, "--metrics_address");
   ExpectRefused({"--validate_config", "--metrics_address=nowhere"}, "--metrics_address");
+  ExpectRefused({"--validate_config", "--listen_address=127.0.0.1:1", "--metrics_address=127.0.0.1:1"},
+                "--metrics_address: must differ");
+  ExpectRefused({"--validate_config", "--store=nowhere"}, "--store: must be sqlite:PATH");
+  ExpectRefused({"--validate_config", "--max_time_limit=2s", "--default_time_limit=3s"},
+                "--max_time_limit: must be >=");
   ExpectRefused({"--config=/no/such/file"}, "--config");
   ExpectRefused({"-config=/no/such/file"}, "--config");
   ExpectRefused({"--config=" + testing::TempDir()}, "--config");

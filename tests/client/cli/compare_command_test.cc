@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "client/cli/program.h"
+#include "client/library/error_details.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
 
 namespace planwright::client {
 namespace {
@@ -19,6 +22,14 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+absl::Status Infeasible() {
+  google::rpc::ErrorInfo info;
+  info.set_reason("INFEASIBLE");
+  google::rpc::Status wire;
+  wire.add_details()->PackFrom(info);
+  return WithErrorDetails(absl::FailedPreconditionError("too large"), wire.SerializeAsString());
+}
 
 // Has the algorithms that the test names.
 class FakeClient final : public PlanningClient {
@@ -145,7 +156,7 @@ TEST_F(CompareCommandTest, ExitCodesFollowTheContract) {
     answer_ = [status](v1::Algorithm) { return status; };
     return Compare({});
   };
-  EXPECT_EQ(always(absl::FailedPreconditionError("too large")), ExitCode::kInfeasible);
+  EXPECT_EQ(always(Infeasible()), ExitCode::kInfeasible);
   EXPECT_EQ(always(absl::DeadlineExceededError("none found")), ExitCode::kNoPlan);
   EXPECT_EQ(always(absl::InvalidArgumentError("bad graph")), ExitCode::kUsage);
   EXPECT_THAT(err_.str(), HasSubstr("bad graph"));

@@ -1,5 +1,6 @@
 #include "client/cli/files.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -42,7 +43,9 @@ TEST(FilesTest, AFullStreamIsAnError) {
   std::istringstream in;
   std::ostringstream out;
   out.setstate(std::ios::badbit);
-  EXPECT_EQ(WriteOutput("x", "", out).code(), absl::StatusCode::kInternal);
+  const absl::Status status = WriteOutput("x", "", out);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), ::testing::StartsWith("cannot write to standard output: "));
 }
 
 }  // namespace

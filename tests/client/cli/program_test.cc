@@ -25,6 +25,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // Answers as the test says and remembers what it was asked.
@@ -140,20 +141,22 @@ absl::Status WithDetail(const absl::Status& status, const Detail& detail) {
 
 TEST_F(ProgramTest, SaysHowAServerIsReachedAndWhoAsks) {
   const std::string folder = ::testing::TempDir();
-  std::ofstream(folder + "/ca.pem") << "authorities\n";
+  std::ofstream(folder + "/bad.pem") << "authorities\n";
   std::ofstream(folder + "/token") << "from-a-file\n";
   std::ofstream(folder + "/empty") << "\n";
   environment_.default_connection.token = "from-the-environment";
   EXPECT_EQ(Plan({"--server=h:1"}), ExitCode::kOk);
   EXPECT_FALSE(service_.connection.use_tls);
   EXPECT_EQ(service_.connection.token, "from-the-environment");
-  EXPECT_EQ(Plan({"--server=h:1", "--tls_ca_file=" + folder + "/ca.pem", "--token_file=" + folder + "/token"}),
-            ExitCode::kOk);
+  EXPECT_EQ(Plan({"--server=h:1", "--tls", "--token_file=" + folder + "/token"}), ExitCode::kOk);
   EXPECT_TRUE(service_.connection.use_tls);
-  EXPECT_EQ(service_.connection.ca_certificates, "authorities");
   EXPECT_EQ(service_.connection.token, "from-a-file");
   EXPECT_EQ(Plan({"--server=h:1", "--token_file=" + folder + "/empty"}), ExitCode::kUsage);
   EXPECT_EQ(Plan({"--server=h:1", "--tls_cert_file=" + folder + "/none"}), ExitCode::kUsage);
+  EXPECT_EQ(Plan({"--server=h:1", "--tls_ca_file=" + folder + "/bad.pem"}), ExitCode::kUsage);
+  EXPECT_THAT(err_.str(), StartsWith("error: --tls_ca_file: must hold certificates in PEM form\n"));
+  EXPECT_EQ(Plan({"--server=h:1", "--tls_cert_file=" + folder + "/bad.pem"}), ExitCode::kUsage);
+  EXPECT_THAT(err_.str(), StartsWith("error: --tls_cert_file: needs --tls_key_file too\n"));
 }
 
 TEST_F(ProgramTest, PlansInProcessUnlessAServerIsNamed) {
@@ -310,10 +313,32 @@ TEST_F(ProgramTest, ExplainsWhyNoPlanExists) {
   EXPECT_THAT(err_.str(), HasSubstr("3 devices would lift the shortage.\n"));
 }
 
+TEST_F(ProgramTest, SaysHowManyReasonsAreNotListed) {
+  v1::InfeasibleDetail detail;
+  detail.add_reasons()->set_description("GPUs are too small");
+  google::rpc::ErrorInfo info;
+  (*info.mutable_metadata())["reasons"] = "8";
+  PlanFailsWith(WithDetail(WithDetail(absl::FailedPreconditionError("x"), detail), info));
+  EXPECT_THAT(err_.str(), StartsWith("error: infeasible: GPUs are too small\nerror: ... and 7 more\n"));
+}
+
+TEST_F(ProgramTest, HintsFollowWhatIsMissing) {
+  const auto hint = [&](const absl::Status& status) {
+    PlanFailsWith(status);
+    return err_.str();
+  };
+  EXPECT_THAT(hint(absl::FailedPreconditionError("old")), Not(HasSubstr("No plan exists")));
+  EXPECT_THAT(hint(absl::UnauthenticatedError("who?")), HasSubstr("--token_file or PLANWRIGHT_TOKEN"));
+  EXPECT_THAT(hint(absl::UnavailableError("Socket closed")), HasSubstr("--tls_ca_file"));
+  EXPECT_THAT(hint(absl::UnavailableError("Ssl handshake failed: WRONG_VERSION_NUMBER")), HasSubstr("plaintext"));
+}
+
 TEST_F(ProgramTest, ExitCodesFollowTheCode) {
   EXPECT_EQ(PlanFailsWith(absl::NotFoundError("no such model")), ExitCode::kUsage);
   EXPECT_EQ(PlanFailsWith(absl::DeadlineExceededError("no plan")), ExitCode::kNoPlan);
   EXPECT_EQ(PlanFailsWith(absl::UnavailableError("gone")), ExitCode::kServer);
+  EXPECT_EQ(PlanFailsWith(absl::FailedPreconditionError("no store")), ExitCode::kServer);
+  EXPECT_EQ(PlanFailsWith(absl::AlreadyExistsError("another plan")), ExitCode::kUsage);
   EXPECT_EQ(PlanFailsWith(absl::ResourceExhaustedError("full")), ExitCode::kServer);
   EXPECT_EQ(PlanFailsWith(absl::UnauthenticatedError("who?")), ExitCode::kServer);
   EXPECT_EQ(PlanFailsWith(absl::InternalError("oops")), ExitCode::kInternal);
