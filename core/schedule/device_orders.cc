@@ -35,7 +35,7 @@ void CheckInterleaved(const PipelineWork& work, int32_t micro_batches, Violation
   if (!IsInterleaved(work)) {
     violations.Add("schedule",
                    "INTERLEAVED needs a plan without replicas that deals its stages out to the devices in turn, at "
-                   "least two for each; plan with --split=non_contiguous or choose ONE_F_ONE_B");
+                   "least two for each; give such a plan, or choose ONE_F_ONE_B");
   } else if (Index(micro_batches) % devices != 0) {
     violations.Add("micro_batches", absl::StrCat("must be a multiple of the ", devices,
                                                  " devices under INTERLEAVED, is ", micro_batches));

@@ -17,9 +17,9 @@ inline constexpr char kDefaultStore[] = "sqlite:$XDG_STATE_HOME/planwright/planw
 // (nullptr). `migrate`: bring an older schema up to date. INVALID_ARGUMENT: none of these, or this build has no
 // PostgreSQL. UNAVAILABLE: it cannot be written. A PostgreSQL that does not answer, or whose schema is not ours, is no
 // error: it may answer later; until then every call says so.
-//
-// INVALID_ARGUMENT of the setting is what CheckStoreSetting says, which opens nothing.
 absl::StatusOr<std::unique_ptr<Store>> OpenStore(std::string_view setting, bool migrate);
+
+// What is wrong with the form of `setting`, without opening anything; what stands behind "postgresql:" is not read.
 absl::Status CheckStoreSetting(std::string_view setting);
 
 // What logs may say of a setting: that of another store than SQLite may hold a password.
