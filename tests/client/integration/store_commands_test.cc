@@ -73,7 +73,19 @@ TEST_F(StoreCommandsTest, SweepsAndRanks) {
   EXPECT_LT(swept.out.find("at most 4 devices"), swept.out.find("at most 2 devices"));
 }
 
+TEST_F(StoreCommandsTest, SweepsWithoutAPlanEndAsComparisonsDo) {
+  const std::vector<std::string> sweep = {"sweep", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4"};
+  const auto with = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = sweep;
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return Run(arguments).exit_code;
+  };
+  EXPECT_EQ(with({"--max_devices=0"}), 2);
+  EXPECT_EQ(with({"--max_devices=1,2", "--objective=min_devices", "--target_period_ms=0.001"}), 3);
+}
+
 TEST_F(StoreCommandsTest, SaysWhatIsMissing) {
+  EXPECT_THAT(Run({"plans", "--show=plans/nobody"}).err, HasSubstr("nothing is stored as \"plans/nobody\""));
   EXPECT_THAT(Planwright({"plans"}).err, HasSubstr("kept by a server"));
   EXPECT_THAT(Run({"wait"}).err, HasSubstr("--operation is missing"));
   EXPECT_THAT(Run({"wait", "--operation=operations/nobody"}).err, HasSubstr("there is no operation"));
