@@ -24,6 +24,7 @@ int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); 
 void PatternSearcher::SetAllocation(const ChainAllocation& allocation) {
   constraints_ = ConstraintsOf(chain_, sums_, devices_, allocation);
   shifts_.assign(constraints_.pairs.size(), 0);
+  rows_ = 0;
 }
 
 PatternAnswer PatternSearcher::Decide(Picoseconds period, const SolveLimits& limits) {
@@ -159,6 +160,7 @@ bool PatternSearcher::Insert(Node& node, int32_t from, int32_t to, int64_t weigh
       row[target] = std::max(row[target], reached + from_to[target]);
     }
     --rows_until_look_;
+    ++rows_;
   }
   if (rows_until_look_ > 0) return true;
   rows_until_look_ = kDistancesPerLook / constraints_.num_steps();

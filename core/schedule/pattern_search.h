@@ -68,6 +68,8 @@ class PatternSearcher {
   int32_t num_steps() const { return constraints_.num_steps(); }
   // Of the search trees since the object was made.
   int64_t nodes() const { return nodes_; }
+  // Rows of distances drawn since the allocation was set; each takes O(steps).
+  int64_t rows() const { return rows_; }
 
  private:
   // A node of the tree.
@@ -123,6 +125,7 @@ class PatternSearcher {
   // Of Decide: what may end it within a node, rows of distances drawn until the next look, whether it was ended.
   const SolveLimits* limits_ = nullptr;
   int64_t rows_until_look_ = 0;
+  int64_t rows_ = 0;
   bool is_interrupted_ = false;
 };
 

@@ -9,6 +9,7 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_ANNEALER_H_
 #define PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_ANNEALER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_set>
@@ -36,7 +37,8 @@ struct AnnealingWork {
   // Allocations that the pattern search judged, and nodes of its trees.
   int64_t judged = 0;
   int64_t nodes = 0;
-  // What limits count: a move is one unit, a node steps^2 / 32 units. A unit takes about half a microsecond.
+  // What limits count: a move is one unit, a node steps^2 / 32 units, or what it draws where that is more. A unit takes
+  // about half a microsecond.
   int64_t units = 0;
 
   AnnealingWork& operator+=(const AnnealingWork& other) {
@@ -50,9 +52,11 @@ struct AnnealingWork {
   // The searcher judged its allocation, for which it took `new_nodes`.
   void AddJudgement(const PatternSearcher& searcher, int64_t new_nodes) {
     constexpr int64_t kStepPairsPerUnit = 32;
+    constexpr int64_t kDistancesPerUnit = 800;
+    const int64_t steps = searcher.num_steps();
     ++judged;
     nodes += new_nodes;
-    units += new_nodes * (1 + int64_t{searcher.num_steps()} * searcher.num_steps() / kStepPairsPerUnit);
+    units += std::max(new_nodes * (1 + steps * steps / kStepPairsPerUnit), searcher.rows() * steps / kDistancesPerUnit);
   }
 };
 
