@@ -31,6 +31,8 @@
 
 using planwright::server::ByteSize;
 
+constexpr absl::Duration kUnsetDefaultTimeLimit = absl::Seconds(60);
+
 ABSL_FLAG(std::string, listen_address, "127.0.0.1:50051",
           "where gRPC is served; port 0 takes a free one. Other than loopback needs TLS or --allow_insecure_remote");
 ABSL_FLAG(bool, allow_insecure_remote, false, "serve other machines without encryption");
@@ -50,7 +52,7 @@ ABSL_FLAG(ByteSize, memory_budget, ByteSize{},
           "that run and wait may have a quarter of it in bytes. 0: 80 % of what the cgroup or the machine has");
 ABSL_FLAG(int32_t, max_running, 0, "requests worked on at the same time; 0: half of --cpus, at least 2");
 ABSL_FLAG(int32_t, max_waiting, 64, "requests that may wait; more are refused with RESOURCE_EXHAUSTED");
-ABSL_FLAG(absl::Duration, default_time_limit, absl::Seconds(60),
+ABSL_FLAG(absl::Duration, default_time_limit, kUnsetDefaultTimeLimit,
           "time for a search that comes with neither time limit nor deadline");
 ABSL_FLAG(absl::Duration, max_time_limit, absl::Hours(1), "time that no search may exceed");
 ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30),
@@ -316,6 +318,11 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   config.time_limits.default_time_limit =
       PositiveTime(absl::GetFlag(FLAGS_default_time_limit), "default_time_limit", violations);
   config.time_limits.max_time_limit = PositiveTime(absl::GetFlag(FLAGS_max_time_limit), "max_time_limit", violations);
+  // Whoever only lowers the greatest limit lowers the default with it.
+  if (absl::GetFlag(FLAGS_default_time_limit) == kUnsetDefaultTimeLimit) {
+    config.time_limits.default_time_limit =
+        std::min(config.time_limits.default_time_limit, config.time_limits.max_time_limit);
+  }
   if (config.time_limits.max_time_limit < config.time_limits.default_time_limit) {
     violations.Add("--max_time_limit", absl::StrCat("must be >= --default_time_limit, which is ",
                                                     absl::FormatDuration(absl::GetFlag(FLAGS_default_time_limit))));
