@@ -21,7 +21,7 @@ mapfile -t needed < <(dpkg-query --search "${libraries[@]}" "${libraries[@]/#//u
 
 status=0
 for package in "${needed[@]}"; do
-  if ! printf '%s\n' "${present[@]}" | grep -qxF "$package"; then
+  if [[ " ${present[*]} " != *" $package "* ]]; then
     echo "Dockerfile: the programs need $package, which the image does not install"
     status=1
   fi
