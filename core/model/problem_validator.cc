@@ -15,15 +15,6 @@ void RequireAtLeastIfSet(const std::optional<Number>& value, int64_t least, cons
       *value, least, [path] { return path; }, violations);
 }
 
-void CheckOptions(const SolverOptions& options, Violations& violations) {
-  RequireAtLeastIfSet(options.work_limit, 1, "options.work_limit", violations);
-  RequireAtLeastIfSet(options.ideal_limit, 1, "options.ideal_limit", violations);
-  RequireAtLeastIfSet(options.threads, 1, "options.threads", violations);
-  if (!(options.relative_gap >= 0 && options.relative_gap < 1)) {
-    violations.Add("options.relative_gap", absl::StrCat("must be in [0, 1), is ", options.relative_gap));
-  }
-}
-
 // MIN_DEVICES has a target, and nothing else does.
 void CheckTarget(const PlanningProblem& problem, Violations& violations) {
   constexpr char kPath[] = "problem.target_period_ms";
@@ -159,9 +150,18 @@ class SelectionValidator {
 
 }  // namespace
 
+void ValidateOptions(const SolverOptions& options, Violations& violations) {
+  RequireAtLeastIfSet(options.work_limit, 1, "options.work_limit", violations);
+  RequireAtLeastIfSet(options.ideal_limit, 1, "options.ideal_limit", violations);
+  RequireAtLeastIfSet(options.threads, 1, "options.threads", violations);
+  if (!(options.relative_gap >= 0 && options.relative_gap < 1)) {
+    violations.Add("options.relative_gap", absl::StrCat("must be in [0, 1), is ", options.relative_gap));
+  }
+}
+
 void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                      const SolverOptions& options, Violations& violations) {
-  CheckOptions(options, violations);
+  ValidateOptions(options, violations);
   CheckNumbers(problem, violations);
   CheckMemoryNumbers(problem.memory_model, violations);
   if (IdValidator(graph, cluster, violations).Check(problem)) SelectionValidator(cluster, problem, violations).Check();

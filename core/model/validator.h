@@ -37,6 +37,9 @@ void ValidateCluster(const Cluster& cluster, const ModelLimits& limits, Violatio
 void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                      const SolverOptions& options, Violations& violations);
 
+// The part of it that looks at the options alone.
+void ValidateOptions(const SolverOptions& options, Violations& violations);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_MODEL_VALIDATOR_H_

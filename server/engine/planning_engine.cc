@@ -252,7 +252,10 @@ SearchEffort PlanningEngine::EffortFor(const PlanTask& task, const CallContext& 
 }
 
 std::shared_ptr<const CachedPlan> PlanningEngine::FindPlan(const PlanTask& task, const CallContext& context) {
-  if (task.skip_cache) return nullptr;
+  // The key leaves out what does not change the answer; what is wrong with that is for the planner to say.
+  Violations violations;
+  ValidateOptions(task.options.options, violations);
+  if (task.skip_cache || !violations.empty()) return nullptr;
   if (config_.cache_bytes > 0 && cache_.Peek(task.key) == nullptr) FetchStored(task, context);
   return cache_.Find(task.key, EffortFor(task, context));
 }

@@ -119,6 +119,17 @@ TEST_F(EnginePlanCacheTest, WhatChangesTheAnswerIsNotShared) {
   EXPECT_TRUE(MustPlan(threaded).provenance().cached());
 }
 
+// Not even where the key leaves out what is wrong.
+TEST_F(EnginePlanCacheTest, BrokenRequestsAreNotAnsweredFromTheCache) {
+  MustPlan(ZooRequest());
+  v1::CreatePlanRequest request = ZooRequest();
+  request.mutable_options()->set_relative_gap(2);
+  EXPECT_EQ(engine_.CreatePlan(request, CallContext{}).status().code(), absl::StatusCode::kInvalidArgument);
+  request = ZooRequest();
+  request.mutable_options()->set_threads(0);
+  EXPECT_EQ(engine_.CreatePlan(request, CallContext{}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(EnginePlanCacheTest, APlanCutOffByTheClockStartsAStricterSearch) {
   const v1::Plan cut = MustPlan(HardRequest(50));
   ASSERT_EQ(cut.provenance().stop_reason(), v1::STOP_REASON_TIME_LIMIT);
