@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "core/base/union_find.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
 
@@ -82,10 +83,7 @@ class InterconnectValidator {
       CheckBandwidth(link.bandwidth_bytes_per_second, path + ".bandwidth_bytes_per_second", violations_);
       CheckLatency(link.latency, path, violations_);
     }
-    if (cluster_.devices.size() > kMaxTableDevices) {
-      violations_.Add(path_ + ".links", absl::StrCat("must be for at most ", kMaxTableDevices, " devices, there are ",
-                                                     cluster_.devices.size()));
-    }
+    FitsTable(path_ + ".links");
     if (ids_in_range) RequireConnected(links);
   }
 
@@ -93,9 +91,8 @@ class InterconnectValidator {
     const std::size_t devices = cluster_.devices.size();
     const std::string path = path_ + ".bandwidth_bytes_per_second";
     CheckLatency(matrix.latency, path_, violations_);
-    if (devices > kMaxTableDevices) {
-      violations_.Add(path, absl::StrCat("must be for at most ", kMaxTableDevices, " devices, there are ", devices));
-    } else if (matrix.bandwidth_bytes_per_second.size() != devices * devices) {
+    if (!FitsTable(path)) return;
+    if (matrix.bandwidth_bytes_per_second.size() != devices * devices) {
       violations_.Add(path, absl::StrCat("must have ", devices * devices, " elements (", devices, " x ", devices,
                                          " devices), has ", matrix.bandwidth_bytes_per_second.size()));
     } else {
@@ -110,6 +107,13 @@ class InterconnectValidator {
       CheckBandwidth(*interconnect.bandwidth_bytes_per_second, path_ + ".bandwidth_bytes_per_second", violations_);
     }
     CheckLatency(interconnect.latency, path_, violations_);
+  }
+
+  bool FitsTable(const std::string& path) {
+    const std::size_t devices = cluster_.devices.size();
+    if (devices <= kMaxTableDevices) return true;
+    violations_.Add(path, absl::StrCat("must be for at most ", kMaxTableDevices, " devices, there are ", devices));
+    return false;
   }
 
   // Links work both ways, so a pair has one bandwidth.
@@ -142,22 +146,18 @@ class InterconnectValidator {
     return false;
   }
 
-  // Pairs without a link are routed, so there must be a way between any two devices. Union-find with path halving.
+  // Pairs without a link are routed, so there must be a way between any two devices.
   void RequireConnected(const LinksInterconnect& links) {
-    std::vector<std::size_t> parent(cluster_.devices.size());
-    for (std::size_t i = 0; i < parent.size(); ++i) parent[i] = i;
-    const auto find = [&parent](std::size_t device) {
-      while (parent[device] != device) device = parent[device] = parent[parent[device]];
-      return device;
-    };
+    const auto num_devices = static_cast<int32_t>(cluster_.devices.size());
+    UnionFind groups(num_devices);
     for (const LinksInterconnect::Link& link : links.links) {
-      parent[find(link.device_a.index())] = find(link.device_b.index());
+      groups.Unite(static_cast<int32_t>(link.device_a.index()), static_cast<int32_t>(link.device_b.index()));
     }
-    for (std::size_t i = 1; i < parent.size(); ++i) {
-      if (find(i) == find(0)) continue;
+    for (int32_t device = 1; device < num_devices; ++device) {
+      if (groups.Find(device) == groups.Find(0)) continue;
       violations_.Add(path_ + ".links",
                       absl::StrCat("must connect all devices, there is no way from \"", cluster_.devices[0].name,
-                                   "\" to \"", cluster_.devices[i].name, "\""));
+                                   "\" to \"", cluster_.devices[static_cast<std::size_t>(device)].name, "\""));
       return;
     }
   }

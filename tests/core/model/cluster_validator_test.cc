@@ -245,6 +245,14 @@ TEST(ClusterValidatorTest, RefusesMatricesOfMoreThan2048Devices) {
                                  "must be for at most 2048 devices, there are 2049")));
 }
 
+TEST(ClusterValidatorTest, RefusesLinksOfMoreThan2048Devices) {
+  LinksInterconnect line;
+  for (std::size_t i = 1; i < 2049; ++i) line.links.push_back(Link(i - 1, i));
+  EXPECT_THAT(
+      Validate(SmallCluster(2049, 0, line)),
+      ElementsAre(Breaks("cluster.interconnect.links.links", "must be for at most 2048 devices, there are 2049")));
+}
+
 TEST(ClusterValidatorTest, RefusesLevelsWithoutChildren) {
   EXPECT_THAT(
       Validate(SmallCluster(4, 0, HierarchyInterconnect{{Level{.fan_out = -4, .bandwidth_bytes_per_second = 1}}})),
