@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "core/cost/latency_schedule.h"
@@ -75,8 +74,7 @@ void WarnOfMissingBackward(const OperatorGraph& graph, const Plan& plan, std::ve
 
 void WarnOfIgnoredTransferTimes(const OperatorGraph& graph, const Cluster& cluster,
                                 std::vector<std::string>& warnings) {
-  const std::string interconnect = InterconnectName(cluster.interconnect);
-  if (interconnect == "host_staged" || interconnect == "uniform") return;
+  if (GivenTimesCount(cluster.interconnect)) return;
   const auto count = std::count_if(graph.tensors.begin(), graph.tensors.end(),
                                    [](const Tensor& tensor) { return tensor.transfer.has_value(); });
   if (count == 0) return;

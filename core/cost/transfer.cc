@@ -19,12 +19,6 @@ LinkSpeed CommonSpeed(const Interconnect& interconnect) {
   return {uniform.bandwidth_bytes_per_second, uniform.latency};
 }
 
-// A tensor's own transfer time holds where all pairs are connected alike.
-bool GivenTimesCount(const Interconnect& interconnect) {
-  return std::holds_alternative<HostStagedInterconnect>(interconnect) ||
-         std::holds_alternative<UniformInterconnect>(interconnect);
-}
-
 Picoseconds TimeOver(const LinkSpeed& speed, int64_t bytes) {
   if (!speed.bandwidth_bytes_per_second.has_value()) return Picoseconds(0);
   const Picoseconds time = TransferTime(bytes, *speed.bandwidth_bytes_per_second);
@@ -36,6 +30,11 @@ Picoseconds TimeOver(const LinkSpeed& speed, int64_t bytes) {
 TransferRules RulesOf(const Interconnect& interconnect) {
   const bool host_staged = std::holds_alternative<HostStagedInterconnect>(interconnect);
   return {.pay_once = host_staged, .cpus_pay = !host_staged};
+}
+
+bool GivenTimesCount(const Interconnect& interconnect) {
+  return std::holds_alternative<HostStagedInterconnect>(interconnect) ||
+         std::holds_alternative<UniformInterconnect>(interconnect);
 }
 
 LinkSpeed Slower(const LinkSpeed& a, const LinkSpeed& b) {

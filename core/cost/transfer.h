@@ -25,6 +25,9 @@ struct TransferRules {
 };
 TransferRules RulesOf(const Interconnect& interconnect);
 
+// Whether a tensor's own transfer time holds: where all pairs of devices are connected alike (host_staged, uniform).
+bool GivenTimesCount(const Interconnect& interconnect);
+
 // How fast two devices are connected.
 struct LinkSpeed {
   // nullopt: every tensor has a transfer time of its own.
