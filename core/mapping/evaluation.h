@@ -1,0 +1,57 @@
+// What a mapping costs: the one definition that every search and every bound of this folder means.
+#ifndef PLANWRIGHT_CORE_MAPPING_EVALUATION_H_
+#define PLANWRIGHT_CORE_MAPPING_EVALUATION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/mapping/link_times.h"
+#include "core/mapping/mapping_instance.h"
+
+namespace planwright {
+
+struct MappingValue {
+  // Of the objective, weights included.
+  double value_ms = 0;
+  // Not weighted.
+  double largest_load_ms = 0;
+  double largest_compute_ms = 0;
+  double largest_allreduce_ms = 0;
+
+  bool operator==(const MappingValue&) const = default;
+};
+
+// What a copy of a stage does for one micro-batch.
+struct CopyWork {
+  double compute_ms = 0;
+  double in_ms = 0;
+  double out_ms = 0;
+
+  double LoadMs(Overlap overlap) const;
+};
+
+// Of one stage, for ValueOf: the largest of its copies, and its all-reduce.
+struct StageTimes {
+  double compute_ms = 0;
+  double load_ms = 0;
+  double allreduce_ms = 0;
+};
+
+// Of all copies, at r * S + s. REQUIRES: IsMapping(instance, mapping). Complexity O(copies x traffic).
+std::vector<CopyWork> WorkOfCopies(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
+
+// The least bandwidth and the greatest latency of the ring's links; 0 without replicas. `rings` and `devices` as in
+// Mapping.
+double AllReduceMs(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping, int32_t stage);
+
+// The objective of these stages.
+MappingValue ValueOf(const MappingInstance& instance, const std::vector<StageTimes>& stages);
+
+// REQUIRES: IsMapping(instance, mapping).
+MappingValue Evaluate(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
+// The same; makes the LinkTimes first.
+MappingValue Evaluate(const MappingInstance& instance, const Mapping& mapping);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MAPPING_EVALUATION_H_
