@@ -24,7 +24,9 @@ int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); 
 void PatternSearcher::SetAllocation(const ChainAllocation& allocation) {
   constraints_ = ConstraintsOf(chain_, sums_, devices_, allocation);
   shifts_.assign(constraints_.pairs.size(), 0);
+  nodes_ = 0;
   rows_ = 0;
+  next_look_ = 0;
 }
 
 PatternAnswer PatternSearcher::Decide(Picoseconds period, const SolveLimits& limits) {
@@ -37,13 +39,12 @@ PatternAnswer PatternSearcher::Decide(Picoseconds period, const SolveLimits& lim
     return PatternAnswer::kFeasible;
   }
   if (nodes_on_path_.empty()) nodes_on_path_.emplace_back();
+  limits_ = &limits;
   last_node_ = limits.work > INT64_MAX - nodes_ ? INT64_MAX : nodes_ + limits.work;
   ++nodes_;
-  limits_ = &limits;
-  rows_until_look_ = kDistancesPerLook / constraints_.num_steps();
   is_interrupted_ = false;
   const bool is_possible = MakeRoot(nodes_on_path_.front());
-  const PatternAnswer answer = is_possible ? Explore(0, limits) : PatternAnswer::kInfeasible;
+  const PatternAnswer answer = is_possible ? Explore(0) : PatternAnswer::kInfeasible;
   // Nodes that were left half done look as if they were impossible.
   return is_interrupted_ && answer == PatternAnswer::kInfeasible ? PatternAnswer::kUnknown : answer;
 }
@@ -159,11 +160,10 @@ bool PatternSearcher::Insert(Node& node, int32_t from, int32_t to, int64_t weigh
     for (std::size_t target = 0; target < num_steps; ++target) {
       row[target] = std::max(row[target], reached + from_to[target]);
     }
-    --rows_until_look_;
     ++rows_;
   }
-  if (rows_until_look_ > 0) return true;
-  rows_until_look_ = kDistancesPerLook / constraints_.num_steps();
+  if (rows_ < next_look_) return true;
+  next_look_ = rows_ + kDistancesPerLook / constraints_.num_steps();
   is_interrupted_ = CheckInterruption(*limits_).has_value();
   return !is_interrupted_;
 }
@@ -218,18 +218,18 @@ bool PatternSearcher::RefineByMemory(Node& node, const PatternConstraints::Room&
 }
 
 // Depth first; the second half of a split domain replaces the node.
-PatternAnswer PatternSearcher::Explore(std::size_t depth, const SolveLimits& limits) {
+PatternAnswer PatternSearcher::Explore(std::size_t depth) {
   if (nodes_on_path_.size() <= depth + 1) nodes_on_path_.emplace_back();
   Node& node = nodes_on_path_[depth];
   while (true) {
     const std::optional<Split> split = FindConflict(node);
     if (!split.has_value()) return PatternAnswer::kFeasible;
     if (nodes_ >= last_node_ || IsDeep(depth)) return PatternAnswer::kUnknown;
-    if (++nodes_ % kNodesPerLook == 0 && CheckInterruption(limits).has_value()) return PatternAnswer::kUnknown;
+    if (++nodes_ % kNodesPerLook == 0 && CheckInterruption(*limits_).has_value()) return PatternAnswer::kUnknown;
     Node& child = nodes_on_path_[depth + 1];
     child = node;
     if (Narrow(child, *split, split->is_upper_first)) {
-      const PatternAnswer answer = Explore(depth + 1, limits);
+      const PatternAnswer answer = Explore(depth + 1);
       if (answer != PatternAnswer::kInfeasible) return answer;
     }
     if (!Narrow(node, *split, !split->is_upper_first)) return PatternAnswer::kInfeasible;

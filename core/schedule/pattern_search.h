@@ -66,9 +66,9 @@ class PatternSearcher {
 
   // Of the allocation at hand.
   int32_t num_steps() const { return constraints_.num_steps(); }
-  // Of the search trees since the object was made.
+  // What was done since the allocation was set: nodes of the search trees, and rows of distances drawn, each of which
+  // takes O(steps).
   int64_t nodes() const { return nodes_; }
-  // Rows of distances drawn since the allocation was set; each takes O(steps).
   int64_t rows() const { return rows_; }
 
  private:
@@ -95,7 +95,7 @@ class PatternSearcher {
   bool LowerHigh(Node& node, std::size_t pair, int64_t high, bool& has_changed);
   bool RaiseLow(Node& node, std::size_t pair, int64_t low, bool& has_changed);
   bool Insert(Node& node, int32_t from, int32_t to, int64_t weight);
-  PatternAnswer Explore(std::size_t depth, const SolveLimits& limits);
+  PatternAnswer Explore(std::size_t depth);
   bool IsDeep(std::size_t depth) const;
   bool Narrow(Node& node, const Split& split, bool to_upper);
   std::optional<Split> FindConflict(const Node& node);
@@ -121,11 +121,11 @@ class PatternSearcher {
   int64_t tried_ = 0;
   int64_t first_node_ = 0;
   int64_t nodes_ = 0;
-  int64_t last_node_ = 0;
-  // Of Decide: what may end it within a node, rows of distances drawn until the next look, whether it was ended.
-  const SolveLimits* limits_ = nullptr;
-  int64_t rows_until_look_ = 0;
   int64_t rows_ = 0;
+  // Of Decide: what may end it, its last node, the row at which it looks next, whether it was ended within a node.
+  const SolveLimits* limits_ = nullptr;
+  int64_t last_node_ = 0;
+  int64_t next_look_ = 0;
   bool is_interrupted_ = false;
 };
 

@@ -44,10 +44,8 @@ std::size_t MaxStages(const ChainSums& sums, const ChainDevices& devices, int32_
 }  // namespace
 
 SolveLimits JudgeLimits(const SolveLimits& limits, const PatternSearcher& searcher, int64_t nodes, int64_t units) {
-  AnnealingWork node;
-  node.AddJudgement(searcher, 1);
   SolveLimits judging = limits;
-  judging.work = std::min(nodes, units / node.units);
+  judging.work = std::min(nodes, units / AnnealingWork::UnitsOfNode(searcher.num_steps()));
   return judging;
 }
 
@@ -99,7 +97,7 @@ double AllocationAnnealer::Judge(const SolveLimits& limits) {
   searcher_.SetAllocation(candidate_);
   const SolveLimits judging = JudgeLimits(limits, searcher_, kJudgeNodes, limits.work - work_.units);
   PatternOutcome outcome = searcher_.FindShortest(judging, target_);
-  work_.AddJudgement(searcher_, outcome.nodes);
+  work_.AddJudgement(searcher_);
   if (!outcome.pattern.has_value()) {
     refuted_.insert(fingerprint);
     return kRefutedEnergy;

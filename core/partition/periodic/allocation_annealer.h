@@ -37,8 +37,8 @@ struct AnnealingWork {
   // Allocations that the pattern search judged, and nodes of its trees.
   int64_t judged = 0;
   int64_t nodes = 0;
-  // What limits count: a move is one unit, a node steps^2 / 32 units, or what it draws where that is more. A unit takes
-  // about half a microsecond.
+  // What limits count: a move is one unit, a node UnitsOfNode, or what it draws where that is more. A unit takes about
+  // half a microsecond.
   int64_t units = 0;
 
   AnnealingWork& operator+=(const AnnealingWork& other) {
@@ -49,14 +49,18 @@ struct AnnealingWork {
     return *this;
   }
 
-  // The searcher judged its allocation, for which it took `new_nodes`.
-  void AddJudgement(const PatternSearcher& searcher, int64_t new_nodes) {
-    constexpr int64_t kStepPairsPerUnit = 32;
+  // The searcher has judged its allocation. REQUIRES: once for each.
+  void AddJudgement(const PatternSearcher& searcher) {
     constexpr int64_t kDistancesPerUnit = 800;
-    const int64_t steps = searcher.num_steps();
     ++judged;
-    nodes += new_nodes;
-    units += std::max(new_nodes * (1 + steps * steps / kStepPairsPerUnit), searcher.rows() * steps / kDistancesPerUnit);
+    nodes += searcher.nodes();
+    units += std::max(searcher.nodes() * UnitsOfNode(searcher.num_steps()),
+                      searcher.rows() * searcher.num_steps() / kDistancesPerUnit);
+  }
+
+  static int64_t UnitsOfNode(int64_t steps) {
+    constexpr int64_t kStepPairsPerUnit = 32;
+    return 1 + steps * steps / kStepPairsPerUnit;
   }
 };
 

@@ -194,9 +194,8 @@ void AllocationTree::JudgeMap() {
   const ChainAllocation layers = Stages(/*are_merged=*/false);
   searcher_.SetAllocation(layers);
   const SolveLimits limits = JudgeLimits(*limits_, searcher_, kJudgeNodes, last_unit_ - work_.units);
-  const int64_t nodes_before = searcher_.nodes();
   const PatternAnswer answer = searcher_.Decide(period_, limits);
-  work_.AddJudgement(searcher_, searcher_.nodes() - nodes_before);
+  work_.AddJudgement(searcher_);
   if (answer == PatternAnswer::kInfeasible) return;
   is_unknown_ = !Schedule(Stages(/*are_merged=*/true)) && !Schedule(layers);
 }
@@ -207,7 +206,7 @@ bool AllocationTree::Schedule(const ChainAllocation& allocation) {
   searcher_.SetAllocation(allocation);
   const SolveLimits limits = JudgeLimits(*limits_, searcher_, kJudgeNodes, last_unit_ - work_.units);
   PatternOutcome outcome = searcher_.FindShortest(limits, period_);
-  work_.AddJudgement(searcher_, outcome.nodes);
+  work_.AddJudgement(searcher_);
   if (!outcome.pattern.has_value()) return false;
   found_ = {allocation, *std::move(outcome.pattern)};
   return true;

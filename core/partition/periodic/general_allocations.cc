@@ -85,7 +85,7 @@ class Search {
         outcome_.best.has_value() ? std::optional(Known() - Picoseconds(1)) : std::nullopt;
     const SolveLimits limits = JudgeLimits(limits_, searcher, kStartNodes, kStartUnits);
     PatternOutcome found = searcher.FindShortest(limits, target);
-    outcome_.work.AddJudgement(searcher, found.nodes);
+    outcome_.work.AddJudgement(searcher);
     if (found.pattern.has_value()) Offer({start, *std::move(found.pattern)});
   }
 
