@@ -1,0 +1,84 @@
+#include "core/topology/random_topology.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "core/base/index.h"
+#include "core/base/random.h"
+
+namespace planwright {
+namespace {
+
+constexpr int32_t kEqualBlock = 8;
+constexpr int64_t kSmallestBlock = 2;
+constexpr int64_t kLargestBlock = 16;
+
+double Uniform(double low, double high, RandomStream& random) { return low + (high - low) * random.Unit(); }
+
+double LogUniform(double low, double high, RandomStream& random) {
+  return std::exp(Uniform(std::log(low), std::log(high), random));
+}
+
+// 10^9 bytes/s, rounded to 0.01, as bytes/s.
+double BytesPerSecond(double gigabytes) { return std::round(gigabytes * 100) * 1e7; }
+
+std::vector<int32_t> DrawBlocks(RandomFamily family, int32_t num_devices, RandomStream& random) {
+  std::vector<int32_t> block_of;
+  for (int32_t block = 0; block_of.size() < Index(num_devices); ++block) {
+    int64_t size = num_devices;
+    if (family == RandomFamily::kBlocksAlike) size = kEqualBlock;
+    if (family == RandomFamily::kBlocksVaried) size = random.Between(kSmallestBlock, kLargestBlock);
+    block_of.resize(std::min(block_of.size() + static_cast<std::size_t>(size), Index(num_devices)), block);
+  }
+  return block_of;
+}
+
+// Of every two blocks, row-major, in 10^9 bytes/s; uniform_dist has none.
+std::vector<double> DrawBlockSpeeds(RandomFamily family, std::size_t blocks, RandomStream& random) {
+  const bool alike = family == RandomFamily::kBlocksAlike;
+  std::vector<double> speeds(blocks * blocks);
+  for (std::size_t a = 0; a < blocks; ++a) {
+    speeds[a * blocks + a] = alike ? Uniform(20, 100, random) : LogUniform(10, 200, random);
+    for (std::size_t b = a + 1; b < blocks; ++b) {
+      speeds[a * blocks + b] = alike ? Uniform(2, 20, random) : LogUniform(0.5, 25, random);
+    }
+  }
+  return speeds;
+}
+
+double DrawPairSpeed(RandomFamily family, double block_speed, RandomStream& random) {
+  switch (family) {
+    case RandomFamily::kBlocksAlike:
+      return block_speed;
+    case RandomFamily::kBlocksVaried:
+      return block_speed * Uniform(0.8, 1.2, random);
+    case RandomFamily::kUniform:
+      return Uniform(1, 100, random);
+  }
+  return 0;
+}
+
+}  // namespace
+
+RandomTopology MakeRandomTopology(RandomFamily family, int32_t num_devices, uint64_t seed) {
+  RandomStream random(seed);
+  RandomTopology topology;
+  topology.block_of = DrawBlocks(family, num_devices, random);
+  const std::size_t blocks = Index(topology.block_of.back()) + 1;
+  const std::vector<double> block_speeds = DrawBlockSpeeds(family, blocks, random);
+  const std::size_t devices = Index(num_devices);
+  std::vector<double>& bandwidth = topology.interconnect.bandwidth_bytes_per_second;
+  bandwidth.resize(devices * devices);
+  for (std::size_t a = 0; a < devices; ++a) {
+    for (std::size_t b = a + 1; b < devices; ++b) {
+      const double block_speed = block_speeds[Index(topology.block_of[a]) * blocks + Index(topology.block_of[b])];
+      const double speed = BytesPerSecond(DrawPairSpeed(family, block_speed, random));
+      bandwidth[a * devices + b] = speed;
+      bandwidth[b * devices + a] = speed;
+    }
+  }
+  return topology;
+}
+
+}  // namespace planwright

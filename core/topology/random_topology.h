@@ -1,0 +1,35 @@
+// Random interconnects, for which no structure says where stages belong: the three families of Parmesan's Table 2.
+//
+// The paper's Appendix I with its numbers is not public; these are the ranges of our own choice. Bandwidths are 10^9
+// bytes/s, rounded to 0.01, alike in both directions, without latency; U[a, b] is uniform, logU[a, b] uniform in the
+// logarithm:
+//   random_blk_1  blocks of 8 devices; inside a block U[20, 100], the same for all its pairs; between two blocks
+//                 U[2, 20], the same for all their pairs
+//   random_blk_2  blocks of 2 .. 16 devices; inside a block logU[10, 200], between two blocks logU[0.5, 25], and each
+//                 pair of devices times U[0.8, 1.2]
+//   uniform_dist  every pair U[1, 100]
+// The last block is cut off where the devices end.
+#ifndef PLANWRIGHT_CORE_TOPOLOGY_RANDOM_TOPOLOGY_H_
+#define PLANWRIGHT_CORE_TOPOLOGY_RANDOM_TOPOLOGY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/model/cluster.h"
+
+namespace planwright {
+
+enum class RandomFamily { kBlocksAlike, kBlocksVaried, kUniform };
+
+struct RandomTopology {
+  MatrixInterconnect interconnect;
+  // By device; consecutive. uniform_dist: all devices are of block 0.
+  std::vector<int32_t> block_of;
+};
+
+// The same for the same seed. REQUIRES: num_devices >= 1. Complexity O(num_devices^2).
+RandomTopology MakeRandomTopology(RandomFamily family, int32_t num_devices, uint64_t seed);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_TOPOLOGY_RANDOM_TOPOLOGY_H_
