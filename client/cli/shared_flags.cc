@@ -228,7 +228,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
     const char* path;
     const char* help;
   };
-  constexpr std::array<Setting, 25> kSettings = {{
+  constexpr std::array<Setting, 26> kSettings = {{
       {"objective", "objective", "what is optimised (default: max_throughput)"},
       {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
       {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
@@ -258,6 +258,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
        "whether activations are kept or computed again (full: with schedule periodic)"},
       {"reserved_bytes", "memory_model.reserved_bytes", "bytes that every device keeps for other things"},
       {"allreduce", "allreduce.factor", "share of the parameters that crosses the slowest ring edge"},
+      {"ring", "allreduce.ring", "not planned yet: index makes rings visit replicas in the order of copies"},
       {"hosts", "devices_to_use.hosts", "use only devices of these hosts; node[01-04] as in Slurm"},
       {"exclude", "devices_to_use.excluded_devices", "devices not to use; host0/gpu[4-7] as in Slurm"},
       {"max_devices", "devices_to_use.max_devices", "use at most that many devices, CPUs included"},
@@ -278,6 +279,12 @@ FlagGroup SolverFlags(v1::SolverOptions& options) {
        MessageFlag("work_limit", "work_limit", "units of work, as the algorithm counts them", options),
        MessageFlag("gap", "relative_gap", "stop at this relative gap (default: 0, prove)", options),
        MessageFlag("ideal_limit", "ideal_limit", "ideals that the exact algorithm may store", options),
+       MessageFlag("clusters", "clusters", "parmesan: operators are clustered into that many first (default: 256)",
+                   options),
+       MessageFlag("clustering_alpha", "clustering_alpha",
+                   "parmesan: weight of transfers where operators are clustered (default: 0.001)", options),
+       MessageFlag("refinement_steps", "refinement_steps",
+                   "parmesan: operators that may move across borders of stages at the end (default: 100)", options),
        MessageFlag("seed", "seed", "where randomised algorithms start, any integer (default: 1)", options),
        MessageFlag("explain", "explain", "say what one more device, more memory or more bandwidth would bring",
                    options),

@@ -138,6 +138,15 @@ struct Explanation {
   std::vector<Relief> relief;
 };
 
+// How a plan differs from PlanningProblem::start_from.
+struct Replanning {
+  // Stages some device of which did not hold all of the stage's operators before, and the other ones.
+  int32_t moved_stages = 0;
+  int32_t kept_stages = 0;
+  // Objective of the best plan found, however many stages it moves.
+  Picoseconds best_objective{0};
+};
+
 struct Provenance {
   std::string algorithm;
   std::string algorithm_version;
@@ -170,6 +179,8 @@ struct Plan {
   Explanation explanation;
   Provenance provenance;
   std::vector<std::string> warnings;
+  // Only where the problem has a placement to start from.
+  std::optional<Replanning> replanning;
 };
 
 // (objective - bound) / objective; 0 when the objective is 0.

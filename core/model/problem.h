@@ -50,13 +50,18 @@ enum class Algorithm {
   kMaxLoad,
   kContiguousPeriodic,
   kMadpipe,
-  kPeriodicAnnealing
+  kPeriodicAnnealing,
+  kParmesan,
+  kParmesanPaper
 };
 
 struct AllReduce {
   enum class Factor { kRing, kHalf };
+  // Whether rings visit replicas in any order, or in that of the copies.
+  enum class Ring { kFree, kIndex };
   Factor factor = Factor::kRing;
   bool amortize_over_micro_batches = false;
+  Ring ring = Ring::kFree;
 };
 
 struct MemoryModel {
@@ -95,7 +100,10 @@ struct OperatorDevice {
 struct Placement {
   struct Stage {
     std::vector<OperatorId> operators;
+    // Of copy 0, 1, ...
     std::vector<DeviceId> devices;
+    // The devices in the order of the all-reduce ring; empty: ascending.
+    std::vector<DeviceId> ring = {};
   };
   std::vector<Stage> stages;
   // PERIODIC: when each stage works on what. nullopt: to be found.
@@ -124,7 +132,9 @@ struct PlanningProblem {
   DeviceSelection devices_to_use;
   std::vector<OperatorDevice> pinned;
   std::vector<OperatorDevice> forbidden;
+  // Devices that have disappeared are left out of it.
   std::optional<Placement> start_from;
+  std::optional<double> replan_tolerance;
 };
 
 struct SolverOptions {
@@ -138,6 +148,10 @@ struct SolverOptions {
   std::optional<int32_t> threads;
   // Fill in Plan::explanation. Never changes the rest of the plan.
   bool explain = false;
+  // Parmesan's K, alpha and I. nullopt: the algorithm's own default.
+  std::optional<int32_t> clusters;
+  std::optional<double> clustering_alpha;
+  std::optional<int32_t> refinement_steps;
 };
 
 // `problem` with every default filled in: workload, memory model, how many stages or subgraphs a device may hold.

@@ -38,6 +38,8 @@ void CheckNumbers(const PlanningProblem& problem, Violations& violations) {
   RequireAtLeastIfSet(problem.num_stages, 1, "problem.num_stages", violations);
   RequireAtLeastIfSet(problem.num_replicas, 1, "problem.num_replicas", violations);
   RequireAtLeastIfSet(problem.devices_to_use.max_devices, 1, "problem.devices_to_use.max_devices", violations);
+  RequireNonNegative(
+      problem.replan_tolerance.value_or(0), [] { return "problem.replan_tolerance"; }, violations);
 }
 
 void CheckMemoryNumbers(const MemoryModel& memory, Violations& violations) {
@@ -82,6 +84,7 @@ class IdValidator {
         CheckOperator(stage.operators[j], [&] { return ElementPath(path + ".operators", j); });
       }
       CheckDevices(stage.devices, path + ".devices");
+      CheckDevices(stage.ring, path + ".ring_order");
     }
   }
 
@@ -127,12 +130,6 @@ class SelectionValidator {
     for (std::size_t i = 0; i < problem_.pinned.size(); ++i) {
       RequireSelected(problem_.pinned[i].device, ElementPath("problem.pinned", i) + ".device");
     }
-    if (!problem_.start_from.has_value()) return;
-    for (std::size_t i = 0; i < problem_.start_from->stages.size(); ++i) {
-      const std::string path = ElementPath("problem.start_from.stages", i) + ".devices";
-      const std::vector<DeviceId>& devices = problem_.start_from->stages[i].devices;
-      for (std::size_t j = 0; j < devices.size(); ++j) RequireSelected(devices[j], ElementPath(path, j));
-    }
   }
 
  private:
@@ -154,6 +151,10 @@ void ValidateOptions(const SolverOptions& options, Violations& violations) {
   RequireAtLeastIfSet(options.work_limit, 1, "options.work_limit", violations);
   RequireAtLeastIfSet(options.ideal_limit, 1, "options.ideal_limit", violations);
   RequireAtLeastIfSet(options.threads, 1, "options.threads", violations);
+  RequireAtLeastIfSet(options.clusters, 1, "options.clusters", violations);
+  RequireNonNegative(
+      options.clustering_alpha.value_or(0), [] { return "options.clustering_alpha"; }, violations);
+  RequireAtLeastIfSet(options.refinement_steps, 0, "options.refinement_steps", violations);
   if (!(options.relative_gap >= 0 && options.relative_gap < 1)) {
     violations.Add("options.relative_gap", absl::StrCat("must be in [0, 1), is ", options.relative_gap));
   }

@@ -240,10 +240,11 @@ std::string_view NameOf(Overlap value) {
 }
 
 std::string_view NameOf(Algorithm value) {
-  static constexpr std::array<std::string_view, 17> kNames = {
-      "AUTO",   "IDEAL_DP",      "LINEARIZED_DP",       "NET_ANNEALING", "LATENCY_ANNEALING", "HIERARCHICAL_DP",
-      "MIP",    "SINGLE_DEVICE", "DATA_PARALLEL",       "GREEDY",        "LOCAL_SEARCH",      "PIPEDREAM",
-      "SCOTCH", "MAX_LOAD",      "CONTIGUOUS_PERIODIC", "MADPIPE",       "PERIODIC_ANNEALING"};
+  static constexpr std::array<std::string_view, 19> kNames = {
+      "AUTO",          "IDEAL_DP",      "LINEARIZED_DP",       "NET_ANNEALING", "LATENCY_ANNEALING",  "HIERARCHICAL_DP",
+      "MIP",           "SINGLE_DEVICE", "DATA_PARALLEL",       "GREEDY",        "LOCAL_SEARCH",       "PIPEDREAM",
+      "SCOTCH",        "MAX_LOAD",      "CONTIGUOUS_PERIODIC", "MADPIPE",       "PERIODIC_ANNEALING", "PARMESAN",
+      "PARMESAN_PAPER"};
   return kNames.at(static_cast<std::size_t>(value));
 }
 
@@ -346,6 +347,9 @@ void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
   refuse_number(problem.num_stages, "problem.num_stages");
   refuse_number(problem.num_replicas, "problem.num_replicas");
   refuse_if(problem.start_from.has_value(), "problem.start_from", "a placement to start from", "unset");
+  refuse_if(problem.replan_tolerance.has_value(), "problem.replan_tolerance",
+            absl::StrCat(problem.replan_tolerance.value_or(0)), "unset");
+  refuse_if(problem.allreduce.ring != AllReduce::Ring::kFree, "problem.allreduce.ring", "INDEX", "FREE");
 }
 
 // Settings that only some modes heed.

@@ -107,6 +107,12 @@ constexpr EnumTable<v1::AllReduce::Factor, AllReduce::Factor, 3> kFactorTable = 
     {v1::AllReduce::FACTOR_HALF, AllReduce::Factor::kHalf},
 }};
 
+constexpr EnumTable<v1::AllReduce::Ring, AllReduce::Ring, 3> kRingTable = {{
+    {v1::AllReduce::RING_UNSPECIFIED, AllReduce::Ring::kFree},
+    {v1::AllReduce::RING_FREE, AllReduce::Ring::kFree},
+    {v1::AllReduce::RING_INDEX, AllReduce::Ring::kIndex},
+}};
+
 constexpr EnumTable<v1::MemoryModel::Kind, MemoryModel::Kind, 2> kMemoryKindTable = {{
     {v1::MemoryModel::KIND_DECLARED, MemoryModel::Kind::kDeclared},
     {v1::MemoryModel::KIND_COMPONENTS, MemoryModel::Kind::kComponents},
@@ -124,7 +130,7 @@ constexpr EnumTable<v1::Granularity, Granularity, 3> kGranularityTable = {{
     {v1::GRANULARITY_LAYER, Granularity::kLayer},
 }};
 
-constexpr EnumTable<v1::Algorithm, Algorithm, 18> kAlgorithmTable = {{
+constexpr EnumTable<v1::Algorithm, Algorithm, 20> kAlgorithmTable = {{
     {v1::ALGORITHM_UNSPECIFIED, Algorithm::kAuto},
     {v1::ALGORITHM_AUTO, Algorithm::kAuto},
     {v1::ALGORITHM_IDEAL_DP, Algorithm::kIdealDp},
@@ -143,6 +149,8 @@ constexpr EnumTable<v1::Algorithm, Algorithm, 18> kAlgorithmTable = {{
     {v1::ALGORITHM_CONTIGUOUS_PERIODIC, Algorithm::kContiguousPeriodic},
     {v1::ALGORITHM_MADPIPE, Algorithm::kMadpipe},
     {v1::ALGORITHM_PERIODIC_ANNEALING, Algorithm::kPeriodicAnnealing},
+    {v1::ALGORITHM_PARMESAN, Algorithm::kParmesan},
+    {v1::ALGORITHM_PARMESAN_PAPER, Algorithm::kParmesanPaper},
 }};
 
 constexpr EnumTable<v1::StopReason, StopReason, 8> kStopReasonTable = {{
@@ -209,6 +217,9 @@ v1::ScheduleKind ToWire(ScheduleKind core) { return FindWire(kScheduleTable, cor
 
 std::optional<AllReduce::Factor> ToCore(v1::AllReduce::Factor wire) { return FindCore(kFactorTable, wire); }
 v1::AllReduce::Factor ToWire(AllReduce::Factor core) { return FindWire(kFactorTable, core); }
+
+std::optional<AllReduce::Ring> ToCore(v1::AllReduce::Ring wire) { return FindCore(kRingTable, wire); }
+v1::AllReduce::Ring ToWire(AllReduce::Ring core) { return FindWire(kRingTable, core); }
 
 std::optional<MemoryModel::Kind> ToCore(v1::MemoryModel::Kind wire) { return FindCore(kMemoryKindTable, wire); }
 v1::MemoryModel::Kind ToWire(MemoryModel::Kind core) { return FindWire(kMemoryKindTable, core); }

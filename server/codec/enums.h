@@ -53,6 +53,9 @@ v1::ScheduleKind ToWire(ScheduleKind core);
 std::optional<AllReduce::Factor> ToCore(v1::AllReduce::Factor wire);
 v1::AllReduce::Factor ToWire(AllReduce::Factor core);
 
+std::optional<AllReduce::Ring> ToCore(v1::AllReduce::Ring wire);
+v1::AllReduce::Ring ToWire(AllReduce::Ring core);
+
 std::optional<MemoryModel::Kind> ToCore(v1::MemoryModel::Kind wire);
 v1::MemoryModel::Kind ToWire(MemoryModel::Kind core);
 

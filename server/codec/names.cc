@@ -24,6 +24,16 @@ std::vector<OperatorId> RequestNames::ResolveOperators(const Strings& names, std
   return operators;
 }
 
+std::vector<DeviceId> RequestNames::FindDevices(const Strings& names) {
+  if (!devices_.has_value()) devices_ = IndexNames<DeviceId>(cluster_.devices);
+  std::vector<DeviceId> devices;
+  for (const std::string& name : names) {
+    const std::optional<DeviceId> device = devices_->Find(name);
+    if (device.has_value()) devices.push_back(*device);
+  }
+  return devices;
+}
+
 std::vector<DeviceId> RequestNames::ResolveDevices(const Strings& names, std::string_view field, const FieldPath& path,
                                                    Violations& violations) {
   std::vector<DeviceId> devices;

@@ -30,6 +30,9 @@ class RequestNames {
   std::optional<OperatorId> ResolveOperator(std::string_view name, const FieldPath& path, Violations& violations);
   std::optional<DeviceId> ResolveDevice(std::string_view name, const FieldPath& path, Violations& violations);
 
+  // Those of the names that the cluster has.
+  std::vector<DeviceId> FindDevices(const Strings& names);
+
   // The names of the repeated field `field` of the message at `path`; those that do not resolve are left out.
   std::vector<OperatorId> ResolveOperators(const Strings& names, std::string_view field, const FieldPath& path,
                                            Violations& violations);

@@ -101,6 +101,15 @@ void EncodeBaseline(const Baseline& baseline, v1::Baseline& wire) {
   wire.set_admissible(baseline.admissible);
 }
 
+// REQUIRES: the plan says how it differs.
+void EncodeReplanning(const Plan& plan, v1::Replanning& wire) {
+  const Replanning& replanning = *plan.replanning;
+  wire.set_moved_stages(replanning.moved_stages);
+  wire.set_kept_stages(replanning.kept_stages);
+  wire.set_best_objective_ms(ToMilliseconds(replanning.best_objective));
+  wire.set_time_lost_ms(ToMilliseconds(plan.objective - replanning.best_objective));
+}
+
 void EncodeExplanation(const Explanation& explanation, v1::Explanation& wire) {
   wire.set_bottleneck(explanation.bottleneck);
   wire.set_slack_ms(ToMilliseconds(explanation.slack));
@@ -190,6 +199,7 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   if (!plan.explanation.bottleneck.empty()) EncodeExplanation(plan.explanation, *wire.mutable_explanation());
   EncodeProvenance(plan.provenance, *wire.mutable_provenance());
   wire.mutable_warnings()->Add(plan.warnings.begin(), plan.warnings.end());
+  if (plan.replanning.has_value()) EncodeReplanning(plan, *wire.mutable_replanning());
   return wire;
 }
 

@@ -60,6 +60,9 @@ std::string PlanKey(const PlanSubject& subject) {
   hash.Add(subject.options.seed);
   hash.Add(subject.options.ideal_limit);
   hash.Add(subject.options.explain);
+  hash.Add(subject.options.clusters);
+  hash.Add(subject.options.clustering_alpha);
+  hash.Add(subject.options.refinement_steps);
   return hash.Hex();
 }
 

@@ -15,6 +15,7 @@ AllReduce DecodeAllReduce(const v1::AllReduce& wire, const FieldPath& path, Viol
   AllReduce allreduce;
   allreduce.factor = DecodeEnum(wire.factor(), path.Field("factor"), violations);
   allreduce.amortize_over_micro_batches = wire.amortize_over_micro_batches();
+  allreduce.ring = DecodeEnum(wire.ring(), path.Field("ring"), violations);
   return allreduce;
 }
 
@@ -53,13 +54,15 @@ std::vector<OperatorDevice> DecodePairs(const RepeatedPtrField<v1::OperatorDevic
   return pairs;
 }
 
+// Devices that the cluster no longer has are left out.
 Placement DecodeStart(const v1::Placement& wire, RequestNames& names, const FieldPath& path, Violations& violations) {
   Placement placement;
   for (int i = 0; i < wire.stages_size(); ++i) {
     const FieldPath stage_path = path.Element("stages", i);
     placement.stages.push_back(
         {.operators = names.ResolveOperators(wire.stages(i).operators(), "operators", stage_path, violations),
-         .devices = names.ResolveDevices(wire.stages(i).devices(), "devices", stage_path, violations)});
+         .devices = names.FindDevices(wire.stages(i).devices()),
+         .ring = names.FindDevices(wire.stages(i).ring_order())});
   }
   return placement;
 }
@@ -97,6 +100,7 @@ void EncodeStart(const Placement& placement, const OperatorGraph& graph, const C
     v1::Placement::PlacedStage& encoded = *wire.add_stages();
     for (const OperatorId op : stage.operators) encoded.add_operators(graph.operators[op.index()].name);
     for (const DeviceId device : stage.devices) encoded.add_devices(cluster.devices[device.index()].name);
+    for (const DeviceId device : stage.ring) encoded.add_ring_order(cluster.devices[device.index()].name);
   }
 }
 
@@ -110,6 +114,7 @@ void EncodeModes(const PlanningProblem& problem, v1::PlanningProblem& wire) {
   wire.set_schedule(ToWire(problem.schedule));
   wire.mutable_allreduce()->set_factor(ToWire(problem.allreduce.factor));
   wire.mutable_allreduce()->set_amortize_over_micro_batches(problem.allreduce.amortize_over_micro_batches);
+  wire.mutable_allreduce()->set_ring(ToWire(problem.allreduce.ring));
   EncodeMemoryModel(problem.memory_model, *wire.mutable_memory_model());
   wire.set_granularity(ToWire(problem.granularity));
 }
@@ -123,6 +128,7 @@ void EncodeNumbers(const PlanningProblem& problem, v1::PlanningProblem& wire) {
   if (problem.micro_batches.has_value()) wire.set_micro_batches(*problem.micro_batches);
   if (problem.num_stages.has_value()) wire.set_num_stages(*problem.num_stages);
   if (problem.num_replicas.has_value()) wire.set_num_replicas(*problem.num_replicas);
+  if (problem.replan_tolerance.has_value()) wire.set_replan_tolerance(*problem.replan_tolerance);
 }
 
 void DecodeModes(const v1::PlanningProblem& wire, const FieldPath& path, Violations& violations,
@@ -151,6 +157,7 @@ void DecodeNumbers(const v1::PlanningProblem& wire, const FieldPath& path, Viola
   problem.micro_batches = PLANWRIGHT_OPTIONAL_FIELD(wire, micro_batches);
   problem.num_stages = PLANWRIGHT_OPTIONAL_FIELD(wire, num_stages);
   problem.num_replicas = PLANWRIGHT_OPTIONAL_FIELD(wire, num_replicas);
+  problem.replan_tolerance = PLANWRIGHT_OPTIONAL_FIELD(wire, replan_tolerance);
 }
 
 }  // namespace
@@ -195,6 +202,9 @@ DecodedOptions DecodeOptions(const v1::SolverOptions& wire, Violations& violatio
   decoded.options.ideal_limit = PLANWRIGHT_OPTIONAL_FIELD(wire, ideal_limit);
   decoded.options.threads = PLANWRIGHT_OPTIONAL_FIELD(wire, threads);
   decoded.options.explain = wire.explain();
+  decoded.options.clusters = PLANWRIGHT_OPTIONAL_FIELD(wire, clusters);
+  decoded.options.clustering_alpha = PLANWRIGHT_OPTIONAL_FIELD(wire, clustering_alpha);
+  decoded.options.refinement_steps = PLANWRIGHT_OPTIONAL_FIELD(wire, refinement_steps);
   if (!wire.has_time_limit()) return decoded;
   decoded.time_limit = DecodeDuration(wire.time_limit(), path.Field("time_limit"), violations);
   return decoded;

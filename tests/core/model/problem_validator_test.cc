@@ -74,13 +74,6 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}, {OperatorId(1), DeviceId(1)}};
                     },
                     "problem.pinned[1].device", "must be a device that problem.devices_to_use selects, is \"acc1\""},
-        ProblemCase{"StartsOutside",
-                    [](Request& r) {
-                      r.problem.devices_to_use.excluded_devices = {DeviceId(1)};
-                      r.problem.start_from = Placement{{{{OperatorId(0)}, {DeviceId(1)}}}};
-                    },
-                    "problem.start_from.stages[0].devices[0]",
-                    "must be a device that problem.devices_to_use selects, is \"acc1\""},
         ProblemCase{"StagesPerDevice", [](Request& r) { r.problem.max_stages_per_device = 0; },
                     "problem.max_stages_per_device", "must be >= 1, is 0"},
         ProblemCase{"Subgraphs", [](Request& r) { r.problem.max_subgraphs_per_device = -1; },
@@ -106,6 +99,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "must be >= 1, is 0"},
         ProblemCase{"IdealLimit", [](Request& r) { r.options.ideal_limit = 0; }, "options.ideal_limit",
                     "must be >= 1, is 0"},
+        ProblemCase{"Clusters", [](Request& r) { r.options.clusters = 0; }, "options.clusters", "must be >= 1, is 0"},
+        ProblemCase{"ClusteringAlpha", [](Request& r) { r.options.clustering_alpha = -1; }, "options.clustering_alpha",
+                    "must be finite and >= 0, is -1"},
+        ProblemCase{"RefinementSteps", [](Request& r) { r.options.refinement_steps = -1; }, "options.refinement_steps",
+                    "must be >= 0, is -1"},
+        ProblemCase{"ReplanTolerance", [](Request& r) { r.problem.replan_tolerance = -0.5; },
+                    "problem.replan_tolerance", "must be finite and >= 0, is -0.5"},
         ProblemCase{"Threads", [](Request& r) { r.options.threads = 0; }, "options.threads", "must be >= 1, is 0"},
         ProblemCase{"Gap", [](Request& r) { r.options.relative_gap = 1; }, "options.relative_gap",
                     "must be in [0, 1), is 1"},
@@ -141,7 +141,12 @@ INSTANTIATE_TEST_SUITE_P(
                     [](Request& r) {
                       r.problem.start_from = Placement{{{{}, {}}, {{}, {DeviceId(7)}}}};
                     },
-                    "problem.start_from.stages[1].devices[0]", "must be a device of the cluster, is number 7"}),
+                    "problem.start_from.stages[1].devices[0]", "must be a device of the cluster, is number 7"},
+        ProblemCase{"StartRing",
+                    [](Request& r) {
+                      r.problem.start_from = Placement{{{{}, {}, {DeviceId(0), DeviceId(7)}}}};
+                    },
+                    "problem.start_from.stages[0].ring_order[1]", "must be a device of the cluster, is number 7"}),
     ProblemCaseName);
 
 void Declare(Request& request) {

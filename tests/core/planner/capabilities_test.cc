@@ -315,6 +315,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "problem.forbidden", Not("forbidding", "empty, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"StartFrom", [](Request& r) { r.problem.start_from = Placement(); }, "problem.start_from",
                     Not("a placement to start from", "unset")},
+        RefusedCase{"ReplanTolerance", [](Request& r) { r.problem.replan_tolerance = 0.5; }, "problem.replan_tolerance",
+                    Not("0.5", "unset")},
+        RefusedCase{"RingByIndex", [](Request& r) { r.problem.allreduce.ring = AllReduce::Ring::kIndex; },
+                    "problem.allreduce.ring", Not("INDEX", "FREE")},
         RefusedCase{"ComponentsAskedForUnderASchedule",
                     [](Request& r) {
                       r.problem.schedule = ScheduleKind::kOneFOneB;

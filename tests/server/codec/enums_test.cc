@@ -10,10 +10,10 @@ namespace {
 template <typename Wire>
 class RequestEnumTest : public testing::Test {};
 
-using RequestEnums =
-    testing::Types<v1::Pass, v1::DeviceKind, v1::Interconnect::NonAdjacent, v1::Interconnect::Routing, v1::Objective,
-                   v1::Workload, v1::Split, v1::Replication, v1::Overlap, v1::ScheduleKind, v1::AllReduce::Factor,
-                   v1::MemoryModel::Kind, v1::MemoryModel::Recomputation, v1::Granularity, v1::Algorithm>;
+using RequestEnums = testing::Types<v1::Pass, v1::DeviceKind, v1::Interconnect::NonAdjacent, v1::Interconnect::Routing,
+                                    v1::Objective, v1::Workload, v1::Split, v1::Replication, v1::Overlap,
+                                    v1::ScheduleKind, v1::AllReduce::Factor, v1::AllReduce::Ring, v1::MemoryModel::Kind,
+                                    v1::MemoryModel::Recomputation, v1::Granularity, v1::Algorithm>;
 TYPED_TEST_SUITE(RequestEnumTest, RequestEnums);
 
 TYPED_TEST(RequestEnumTest, EveryNamedValueHasACoreValueAndComesBack) {

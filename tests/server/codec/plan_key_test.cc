@@ -79,9 +79,15 @@ TEST(PlanKeyTest, OptionsThatChangeTheAnswerCount) {
   ideals.ideal_limit = 7;
   SolverOptions explain;
   explain.explain = true;
-  const std::set<std::string> keys = {KeyOf(""), KeyOf("", algorithm), KeyOf("", seed), KeyOf("", ideals),
-                                      KeyOf("", explain)};
-  EXPECT_EQ(keys.size(), 5U);
+  SolverOptions clusters;
+  clusters.clusters = 7;
+  SolverOptions alpha;
+  alpha.clustering_alpha = 7;
+  SolverOptions steps;
+  steps.refinement_steps = 7;
+  const std::set<std::string> keys = {KeyOf(""),          KeyOf("", algorithm), KeyOf("", seed),  KeyOf("", ideals),
+                                      KeyOf("", explain), KeyOf("", clusters),  KeyOf("", alpha), KeyOf("", steps)};
+  EXPECT_EQ(keys.size(), 8U);
 }
 
 TEST(PlanKeyTest, WhatASearchMaySpendDoesNotCount) {

@@ -57,6 +57,7 @@ Plan SmallPlan() {
   plan.provenance.incumbents = {{1.5, 3, Picoseconds(10 * kMs), Picoseconds(8 * kMs), "linearized_dp"}};
   plan.provenance.fallback = "linearized_dp";
   plan.warnings = {"beware"};
+  plan.replanning = {.moved_stages = 2, .kept_stages = 1, .best_objective = Picoseconds(9 * kMs)};
   return plan;
 }
 
@@ -106,6 +107,7 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
       fallback: "linearized_dp"
     }
     warnings: "beware"
+    replanning { moved_stages: 2 kept_stages: 1 best_objective_ms: 9 time_lost_ms: 1 }
   )pb");
   std::string difference;
   MessageDifferencer differencer;

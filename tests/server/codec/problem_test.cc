@@ -43,7 +43,7 @@ TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
     overlap: OVERLAP_FULL_DUPLEX
     schedule: SCHEDULE_KIND_GPIPE
     micro_batches: 8
-    allreduce { factor: FACTOR_HALF amortize_over_micro_batches: true }
+    allreduce { factor: FACTOR_HALF amortize_over_micro_batches: true ring: RING_INDEX }
     memory_model {
       kind: KIND_COMPONENTS
       weight_versions: 2
@@ -65,7 +65,10 @@ TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
     }
     pinned { operator: "a" device: "g0" }
     forbidden { operator: "b" device: "g1" }
-    start_from { stages { operators: "a" operators: "b" devices: "g1" } }
+    start_from {
+      stages { operators: "a" operators: "b" devices: "g0" devices: "g1" ring_order: "g1" ring_order: "g0" }
+    }
+    replan_tolerance: 0.25
   )pb");
   Violations violations;
   const PlanningProblem problem = Decode(wire, violations);
@@ -112,8 +115,17 @@ TEST(ProblemCodecTest, ReportsEveryNameThatResolvesToNothing) {
                           "problem.devices_to_use.excluded_devices[1]: must name a device of the cluster, is \"y\"",
                           "problem.pinned[0].device: must name a device of the cluster, is \"z\"",
                           "problem.forbidden[0].operator: must name an operator of the graph, is \"q\"",
-                          "problem.start_from.stages[0].operators[0]: must name an operator of the graph, is \"r\"",
-                          "problem.start_from.stages[0].devices[0]: must name a device of the cluster, is \"s\""));
+                          "problem.start_from.stages[0].operators[0]: must name an operator of the graph, is \"r\""));
+}
+
+TEST(ProblemCodecTest, DevicesOfTheStartThatHaveDisappearedAreLeftOut) {
+  Violations violations;
+  const auto wire = Wire<v1::PlanningProblem>(R"pb(
+    start_from { stages { operators: "a" devices: "gone" devices: "g1" ring_order: "g1" ring_order: "gone" } })pb");
+  const PlanningProblem problem = Decode(wire, violations);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+  EXPECT_THAT(problem.start_from->stages[0].devices, ElementsAre(DeviceId(1)));
+  EXPECT_THAT(problem.start_from->stages[0].ring, ElementsAre(DeviceId(1)));
 }
 
 TEST(ProblemCodecTest, ReportsTimesAndUnknownEnumNumbersBelowTheGivenPath) {
@@ -138,6 +150,9 @@ TEST(OptionsCodecTest, ReadsEveryField) {
                                                  seed: 0
                                                  ideal_limit: 9
                                                  threads: 3
+                                                 clusters: 64
+                                                 clustering_alpha: 0.5
+                                                 refinement_steps: 0
                                                )pb"),
                                                violations);
   EXPECT_THAT(Lines(violations), IsEmpty());
@@ -148,6 +163,9 @@ TEST(OptionsCodecTest, ReadsEveryField) {
   EXPECT_EQ(decoded.options.seed, 0);
   EXPECT_EQ(decoded.options.ideal_limit, 9);
   EXPECT_EQ(decoded.options.threads, 3);
+  EXPECT_EQ(decoded.options.clusters, 64);
+  EXPECT_EQ(decoded.options.clustering_alpha, 0.5);
+  EXPECT_EQ(decoded.options.refinement_steps, 0);
 }
 
 TEST(OptionsCodecTest, UnsetMeansTheDefault) {
