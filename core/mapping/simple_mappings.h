@@ -1,0 +1,34 @@
+// Mappings by rules of thumb: what searches start from and are measured against.
+//
+// All keep to the number of copies of each stage on each kind of device that `kinds` says, so they are mappings
+// wherever there are any, and all rings run in the order of copies.
+#ifndef PLANWRIGHT_CORE_MAPPING_SIMPLE_MAPPINGS_H_
+#define PLANWRIGHT_CORE_MAPPING_SIMPLE_MAPPINGS_H_
+
+#include "core/base/random.h"
+#include "core/mapping/link_times.h"
+#include "core/mapping/mapping_instance.h"
+#include "core/mapping/stage_kinds.h"
+
+namespace planwright {
+
+// Consecutive stages on consecutive devices, all copies of a stage side by side: short rings.
+Mapping MapConsecutively(const MappingInstance& instance, const KindAssignment& kinds);
+
+// All stages of a copy side by side ("p2p-first"): short pipelines.
+Mapping MapCopiesTogether(const MappingInstance& instance, const KindAssignment& kinds);
+
+// Copy by copy and stage by stage, each on the device that is best for it and for its neighbours placed so far, the
+// first such. Complexity O(copies x devices x traffic).
+Mapping MapGreedily(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds);
+
+// Devices in random order.
+Mapping MapRandomly(const MappingInstance& instance, const KindAssignment& kinds, RandomStream& random);
+
+// The best of `count` random mappings. REQUIRES: count >= 1.
+Mapping BestOfRandom(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds, int count,
+                     RandomStream& random);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MAPPING_SIMPLE_MAPPINGS_H_
