@@ -8,8 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "server/codec/canonical_hash.h"
-
 namespace planwright::server {
 namespace {
 
@@ -151,12 +149,16 @@ std::string GraphDigest(const OperatorGraph& graph) {
   return hash.Hex();
 }
 
-std::string ClusterDigest(const Cluster& cluster) {
-  CanonicalHash hash("planwright.cluster.1");
+void AddDeviceClasses(const Cluster& cluster, CanonicalHash& hash) {
   hash.Add(cluster.device_classes.size());
   for (const DeviceClass* device_class : SortedBy(cluster.device_classes, &DeviceClass::name)) {
     AddClass(*device_class, hash);
   }
+}
+
+std::string ClusterDigest(const Cluster& cluster) {
+  CanonicalHash hash("planwright.cluster.1");
+  AddDeviceClasses(cluster, hash);
   hash.Add(cluster.devices.size());
   for (const Device* device : SortedBy(cluster.devices, &Device::name)) AddDevice(cluster, *device, hash);
   hash.Add(InterconnectName(cluster.interconnect));

@@ -11,6 +11,7 @@
 
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
+#include "server/codec/canonical_hash.h"
 
 namespace planwright::server {
 
@@ -19,6 +20,9 @@ std::string GraphDigest(const OperatorGraph& graph);
 
 // The same. The order of devices counts for the interconnects that speak of it (hierarchy, grid, matrix).
 std::string ClusterDigest(const Cluster& cluster);
+
+// The part of it that the device classes have.
+void AddDeviceClasses(const Cluster& cluster, CanonicalHash& hash);
 
 }  // namespace planwright::server
 

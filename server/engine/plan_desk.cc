@@ -19,8 +19,15 @@ constexpr std::chrono::milliseconds kRetryDelay{1000};
 std::string FlightKey(const PlanTask& task, const SearchObserver* observer) {
   const DecodedOptions& options = task.options;
   const bool with_plans = observer != nullptr && observer->wants_incumbent_plans();
-  return absl::StrCat(task.key, "/", options.options.work_limit.value_or(-1), "/", options.options.relative_gap, "/",
+  return absl::StrCat(with_plans ? task.key : task.shared_key, "/", options.options.work_limit.value_or(-1), "/",
+                      options.options.relative_gap, "/",
                       options.time_limit.value_or(std::chrono::nanoseconds(-1)).count(), with_plans ? "/plans" : "");
+}
+
+// Whether an error is about things by the names or places that they have in the request that was searched for: lists in
+// the order of its own, or, `is_other`, devices of its own.
+bool SpeaksOfOthers(absl::StatusCode code, bool is_other) {
+  return code == absl::StatusCode::kInvalidArgument || (is_other && code == absl::StatusCode::kFailedPrecondition);
 }
 
 // Hands what a search tells to all who wait for it, and its two ends to the log of the order that it is made for.
@@ -105,7 +112,7 @@ void PlanDesk::TakeSeat(const ErrandPtr& errand, const std::string& flight_key) 
   });
   if (seat.leads) {
     const absl::Status accepted = Launch(errand, seat.flight);
-    if (!accepted.ok()) flights_.Complete(seat.flight, accepted);
+    if (!accepted.ok()) flights_.Complete(seat.flight, {accepted, order.task.key});
   } else if (waiting_bytes_ > max_waiting_bytes_) {
     GiveUp(errand, seat,
            WithRetryDelay(absl::ResourceExhaustedError(absl::StrCat(
@@ -124,18 +131,19 @@ void PlanDesk::GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& 
 }
 
 absl::Status PlanDesk::Launch(const ErrandPtr& errand, const std::shared_ptr<Flights::Flight>& flight) {
-  return searching_.Submit({.deadline = errand->order.context.deadline,
-                            .stop = flight->stop(),
-                            .run =
-                                [this, errand, flight](const absl::Status& admission) {
-                                  flights_.Complete(flight,
-                                                    admission.ok() ? Search(*errand, *flight) : Result(admission));
-                                },
-                            .bytes = errand->order.bytes,
-                            .tenant = errand->order.context.tenant});
+  return searching_.Submit(
+      {.deadline = errand->order.context.deadline,
+       .stop = flight->stop(),
+       .run =
+           [this, errand, flight](const absl::Status& admission) {
+             flights_.Complete(
+                 flight, {admission.ok() ? Search(*errand, *flight) : FoundPlan(admission), errand->order.task.key});
+           },
+       .bytes = errand->order.bytes,
+       .tenant = errand->order.context.tenant});
 }
 
-PlanDesk::Result PlanDesk::Search(Errand& errand, Flights::Flight& flight) {
+PlanDesk::FoundPlan PlanDesk::Search(Errand& errand, Flights::Flight& flight) {
   FlightRelay relay(flight, errand.order.log.get());
   const std::stop_callback on_stop(flight.stop().get_token(), [&errand] {
     if (errand.order.log != nullptr) errand.order.log->OnStopRequested();
@@ -154,22 +162,29 @@ void PlanDesk::Deliver(const ErrandPtr& errand, const Result& result) {
     leads = errand->leads;
   }
   waiting_bytes_ -= errand->waiting_bytes;
+  const absl::StatusCode code = result.plan.status().code();
   if (leads) {
-    order.done(
-        result.ok() ? absl::StatusOr<v1::Plan>(AnswerOf(order.task, **result, /*from_cache=*/false)) : result.status(),
-        PlanSource::kSearched);
-  } else if (result.ok() && Satisfies(**result, engine_.EffortFor(order.task, order.context))) {
-    ++shared_;
-    order.done(AnswerOf(order.task, **result, /*from_cache=*/true), PlanSource::kShared);
-  } else if (result.status().code() == absl::StatusCode::kInvalidArgument) {
-    // The violations are those of somebody else's lists.
+    order.done(result.plan.ok() ? absl::StatusOr<v1::Plan>(AnswerOf(order.task, **result.plan, /*from_cache=*/false))
+                                : result.plan.status(),
+               PlanSource::kSearched);
+  } else if (SpeaksOfOthers(code, result.key != order.task.key)) {
     TakeSeat(errand, absl::StrCat("alone/", ++alone_));
-  } else if (result.ok() || result.status().code() == absl::StatusCode::kDeadlineExceeded) {
-    // The search had less time than this call has.
-    Serve(errand);
+  } else if (result.plan.ok() || code == absl::StatusCode::kDeadlineExceeded) {
+    Share(errand, result);
   } else {
-    order.done(result.status(), PlanSource::kShared);
+    order.done(result.plan.status(), PlanSource::kShared);
   }
+}
+
+void PlanDesk::Share(const ErrandPtr& errand, const Result& result) {
+  const Order& order = errand->order;
+  const bool is_enough = result.plan.ok() && Satisfies(**result.plan, engine_.EffortFor(order.task, order.context));
+  // Otherwise the search had less time than this call has.
+  if (!is_enough) return Serve(errand);
+  const std::shared_ptr<const CachedPlan> plan = engine_.InWordsOf(order.task, *result.plan, order.context);
+  if (plan == nullptr) return TakeSeat(errand, absl::StrCat("alone/", ++alone_));
+  ++shared_;
+  order.done(AnswerOf(order.task, *plan, /*from_cache=*/true), PlanSource::kShared);
 }
 
 }  // namespace planwright::server

@@ -31,8 +31,8 @@ const char* NameOf(PlanSource source);
 // Thread-safe. No thread waits for another: searches run on one executor, everything else on the other, and calls that
 // wait hold no thread.
 //
-// Calls for the same (the same key and the same limits) share a search: it goes on as long as one of them waits, and
-// the others' deadlines are no earlier than that of the first. Who gets a plan that is not good enough for its own
+// Calls for the same (the same shared key and the same limits) share a search: it goes on as long as one of them waits,
+// and the others' deadlines are no earlier than that of the first. Who gets a plan that is not good enough for its own
 // limits, because the search had less time, goes on from it.
 class PlanDesk {
  public:
@@ -60,7 +60,12 @@ class PlanDesk {
   int64_t shared() const { return shared_; }
 
  private:
-  using Result = absl::StatusOr<std::shared_ptr<const CachedPlan>>;
+  using FoundPlan = absl::StatusOr<std::shared_ptr<const CachedPlan>>;
+  struct Result {
+    FoundPlan plan;
+    // PlanTask::key of the order that the search was made for: plans and errors speak of its devices.
+    std::string key;
+  };
   using Flights = SingleFlight<Result, SearchObserver>;
 
   // An order on its way.
@@ -82,9 +87,11 @@ class PlanDesk {
   // Ends the errand without a result, unless that is on its way.
   void GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& seat, const absl::Status& why);
   absl::Status Launch(const ErrandPtr& errand, const std::shared_ptr<Flights::Flight>& flight);
-  Result Search(Errand& errand, Flights::Flight& flight);
+  FoundPlan Search(Errand& errand, Flights::Flight& flight);
   // On a serving thread.
   void Deliver(const ErrandPtr& errand, const Result& result);
+  // For those who did not search themselves: answers with what was found, or goes on from it.
+  void Share(const ErrandPtr& errand, const Result& result);
 
   PlanningEngine& engine_;
   Executor& searching_;

@@ -47,6 +47,55 @@ bool IsCutOff(v1::StopReason reason) {
   return reason == v1::STOP_REASON_TIME_LIMIT || reason == v1::STOP_REASON_CANCELLED;
 }
 
+// New names for old ones.
+class Renaming {
+ public:
+  Renaming(const std::vector<std::string>& from, const std::vector<std::string>& to) {
+    names_.reserve(from.size());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      names_.emplace(from[i], to[i]);
+      longest_ = std::max(longest_, from[i].size());
+    }
+  }
+
+  void Apply(std::string& name) const {
+    const auto found = names_.find(name);
+    if (found != names_.end()) name = found->second;
+  }
+
+  // Renames the devices that `text` speaks of, e.g. "device gpu0: 3 ms", "gpu0 -> gpu1". Of names that begin at the
+  // same place, the longest is meant.
+  void ApplyWithin(std::string& text) const {
+    std::string renamed;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t length = at == 0 || IsBoundary(text[at - 1]) ? NameAt(text, at) : 0;
+      if (length == 0) {
+        renamed += text[at++];
+      } else {
+        renamed += names_.at(text.substr(at, length));
+        at += length;
+      }
+    }
+    text = std::move(renamed);
+  }
+
+ private:
+  // What stands before and behind names in sentences.
+  static bool IsBoundary(char c) { return std::string_view(" ,;:\"'().").find(c) != std::string_view::npos; }
+
+  // Characters of the name that begins at `at`; 0: none does.
+  std::size_t NameAt(const std::string& text, std::size_t at) const {
+    for (std::size_t length = std::min(longest_, text.size() - at); length > 0; --length) {
+      const bool ends = at + length == text.size() || IsBoundary(text[at + length]);
+      if (ends && names_.contains(text.substr(at, length))) return length;
+    }
+    return 0;
+  }
+
+  absl::flat_hash_map<std::string, std::string> names_;
+  std::size_t longest_ = 0;
+};
+
 }  // namespace
 
 bool Satisfies(const CachedPlan& cached, const SearchEffort& wanted) {
@@ -75,6 +124,24 @@ v1::Plan InOrderOf(const OperatorGraph& graph, const Cluster& cluster, const v1:
             [&](const v1::LinkUsage& link) { return std::pair(devices(link.device_a()), devices(link.device_b())); });
   *plan.mutable_problem() = problem;
   return plan;
+}
+
+void RenameDevices(const std::vector<std::string>& from, const std::vector<std::string>& to, v1::Plan& plan) {
+  if (from == to) return;
+  const Renaming renaming(from, to);
+  for (v1::Stage& stage : *plan.mutable_stages()) {
+    for (v1::Replica& replica : *stage.mutable_replicas()) renaming.Apply(*replica.mutable_device());
+    for (std::string& device : *stage.mutable_ring_order()) renaming.Apply(device);
+  }
+  for (v1::DeviceUsage& usage : *plan.mutable_devices()) renaming.Apply(*usage.mutable_device());
+  for (v1::LinkUsage& link : *plan.mutable_links()) {
+    renaming.Apply(*link.mutable_device_a());
+    renaming.Apply(*link.mutable_device_b());
+  }
+  for (auto& task : *plan.mutable_schedule()->mutable_tasks()) renaming.ApplyWithin(*task.mutable_resource());
+  for (v1::Baseline& baseline : *plan.mutable_baselines()) renaming.ApplyWithin(*baseline.mutable_reason());
+  if (plan.has_explanation()) renaming.ApplyWithin(*plan.mutable_explanation()->mutable_bottleneck());
+  for (std::string& warning : *plan.mutable_warnings()) renaming.ApplyWithin(warning);
 }
 
 }  // namespace planwright::server

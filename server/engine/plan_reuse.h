@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
@@ -27,6 +29,11 @@ struct CachedPlan {
   v1::Plan plan;
   // What the search was given; where the clock or its caller cut it off, the time that it really had.
   SearchEffort effort;
+  // Of the task that it was made or verified for.
+  std::string key;
+  // The devices that it could use, in the order that tasks with one shared form have in common
+  // (SharedProblem::devices).
+  std::vector<std::string> devices;
 };
 
 // Whether the plan is one that a search with effort `wanted` may answer with:
@@ -43,6 +50,10 @@ bool Replaces(const CachedPlan& fresh, const CachedPlan& kept);
 // becomes `problem`. REQUIRES: every name of the plan is one of theirs. Complexity O(n log n).
 v1::Plan InOrderOf(const OperatorGraph& graph, const Cluster& cluster, const v1::PlanningProblem& problem,
                    v1::Plan plan);
+
+// Calls each device of `from` by the name at its place in `to`, also in the texts for people. `problem` and digests
+// stay as they are. REQUIRES: equally long lists. Complexity O(plan + devices).
+void RenameDevices(const std::vector<std::string>& from, const std::vector<std::string>& to, v1::Plan& plan);
 
 }  // namespace planwright::server
 

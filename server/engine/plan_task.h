@@ -11,10 +11,12 @@
 #include "core/model/problem.h"
 #include "planwright/v1/problem.pb.h"
 #include "server/codec/problem.h"
+#include "server/codec/shared_problem.h"
 
 namespace planwright::server {
 
-// Every name in it resolves; whether graph, cluster and problem obey the rules is for the planner to say.
+// Every name in it resolves and the options obey the rules; whether graph, cluster and problem do is for the planner to
+// say.
 struct PlanTask {
   std::shared_ptr<const OperatorGraph> graph;
   std::shared_ptr<const Cluster> cluster;
@@ -24,8 +26,12 @@ struct PlanTask {
   std::string cluster_digest;
   // The problem with every default resolved.
   v1::PlanningProblem resolved_problem;
-  // Of the plans that answer it (plan_key.h).
+  // What is asked for, by the names of its devices (plan_key.h).
   std::string key;
+  // The same for whoever asks for as much of devices that are alike; where names matter, the task itself, without
+  // `devices`. Plans are kept under its key.
+  SharedProblem shared;
+  std::string shared_key;
   // Search, whatever is known already.
   bool skip_cache = false;
   // Where the search begins, if not at a plan that is known to the cache.

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -173,6 +174,33 @@ absl::StatusOr<GivenPlan> ReadGivenPlan(const Request& request, const ModelLimit
   return given;
 }
 
+// OK where the options obey the rules; else INVALID_ARGUMENT with all that is wrong with the request. Known plans would
+// hide broken options: their names and keys leave out what does not change the answer.
+absl::Status CheckOptions(const PlanTask& task, const ModelLimits& limits) {
+  Violations violations;
+  ValidateOptions(task.options.options, violations);
+  if (violations.empty()) return absl::OkStatus();
+  return CheckRequest({*task.graph, *task.cluster, task.problem, task.options.options}, limits);
+}
+
+// The devices of a stored plan travel in its problem, as the selection that they are.
+void GiveDevices(const std::vector<std::string>& devices, v1::PlanningProblem& problem) {
+  if (devices.empty()) return;
+  problem.mutable_devices_to_use()->mutable_devices()->Add(devices.begin(), devices.end());
+}
+
+// The inverse: takes them out again.
+std::vector<std::string> TakeDevices(v1::PlanningProblem& problem) {
+  const v1::DeviceSelection& selection = problem.devices_to_use();
+  std::vector<std::string> devices(selection.devices().begin(), selection.devices().end());
+  if (selection.has_max_devices()) {
+    problem.mutable_devices_to_use()->clear_devices();
+  } else {
+    problem.clear_devices_to_use();
+  }
+  return devices;
+}
+
 // Changes with the program and with every algorithm, all of which may have a part in a plan.
 std::string ProgramVersion(const std::string& program) {
   std::string version = program;
@@ -231,15 +259,25 @@ absl::StatusOr<PlanTask> PlanningEngine::MakeTask(std::shared_ptr<const Operator
   task.problem = DecodeProblem(problem, *task.graph, *task.cluster, FieldPath("problem"), violations);
   task.options = DecodeOptions(options, violations);
   RETURN_IF_ERROR(CheckDecoded(*task.graph, *task.cluster, config_.model_limits, violations));
+  RETURN_IF_ERROR(CheckOptions(task, config_.model_limits));
   task.graph_digest = GraphDigest(*task.graph);
   task.cluster_digest = ClusterDigest(*task.cluster);
   task.resolved_problem = EncodeProblem(ResolveProblem(*task.graph, task.problem), *task.graph, *task.cluster);
-  task.key = PlanKey({.graph_digest = task.graph_digest,
-                      .cluster_digest = task.cluster_digest,
-                      .problem = task.resolved_problem,
-                      .options = task.options.options,
-                      .program_version = program_version_});
+  task.key = KeyOf(task, task.cluster_digest, task.resolved_problem);
+  std::optional<SharedProblem> shared =
+      ShareProblem(*task.graph, *task.cluster, config_.model_limits, task.problem, task.resolved_problem);
+  task.shared = shared.has_value() ? *std::move(shared) : SharedProblem{task.cluster_digest, task.resolved_problem, {}};
+  task.shared_key = KeyOf(task, task.shared.cluster_digest, task.shared.problem);
   return task;
+}
+
+std::string PlanningEngine::KeyOf(const PlanTask& task, std::string_view cluster_digest,
+                                  const v1::PlanningProblem& problem) const {
+  return PlanKey({.graph_digest = task.graph_digest,
+                  .cluster_digest = cluster_digest,
+                  .problem = problem,
+                  .options = task.options.options,
+                  .program_version = program_version_});
 }
 
 SearchEffort PlanningEngine::EffortFor(const PlanTask& task, const CallContext& context) const {
@@ -252,33 +290,61 @@ SearchEffort PlanningEngine::EffortFor(const PlanTask& task, const CallContext& 
 }
 
 std::shared_ptr<const CachedPlan> PlanningEngine::FindPlan(const PlanTask& task, const CallContext& context) {
-  // The key leaves out what does not change the answer; what is wrong with that is for the planner to say.
-  Violations violations;
-  ValidateOptions(task.options.options, violations);
-  if (task.skip_cache || !violations.empty()) return nullptr;
-  if (config_.cache_bytes > 0 && cache_.Peek(task.key) == nullptr) FetchStored(task, context);
-  return cache_.Find(task.key, EffortFor(task, context));
+  if (task.skip_cache) return nullptr;
+  if (config_.cache_bytes > 0 && cache_.Peek(task.shared_key) == nullptr) FetchStored(task, context);
+  std::shared_ptr<const CachedPlan> known = cache_.Find(task.shared_key, EffortFor(task, context));
+  return known == nullptr ? nullptr : InWordsOf(task, std::move(known), context);
+}
+
+std::shared_ptr<const CachedPlan> PlanningEngine::InWordsOf(const PlanTask& task,
+                                                            std::shared_ptr<const CachedPlan> known,
+                                                            const CallContext& context) const {
+  if (known->key == task.key) return known;
+  return Verified(task, *known, context).value_or(nullptr);
+}
+
+absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Verified(const PlanTask& task,
+                                                                           const CachedPlan& known,
+                                                                           const CallContext& context) const {
+  if (known.devices.size() != task.shared.devices.size()) {
+    return absl::InvalidArgumentError("it is a plan for another number of devices");
+  }
+  auto own = std::make_shared<CachedPlan>(known);
+  own->key = task.key;
+  own->devices = task.shared.devices;
+  RenameDevices(known.devices, own->devices, own->plan);
+  own->plan.set_cluster_digest(task.cluster_digest);
+  *own->plan.mutable_problem() = task.resolved_problem;
+  AnswerEncoder encoder(task);
+  ASSIGN_OR_RETURN(const v1::EvaluatePlanResponse verdict,
+                   Judge(own->plan, {*task.graph, *task.cluster, task.problem, task.options.options},
+                         config_.model_limits, LimitsOf(context), encoder));
+  if (!verdict.valid()) return absl::InvalidArgumentError("it is not what it says");
+  return own;
 }
 
 void PlanningEngine::FetchStored(const PlanTask& task, const CallContext& context) {
-  std::shared_ptr<const CachedPlan> stored = stored_.Find(task.key);
-  if (stored == nullptr) return;
+  std::optional<CachedPlan> stored = stored_.Find(task.shared_key);
+  if (!stored.has_value()) return;
+  if (!task.shared.devices.empty()) stored->devices = TakeDevices(*stored->plan.mutable_problem());
   const v1::Plan& plan = stored->plan;
-  const std::string stated_key = PlanKey({.graph_digest = plan.graph_digest(),
-                                          .cluster_digest = plan.cluster_digest(),
-                                          .problem = plan.problem(),
-                                          .options = task.options.options,
-                                          .program_version = program_version_});
-  if (stated_key != task.key) return stored_.Drop(task.key);
-  AnswerEncoder encoder(task);
-  const absl::StatusOr<v1::EvaluatePlanResponse> verdict =
-      Judge(stored->plan, {*task.graph, *task.cluster, task.problem, task.options.options}, config_.model_limits,
-            LimitsOf(context), encoder);
-  if (verdict.ok() && verdict->valid()) {
-    cache_.Offer(task.key, std::move(stored));
-  } else if (verdict.ok() || verdict.status().code() == absl::StatusCode::kInvalidArgument) {
-    stored_.Drop(task.key);
+  const bool is_its_key =
+      plan.graph_digest() == task.graph_digest && KeyOf(task, plan.cluster_digest(), plan.problem()) == task.shared_key;
+  if (!is_its_key) return stored_.Drop(task.shared_key);
+  absl::StatusOr<std::shared_ptr<const CachedPlan>> verified = Verified(task, *stored, context);
+  if (verified.ok()) {
+    cache_.Offer(task.shared_key, *std::move(verified));
+  } else if (verified.status().code() == absl::StatusCode::kInvalidArgument) {
+    stored_.Drop(task.shared_key);
   }
+}
+
+void PlanningEngine::StoreShared(const PlanTask& task, const CachedPlan& found) {
+  CachedPlan shared = found;
+  shared.plan.set_cluster_digest(task.shared.cluster_digest);
+  *shared.plan.mutable_problem() = task.shared.problem;
+  GiveDevices(task.shared.devices, *shared.plan.mutable_problem());
+  stored_.Keep(task.shared_key, shared);
 }
 
 absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const PlanTask& task,
@@ -300,17 +366,21 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const P
   ASSIGN_OR_RETURN(const Plan plan, RunSearch(request, config_.model_limits, limits, arena_, encoder,
                                               context.observer != nullptr ? *context.observer : silent));
   found->plan = encoder.Encode(plan);
+  found->key = task.key;
+  found->devices = task.shared.devices;
   if (plan.provenance.stop_reason == StopReason::kCancelled) found->effort.time = Clock::now() - start;
-  if (cache_.Offer(task.key, found) && config_.cache_bytes > 0) stored_.Keep(task.key, *found);
+  if (cache_.Offer(task.shared_key, found) && config_.cache_bytes > 0) StoreShared(task, *found);
   return found;
 }
 
 std::optional<Placement> PlanningEngine::KnownPlacement(const PlanTask& task) {
   if (task.skip_cache) return std::nullopt;
-  const std::shared_ptr<const CachedPlan> known = cache_.Peek(task.key);
+  const std::shared_ptr<const CachedPlan> known = cache_.Peek(task.shared_key);
   if (known == nullptr) return std::nullopt;
+  v1::Plan plan = known->plan;
+  RenameDevices(known->devices, task.shared.devices, plan);
   Violations violations;
-  Placement placement = DecodePlacement(known->plan, *task.graph, *task.cluster, violations);
+  Placement placement = DecodePlacement(plan, *task.graph, *task.cluster, violations);
   return violations.empty() ? std::optional<Placement>(std::move(placement)) : std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
@@ -72,6 +73,7 @@ struct CallContext {
 };
 
 // The plan that `task` is answered with. `from_cache`: it was not searched for by the call itself.
+// REQUIRES: `cached` is in the words of the task (PlanningEngine::InWordsOf).
 v1::Plan AnswerOf(const PlanTask& task, const CachedPlan& cached, bool from_cache);
 
 // Thread-safe. Calls compute on the calling thread and on the arena.
@@ -108,6 +110,10 @@ class PlanningEngine {
   absl::StatusOr<PlanTask> ReadTask(const v1::StreamPlanRequest& request, const CallContext& context);
   // A plan that is known already and good enough; nullptr: a search is needed.
   std::shared_ptr<const CachedPlan> FindPlan(const PlanTask& task, const CallContext& context);
+  // A plan of the task's shared form for the task itself: its devices renamed, verified again unless it was made for
+  // the same names. nullptr: it is wrong, or there is no time to find out.
+  std::shared_ptr<const CachedPlan> InWordsOf(const PlanTask& task, std::shared_ptr<const CachedPlan> known,
+                                              const CallContext& context) const;
   // Searches, starting from the plan that is known if there is one, and keeps the result. Errors: those of MakePlan.
   absl::StatusOr<std::shared_ptr<const CachedPlan>> Search(const PlanTask& task, const CallContext& context);
   // What a call with this task would be given by a search now.
@@ -137,10 +143,18 @@ class PlanningEngine {
   absl::StatusOr<PlanTask> MakeTask(std::shared_ptr<const OperatorGraph> graph, std::shared_ptr<const Cluster> cluster,
                                     const v1::PlanningProblem& problem, const v1::SolverOptions& options,
                                     Violations& violations) const;
+  // PlanKey with what the task says of everything else.
+  std::string KeyOf(const PlanTask& task, std::string_view cluster_digest, const v1::PlanningProblem& problem) const;
   absl::StatusOr<v1::Plan> MakeWirePlan(const absl::StatusOr<PlanTask>& task, const CallContext& context);
 
+  // `known` with the devices of the task. Errors: INVALID_ARGUMENT, it is no plan for the task; DEADLINE_EXCEEDED or
+  // CANCELLED, nobody knows.
+  absl::StatusOr<std::shared_ptr<const CachedPlan>> Verified(const PlanTask& task, const CachedPlan& known,
+                                                             const CallContext& context) const;
   // Takes the plan of the task out of the store into memory, if there is one and it is right.
   void FetchStored(const PlanTask& task, const CallContext& context);
+  // Keeps what was found for the task in the store, in the task's shared form.
+  void StoreShared(const PlanTask& task, const CachedPlan& found);
   // The placement of the plan that is kept for the task; nullopt: there is none.
   std::optional<Placement> KnownPlacement(const PlanTask& task);
 

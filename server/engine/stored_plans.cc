@@ -36,19 +36,19 @@ std::optional<SearchEffort> ReadEffort(const std::string& text) {
 
 }  // namespace
 
-std::shared_ptr<const CachedPlan> StoredPlans::Find(const std::string& key) {
-  if (!MayAsk()) return nullptr;
+std::optional<CachedPlan> StoredPlans::Find(const std::string& key) {
+  if (!MayAsk()) return std::nullopt;
   const absl::StatusOr<Document> document = store_->FindDocument(kOwner, DocumentKind::kAnswer, key);
   if (document.status().code() == absl::StatusCode::kDataLoss) Drop(key);
   Note(document.status());
-  if (!document.ok()) return nullptr;
-  auto plan = std::make_shared<CachedPlan>();
+  if (!document.ok()) return std::nullopt;
+  CachedPlan plan;
   const std::optional<SearchEffort> effort = ReadEffort(document->summary);
-  if (!effort.has_value() || !plan->plan.ParseFromString(document->content)) {
+  if (!effort.has_value() || !plan.plan.ParseFromString(document->content)) {
     Drop(key);
-    return nullptr;
+    return std::nullopt;
   }
-  plan->effort = *effort;
+  plan.effort = *effort;
   ++found_;
   return plan;
 }

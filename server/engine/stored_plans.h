@@ -5,7 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -23,8 +23,8 @@ class StoredPlans {
   // nullptr: nothing is stored. Outlives the object.
   explicit StoredPlans(Store* store) : store_(store) {}
 
-  // nullptr: there is none, or none that can be read; a damaged one is dropped.
-  std::shared_ptr<const CachedPlan> Find(const std::string& key);
+  // Plan and effort. nullopt: there is none, or none that can be read; a damaged one is dropped.
+  std::optional<CachedPlan> Find(const std::string& key);
 
   // Takes the place of what is stored under `key`.
   void Keep(const std::string& key, const CachedPlan& plan);

@@ -119,6 +119,71 @@ TEST_F(EnginePlanCacheTest, WhatChangesTheAnswerIsNotShared) {
   EXPECT_TRUE(MustPlan(threaded).provenance().cached());
 }
 
+// The plan of `made` in the answer's own words is one to its request.
+void ExpectIsPlanFor(PlanningEngine& engine, const v1::CreatePlanRequest& request, const v1::Plan& plan) {
+  v1::EvaluatePlanRequest evaluation;
+  evaluation.set_graph_reference(request.graph_reference());
+  *evaluation.mutable_cluster() = request.cluster();
+  *evaluation.mutable_problem() = request.problem();
+  *evaluation.mutable_plan() = plan;
+  const auto verdict = engine.EvaluatePlan(evaluation);
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_TRUE(verdict->valid()) << verdict->DebugString().substr(0, 500);
+}
+
+v1::CreatePlanRequest OnTwoOf(const v1::Cluster& cluster, int first) {
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:bert-base");
+  *request.mutable_cluster() = cluster;
+  v1::DeviceSelection& selection = *request.mutable_problem()->mutable_devices_to_use();
+  for (const int i : {first, first + 1}) selection.add_devices(cluster.devices(i).name());
+  request.mutable_options()->set_explain(true);
+  return request;
+}
+
+TEST_F(EnginePlanCacheTest, EqualSetsOfDevicesShareAPlan) {
+  v1::GetClusterRequest get;
+  get.set_name("zoo:pcie:8");
+  const v1::Cluster cluster = engine_.GetCluster(get)->cluster();
+  const v1::Plan made = MustPlan(OnTwoOf(cluster, 0));
+  const v1::CreatePlanRequest request = OnTwoOf(cluster, 4);
+  const v1::Plan found = MustPlan(request);
+  EXPECT_TRUE(found.provenance().cached());
+  EXPECT_EQ(found.objective_ms(), made.objective_ms());
+  ExpectIsPlanFor(engine_, request, found);
+  // Nothing of the first one's devices is left, not even in what is said about the plan.
+  for (const int other : {0, 1}) {
+    EXPECT_EQ(found.DebugString().find("\"" + cluster.devices(other).name()), std::string::npos);
+    EXPECT_EQ(found.explanation().bottleneck().find(cluster.devices(other).name() + ":"), std::string::npos);
+  }
+}
+
+TEST_F(EnginePlanCacheTest, DevicesOfOtherNamesShareAPlan) {
+  v1::GetClusterRequest get;
+  get.set_name("zoo:pcie:2");
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:bert-base");
+  *request.mutable_cluster() = engine_.GetCluster(get)->cluster();
+  MustPlan(request);
+  for (v1::Device& device : *request.mutable_cluster()->mutable_devices()) device.set_name("my-" + device.name());
+  const v1::Plan found = MustPlan(request);
+  EXPECT_TRUE(found.provenance().cached());
+  ExpectIsPlanFor(engine_, request, found);
+  EXPECT_EQ(found.stages(0).replicas(0).device().substr(0, 3), "my-");
+}
+
+// A plan of the same shape must not hide that a request breaks the rules.
+TEST_F(EnginePlanCacheTest, BrokenSelectionsAreNotAnsweredWithThePlansOfOthers) {
+  v1::GetClusterRequest get;
+  get.set_name("zoo:pcie:8");
+  const v1::Cluster cluster = engine_.GetCluster(get)->cluster();
+  MustPlan(OnTwoOf(cluster, 0));
+  v1::CreatePlanRequest request = OnTwoOf(cluster, 0);
+  request.mutable_problem()->mutable_devices_to_use()->add_hosts("nowhere");
+  request.mutable_problem()->mutable_devices_to_use()->add_hosts(cluster.devices(0).host());
+  EXPECT_EQ(engine_.CreatePlan(request, CallContext{}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 // Not even where the key leaves out what is wrong.
 TEST_F(EnginePlanCacheTest, BrokenRequestsAreNotAnsweredFromTheCache) {
   MustPlan(ZooRequest());
@@ -194,12 +259,28 @@ TEST_F(StoredPlansTest, PlansOutliveTheEngineThatMadeThem) {
   EXPECT_EQ(second.stored_plans_dropped(), 0);
 }
 
+TEST_F(StoredPlansTest, EqualSetsOfDevicesShareAStoredPlan) {
+  PlanningEngine first(Config(), store_.get());
+  v1::GetClusterRequest get;
+  get.set_name("zoo:pcie:8");
+  const v1::Cluster cluster = first.GetCluster(get)->cluster();
+  ASSERT_TRUE(first.CreatePlan(OnTwoOf(cluster, 0), CallContext()).ok());
+  PlanningEngine second(Config(), store_.get());
+  const v1::CreatePlanRequest request = OnTwoOf(cluster, 6);
+  const auto found = second.CreatePlan(request, CallContext());
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->plan().provenance().cached());
+  ExpectIsPlanFor(second, request, found->plan());
+  EXPECT_EQ(second.stored_plans_dropped(), 0);
+}
+
 TEST_F(StoredPlansTest, AWrongPlanIsDroppedAndSearchedForAnew) {
   PlanningEngine first(Config(), store_.get());
   const v1::Plan made = MustPlan(first);
-  const std::string key = first.ReadTask(ZooRequest(), CallContext())->key;
+  const std::string key = first.ReadTask(ZooRequest(), CallContext())->shared_key;
   Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
-  v1::Plan wrong = made;
+  v1::Plan wrong;
+  ASSERT_TRUE(wrong.ParseFromString(document.content));
   wrong.set_objective_ms(made.objective_ms() / 2);
   document.content = wrong.SerializeAsString();
   ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
@@ -215,10 +296,11 @@ TEST_F(StoredPlansTest, AWrongPlanIsDroppedAndSearchedForAnew) {
 
 TEST_F(StoredPlansTest, APlanForAnotherProblemIsDropped) {
   PlanningEngine first(Config(), store_.get());
-  const v1::Plan made = MustPlan(first);
-  const std::string key = first.ReadTask(ZooRequest(), CallContext())->key;
+  MustPlan(first);
+  const std::string key = first.ReadTask(ZooRequest(), CallContext())->shared_key;
   Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
-  v1::Plan other = made;
+  v1::Plan other;
+  ASSERT_TRUE(other.ParseFromString(document.content));
   other.mutable_problem()->set_objective(v1::OBJECTIVE_MIN_LATENCY);
   document.content = other.SerializeAsString();
   ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
@@ -230,7 +312,7 @@ TEST_F(StoredPlansTest, APlanForAnotherProblemIsDropped) {
 TEST_F(StoredPlansTest, WhatCannotBeReadIsDropped) {
   PlanningEngine first(Config(), store_.get());
   MustPlan(first);
-  const std::string key = first.ReadTask(ZooRequest(), CallContext())->key;
+  const std::string key = first.ReadTask(ZooRequest(), CallContext())->shared_key;
   Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
   document.content = "\xff\xff";
   ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());

@@ -95,12 +95,29 @@ class PlanDeskTest : public testing::Test {
     return Task(request);
   }
 
-  // Ends when its time does, or when it is stopped.
-  PlanTask HardTask(int time_limit_ms = 600'000) {
+  // Devices are called by `prefix` and their names.
+  static v1::CreatePlanRequest LatticeRequest(const std::string& prefix) {
     const Lattice lattice = MakeLattice("tow_9x12_hi").value();
     v1::CreatePlanRequest request;
     *request.mutable_graph() = EncodeGraph(lattice.graph);
     *request.mutable_cluster() = EncodeCluster(lattice.cluster);
+    for (v1::Device& device : *request.mutable_cluster()->mutable_devices()) device.set_name(prefix + device.name());
+    return request;
+  }
+
+  // No device has memory for it.
+  PlanTask ImpossibleTask(const std::string& prefix) {
+    v1::CreatePlanRequest request = LatticeRequest(prefix);
+    for (v1::DeviceClass& device_class : *request.mutable_cluster()->mutable_device_classes()) {
+      device_class.set_memory_bytes(1);
+    }
+    for (v1::Operator& op : *request.mutable_graph()->mutable_operators()) op.set_memory_bytes(2);
+    return Task(request);
+  }
+
+  // Ends when its time does, or when it is stopped.
+  PlanTask HardTask(int time_limit_ms = 600'000, const std::string& prefix = "") {
+    v1::CreatePlanRequest request = LatticeRequest(prefix);
     request.mutable_options()->mutable_time_limit()->set_seconds(time_limit_ms / 1000);
     request.mutable_options()->mutable_time_limit()->set_nanos(time_limit_ms % 1000 * 1'000'000);
     return Task(request);
@@ -144,6 +161,33 @@ TEST_F(PlanDeskTest, CallsForTheSameShareOneSearch) {
   EXPECT_EQ(searches_.started, 1);
   EXPECT_EQ(desk_.shared(), 1);
   EXPECT_GT(heard.count, 0);
+}
+
+TEST_F(PlanDeskTest, CallsForOtherDevicesThatAreAlikeShareOneSearchToo) {
+  Caller first;
+  desk_.Take(first.Order(HardTask(300), searches_));
+  Caller second;
+  desk_.Take(second.Order(HardTask(300, "my-"), searches_));
+  ASSERT_TRUE(first.Wait().ok());
+  const absl::StatusOr<v1::Plan> shared = second.Wait();
+  ASSERT_TRUE(shared.ok());
+  EXPECT_EQ(second.source(), PlanSource::kShared);
+  EXPECT_EQ(shared->stages(0).replicas(0).device().substr(0, 3), "my-");
+  EXPECT_EQ(searches_.started, 1);
+}
+
+// What is proven of somebody's devices is said to others of their own.
+TEST_F(PlanDeskTest, ProofsSpeakOfTheCallersOwnDevices) {
+  Executor roomy({.max_running = 1, .max_waiting = 1});
+  PlanDesk desk(engine_, roomy, serving_, 1000);
+  Caller first;
+  desk.Take(first.Order(ImpossibleTask(""), searches_));
+  Caller second;
+  desk.Take(second.Order(ImpossibleTask("my-"), searches_));
+  EXPECT_EQ(first.Wait().status().code(), absl::StatusCode::kFailedPrecondition);
+  const absl::Status refused = second.Wait().status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(searches_.started, 2);
 }
 
 TEST_F(PlanDeskTest, TheSearchGoesOnForThoseWhoStay) {

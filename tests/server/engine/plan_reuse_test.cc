@@ -1,5 +1,6 @@
 #include "server/engine/plan_reuse.h"
 
+#include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -15,7 +16,8 @@ namespace {
 using std::chrono::seconds;
 
 CachedPlan Made(v1::StopReason reason, double gap, SearchEffort effort, double objective_ms = 10) {
-  CachedPlan made{.plan = {}, .effort = effort};
+  CachedPlan made;
+  made.effort = effort;
   made.plan.set_objective_ms(objective_ms);
   made.plan.set_relative_gap(gap);
   made.plan.mutable_provenance()->set_stop_reason(reason);
@@ -76,6 +78,44 @@ TEST(PlanReuseTest, APlanIsReplacedByABetterOneOfMoreEffort) {
   EXPECT_TRUE(Replaces(Made(v1::STOP_REASON_OPTIMAL, 0, Effort(60), 8), cut));
   EXPECT_FALSE(Replaces(Made(v1::STOP_REASON_TIME_LIMIT, 0.3, Effort(1), 12), cut));
   EXPECT_FALSE(Replaces(cut, Made(v1::STOP_REASON_OPTIMAL, 0, Effort(60), 8)));
+}
+
+TEST(PlanReuseTest, DevicesAreRenamedWhereverThePlanSpeaksOfThem) {
+  auto plan = Wire<v1::Plan>(R"pb(
+    stages {
+      replicas { device: "gpu1" }
+      ring_order: "gpu1"
+    }
+    devices { device: "gpu1" }
+    devices { device: "gpu10" }
+    links { device_a: "gpu1" device_b: "gpu 2" }
+    schedule {
+      tasks { resource: "gpu1 -> gpu 2" }
+      tasks { resource: "gpu10" }
+    }
+    baselines { reason: "devices: \"gpu1\", gpu 2; not gpu1x" }
+    explanation { bottleneck: "device gpu1: 3 ms" }
+    warnings: "gpu1"
+  )pb");
+  RenameDevices({"gpu1", "gpu 2", "gpu10"}, {"gpu10", "a", "gpu1"}, plan);
+  EXPECT_TRUE(
+      google::protobuf::util::MessageDifferencer::Equals(plan, Wire<v1::Plan>(R"pb(
+                                                           stages {
+                                                             replicas { device: "gpu10" }
+                                                             ring_order: "gpu10"
+                                                           }
+                                                           devices { device: "gpu10" }
+                                                           devices { device: "gpu1" }
+                                                           links { device_a: "gpu10" device_b: "a" }
+                                                           schedule {
+                                                             tasks { resource: "gpu10 -> a" }
+                                                             tasks { resource: "gpu1" }
+                                                           }
+                                                           baselines { reason: "devices: \"gpu10\", a; not gpu1x" }
+                                                           explanation { bottleneck: "device gpu10: 3 ms" }
+                                                           warnings: "gpu10"
+                                                         )pb")))
+      << plan.DebugString();
 }
 
 TEST(PlanReuseTest, AnswersAreInTheOrderOfTheirOwnRequest) {

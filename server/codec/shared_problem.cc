@@ -1,0 +1,203 @@
+#include "server/codec/shared_problem.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "core/model/device_selection.h"
+#include "server/codec/canonical_hash.h"
+#include "server/codec/digest.h"
+
+namespace planwright::server {
+namespace {
+
+// What joins the members of every group of one level, innermost first.
+struct Joint {
+  std::size_t fan_out = 1;
+  std::optional<double> bandwidth_bytes_per_second;
+  Picoseconds latency{0};
+};
+
+// The tree of an interconnect by its levels; empty: it is none.
+struct JointMaker {
+  std::size_t num_devices;
+
+  std::vector<Joint> operator()(const HostStagedInterconnect& flat) const { return Flat(flat); }
+  std::vector<Joint> operator()(const UniformInterconnect& flat) const { return Flat(flat); }
+  std::vector<Joint> operator()(const HierarchyInterconnect& hierarchy) const {
+    std::vector<Joint> joints;
+    for (const HierarchyInterconnect::Level& level : hierarchy.levels) {
+      joints.push_back({static_cast<std::size_t>(level.fan_out), level.bandwidth_bytes_per_second, level.latency});
+    }
+    return joints;
+  }
+  template <typename Interconnect>
+  std::vector<Joint> operator()(const Interconnect& /*named*/) const {
+    return {};
+  }
+
+ private:
+  template <typename Interconnect>
+  std::vector<Joint> Flat(const Interconnect& flat) const {
+    return {{num_devices, flat.bandwidth_bytes_per_second, flat.latency}};
+  }
+};
+
+// What a problem says of single devices.
+class Roles {
+ public:
+  Roles(const OperatorGraph& graph, const PlanningProblem& problem) {
+    for (const OperatorDevice& pair : problem.pinned) Add(pair.device, "pinned", graph.operators[pair.op.index()].name);
+    for (const OperatorDevice& pair : problem.forbidden) {
+      Add(pair.device, "forbidden", graph.operators[pair.op.index()].name);
+    }
+    if (!problem.start_from.has_value()) return;
+    const std::vector<Placement::Stage>& stages = problem.start_from->stages;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      AddList(stages[i].devices, absl::StrCat("copy of ", i));
+      AddList(stages[i].ring, absl::StrCat("in the ring of ", i));
+    }
+  }
+
+  // In an order that does not depend on that of the problem's lists.
+  std::vector<std::string> Of(DeviceId device) const {
+    const auto found = roles_.find(device.index());
+    if (found == roles_.end()) return {};
+    std::vector<std::string> roles = found->second;
+    std::sort(roles.begin(), roles.end());
+    return roles;
+  }
+
+  // Whether all devices with a role are among `devices`, ascending.
+  bool AreWithin(const std::vector<DeviceId>& devices) const {
+    return std::all_of(roles_.begin(), roles_.end(), [&](const auto& entry) {
+      return std::binary_search(devices.begin(), devices.end(), DeviceId(entry.first));
+    });
+  }
+
+ private:
+  void Add(DeviceId device, const std::string& role, const std::string& object) {
+    roles_[device.index()].push_back(absl::StrCat(role, " ", object));
+  }
+  // Each has the role of its place in the list.
+  void AddList(const std::vector<DeviceId>& devices, const std::string& role) {
+    for (std::size_t i = 0; i < devices.size(); ++i) Add(devices[i], role, absl::StrCat(i));
+  }
+
+  // By device.
+  std::unordered_map<std::size_t, std::vector<std::string>> roles_;
+};
+
+struct Subtree {
+  // Position among all subtrees of its level, the empty ones included.
+  std::size_t position = 0;
+  // The same for subtrees that differ in nothing but names.
+  std::string code;
+  // In canonical order.
+  std::vector<DeviceId> devices;
+};
+
+Subtree Leaf(const Cluster& cluster, const Roles& roles, DeviceId id) {
+  const Device& device = cluster.devices[id.index()];
+  CanonicalHash hash("planwright.leaf.1");
+  hash.Add(cluster.class_of(device).name);
+  hash.Add(device.reserved_memory_bytes);
+  const std::vector<std::string> own_roles = roles.Of(id);
+  hash.Add(own_roles.size());
+  for (const std::string& role : own_roles) hash.Add(role);
+  return {.position = id.index(), .code = hash.Hex(), .devices = {id}};
+}
+
+// The members of one group. A group of one is what its member is: nothing is joined.
+Subtree Join(std::vector<Subtree> members, const Joint& joint) {
+  const std::size_t position = members.front().position / joint.fan_out;
+  if (members.size() > 1) {
+    std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.code < b.code; });
+    CanonicalHash hash("planwright.group.1");
+    hash.Add(joint.bandwidth_bytes_per_second);
+    hash.Add(joint.latency);
+    hash.Add(members.size());
+    for (const Subtree& member : members) hash.Add(member.code);
+    for (std::size_t i = 1; i < members.size(); ++i) {
+      std::vector<DeviceId>& devices = members.front().devices;
+      devices.insert(devices.end(), members[i].devices.begin(), members[i].devices.end());
+    }
+    members.front().code = hash.Hex();
+  }
+  members.front().position = position;
+  return std::move(members.front());
+}
+
+// The groups of one level. `members` by ascending position.
+std::vector<Subtree> JoinAll(std::vector<Subtree> members, const Joint& joint) {
+  std::vector<Subtree> groups;
+  for (auto begin = members.begin(); begin != members.end();) {
+    const std::size_t group = begin->position / joint.fan_out;
+    const auto end = std::find_if(begin, members.end(),
+                                  [&](const Subtree& other) { return other.position / joint.fan_out != group; });
+    groups.push_back(Join({std::make_move_iterator(begin), std::make_move_iterator(end)}, joint));
+    begin = end;
+  }
+  return groups;
+}
+
+// Devices that may be used and that the rules allow; empty: not to be shared.
+std::vector<DeviceId> UsableDevices(const Cluster& cluster, const ModelLimits& limits,
+                                    const DeviceSelection& selection) {
+  Violations violations;
+  ValidateCluster(cluster, limits, violations);
+  if (!violations.empty()) return {};
+  CheckSelection(cluster, selection, violations);
+  if (!violations.empty()) return {};
+  return SelectedDevices(cluster, selection);
+}
+
+// Calls devices by their positions. REQUIRES: every device that is named has one, but for devices_to_use.
+v1::PlanningProblem WithPositions(v1::PlanningProblem problem, const std::vector<std::string>& devices) {
+  std::unordered_map<std::string, std::size_t> positions;
+  for (std::size_t i = 0; i < devices.size(); ++i) positions.emplace(devices[i], i);
+  const auto rename = [&](std::string& device) { device = absl::StrCat(positions.at(device)); };
+  for (v1::OperatorDevice& pair : *problem.mutable_pinned()) rename(*pair.mutable_device());
+  for (v1::OperatorDevice& pair : *problem.mutable_forbidden()) rename(*pair.mutable_device());
+  if (problem.has_start_from()) {
+    for (auto& stage : *problem.mutable_start_from()->mutable_stages()) {
+      for (std::string& device : *stage.mutable_devices()) rename(device);
+      for (std::string& device : *stage.mutable_ring_order()) rename(device);
+    }
+  }
+  const v1::DeviceSelection selection = problem.devices_to_use();
+  problem.clear_devices_to_use();
+  if (selection.has_max_devices()) problem.mutable_devices_to_use()->set_max_devices(selection.max_devices());
+  return problem;
+}
+
+}  // namespace
+
+std::optional<SharedProblem> ShareProblem(const OperatorGraph& graph, const Cluster& cluster, const ModelLimits& limits,
+                                          const PlanningProblem& problem, const v1::PlanningProblem& resolved) {
+  const std::vector<Joint> joints = std::visit(JointMaker{cluster.devices.size()}, cluster.interconnect);
+  if (joints.empty()) return std::nullopt;
+  const std::vector<DeviceId> usable = UsableDevices(cluster, limits, problem.devices_to_use);
+  const Roles roles(graph, problem);
+  if (usable.empty() || !roles.AreWithin(usable)) return std::nullopt;
+  std::vector<Subtree> subtrees;
+  subtrees.reserve(usable.size());
+  for (const DeviceId device : usable) subtrees.push_back(Leaf(cluster, roles, device));
+  for (const Joint& joint : joints) subtrees = JoinAll(std::move(subtrees), joint);
+
+  SharedProblem shared;
+  for (const DeviceId device : subtrees.front().devices) shared.devices.push_back(cluster.devices[device.index()].name);
+  CanonicalHash hash("planwright.shape.1");
+  AddDeviceClasses(cluster, hash);
+  hash.Add(InterconnectName(cluster.interconnect));
+  hash.Add(subtrees.front().code);
+  shared.cluster_digest = hash.Hex();
+  shared.problem = WithPositions(resolved, shared.devices);
+  return shared;
+}
+
+}  // namespace planwright::server
