@@ -1,5 +1,13 @@
 # What a build can be asked for; CMakePresets.json names the useful combinations.
 option(PLANWRIGHT_BUILD_TESTS "Build the tests" ON)
+# A compiler cache does better than precompiled headers, and does not take them.
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM OR CMAKE_CXX_COMPILER_LAUNCHER)
+  set(without_cache OFF)
+else()
+  set(without_cache ON)
+endif()
+option(PLANWRIGHT_PRECOMPILE "Precompile the headers that most tests begin with" ${without_cache})
 option(PLANWRIGHT_BUILD_BENCHMARKS "Build the benchmarks" ON)
 option(PLANWRIGHT_WERROR "Treat warnings in our own code as errors" ON)
 option(PLANWRIGHT_CLANG_TIDY "Run clang-tidy beside every compilation of our own code" OFF)

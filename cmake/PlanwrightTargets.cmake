@@ -65,11 +65,25 @@ function(planwright_ctest)
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 
+# planwright_precompile(NAME name HEADERS ... DEPENDS ...)
+# Headers compiled once, with the flags of this folder, for targets with the same flags that say REUSE_FROM name.
+function(planwright_precompile)
+  cmake_parse_arguments(ARG "" "NAME" "HEADERS;DEPENDS" ${ARGN})
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.cc CONTENT "")
+  add_library(${ARG_NAME} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.cc)
+  target_link_libraries(${ARG_NAME} PRIVATE planwright_flags ${ARG_DEPENDS})
+  target_precompile_headers(${ARG_NAME} PRIVATE ${ARG_HEADERS})
+endfunction()
+
 # planwright_test(NAME name LABEL unit|integration|... SOURCES ... DEPENDS ... [TIMEOUT seconds])
-# One GoogleTest program, registered as one ctest test that runs in the source folder.
+# One GoogleTest program, registered as one ctest test that runs in the source folder. With PLANWRIGHT_PRECOMPILE its
+# sources begin with the headers of the target that TEST_HEADERS names, if any.
 function(planwright_test)
   cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
   planwright_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  if(PLANWRIGHT_PRECOMPILE AND TEST_HEADERS)
+    target_precompile_headers(${ARG_NAME} REUSE_FROM ${TEST_HEADERS})
+  endif()
   planwright_ctest(NAME ${ARG_NAME} LABEL ${ARG_LABEL} COMMAND ${ARG_NAME} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 

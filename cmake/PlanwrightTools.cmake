@@ -1,7 +1,6 @@
 # Tools that make a build faster where they are present, and clang-tidy where it is asked for.
 include(CheckLinkerFlag)
 
-find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
