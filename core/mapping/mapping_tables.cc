@@ -1,0 +1,41 @@
+#include "core/mapping/mapping_tables.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/mapping/stage_kinds.h"
+
+namespace planwright {
+namespace {
+
+// What an edge carries at least where it matters: enough to tell latency from bandwidth.
+double TypicalBytes(const MappingInstance& instance) {
+  double bytes = 1;
+  for (const StageTraffic& traffic : instance.traffic) {
+    bytes = std::max(bytes, traffic.forward_bytes + traffic.backward_bytes);
+  }
+  for (const double ring_bytes : instance.allreduce_bytes) bytes = std::max(bytes, ring_bytes);
+  return bytes;
+}
+
+}  // namespace
+
+MappingTables::MappingTables(const MappingInstance& instance)
+    : instance_(instance),
+      links_(instance.network, instance.num_devices()),
+      near_(instance, links_, TypicalBytes(instance)),
+      neighbours_(Index(instance.num_stages)),
+      devices_(ParticipatingDevices(instance)) {
+  for (std::size_t i = 0; i < instance.traffic.size(); ++i) {
+    const StageTraffic& traffic = instance.traffic[i];
+    const auto position = static_cast<int32_t>(i);
+    neighbours_[Index(traffic.from)].push_back({.traffic = position, .stage = traffic.to, .sends_forward = true});
+    neighbours_[Index(traffic.to)].push_back({.traffic = position, .stage = traffic.from, .sends_forward = false});
+  }
+}
+
+bool MappingTables::MayRun(int32_t stage, DeviceId device) const {
+  return std::isfinite(instance_.ComputeMs(stage, device));
+}
+
+}  // namespace planwright

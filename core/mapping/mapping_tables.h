@@ -1,0 +1,49 @@
+// What every search of a mapping instance reads.
+#ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_TABLES_H_
+#define PLANWRIGHT_CORE_MAPPING_MAPPING_TABLES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/mapping/link_times.h"
+#include "core/mapping/mapping_instance.h"
+#include "core/mapping/near_devices.h"
+
+namespace planwright {
+
+// Immutable and thread-safe; the instance outlives it.
+class MappingTables {
+ public:
+  // An end of a StageTraffic, seen from one of its stages.
+  struct Neighbour {
+    // Position in instance().traffic.
+    int32_t traffic = 0;
+    int32_t stage = 0;
+    // This stage is `from`.
+    bool sends_forward = false;
+  };
+
+  explicit MappingTables(const MappingInstance& instance);
+
+  const MappingInstance& instance() const { return instance_; }
+  const LinkTimes& links() const { return links_; }
+  const NearDevices& near() const { return near_; }
+  // Ascending by traffic.
+  const std::vector<Neighbour>& neighbours(int32_t stage) const { return neighbours_[Index(stage)]; }
+  // That take part, ascending.
+  const std::vector<DeviceId>& devices() const { return devices_; }
+  bool MayRun(int32_t stage, DeviceId device) const;
+
+ private:
+  const MappingInstance& instance_;
+  LinkTimes links_;
+  NearDevices near_;
+  std::vector<std::vector<Neighbour>> neighbours_;
+  std::vector<DeviceId> devices_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MAPPING_MAPPING_TABLES_H_

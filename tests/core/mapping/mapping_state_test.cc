@@ -1,0 +1,135 @@
+#include "core/mapping/mapping_state.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/mapping/evaluation.h"
+#include "core/mapping/mapping_penalties.h"
+#include "tests/support/mapping_cases.h"
+
+namespace planwright {
+namespace {
+
+constexpr uint64_t kCases = 300;
+constexpr int kMoves = 40;
+
+// A random exchange or a random part of a ring turned around. False: it was none.
+bool MoveAtRandom(MappingState& state, RandomStream& random) {
+  const MappingInstance& instance = state.tables().instance();
+  if (instance.HasRings() && instance.free_ring_order && random.Below(3) == 0) {
+    const auto stage = static_cast<int32_t>(random.Below(Index(instance.num_stages)));
+    const auto copy = [&] { return static_cast<int32_t>(random.Below(Index(instance.num_copies))); };
+    state.ReverseRing(static_cast<int32_t>(instance.VertexOf(stage, copy())),
+                      static_cast<int32_t>(instance.VertexOf(stage, copy())));
+    return true;
+  }
+  const std::vector<DeviceId>& devices = state.tables().devices();
+  const DeviceId a = devices[random.Below(devices.size())];
+  const DeviceId b = devices[random.Below(devices.size())];
+  if (!state.MayExchange(a, b)) return false;
+  state.Exchange(a, b);
+  return true;
+}
+
+void ExpectSame(const MappingState& state, const MappingState& fresh) {
+  const auto vertices = static_cast<int32_t>(state.tables().instance().num_vertices());
+  for (int32_t vertex = 0; vertex < vertices; ++vertex) {
+    EXPECT_EQ(state.load(vertex), fresh.load(vertex));
+    EXPECT_EQ(state.ring_time(vertex), fresh.ring_time(vertex));
+    EXPECT_EQ(state.device(vertex), fresh.device(vertex));
+    EXPECT_EQ(state.vertex_on(state.device(vertex)), vertex);
+    if (!state.tables().instance().HasRings()) continue;
+    EXPECT_EQ(state.previous_on_ring(state.next_on_ring(vertex)), vertex);
+  }
+}
+
+TEST(MappingStateTest, FollowsMovesLikeAFreshState) {
+  RandomStream random(1);
+  for (uint64_t i = 0; i < kCases; ++i) {
+    SCOPED_TRACE(i);
+    MappingInstance instance = MakeRandomMappingInstance(12, random);
+    const std::optional<Mapping> start = MakeRandomMapping(instance, random);
+    if (!start.has_value()) continue;
+    const MappingTables tables(instance);
+    MappingState state(tables, *start);
+    EXPECT_EQ(state.ToMapping(), *start);
+    for (int move = 0; move < kMoves; ++move) {
+      const Mapping before = state.ToMapping();
+      MoveAtRandom(state, random);
+      if (random.Below(2) == 0) MoveAtRandom(state, random);
+      if (random.Below(2) == 0) {
+        state.Undo();
+        EXPECT_EQ(state.ToMapping(), before);
+      } else {
+        state.Accept();
+      }
+      const Mapping now = state.ToMapping();
+      ASSERT_TRUE(IsMapping(instance, now));
+      ExpectSame(state, MappingState(tables, now));
+    }
+  }
+}
+
+// Loads are those of the evaluation, to the last bit.
+TEST(MappingStateTest, LoadsAreThoseOfTheEvaluation) {
+  RandomStream random(2);
+  for (uint64_t i = 0; i < kCases; ++i) {
+    SCOPED_TRACE(i);
+    MappingInstance instance = MakeRandomMappingInstance(12, random);
+    if (instance.objective == MappingObjective::kAllReduce) continue;
+    const std::optional<Mapping> mapping = MakeRandomMapping(instance, random);
+    if (!mapping.has_value()) continue;
+    const MappingTables tables(instance);
+    const MappingState state(tables, *mapping);
+    const std::vector<CopyWork> work = WorkOfCopies(instance, tables.links(), *mapping);
+    for (std::size_t vertex = 0; vertex < work.size(); ++vertex) {
+      EXPECT_EQ(state.load(static_cast<int32_t>(vertex)), work[vertex].LoadMs(instance.overlap));
+    }
+  }
+}
+
+// What Preview says about moves is what the energy changes by, and no mapping without violations misses the target.
+TEST(MappingPenaltiesTest, PreviewsWhatFreshPenaltiesSay) {
+  RandomStream random(3);
+  for (uint64_t i = 0; i < kCases; ++i) {
+    SCOPED_TRACE(i);
+    MappingInstance instance = MakeRandomMappingInstance(12, random);
+    instance.allreduce_hops = 0;
+    const std::optional<Mapping> start = MakeRandomMapping(instance, random);
+    if (!start.has_value()) continue;
+    const MappingTables tables(instance);
+    MappingState state(tables, *start);
+    const double target = Evaluate(instance, *start).value_ms * (0.5 + 0.7 * random.Unit());
+    MappingPenalties penalties(state, target);
+    for (int move = 0; move < kMoves; ++move) {
+      MoveAtRandom(state, random);
+      penalties.Preview();
+      if (random.Below(2) == 0) {
+        state.Undo();
+        continue;
+      }
+      penalties.Accept();
+      state.Accept();
+      const double value = Evaluate(instance, state.ToMapping()).value_ms;
+      if (penalties.num_violations() <= 16) {
+        EXPECT_TRUE(penalties.IsBelow(std::max(value, target) * (1 + 1e-9)));
+      }
+      EXPECT_FALSE(value > target && penalties.IsBelow(value * (1 - 1e-9)));
+      const std::size_t violations = penalties.num_violations();
+      penalties.Rebudget();
+      if (instance.objective == MappingObjective::kLoad) {
+        EXPECT_EQ(violations, penalties.num_violations());
+      }
+      if (penalties.num_violations() == 0) {
+        EXPECT_LE(value, target * (1 + 1e-9));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace planwright
