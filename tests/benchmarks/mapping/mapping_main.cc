@@ -1,0 +1,278 @@
+// planwright_mapping_benchmark: device mapping on the machines and shapes of Parmesan's Table 2 (docs/benchmarks.md).
+//
+// It calls core/mapping itself, and stops each search by the processor time of this process. Every value is computed
+// afresh, and no bound may be above it: the program says so and fails otherwise.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/str_format.h"
+#include "core/base/random.h"
+#include "core/mapping/evaluation.h"
+#include "core/mapping/mapping.h"
+#include "core/mapping/simple_mappings.h"
+#include "core/mapping/stage_kinds.h"
+#include "tests/benchmarks/mapping/cpu_limit.h"
+#include "tests/benchmarks/mapping/stage_graphs.h"
+#include "tests/benchmarks/mapping/topologies.h"
+#include "tests/benchmarks/measurement.h"
+#include "tests/benchmarks/program.h"
+#include "tests/benchmarks/table.h"
+
+ABSL_FLAG(std::string, table, "load",
+          "load (Table 2: equation 6), allreduce (equation 7 on a chain like BERT), sum (both together), large (1,024 "
+          "and 4,096 devices) or threads (one against two)");
+ABSL_FLAG(double, seconds, 0, "processor time of each search; 0: 14 (load), 3 (allreduce), 8 (sum), 10 and 60 (large)");
+ABSL_FLAG(int, threads, 1, "of a search");
+ABSL_FLAG(uint64_t, seed, 1, "of the random machines and graphs, and of the search");
+
+namespace planwright::benchmarks {
+namespace {
+
+struct Shape {
+  int32_t stages = 0;
+  int32_t copies = 0;
+
+  int32_t devices() const { return stages * copies; }
+  std::string ToString() const { return absl::StrFormat("(%d,%d)", stages, copies); }
+};
+
+constexpr Shape kShapes[] = {{4, 16}, {8, 8}, {16, 4}, {4, 64}, {8, 32}, {16, 16}, {4, 128}, {8, 64}, {16, 32}};
+
+struct PaperRow {
+  std::string_view topology;
+  // Table 2, "3d torus" and so on, in the order of kShapes: speed-up over the consecutive mapping.
+  std::string_view speedup[9];
+};
+
+// The paper has neither `hier` nor `dgx1` in its table.
+constexpr PaperRow kPaper[] = {{"hier", {}},
+                               {"dgx1", {}},
+                               {"mesh2", {"1.1", "1.0", "2.7", "5.6", "2.5", "1.4"}},
+                               {"torus2", {"1.1", "1.0", "2.6", "1.6", "1.5", "1.0"}},
+                               {"mesh3", {"1.0", "1.1", "1.1", "", "", "", "1.3", "1.8", "1.2"}},
+                               {"torus3", {"1.0", "1.1", "1.0", "", "", "", "1.1", "1.0", "2.6"}},
+                               {"blk1", {"1.5", "1.8", "1.5", "1.1", "1.4", "1.9", "1.1", "1.7", "1.9"}},
+                               {"blk2", {"2.1", "1.6", "3.0", "1.4", "1.3", "3.7", "1.5", "1.6", "4.5"}},
+                               {"uni", {"33.5", "11.4", "6.7", "8.1", "5.1", "7.2", "23.3", "8.9", "5.5"}}};
+
+// One problem and what the searches share of it.
+struct Case {
+  Case(MappingInstance mapping_instance, std::vector<int32_t> machines)
+      : instance(std::move(mapping_instance)),
+        machine_of(std::move(machines)),
+        links(instance.network, instance.num_devices()),
+        kinds(*AssignKinds(instance)) {}
+  Case(const Case&) = delete;
+  Case& operator=(const Case&) = delete;
+
+  double ValueOf(const Mapping& mapping) const { return Evaluate(instance, links, mapping).value_ms; }
+
+  MappingInstance instance;
+  std::vector<int32_t> machine_of;
+  LinkTimes links;
+  KindAssignment kinds;
+};
+
+struct Baselines {
+  double consecutive = 0;
+  // The least of consecutive, copies together, greedy and the best of 1,000 random ones.
+  double simple = 0;
+};
+
+struct Found {
+  MappingOutcome outcome;
+  double cpu_seconds = 0;
+  double wall_seconds = 0;
+  // Processor time until the value was within 1 % of the last one.
+  double near_seconds = 0;
+
+  double gap_percent() const { return 100 * (outcome.value.value_ms / outcome.bound_ms() - 1); }
+};
+
+Baselines MeasureBaselines(const Case& problem) {
+  constexpr int kRandomMappings = 1'000;
+  RandomStream random(absl::GetFlag(FLAGS_seed));
+  Baselines baselines;
+  baselines.consecutive = problem.ValueOf(MapConsecutively(problem.instance, problem.kinds));
+  baselines.simple = std::min(
+      {baselines.consecutive, problem.ValueOf(MapCopiesTogether(problem.instance, problem.kinds)),
+       problem.ValueOf(MapGreedily(problem.instance, problem.links, problem.kinds)),
+       problem.ValueOf(BestOfRandom(problem.instance, problem.links, problem.kinds, kRandomMappings, random))});
+  return baselines;
+}
+
+class Benchmark {
+ public:
+  // Whether every answer was what it said.
+  bool is_sound() const { return is_sound_; }
+
+  void Run() {
+    const std::string table = absl::GetFlag(FLAGS_table);
+    if (table == "load") RunShapes(MappingObjective::kLoad, 14);
+    if (table == "allreduce") RunShapes(MappingObjective::kAllReduce, 3);
+    if (table == "sum") RunShapes(MappingObjective::kLoadAndAllReduce, 8);
+    if (table == "large") RunLarge();
+    if (table == "threads") RunThreads();
+  }
+
+ private:
+  static std::vector<Table::Column> Columns() {
+    return {{"machine", 8}, {"(S,R)", 10},        {"value ms", 9},  {"bound ms", 9},
+            {"gap", 8},     {"over CS", 7},       {"paper", 6},     {"over simple", 11},
+            {"CPU s", 6},   {"CPU s to 1 %", 12}, {"bound by", 22}, {"memory MB", 9}};
+  }
+
+  static double SecondsOr(double standard) {
+    const double seconds = absl::GetFlag(FLAGS_seconds);
+    return seconds > 0 ? seconds : standard;
+  }
+
+  static StageGraph GraphFor(const Shape& shape, MappingObjective objective) {
+    return objective == MappingObjective::kAllReduce ? BertStages(shape.stages, absl::GetFlag(FLAGS_seed))
+                                                     : SemanticFpnStages(shape.stages);
+  }
+
+  // nullopt: there is no such machine, or the user did not ask for it.
+  static std::optional<MappingTopology> Selected(std::string_view topology, const Shape& shape) {
+    if (!IsSelected(std::string(topology) + " " + shape.ToString())) return std::nullopt;
+    return MakeTopology(topology, shape.devices(), absl::GetFlag(FLAGS_seed));
+  }
+
+  void RunShapes(MappingObjective objective, double seconds) {
+    Table table(Columns(), std::cout);
+    for (const PaperRow& row : kPaper) {
+      for (std::size_t i = 0; i < std::size(kShapes); ++i) {
+        const std::string_view paper = objective == MappingObjective::kLoad ? row.speedup[i] : "";
+        AddRow(row.topology, kShapes[i], objective, SecondsOr(seconds), paper, table);
+      }
+    }
+  }
+
+  void RunLarge() {
+    Table table(Columns(), std::cout);
+    for (const std::string_view topology : {"hier", "dgx1", "torus2", "blk1", "blk2", "uni"}) {
+      for (const Shape& shape : {Shape{4, 256}, Shape{8, 128}}) {
+        AddRow(topology, shape, MappingObjective::kLoad, SecondsOr(10), "", table);
+      }
+    }
+    for (const std::string_view topology : {"hier", "dgx1", "torus3", "blk1", "blk2", "uni"}) {
+      for (const Shape& shape : {Shape{4, 1'024}, Shape{16, 256}}) {
+        AddRow(topology, shape, MappingObjective::kLoad, SecondsOr(60), "", table);
+      }
+    }
+  }
+
+  void AddRow(std::string_view topology, const Shape& shape, MappingObjective objective, double seconds,
+              std::string_view paper, Table& table) {
+    std::optional<MappingTopology> machine = Selected(topology, shape);
+    if (!machine.has_value()) return;
+    const Case problem(MakeInstance(GraphFor(shape, objective), shape.copies, shape.devices(),
+                                    Network(machine->interconnect), objective),
+                       std::move(machine->machine_of));
+    const Baselines baselines = MeasureBaselines(problem);
+    const Found found = Search(problem, seconds, absl::GetFlag(FLAGS_threads), 0, absl::GetFlag(FLAGS_seed));
+    const MappingOutcome& outcome = found.outcome;
+    table.AddRow({std::string(topology), shape.ToString(), Fixed(outcome.value.value_ms, 3),
+                  Fixed(outcome.bound_ms(), 3), outcome.proven ? "optimal" : Fixed(found.gap_percent(), 2) + " %",
+                  Fixed(baselines.consecutive / outcome.value.value_ms, 2), std::string(paper),
+                  Fixed(baselines.simple / outcome.value.value_ms, 2), Fixed(found.cpu_seconds, 1),
+                  Fixed(found.near_seconds, 1), outcome.bounds.back().method, Fixed(PeakMegabytes(), 0)});
+  }
+
+  // Searches until the gap or the processor time is reached, and checks what it says.
+  Found Search(const Case& problem, double seconds, int threads, double relative_gap, uint64_t seed) {
+    TaskArena arena(threads);
+    const CpuLimit limit(seconds);
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::pair<double, double>> improvements;
+    const MappingOptions options{.seed = static_cast<int64_t>(seed), .relative_gap = relative_gap, .starts = {}};
+    Found found{.outcome = *MapStages(problem.instance, options, limit.limits(), arena, [&](const auto& so_far) {
+                  improvements.emplace_back(limit.seconds_used(), so_far.value.value_ms);
+                })};
+    found.cpu_seconds = limit.seconds_used();
+    found.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (const auto& [used, value] : improvements) {
+      if (value <= 1.01 * found.outcome.value.value_ms) {
+        found.near_seconds = used;
+        break;
+      }
+    }
+    Check(problem, found.outcome);
+    return found;
+  }
+
+  void Check(const Case& problem, const MappingOutcome& outcome) {
+    constexpr double kRounding = 1e-9;
+    const auto complain = [this](std::string_view what) {
+      std::cerr << "WRONG: " << what << "\n";
+      is_sound_ = false;
+    };
+    if (!IsMapping(problem.instance, outcome.mapping)) return complain("this is no mapping");
+    const double value = problem.ValueOf(outcome.mapping);
+    if (std::abs(value - outcome.value.value_ms) > kRounding * value) complain("the value is another one");
+    for (const MappingBound& bound : outcome.bounds) {
+      if (value < bound.value_ms * (1 - kRounding)) complain("bound above the value: " + bound.method);
+    }
+    if (outcome.proven && outcome.bound_ms() < value * (1 - 1e-6)) complain("proven, but the bound does not meet it");
+  }
+
+  // The median time of five seeds to the gap that one thread reaches in `seconds`.
+  void RunThreads() {
+    constexpr int kSeeds = 5;
+    Table table({{"machine", 8}, {"(S,R)", 10}, {"gap", 8}, {"1 thread s", 10}, {"2 threads s", 11}}, std::cout);
+    for (const std::string_view topology : {"torus2", "blk1", "blk2", "uni"}) {
+      for (const Shape& shape : {Shape{8, 8}, Shape{8, 32}, Shape{16, 16}}) {
+        const std::optional<MappingTopology> machine = Selected(topology, shape);
+        if (!machine.has_value()) continue;
+        const Case problem(MakeInstance(SemanticFpnStages(shape.stages), shape.copies, shape.devices(),
+                                        Network(machine->interconnect), MappingObjective::kLoad),
+                           machine->machine_of);
+        const MappingOutcome aim = Search(problem, SecondsOr(5), 1, 0, kSeeds + 1).outcome;
+        const double gap = 1.001 * (1 - aim.bound_ms() / aim.value.value_ms) + 1e-6;
+        std::vector<std::string> cells = {std::string(topology), shape.ToString(), Fixed(100 * gap, 2) + " %"};
+        for (const int threads : {1, 2}) {
+          std::vector<double> seconds;
+          for (int seed = 1; seed <= kSeeds; ++seed) {
+            seconds.push_back(Search(problem, 60, threads, gap, static_cast<uint64_t>(seed)).wall_seconds);
+          }
+          cells.push_back(Fixed(Median(seconds), 2));
+        }
+        table.AddRow(cells);
+      }
+    }
+  }
+
+  // Of the process so far.
+  static double PeakMegabytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) / 1e3;
+  }
+
+  bool is_sound_ = true;
+};
+
+}  // namespace
+}  // namespace planwright::benchmarks
+
+int main(int argc, char** argv) {
+  planwright::benchmarks::ParseFlags(argc, argv, "mapping_main",
+                                     "measures device mapping on the machines and shapes of Parmesan's Table 2");
+  planwright::benchmarks::Benchmark benchmark;
+  benchmark.Run();
+  return benchmark.is_sound() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
