@@ -1,19 +1,14 @@
 #include "core/partition/baselines/scotch_mapping.h"
 
-// Scotch's header needs both before it.
-#include <scotch/scotch.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <map>
-#include <mutex>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "core/base/index.h"
 #include "core/cost/transfer.h"
+#include "core/graph/scotch_graph.h"
 #include "core/partition/baselines/device_assignment.h"
 #include "core/partition/block_instance.h"
 
@@ -21,27 +16,6 @@ namespace planwright {
 namespace {
 
 constexpr std::size_t kMaxBlocks = 50'000;
-// Sums of weights must stay below the 2^31 of SCOTCH_Num.
-constexpr int64_t kTotalWeight = int64_t{1} << 30U;
-
-// `values` scaled down so that they add up to kTotalWeight at most, each at least `least`.
-std::vector<SCOTCH_Num> Scaled(const std::vector<int64_t>& values, int64_t least) {
-  const int64_t total = std::accumulate(values.begin(), values.end(), int64_t{0});
-  const int64_t divisor = total / (kTotalWeight / 2) + 1;
-  std::vector<SCOTCH_Num> scaled;
-  scaled.reserve(values.size());
-  for (const int64_t value : values) scaled.push_back(static_cast<SCOTCH_Num>(std::max(value / divisor, least)));
-  return scaled;
-}
-
-// An undirected graph in Scotch's form: both directions of every edge.
-struct ScotchArrays {
-  std::vector<SCOTCH_Num> start{0};
-  std::vector<SCOTCH_Num> ends;
-  std::vector<SCOTCH_Num> vertex_weights;
-  std::vector<SCOTCH_Num> edge_weights;
-};
-
 std::map<std::pair<int32_t, int32_t>, int64_t> TransferTimes(const SearchRequest& request,
                                                              const BlockInstance& instance) {
   std::vector<int32_t> block_of(request.graph.operators.size(), -1);
@@ -66,53 +40,21 @@ std::map<std::pair<int32_t, int32_t>, int64_t> TransferTimes(const SearchRequest
   return times;
 }
 
-ScotchArrays MakeArrays(const SearchRequest& request, const BlockInstance& instance, const DevicePool& pool) {
-  ScotchArrays arrays;
-  arrays.vertex_weights = Scaled(pool.time, 0);
-  std::vector<int64_t> weights;
-  for (const auto& [edge, time] : TransferTimes(request, instance)) {
-    while (arrays.start.size() <= Index(edge.first)) {
-      arrays.start.push_back(static_cast<SCOTCH_Num>(arrays.ends.size()));
-    }
-    arrays.ends.push_back(edge.second);
-    weights.push_back(time);
-  }
-  arrays.start.resize(instance.operators.size() + 1, static_cast<SCOTCH_Num>(arrays.ends.size()));
-  arrays.edge_weights = Scaled(weights, 1);
-  return arrays;
+std::vector<ScotchGraph::Arc> Arcs(const SearchRequest& request, const BlockInstance& instance) {
+  std::vector<ScotchGraph::Arc> arcs;
+  for (const auto& [edge, time] : TransferTimes(request, instance)) arcs.push_back({edge.first, edge.second, time});
+  return arcs;
 }
 
 // The part of each vertex. Empty: Scotch failed.
-std::vector<SCOTCH_Num> Partition(ScotchArrays& arrays, std::size_t parts, int64_t seed) {
-  // Scotch keeps some of its state for the whole process.
-  static std::mutex mutex;
-  const std::scoped_lock lock(mutex);
-  const auto vertices = static_cast<SCOTCH_Num>(arrays.vertex_weights.size());
-  std::vector<SCOTCH_Num> part_of(arrays.vertex_weights.size());
-  SCOTCH_Context context;
-  SCOTCH_Graph graph;
-  SCOTCH_Graph bound;
+std::vector<SCOTCH_Num> Partition(ScotchGraph& graph, std::size_t parts) {
+  if (graph.handle() == nullptr) return {};
+  std::vector<SCOTCH_Num> part_of(graph.num_vertices());
   SCOTCH_Strat strategy;
-  SCOTCH_contextInit(&context);
-  SCOTCH_contextOptionSetNum(&context, SCOTCH_OPTIONNUMDETERMINISTIC, 1);
-  SCOTCH_contextThreadSpawn(&context, 1, nullptr);
-  SCOTCH_contextRandomClone(&context);
-  SCOTCH_contextRandomSeed(&context, static_cast<SCOTCH_Num>(seed & 0x7fffffff));
-  SCOTCH_contextRandomReset(&context);
-  SCOTCH_graphInit(&graph);
-  SCOTCH_graphInit(&bound);
   SCOTCH_stratInit(&strategy);
-  const bool is_built =
-      SCOTCH_graphBuild(&graph, 0, vertices, arrays.start.data(), arrays.start.data() + 1, arrays.vertex_weights.data(),
-                        nullptr, static_cast<SCOTCH_Num>(arrays.ends.size()), arrays.ends.data(),
-                        arrays.edge_weights.data()) == 0 &&
-      SCOTCH_contextBindGraph(&context, &graph, &bound) == 0;
   const bool is_partitioned =
-      is_built && SCOTCH_graphPart(&bound, static_cast<SCOTCH_Num>(parts), &strategy, part_of.data()) == 0;
+      SCOTCH_graphPart(graph.handle(), static_cast<SCOTCH_Num>(parts), &strategy, part_of.data()) == 0;
   SCOTCH_stratExit(&strategy);
-  if (is_built) SCOTCH_graphExit(&bound);
-  SCOTCH_graphExit(&graph);
-  SCOTCH_contextExit(&context);
   if (!is_partitioned) part_of.clear();
   return part_of;
 }
@@ -141,8 +83,9 @@ void ProposeScotch(const SearchRequest& request, Proposals& proposals) {
     return;
   }
   const std::vector<DeviceId> devices = Parts(request.cluster, instance);
-  ScotchArrays arrays = MakeArrays(request, instance, instance.pools.front());
-  const std::vector<SCOTCH_Num> part_of = Partition(arrays, devices.size(), request.options.seed);
+  ScotchSession session(request.options.seed);
+  ScotchGraph graph(instance.pools.front().time, Arcs(request, instance), session);
+  const std::vector<SCOTCH_Num> part_of = Partition(graph, devices.size());
   if (part_of.empty()) {
     proposals.Refuse("Scotch found no partition");
     return;
