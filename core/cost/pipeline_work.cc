@@ -288,12 +288,12 @@ PipelineWork MeasureWork(const OperatorGraph& graph, const Cluster& cluster, con
 }  // namespace
 
 Picoseconds TransferWork::TimeOver(std::size_t link_class) const {
-  const auto before = [](const LinkTime& link, std::size_t of) { return link.link_class < of; };
+  const auto before = [](const ClassTime& link, std::size_t of) { return link.link_class < of; };
   return std::lower_bound(times.begin(), times.end(), link_class, before)->time;
 }
 
 Picoseconds TransferWork::LongestTime() const {
-  const auto shorter = [](const LinkTime& a, const LinkTime& b) { return a.time < b.time; };
+  const auto shorter = [](const ClassTime& a, const ClassTime& b) { return a.time < b.time; };
   return std::max_element(times.begin(), times.end(), shorter)->time;
 }
 

@@ -48,7 +48,7 @@ struct StageWork {
 };
 
 // What a transfer takes over links of one class (Network).
-struct LinkTime {
+struct ClassTime {
   std::size_t link_class = 0;
   Picoseconds time{0};
 };
@@ -68,7 +68,7 @@ struct TransferWork {
   int32_t peer = kHost;
   // Of the links between the copies that any micro-batch visits, by class: a cluster may have a class for every pair of
   // devices. Class 0 where one end is host memory.
-  std::vector<LinkTime> times;
+  std::vector<ClassTime> times;
 };
 
 struct PipelineDevice {

@@ -77,7 +77,7 @@ class StageCosting {
       : graph_(graph), cluster_(cluster), costs_(costs), plan_(plan), devices_(cluster.devices.size()) {}
 
   // REQUIRES: in ascending order, each stage once.
-  void Cost(std::size_t index, const StageTraffic& traffic) {
+  void Cost(std::size_t index, const BorderTraffic& traffic) {
     Stage& stage = plan_.stages[index];
     stage.ring_order = RingOf(stage);
     stage.allreduce = AllReduce(stage);

@@ -30,7 +30,7 @@ struct ReplicaTraffic {
   PassTraffic backward;
 };
 
-struct StageTraffic {
+struct BorderTraffic {
   // One for each replica: what it would pay if it did every micro-batch.
   std::vector<ReplicaTraffic> replicas;
   // Sizes of the tensors that are paid for and booked at this stage, each tensor once.
@@ -39,7 +39,7 @@ struct StageTraffic {
 
 struct Traffic {
   // One for each stage.
-  std::vector<StageTraffic> stages;
+  std::vector<BorderTraffic> stages;
   // Pairs of devices between which a tensor crosses, by ascending (device_a, device_b); empty for host_staged. The load
   // holds the transfers of both directions.
   std::vector<LinkUsage> links;

@@ -49,8 +49,8 @@ LatencyAnnealer::LatencyAnnealer(const LatencyInstance& instance, int32_t slots_
   }
 }
 
-AnnealingResult LatencyAnnealer::Run(const LatencyAssignment& start, const AnnealingSlice& slice) {
-  AnnealingResult result;
+LatencyAnnealingResult LatencyAnnealer::Run(const LatencyAssignment& start, const AnnealingSlice& slice) {
+  LatencyAnnealingResult result;
   random_ = RandomStream(slice.seed, slice.stream);
   work_ = 0;
   Load(start);

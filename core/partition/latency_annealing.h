@@ -54,7 +54,7 @@ struct AnnealingSlice {
   uint64_t stream = 0;
 };
 
-struct AnnealingResult {
+struct LatencyAnnealingResult {
   // The best assignment that fits and has a schedule, with its latency; nullopt: none was met.
   std::optional<LatencyAssignment> best;
   int64_t work = 0;
@@ -67,7 +67,7 @@ class LatencyAnnealer {
   LatencyAnnealer(const LatencyInstance& instance, int32_t slots_per_pass, const SolveLimits& limits);
 
   // REQUIRES: `start` obeys `allowed`, and its places are slots of the right passes.
-  AnnealingResult Run(const LatencyAssignment& start, const AnnealingSlice& slice);
+  LatencyAnnealingResult Run(const LatencyAssignment& start, const AnnealingSlice& slice);
 
  private:
   // An accelerator with a slot for each pass, or the CPUs.

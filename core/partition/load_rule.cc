@@ -7,7 +7,7 @@ int64_t LoadRule::AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const
   return AllReduceTime(parameter_bytes, static_cast<int32_t>(replicas), ring->speed, ring->factor).count();
 }
 
-int64_t LoadRule::Load(const StageWork& stage, int64_t replicas) const {
+int64_t LoadRule::Load(const ReplicaWork& stage, int64_t replicas) const {
   const ScheduleKind schedule = forward_cap.has_value() ? ScheduleKind::kGpipe : ScheduleKind::kSteadyState;
   const Picoseconds allreduce(AllReduceLoad(stage.parameter_bytes, replicas));
   const PhaseLoads loads = ReplicaLoads(LoadsOf(stage.work, schedule, overlap), static_cast<int32_t>(replicas),

@@ -21,7 +21,7 @@
 namespace planwright {
 
 // What a replica that did every micro-batch would have to do, and what it reduces with the others.
-struct StageWork {
+struct ReplicaWork {
   MicroBatchWork work;
   int64_t parameter_bytes = 0;
 };
@@ -50,7 +50,7 @@ struct LoadRule {
   bool is_additive() const { return overlap == Overlap::kSerial && !forward_cap.has_value(); }
   bool reduces(int64_t replicas) const { return replicas > 1 && ring.has_value(); }
 
-  int64_t Load(const StageWork& stage, int64_t replicas) const;
+  int64_t Load(const ReplicaWork& stage, int64_t replicas) const;
   // The same where only the sum of compute and transfers is known. REQUIRES: is_additive().
   int64_t AdditiveLoad(int64_t undivided, int64_t parameter_bytes, int64_t replicas) const;
   int64_t AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const;

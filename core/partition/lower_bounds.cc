@@ -8,7 +8,7 @@ namespace {
 
 // The least load of a stage that holds `block` and lies on devices of `pool`: transfers may be none.
 int64_t LeastLoad(const BlockInstance& instance, std::size_t pool, std::size_t block) {
-  StageWork stage;
+  ReplicaWork stage;
   const int64_t backward = instance.rule.has_phases ? instance.pools[pool].backward_time[block] : 0;
   stage.work.forward.compute = Picoseconds(instance.pools[pool].time[block] - backward);
   stage.work.backward.compute = Picoseconds(backward);

@@ -164,7 +164,7 @@ class Search {
   }
 
   void RunRound(std::size_t round) {
-    std::array<AnnealingResult, kSlicesPerRound> results;
+    std::array<LatencyAnnealingResult, kSlicesPerRound> results;
     annealers_.resize(kSlicesPerRound);
     arena_.ParallelFor(kSlicesPerRound, 1, [&](std::size_t number) {
       std::unique_ptr<LatencyAnnealer>& annealer = annealers_[number];
@@ -172,11 +172,11 @@ class Search {
       const auto [start, slice] = SliceOf(round, number);
       results[number] = annealer->Run(*start, slice);
     });
-    for (const AnnealingResult& result : results) {
+    for (const LatencyAnnealingResult& result : results) {
       record_.AddWork(result.work);
       record_.counters()["moves"] += result.moves;
     }
-    for (const AnnealingResult& result : results) {
+    for (const LatencyAnnealingResult& result : results) {
       const bool is_better = result.best.has_value() && (!best_.has_value() || result.best->latency < best_->latency);
       if (is_better) Offer(*result.best, kAnnealingName);
     }

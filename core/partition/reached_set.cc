@@ -55,7 +55,7 @@ int64_t StageCosts<W>::Load(const IdealTable<W>& table, std::size_t from, std::s
                             int64_t replicas) const {
   const ChainCode<W>& end = table.codes[to];
   const ChainCode<W>& start = table.codes[from];
-  StageWork stage;
+  ReplicaWork stage;
   int64_t compute = table.times[pool][to] - table.times[pool][from];
   if (instance_.rule.has_phases) {
     const int64_t backward = backward_times_[pool].Below(layout_, end) - backward_times_[pool].Below(layout_, start);

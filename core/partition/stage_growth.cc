@@ -67,7 +67,7 @@ void StageGrowth::Clear() {
 }
 
 int64_t StageGrowth::Load(std::size_t pool, int64_t replicas) const {
-  StageWork stage{.work = {}, .parameter_bytes = parameter_bytes_};
+  ReplicaWork stage{.work = {}, .parameter_bytes = parameter_bytes_};
   if (instance_.pools[pool].pays_transfers) stage.work = transfers_;
   stage.work.forward.compute = Picoseconds(compute_[pool] - backward_compute_[pool]);
   stage.work.backward.compute = Picoseconds(backward_compute_[pool]);

@@ -62,10 +62,10 @@ class Unions {
 // What contiguity demands of the order of stages: forward tensors go forward, and so does the mirror image of a tensor
 // between BACKWARD operators where one end has no forward counterpart. One precedence for each pair of stages, with the
 // first tensor that asks for it; ascending.
-std::vector<Precedence> PrecedencesOf(const OperatorGraph& graph, const PlanningProblem& problem,
-                                      const Assignment& assignment) {
+std::vector<ItemPrecedence> PrecedencesOf(const OperatorGraph& graph, const PlanningProblem& problem,
+                                          const Assignment& assignment) {
   Unions unions(graph, problem.granularity);
-  std::vector<Precedence> precedences;
+  std::vector<ItemPrecedence> precedences;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const OperatorId producer = graph.tensors[i].producer;
     const Pass pass = graph.operators[producer.index()].pass;
@@ -95,14 +95,14 @@ std::vector<OperatorId> KeysOf(const Assignment& assignment) {
 }
 
 // Starts with the stage that is given first.
-std::string CycleText(const OperatorGraph& graph, const Assignment& assignment, std::vector<Precedence> cycle) {
+std::string CycleText(const OperatorGraph& graph, const Assignment& assignment, std::vector<ItemPrecedence> cycle) {
   const auto given = [&](std::size_t stage) { return assignment.stages[stage].given_index; };
-  const auto given_earlier = [&](const Precedence& a, const Precedence& b) {
+  const auto given_earlier = [&](const ItemPrecedence& a, const ItemPrecedence& b) {
     return given(a.before) < given(b.before);
   };
   std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end(), given_earlier), cycle.end());
   std::string text = "no pipeline order";
-  for (const Precedence& precedence : cycle) {
+  for (const ItemPrecedence& precedence : cycle) {
     absl::StrAppend(&text, &precedence == &cycle.front() ? ": " : ", ", "tensor '",
                     graph.tensors[precedence.tensor.index()].name, "' puts stage ", given(precedence.before),
                     " before stage ", given(precedence.after));
@@ -114,14 +114,14 @@ std::string CycleText(const OperatorGraph& graph, const Assignment& assignment, 
 
 void PutInPipelineOrder(const OperatorGraph& graph, const PlanningProblem& problem, Assignment& assignment,
                         Violations& violations) {
-  const std::vector<Precedence> precedences = PrecedencesOf(graph, problem, assignment);
-  const auto goes_forward = [](const Precedence& precedence) { return precedence.before < precedence.after; };
+  const std::vector<ItemPrecedence> precedences = PrecedencesOf(graph, problem, assignment);
+  const auto goes_forward = [](const ItemPrecedence& precedence) { return precedence.before < precedence.after; };
   if (std::all_of(precedences.begin(), precedences.end(), goes_forward)) return;
   const std::vector<std::size_t> order = OrderOf(precedences, KeysOf(assignment));
   if (order.size() == assignment.stages.size()) {
     assignment.Reorder(order);
   } else {
-    std::vector<Precedence> cycle = CycleAmong(precedences, order, assignment.stages.size());
+    std::vector<ItemPrecedence> cycle = CycleAmong(precedences, order, assignment.stages.size());
     violations.Add("plan.stages", CycleText(graph, assignment, std::move(cycle)));
   }
 }

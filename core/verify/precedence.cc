@@ -7,18 +7,18 @@
 
 namespace planwright {
 
-void SortPrecedences(std::vector<Precedence>& precedences) {
-  const auto by_items = [](const Precedence& a, const Precedence& b) {
+void SortPrecedences(std::vector<ItemPrecedence>& precedences) {
+  const auto by_items = [](const ItemPrecedence& a, const ItemPrecedence& b) {
     return std::tie(a.before, a.after, a.tensor) < std::tie(b.before, b.after, b.tensor);
   };
   std::sort(precedences.begin(), precedences.end(), by_items);
-  const auto same = [](const Precedence& a, const Precedence& b) { return a.items() == b.items(); };
+  const auto same = [](const ItemPrecedence& a, const ItemPrecedence& b) { return a.items() == b.items(); };
   precedences.erase(std::unique(precedences.begin(), precedences.end(), same), precedences.end());
 }
 
-std::vector<std::size_t> OrderOf(const std::vector<Precedence>& precedences, const std::vector<OperatorId>& keys) {
+std::vector<std::size_t> OrderOf(const std::vector<ItemPrecedence>& precedences, const std::vector<OperatorId>& keys) {
   std::vector<std::size_t> waits_for(keys.size());
-  for (const Precedence& precedence : precedences) ++waits_for[precedence.after];
+  for (const ItemPrecedence& precedence : precedences) ++waits_for[precedence.after];
   using Ready = std::pair<OperatorId, std::size_t>;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
   const auto add_if_ready = [&](std::size_t item) {
@@ -31,7 +31,7 @@ std::vector<std::size_t> OrderOf(const std::vector<Precedence>& precedences, con
     ready.pop();
     order.push_back(item);
     auto next = std::lower_bound(precedences.begin(), precedences.end(), item,
-                                 [](const Precedence& precedence, std::size_t i) { return precedence.before < i; });
+                                 [](const ItemPrecedence& precedence, std::size_t i) { return precedence.before < i; });
     for (; next != precedences.end() && next->before == item; ++next) {
       --waits_for[next->after];
       add_if_ready(next->after);
@@ -40,18 +40,18 @@ std::vector<std::size_t> OrderOf(const std::vector<Precedence>& precedences, con
   return order;
 }
 
-std::vector<Precedence> CycleAmong(const std::vector<Precedence>& precedences, const std::vector<std::size_t>& order,
-                                   std::size_t num_items) {
+std::vector<ItemPrecedence> CycleAmong(const std::vector<ItemPrecedence>& precedences,
+                                       const std::vector<std::size_t>& order, std::size_t num_items) {
   std::vector<bool> stuck(num_items, true);
   for (const std::size_t item : order) stuck[item] = false;
   // Every stuck item has a stuck predecessor; walking back must come to an item for the second time.
-  std::vector<const Precedence*> cause(num_items);
-  for (const Precedence& precedence : precedences) {
+  std::vector<const ItemPrecedence*> cause(num_items);
+  for (const ItemPrecedence& precedence : precedences) {
     if (stuck[precedence.before]) cause[precedence.after] = &precedence;
   }
   auto item = static_cast<std::size_t>(std::find(stuck.begin(), stuck.end(), true) - stuck.begin());
   for (std::size_t steps = 0; steps < num_items; ++steps) item = cause[item]->before;
-  std::vector<Precedence> cycle;
+  std::vector<ItemPrecedence> cycle;
   for (std::size_t at = item; cycle.empty() || at != item; at = cause[at]->before) cycle.push_back(*cause[at]);
   std::reverse(cycle.begin(), cycle.end());
   return cycle;

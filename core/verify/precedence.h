@@ -11,7 +11,7 @@
 namespace planwright {
 
 // Item `before` must come before item `after`, because of `tensor`. Items are numbered from 0.
-struct Precedence {
+struct ItemPrecedence {
   std::size_t before = 0;
   std::size_t after = 0;
   TensorId tensor;
@@ -20,15 +20,15 @@ struct Precedence {
 };
 
 // Sorts by the two items and keeps the first tensor of each pair.
-void SortPrecedences(std::vector<Precedence>& precedences);
+void SortPrecedences(std::vector<ItemPrecedence>& precedences);
 
 // Kahn's algorithm, the ready item of the smallest key first. Items on or behind a cycle are left out.
 // REQUIRES: sorted precedences. Complexity O(precedences log + items log).
-std::vector<std::size_t> OrderOf(const std::vector<Precedence>& precedences, const std::vector<OperatorId>& keys);
+std::vector<std::size_t> OrderOf(const std::vector<ItemPrecedence>& precedences, const std::vector<OperatorId>& keys);
 
 // A cycle, each precedence followed by the next. REQUIRES: `order` is OrderOf these and left items out.
-std::vector<Precedence> CycleAmong(const std::vector<Precedence>& precedences, const std::vector<std::size_t>& order,
-                                   std::size_t num_items);
+std::vector<ItemPrecedence> CycleAmong(const std::vector<ItemPrecedence>& precedences,
+                                       const std::vector<std::size_t>& order, std::size_t num_items);
 
 }  // namespace planwright
 

@@ -46,8 +46,8 @@ class Units {
   }
 
   // Of units that exchange a tensor.
-  std::vector<Precedence> ByTensors() const {
-    std::vector<Precedence> precedences;
+  std::vector<ItemPrecedence> ByTensors() const {
+    std::vector<ItemPrecedence> precedences;
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
       const Tensor& tensor = graph_.tensors[i];
       if (!assignment_.places(tensor.producer)) continue;
@@ -63,8 +63,8 @@ class Units {
   }
 
   // The same, and each subgraph after the one before it on its device.
-  std::vector<Precedence> ByTensorsAndDevices() const {
-    std::vector<Precedence> precedences = ByTensors();
+  std::vector<ItemPrecedence> ByTensorsAndDevices() const {
+    std::vector<ItemPrecedence> precedences = ByTensors();
     std::vector<std::optional<std::size_t>> last_on(cluster_.devices.size());
     for (std::size_t unit = 0; unit < units_.size(); ++unit) {
       if (!IsSubgraph(units_[unit])) continue;
@@ -93,11 +93,11 @@ class Units {
 };
 
 // Starts with the smallest unit.
-std::string CycleText(const OperatorGraph& graph, const Units& units, std::vector<Precedence> cycle) {
-  const auto is_smaller = [](const Precedence& a, const Precedence& b) { return a.before < b.before; };
+std::string CycleText(const OperatorGraph& graph, const Units& units, std::vector<ItemPrecedence> cycle) {
+  const auto is_smaller = [](const ItemPrecedence& a, const ItemPrecedence& b) { return a.before < b.before; };
   std::rotate(cycle.begin(), std::min_element(cycle.begin(), cycle.end(), is_smaller), cycle.end());
   std::string text = "cannot be executed";
-  for (const Precedence& precedence : cycle) {
+  for (const ItemPrecedence& precedence : cycle) {
     absl::StrAppend(&text, &precedence == &cycle.front() ? ": " : ", ", "tensor '",
                     graph.tensors[precedence.tensor.index()].name, "' puts ", units.NameOf(precedence.before),
                     " before ", units.NameOf(precedence.after));
@@ -124,7 +124,7 @@ bool PutInExecutableOrder(const OperatorGraph& graph, const Cluster& cluster, As
   const Units units(graph, cluster, assignment);
   const std::size_t num_units = units.list().size();
   if (OrderOf(units.ByTensorsAndDevices(), units.Keys()).size() == num_units) return true;
-  const std::vector<Precedence> precedences = units.ByTensors();
+  const std::vector<ItemPrecedence> precedences = units.ByTensors();
   const std::vector<std::size_t> order = OrderOf(precedences, units.Keys());
   if (order.size() < num_units) {
     violations.Add("plan.stages", CycleText(graph, units, CycleAmong(precedences, order, num_units)));
@@ -137,7 +137,7 @@ bool PutInExecutableOrder(const OperatorGraph& graph, const Cluster& cluster, As
 JudgedSchedule ScheduleSubgraphs(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                  const Assignment& assignment, const std::vector<Picoseconds>& loads) {
   const Units units(graph, cluster, assignment);
-  const std::vector<Precedence> precedences = units.ByTensorsAndDevices();
+  const std::vector<ItemPrecedence> precedences = units.ByTensorsAndDevices();
   std::vector<Picoseconds> starts(units.list().size());
   JudgedSchedule schedule;
   schedule.starts.resize(loads.size());
@@ -153,7 +153,7 @@ JudgedSchedule ScheduleSubgraphs(const OperatorGraph& graph, const Cluster& clus
     }
     schedule.latency = std::max(schedule.latency, end);
     auto next = std::lower_bound(precedences.begin(), precedences.end(), index,
-                                 [](const Precedence& precedence, std::size_t i) { return precedence.before < i; });
+                                 [](const ItemPrecedence& precedence, std::size_t i) { return precedence.before < i; });
     for (; next != precedences.end() && next->before == index; ++next) {
       starts[next->after] = std::max(starts[next->after], end);
     }

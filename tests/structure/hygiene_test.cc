@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <string>
 #include <vector>
@@ -64,6 +65,24 @@ TEST(HygieneTest, EverySourceIsCompiled) {
     }
     EXPECT_TRUE(listed || name == "replay_main.cc") << file.path << " is in no CMakeLists.txt";
   }
+}
+
+// Two types of one name in one namespace break the one-definition rule: the linker keeps one of the two functions that
+// a template makes for them, and nobody is told.
+TEST(HygieneTest, NoTwoHeadersDefineTheSameName) {
+  const std::string definition =
+      "\n(?:(?:struct|class|enum class|union) |inline constexpr [^\n=({]*\\b)(\\w+)(?: final)?(?: :[^;{]*)?(?: \\{| = "
+      ")";
+  std::map<std::string, std::string> first_headers;
+  for (const SourceFile& file : SourceFiles({".h"})) {
+    const std::vector<std::string> namespaces = Matches(file.text, "\nnamespace (\\w[\\w:]*) \\{\n");
+    if (namespaces.empty()) continue;
+    for (const std::string& name : Matches(file.text, definition)) {
+      const auto [first, is_new] = first_headers.emplace(absl::StrCat(namespaces.front(), "::", name), file.path);
+      EXPECT_TRUE(is_new) << first->first << " is defined in " << first->second << " and in " << file.path;
+    }
+  }
+  EXPECT_GT(first_headers.size(), 300);
 }
 
 TEST(HygieneTest, NothingIsLeftForLater) {

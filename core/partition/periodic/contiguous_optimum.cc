@@ -92,7 +92,7 @@ class ContiguousProgram {
     return allocation;
   }
 
-  const StageCosts costs_;
+  const ChainStageCosts costs_;
   const int32_t num_layers_;
   const int32_t max_stages_;
   // By number of stages, then by first layer.

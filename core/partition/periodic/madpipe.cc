@@ -186,7 +186,7 @@ class MadpipeProgram {
   const ChainDevices devices_;
   const bool tight_;
   const SolveLimits& limits_;
-  const StageCosts costs_;
+  const ChainStageCosts costs_;
   // Looked at in all decisions so far.
   int64_t states_ = 0;
   // By first layer.

@@ -200,7 +200,7 @@ class GridProgram {
   const ChainDevices devices_;
   const bool has_backward_;
   const Picoseconds full_time_;
-  const StageCosts costs_;
+  const ChainStageCosts costs_;
   const Axis special_load_;
   const Axis special_bytes_;
   const Axis delay_;
@@ -212,7 +212,7 @@ class GridProgram {
 
 std::optional<PeriodicAllocation> MadpipeGrid(const Chain& chain, const ChainDevices& devices) {
   GridProgram program(chain, devices);
-  const int64_t work = StageCosts(chain, devices).Load(0, static_cast<int32_t>(chain.layers.size()) - 1).count();
+  const int64_t work = ChainStageCosts(chain, devices).Load(0, static_cast<int32_t>(chain.layers.size()) - 1).count();
   Picoseconds low(std::max<int64_t>(1, CeilDivide(work, devices.count)));
   Picoseconds high = std::max(low, program.full_time());
   Picoseconds target = low;

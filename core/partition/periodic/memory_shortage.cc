@@ -38,7 +38,7 @@ std::optional<MemoryShortage> ShortageOfAnyAllocation(const Chain& chain, const 
   }
   if (shortage.layer.has_value()) return shortage;
 
-  const StageCosts costs(chain, devices);
+  const ChainStageCosts costs(chain, devices);
   const int32_t last = costs.num_layers() - 1;
   shortage.needed_bytes = costs.StaticBytes(0, last) + (chain.has_backward ? costs.StoredBytes(0, last) : 0);
   shortage.available_bytes = SaturatingMultiply(*devices.memory_bytes, devices.count);
@@ -47,7 +47,7 @@ std::optional<MemoryShortage> ShortageOfAnyAllocation(const Chain& chain, const 
 
 std::optional<MemoryShortage> ShortageOfContiguous(const Chain& chain, const ChainDevices& devices) {
   if (!devices.memory_bytes.has_value()) return std::nullopt;
-  const StageCosts costs(chain, devices);
+  const ChainStageCosts costs(chain, devices);
   const int32_t num_layers = costs.num_layers();
   // The fewest stages that hold the layers from each one on.
   constexpr int32_t kMany = std::numeric_limits<int32_t>::max();

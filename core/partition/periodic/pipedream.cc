@@ -22,7 +22,7 @@ struct Tail {
 // [stages][first layer].
 using Tails = std::vector<std::vector<Tail>>;
 
-void AddStages(const StageCosts& costs, int32_t next, int32_t batches, const std::vector<Tail>& behind,
+void AddStages(const ChainStageCosts& costs, int32_t next, int32_t batches, const std::vector<Tail>& behind,
                std::vector<Tail>& tails) {
   for (int32_t first = next - 1; first >= 0; --first) {
     if (!costs.Fits(first, next - 1, batches)) continue;
@@ -47,7 +47,7 @@ ChainAllocation AllocationOf(const Tails& tails, int32_t stages) {
 
 std::optional<PeriodicAllocation> PipedreamPartition(const Chain& chain, const ChainDevices& devices,
                                                      PipedreamMemory memory) {
-  const StageCosts costs(chain, devices);
+  const ChainStageCosts costs(chain, devices);
   const int32_t num_layers = costs.num_layers();
   const int32_t max_stages = std::min(devices.count, num_layers);
   Tails tails(Index(max_stages) + 1, std::vector<Tail>(Index(num_layers) + 1));

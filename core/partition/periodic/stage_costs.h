@@ -14,9 +14,9 @@
 namespace planwright {
 
 // Stages of the layers first .. last whose neighbours are on other devices. Keeps a reference to the chain.
-class StageCosts {
+class ChainStageCosts {
  public:
-  StageCosts(const Chain& chain, const ChainDevices& devices)
+  ChainStageCosts(const Chain& chain, const ChainDevices& devices)
       : chain_(chain), sums_(chain), full_duplex_(devices.full_duplex), memory_bytes_(devices.memory_bytes) {}
 
   int32_t num_layers() const { return sums_.num_layers(); }

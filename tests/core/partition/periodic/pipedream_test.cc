@@ -17,7 +17,7 @@ namespace {
 
 // The largest load over all cuts that obey the memory rule.
 std::optional<Picoseconds> BruteForce(const ChainCase& instance, PipedreamMemory memory) {
-  const StageCosts costs(instance.chain, instance.devices);
+  const ChainStageCosts costs(instance.chain, instance.devices);
   std::optional<Picoseconds> best;
   for (std::vector<int32_t> starts : AllCuts(costs.num_layers())) {
     starts.insert(starts.begin(), 0);
