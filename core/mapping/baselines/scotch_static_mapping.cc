@@ -73,14 +73,15 @@ std::vector<SCOTCH_Num> PlacesOf(ScotchGraph& source, ScotchGraph& target) {
   if (source.handle() == nullptr || target.handle() == nullptr) return {};
   std::vector<SCOTCH_Num> place_of(source.num_vertices());
   SCOTCH_Arch machine;
-  // Each call makes its own default of an empty strategy.
+  // The machine is bisected by the default.
   SCOTCH_Strat bisection;
   SCOTCH_Strat strategy;
   SCOTCH_archInit(&machine);
   SCOTCH_stratInit(&bisection);
   SCOTCH_stratInit(&strategy);
-  const bool is_mapped = SCOTCH_archBuild(&machine, target.handle(), static_cast<SCOTCH_Num>(target.num_vertices()),
-                                          nullptr, &bisection) == 0 &&
+  const auto num_places = static_cast<SCOTCH_Num>(target.num_vertices());
+  const bool is_mapped = SCOTCH_stratGraphMapBuild(&strategy, SCOTCH_STRATQUALITY, num_places, 0.0) == 0 &&
+                         SCOTCH_archBuild(&machine, target.handle(), num_places, nullptr, &bisection) == 0 &&
                          SCOTCH_graphMap(source.handle(), &machine, &strategy, place_of.data()) == 0;
   SCOTCH_stratExit(&strategy);
   SCOTCH_stratExit(&bisection);

@@ -5,13 +5,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <iostream>
-#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_format.h"
 #include "core/base/random.h"
+#include "core/mapping/baselines/dapple.h"
+#include "core/mapping/baselines/interval_search.h"
+#include "core/mapping/baselines/scotch_static_mapping.h"
 #include "core/mapping/evaluation.h"
 #include "core/mapping/mapping.h"
 #include "core/mapping/simple_mappings.h"
@@ -32,10 +36,13 @@
 #include "tests/benchmarks/program.h"
 #include "tests/benchmarks/table.h"
 
-ABSL_FLAG(std::string, table, "load",
-          "load (Table 2: equation 6), allreduce (equation 7 on a chain like BERT), sum (both together), large (1,024 "
-          "and 4,096 devices) or threads (one against two)");
-ABSL_FLAG(double, seconds, 0, "processor time of each search; 0: 14 (load), 3 (allreduce), 8 (sum), 10 and 60 (large)");
+ABSL_FLAG(
+    std::string, table, "load",
+    "load (Table 2: equation 6), allreduce (equation 7 on a chain like BERT), sum (both together), large (1,024 "
+    "and 4,096 devices), baselines (each of them, in ms), paper (the paper's search) or threads (one against two)");
+ABSL_FLAG(double, seconds, 0,
+          "processor time of each search; 0: 14 (load, baselines, paper), 3 (allreduce), 8 (sum), 10 and 60 (large)");
+ABSL_FLAG(double, factor, 6, "how many times the processor time of ours the paper's search gets");
 ABSL_FLAG(int, threads, 1, "of a search");
 ABSL_FLAG(uint64_t, seed, 1, "of the random machines and graphs, and of the search");
 
@@ -87,10 +94,14 @@ struct Case {
   KindAssignment kinds;
 };
 
+// Values in ms.
 struct Baselines {
   double consecutive = 0;
-  // The least of consecutive, copies together, greedy and the best of 1,000 random ones.
-  double simple = 0;
+  double together = 0;
+  double greedy = 0;
+  double random = 0;
+
+  double best() const { return std::min({consecutive, together, greedy, random}); }
 };
 
 struct Found {
@@ -106,13 +117,11 @@ struct Found {
 Baselines MeasureBaselines(const Case& problem) {
   constexpr int kRandomMappings = 1'000;
   RandomStream random(absl::GetFlag(FLAGS_seed));
-  Baselines baselines;
-  baselines.consecutive = problem.ValueOf(MapConsecutively(problem.instance, problem.kinds));
-  baselines.simple = std::min(
-      {baselines.consecutive, problem.ValueOf(MapCopiesTogether(problem.instance, problem.kinds)),
-       problem.ValueOf(MapGreedily(problem.instance, problem.links, problem.kinds)),
-       problem.ValueOf(BestOfRandom(problem.instance, problem.links, problem.kinds, kRandomMappings, random))});
-  return baselines;
+  return {
+      .consecutive = problem.ValueOf(MapConsecutively(problem.instance, problem.kinds)),
+      .together = problem.ValueOf(MapCopiesTogether(problem.instance, problem.kinds)),
+      .greedy = problem.ValueOf(MapGreedily(problem.instance, problem.links, problem.kinds)),
+      .random = problem.ValueOf(BestOfRandom(problem.instance, problem.links, problem.kinds, kRandomMappings, random))};
 }
 
 class Benchmark {
@@ -126,6 +135,8 @@ class Benchmark {
     if (table == "allreduce") RunShapes(MappingObjective::kAllReduce, 3);
     if (table == "sum") RunShapes(MappingObjective::kLoadAndAllReduce, 8);
     if (table == "large") RunLarge();
+    if (table == "baselines") RunBaselines();
+    if (table == "paper") RunPaper();
     if (table == "threads") RunThreads();
   }
 
@@ -146,10 +157,15 @@ class Benchmark {
                                                      : SemanticFpnStages(shape.stages);
   }
 
-  // nullopt: there is no such machine, or the user did not ask for it.
-  static std::optional<MappingTopology> Selected(std::string_view topology, const Shape& shape) {
-    if (!IsSelected(std::string(topology) + " " + shape.ToString())) return std::nullopt;
-    return MakeTopology(topology, shape.devices(), absl::GetFlag(FLAGS_seed));
+  // nullptr: there is no such machine, or the user did not ask for it.
+  static std::unique_ptr<const Case> MakeCase(std::string_view topology, const Shape& shape,
+                                              MappingObjective objective) {
+    if (!IsSelected(std::string(topology) + " " + shape.ToString())) return nullptr;
+    std::optional<MappingTopology> machine = MakeTopology(topology, shape.devices(), absl::GetFlag(FLAGS_seed));
+    if (!machine.has_value()) return nullptr;
+    return std::make_unique<const Case>(MakeInstance(GraphFor(shape, objective), shape.copies, shape.devices(),
+                                                     Network(machine->interconnect), objective),
+                                        std::move(machine->machine_of));
   }
 
   void RunShapes(MappingObjective objective, double seconds) {
@@ -178,19 +194,126 @@ class Benchmark {
 
   void AddRow(std::string_view topology, const Shape& shape, MappingObjective objective, double seconds,
               std::string_view paper, Table& table) {
-    std::optional<MappingTopology> machine = Selected(topology, shape);
-    if (!machine.has_value()) return;
-    const Case problem(MakeInstance(GraphFor(shape, objective), shape.copies, shape.devices(),
-                                    Network(machine->interconnect), objective),
-                       std::move(machine->machine_of));
+    const std::unique_ptr<const Case> made = MakeCase(topology, shape, objective);
+    if (made == nullptr) return;
+    const Case& problem = *made;
     const Baselines baselines = MeasureBaselines(problem);
     const Found found = Search(problem, seconds, absl::GetFlag(FLAGS_threads), 0, absl::GetFlag(FLAGS_seed));
     const MappingOutcome& outcome = found.outcome;
     table.AddRow({std::string(topology), shape.ToString(), Fixed(outcome.value.value_ms, 3),
                   Fixed(outcome.bound_ms(), 3), outcome.proven ? "optimal" : Fixed(found.gap_percent(), 2) + " %",
                   Fixed(baselines.consecutive / outcome.value.value_ms, 2), std::string(paper),
-                  Fixed(baselines.simple / outcome.value.value_ms, 2), Fixed(found.cpu_seconds, 1),
+                  Fixed(baselines.best() / outcome.value.value_ms, 2), Fixed(found.cpu_seconds, 1),
                   Fixed(found.near_seconds, 1), outcome.bounds.back().method, Fixed(PeakMegabytes(), 0)});
+  }
+
+  void RunBaselines() {
+    Table table({{"machine", 8},
+                 {"(S,R)", 10},
+                 {"ours", 8},
+                 {"consecutive", 11},
+                 {"together", 8},
+                 {"greedy", 8},
+                 {"random", 8},
+                 {"fresh", 8},
+                 {"append", 8},
+                 {"scatter", 8},
+                 {"Scotch", 8},
+                 {"Scotch CPU s", 12}},
+                std::cout);
+    ForEachShape([&](std::string_view topology, const Shape& shape) {
+      const std::unique_ptr<const Case> problem = MakeCase(topology, shape, MappingObjective::kLoad);
+      if (problem == nullptr) return;
+      const Baselines baselines = MeasureBaselines(*problem);
+      const Found found = Search(*problem, SecondsOr(14), absl::GetFlag(FLAGS_threads), 0, absl::GetFlag(FLAGS_seed));
+      std::vector<std::string> cells = {std::string(topology),
+                                        shape.ToString(),
+                                        Fixed(found.outcome.value.value_ms, 3),
+                                        Fixed(baselines.consecutive, 3),
+                                        Fixed(baselines.together, 3),
+                                        Fixed(baselines.greedy, 3),
+                                        Fixed(baselines.random, 3)};
+      for (const auto policy : {DapplePolicy::kFreshFirst, DapplePolicy::kAppendFirst, DapplePolicy::kScatterFirst}) {
+        const Mapping mapping = MapByDapple(problem->instance, problem->kinds, problem->machine_of, policy);
+        cells.push_back(Fixed(problem->ValueOf(mapping), 3));
+      }
+      const double start = ProcessCpuSeconds();
+      const std::optional<Mapping> scotch = MapByScotch(problem->instance, problem->links, problem->kinds, 1);
+      cells.push_back(scotch.has_value() ? Fixed(problem->ValueOf(*scotch), 3) : "-");
+      cells.push_back(Fixed(ProcessCpuSeconds() - start, 1));
+      table.AddRow(cells);
+    });
+  }
+
+  void RunPaper() {
+    Table table({{"machine", 8},
+                 {"(S,R)", 10},
+                 {"start ms", 9},
+                 {"paper's ms", 10},
+                 {"interval ends", 13},
+                 {"proven ms", 9},
+                 {"timeouts", 8},
+                 {"searches", 8},
+                 {"CPU s", 7},
+                 {"ours ms", 9},
+                 {"CPU s", 6},
+                 {"better by", 9}},
+                std::cout);
+    ForEachShape([&](std::string_view topology, const Shape& shape) {
+      const std::unique_ptr<const Case> problem = MakeCase(topology, shape, MappingObjective::kLoad);
+      if (problem == nullptr) return;
+      const Found found = Search(*problem, SecondsOr(14), absl::GetFlag(FLAGS_threads), 0, absl::GetFlag(FLAGS_seed));
+      const double value = found.outcome.value.value_ms;
+      const Mapping start = PaperStart(*problem);
+      const double begin = ProcessCpuSeconds();
+      const IntervalSearchOutcome paper =
+          SearchAsThePaper(*problem, start, absl::GetFlag(FLAGS_factor) * SecondsOr(14));
+      table.AddRow({std::string(topology), shape.ToString(), Fixed(problem->ValueOf(start), 3),
+                    Fixed(paper.value.value_ms, 3), Fixed(paper.lower_end_ms, 3), Fixed(paper.proven_ms, 3),
+                    std::to_string(paper.timeouts), std::to_string(paper.batches * IntervalSearchOptions().targets),
+                    Fixed(ProcessCpuSeconds() - begin, 1), Fixed(value, 3), Fixed(found.cpu_seconds, 1),
+                    Fixed(paper.value.value_ms / value, 3)});
+      if (value > paper.value.value_ms * (1 + 1e-6)) std::cerr << "WORSE than the paper's search\n";
+    });
+  }
+
+  // The better of the random and the heuristic ones.
+  static Mapping PaperStart(const Case& problem) {
+    constexpr int kRandomMappings = 1'000;
+    RandomStream random(absl::GetFlag(FLAGS_seed));
+    Mapping best = BestOfRandom(problem.instance, problem.links, problem.kinds, kRandomMappings, random);
+    for (Mapping& mapping : std::array{MapConsecutively(problem.instance, problem.kinds),
+                                       MapCopiesTogether(problem.instance, problem.kinds)}) {
+      if (problem.ValueOf(mapping) < problem.ValueOf(best)) best = std::move(mapping);
+    }
+    return best;
+  }
+
+  // With equal timeouts for as many batches as it takes to the end when all of them fail.
+  static IntervalSearchOutcome SearchAsThePaper(const Case& problem, const Mapping& start, double seconds) {
+    constexpr double kBatches = 7;
+    constexpr int64_t kPilotNodes = 100'000;
+    TaskArena arena(absl::GetFlag(FLAGS_threads));
+    IntervalSearchOptions options{
+        .lower_bound_ms = problem.kinds.bottleneck_ms, .start = start, .targets = 8, .nodes_per_target = kPilotNodes};
+    const auto search = [&](double limit_seconds) {
+      const CpuLimit limit(limit_seconds);
+      return SearchInterval(problem.instance, problem.links, options, limit.limits(), arena);
+    };
+    const double begin = ProcessCpuSeconds();
+    const IntervalSearchOutcome pilot = search(seconds);
+    if (pilot.timeouts == 0) return pilot;
+    const double nodes_per_second = static_cast<double>(pilot.nodes) / (ProcessCpuSeconds() - begin);
+    options.nodes_per_target =
+        std::max<int64_t>(kPilotNodes, std::llround(nodes_per_second * seconds / kBatches / options.targets));
+    return search(seconds);
+  }
+
+  template <typename Body>
+  static void ForEachShape(Body body) {
+    for (const PaperRow& row : kPaper) {
+      for (const Shape& shape : kShapes) body(row.topology, shape);
+    }
   }
 
   // Searches until the gap or the processor time is reached, and checks what it says.
@@ -236,18 +359,15 @@ class Benchmark {
     Table table({{"machine", 8}, {"(S,R)", 10}, {"gap", 8}, {"1 thread s", 10}, {"2 threads s", 11}}, std::cout);
     for (const std::string_view topology : {"torus2", "blk1", "blk2", "uni"}) {
       for (const Shape& shape : {Shape{8, 8}, Shape{8, 32}, Shape{16, 16}}) {
-        const std::optional<MappingTopology> machine = Selected(topology, shape);
-        if (!machine.has_value()) continue;
-        const Case problem(MakeInstance(SemanticFpnStages(shape.stages), shape.copies, shape.devices(),
-                                        Network(machine->interconnect), MappingObjective::kLoad),
-                           machine->machine_of);
-        const MappingOutcome aim = Search(problem, SecondsOr(5), 1, 0, kSeeds + 1).outcome;
+        const std::unique_ptr<const Case> problem = MakeCase(topology, shape, MappingObjective::kLoad);
+        if (problem == nullptr) continue;
+        const MappingOutcome aim = Search(*problem, SecondsOr(5), 1, 0, kSeeds + 1).outcome;
         const double gap = 1.001 * (1 - aim.bound_ms() / aim.value.value_ms) + 1e-6;
         std::vector<std::string> cells = {std::string(topology), shape.ToString(), Fixed(100 * gap, 2) + " %"};
         for (const int threads : {1, 2}) {
           std::vector<double> seconds;
           for (int seed = 1; seed <= kSeeds; ++seed) {
-            seconds.push_back(Search(problem, 60, threads, gap, static_cast<uint64_t>(seed)).wall_seconds);
+            seconds.push_back(Search(*problem, 60, threads, gap, static_cast<uint64_t>(seed)).wall_seconds);
           }
           cells.push_back(Fixed(Median(seconds), 2));
         }
