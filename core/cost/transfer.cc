@@ -43,15 +43,17 @@ LinkSpeed Slower(const LinkSpeed& a, const LinkSpeed& b) {
 
 Network::Network(const Interconnect& interconnect) : given_times_count_(GivenTimesCount(interconnect)) {
   if (given_times_count_) speeds_ = {CommonSpeed(interconnect)};
-  if (const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect)) AddLevels(*hierarchy);
+  if (const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect)) AddLevels(hierarchy->levels, 1);
   if (const auto* grid = std::get_if<GridInterconnect>(&interconnect)) AddDistances(*grid);
   if (const auto* links = std::get_if<LinksInterconnect>(&interconnect)) AddPairs(PairClasses(*links));
   if (const auto* matrix = std::get_if<MatrixInterconnect>(&interconnect)) AddPairs(PairClasses(*matrix));
+  if (const auto* nodes = std::get_if<NodesInterconnect>(&interconnect)) AddNodes(*nodes);
 }
 
-void Network::AddLevels(const HierarchyInterconnect& hierarchy) {
-  std::size_t group_size = 1;
-  for (const HierarchyInterconnect::Level& level : hierarchy.levels) {
+void Network::AddLevels(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t leaf_size) {
+  std::size_t group_size = leaf_size;
+  first_level_ = speeds_.size();
+  for (const HierarchyInterconnect::Level& level : levels) {
     if (level.fan_out == 1) continue;
     group_size *= static_cast<std::size_t>(level.fan_out);
     group_sizes_.push_back(group_size);
@@ -75,14 +77,28 @@ void Network::AddPairs(PairClasses pairs) {
   pairs_ = std::make_shared<const PairClasses>(std::move(pairs));
 }
 
+void Network::AddNodes(const NodesInterconnect& nodes) {
+  AddPairs(PairClasses(nodes));
+  node_size_ = static_cast<std::size_t>(nodes.devices_per_node);
+  AddLevels(nodes.levels, *node_size_);
+}
+
 std::size_t Network::LinkClassOf(DeviceId a, DeviceId b) const {
   if (distances_.has_value()) return static_cast<std::size_t>(HopsBetween(*distances_, a, b) - 1);
+  if (node_size_.has_value()) {
+    const std::size_t size = *node_size_;
+    if (a.index() / size != b.index() / size) return LevelClassOf(a, b);
+    return pairs_->ClassOf(DeviceId(a.index() % size), DeviceId(b.index() % size));
+  }
   if (pairs_ != nullptr) return pairs_->ClassOf(a, b);
-  if (group_sizes_.empty()) return 0;
+  return group_sizes_.empty() ? 0 : LevelClassOf(a, b);
+}
+
+std::size_t Network::LevelClassOf(DeviceId a, DeviceId b) const {
   // The outermost group holds all devices, so no level beyond the last one is asked.
   std::size_t level = 0;
-  while (level + 1 < speeds_.size() && a.index() / group_sizes_[level] != b.index() / group_sizes_[level]) ++level;
-  return level;
+  while (level + 1 < group_sizes_.size() && a.index() / group_sizes_[level] != b.index() / group_sizes_[level]) ++level;
+  return first_level_ + level;
 }
 
 LinkSpeed Network::FastestLink() const {

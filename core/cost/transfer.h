@@ -44,11 +44,12 @@ LinkSpeed Slower(const LinkSpeed& a, const LinkSpeed& b);
 //   hierarchy              the lowest common level, counting levels with a fan-out of 1 as none (they join nobody)
 //   grid                   the number of hops, less 1, where that divides the bandwidth; else all pairs are of class 0
 //   links, matrix          pairs of equal bandwidth and latency, the fastest first
+//   nodes                  pairs inside a machine as those of a matrix, then the levels of the tree of machines
 // Immutable; copies share their tables.
 class Network {
  public:
   // REQUIRES: a valid cluster. Complexity O(levels or dimensions); links and matrix: O(devices^2 log devices), links
-  // beside routing (core/topology/routing.h), so make it once.
+  // beside routing (core/topology/routing.h), so make it once; nodes: the same of one machine.
   explicit Network(const Interconnect& interconnect);
 
   // 0 where there are no two devices to connect.
@@ -70,18 +71,24 @@ class Network {
   Picoseconds TransferTime(const Tensor& tensor, std::size_t link_class) const;
 
  private:
-  void AddLevels(const HierarchyInterconnect& hierarchy);
+  // Of a tree whose leaves hold `leaf_size` devices.
+  void AddLevels(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t leaf_size);
   void AddDistances(const GridInterconnect& grid);
   void AddPairs(PairClasses pairs);
+  void AddNodes(const NodesInterconnect& nodes);
+  std::size_t LevelClassOf(DeviceId a, DeviceId b) const;
 
   bool given_times_count_;
   // One for each class.
   std::vector<LinkSpeed> speeds_;
-  // hierarchy: devices that a group of the class's level holds.
+  // hierarchy, nodes: devices that a group of each level holds, and the class of the first level.
   std::vector<std::size_t> group_sizes_;
+  std::size_t first_level_ = 0;
+  // nodes: devices of one machine.
+  std::optional<std::size_t> node_size_;
   // grid whose bandwidth is divided by hops.
   std::optional<GridInterconnect> distances_;
-  // links, matrix.
+  // links, matrix; nodes: of the places of a machine.
   std::shared_ptr<const PairClasses> pairs_;
 };
 

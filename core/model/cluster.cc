@@ -6,8 +6,8 @@
 namespace planwright {
 
 std::string InterconnectName(const Interconnect& interconnect) {
-  static constexpr std::array<const char*, 6> kNames = {"host_staged", "uniform", "hierarchy",
-                                                        "grid",        "links",   "matrix"};
+  static constexpr std::array<const char*, 7> kNames = {"host_staged", "uniform", "hierarchy", "grid",
+                                                        "links",       "matrix",  "nodes"};
   return kNames[interconnect.index()];
 }
 

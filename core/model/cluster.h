@@ -88,8 +88,27 @@ struct MatrixInterconnect {
   Picoseconds latency{0};
 };
 
+// Machines alike, some of whose pairs have links of their own, and a tree of machines. Devices fill machine after
+// machine; nothing is routed.
+struct NodesInterconnect {
+  // Joins the devices at two places of each machine.
+  struct Link {
+    int32_t place_a = 0;
+    int32_t place_b = 0;
+    double bandwidth_bytes_per_second = 0;
+    Picoseconds latency{0};
+  };
+  int32_t devices_per_node = 1;
+  std::vector<Link> links;
+  // Of the other pairs of a machine.
+  double bandwidth_bytes_per_second = 0;
+  Picoseconds latency{0};
+  // Of machines, innermost first; empty: there is one machine.
+  std::vector<HierarchyInterconnect::Level> levels;
+};
+
 using Interconnect = std::variant<HostStagedInterconnect, UniformInterconnect, HierarchyInterconnect, GridInterconnect,
-                                  LinksInterconnect, MatrixInterconnect>;
+                                  LinksInterconnect, MatrixInterconnect, NodesInterconnect>;
 
 struct Cluster {
   std::string display_name;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <variant>
 
 #include "core/base/union_find.h"
@@ -8,8 +10,6 @@
 namespace planwright {
 namespace {
 
-// Of interconnects that need a table of all pairs.
-constexpr std::size_t kMaxTableDevices = 2048;
 constexpr std::size_t kMaxGridDimensions = 3;
 
 void CheckLatency(Picoseconds latency, const std::string& interconnect, Violations& violations) {
@@ -30,7 +30,11 @@ int64_t Product(const List& list, const Size& size) {
   return product;
 }
 
-// Rules on the six kinds of interconnect.
+int64_t NumLeaves(const std::vector<HierarchyInterconnect::Level>& levels) {
+  return Product(levels, [](const HierarchyInterconnect::Level& level) { return level.fan_out; });
+}
+
+// Rules on every kind of interconnect.
 class InterconnectValidator {
  public:
   InterconnectValidator(const Cluster& cluster, Violations& violations)
@@ -46,16 +50,8 @@ class InterconnectValidator {
       violations_.Add(path_ + ".levels", "must not be empty");
       return;
     }
-    for (std::size_t i = 0; i < hierarchy.levels.size(); ++i) {
-      const HierarchyInterconnect::Level& level = hierarchy.levels[i];
-      const std::string path = ElementPath(path_ + ".levels", i);
-      RequireAtLeast(
-          level.fan_out, 1, [&] { return path + ".fan_out"; }, violations_);
-      CheckBandwidth(level.bandwidth_bytes_per_second, path + ".bandwidth_bytes_per_second", violations_);
-      CheckLatency(level.latency, path, violations_);
-    }
-    RequireAllDevices(Product(hierarchy.levels, [](const auto& level) { return level.fan_out; }), ".levels",
-                      "the product of the fan-outs");
+    CheckLevels(hierarchy.levels);
+    RequireAllDevices(NumLeaves(hierarchy.levels), ".levels", "the product of the fan-outs");
   }
 
   void operator()(const GridInterconnect& grid) {
@@ -100,7 +96,55 @@ class InterconnectValidator {
     }
   }
 
+  void operator()(const NodesInterconnect& nodes) {
+    CheckBandwidth(nodes.bandwidth_bytes_per_second, path_ + ".bandwidth_bytes_per_second", violations_);
+    CheckLatency(nodes.latency, path_, violations_);
+    CheckLevels(nodes.levels);
+    if (nodes.devices_per_node < 1 || nodes.devices_per_node > static_cast<int32_t>(kMaxTableDevices)) {
+      violations_.Add(path_ + ".devices_per_node",
+                      absl::StrCat("must be from 1 to ", kMaxTableDevices, ", is ", nodes.devices_per_node));
+      return;
+    }
+    CheckPlaces(nodes);
+    RequireAllDevices(SaturatingMultiply(nodes.devices_per_node, NumLeaves(nodes.levels)), ".levels",
+                      "the product of the fan-outs and devices_per_node");
+  }
+
  private:
+  void CheckLevels(const std::vector<HierarchyInterconnect::Level>& levels) {
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const std::string path = ElementPath(path_ + ".levels", i);
+      RequireAtLeast(
+          levels[i].fan_out, 1, [&] { return path + ".fan_out"; }, violations_);
+      CheckBandwidth(levels[i].bandwidth_bytes_per_second, path + ".bandwidth_bytes_per_second", violations_);
+      CheckLatency(levels[i].latency, path, violations_);
+    }
+  }
+
+  // Two places of a machine, joined once.
+  void CheckPlaces(const NodesInterconnect& nodes) {
+    std::map<std::pair<int32_t, int32_t>, std::size_t> first_link;
+    for (std::size_t i = 0; i < nodes.links.size(); ++i) {
+      const NodesInterconnect::Link& link = nodes.links[i];
+      const std::string path = ElementPath(path_ + ".links", i);
+      CheckPlace(link.place_a, nodes.devices_per_node, path + ".place_a");
+      CheckPlace(link.place_b, nodes.devices_per_node, path + ".place_b");
+      CheckBandwidth(link.bandwidth_bytes_per_second, path + ".bandwidth_bytes_per_second", violations_);
+      CheckLatency(link.latency, path, violations_);
+      if (link.place_a == link.place_b) violations_.Add(path + ".place_b", "must not be place_a");
+      const auto [first, is_new] = first_link.emplace(std::minmax({link.place_a, link.place_b}), i);
+      if (is_new) continue;
+      violations_.Add(
+          path, absl::StrCat("must join two places that no other link joins, ", link.place_a, " and ", link.place_b,
+                             " are joined by ", ElementPath(path_ + ".links", first->second)));
+    }
+  }
+
+  void CheckPlace(int32_t place, int32_t devices_per_node, const std::string& path) {
+    if (place >= 0 && place < devices_per_node) return;
+    violations_.Add(path, absl::StrCat("must be from 0 to ", devices_per_node - 1, ", is ", place));
+  }
+
   template <typename Simple>
   void CheckSimple(const Simple& interconnect) {
     if (interconnect.bandwidth_bytes_per_second.has_value()) {

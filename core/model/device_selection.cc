@@ -103,16 +103,89 @@ GroupedLevel Group(const std::vector<std::size_t>& units, int32_t fan_out) {
   return level;
 }
 
-// The lowest level that joins two devices.
-const HierarchyInterconnect::Level& LevelBetween(const HierarchyInterconnect& hierarchy, DeviceId a, DeviceId b) {
-  std::size_t group_a = a.index();
-  std::size_t group_b = b.index();
-  for (const HierarchyInterconnect::Level& level : hierarchy.levels) {
-    group_a /= static_cast<std::size_t>(level.fan_out);
-    group_b /= static_cast<std::size_t>(level.fan_out);
-    if (group_a == group_b) return level;
+using Levels = std::vector<HierarchyInterconnect::Level>;
+
+// The lowest level that joins two leaves of a tree.
+const HierarchyInterconnect::Level& LevelBetween(const Levels& levels, std::size_t a, std::size_t b) {
+  for (const HierarchyInterconnect::Level& level : levels) {
+    a /= static_cast<std::size_t>(level.fan_out);
+    b /= static_cast<std::size_t>(level.fan_out);
+    if (a == b) return level;
   }
-  return hierarchy.levels.back();
+  return levels.back();
+}
+
+// The tree of some leaves (ascending); nullopt: it is irregular.
+std::optional<Levels> PartOfTree(Levels levels, std::vector<std::size_t> leaves) {
+  for (HierarchyInterconnect::Level& level : levels) {
+    GroupedLevel grouped = Group(leaves, level.fan_out);
+    if (!grouped.kept.has_value()) return std::nullopt;
+    level.fan_out = *grouped.kept;
+    leaves = std::move(grouped.groups);
+  }
+  return levels;
+}
+
+// The devices that the machines of a NodesInterconnect keep.
+struct KeptPlaces {
+  std::vector<std::size_t> machines;
+  // nullopt: not the same in all machines.
+  std::optional<std::vector<std::size_t>> places;
+};
+
+KeptPlaces PlacesOf(std::span<const DeviceId> devices, std::size_t devices_per_node) {
+  KeptPlaces kept;
+  std::vector<std::vector<std::size_t>> places;
+  for (const DeviceId device : devices) {
+    const std::size_t machine = device.index() / devices_per_node;
+    if (kept.machines.empty() || kept.machines.back() != machine) {
+      kept.machines.push_back(machine);
+      places.emplace_back();
+    }
+    places.back().push_back(device.index() % devices_per_node);
+  }
+  const bool alike = std::all_of(places.begin(), places.end(), [&](const auto& p) { return p == places.front(); });
+  if (alike) kept.places = std::move(places.front());
+  return kept;
+}
+
+// The links between some places, by their positions among them.
+std::vector<NodesInterconnect::Link> LinksBetween(const std::vector<NodesInterconnect::Link>& links,
+                                                  const std::vector<std::size_t>& places) {
+  const auto position = [&](int32_t place) -> std::optional<int32_t> {
+    const auto found = std::find(places.begin(), places.end(), static_cast<std::size_t>(place));
+    if (found == places.end()) return std::nullopt;
+    return static_cast<int32_t>(found - places.begin());
+  };
+  std::vector<NodesInterconnect::Link> between;
+  for (NodesInterconnect::Link link : links) {
+    const std::optional<int32_t> a = position(link.place_a);
+    const std::optional<int32_t> b = position(link.place_b);
+    if (!a.has_value() || !b.has_value()) continue;
+    link.place_a = *a;
+    link.place_b = *b;
+    between.push_back(link);
+  }
+  return between;
+}
+
+double BandwidthBetween(const NodesInterconnect& nodes, DeviceId a, DeviceId b) {
+  const auto size = static_cast<std::size_t>(nodes.devices_per_node);
+  const std::size_t machine_a = a.index() / size;
+  const std::size_t machine_b = b.index() / size;
+  if (machine_a != machine_b) return LevelBetween(nodes.levels, machine_a, machine_b).bandwidth_bytes_per_second;
+  const auto places = std::minmax({static_cast<int32_t>(a.index() % size), static_cast<int32_t>(b.index() % size)});
+  const auto link = std::find_if(nodes.links.begin(), nodes.links.end(), [&](const NodesInterconnect::Link& l) {
+    return std::minmax({l.place_a, l.place_b}) == places;
+  });
+  return link == nodes.links.end() ? nodes.bandwidth_bytes_per_second : link->bandwidth_bytes_per_second;
+}
+
+Picoseconds LeastLatency(const NodesInterconnect& nodes) {
+  Picoseconds least = nodes.latency;
+  for (const NodesInterconnect::Link& link : nodes.links) least = std::min(least, link.latency);
+  for (const HierarchyInterconnect::Level& level : nodes.levels) least = std::min(least, level.latency);
+  return least;
 }
 
 // The interconnect of some devices, by kind.
@@ -124,16 +197,11 @@ struct PartMaker {
   std::optional<Interconnect> operator()(const UniformInterconnect& whole) const { return whole; }
 
   std::optional<Interconnect> operator()(const HierarchyInterconnect& whole) const {
-    HierarchyInterconnect part = whole;
-    std::vector<std::size_t> units;
-    for (const DeviceId device : devices) units.push_back(device.index());
-    for (HierarchyInterconnect::Level& level : part.levels) {
-      GroupedLevel grouped = Group(units, level.fan_out);
-      if (!grouped.kept.has_value()) return FastestLevel(whole, devices, devices.size());
-      level.fan_out = *grouped.kept;
-      units = std::move(grouped.groups);
-    }
-    return part;
+    std::vector<std::size_t> leaves;
+    for (const DeviceId device : devices) leaves.push_back(device.index());
+    std::optional<Levels> levels = PartOfTree(whole.levels, std::move(leaves));
+    if (!levels.has_value()) return FastestLevel(whole, devices, devices.size());
+    return HierarchyInterconnect{std::move(*levels)};
   }
 
   std::optional<Interconnect> operator()(const MatrixInterconnect& whole) const {
@@ -147,15 +215,48 @@ struct PartMaker {
     return part;
   }
 
+  std::optional<Interconnect> operator()(const NodesInterconnect& whole) const {
+    KeptPlaces kept = PlacesOf(devices, static_cast<std::size_t>(whole.devices_per_node));
+    std::optional<Levels> levels = PartOfTree(whole.levels, std::move(kept.machines));
+    if (!levels.has_value() || !kept.places.has_value()) return AllPairs(whole);
+    NodesInterconnect part = whole;
+    part.devices_per_node = static_cast<int32_t>(kept.places->size());
+    part.links = LinksBetween(whole.links, *kept.places);
+    part.levels = std::move(*levels);
+    return part;
+  }
+
   std::optional<Interconnect> operator()(const GridInterconnect& whole) const { return WholeOnly(whole); }
   std::optional<Interconnect> operator()(const LinksInterconnect& whole) const { return WholeOnly(whole); }
 
  private:
+  // An irregular part of machines.
+  std::optional<Interconnect> AllPairs(const NodesInterconnect& whole) const {
+    if (devices.size() > kMaxTableDevices) return std::nullopt;
+    MatrixInterconnect part{.bandwidth_bytes_per_second = {}, .latency = LeastLatency(whole)};
+    for (const DeviceId a : devices) {
+      for (const DeviceId b : devices) {
+        part.bandwidth_bytes_per_second.push_back(a == b ? 0 : BandwidthBetween(whole, a, b));
+      }
+    }
+    return part;
+  }
+
   std::optional<Interconnect> WholeOnly(const Interconnect& whole) const {
     if (devices.size() < num_devices) return std::nullopt;
     return whole;
   }
 };
+
+// What selections that PartOfInterconnect has no answer to break.
+std::string NoPartRule(const Interconnect& interconnect) {
+  const std::string path = absl::StrCat("cluster.interconnect.", InterconnectName(interconnect));
+  if (std::holds_alternative<NodesInterconnect>(interconnect)) {
+    return absl::StrCat("must leave the same places of each machine of ", path, ", or at most ", kMaxTableDevices,
+                        " devices");
+  }
+  return absl::StrCat("must leave every device of ", path, ", whose routes lead through all of them");
+}
 
 }  // namespace
 
@@ -183,9 +284,7 @@ void CheckSelection(const Cluster& cluster, const DeviceSelection& selection, Vi
   if (selected.empty()) {
     violations.Add(kPath, "must leave at least one device, leaves none");
   } else if (!PartOfInterconnect(cluster, selected).has_value()) {
-    violations.Add(
-        kPath, absl::StrCat("must leave every device of cluster.interconnect.", InterconnectName(cluster.interconnect),
-                            ", whose routes lead through all of them"));
+    violations.Add(kPath, NoPartRule(cluster.interconnect));
   }
 }
 
@@ -198,7 +297,8 @@ HierarchyInterconnect FastestLevel(const HierarchyInterconnect& hierarchy, std::
   HierarchyInterconnect::Level fastest = hierarchy.levels.front();
   // Every level that joins two of them joins two neighbours.
   for (std::size_t i = 0; i + 1 < devices.size(); ++i) {
-    const HierarchyInterconnect::Level& level = LevelBetween(hierarchy, devices[i], devices[i + 1]);
+    const HierarchyInterconnect::Level& level =
+        LevelBetween(hierarchy.levels, devices[i].index(), devices[i + 1].index());
     if (i == 0) fastest = level;
     fastest.bandwidth_bytes_per_second = std::max(fastest.bandwidth_bytes_per_second, level.bandwidth_bytes_per_second);
     fastest.latency = std::min(fastest.latency, level.latency);

@@ -31,8 +31,9 @@ void CheckSelection(const Cluster& cluster, const DeviceSelection& selection, Vi
 // The interconnect of `devices` alone. A part of a hierarchy is one again when at every level each group that keeps any
 // device keeps equally many subgroups, e.g. whole hosts, or the same number of devices on each host. Of an irregular
 // part it is FastestLevel: bounds hold, and placements are judged on the whole cluster. Everything else keeps its
-// distances. nullopt: it cannot be expressed (a part of a grid or of links, where routes lead through devices that are
-// left out). REQUIRES: `devices` ascending, not empty.
+// distances. Nodes whose machines keep the same places stay nodes, otherwise they become a matrix, which has the least
+// of their latencies. nullopt: it cannot be expressed (a part of a grid or of links, where routes lead through devices
+// that are left out; a matrix of too many devices). REQUIRES: `devices` ascending, not empty.
 std::optional<Interconnect> PartOfInterconnect(const Cluster& cluster, std::span<const DeviceId> devices);
 
 // One level for `count` devices that is nowhere slower than the links between any of `devices`.

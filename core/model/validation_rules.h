@@ -14,6 +14,9 @@
 
 namespace planwright {
 
+// Of interconnects that need a table of all pairs.
+inline constexpr std::size_t kMaxTableDevices = 2'048;
+
 // "prefix[index]".
 std::string ElementPath(std::string_view prefix, std::size_t index);
 

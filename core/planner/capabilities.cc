@@ -27,7 +27,7 @@ std::vector<ScheduleKind> SchedulesOfLoads() {
 }
 
 std::vector<std::string_view> EveryInterconnect() {
-  return {"host_staged", "uniform", "hierarchy", "grid", "links", "matrix"};
+  return {"host_staged", "uniform", "hierarchy", "grid", "links", "matrix", "nodes"};
 }
 
 // MIN_DEVICES searches over device counts on any row of MAX_THROUGHPUT.

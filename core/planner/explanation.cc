@@ -83,6 +83,11 @@ struct BandwidthWidener {
   void operator()(MatrixInterconnect& interconnect) const {
     for (double& bandwidth : interconnect.bandwidth_bytes_per_second) Widen(bandwidth);
   }
+  void operator()(NodesInterconnect& interconnect) const {
+    for (auto& link : interconnect.links) Widen(link.bandwidth_bytes_per_second);
+    Widen(interconnect.bandwidth_bytes_per_second);
+    for (auto& level : interconnect.levels) Widen(level.bandwidth_bytes_per_second);
+  }
 };
 
 std::optional<Hardware> WithMoreBandwidth(Hardware hardware, DeviceId /*like*/) {

@@ -44,6 +44,19 @@ PairClasses::PairClasses(const LinksInterconnect& links) : num_devices_(NumDevic
   Fill(routes);
 }
 
+PairClasses::PairClasses(const NodesInterconnect& nodes)
+    : num_devices_(static_cast<std::size_t>(nodes.devices_per_node)) {
+  std::vector<Route> routes(num_devices_ * num_devices_, {nodes.bandwidth_bytes_per_second, nodes.latency});
+  for (const NodesInterconnect::Link& link : nodes.links) {
+    const auto a = static_cast<std::size_t>(link.place_a);
+    const auto b = static_cast<std::size_t>(link.place_b);
+    const Route route{link.bandwidth_bytes_per_second, link.latency};
+    routes[a * num_devices_ + b] = route;
+    routes[b * num_devices_ + a] = route;
+  }
+  Fill(routes);
+}
+
 void PairClasses::Fill(const std::vector<Route>& routes) {
   for (std::size_t i = 0; i < routes.size(); ++i) {
     if (i / num_devices_ != i % num_devices_) speeds_.push_back(routes[i]);

@@ -19,6 +19,8 @@ class PairClasses {
   explicit PairClasses(const MatrixInterconnect& matrix);
   // Routes every pair. REQUIRES: the links join all devices.
   explicit PairClasses(const LinksInterconnect& links);
+  // Of the devices of one machine, whose ids are then their places in it.
+  explicit PairClasses(const NodesInterconnect& nodes);
 
   // By descending bandwidth, then ascending latency; no two are equal.
   const std::vector<Route>& speeds() const { return speeds_; }

@@ -9,16 +9,26 @@
 namespace planwright {
 namespace {
 
-// The innermost level whose groups of devices hold both.
-JudgedLink LinkOf(const HierarchyInterconnect& hierarchy, DeviceId a, DeviceId b) {
-  std::size_t group_a = a.index();
-  std::size_t group_b = b.index();
-  for (const HierarchyInterconnect::Level& level : hierarchy.levels) {
+// The innermost level whose groups hold both; of two leaves of the tree.
+JudgedLink LinkOf(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t a, std::size_t b) {
+  std::size_t group_a = a;
+  std::size_t group_b = b;
+  for (const HierarchyInterconnect::Level& level : levels) {
     group_a /= static_cast<std::size_t>(level.fan_out);
     group_b /= static_cast<std::size_t>(level.fan_out);
     if (group_a == group_b) return {level.bandwidth_bytes_per_second, level.latency};
   }
   return {};
+}
+
+JudgedLink LinkOf(const NodesInterconnect& nodes, DeviceId a, DeviceId b) {
+  const auto size = static_cast<std::size_t>(nodes.devices_per_node);
+  if (a.index() / size != b.index() / size) return LinkOf(nodes.levels, a.index() / size, b.index() / size);
+  const auto places = std::minmax({static_cast<int32_t>(a.index() % size), static_cast<int32_t>(b.index() % size)});
+  for (const NodesInterconnect::Link& link : nodes.links) {
+    if (std::minmax({link.place_a, link.place_b}) == places) return {link.bandwidth_bytes_per_second, link.latency};
+  }
+  return {nodes.bandwidth_bytes_per_second, nodes.latency};
 }
 
 // Steps from one place of a line, or of a ring, to another.
@@ -145,8 +155,11 @@ JudgedLink JudgedLinks::Between(DeviceId a, DeviceId b) {
   if (const auto* uniform = std::get_if<UniformInterconnect>(&interconnect_)) {
     return {uniform->bandwidth_bytes_per_second.value_or(0), uniform->latency};
   }
-  if (const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect_)) return LinkOf(*hierarchy, a, b);
+  if (const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect_)) {
+    return LinkOf(hierarchy->levels, a.index(), b.index());
+  }
   if (const auto* grid = std::get_if<GridInterconnect>(&interconnect_)) return LinkOf(*grid, a, b);
+  if (const auto* nodes = std::get_if<NodesInterconnect>(&interconnect_)) return LinkOf(*nodes, a, b);
   if (const auto* matrix = std::get_if<MatrixInterconnect>(&interconnect_)) {
     return {matrix->bandwidth_bytes_per_second[a.index() * num_devices_ + b.index()], matrix->latency};
   }

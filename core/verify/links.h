@@ -38,6 +38,7 @@ class JudgedLinks {
   JudgedLinks(const Interconnect& interconnect, std::size_t num_devices);
 
   // REQUIRES: a != b. hierarchy: the lowest level that joins the two. grid: the link, or the link divided by the hops.
+  // nodes: inside a machine the link of the two places, or what joins places without one; else the lowest level.
   // links: the way that the routing takes (proto: Interconnect.Routing); O(links log links) for a pair not asked for
   // before.
   JudgedLink Between(DeviceId a, DeviceId b);

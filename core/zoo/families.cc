@@ -31,6 +31,10 @@ TransformerConfig Llama3(int64_t layers, int64_t hidden, int64_t heads, int64_t 
   return config;
 }
 
+AcceleratorConfig V100Sxm2() {
+  return {.name = "v100-sxm2-32gb", .memory_gib = 32, .peak_tflops = 125, .memory_bandwidth_gb = 900};
+}
+
 }  // namespace
 
 // Leaked, as every object that lives as long as the program.
@@ -63,6 +67,8 @@ const std::vector<Family<ModelConfig>>& ModelFamilies() {
       {"inception-v3", "Inception-v3 (27.2 M parameters) with its auxiliary classifier", InceptionConfig{}},
       {"densenet121", "DenseNet-121 (8.0 M parameters)", DenseNetConfig{}},
       {"vgg16", "VGG-16 (138.4 M parameters)", VggConfig{}},
+      {"semantic-fpn", "Semantic FPN with ResNet-101 (47.5 M parameters) on images of 512 x 1,024",
+       SemanticFpnConfig{}},
       {"gnmt", "GNMT v2 (160 M parameters): LSTM encoder and decoder with attention", GnmtConfig{}},
   };
   return families;
@@ -73,27 +79,33 @@ const std::vector<Family<ClusterConfig>>& ClusterFamilies() {
       {"dgx1-v100",
        "N DGX-1 of 8 V100 32 GB; one: uniform, one NVLink for every pair (the cube mesh is not uniform); more: a "
        "hierarchy",
-       NodesConfig{
-           .accelerator = {.name = "v100-sxm2-32gb", .memory_gib = 32, .peak_tflops = 125, .memory_bandwidth_gb = 900},
-           .inside_gb = 20,
-           .between_gb = 12}},
+       NodesConfig{.accelerator = V100Sxm2(), .inside = {.gb = 20, .us = 5}, .between = {.gb = 12, .us = 10}}},
+      {"dgx1-mesh", "N DGX-1 of 8 V100 32 GB with the hybrid cube mesh: pairs with two, one and no NVLink",
+       CubeMeshConfig{.accelerator = V100Sxm2()}},
       {"dgx-a100", "N DGX A100 of 8 A100 80 GB; one: uniform over NVSwitch; more: a hierarchy",
        NodesConfig{.accelerator =
                        {.name = "a100-sxm4-80gb", .memory_gib = 80, .peak_tflops = 312, .memory_bandwidth_gb = 2'039},
-                   .inside_gb = 240,
-                   .between_gb = 24}},
+                   .inside = {.gb = 240, .us = 5},
+                   .between = {.gb = 24, .us = 10}}},
       {"dgx-h100", "N DGX H100 of 8 H100 80 GB; one: uniform over NVSwitch; more: a hierarchy",
        NodesConfig{.accelerator =
                        {.name = "h100-sxm5-80gb", .memory_gib = 80, .peak_tflops = 989, .memory_bandwidth_gb = 3'350},
-                   .inside_gb = 370,
-                   .between_gb = 48}},
+                   .inside = {.gb = 370, .us = 5},
+                   .between = {.gb = 48, .us = 10}}},
       {"gb200-nvl72", "N GB200 NVL72 racks of 72 B200 186 GB; one: uniform over NVSwitch; more: a hierarchy",
        NodesConfig{.accelerator =
                        {.name = "gb200-186gb", .memory_gib = 173, .peak_tflops = 2'500, .memory_bandwidth_gb = 8'000},
                    .devices = 72,
-                   .inside_gb = 721,
-                   .between_gb = 48}},
+                   .inside = {.gb = 721, .us = 5},
+                   .between = {.gb = 48, .us = 10}}},
       {"nodes", "N nodes alike of any accelerators; one: uniform; more: a hierarchy", NodesConfig{}},
+      {"mesh2d", "N rows of N accelerators, neighbours joined", GridConfig{}},
+      {"torus2d", "the same, each row and column a ring", GridConfig{.wrap_around = true}},
+      {"mesh3d", "N layers of N rows of N accelerators, neighbours joined", GridConfig{.is_cube = true}},
+      {"torus3d", "the same, rings in all three directions", GridConfig{.wrap_around = true, .is_cube = true}},
+      {"fat-tree", "N pods of racks of nodes of accelerators under a tree of switches", FatTreeConfig{}},
+      {"dragonfly", "N groups of routers with accelerators; routers of a group and groups are joined pair by pair",
+       DragonflyConfig{}},
       {"pcie", "one host with a CPU and N V100 16 GB on PCI Express 3.0 x16, staged through host memory",
        PcieConfig{.accelerator =
                       {.name = "v100-pcie-16gb", .memory_gib = 16, .peak_tflops = 112, .memory_bandwidth_gb = 900}}},

@@ -11,15 +11,17 @@
 #include "core/zoo/densenet.h"
 #include "core/zoo/gnmt.h"
 #include "core/zoo/inception.h"
+#include "core/zoo/networks.h"
 #include "core/zoo/resnet.h"
+#include "core/zoo/semantic_fpn.h"
 #include "core/zoo/transformer.h"
 #include "core/zoo/vgg.h"
 
 namespace planwright {
 
-using ModelConfig =
-    std::variant<BertConfig, DenseNetConfig, GnmtConfig, InceptionConfig, ResNetConfig, TransformerConfig, VggConfig>;
-using ClusterConfig = std::variant<NodesConfig, PcieConfig>;
+using ModelConfig = std::variant<BertConfig, DenseNetConfig, GnmtConfig, InceptionConfig, ResNetConfig,
+                                 SemanticFpnConfig, TransformerConfig, VggConfig>;
+using ClusterConfig = std::variant<CubeMeshConfig, DragonflyConfig, FatTreeConfig, GridConfig, NodesConfig, PcieConfig>;
 
 // `config` has the defaults of the keys.
 template <typename Config>

@@ -227,6 +227,12 @@ Value GraphBuilder::AveragePool(std::string_view name, const Value& x, const Poo
                    {.type = "AveragePool", .forward_flops = additions, .backward_flops = additions});
 }
 
+Value GraphBuilder::Upsample(std::string_view name, const Value& x, int64_t factor) {
+  // Four products and three sums for each element.
+  return AddKernel(name, {x}, {x.shape[0], x.shape[1], factor * x.shape[2], factor * x.shape[3]},
+                   {.type = "Upsample", .forward_flops = 7, .backward_flops = 7});
+}
+
 Value GraphBuilder::AdaptiveAveragePool(std::string_view name, const Value& x, int64_t extent) {
   Shape output = {x.shape[0], x.shape[1], extent, extent};
   // Windows overlap where the extent does not divide the input's.

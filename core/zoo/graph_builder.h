@@ -127,13 +127,15 @@ class GraphBuilder {
 
   Value MaxPool(std::string_view name, const Value& x, const Pooling& pooling);
   Value AveragePool(std::string_view name, const Value& x, const Pooling& pooling);
+  // Bilinear interpolation of [n, c, h, w] to [n, c, factor x h, factor x w].
+  Value Upsample(std::string_view name, const Value& x, int64_t factor);
   // [n, c, h, w] gives [n, c, extent, extent], whatever h and w.
   Value AdaptiveAveragePool(std::string_view name, const Value& x, int64_t extent);
   // [n, c, h, w] gives [n, c].
   Value GlobalAveragePool(std::string_view name, const Value& x);
   // The first position of [n, s, c] gives [n, c].
   Value First(std::string_view name, const Value& x);
-  // Softmax and cross-entropy of [.., classes]: one number.
+  // Softmax and cross-entropy over the extent of classes: one number.
   Value CrossEntropyLoss(std::string_view name, const Value& logits);
 
   // The operator added last uses parameters that another one holds. They count there; here they are a copy, which with

@@ -33,18 +33,18 @@ std::string WholeDomain(int64_t low, int64_t high) { return absl::StrCat("a whol
 }  // namespace
 
 void ZooKeys::AddWhole(std::string_view key, int64_t low, int64_t high, int64_t& field) {
-  keys_.push_back({key, absl::StrCat(field), WholeDomain(low, high), NumberSetter(low, high, field)});
+  keys_.push_back({std::string(key), absl::StrCat(field), WholeDomain(low, high), NumberSetter(low, high, field)});
 }
 
 void ZooKeys::AddWhole(std::string_view key, int64_t low, int64_t high, std::optional<int64_t>& field,
                        std::string_view default_text) {
   const std::string shown = field.has_value() ? absl::StrCat(*field) : std::string(default_text);
-  keys_.push_back({key, shown, WholeDomain(low, high), NumberSetter(low, high, field)});
+  keys_.push_back({std::string(key), shown, WholeDomain(low, high), NumberSetter(low, high, field)});
 }
 
 void ZooKeys::AddReal(std::string_view key, double low, double high, double& field) {
-  keys_.push_back(
-      {key, absl::StrCat(field), absl::StrCat("a number from ", low, " to ", high), NumberSetter(low, high, field)});
+  keys_.push_back({std::string(key), absl::StrCat(field), absl::StrCat("a number from ", low, " to ", high),
+                   NumberSetter(low, high, field)});
 }
 
 absl::Status ZooKeys::Assign(std::string_view subject, std::string_view query) const {
@@ -88,9 +88,8 @@ absl::Status ZooKeys::UnknownKey(std::string_view subject, std::string_view name
 }
 
 std::string ZooKeys::Describe() const {
-  return absl::StrJoin(keys_, " ", [](std::string* out, const Key& key) {
-    absl::StrAppend(out, ToAbsl(key.name), "=", key.default_text);
-  });
+  return absl::StrJoin(keys_, " ",
+                       [](std::string* out, const Key& key) { absl::StrAppend(out, key.name, "=", key.default_text); });
 }
 
 void AddDtypeKey(int64_t& bytes_per_element, ZooKeys& keys) {

@@ -44,7 +44,7 @@ class ZooKeys {
 
  private:
   struct Key {
-    std::string_view name;
+    std::string name;
     std::string default_text;
     // Reads on after "must be".
     std::string domain;

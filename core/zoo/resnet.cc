@@ -3,8 +3,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/zoo/graph_builder.h"
-
 namespace planwright {
 namespace {
 
@@ -45,8 +43,8 @@ ZooKeys KeysOf(ResNetConfig& config) {
   return keys;
 }
 
-OperatorGraph MakeModel(const std::string& display_name, const ResNetConfig& config) {
-  GraphBuilder builder(display_name, config.batch.images, config.batch.bytes_per_element);
+std::array<Value, 4> AddResNetFeatures(const ResNetConfig& config, GraphBuilder& builder) {
+  std::array<Value, 4> features;
   Value x = AddLargeStem(config.batch, kFirstWidth, builder);
   int64_t width = kFirstWidth;
   for (std::size_t layer = 0; layer < config.blocks.size(); ++layer, width *= 2) {
@@ -54,8 +52,14 @@ OperatorGraph MakeModel(const std::string& display_name, const ResNetConfig& con
       builder.EnterLayer("layer" + std::to_string(layer + 1) + "." + std::to_string(block));
       x = AddBottleneck(x, width, layer > 0 && block == 0 ? 2 : 1, builder);
     }
+    features[layer] = x;
   }
-  AddHead(config.batch, x, builder);
+  return features;
+}
+
+OperatorGraph MakeModel(const std::string& display_name, const ResNetConfig& config) {
+  GraphBuilder builder(display_name, config.batch.images, config.batch.bytes_per_element);
+  AddHead(config.batch, AddResNetFeatures(config, builder).back(), builder);
   return builder.Build();
 }
 

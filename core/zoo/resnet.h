@@ -9,6 +9,7 @@
 
 #include "core/model/graph.h"
 #include "core/zoo/convnet.h"
+#include "core/zoo/graph_builder.h"
 #include "core/zoo/keys.h"
 
 namespace planwright {
@@ -20,6 +21,10 @@ struct ResNetConfig {
 };
 
 ZooKeys KeysOf(ResNetConfig& config);
+
+// The network up to its last block, as features for another head: the outputs of the four layers, each half as high and
+// wide as the one before it, the first a quarter of the image.
+std::array<Value, 4> AddResNetFeatures(const ResNetConfig& config, GraphBuilder& builder);
 
 // One operator per tensor operation, 16 and 10 per block. Layers are labelled "stem.conv", "stem.norm", "stem.relu",
 // "stem.pool", one for each block "layer1.0", ..., "layer4.2", and "head.pool", "head.classifier".

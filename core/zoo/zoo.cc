@@ -16,7 +16,6 @@
 namespace planwright {
 namespace {
 
-constexpr int64_t kMaxDevices = 16'384;
 // Bounds the work of finding the closest name.
 constexpr std::size_t kMaxNameBytes = 1'024;
 
@@ -104,16 +103,27 @@ std::optional<int> ParseNumber(std::optional<std::string_view> digits, int64_t l
   return number;
 }
 
+// The largest N that makes no more devices than allowed. REQUIRES: more make more devices.
+template <typename Config>
+int64_t LargestN(const Config& config) {
+  int64_t n = 0;
+  while (NumDevices(config, n + 1) <= kMaxZooDevices) ++n;
+  return n;
+}
+
 template <typename Config>
 absl::StatusOr<Cluster> BuildCluster(std::string_view text, const Reference& reference, Config config) {
   std::string_view shown = text;
   CutAt('?', shown);
   const std::string subject = Subject("cluster", shown);
   RETURN_IF_ERROR(Configure(subject, reference.query, config));
-  const DeviceCount devices = DevicesOf(config);
-  const int64_t limit = (kMaxDevices - devices.fixed) / devices.per_n;
+  const int64_t limit = LargestN(config);
   const std::optional<int> number = ParseNumber(reference.number, limit);
   if (number.has_value()) return MakeCluster(std::string(text), *number, config);
+  if (limit == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(subject, ": must have at most ", kMaxZooDevices, " devices, has more whatever N is"));
+  }
   return absl::InvalidArgumentError(
       absl::StrCat(subject, ": N in \"", ToAbsl(reference.name), ":N\" must be a whole number from 1 to ", limit));
 }

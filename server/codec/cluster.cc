@@ -116,17 +116,19 @@ Core DecodeSharedBandwidth(const Wire& wire, const FieldPath& path, Violations& 
   return core;
 }
 
-HierarchyInterconnect DecodeHierarchy(const v1::Interconnect::Hierarchy& wire, const FieldPath& path,
-                                      Violations& violations) {
-  HierarchyInterconnect hierarchy;
+// Of a tree of devices or of machines.
+template <typename Wire>
+std::vector<HierarchyInterconnect::Level> DecodeLevels(const Wire& wire, const FieldPath& path,
+                                                       Violations& violations) {
+  std::vector<HierarchyInterconnect::Level> levels;
   for (int i = 0; i < wire.levels_size(); ++i) {
     const v1::Interconnect::Hierarchy::Level& level = wire.levels(i);
-    hierarchy.levels.push_back(
+    levels.push_back(
         {.fan_out = level.fan_out(),
          .bandwidth_bytes_per_second = level.bandwidth_bytes_per_second(),
          .latency = DecodeTime(level.latency_ms(), path.Element("levels", i).Field("latency_ms"), violations)});
   }
-  return hierarchy;
+  return levels;
 }
 
 GridInterconnect DecodeGrid(const v1::Interconnect::Grid& wire, const FieldPath& path, Violations& violations) {
@@ -163,6 +165,23 @@ MatrixInterconnect DecodeMatrix(const v1::Interconnect::Matrix& wire, const Fiel
   return matrix;
 }
 
+NodesInterconnect DecodeNodes(const v1::Interconnect::Nodes& wire, const FieldPath& path, Violations& violations) {
+  NodesInterconnect nodes;
+  nodes.devices_per_node = wire.devices_per_node();
+  for (int i = 0; i < wire.links_size(); ++i) {
+    const v1::Interconnect::Nodes::Link& link = wire.links(i);
+    nodes.links.push_back(
+        {.place_a = link.place_a(),
+         .place_b = link.place_b(),
+         .bandwidth_bytes_per_second = link.bandwidth_bytes_per_second(),
+         .latency = DecodeTime(link.latency_ms(), path.Element("links", i).Field("latency_ms"), violations)});
+  }
+  nodes.bandwidth_bytes_per_second = wire.bandwidth_bytes_per_second();
+  nodes.latency = DecodeTime(wire.latency_ms(), path.Field("latency_ms"), violations);
+  nodes.levels = DecodeLevels(wire, path, violations);
+  return nodes;
+}
+
 Interconnect DecodeInterconnect(const v1::Interconnect& wire, const std::vector<Device>& devices, const FieldPath& path,
                                 Violations& violations) {
   switch (wire.kind_case()) {
@@ -171,18 +190,20 @@ Interconnect DecodeInterconnect(const v1::Interconnect& wire, const std::vector<
     case v1::Interconnect::kUniform:
       return DecodeSharedBandwidth<UniformInterconnect>(wire.uniform(), path.Field("uniform"), violations);
     case v1::Interconnect::kHierarchy:
-      return DecodeHierarchy(wire.hierarchy(), path.Field("hierarchy"), violations);
+      return HierarchyInterconnect{DecodeLevels(wire.hierarchy(), path.Field("hierarchy"), violations)};
     case v1::Interconnect::kGrid:
       return DecodeGrid(wire.grid(), path.Field("grid"), violations);
     case v1::Interconnect::kLinks:
       return DecodeLinks(wire.links(), devices, path.Field("links"), violations);
     case v1::Interconnect::kMatrix:
       return DecodeMatrix(wire.matrix(), path.Field("matrix"), violations);
+    case v1::Interconnect::kNodes:
+      return DecodeNodes(wire.nodes(), path.Field("nodes"), violations);
     case v1::Interconnect::KIND_NOT_SET:
       break;
   }
   violations.Add(path.ToString(),
-                 "must be one of host_staged, uniform, hierarchy, grid, links and matrix; none of them is set");
+                 "must be one of host_staged, uniform, hierarchy, grid, links, matrix and nodes; none of them is set");
   return HostStagedInterconnect{};
 }
 
@@ -217,19 +238,21 @@ struct InterconnectEncoder {
     shared.set_latency_ms(ToMilliseconds(core.latency));
   }
 
-  void operator()(const HostStagedInterconnect& core) const {
-    EncodeSharedBandwidth(core, *wire.mutable_host_staged());
-  }
-  void operator()(const UniformInterconnect& core) const { EncodeSharedBandwidth(core, *wire.mutable_uniform()); }
-  void operator()(const HierarchyInterconnect& core) const {
-    v1::Interconnect::Hierarchy& hierarchy = *wire.mutable_hierarchy();
-    for (const HierarchyInterconnect::Level& level : core.levels) {
-      v1::Interconnect::Hierarchy::Level& encoded = *hierarchy.add_levels();
+  template <typename Wire>
+  static void EncodeLevels(const std::vector<HierarchyInterconnect::Level>& levels, Wire& tree) {
+    for (const HierarchyInterconnect::Level& level : levels) {
+      v1::Interconnect::Hierarchy::Level& encoded = *tree.add_levels();
       encoded.set_fan_out(level.fan_out);
       encoded.set_bandwidth_bytes_per_second(level.bandwidth_bytes_per_second);
       encoded.set_latency_ms(ToMilliseconds(level.latency));
     }
   }
+
+  void operator()(const HostStagedInterconnect& core) const {
+    EncodeSharedBandwidth(core, *wire.mutable_host_staged());
+  }
+  void operator()(const UniformInterconnect& core) const { EncodeSharedBandwidth(core, *wire.mutable_uniform()); }
+  void operator()(const HierarchyInterconnect& core) const { EncodeLevels(core.levels, *wire.mutable_hierarchy()); }
   void operator()(const GridInterconnect& core) const {
     v1::Interconnect::Grid& grid = *wire.mutable_grid();
     grid.mutable_dimensions()->Add(core.dimensions.begin(), core.dimensions.end());
@@ -254,6 +277,20 @@ struct InterconnectEncoder {
     matrix.mutable_bandwidth_bytes_per_second()->Add(core.bandwidth_bytes_per_second.begin(),
                                                      core.bandwidth_bytes_per_second.end());
     matrix.set_latency_ms(ToMilliseconds(core.latency));
+  }
+  void operator()(const NodesInterconnect& core) const {
+    v1::Interconnect::Nodes& nodes = *wire.mutable_nodes();
+    nodes.set_devices_per_node(core.devices_per_node);
+    for (const NodesInterconnect::Link& link : core.links) {
+      v1::Interconnect::Nodes::Link& encoded = *nodes.add_links();
+      encoded.set_place_a(link.place_a);
+      encoded.set_place_b(link.place_b);
+      encoded.set_bandwidth_bytes_per_second(link.bandwidth_bytes_per_second);
+      encoded.set_latency_ms(ToMilliseconds(link.latency));
+    }
+    nodes.set_bandwidth_bytes_per_second(core.bandwidth_bytes_per_second);
+    nodes.set_latency_ms(ToMilliseconds(core.latency));
+    EncodeLevels(core.levels, nodes);
   }
 };
 

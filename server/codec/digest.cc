@@ -94,15 +94,19 @@ struct InterconnectHasher {
     for (const Device& device : cluster.devices) hash.Add(device.name);
   }
 
-  void operator()(const HostStagedInterconnect& core) const { AddShared(core); }
-  void operator()(const UniformInterconnect& core) const { AddShared(core); }
-  void operator()(const HierarchyInterconnect& core) const {
-    hash.Add(core.levels.size());
-    for (const HierarchyInterconnect::Level& level : core.levels) {
+  void AddLevels(const std::vector<HierarchyInterconnect::Level>& levels) const {
+    hash.Add(levels.size());
+    for (const HierarchyInterconnect::Level& level : levels) {
       hash.Add(level.fan_out);
       hash.Add(level.bandwidth_bytes_per_second);
       hash.Add(level.latency);
     }
+  }
+
+  void operator()(const HostStagedInterconnect& core) const { AddShared(core); }
+  void operator()(const UniformInterconnect& core) const { AddShared(core); }
+  void operator()(const HierarchyInterconnect& core) const {
+    AddLevels(core.levels);
     AddDeviceOrder();
   }
   void operator()(const GridInterconnect& core) const {
@@ -133,6 +137,24 @@ struct InterconnectHasher {
     hash.Add(core.bandwidth_bytes_per_second.size());
     for (const double bandwidth : core.bandwidth_bytes_per_second) hash.Add(bandwidth);
     hash.Add(core.latency);
+    AddDeviceOrder();
+  }
+  void operator()(const NodesInterconnect& core) const {
+    // A link has no direction: the lower place comes first.
+    const auto places = [](const NodesInterconnect::Link& link) {
+      return std::pair(std::min(link.place_a, link.place_b), std::max(link.place_a, link.place_b));
+    };
+    hash.Add(core.devices_per_node);
+    hash.Add(core.links.size());
+    for (const NodesInterconnect::Link* link : SortedBy(core.links, places)) {
+      hash.Add(places(*link).first);
+      hash.Add(places(*link).second);
+      hash.Add(link->bandwidth_bytes_per_second);
+      hash.Add(link->latency);
+    }
+    hash.Add(core.bandwidth_bytes_per_second);
+    hash.Add(core.latency);
+    AddLevels(core.levels);
     AddDeviceOrder();
   }
 };

@@ -154,11 +154,27 @@ NaiveModel::Link NaiveModel::LinkBetween(std::size_t a, std::size_t b) const {
     return {way.bandwidth_bytes_per_second, way.latency};
   }
   std::size_t group = 1;
-  for (const auto& level : std::get<HierarchyInterconnect>(cluster_.interconnect).levels) {
+  const auto* nodes = std::get_if<NodesInterconnect>(&cluster_.interconnect);
+  if (nodes != nullptr) {
+    group = static_cast<std::size_t>(nodes->devices_per_node);
+    if (a / group == b / group) return LinkInside(*nodes, a % group, b % group);
+  }
+  const auto& levels = nodes != nullptr ? nodes->levels : std::get<HierarchyInterconnect>(cluster_.interconnect).levels;
+  for (const auto& level : levels) {
     group *= static_cast<std::size_t>(level.fan_out);
     if (a / group == b / group) return {level.bandwidth_bytes_per_second, level.latency};
   }
   return {};
+}
+
+NaiveModel::Link NaiveModel::LinkInside(const NodesInterconnect& nodes, std::size_t a, std::size_t b) {
+  Link link{nodes.bandwidth_bytes_per_second, nodes.latency};
+  for (const NodesInterconnect::Link& own : nodes.links) {
+    const auto x = static_cast<std::size_t>(own.place_a);
+    const auto y = static_cast<std::size_t>(own.place_b);
+    if ((x == a && y == b) || (x == b && y == a)) link = {own.bandwidth_bytes_per_second, own.latency};
+  }
+  return link;
 }
 
 Picoseconds NaiveModel::Transfer(const Tensor& tensor, std::size_t device_a, std::size_t device_b) const {

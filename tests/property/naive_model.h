@@ -69,6 +69,8 @@ class NaiveModel {
     Picoseconds latency{0};
   };
   Link LinkBetween(std::size_t a, std::size_t b) const;
+  // Of two places of one machine.
+  static Link LinkInside(const NodesInterconnect& nodes, std::size_t a, std::size_t b);
   void FillUnions();
   void FillPrecedence();
 

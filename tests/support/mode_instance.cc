@@ -188,12 +188,15 @@ class ModeMaker {
   }
 
   void ConnectByTopology() {
-    switch (random_.Below(3)) {
+    switch (random_.Below(4)) {
       case 0:
         cluster().interconnect = RandomGrid();
         break;
       case 1:
         cluster().interconnect = RandomLinks();
+        break;
+      case 2:
+        cluster().interconnect = RandomNodes();
         break;
       default:
         cluster().interconnect = RandomMatrix();
@@ -243,6 +246,22 @@ class ModeMaker {
       }
     }
     return matrix;
+  }
+
+  NodesInterconnect RandomNodes() {
+    const auto count = static_cast<int32_t>(cluster().devices.size());
+    NodesInterconnect nodes;
+    nodes.devices_per_node = count % 2 == 0 && Chance(0.7) ? count / 2 : count;
+    nodes.bandwidth_bytes_per_second = Bandwidth();
+    nodes.latency = Latency();
+    for (int32_t a = 0; a < nodes.devices_per_node; ++a) {
+      for (int32_t b = 0; b < a; ++b) {
+        if (Chance(0.5)) nodes.links.push_back({a, b, OneOfThree(nodes.bandwidth_bytes_per_second), Latency()});
+      }
+    }
+    nodes.levels = {{count / nodes.devices_per_node, OneOfThree(nodes.bandwidth_bytes_per_second) / 4, Latency()}};
+    if (nodes.devices_per_node == count && Chance(0.5)) nodes.levels.clear();
+    return nodes;
   }
 
   void Replicate() {

@@ -19,7 +19,8 @@ enum class InstanceMode {
   kReplicated,
   // Contiguous stages on at most four devices in one or two levels, half of the time with replicas.
   kHierarchy,
-  // Contiguous stages on at most six devices of a grid, joined by links or by a matrix, half of the time with replicas.
+  // Contiguous stages on at most six devices of a grid, or joined by links, a matrix or nodes, half of the time with
+  // replicas.
   kTopology,
   // Several stages per device; pins and bans.
   kNonContiguous,

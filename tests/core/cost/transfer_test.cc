@@ -43,6 +43,25 @@ TEST(TransferTest, RulesOfInterconnects) {
   EXPECT_TRUE(RulesOf(UniformInterconnect()).cpus_pay);
 }
 
+// Three machines of three in a tree of fan-outs 1 and 3: two speeds inside, one between.
+TEST(NetworkTest, NodesHaveThePairsOfAMachineAndTheLevelsBetween) {
+  const NodesInterconnect nodes{
+      .devices_per_node = 3,
+      .links = {{.place_a = 0, .place_b = 2, .bandwidth_bytes_per_second = 9}},
+      .bandwidth_bytes_per_second = 4,
+      .levels = {{.fan_out = 1, .bandwidth_bytes_per_second = 3}, {.fan_out = 3, .bandwidth_bytes_per_second = 2}}};
+  const Network network(nodes);
+  const auto bandwidth = [&](std::size_t a, std::size_t b) {
+    return network.speed(network.LinkClassOf(DeviceId(a), DeviceId(b))).bandwidth_bytes_per_second;
+  };
+  EXPECT_EQ(network.num_link_classes(), 3U);
+  EXPECT_EQ(bandwidth(3, 5), 9);
+  EXPECT_EQ(bandwidth(5, 4), 4);
+  EXPECT_EQ(bandwidth(0, 8), 2);
+  EXPECT_EQ(network.FastestLink().bandwidth_bytes_per_second, 9);
+  EXPECT_EQ(network.SlowestLink().bandwidth_bytes_per_second, 2);
+}
+
 TEST(TransferTest, GradientsFollowTensorsInTrainingByBackwardTimes) {
   OperatorGraph graph;
   graph.operators = {MeasuredOperator("a", 1, 2)};

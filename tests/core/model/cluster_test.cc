@@ -15,6 +15,7 @@ TEST(ClusterTest, InterconnectNamesAreThoseOfTheWire) {
   EXPECT_EQ(InterconnectName(GridInterconnect()), "grid");
   EXPECT_EQ(InterconnectName(LinksInterconnect()), "links");
   EXPECT_EQ(InterconnectName(MatrixInterconnect()), "matrix");
+  EXPECT_EQ(InterconnectName(NodesInterconnect()), "nodes");
 }
 
 TEST(ClusterTest, UsableMemoryIsWhatIsNotReserved) {

@@ -212,6 +212,58 @@ INSTANTIATE_TEST_SUITE_P(
                                   "\"acc0\""}),
     ClusterCaseName);
 
+// Two machines of two, whose devices are linked.
+NodesInterconnect TwoPairs() {
+  return {.devices_per_node = 2,
+          .links = {{.place_a = 0, .place_b = 1, .bandwidth_bytes_per_second = 3}},
+          .bandwidth_bytes_per_second = 2,
+          .levels = {{.fan_out = 2, .bandwidth_bytes_per_second = 1}}};
+}
+
+ClusterCase NodesCase(const char* name, void (*break_rule)(NodesInterconnect&), const char* field, const char* rule) {
+  const auto break_cluster = [break_rule](Cluster& c) {
+    NodesInterconnect nodes = TwoPairs();
+    break_rule(nodes);
+    c.interconnect = nodes;
+  };
+  return {name, break_cluster, std::string("cluster.interconnect.nodes") + field, rule};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Nodes, ClusterRuleTest,
+    ::testing::Values(
+        NodesCase(
+            "Bandwidth", [](NodesInterconnect& n) { n.bandwidth_bytes_per_second = 0; }, ".bandwidth_bytes_per_second",
+            "must be finite and > 0, is 0"),
+        NodesCase(
+            "Latency", [](NodesInterconnect& n) { n.latency = -Milliseconds(1); }, ".latency_ms",
+            "must be >= 0, is -1"),
+        NodesCase(
+            "NoDevice", [](NodesInterconnect& n) { n.devices_per_node = 0; }, ".devices_per_node",
+            "must be from 1 to 2048, is 0"),
+        NodesCase(
+            "Place", [](NodesInterconnect& n) { n.links[0].place_b = 2; }, ".links[0].place_b",
+            "must be from 0 to 1, is 2"),
+        NodesCase(
+            "Loop", [](NodesInterconnect& n) { n.links[0].place_b = 0; }, ".links[0].place_b", "must not be place_a"),
+        NodesCase(
+            "LinkBandwidth", [](NodesInterconnect& n) { n.links[0].bandwidth_bytes_per_second = -1; },
+            ".links[0].bandwidth_bytes_per_second", "must be finite and > 0, is -1"),
+        NodesCase(
+            "Twice",
+            [](NodesInterconnect& n) {
+              n.links.push_back({1, 0, 4, {}});
+            },
+            ".links[1]",
+            "must join two places that no other link joins, 1 and 0 are joined by cluster.interconnect.nodes.links[0]"),
+        NodesCase(
+            "LevelBandwidth", [](NodesInterconnect& n) { n.levels[0].bandwidth_bytes_per_second = 0; },
+            ".levels[0].bandwidth_bytes_per_second", "must be finite and > 0, is 0"),
+        NodesCase(
+            "Product", [](NodesInterconnect& n) { n.levels[0].fan_out = 3; }, ".levels",
+            "the product of the fan-outs and devices_per_node must be the number of devices (4), is 6")),
+    ClusterCaseName);
+
 TEST(ClusterValidatorTest, AcceptsValidClustersOfEveryKind) {
   const MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(16, 1)};
   const std::vector<Interconnect> interconnects = {
@@ -221,7 +273,8 @@ TEST(ClusterValidatorTest, AcceptsValidClustersOfEveryKind) {
           {Level{.fan_out = 2, .bandwidth_bytes_per_second = 2}, Level{.fan_out = 2, .bandwidth_bytes_per_second = 1}}},
       Grid({2, 2}),
       LinksInterconnect{.links = {Link(0, 1), Link(1, 2), Link(2, 3)}},
-      matrix};
+      matrix,
+      TwoPairs()};
   for (const Interconnect& interconnect : interconnects) {
     EXPECT_THAT(Validate(SmallCluster(3, 1, interconnect)), IsEmpty()) << InterconnectName(interconnect);
   }

@@ -197,6 +197,39 @@ TEST(ClusterPartTest, IsAValidCluster) {
   }
 }
 
+// Four machines of two linked devices and one apart.
+Cluster Machines() {
+  return SmallCluster(12, 0,
+                      NodesInterconnect{.devices_per_node = 3,
+                                        .links = {{0, 2, 90, Picoseconds(1)}},
+                                        .bandwidth_bytes_per_second = 40,
+                                        .latency = Picoseconds(2),
+                                        .levels = {{2, 20, Picoseconds(3)}, {2, 10, Picoseconds(4)}}});
+}
+
+TEST(ClusterPartTest, NodesThatKeepTheSamePlacesStayNodes) {
+  // Places 0 and 2 of the machines 0 and 3.
+  const ClusterPart part(Machines(), Devices({0, 2, 9, 11}));
+  const auto& nodes = std::get<NodesInterconnect>(part.cluster().interconnect);
+  EXPECT_EQ(nodes.devices_per_node, 2);
+  ASSERT_EQ(nodes.links.size(), 1U);
+  EXPECT_EQ(nodes.links[0].place_b, 1);
+  EXPECT_EQ(nodes.links[0].bandwidth_bytes_per_second, 90);
+  ASSERT_EQ(nodes.levels.size(), 2U);
+  EXPECT_EQ(nodes.levels[0].fan_out, 1);
+  EXPECT_EQ(nodes.levels[1].fan_out, 2);
+}
+
+TEST(ClusterPartTest, OtherPartsOfNodesKeepTheirPairs) {
+  const ClusterPart part(Machines(), Devices({0, 2, 4, 6}));
+  const auto& matrix = std::get<MatrixInterconnect>(part.cluster().interconnect);
+  EXPECT_EQ(matrix.latency, Picoseconds(1));
+  EXPECT_THAT(matrix.bandwidth_bytes_per_second, ElementsAre(0, 90, 20, 10,  //
+                                                             90, 0, 20, 10,  //
+                                                             20, 20, 0, 10,  //
+                                                             10, 10, 10, 0));
+}
+
 TEST(ClusterPartTest, KeepsThePairsOfAMatrix) {
   const ClusterPart part(SmallCluster(3, 0, MatrixInterconnect{{0, 1, 2, 3, 0, 4, 5, 6, 0}, {}}), Devices({0, 2}));
   EXPECT_THAT(std::get<MatrixInterconnect>(part.cluster().interconnect).bandwidth_bytes_per_second,

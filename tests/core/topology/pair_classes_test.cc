@@ -28,6 +28,18 @@ TEST(PairClassesTest, LinksAreRouted) {
   EXPECT_EQ(classes.ClassOf(DeviceId(0), DeviceId(2)), 1U);
 }
 
+TEST(PairClassesTest, PlacesOfAMachineHaveTheirLinkOrTheCommonSpeed) {
+  const NodesInterconnect nodes{.devices_per_node = 3,
+                                .links = {{2, 0, 9, Picoseconds(1)}},
+                                .bandwidth_bytes_per_second = 4,
+                                .latency = Picoseconds(2),
+                                .levels = {{.fan_out = 5, .bandwidth_bytes_per_second = 1}}};
+  const PairClasses classes(nodes);
+  EXPECT_THAT(classes.speeds(), ElementsAre(Route{9, Picoseconds(1)}, Route{4, Picoseconds(2)}));
+  EXPECT_EQ(classes.ClassOf(DeviceId(0), DeviceId(2)), 0U);
+  EXPECT_EQ(classes.ClassOf(DeviceId(0), DeviceId(1)), 1U);
+}
+
 TEST(PairClassesTest, OneDeviceHasNoPairs) {
   EXPECT_THAT(PairClasses(MatrixInterconnect{{0}, Picoseconds(0)}).speeds(), ElementsAre());
   EXPECT_THAT(PairClasses(LinksInterconnect()).speeds(), ElementsAre());

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <tuple>
 #include <variant>
+#include <vector>
 
 #include "core/zoo/families.h"
 #include "core/zoo/zoo.h"
@@ -97,6 +99,69 @@ TEST(ClustersTest, TakesEveryNumberOfANode) {
   EXPECT_EQ(levels[1].fan_out, 2);
   EXPECT_EQ(levels[1].bandwidth_bytes_per_second, 12.5e9);
   EXPECT_EQ(levels[1].latency, microseconds(20));
+}
+
+TEST(ClustersTest, CubeMeshesAreLinkedInsideEveryNode) {
+  const Cluster cluster = Make("dgx1-mesh:4?nvlink_gb=25&pcie_gb=10&between_gb=3");
+  EXPECT_EQ(cluster.devices.size(), 32U);
+  EXPECT_EQ(cluster.devices[31].name, "host3/gpu7");
+  EXPECT_EQ(cluster.device_classes[0].name, "v100-sxm2-32gb");
+  const auto& nodes = std::get<NodesInterconnect>(cluster.interconnect);
+  EXPECT_EQ(nodes.devices_per_node, 8);
+  EXPECT_EQ(nodes.links.size(), 16U);
+  EXPECT_EQ(nodes.links[0].bandwidth_bytes_per_second, 25e9);
+  EXPECT_EQ(nodes.links[0].latency, microseconds(5));
+  EXPECT_EQ(nodes.bandwidth_bytes_per_second, 10e9);
+  ASSERT_EQ(nodes.levels.size(), 1U);
+  EXPECT_EQ(nodes.levels[0].fan_out, 4);
+  EXPECT_EQ(nodes.levels[0].bandwidth_bytes_per_second, 3e9);
+  EXPECT_TRUE(std::get<NodesInterconnect>(Make("dgx1-mesh:1").interconnect).levels.empty());
+}
+
+TEST(NetworksTest, MeshesAndToriHaveTheirDimensions) {
+  struct Case {
+    const char* name;
+    std::vector<int32_t> dimensions;
+    bool wrap_around;
+  };
+  for (const Case& expected :
+       {Case{"mesh2d:8", {8, 8}, false}, Case{"torus2d:4?width=16", {16, 4}, true}, Case{"mesh3d:4", {4, 4, 4}, false},
+        Case{"torus3d:2?width=3&height=5", {3, 5, 2}, true}}) {
+    const Cluster cluster = Make(expected.name);
+    const auto& grid = std::get<GridInterconnect>(cluster.interconnect);
+    EXPECT_EQ(grid.dimensions, expected.dimensions) << expected.name;
+    EXPECT_EQ(grid.wrap_around, expected.wrap_around) << expected.name;
+    EXPECT_EQ(grid.non_adjacent, GridInterconnect::NonAdjacent::kDividedByHops) << expected.name;
+    EXPECT_EQ(grid.link_bandwidth_bytes_per_second, 25e9) << expected.name;
+  }
+  const Cluster cluster = Make("mesh2d:2?link_gb=50&far=link_bandwidth");
+  EXPECT_EQ(cluster.devices[3].host, "host3");
+  const auto& grid = std::get<GridInterconnect>(cluster.interconnect);
+  EXPECT_EQ(grid.non_adjacent, GridInterconnect::NonAdjacent::kLinkBandwidth);
+  EXPECT_EQ(grid.link_bandwidth_bytes_per_second, 50e9);
+}
+
+// Bandwidth in 10^9 bytes/s and latency of each level.
+std::vector<std::tuple<int32_t, double, int64_t>> LevelsOf(const std::string& name) {
+  const Cluster cluster = Make(name);
+  std::vector<std::tuple<int32_t, double, int64_t>> levels;
+  for (const auto& level : std::get<HierarchyInterconnect>(cluster.interconnect).levels) {
+    levels.emplace_back(level.fan_out, level.bandwidth_bytes_per_second / 1e9, level.latency / microseconds(1));
+  }
+  return levels;
+}
+
+TEST(NetworksTest, FatTreesTaperTowardsTheRoot) {
+  EXPECT_THAT(LevelsOf("fat-tree:3?devices=4&nodes=2&racks=5&rack_gb=24&rack_us=10&taper=2&tier_us=1"),
+              ::testing::ElementsAre(std::tuple(4, 240, 5), std::tuple(2, 24, 10), std::tuple(5, 12, 12),
+                                     std::tuple(3, 6, 14)));
+  EXPECT_EQ(Make("fat-tree:3?devices=4&nodes=2&racks=5").devices.size(), 120U);
+}
+
+TEST(NetworksTest, DragonfliesCrossTwoLocalLinksBetweenGroups) {
+  EXPECT_THAT(LevelsOf("dragonfly:9?devices=2&routers=4&router_gb=30&router_us=1&local_gb=20&local_us=3&global_gb=25&"
+                       "global_us=7"),
+              ::testing::ElementsAre(std::tuple(2, 30, 1), std::tuple(4, 20, 4), std::tuple(9, 20, 14)));
 }
 
 TEST(ClustersTest, ChangesOneNumberOfAKnownMachine) {

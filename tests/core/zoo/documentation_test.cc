@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -70,15 +71,21 @@ TEST(ZooDocumentationTest, ListsEveryModelWithItsSize) {
 }
 
 TEST(ZooDocumentationTest, ListsEveryCluster) {
-  EXPECT_THAT(FirstCells(Table("| name | devices | interconnect |")), ElementsAreArray(Names(ZooClusters())));
+  // A row may describe several.
+  std::vector<std::string> names;
+  for (const std::string& cell : FirstCells(Table("| name | devices | interconnect |"))) {
+    std::istringstream words(cell);
+    for (std::string name; std::getline(words >> std::ws, name, ',');) names.push_back(name);
+  }
+  EXPECT_THAT(names, ElementsAreArray(Names(ZooClusters())));
 }
 
 TEST(ZooDocumentationTest, ListsEveryDeviceClass) {
-  std::vector<std::string> names;
+  std::set<std::string> names;
   for (const ZooEntry& entry : ZooClusters()) {
     const std::string one = entry.name.substr(0, entry.name.size() - 1) + "1";
     const Cluster cluster = MakeZooCluster(one).value();
-    for (const DeviceClass& device_class : cluster.device_classes) names.push_back(device_class.name);
+    for (const DeviceClass& device_class : cluster.device_classes) names.insert(device_class.name);
   }
   EXPECT_THAT(FirstCells(Table("| class | memory |")), UnorderedElementsAreArray(names));
 }

@@ -39,13 +39,14 @@ std::vector<std::string_view> Names(std::span<const ZooEntry> entries) {
 }
 
 TEST(ZooTest, ListsWhatItCanMake) {
-  EXPECT_THAT(
-      Names(ZooModels()),
-      ElementsAre("bert-base", "bert-large", "transformer", "gpt-125m", "gpt-350m", "gpt-760m", "gpt-1.3b", "gpt-2.7b",
-                  "gpt-6.7b", "gpt-13b", "gpt-175b", "llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3-70b",
-                  "llama3-405b", "resnet50", "resnet101", "resnet152", "inception-v3", "densenet121", "vgg16", "gnmt"));
+  EXPECT_THAT(Names(ZooModels()),
+              ElementsAre("bert-base", "bert-large", "transformer", "gpt-125m", "gpt-350m", "gpt-760m", "gpt-1.3b",
+                          "gpt-2.7b", "gpt-6.7b", "gpt-13b", "gpt-175b", "llama2-7b", "llama2-13b", "llama2-70b",
+                          "llama3-8b", "llama3-70b", "llama3-405b", "resnet50", "resnet101", "resnet152",
+                          "inception-v3", "densenet121", "vgg16", "semantic-fpn", "gnmt"));
   EXPECT_THAT(Names(ZooClusters()),
-              ElementsAre("dgx1-v100:N", "dgx-a100:N", "dgx-h100:N", "gb200-nvl72:N", "nodes:N", "pcie:N"));
+              ElementsAre("dgx1-v100:N", "dgx1-mesh:N", "dgx-a100:N", "dgx-h100:N", "gb200-nvl72:N", "nodes:N",
+                          "mesh2d:N", "torus2d:N", "mesh3d:N", "torus3d:N", "fat-tree:N", "dragonfly:N", "pcie:N"));
 }
 
 TEST(ZooTest, DescribesKeysAndDefaults) {
@@ -79,6 +80,8 @@ constexpr auto kVariants = std::to_array<const char*>({
     "densenet121?image=4096&batch=65536&dtype=fp32",
     "vgg16?image=32",
     "vgg16?image=4096&batch=65536&dtype=fp32",
+    "semantic-fpn?height=32&width=64&batch=1&classes=150&dtype=fp32",
+    "semantic-fpn?height=4096&width=4096&batch=65536&classes=1024&dtype=fp32",
     "gnmt?layers=2&hidden=1&vocab=1&sequence=1&batch=1",
     "gnmt?layers=3&hidden=65536&vocab=4194304&sequence=65536&batch=65536&dtype=fp32",
 });
@@ -101,10 +104,31 @@ TEST(ZooTest, ModelsAndClustersAreValid) {
   Violations violations;
   for (const ZooEntry& entry : ZooModels()) ValidateGraph(MakeZooModel(entry.name).value(), {}, violations);
   for (const char* name : kVariants) ValidateGraph(MakeZooModel(name).value(), {}, violations);
-  for (const char* name :
-       {"dgx-h100:1", "dgx-h100:2048", "gb200-nvl72:1", "gb200-nvl72:227", "nodes:1", "nodes:16384?devices=1",
-        "nodes:1?devices=16384", "nodes:2?memory_gib=0.001&inside_us=0&between_us=1000000", "pcie:3?host_gb=1000000",
-        "dgx1-v100:1", "dgx1-v100:3", "dgx-a100:1", "dgx-a100:2048", "pcie:1", "pcie:16383"}) {
+  for (const char* name : {"dgx-h100:1",
+                           "dgx-h100:2048",
+                           "gb200-nvl72:1",
+                           "gb200-nvl72:227",
+                           "nodes:1",
+                           "nodes:16384?devices=1",
+                           "nodes:1?devices=16384",
+                           "nodes:2?memory_gib=0.001&inside_us=0&between_us=1000000",
+                           "pcie:3?host_gb=1000000",
+                           "mesh2d:128",
+                           "torus2d:3?width=1",
+                           "mesh3d:25",
+                           "torus3d:2?width=4&height=1&far=link_bandwidth&link_us=0",
+                           "fat-tree:128",
+                           "fat-tree:1?devices=1&nodes=1&racks=1&taper=1000&tier_us=0",
+                           "dragonfly:512",
+                           "dragonfly:2?routers=1&router_gb=1&local_us=3&global_gb=0.001",
+                           "dgx1-mesh:1",
+                           "dgx1-mesh:2048?pcie_gb=30",
+                           "dgx1-v100:1",
+                           "dgx1-v100:3",
+                           "dgx-a100:1",
+                           "dgx-a100:2048",
+                           "pcie:1",
+                           "pcie:16383"}) {
     ValidateCluster(MakeZooCluster(name).value(), {}, violations);
   }
   EXPECT_TRUE(violations.empty()) << violations.ToStatus();
@@ -113,7 +137,7 @@ TEST(ZooTest, ModelsAndClustersAreValid) {
 TEST(ZooTest, EveryModelCanBePosedOnEveryCluster) {
   Violations violations;
   for (const ZooEntry& entry : ZooModels()) {
-    for (const char* name : {"dgx1-v100:2", "dgx-a100:1", "pcie:2"}) {
+    for (const char* name : {"dgx1-v100:2", "dgx1-mesh:2", "dgx-a100:1", "pcie:2"}) {
       ValidateProblem(MakeZooModel(entry.name).value(), MakeZooCluster(name).value(), {}, {}, violations);
     }
   }
@@ -226,6 +250,8 @@ TEST(ZooTest, SaysWhatIsWrongWithKeys) {
 TEST(ZooTest, SaysWhichKeysDoNotGoTogether) {
   EXPECT_EQ(MessageOf(MakeZooModel("transformer?hidden=100")),
             "model \"transformer\" of the zoo: heads must divide hidden, is 12 of 100");
+  EXPECT_EQ(MessageOf(MakeZooModel("semantic-fpn?height=500")),
+            "model \"semantic-fpn\" of the zoo: height and width must be multiples of 32, are 500 and 1024");
   EXPECT_EQ(MessageOf(MakeZooModel("transformer?kv_heads=5")),
             "model \"transformer\" of the zoo: kv_heads must divide heads, is 5 of 12");
   EXPECT_EQ(MessageOf(MakeZooModel("transformer?sequence=1048576&micro_batch=17")),
@@ -247,17 +273,17 @@ TEST(ZooTest, NamesTheClosestModel) {
       "the zoo has no model \"bert_large\"; the closest is \"bert-large\" of: "
       "bert-base, bert-large, transformer, gpt-125m, gpt-350m, gpt-760m, gpt-1.3b, gpt-2.7b, gpt-6.7b, "
       "gpt-13b, gpt-175b, llama2-7b, llama2-13b, llama2-70b, llama3-8b, llama3-70b, llama3-405b, resnet50, resnet101, "
-      "resnet152, inception-v3, densenet121, vgg16, gnmt");
+      "resnet152, inception-v3, densenet121, vgg16, semantic-fpn, gnmt");
   EXPECT_THAT(std::string(MakeZooModel("ResNet-50").status().message()), ::testing::HasSubstr("is \"resnet50\""));
 }
 
 TEST(ZooTest, NamesTheClosestCluster) {
   const absl::Status status = MakeZooCluster("dgx_a100:2").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(
-      std::string(status.message()),
-      "the zoo has no cluster \"dgx_a100:2\"; the closest is \"dgx-a100:N\" of: dgx1-v100:N, dgx-a100:N, dgx-h100:N, "
-      "gb200-nvl72:N, nodes:N, pcie:N");
+  EXPECT_EQ(std::string(status.message()),
+            "the zoo has no cluster \"dgx_a100:2\"; the closest is \"dgx-a100:N\" of: dgx1-v100:N, dgx1-mesh:N, "
+            "dgx-a100:N, dgx-h100:N, gb200-nvl72:N, nodes:N, mesh2d:N, torus2d:N, mesh3d:N, torus3d:N, fat-tree:N, "
+            "dragonfly:N, pcie:N");
 }
 
 TEST(ZooTest, MakesClustersOfTheGivenSize) {
@@ -276,6 +302,10 @@ TEST(ZooTest, RefusesNumbersThatAreMissingOrOutOfRange) {
   }
   EXPECT_EQ(std::string(MakeZooCluster("dgx1-v100").status().message()),
             "cluster \"dgx1-v100\" of the zoo: N in \"dgx1-v100:N\" must be a whole number from 1 to 2048");
+  EXPECT_EQ(std::string(MakeZooCluster("mesh3d:26").status().message()),
+            "cluster \"mesh3d:26\" of the zoo: N in \"mesh3d:N\" must be a whole number from 1 to 25");
+  EXPECT_EQ(std::string(MakeZooCluster("fat-tree:1?nodes=500&racks=5").status().message()),
+            "cluster \"fat-tree:1\" of the zoo: must have at most 16384 devices, has more whatever N is");
   EXPECT_EQ(std::string(MakeZooCluster("nodes:5?devices=4000").status().message()),
             "cluster \"nodes:5\" of the zoo: N in \"nodes:N\" must be a whole number from 1 to 4");
 }

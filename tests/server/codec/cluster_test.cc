@@ -71,7 +71,9 @@ INSTANTIATE_TEST_SUITE_P(
         "links { links { device_a: 'g0' device_b: 'c0' bandwidth_bytes_per_second: 3 latency_ms: 2 } "
         "routing: ROUTING_SHORTEST_PATH }",
         "matrix { bandwidth_bytes_per_second: 0 bandwidth_bytes_per_second: 1 bandwidth_bytes_per_second: 2 "
-        "bandwidth_bytes_per_second: 3 latency_ms: 4 }"));
+        "bandwidth_bytes_per_second: 3 latency_ms: 4 }",
+        "nodes { devices_per_node: 2 bandwidth_bytes_per_second: 5 latency_ms: 1 levels { fan_out: 1 latency_ms: 3 } "
+        "links { place_a: 0 place_b: 1 bandwidth_bytes_per_second: 6 latency_ms: 2 } }"));
 
 TEST(ClusterCodecTest, ReportsNamesTimesAndAnUnsetInterconnect) {
   EXPECT_THAT(ViolationsIn(R"pb(
@@ -80,8 +82,8 @@ TEST(ClusterCodecTest, ReportsNamesTimesAndAnUnsetInterconnect) {
               )pb"),
               ElementsAre("cluster.device_classes[0].kernel_overhead_ms: must be finite and >= 0, is nan",
                           "cluster.devices[0].device_class: must name a device class of the cluster, is \"gpx\"",
-                          "cluster.interconnect: must be one of host_staged, uniform, hierarchy, grid, links and "
-                          "matrix; none of them is set"));
+                          "cluster.interconnect: must be one of host_staged, uniform, hierarchy, grid, links, "
+                          "matrix and nodes; none of them is set"));
 }
 
 TEST(ClusterCodecTest, ReportsLinksBetweenUnknownDevices) {

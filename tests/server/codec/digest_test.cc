@@ -131,14 +131,24 @@ TEST(ClusterDigestTest, LinksHaveNoDirectionAndNoOrder) {
   EXPECT_NE(digest(one), digest("links { device_a: 'c0' device_b: 'g0' bandwidth_bytes_per_second: 2 }"));
 }
 
+TEST(ClusterDigestTest, LinksOfMachinesHaveNoDirectionAndNoOrder) {
+  const auto digest = [](const std::string& links) {
+    return DigestOf(SmallCluster(absl::StrCat("interconnect { nodes {", links, "} }")));
+  };
+  EXPECT_EQ(digest("links { place_a: 0 place_b: 1 } links { place_a: 2 place_b: 1 }"),
+            digest("links { place_a: 1 place_b: 2 } links { place_a: 1 place_b: 0 }"));
+}
+
 TEST(ClusterDigestTest, DependsOnTheInterconnectAndTheGroupsExpansion) {
   std::set<std::string> digests;
   for (const char* interconnect :
        {"host_staged {}", "uniform {}", "uniform { latency_ms: 1 }", "uniform { bandwidth_bytes_per_second: 1 }",
-        "hierarchy { levels { fan_out: 2 } }", "matrix { bandwidth_bytes_per_second: 1 }"}) {
+        "hierarchy { levels { fan_out: 2 } }", "matrix { bandwidth_bytes_per_second: 1 }",
+        "nodes { devices_per_node: 2 }", "nodes { devices_per_node: 2 levels { fan_out: 1 } }",
+        "nodes { devices_per_node: 2 links { place_b: 1 } }"}) {
     digests.insert(DigestOf(SmallCluster(absl::StrCat("interconnect {", interconnect, "}"))));
   }
-  EXPECT_EQ(digests.size(), 6);
+  EXPECT_EQ(digests.size(), 9);
   // A group is another way to write its devices.
   EXPECT_EQ(
       DigestOf(Wire<v1::Cluster>("device_classes { name: 'g' } interconnect { uniform {} } "
