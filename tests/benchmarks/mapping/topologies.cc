@@ -1,11 +1,10 @@
 #include "tests/benchmarks/mapping/topologies.h"
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 
-#include "core/base/index.h"
+#include "core/topology/cube_mesh.h"
 #include "core/topology/random_topology.h"
 
 namespace planwright::benchmarks {
@@ -27,31 +26,11 @@ MappingTopology Hierarchy(int32_t num_devices) {
           MachinesOf(kNode, num_devices)};
 }
 
-// NVLinks between two V100 of a DGX-1.
-int32_t NvLinks(std::size_t a, std::size_t b) {
-  constexpr std::array<std::array<int32_t, kNode>, kNode> kNvLinks = {{{0, 1, 1, 2, 2, 0, 0, 0},
-                                                                       {1, 0, 2, 1, 0, 2, 0, 0},
-                                                                       {1, 2, 0, 2, 0, 0, 1, 0},
-                                                                       {2, 1, 2, 0, 0, 0, 0, 1},
-                                                                       {2, 0, 0, 0, 0, 1, 1, 2},
-                                                                       {0, 2, 0, 0, 1, 0, 2, 1},
-                                                                       {0, 0, 1, 0, 1, 2, 0, 2},
-                                                                       {0, 0, 0, 1, 2, 1, 2, 0}}};
-  return kNvLinks[a][b];
-}
-
-MappingTopology Dgx1(int32_t num_devices) {
-  constexpr std::size_t kSize = kNode;
-  const std::size_t devices = Index(num_devices);
-  MatrixInterconnect matrix;
-  matrix.bandwidth_bytes_per_second.resize(devices * devices, 3 * kGigabyte);
-  for (std::size_t a = 0; a < devices; ++a) {
-    for (std::size_t b = a / kSize * kSize; b < a / kSize * kSize + kSize; ++b) {
-      const int32_t links = NvLinks(a % kSize, b % kSize);
-      matrix.bandwidth_bytes_per_second[a * devices + b] = links > 0 ? links * 25 * kGigabyte : 10 * kGigabyte;
-    }
-  }
-  return {std::move(matrix), MachinesOf(kNode, num_devices)};
+MappingTopology CubeMesh(int32_t num_devices) {
+  return {CubeMeshes(num_devices / kCubeMeshDevices, {.nvlink_bytes_per_second = kLinkSpeed,
+                                                      .pcie_bytes_per_second = 10 * kGigabyte,
+                                                      .between_bytes_per_second = 3 * kGigabyte}),
+          MachinesOf(kCubeMeshDevices, num_devices)};
 }
 
 std::optional<MappingTopology> Grid(int dimensions, bool wrap_around, int32_t num_devices) {
@@ -76,7 +55,7 @@ MappingTopology Random(RandomFamily family, int32_t num_devices, uint64_t seed) 
 std::optional<MappingTopology> MakeTopology(std::string_view name, int32_t num_devices, uint64_t seed) {
   const bool has_nodes = num_devices % kNode == 0;
   if (name == "hier" && has_nodes) return Hierarchy(num_devices);
-  if (name == "dgx1" && has_nodes) return Dgx1(num_devices);
+  if (name == "dgx1" && has_nodes) return CubeMesh(num_devices);
   if (name == "mesh2") return Grid(2, false, num_devices);
   if (name == "torus2") return Grid(2, true, num_devices);
   if (name == "mesh3") return Grid(3, false, num_devices);
