@@ -10,13 +10,10 @@
 namespace planwright {
 namespace {
 
-// Energies lie between the least penalty and the number of copies; these are of a few violations.
-constexpr double kHot = 0.12;
-constexpr double kCold = 0.004;
-// First cycle, and what a failed cycle changes.
-constexpr int64_t kCycleMoves = 20'000;
+// Temperature at the end of a cycle: the least violation is mended but by chance.
+constexpr double kCold = 0.02;
+// What a cycle in vain changes.
 constexpr double kCycleGrowth = 1.25;
-constexpr double kAmbition = 0.1;
 constexpr double kAmbitionDecay = 0.6;
 constexpr double kLeastAmbition = 1e-4;
 constexpr int64_t kMovesPerBudget = 2048;
@@ -24,42 +21,48 @@ constexpr int64_t kMovesPerLook = 256;
 // A value this close to the bound is the bound; one this little better is none.
 constexpr double kRounding = 1e-9;
 
+// After a cycle in vain. What is as modest as can be begins anew: the trap needs another way out.
+MappingHeat After(MappingHeat heat) {
+  heat.ambition *= kAmbitionDecay;
+  heat.cycle_moves = static_cast<int64_t>(static_cast<double>(heat.cycle_moves) * kCycleGrowth);
+  return heat.ambition < kLeastAmbition ? MappingHeat{.hot = heat.hot} : heat;
+}
+
 class Annealer {
  public:
-  Annealer(const MappingTables& tables, const Mapping& start, double bound_ms, RandomStream& random,
-           const SolveLimits& limits)
+  Annealer(const MappingTables& tables, const Mapping& start, double bound_ms, const MappingHeat& heat,
+           RandomStream& random, const SolveLimits& limits)
       : tables_(tables),
         bound_ms_(bound_ms),
         random_(random),
         limits_(limits),
         state_(tables, start),
-        run_{.best = start, .value = Evaluate(tables.instance(), tables.links(), start)},
+        run_{.best = start, .value = Evaluate(tables.instance(), tables.links(), start), .heat = heat},
         penalties_(state_, Target()),
         moves_(state_, penalties_, random) {}
 
   MappingRun Run(int64_t moves) && {
     while (run_.moves < moves && !IsDone()) {
       const double before = run_.value.value_ms;
-      RunCycle(std::min(cycle_moves_, moves - run_.moves));
+      RunCycle(std::min(run_.heat.cycle_moves, moves - run_.moves));
       if (run_.value.value_ms < before) continue;
-      ambition_ = std::max(ambition_ * kAmbitionDecay, kLeastAmbition);
-      cycle_moves_ = static_cast<int64_t>(static_cast<double>(cycle_moves_) * kCycleGrowth);
+      run_.heat = After(run_.heat);
       penalties_.SetTarget(Target());
     }
     return std::move(run_);
   }
 
  private:
-  double Target() const { return std::max(bound_ms_, run_.value.value_ms * (1 - ambition_)); }
+  double Target() const { return std::max(bound_ms_, run_.value.value_ms * (1 - run_.heat.ambition)); }
   bool IsDone() const { return is_stopped_ || run_.value.value_ms <= bound_ms_ * (1 + kRounding); }
 
   void RunCycle(int64_t moves) {
     const int64_t first = run_.moves;
-    const double cooling = std::log(kCold / kHot) / static_cast<double>(moves);
-    double temperature = kHot;
+    const double cooling = std::log(kCold / run_.heat.hot) / static_cast<double>(moves);
+    double temperature = run_.heat.hot;
     while (run_.moves - first < moves && !IsDone()) {
       if (++steps_ % kMovesPerLook == 0) {
-        temperature = kHot * std::exp(cooling * static_cast<double>(run_.moves - first));
+        temperature = run_.heat.hot * std::exp(cooling * static_cast<double>(run_.moves - first));
         is_stopped_ = CheckInterruption(limits_).has_value();
         if (steps_ % kMovesPerBudget == 0) penalties_.Rebudget();
       }
@@ -89,8 +92,6 @@ class Annealer {
   const double bound_ms_;
   RandomStream& random_;
   const SolveLimits& limits_;
-  double ambition_ = kAmbition;
-  int64_t cycle_moves_ = kCycleMoves;
   int64_t steps_ = 0;
   bool is_stopped_ = false;
   MappingState state_;
@@ -101,9 +102,9 @@ class Annealer {
 
 }  // namespace
 
-MappingRun AnnealMapping(const MappingTables& tables, const Mapping& start, double bound_ms, int64_t moves,
-                         RandomStream& random, const SolveLimits& limits) {
-  return Annealer(tables, start, bound_ms, random, limits).Run(moves);
+MappingRun AnnealMapping(const MappingTables& tables, const Mapping& start, double bound_ms, const MappingHeat& heat,
+                         int64_t moves, RandomStream& random, const SolveLimits& limits) {
+  return Annealer(tables, start, bound_ms, heat, random, limits).Run(moves);
 }
 
 }  // namespace planwright

@@ -16,19 +16,31 @@
 
 namespace planwright {
 
+// How boldly a run moves; a run hands its own on, so that the next one goes on where it ended.
+struct MappingHeat {
+  // Temperature at the start of a cycle. Penalties of single copies are 0.03 .. 1: low heat settles large machines,
+  // high heat leaves the traps of small uneven ones.
+  double hot = 0.3;
+  // The target is this share below the best value, and no longer that much after a cycle in vain.
+  double ambition = 0.1;
+  // Of the next cycle.
+  int64_t cycle_moves = 20'000;
+};
+
 struct MappingRun {
   // The best mapping seen, the start included.
   Mapping best;
   MappingValue value;
   // Devices moved on trial.
   int64_t moves = 0;
+  MappingHeat heat;
 };
 
-// Anneals from `start` for `moves` devices moved on trial, until the value is `bound_ms`, or until the limits say stop,
-// which is looked at every few hundred moves. `bound_ms`: no mapping is better; 0 where nothing is known.
-// REQUIRES: IsMapping(instance, start).
-MappingRun AnnealMapping(const MappingTables& tables, const Mapping& start, double bound_ms, int64_t moves,
-                         RandomStream& random, const SolveLimits& limits);
+// Anneals from `start` with `heat` for `moves` devices moved on trial, until the value is `bound_ms`, or until the
+// limits say stop, which is looked at every few hundred moves. `bound_ms`: no mapping is better; 0 where nothing is
+// known. REQUIRES: IsMapping(instance, start).
+MappingRun AnnealMapping(const MappingTables& tables, const Mapping& start, double bound_ms, const MappingHeat& heat,
+                         int64_t moves, RandomStream& random, const SolveLimits& limits);
 
 }  // namespace planwright
 

@@ -155,6 +155,7 @@ void MappingMoves::MoveTo(DeviceId a, DeviceId b) {
 template <typename Time>
 DeviceId MappingMoves::NearDevice(DeviceId centre, double limit, Time time) {
   const std::span<const DeviceId> near = tables_.near().Of(centre);
+  if (near.empty()) return centre;
   const auto end =
       std::partition_point(near.begin(), near.end(), [&](DeviceId device) { return time(device) <= limit; });
   const auto within = static_cast<std::size_t>(end - near.begin());

@@ -20,10 +20,10 @@ double TypicalBytes(const MappingInstance& instance) {
 
 }  // namespace
 
-MappingTables::MappingTables(const MappingInstance& instance)
+MappingTables::MappingTables(const MappingInstance& instance, const SolveLimits& limits, TaskArena& arena)
     : instance_(instance),
-      links_(instance.network, instance.num_devices()),
-      near_(instance, links_, TypicalBytes(instance)),
+      links_(std::make_shared<const LinkTimes>(instance.network, instance.num_devices())),
+      near_(std::make_shared<const NearDevices>(instance, *links_, TypicalBytes(instance), limits, arena)),
       neighbours_(Index(instance.num_stages)),
       devices_(ParticipatingDevices(instance)) {
   for (std::size_t i = 0; i < instance.traffic.size(); ++i) {
@@ -33,6 +33,13 @@ MappingTables::MappingTables(const MappingInstance& instance)
     neighbours_[Index(traffic.to)].push_back({.traffic = position, .stage = traffic.from, .sends_forward = false});
   }
 }
+
+MappingTables::MappingTables(const MappingInstance& instance, const MappingTables& other)
+    : instance_(instance),
+      links_(other.links_),
+      near_(other.near_),
+      neighbours_(other.neighbours_),
+      devices_(other.devices_) {}
 
 bool MappingTables::MayRun(int32_t stage, DeviceId device) const {
   return std::isfinite(instance_.ComputeMs(stage, device));

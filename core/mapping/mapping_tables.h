@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
 #include "core/mapping/link_times.h"
 #include "core/mapping/mapping_instance.h"
 #include "core/mapping/near_devices.h"
@@ -25,11 +28,14 @@ class MappingTables {
     bool sends_forward = false;
   };
 
-  explicit MappingTables(const MappingInstance& instance);
+  // Where the limits say stop, near() may lack lists.
+  MappingTables(const MappingInstance& instance, const SolveLimits& limits, TaskArena& arena);
+  // For an instance with another objective; what does not depend on it is shared.
+  MappingTables(const MappingInstance& instance, const MappingTables& other);
 
   const MappingInstance& instance() const { return instance_; }
-  const LinkTimes& links() const { return links_; }
-  const NearDevices& near() const { return near_; }
+  const LinkTimes& links() const { return *links_; }
+  const NearDevices& near() const { return *near_; }
   // Ascending by traffic.
   const std::vector<Neighbour>& neighbours(int32_t stage) const { return neighbours_[Index(stage)]; }
   // That take part, ascending.
@@ -38,8 +44,8 @@ class MappingTables {
 
  private:
   const MappingInstance& instance_;
-  LinkTimes links_;
-  NearDevices near_;
+  std::shared_ptr<const LinkTimes> links_;
+  std::shared_ptr<const NearDevices> near_;
   std::vector<std::vector<Neighbour>> neighbours_;
   std::vector<DeviceId> devices_;
 };

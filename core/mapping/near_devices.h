@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
 #include "core/mapping/link_times.h"
 #include "core/mapping/mapping_instance.h"
 
@@ -16,8 +18,10 @@ namespace planwright {
 // Immutable and thread-safe. Memory: at most kTableEntries entries of 4 bytes, or kFewest for each device.
 class NearDevices {
  public:
-  // Orders pairs by what `bytes` take there and back. Complexity O(D^2) for D devices, and the sort of the lists.
-  NearDevices(const MappingInstance& instance, const LinkTimes& links, double bytes);
+  // Orders pairs by what `bytes` take there and back. Where the limits say stop, which is looked at for every device,
+  // lists stay empty. Complexity O(D^2) for D devices, and the sort of the lists.
+  NearDevices(const MappingInstance& instance, const LinkTimes& links, double bytes, const SolveLimits& limits,
+              TaskArena& arena);
 
   // Fastest first, all that take part except the device itself, or as many as the memory allows. Devices that are
   // connected alike follow each other in the order of their distance id - device id, around the end, so that a list
@@ -29,6 +33,8 @@ class NearDevices {
  private:
   static constexpr std::size_t kTableEntries = std::size_t{1} << 20U;
   static constexpr std::size_t kFewest = 256;
+
+  void Fill(const MappingInstance& instance, const LinkTimes& links, double bytes, DeviceId here);
 
   std::size_t per_device_ = 0;
   std::vector<DeviceId> near_;

@@ -48,13 +48,14 @@ void ExpectSame(const MappingState& state, const MappingState& fresh) {
 }
 
 TEST(MappingStateTest, FollowsMovesLikeAFreshState) {
+  TaskArena arena(1);
   RandomStream random(1);
   for (uint64_t i = 0; i < kCases; ++i) {
     SCOPED_TRACE(i);
     MappingInstance instance = MakeRandomMappingInstance(12, random);
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
     if (!start.has_value()) continue;
-    const MappingTables tables(instance);
+    const MappingTables tables(instance, SolveLimits(), arena);
     MappingState state(tables, *start);
     EXPECT_EQ(state.ToMapping(), *start);
     for (int move = 0; move < kMoves; ++move) {
@@ -76,6 +77,7 @@ TEST(MappingStateTest, FollowsMovesLikeAFreshState) {
 
 // Loads are those of the evaluation, to the last bit.
 TEST(MappingStateTest, LoadsAreThoseOfTheEvaluation) {
+  TaskArena arena(1);
   RandomStream random(2);
   for (uint64_t i = 0; i < kCases; ++i) {
     SCOPED_TRACE(i);
@@ -83,7 +85,7 @@ TEST(MappingStateTest, LoadsAreThoseOfTheEvaluation) {
     if (instance.objective == MappingObjective::kAllReduce) continue;
     const std::optional<Mapping> mapping = MakeRandomMapping(instance, random);
     if (!mapping.has_value()) continue;
-    const MappingTables tables(instance);
+    const MappingTables tables(instance, SolveLimits(), arena);
     const MappingState state(tables, *mapping);
     const std::vector<CopyWork> work = WorkOfCopies(instance, tables.links(), *mapping);
     for (std::size_t vertex = 0; vertex < work.size(); ++vertex) {
@@ -94,6 +96,7 @@ TEST(MappingStateTest, LoadsAreThoseOfTheEvaluation) {
 
 // What Preview says about moves is what the energy changes by, and no mapping without violations misses the target.
 TEST(MappingPenaltiesTest, PreviewsWhatFreshPenaltiesSay) {
+  TaskArena arena(1);
   RandomStream random(3);
   for (uint64_t i = 0; i < kCases; ++i) {
     SCOPED_TRACE(i);
@@ -101,7 +104,7 @@ TEST(MappingPenaltiesTest, PreviewsWhatFreshPenaltiesSay) {
     instance.allreduce_hops = 0;
     const std::optional<Mapping> start = MakeRandomMapping(instance, random);
     if (!start.has_value()) continue;
-    const MappingTables tables(instance);
+    const MappingTables tables(instance, SolveLimits(), arena);
     MappingState state(tables, *start);
     const double target = Evaluate(instance, *start).value_ms * (0.5 + 0.7 * random.Unit());
     MappingPenalties penalties(state, target);

@@ -11,7 +11,8 @@ namespace {
 using ::testing::ElementsAre;
 
 NearDevices Near(const MappingInstance& instance) {
-  return NearDevices(instance, LinkTimes(instance.network, instance.num_devices()), 1e6);
+  TaskArena arena(2);
+  return NearDevices(instance, LinkTimes(instance.network, instance.num_devices()), 1e6, SolveLimits(), arena);
 }
 
 TEST(NearDevicesTest, PutsTheFastestFirstAndLeavesOutWhoTakesNoPart) {

@@ -1,0 +1,147 @@
+#include "core/mapping/mapping_annealing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/mapping/ring_order.h"
+#include "core/mapping/simple_mappings.h"
+
+namespace planwright {
+namespace {
+
+// As many slices run at a time, so that the number of threads changes nothing.
+constexpr std::size_t kBatch = 4;
+// Moves of the first slices, and how those of the next batches grow.
+constexpr double kFirstSliceMoves = 100'000;
+constexpr double kSliceGrowth = 1.2;
+constexpr double kMaxSliceMoves = 4'000'000;
+// Every so many slices of an arm one starts from the incumbent.
+constexpr int64_t kVisitsPerIncumbent = 3;
+constexpr double kHeats[] = {0.12, 0.3, 1.0};
+constexpr double kRounding = 1e-9;
+
+bool CountsBoth(const MappingInstance& instance) {
+  return instance.HasRings() && instance.objective != MappingObjective::kLoad &&
+         instance.objective != MappingObjective::kAllReduce;
+}
+
+}  // namespace
+
+MappingAnnealing::MappingAnnealing(const MappingTables& tables, const KindAssignment& kinds, int64_t seed,
+                                   const SolveLimits& limits, TaskArena& arena)
+    : tables_(tables), kinds_(kinds), seed_(static_cast<uint64_t>(seed)), limits_(limits), arena_(arena) {
+  const MappingInstance& instance = tables.instance();
+  incumbent_ = MapConsecutively(instance, kinds);
+  value_ = Evaluate(instance, tables.links(), incumbent_);
+  Offer(incumbent_);
+  Offer(MapCopiesTogether(instance, kinds));
+  Offer(MapGreedily(instance, tables.links(), kinds));
+  AddArms();
+}
+
+bool MappingAnnealing::Offer(const Mapping& mapping) {
+  Mapping ordered = OrderRings(tables_.instance(), tables_.links(), mapping);
+  const MappingValue value = Evaluate(tables_.instance(), tables_.links(), ordered);
+  if (value.value_ms >= value_.value_ms) return false;
+  incumbent_ = std::move(ordered);
+  value_ = value;
+  return true;
+}
+
+bool MappingAnnealing::RunBatch() {
+  std::vector<Slice> batch = NextBatch();
+  arena_.ParallelFor(batch.size(), 1, [&](std::size_t i) { Run(batch[i]); });
+  for (Slice& slice : batch) Merge(slice);
+  return !IsDone();
+}
+
+void MappingAnnealing::AddArms() {
+  if (CountsBoth(tables_.instance())) {
+    AddDetour(MappingObjective::kLoad);
+    AddDetour(MappingObjective::kAllReduce);
+  }
+  for (const bool starts_at_random : {false, true}) {
+    for (const double hot : kHeats) {
+      arms_.push_back({.heat = {.hot = hot}, .mapping = {}, .starts_at_random = starts_at_random, .detour = {}});
+    }
+  }
+}
+
+void MappingAnnealing::AddDetour(MappingObjective objective) {
+  MappingInstance instance = tables_.instance();
+  instance.objective = objective;
+  other_instances_.push_back(std::make_unique<const MappingInstance>(std::move(instance)));
+  other_tables_.push_back(std::make_unique<const MappingTables>(*other_instances_.back(), tables_));
+  arms_.push_back(
+      {.heat = {}, .mapping = {}, .detour = Detour{.tables = other_tables_.back().get(), .mapping = {}, .heat = {}}});
+}
+
+std::vector<MappingAnnealing::Slice> MappingAnnealing::NextBatch() {
+  const double growth = std::pow(kSliceGrowth, static_cast<double>(slices_ / static_cast<int64_t>(kBatch)));
+  const auto slice_moves = static_cast<int64_t>(std::min(kMaxSliceMoves, kFirstSliceMoves * growth));
+  std::vector<Slice> batch;
+  while (batch.size() < kBatch && planned_moves_ < limits_.work) {
+    Slice slice{.result = {}};
+    slice.arm = static_cast<std::size_t>(slices_) % arms_.size();
+    slice.moves = std::min(slice_moves, limits_.work - planned_moves_);
+    slice.stream = static_cast<uint64_t>(slices_) + 1;
+    slice.result = arms_[slice.arm];
+    planned_moves_ += slice.moves;
+    ++slices_;
+    batch.push_back(std::move(slice));
+  }
+  return batch;
+}
+
+void MappingAnnealing::Run(Slice& slice) const {
+  RandomStream random(seed_, slice.stream);
+  Arm& arm = slice.result;
+  ++arm.visits;
+  if (arm.mapping.devices.empty()) {
+    arm.mapping = StartOf(arm, random);
+    arm.value_ms = Evaluate(tables_.instance(), tables_.links(), arm.mapping).value_ms;
+  }
+  if (arm.detour.has_value()) RunDetour(slice, random);
+  const bool from_incumbent = arm.visits % kVisitsPerIncumbent == 0;
+  Anneal(slice, from_incumbent ? incumbent_ : Mapping(arm.mapping), slice.moves - slice.moves_made, random);
+}
+
+// Half of the moves of every other slice go on where the detour ended, and half of the rest from there.
+void MappingAnnealing::RunDetour(Slice& slice, RandomStream& random) const {
+  Detour& detour = *slice.result.detour;
+  if (slice.result.visits % 2 == 0) return;
+  if (detour.mapping.devices.empty()) detour.mapping = incumbent_;
+  MappingRun run = AnnealMapping(*detour.tables, detour.mapping, 0, detour.heat, slice.moves / 2, random, limits_);
+  detour.mapping = OrderRings(tables_.instance(), tables_.links(), std::move(run.best));
+  detour.heat = run.heat;
+  slice.moves_made += run.moves;
+  Anneal(slice, Mapping(detour.mapping), slice.moves / 4, random);
+}
+
+void MappingAnnealing::Anneal(Slice& slice, const Mapping& start, int64_t moves, RandomStream& random) const {
+  Arm& arm = slice.result;
+  MappingRun run = AnnealMapping(tables_, start, bound_ms_, arm.heat, moves, random, limits_);
+  slice.moves_made += run.moves;
+  arm.heat = run.heat;
+  if (run.value.value_ms > arm.value_ms) return;
+  arm.value_ms = run.value.value_ms;
+  arm.mapping = std::move(run.best);
+}
+
+Mapping MappingAnnealing::StartOf(const Arm& arm, RandomStream& random) const {
+  return arm.starts_at_random ? MapRandomly(tables_.instance(), kinds_, random) : incumbent_;
+}
+
+void MappingAnnealing::Merge(Slice& slice) {
+  moves_ += slice.moves_made;
+  arms_[slice.arm] = std::move(slice.result);
+  if (arms_[slice.arm].value_ms < value_.value_ms) Offer(arms_[slice.arm].mapping);
+}
+
+bool MappingAnnealing::IsDone() const {
+  return value_.value_ms <= bound_ms_ * (1 + kRounding) || planned_moves_ >= limits_.work ||
+         CheckInterruption(limits_).has_value();
+}
+
+}  // namespace planwright
