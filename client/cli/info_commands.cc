@@ -6,6 +6,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/errors.h"
 #include "client/cli/shared_flags.h"
+#include "client/report/cluster_report.h"
 #include "client/report/json.h"
 #include "client/report/text_report.h"
 
@@ -37,6 +38,31 @@ std::string ClustersJson(const v1::GetServerInfoResponse& info) {
   return JsonText(clusters, DefaultValues::kOmitted);
 }
 
+CallOptions PatientCall(const Environment& environment) {
+  return {.deadline = CallOptions::Clock::now() + kPatience, .stop = environment.interrupt};
+}
+
+// What `answer` holds, or that the server did not give it in time.
+template <typename Answer>
+absl::Status Answered(const absl::StatusOr<Answer>& answer, const std::string& address) {
+  if (answer.status().code() != absl::StatusCode::kDeadlineExceeded) return answer.status();
+  return absl::UnavailableError(address + " does not answer");
+}
+
+absl::StatusOr<ExitCode> Show(std::string_view text, const OutputFlags& output, Environment& environment) {
+  const absl::Status written = output.Write(text, environment);
+  if (!written.ok()) return written;
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> ShowInfo(const InfoView& view, const ServerFlags& server, const OutputFlags& output,
+                                  Environment& environment) {
+  const auto info = server.Connect(environment)->GetServerInfo({}, PatientCall(environment));
+  const absl::Status answered = Answered(info, server.Address(environment));
+  if (!answered.ok()) return answered;
+  return Show(output.is_json() ? view.json(*info) : view.text(*info), output, environment);
+}
+
 class InfoCommand final : public Command {
  public:
   explicit InfoCommand(const InfoView& view) : view_(view) {}
@@ -48,19 +74,55 @@ class InfoCommand final : public Command {
   std::vector<FlagGroup> Flags() override { return {server_.Flags(), output_.Flags()}; }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
-    const CallOptions call{.deadline = CallOptions::Clock::now() + kPatience, .stop = environment.interrupt};
-    const auto info = server_.Connect(environment)->GetServerInfo({}, call);
-    if (info.status().code() == absl::StatusCode::kDeadlineExceeded) {
-      return absl::UnavailableError(server_.Address(environment) + " does not answer");
-    }
-    if (!info.ok()) return info.status();
-    const absl::Status written = output_.Write(output_.is_json() ? view_.json(*info) : view_.text(*info), environment);
-    if (!written.ok()) return written;
-    return ExitCode::kOk;
+    return ShowInfo(view_, server_, output_, environment);
   }
 
  private:
   InfoView view_;
+  ServerFlags server_;
+  OutputFlags output_;
+};
+
+class TopologiesCommand final : public Command {
+ public:
+  std::string_view name() const override { return "topologies"; }
+  std::string_view summary() const override { return "list the built-in clusters, or make one"; }
+  std::string_view usage() const override {
+    return "planwright topologies [--show=NAME] [--output=json] [--output_file=FILE]\n"
+           "\n"
+           "The JSON of one is a file for --cluster, to be changed by hand.\n"
+           "\n"
+           "Examples:\n"
+           "  planwright topologies\n"
+           "  planwright topologies --show='dgx1-mesh:4?between_gb=25'\n"
+           "  planwright topologies --show=torus2d:8 --output=json --output_file=torus.json\n";
+  }
+
+  std::vector<FlagGroup> Flags() override {
+    return {{"Topologies", {StringFlag("show", "NAME", "one of them, with its number and keys: mesh2d:8", show_)}},
+            server_.Flags(),
+            output_.Flags()};
+  }
+
+  absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    if (!show_.empty()) return ShowOne(environment);
+    static constexpr InfoView kList = {"", "", "", &TopologiesReport, &ClustersJson};
+    return ShowInfo(kList, server_, output_, environment);
+  }
+
+ private:
+  absl::StatusOr<ExitCode> ShowOne(Environment& environment) const {
+    v1::GetClusterRequest request;
+    request.set_name(show_.starts_with(kZooPrefix) ? show_ : std::string(kZooPrefix) + show_);
+    const auto response = server_.Connect(environment)->GetCluster(request, PatientCall(environment));
+    const absl::Status answered = Answered(response, server_.Address(environment));
+    if (!answered.ok()) return WithNotFoundHint(answered, "`planwright topologies` lists what there is.");
+    const v1::Cluster& cluster = response->cluster();
+    return Show(output_.is_json() ? JsonText(cluster, DefaultValues::kOmitted) : ClusterReport(request.name(), cluster),
+                output_, environment);
+  }
+
+  std::string show_;
   ServerFlags server_;
   OutputFlags output_;
 };
@@ -72,11 +134,7 @@ std::unique_ptr<Command> MakeModelsCommand() {
                                                 "planwright models [--output=json]\n", &ModelsReport, &ModelsJson});
 }
 
-std::unique_ptr<Command> MakeTopologiesCommand() {
-  return std::make_unique<InfoCommand>(InfoView{"topologies", "list the built-in clusters",
-                                                "planwright topologies [--output=json]\n", &TopologiesReport,
-                                                &ClustersJson});
-}
+std::unique_ptr<Command> MakeTopologiesCommand() { return std::make_unique<TopologiesCommand>(); }
 
 std::unique_ptr<Command> MakeServerInfoCommand() {
   return std::make_unique<InfoCommand>(InfoView{"server-info", "show version, algorithms and limits",

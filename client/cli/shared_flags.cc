@@ -22,7 +22,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr std::string_view kZooPrefix = "zoo:";
 constexpr std::string_view kPathHint = "Check the path; built-in models and clusters are written zoo:NAME.";
 
 constexpr std::array<std::pair<std::string_view, GraphFormat>, 4> kFormats = {

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,9 @@
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
+
+// How names of built-in models and clusters begin.
+inline constexpr std::string_view kZooPrefix = "zoo:";
 
 // Graph and cluster, each a file or a name of the zoo.
 class InputFlags {

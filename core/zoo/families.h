@@ -14,14 +14,16 @@
 #include "core/zoo/networks.h"
 #include "core/zoo/resnet.h"
 #include "core/zoo/semantic_fpn.h"
+#include "core/zoo/swin.h"
 #include "core/zoo/transformer.h"
 #include "core/zoo/vgg.h"
 
 namespace planwright {
 
 using ModelConfig = std::variant<BertConfig, DenseNetConfig, GnmtConfig, InceptionConfig, ResNetConfig,
-                                 SemanticFpnConfig, TransformerConfig, VggConfig>;
-using ClusterConfig = std::variant<CubeMeshConfig, DragonflyConfig, FatTreeConfig, GridConfig, NodesConfig, PcieConfig>;
+                                 SemanticFpnConfig, SwinConfig, TransformerConfig, VggConfig>;
+using ClusterConfig =
+    std::variant<CubeMeshConfig, DragonflyConfig, FatTreeConfig, GridConfig, NodesConfig, PcieConfig, RandomConfig>;
 
 // `config` has the defaults of the keys.
 template <typename Config>

@@ -201,6 +201,16 @@ Value GraphBuilder::Add(std::string_view name, const std::vector<Value>& inputs)
                    {.type = "Add", .forward_flops = additions, .backward_flops = additions});
 }
 
+Value GraphBuilder::AddTable(std::string_view name, const Value& x, int64_t parameters) {
+  return AddKernel(name, {x}, x.shape,
+                   {.type = "AddTable", .forward_flops = 1, .backward_flops = 1, .parameters = parameters});
+}
+
+Value GraphBuilder::Permute(std::string_view name, const Value& x, Shape shape) {
+  assert(NumElements(shape) == NumElements(x.shape));
+  return AddKernel(name, {x}, std::move(shape), {.type = "Permute"});
+}
+
 Value GraphBuilder::Multiply(std::string_view name, const Value& a, const Value& b) {
   assert(a.shape == b.shape);
   return AddKernel(name, {a, b}, a.shape,

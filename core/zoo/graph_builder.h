@@ -120,6 +120,12 @@ class GraphBuilder {
   // Sum of values of the first one's shape; smaller ones are broadcast.
   Value Add(std::string_view name, const std::vector<Value>& inputs);
 
+  // Adds entries of a learned table of `parameters`, which one follows from the position (Liu et al. 2021,
+  // section 3.2).
+  Value AddTable(std::string_view name, const Value& x, int64_t parameters);
+  // The same elements in another order: a copy. REQUIRES: as many elements.
+  Value Permute(std::string_view name, const Value& x, Shape shape);
+
   // Element by element; of one shape.
   Value Multiply(std::string_view name, const Value& a, const Value& b);
   // Along extent `axis`; the other extents are alike.

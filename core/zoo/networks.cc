@@ -1,12 +1,16 @@
 #include "core/zoo/networks.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "core/base/units.h"
 
 namespace planwright {
 namespace {
+
+// What a matrix may join (proto: Interconnect.Matrix).
+constexpr int64_t kMaxMatrixDevices = 2'048;
 
 // First dimension fastest.
 std::vector<int32_t> DimensionsOf(const GridConfig& config, int64_t n) {
@@ -24,6 +28,13 @@ LinkConfig Extended(const LinkConfig& way, const LinkConfig& link, int count) {
 }
 
 }  // namespace
+
+ZooKeys KeysOf(RandomConfig& config) {
+  ZooKeys keys;
+  AddAcceleratorKeys(config.accelerator, keys);
+  keys.AddWhole("seed", 0, std::numeric_limits<int64_t>::max(), config.seed);
+  return keys;
+}
 
 ZooKeys KeysOf(GridConfig& config) {
   using NonAdjacent = GridInterconnect::NonAdjacent;
@@ -62,6 +73,10 @@ ZooKeys KeysOf(DragonflyConfig& config) {
   return keys;
 }
 
+int64_t NumDevices(const RandomConfig& /*config*/, int64_t n) {
+  return n <= kMaxMatrixDevices ? n : kMaxZooDevices + 1;
+}
+
 int64_t NumDevices(const GridConfig& config, int64_t n) {
   return Product(config.width.value_or(n), config.is_cube ? config.height.value_or(n) : 1, n);
 }
@@ -71,6 +86,12 @@ int64_t NumDevices(const FatTreeConfig& config, int64_t n) {
 }
 
 int64_t NumDevices(const DragonflyConfig& config, int64_t n) { return Product(config.devices, config.routers, n); }
+
+Cluster MakeCluster(const std::string& display_name, int n, const RandomConfig& config) {
+  Cluster cluster = HostsOf(display_name, config.accelerator, n, 1);
+  cluster.interconnect = MakeRandomTopology(config.family, n, static_cast<uint64_t>(config.seed)).interconnect;
+  return cluster;
+}
 
 Cluster MakeCluster(const std::string& display_name, int n, const GridConfig& config) {
   Cluster cluster = HostsOf(display_name, config.accelerator, NumDevices(config, n), 1);

@@ -1,7 +1,8 @@
-// The clusters of the zoo that are named after their network: meshes, tori, fat trees, dragonflies.
+// The clusters of the zoo that are named after their network: meshes, tori, fat trees, dragonflies, and
+// those without any structure.
 //
-// Devices are called "host{h}/gpu{g}" and sit in host "host{h}", host by host. In meshes and tori every device is a
-// host of its own.
+// Devices are called "host{h}/gpu{g}" and sit in host "host{h}", host by host. In meshes, tori and random networks
+// every device is a host of its own.
 #ifndef PLANWRIGHT_CORE_ZOO_NETWORKS_H_
 #define PLANWRIGHT_CORE_ZOO_NETWORKS_H_
 
@@ -10,6 +11,7 @@
 #include <string>
 
 #include "core/model/cluster.h"
+#include "core/topology/random_topology.h"
 #include "core/zoo/cluster_parts.h"
 #include "core/zoo/keys.h"
 
@@ -56,16 +58,26 @@ struct DragonflyConfig {
   LinkConfig global = {.gb = 12, .us = 2};
 };
 
+// N devices whose pairs are connected at random (core/topology/random_topology.h): `matrix`.
+struct RandomConfig {
+  AcceleratorConfig accelerator = {};
+  RandomFamily family = RandomFamily::kUniform;
+  int64_t seed = 1;
+};
+
+ZooKeys KeysOf(RandomConfig& config);
 ZooKeys KeysOf(GridConfig& config);
 ZooKeys KeysOf(FatTreeConfig& config);
 ZooKeys KeysOf(DragonflyConfig& config);
 
-// Saturates.
+// Saturates. RandomConfig: more than a matrix takes count as too many.
+int64_t NumDevices(const RandomConfig& config, int64_t n);
 int64_t NumDevices(const GridConfig& config, int64_t n);
 int64_t NumDevices(const FatTreeConfig& config, int64_t n);
 int64_t NumDevices(const DragonflyConfig& config, int64_t n);
 
 // REQUIRES: n >= 1.
+Cluster MakeCluster(const std::string& display_name, int n, const RandomConfig& config);
 Cluster MakeCluster(const std::string& display_name, int n, const GridConfig& config);
 Cluster MakeCluster(const std::string& display_name, int n, const FatTreeConfig& config);
 Cluster MakeCluster(const std::string& display_name, int n, const DragonflyConfig& config);

@@ -510,5 +510,24 @@ TEST_F(ProgramTest, ModelsAndTopologiesAreViewsOfTheServersInfo) {
   EXPECT_EQ(out_.str(), "{\n \"clusters\": [\n  {\n   \"name\": \"pcie:N\"\n  }\n ]\n}\n");
 }
 
+TEST_F(ProgramTest, TopologiesShowsAndWritesOneCluster) {
+  service_.cluster = [] {
+    v1::GetClusterResponse response;
+    response.mutable_cluster()->mutable_interconnect()->mutable_grid()->add_dimensions(1);
+    return response;
+  };
+  EXPECT_EQ(Run({"topologies", "--show=mesh2d:1"}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), StartsWith("zoo:mesh2d:1: 0 devices\n"));
+  out_.str("");
+  EXPECT_EQ(Run({"topologies", "--show=zoo:mesh2d:1", "--output=json"}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), StartsWith("{\n \"interconnect\": {\n  \"grid\": {\n   \"dimensions\": ["));
+}
+
+TEST_F(ProgramTest, TopologiesSaysWhereNamesAreListed) {
+  service_.cluster = [] { return absl::NotFoundError("the zoo has no cluster \"mash\""); };
+  EXPECT_EQ(Run({"topologies", "--show=mash"}), ExitCode::kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("`planwright topologies` lists what there is."));
+}
+
 }  // namespace
 }  // namespace planwright::client

@@ -164,6 +164,17 @@ TEST(NetworksTest, DragonfliesCrossTwoLocalLinksBetweenGroups) {
               ::testing::ElementsAre(std::tuple(2, 30, 1), std::tuple(4, 20, 4), std::tuple(9, 20, 14)));
 }
 
+TEST(NetworksTest, RandomNetworksFollowFromTheirSeed) {
+  const auto bandwidths = [](const std::string& name) {
+    return std::get<MatrixInterconnect>(Make(name).interconnect).bandwidth_bytes_per_second;
+  };
+  for (const std::string family : {"random-blk1", "random-blk2", "random-uniform"}) {
+    EXPECT_EQ(bandwidths(family + ":24").size(), 24U * 24U);
+    EXPECT_EQ(bandwidths(family + ":24"), bandwidths(family + ":24?seed=1")) << family;
+    EXPECT_NE(bandwidths(family + ":24"), bandwidths(family + ":24?seed=2")) << family;
+  }
+}
+
 TEST(ClustersTest, ChangesOneNumberOfAKnownMachine) {
   const Cluster cluster = Make("dgx-h100:2?between_gb=10");
   EXPECT_EQ(cluster.display_name, "dgx-h100:2?between_gb=10");

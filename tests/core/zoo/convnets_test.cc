@@ -59,11 +59,6 @@ std::ptrdiff_t Count(const OperatorGraph& graph, std::string_view type) {
   return std::ranges::count(graph.operators, type, &Operator::type);
 }
 
-int64_t SizeOf(const OperatorGraph& graph, std::string_view tensor) {
-  const auto found = std::ranges::find(graph.tensors, tensor, &Tensor::name);
-  return found == graph.tensors.end() ? 0 : found->size_bytes;
-}
-
 TEST(ResNetTest, HasFiftyLayersWithWeightsAndFourShortcuts) {
   const OperatorGraph graph = MakeModel("resnet50", ResNetConfig{});
   EXPECT_EQ(Count(graph, "Conv2d"), 49 + 4);

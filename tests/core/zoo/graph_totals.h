@@ -42,6 +42,12 @@ inline const Operator* FindOperator(const OperatorGraph& graph, std::string_view
   return found == graph.operators.end() ? nullptr : &*found;
 }
 
+// 0: there is no such tensor.
+inline int64_t SizeOf(const OperatorGraph& graph, std::string_view tensor) {
+  const auto found = std::ranges::find(graph.tensors, tensor, &Tensor::name);
+  return found == graph.tensors.end() ? 0 : found->size_bytes;
+}
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_TESTS_CORE_ZOO_GRAPH_TOTALS_H_

@@ -15,10 +15,6 @@ namespace {
 
 constexpr char kPublished[] = "semantic-fpn?classes=150&height=512&width=512&batch=1";
 
-const Tensor& TensorOf(const OperatorGraph& graph, const std::string& name) {
-  return *std::ranges::find(graph.tensors, name, &Tensor::name);
-}
-
 TEST(SemanticFpnTest, HasThePublishedParameters) {
   EXPECT_NEAR(static_cast<double>(TotalParameters(MakeZooModel(kPublished).value(), 2)), 47.5e6, 0.05e6);
   SemanticFpnConfig smaller;
@@ -46,12 +42,12 @@ TEST(SemanticFpnTest, HasThePublishedMultiplyAdds) {
 TEST(SemanticFpnTest, TakesImagesThatAreNotSquare) {
   const OperatorGraph graph = MakeModel("fpn", SemanticFpnConfig());
   EXPECT_EQ(graph.samples_per_micro_batch, 2);
-  EXPECT_EQ(TensorOf(graph, "stem.conv/images").size_bytes, 2 * 3 * 512 * 1'024 * 2);
+  EXPECT_EQ(SizeOf(graph, "stem.conv/images"), 2 * 3 * 512 * 1'024 * 2);
   for (const auto& [map, pixels] : {std::pair("p2", 128 * 256), std::pair("p5", 16 * 32)}) {
-    EXPECT_EQ(TensorOf(graph, std::string("pyramid.") + map + "/smooth").size_bytes, 2 * 256 * pixels * 2);
+    EXPECT_EQ(SizeOf(graph, std::string("pyramid.") + map + "/smooth"), 2 * 256 * pixels * 2);
   }
-  EXPECT_EQ(TensorOf(graph, "head.sum/add").size_bytes, 2 * 128 * 128 * 256 * 2);
-  EXPECT_EQ(TensorOf(graph, "head.classifier/upsample").size_bytes, 2 * 19 * 512 * 1'024 * 2);
+  EXPECT_EQ(SizeOf(graph, "head.sum/add"), 2 * 128 * 128 * 256 * 2);
+  EXPECT_EQ(SizeOf(graph, "head.classifier/upsample"), 2 * 19 * 512 * 1'024 * 2);
 }
 
 }  // namespace

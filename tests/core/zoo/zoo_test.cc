@@ -39,14 +39,16 @@ std::vector<std::string_view> Names(std::span<const ZooEntry> entries) {
 }
 
 TEST(ZooTest, ListsWhatItCanMake) {
-  EXPECT_THAT(Names(ZooModels()),
-              ElementsAre("bert-base", "bert-large", "transformer", "gpt-125m", "gpt-350m", "gpt-760m", "gpt-1.3b",
-                          "gpt-2.7b", "gpt-6.7b", "gpt-13b", "gpt-175b", "llama2-7b", "llama2-13b", "llama2-70b",
-                          "llama3-8b", "llama3-70b", "llama3-405b", "resnet50", "resnet101", "resnet152",
-                          "inception-v3", "densenet121", "vgg16", "semantic-fpn", "gnmt"));
+  EXPECT_THAT(
+      Names(ZooModels()),
+      ElementsAre("bert-base", "bert-large", "transformer", "gpt-125m", "gpt-350m", "gpt-760m", "gpt-1.3b", "gpt-2.7b",
+                  "gpt-6.7b", "gpt-13b", "gpt-175b", "llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3-70b",
+                  "llama3-405b", "resnet50", "resnet101", "resnet152", "inception-v3", "densenet121", "vgg16", "swin-t",
+                  "swin-s", "swin-b", "swin-l", "semantic-fpn", "gnmt"));
   EXPECT_THAT(Names(ZooClusters()),
               ElementsAre("dgx1-v100:N", "dgx1-mesh:N", "dgx-a100:N", "dgx-h100:N", "gb200-nvl72:N", "nodes:N",
-                          "mesh2d:N", "torus2d:N", "mesh3d:N", "torus3d:N", "fat-tree:N", "dragonfly:N", "pcie:N"));
+                          "mesh2d:N", "torus2d:N", "mesh3d:N", "torus3d:N", "fat-tree:N", "dragonfly:N",
+                          "random-blk1:N", "random-blk2:N", "random-uniform:N", "pcie:N"));
 }
 
 TEST(ZooTest, DescribesKeysAndDefaults) {
@@ -80,6 +82,8 @@ constexpr auto kVariants = std::to_array<const char*>({
     "densenet121?image=4096&batch=65536&dtype=fp32",
     "vgg16?image=32",
     "vgg16?image=4096&batch=65536&dtype=fp32",
+    "swin-t?image=4096&window=128&batch=65536&dtype=fp32",
+    "swin-l?image=384&window=12&batch=1",
     "semantic-fpn?height=32&width=64&batch=1&classes=150&dtype=fp32",
     "semantic-fpn?height=4096&width=4096&batch=65536&classes=1024&dtype=fp32",
     "gnmt?layers=2&hidden=1&vocab=1&sequence=1&batch=1",
@@ -121,6 +125,9 @@ TEST(ZooTest, ModelsAndClustersAreValid) {
                            "fat-tree:1?devices=1&nodes=1&racks=1&taper=1000&tier_us=0",
                            "dragonfly:512",
                            "dragonfly:2?routers=1&router_gb=1&local_us=3&global_gb=0.001",
+                           "random-blk1:2048?seed=7",
+                           "random-blk2:3",
+                           "random-uniform:1",
                            "dgx1-mesh:1",
                            "dgx1-mesh:2048?pcie_gb=30",
                            "dgx1-v100:1",
@@ -250,6 +257,8 @@ TEST(ZooTest, SaysWhatIsWrongWithKeys) {
 TEST(ZooTest, SaysWhichKeysDoNotGoTogether) {
   EXPECT_EQ(MessageOf(MakeZooModel("transformer?hidden=100")),
             "model \"transformer\" of the zoo: heads must divide hidden, is 12 of 100");
+  EXPECT_EQ(MessageOf(MakeZooModel("swin-t?image=256")),
+            "model \"swin-t\" of the zoo: image must be a multiple of 32 x window, 224, is 256");
   EXPECT_EQ(MessageOf(MakeZooModel("semantic-fpn?height=500")),
             "model \"semantic-fpn\" of the zoo: height and width must be multiples of 32, are 500 and 1024");
   EXPECT_EQ(MessageOf(MakeZooModel("transformer?kv_heads=5")),
@@ -273,7 +282,7 @@ TEST(ZooTest, NamesTheClosestModel) {
       "the zoo has no model \"bert_large\"; the closest is \"bert-large\" of: "
       "bert-base, bert-large, transformer, gpt-125m, gpt-350m, gpt-760m, gpt-1.3b, gpt-2.7b, gpt-6.7b, "
       "gpt-13b, gpt-175b, llama2-7b, llama2-13b, llama2-70b, llama3-8b, llama3-70b, llama3-405b, resnet50, resnet101, "
-      "resnet152, inception-v3, densenet121, vgg16, semantic-fpn, gnmt");
+      "resnet152, inception-v3, densenet121, vgg16, swin-t, swin-s, swin-b, swin-l, semantic-fpn, gnmt");
   EXPECT_THAT(std::string(MakeZooModel("ResNet-50").status().message()), ::testing::HasSubstr("is \"resnet50\""));
 }
 
@@ -283,7 +292,7 @@ TEST(ZooTest, NamesTheClosestCluster) {
   EXPECT_EQ(std::string(status.message()),
             "the zoo has no cluster \"dgx_a100:2\"; the closest is \"dgx-a100:N\" of: dgx1-v100:N, dgx1-mesh:N, "
             "dgx-a100:N, dgx-h100:N, gb200-nvl72:N, nodes:N, mesh2d:N, torus2d:N, mesh3d:N, torus3d:N, fat-tree:N, "
-            "dragonfly:N, pcie:N");
+            "dragonfly:N, random-blk1:N, random-blk2:N, random-uniform:N, pcie:N");
 }
 
 TEST(ZooTest, MakesClustersOfTheGivenSize) {
@@ -304,6 +313,8 @@ TEST(ZooTest, RefusesNumbersThatAreMissingOrOutOfRange) {
             "cluster \"dgx1-v100\" of the zoo: N in \"dgx1-v100:N\" must be a whole number from 1 to 2048");
   EXPECT_EQ(std::string(MakeZooCluster("mesh3d:26").status().message()),
             "cluster \"mesh3d:26\" of the zoo: N in \"mesh3d:N\" must be a whole number from 1 to 25");
+  EXPECT_EQ(std::string(MakeZooCluster("random-blk1:2049").status().message()),
+            "cluster \"random-blk1:2049\" of the zoo: N in \"random-blk1:N\" must be a whole number from 1 to 2048");
   EXPECT_EQ(std::string(MakeZooCluster("fat-tree:1?nodes=500&racks=5").status().message()),
             "cluster \"fat-tree:1\" of the zoo: must have at most 16384 devices, has more whatever N is");
   EXPECT_EQ(std::string(MakeZooCluster("nodes:5?devices=4000").status().message()),
