@@ -315,6 +315,7 @@ std::string SettingsTable(const v1::Capability& row) {
   add("schedule", ChoicesText(row.schedules(), v1::ScheduleKind_Name<int>, "SCHEDULE_KIND_"));
   add("replication", ChoicesText(row.replications(), v1::Replication_Name<int>, "REPLICATION_"));
   add("split", ChoicesText(row.splits(), v1::Split_Name<int>, "SPLIT_"));
+  add("micro-batches", row.counts_micro_batches() ? "a number" : "");
   add("overlap", ChoicesText(row.overlaps(), v1::Overlap_Name<int>, "OVERLAP_"));
   add("algorithm", ChoicesText(row.algorithms(), v1::Algorithm_Name<int>, "ALGORITHM_"));
   return table.ToString();

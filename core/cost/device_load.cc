@@ -44,4 +44,13 @@ PhaseLoads ReplicaLoads(const PhaseLoads& undivided, int32_t replicas, Picosecon
   return loads;
 }
 
+Picoseconds StepTime(int32_t micro_batches, std::size_t num_stages, const PhaseLoads& greatest, Picoseconds allreduce) {
+  const int64_t turns = int64_t{micro_batches} + static_cast<int64_t>(num_stages) - 1;
+  return Picoseconds(SaturatingAdd(SaturatingMultiply(turns, greatest.total().count()), allreduce.count()));
+}
+
+Picoseconds ShareOfStep(Picoseconds time, int32_t micro_batches, int32_t replicas) {
+  return Picoseconds(CeilDivide(time.count(), int64_t{micro_batches} * replicas));
+}
+
 }  // namespace planwright

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CORE_COST_DEVICE_LOAD_H_
 #define PLANWRIGHT_CORE_COST_DEVICE_LOAD_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/base/units.h"
@@ -43,6 +44,14 @@ PhaseLoads LoadsOf(const MicroBatchWork& work, ScheduleKind schedule, Overlap ov
 // one counts.
 PhaseLoads ReplicaLoads(const PhaseLoads& undivided, int32_t replicas, Picoseconds allreduce, ScheduleKind schedule,
                         Overlap overlap);
+
+// A step of `micro_batches` M on `num_stages` S stages in turn, with the gradients reduced at its end:
+//   (M + S - 1) x greatest undivided load + greatest all-reduce
+// (Parmesan, section 3). `greatest`: over all stages, of each phase.
+Picoseconds StepTime(int32_t micro_batches, std::size_t num_stages, const PhaseLoads& greatest, Picoseconds allreduce);
+
+// What one micro-batch of a step has of `time`: R replicas do M micro-batches each. Rounded up once.
+Picoseconds ShareOfStep(Picoseconds time, int32_t micro_batches, int32_t replicas);
 
 }  // namespace planwright
 

@@ -28,6 +28,15 @@ std::vector<OperatorId> KeptOperators(const OperatorGraph& graph, const Planning
   return operators;
 }
 
+// The ring as it is placed; where it is not, in the order of the copies or of the devices, as the problem has it.
+std::vector<DeviceId> RingOf(const PlanningProblem& problem, const Placement::Stage& placed) {
+  if (placed.devices.size() == 1) return {};
+  if (!placed.ring.empty()) return placed.ring;
+  std::vector<DeviceId> ring = placed.devices;
+  if (problem.allreduce.ring == AllReduce::Ring::kFree) std::sort(ring.begin(), ring.end());
+  return ring;
+}
+
 std::vector<Stage> MakeStages(const OperatorGraph& graph, const PlanningProblem& problem, const Placement& placement) {
   std::vector<Stage> stages;
   for (const Placement::Stage& placed : placement.stages) {
@@ -35,6 +44,7 @@ std::vector<Stage> MakeStages(const OperatorGraph& graph, const PlanningProblem&
     if (operators.empty()) continue;
     Stage& stage = stages.emplace_back();
     stage.operators = std::move(operators);
+    stage.ring_order = RingOf(problem, placed);
     for (const DeviceId device : placed.devices) {
       stage.replicas.push_back({.device = device, .copy = static_cast<int32_t>(stage.replicas.size())});
     }
@@ -46,22 +56,6 @@ DeviceClassId ClassOf(const Cluster& cluster, const Stage& stage) {
   return cluster.devices[stage.replicas.front().device.index()].device_class;
 }
 
-// Micro-batches that a stage holds, `stages_behind` counting those after it (cost-model.md section 7). GPIPE holds all,
-// and in the limit of many they have no number: it counts as 1, like no schedule.
-int32_t InFlight(ScheduleKind schedule, std::size_t stages_behind) {
-  const bool counts = schedule != ScheduleKind::kSteadyState && schedule != ScheduleKind::kGpipe;
-  return counts ? static_cast<int32_t>(stages_behind) + 1 : 1;
-}
-
-std::vector<DeviceId> RingOf(const Stage& stage) {
-  if (stage.replicas.size() == 1) return {};
-  std::vector<DeviceId> ring;
-  ring.reserve(stage.replicas.size());
-  for (const Replica& replica : stage.replicas) ring.push_back(replica.device);
-  std::sort(ring.begin(), ring.end());
-  return ring;
-}
-
 // What a device does, all its stages together.
 struct DeviceWork {
   MicroBatchWork work;
@@ -69,6 +63,16 @@ struct DeviceWork {
   int32_t replicas = 1;
   Picoseconds allreduce{0};
 };
+
+// The slowest device of each phase decides.
+PhaseLoads GreatestLoads(const std::vector<PhaseLoads>& loads) {
+  PhaseLoads greatest;
+  for (const PhaseLoads& load : loads) {
+    greatest.main = std::max(greatest.main, load.main);
+    greatest.backward = std::max(greatest.backward, load.backward);
+  }
+  return greatest;
+}
 
 // Fills in the numbers of every stage and gathers what each device does.
 class StageCosting {
@@ -79,14 +83,24 @@ class StageCosting {
   // REQUIRES: in ascending order, each stage once.
   void Cost(std::size_t index, const BorderTraffic& traffic) {
     Stage& stage = plan_.stages[index];
-    stage.ring_order = RingOf(stage);
     stage.allreduce = AllReduce(stage);
-    stage.in_flight_micro_batches = InFlight(plan_.problem.schedule, plan_.stages.size() - 1 - index);
+    stage.in_flight_micro_batches = InFlightMicroBatches(plan_.problem, plan_.stages.size() - 1 - index);
     stage.memory_bytes =
         StageMemoryBytes(graph_, plan_.problem, stage.operators, traffic.boundary_bytes, stage.in_flight_micro_batches);
     const MicroBatchWork compute = ComputeOf(stage);
     stage.compute = compute.forward.compute + compute.backward.compute;
     for (std::size_t i = 0; i < stage.replicas.size(); ++i) CostReplica(compute, traffic.replicas[i], stage, i);
+  }
+
+  // REQUIRES: the number of micro-batches is set.
+  Picoseconds TimeOfStep() const {
+    std::vector<PhaseLoads> undivided;
+    Picoseconds allreduce{0};
+    for (const DeviceWork& device : devices_) {
+      undivided.push_back(UndividedLoads(device));
+      allreduce = std::max(allreduce, device.allreduce);
+    }
+    return StepTime(*plan_.problem.micro_batches, plan_.stages.size(), GreatestLoads(undivided), allreduce);
   }
 
   std::vector<PhaseLoads> DeviceLoads() const {
@@ -134,10 +148,18 @@ class StageCosting {
     device.allreduce = stage.allreduce;
   }
 
+  PhaseLoads UndividedLoads(const DeviceWork& device) const {
+    return LoadsOf(device.work, plan_.problem.schedule, plan_.problem.overlap);
+  }
+
   PhaseLoads LoadsOfReplica(const DeviceWork& device) const {
     const PlanningProblem& problem = plan_.problem;
-    return ReplicaLoads(LoadsOf(device.work, problem.schedule, problem.overlap), device.replicas, device.allreduce,
-                        problem.schedule, problem.overlap);
+    const PhaseLoads undivided = UndividedLoads(device);
+    if (!problem.micro_batches.has_value()) {
+      return ReplicaLoads(undivided, device.replicas, device.allreduce, problem.schedule, problem.overlap);
+    }
+    const Picoseconds busy = StepTime(*problem.micro_batches, /*num_stages=*/1, undivided, device.allreduce);
+    return {.main = ShareOfStep(busy, *problem.micro_batches, device.replicas)};
   }
 
   const OperatorGraph& graph_;
@@ -196,16 +218,6 @@ void EraseUnselected(const Cluster& cluster, const DeviceSelection& selection, s
   });
 }
 
-// The slowest device of each phase decides.
-Picoseconds GreatestLoads(const std::vector<PhaseLoads>& loads) {
-  PhaseLoads greatest;
-  for (const PhaseLoads& load : loads) {
-    greatest.main = std::max(greatest.main, load.main);
-    greatest.backward = std::max(greatest.backward, load.backward);
-  }
-  return greatest.total();
-}
-
 std::vector<ScheduledTask> SubgraphTasks(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan,
                                          const LatencySchedule& schedule) {
   std::vector<ScheduledTask> tasks;
@@ -221,16 +233,9 @@ std::vector<ScheduledTask> SubgraphTasks(const OperatorGraph& graph, const Clust
   return tasks;
 }
 
-// Objective and tasks. REQUIRES: the stages have their loads.
-void SetObjective(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
-                  const std::vector<PhaseLoads>& loads, Plan& plan) {
-  if (plan.problem.objective != Objective::kMinLatency) {
-    plan.objective = GreatestLoads(loads);
-    return;
-  }
-  const LatencySchedule schedule = ScheduleForLatency(graph, cluster, costs, plan.stages);
-  plan.objective = schedule.makespan;
-  plan.tasks = SubgraphTasks(graph, cluster, plan, schedule);
+// Copies of the pipeline.
+int32_t CountReplicas(const Plan& plan) {
+  return plan.stages.empty() ? 1 : static_cast<int32_t>(plan.stages.front().replicas.size());
 }
 
 // Whatever follows from loads: without a pattern. REQUIRES: the problem, the stages and the devices are there.
@@ -242,7 +247,16 @@ void CostLoads(const OperatorGraph& graph, const Cluster& cluster, const CostTab
   const std::vector<PhaseLoads> loads = costing.DeviceLoads();
   FillDevices(graph, traffic, loads, plan);
   plan.links = std::move(traffic.links);
-  SetObjective(graph, cluster, costs, loads, plan);
+  if (plan.problem.objective == Objective::kMinLatency) {
+    const LatencySchedule schedule = ScheduleForLatency(graph, cluster, costs, plan.stages);
+    plan.objective = schedule.makespan;
+    plan.tasks = SubgraphTasks(graph, cluster, plan, schedule);
+  } else if (plan.problem.micro_batches.has_value()) {
+    plan.estimate.step_time = costing.TimeOfStep();
+    plan.objective = ShareOfStep(plan.estimate.step_time, *plan.problem.micro_batches, CountReplicas(plan));
+  } else {
+    plan.objective = GreatestLoads(loads).total();
+  }
 }
 
 // Share of the time of the devices in use that they are idle; CPUs may do more than one thing at a time for
@@ -270,7 +284,7 @@ int32_t CountEstimates(const Cluster& cluster, const CostTable& costs, const std
 }
 
 Estimate MakeEstimate(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan) {
-  Estimate estimate;
+  Estimate estimate = plan.estimate;
   if (plan.objective > Picoseconds(0)) {
     estimate.micro_batches_per_second = kPicosecondsPerSecond / static_cast<double>(plan.objective.count());
   }

@@ -1,8 +1,9 @@
 // Costs a placement: the numbers of a Plan, by cost-model.md sections 3 to 8.
 //
-// Throughput in the limit of many micro-batches: host_staged, uniform and hierarchy; every overlap; no schedule, GPIPE,
-// ONE_F_ONE_B and PIPEDREAM_ASYNC; one stage per device or several; replication PER_STAGE. PERIODIC: uniform, see
-// CostPattern. MIN_LATENCY: host_staged, SERIAL, no schedule, no replication.
+// Throughput, on every interconnect and with every overlap: in the limit of many micro-batches, no schedule, GPIPE,
+// ONE_F_ONE_B and PIPEDREAM_ASYNC, one stage per device or several, replication PER_STAGE and UNIFORM; with a number of
+// micro-batches, synchronous steps of one stage per device, replication UNIFORM. PERIODIC: uniform, see CostPattern.
+// MIN_LATENCY: host_staged, SERIAL, no schedule, no replication.
 #ifndef PLANWRIGHT_CORE_COST_PLAN_COSTING_H_
 #define PLANWRIGHT_CORE_COST_PLAN_COSTING_H_
 
@@ -20,8 +21,8 @@ namespace planwright {
 // REQUIRES: `problem` is resolved and supported; the placement is feasible: every operator in exactly one stage (for
 // INFERENCE BACKWARD operators may be left out; they are dropped), devices that support the operators of their stages,
 // stages in pipeline order (MIN_LATENCY: see ScheduleForLatency). A stage on several devices is replicated: they are
-// different, of one class, and hold nothing else. PERIODIC: a pattern, and no empty stages. Complexity O(operators +
-// tensor ends + devices + links log links) beside BackwardContiguity.
+// different, of one class, and hold nothing else; its ring visits each of them once. PERIODIC: a pattern, and no empty
+// stages. Complexity O(operators + tensor ends + devices + links log links) beside BackwardContiguity.
 Plan CostPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
               const CostTable& costs, const Placement& placement);
 

@@ -324,17 +324,21 @@ ClusterPart::ClusterPart(const Cluster& whole, std::vector<DeviceId> devices, st
 Placement ClusterPart::ToWhole(Placement placement) const {
   for (Placement::Stage& stage : placement.stages) {
     for (DeviceId& device : stage.devices) device = devices_[device.index()];
+    for (DeviceId& device : stage.ring) device = devices_[device.index()];
   }
   return placement;
 }
 
 std::optional<Placement> ClusterPart::ToPart(Placement placement) const {
-  for (Placement::Stage& stage : placement.stages) {
-    for (DeviceId& device : stage.devices) {
+  const auto move_all = [this](std::vector<DeviceId>& devices) {
+    return std::all_of(devices.begin(), devices.end(), [this](DeviceId& device) {
       const std::optional<DeviceId> in_part = ToPart(device);
-      if (!in_part.has_value()) return std::nullopt;
-      device = *in_part;
-    }
+      if (in_part.has_value()) device = *in_part;
+      return in_part.has_value();
+    });
+  };
+  for (Placement::Stage& stage : placement.stages) {
+    if (!move_all(stage.devices) || !move_all(stage.ring)) return std::nullopt;
   }
   return placement;
 }

@@ -34,6 +34,7 @@ Placement PlacementOf(const Plan& plan) {
   for (const Stage& stage : plan.stages) {
     Placement::Stage& placed = placement.stages.emplace_back();
     placed.operators = stage.operators;
+    placed.ring = stage.ring_order;
     for (const Replica& replica : stage.replicas) placed.devices.push_back(replica.device);
   }
   if (plan.problem.schedule == ScheduleKind::kPeriodic && !plan.tasks.empty()) placement.pattern = PatternOf(plan);

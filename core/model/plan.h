@@ -190,8 +190,8 @@ double RelativeGap(Picoseconds objective, Picoseconds lower_bound);
 // the two directions are links of their own, "a -> b".
 std::string LinkName(const Cluster& cluster, DeviceId from, DeviceId to, bool full_duplex);
 
-// Operators and devices of the stages of `plan`, and the pattern that its tasks state where it is PERIODIC and has any:
-// tasks whose operation is none of a pattern are left out.
+// Operators, devices and rings of the stages of `plan`, and the pattern that its tasks state where it is PERIODIC and
+// has any: tasks whose operation is none of a pattern are left out.
 Placement PlacementOf(const Plan& plan);
 
 }  // namespace planwright

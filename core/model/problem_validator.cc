@@ -42,6 +42,26 @@ void CheckNumbers(const PlanningProblem& problem, Violations& violations) {
       problem.replan_tolerance.value_or(0), [] { return "problem.replan_tolerance"; }, violations);
 }
 
+// Every copy of every stage has a device of its own, unless devices hold several stages.
+void CheckShape(const Cluster& cluster, const PlanningProblem& problem, Violations& violations) {
+  const int64_t stages = problem.num_stages.value_or(1);
+  const int64_t replicas = problem.num_replicas.value_or(1);
+  if (replicas > 1 && problem.replication != Replication::kUniform) {
+    violations.Add("problem.num_replicas",
+                   absl::StrCat("must be 1 or unset unless problem.replication is UNIFORM, is ", replicas));
+  }
+  if (problem.split != Split::kContiguous || problem.objective == Objective::kMinLatency) return;
+  const DeviceSelection& selection = problem.devices_to_use;
+  auto devices = static_cast<int64_t>(SelectedDevices(cluster, selection).size());
+  devices = std::min<int64_t>(devices, selection.max_devices.value_or(devices));
+  if (devices == 0 || stages * replicas <= devices) return;
+  violations.Add(
+      problem.num_stages.has_value() ? "problem.num_stages" : "problem.num_replicas",
+      absl::StrCat("must leave a device for each copy of each stage: ", stages,
+                   stages == 1 ? " stage of " : " stages of ", replicas, replicas == 1 ? " replica" : " replicas",
+                   " need ", stages * replicas, ", there are ", devices));
+}
+
 void CheckMemoryNumbers(const MemoryModel& memory, Violations& violations) {
   RequireAtLeastIfSet(memory.weight_versions, 1, "problem.memory_model.weight_versions", violations);
   RequireAtLeastIfSet(memory.gradient_copies, 0, "problem.memory_model.gradient_copies", violations);
@@ -166,6 +186,7 @@ void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const P
   CheckNumbers(problem, violations);
   CheckMemoryNumbers(problem.memory_model, violations);
   if (IdValidator(graph, cluster, violations).Check(problem)) SelectionValidator(cluster, problem, violations).Check();
+  CheckShape(cluster, problem, violations);
   const PlanningProblem resolved = ResolveProblem(graph, problem);
   CheckQuantities(graph, cluster, resolved, violations);
   CheckConstraints(graph, cluster, resolved, violations);

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <variant>
 
@@ -24,24 +26,62 @@ struct SlowestLink {
   bool takes_transfer_times = true;
 };
 
-// nullopt: an interconnect that nothing plans for yet.
-std::optional<SlowestLink> SlowestLinkOf(const Interconnect& interconnect) {
-  if (const auto* staged = std::get_if<HostStagedInterconnect>(&interconnect)) {
-    return SlowestLink{staged->bandwidth_bytes_per_second, staged->latency};
+// By kind of interconnect.
+struct SlowestLinkFinder {
+  SlowestLink operator()(const HostStagedInterconnect& staged) const {
+    return {staged.bandwidth_bytes_per_second, staged.latency};
   }
-  if (const auto* uniform = std::get_if<UniformInterconnect>(&interconnect)) {
-    return SlowestLink{uniform->bandwidth_bytes_per_second, uniform->latency};
+  SlowestLink operator()(const UniformInterconnect& uniform) const {
+    return {uniform.bandwidth_bytes_per_second, uniform.latency};
   }
-  const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect);
-  if (hierarchy == nullptr) return std::nullopt;
-  SlowestLink slowest{hierarchy->levels.front().bandwidth_bytes_per_second, Picoseconds(0), false};
-  for (const HierarchyInterconnect::Level& level : hierarchy->levels) {
-    slowest.bandwidth_bytes_per_second =
-        std::min(*slowest.bandwidth_bytes_per_second, level.bandwidth_bytes_per_second);
-    slowest.latency = std::max(slowest.latency, level.latency);
+  SlowestLink operator()(const HierarchyInterconnect& hierarchy) const {
+    SlowestLink slowest{kFastest, Picoseconds(0), false};
+    for (const HierarchyInterconnect::Level& level : hierarchy.levels) Include(level, slowest);
+    return slowest;
   }
-  return slowest;
-}
+  SlowestLink operator()(const NodesInterconnect& nodes) const {
+    SlowestLink slowest{nodes.bandwidth_bytes_per_second, nodes.latency, false};
+    for (const NodesInterconnect::Link& link : nodes.links) Include(link, slowest);
+    for (const HierarchyInterconnect::Level& level : nodes.levels) Include(level, slowest);
+    return slowest;
+  }
+  // As if every hop slowed down.
+  SlowestLink operator()(const GridInterconnect& grid) const {
+    const int64_t hops = std::accumulate(grid.dimensions.begin(), grid.dimensions.end(), int64_t{0});
+    return {grid.link_bandwidth_bytes_per_second / static_cast<double>(hops), grid.latency, false};
+  }
+  // As if a way led over every link.
+  SlowestLink operator()(const LinksInterconnect& links) const {
+    SlowestLink slowest{kFastest, Picoseconds(0), false};
+    for (const LinksInterconnect::Link& link : links.links) {
+      Include(link.bandwidth_bytes_per_second, slowest);
+      slowest.latency = Picoseconds(SaturatingAdd(slowest.latency.count(), link.latency.count()));
+    }
+    return slowest;
+  }
+  // Devices have no bandwidth to themselves.
+  SlowestLink operator()(const MatrixInterconnect& matrix) const {
+    SlowestLink slowest{kFastest, matrix.latency, false};
+    for (const double bandwidth : matrix.bandwidth_bytes_per_second) {
+      if (bandwidth > 0) Include(bandwidth, slowest);
+    }
+    return slowest;
+  }
+
+ private:
+  static constexpr double kFastest = std::numeric_limits<double>::max();
+
+  template <typename Link>
+  static void Include(const Link& link, SlowestLink& slowest) {
+    Include(link.bandwidth_bytes_per_second, slowest);
+    slowest.latency = std::max(slowest.latency, link.latency);
+  }
+  static void Include(double bandwidth_bytes_per_second, SlowestLink& slowest) {
+    slowest.bandwidth_bytes_per_second = std::min(*slowest.bandwidth_bytes_per_second, bandwidth_bytes_per_second);
+  }
+};
+
+SlowestLink SlowestLinkOf(const Interconnect& interconnect) { return std::visit(SlowestLinkFinder(), interconnect); }
 
 // REQUIRES: `problem` is resolved.
 class QuantityValidator {
@@ -57,8 +97,7 @@ class QuantityValidator {
       CheckComponentSums();
     }
     CheckReplication();
-    const std::optional<SlowestLink> link = SlowestLinkOf(cluster_.interconnect);
-    if (link.has_value()) CheckTimes(*link);
+    CheckTimes(SlowestLinkOf(cluster_.interconnect));
   }
 
  private:
@@ -161,8 +200,24 @@ class QuantityValidator {
     return std::min({on_devices, static_cast<double>(graph_.operators.size()), static_cast<double>(kMaxChainLayers)});
   }
 
-  // Micro-batches that a stage stores at most: one for each stage and transfer that it waits for.
-  double MostInFlight() const { return 2 * MostStages() + 1; }
+  // Micro-batches that a stage stores at most: under PERIODIC one for each stage and transfer that it waits for, else
+  // all of a step, or in the limit of many one for each stage.
+  double MostInFlight() const {
+    if (problem_.micro_batches.has_value()) return *problem_.micro_batches;
+    const bool one_for_each_stage =
+        problem_.schedule == ScheduleKind::kOneFOneB || problem_.schedule == ScheduleKind::kPipedreamAsync;
+    if (one_for_each_stage) return static_cast<double>(cluster_.devices.size());
+    return 2 * MostStages() + 1;
+  }
+
+  // A step lasts as long as its micro-batches and stages take turns.
+  void CheckStepTime(int64_t sum) {
+    if (!problem_.micro_batches.has_value()) return;
+    const double turns = static_cast<double>(*problem_.micro_batches) + static_cast<double>(cluster_.devices.size());
+    if (!IsTooLarge(turns * static_cast<double>(sum))) return;
+    violations_.Add("problem.micro_batches",
+                    absl::StrCat("must be so few that a step lasts less than 2^62 ps, is ", *problem_.micro_batches));
+  }
 
   // Under PERIODIC a tensor crosses every cut, there and back, and patterns last as long as what is in flight.
   void CheckPatternTimes(int64_t operators, int64_t transfers) {
@@ -187,10 +242,12 @@ class QuantityValidator {
       transfers = SaturatingAdd(transfers, time);
     }
     if (!times_fit) return;
-    if (IsTooLarge(SaturatingAdd(sum, SlowestAllReduce(link)))) {
+    sum = SaturatingAdd(sum, SlowestAllReduce(link));
+    if (IsTooLarge(sum)) {
       violations_.Add("graph.tensors", "times of all operators and transfers must sum to less than 2^62 ps");
     } else {
       CheckPatternTimes(operators, transfers);
+      CheckStepTime(sum);
     }
   }
 
@@ -218,17 +275,17 @@ class QuantityValidator {
     return SaturatingAdd(time.count(), link.latency.count());
   }
 
-  // Replicas exchange gradients at a bandwidth, and the number of links between replicas grows with the square of that
-  // of the devices.
+  // Replicas exchange gradients at a bandwidth, and the number of links between stages with replicas of their own
+  // number grows with the square of that of the devices.
   void CheckReplication() {
-    if (problem_.replication != Replication::kPerStage) return;
-    if (cluster_.devices.size() > kMaxReplicatedDevices) {
-      violations_.Add("problem.replication", absl::StrCat("must be NONE on more than ", kMaxReplicatedDevices,
-                                                          " devices, there are ", cluster_.devices.size()));
+    if (problem_.replication == Replication::kNone) return;
+    if (problem_.replication == Replication::kPerStage && cluster_.devices.size() > kMaxReplicatedDevices) {
+      violations_.Add("problem.replication",
+                      absl::StrCat("must be NONE or UNIFORM on more than ", kMaxReplicatedDevices,
+                                   " devices, there are ", cluster_.devices.size()));
     }
-    const std::optional<SlowestLink> link = SlowestLinkOf(cluster_.interconnect);
-    if (problem_.workload == Workload::kInference || !link.has_value()) return;
-    if (link->bandwidth_bytes_per_second.has_value()) return;
+    const SlowestLink link = SlowestLinkOf(cluster_.interconnect);
+    if (problem_.workload == Workload::kInference || link.bandwidth_bytes_per_second.has_value()) return;
     violations_.Add(
         absl::StrCat("cluster.interconnect.", InterconnectName(cluster_.interconnect), ".bandwidth_bytes_per_second"),
         "must be set, because replicas that train reduce their gradients over it");
@@ -236,7 +293,7 @@ class QuantityValidator {
 
   // An upper bound on the all-reduce of any stage: less than twice all parameters, and two latencies for each device.
   int64_t SlowestAllReduce(const SlowestLink& link) const {
-    if (problem_.replication != Replication::kPerStage || !link.bandwidth_bytes_per_second.has_value()) return 0;
+    if (problem_.replication == Replication::kNone || !link.bandwidth_bytes_per_second.has_value()) return 0;
     int64_t parameter_bytes = 0;
     for (const Operator& op : graph_.operators) parameter_bytes = SaturatingAdd(parameter_bytes, op.parameter_bytes);
     const int64_t transfer = TransferTime(parameter_bytes, *link.bandwidth_bytes_per_second).count();

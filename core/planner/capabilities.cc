@@ -55,6 +55,16 @@ Capability LatencyRow(std::vector<Algorithm> algorithms, std::string_view descri
           .description = description};
 }
 
+// Synchronous steps of a number of micro-batches.
+Capability StepRow(std::vector<std::string_view> interconnects, std::vector<Algorithm> algorithms,
+                   std::string_view description) {
+  Capability row = ThroughputRow(
+      std::move(interconnects), {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB},
+      {Replication::kNone, Replication::kUniform}, {Split::kContiguous}, std::move(algorithms), description);
+  row.counts_micro_batches = true;
+  return row;
+}
+
 // `description` of the plans, `algorithms` empty for what is only judged.
 Capability PeriodicRow(std::vector<Split> splits, std::vector<Algorithm> algorithms, std::string_view description) {
   return {.objectives = {Objective::kMaxThroughput, Objective::kMinDevices},
@@ -114,8 +124,10 @@ const std::vector<Capability>& Table() {
 // What core/cost and core/verify know, whoever made the placement. Rows without algorithms.
 const std::vector<Capability>& JudgedTable() {
   static const std::vector<Capability> kTable = {
-      ThroughputRow(EveryInterconnect(), SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
-                    {Split::kContiguous}, {}, "contiguous stages, each on one device or on several replicas"),
+      ThroughputRow(EveryInterconnect(), SchedulesOfLoads(),
+                    {Replication::kNone, Replication::kUniform, Replication::kPerStage}, {Split::kContiguous}, {},
+                    "contiguous stages, each on one device or on several replicas"),
+      StepRow(EveryInterconnect(), {}, "the same in steps of a number of micro-batches"),
       ThroughputRow(EveryInterconnect(), SchedulesOfLoads(), {Replication::kNone}, {Split::kNonContiguous}, {},
                     "devices that hold several stages"),
       LatencyRow({}, "subgraphs one after the other, for one micro-batch"),
@@ -284,6 +296,11 @@ std::vector<Miss> MissesOf(const Capability& row, std::string_view interconnect,
   CheckSetting(problem.overlap, row.overlaps, "problem.overlap", misses);
   CheckSetting(problem.schedule, row.schedules, "problem.schedule", misses);
   CheckSetting(options.algorithm, WithAuto(row.algorithms), "options.algorithm", misses);
+  if (problem.micro_batches.has_value() != row.counts_micro_batches) {
+    misses.push_back({"problem.micro_batches",
+                      problem.micro_batches.has_value() ? absl::StrCat(*problem.micro_batches) : "unset",
+                      row.counts_micro_batches ? "a number" : "unset"});
+  }
   return misses;
 }
 
@@ -334,22 +351,9 @@ void RefuseIf(bool refused, const char* path, std::string_view value, std::strin
 
 // Settings that nothing heeds yet: each must keep its default.
 void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
-  const auto refuse_if = [&](bool refused, const char* path, std::string_view value, std::string_view supported) {
-    RefuseIf(refused, path, value, supported, violations);
-  };
-  const auto refuse_number = [&](const std::optional<int32_t>& number, const char* path) {
-    refuse_if(number.has_value(), path, absl::StrCat(number.value_or(0)), "unset");
-  };
-  refuse_if(problem.require_contiguous_backward, "problem.require_contiguous_backward", "true", "false");
-  refuse_number(problem.micro_batches, "problem.micro_batches");
-  refuse_if(problem.allreduce.amortize_over_micro_batches, "problem.allreduce.amortize_over_micro_batches", "true",
-            "false");
-  refuse_number(problem.num_stages, "problem.num_stages");
-  refuse_number(problem.num_replicas, "problem.num_replicas");
-  refuse_if(problem.start_from.has_value(), "problem.start_from", "a placement to start from", "unset");
-  refuse_if(problem.replan_tolerance.has_value(), "problem.replan_tolerance",
-            absl::StrCat(problem.replan_tolerance.value_or(0)), "unset");
-  refuse_if(problem.allreduce.ring != AllReduce::Ring::kFree, "problem.allreduce.ring", "INDEX", "FREE");
+  RefuseIf(problem.require_contiguous_backward, "problem.require_contiguous_backward", "true", "false", violations);
+  RefuseIf(problem.allreduce.amortize_over_micro_batches && !problem.micro_batches.has_value(),
+           "problem.allreduce.amortize_over_micro_batches", "true without problem.micro_batches", "false", violations);
 }
 
 // Settings that only some modes heed.
@@ -366,6 +370,8 @@ void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, Violat
            absl::StrCat(problem.max_subgraphs_per_device.value_or(0), " with MAX_THROUGHPUT"), "unset", violations);
   RefuseIf(problem.allreduce.factor != AllReduce::Factor::kRing && problem.replication == Replication::kNone,
            "problem.allreduce.factor", "HALF without replication", "RING", violations);
+  RefuseIf(problem.allreduce.ring != AllReduce::Ring::kFree && problem.replication == Replication::kNone,
+           "problem.allreduce.ring", "INDEX without replication", "FREE", violations);
   RefuseIf(latency && ResolveProblem(graph, problem).workload == Workload::kTraining && !HasBackwardOperators(graph),
            "problem.workload", "TRAINING by backward times with MIN_LATENCY", "INFERENCE, or BACKWARD operators",
            violations);
@@ -401,6 +407,14 @@ void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
   const auto refuse_if = [&](bool refused, const char* path, std::string_view value, std::string_view supported) {
     RefuseIf(refused, path, value, supported, violations);
   };
+  const auto refuse_number = [&](const auto& number, const char* path) {
+    refuse_if(number.has_value(), path, absl::StrCat(number.value_or(0)), "unset");
+  };
+  refuse_number(problem.num_stages, "problem.num_stages");
+  refuse_number(problem.num_replicas, "problem.num_replicas");
+  refuse_if(problem.start_from.has_value(), "problem.start_from", "a placement to start from", "unset");
+  refuse_number(problem.replan_tolerance, "problem.replan_tolerance");
+  refuse_if(problem.allreduce.ring != AllReduce::Ring::kFree, "problem.allreduce.ring", "INDEX", "FREE");
   const bool latency = problem.objective == Objective::kMinLatency;
   const bool periodic = problem.schedule == ScheduleKind::kPeriodic;
   if (latency || (problem.split == Split::kNonContiguous && !periodic)) return;
@@ -429,10 +443,8 @@ void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, V
   if (!problem.forbidden.empty()) refuse("problem.forbidden", "without");
 }
 
-// Under COMPONENTS memory the activations in flight depend on the stage, or have no number, where there is a schedule
-// other than a pattern, which says how many.
-void CheckMemoryUnderSchedule(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
-  if (problem.schedule == ScheduleKind::kSteadyState || problem.schedule == ScheduleKind::kPeriodic) return;
+// `problem` has a schedule.
+void RefuseComponents(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
   if (ResolveProblem(graph, problem).memory_model.kind != MemoryModel::Kind::kComponents) return;
   if (problem.memory_model.kind.has_value()) {
     violations.Add("problem.memory_model.kind",
@@ -443,6 +455,20 @@ void CheckMemoryUnderSchedule(const OperatorGraph& graph, const PlanningProblem&
                    Unsupported(absl::StrCat(ToAbsl(NameOf(problem.schedule)), " with COMPONENTS memory"),
                                "unspecified, or memory_bytes on every operator"));
   }
+}
+
+// GPIPE holds the activations of all micro-batches, which have no number in the limit of many.
+void CheckActivations(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
+  const bool holds_all = problem.schedule == ScheduleKind::kGpipe;
+  if (holds_all && !problem.micro_batches.has_value()) RefuseComponents(graph, problem, violations);
+}
+
+// A pipeline that starts to drain before it is full keeps more activations in its first stages than in its last ones,
+// which most searches do not know.
+void CheckActivationsByStage(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
+  const bool differs_by_stage =
+      problem.schedule == ScheduleKind::kOneFOneB || problem.schedule == ScheduleKind::kPipedreamAsync;
+  if (differs_by_stage) RefuseComponents(graph, problem, violations);
 }
 
 // Only patterns know how many micro-batches pay for the forward pass that runs again.
@@ -468,7 +494,7 @@ void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph,
   CheckUnknown(problem, violations);
   CheckFit(graph, problem, violations);
   CheckPeriodicFit(graph, cluster, problem, violations);
-  CheckMemoryUnderSchedule(graph, problem, violations);
+  CheckActivations(graph, problem, violations);
   CheckRecomputation(graph, problem, violations);
 }
 
@@ -489,6 +515,7 @@ void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const Pl
                     const SolverOptions& options, Violations& violations) {
   CheckRows(Table(), graph, cluster, problem, options, violations);
   CheckDefaults(problem, violations);
+  CheckActivationsByStage(graph, problem, violations);
   if (options.algorithm == Algorithm::kScotch && !HasScotch()) {
     violations.Add("options.algorithm", "SCOTCH is not part of this build; install libscotch-dev and build again");
   }

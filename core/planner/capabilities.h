@@ -24,6 +24,8 @@ struct Capability {
   std::vector<Replication> replications;
   std::vector<Split> splits;
   std::vector<Overlap> overlaps;
+  // Whether problem.micro_batches is set; false: it is the limit of many.
+  bool counts_micro_batches = false;
   // The first one is what AUTO takes; the others can be asked for.
   std::vector<Algorithm> algorithms;
   std::string_view description;

@@ -40,6 +40,7 @@ class StructureCheck {
       }
       Assignment::Stage& stage = assignment().stages[next_occupied++];
       stage.devices = std::move(devices);
+      stage.ring = RingOf(stage);
       CheckReplication(stage);
     }
     for (std::size_t i = 0; i < graph_.operators.size(); ++i) CheckClass(OperatorId(i));
@@ -59,7 +60,8 @@ class StructureCheck {
   }
 
   void SeatOperators(std::size_t given) {
-    Assignment::Stage stage{given, {}, {}};
+    Assignment::Stage stage;
+    stage.given_index = given;
     const std::vector<OperatorId>& operators = placement_.stages[given].operators;
     for (std::size_t position = 0; position < operators.size(); ++position) {
       if (TakesSeat(operators[position], given, position)) stage.operators.push_back(operators[position]);
@@ -128,6 +130,27 @@ class StructureCheck {
     } else if (!stage.devices.empty()) {
       RequireOneClass(stage, path);
     }
+  }
+
+  // The ring as it is stated; where it is not, by ascending device, or in the order of the copies if the problem says
+  // so.
+  std::vector<DeviceId> RingOf(const Assignment::Stage& stage) {
+    const std::vector<DeviceId>& stated = placement_.stages[stage.given_index].ring;
+    std::vector<DeviceId> ring = stage.devices;
+    if (ring.size() < 2) ring.clear();
+    std::vector<DeviceId> ascending = ring;
+    std::sort(ascending.begin(), ascending.end());
+    const bool is_free = problem_.allreduce.ring == AllReduce::Ring::kFree;
+    if (stated.empty()) return is_free ? ascending : ring;
+    const std::string path = absl::StrCat(PathOfStage(stage.given_index), ".ring_order");
+    if (ring.empty()) {
+      Break(path, "must be empty: a ring joins two replicas at least");
+    } else if (!std::is_permutation(stated.begin(), stated.end(), ring.begin(), ring.end())) {
+      Break(path, absl::StrCat("must visit each of the ", ring.size(), " replicas of the stage once"));
+    } else if (!is_free && stated != ring) {
+      violations_.Add(path, "must visit the replicas in the order of their copies (problem.allreduce.ring INDEX)");
+    }
+    return stated;
   }
 
   void RequireOneClass(const Assignment::Stage& stage, const std::string& path) {

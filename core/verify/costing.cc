@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -40,9 +41,19 @@ PhasedLoad PhasedLoadOf(const JudgedWork& work, const PlanningProblem& problem) 
   return {Overlapped(both, problem.overlap), Picoseconds(0)};
 }
 
-// What is left for one of `replicas`, which agree on their gradients at the end.
+// `time` of a step, of which each of `replicas` does `micro_batches`: what one of all these has of it.
+Picoseconds PerMicroBatch(Picoseconds time, int64_t micro_batches, std::size_t replicas) {
+  return Picoseconds(CeilDivide(time.count(), micro_batches * static_cast<int64_t>(replicas)));
+}
+
+// What is left for one of `replicas`, which agree on their gradients at the end of the step, or all the time.
 PhasedLoad Divided(const PhasedLoad& undivided, std::size_t replicas, Picoseconds allreduce,
                    const PlanningProblem& problem) {
+  if (problem.micro_batches.has_value()) {
+    const int64_t micro_batches = *problem.micro_batches;
+    const Picoseconds busy(SaturatingMultiply(micro_batches, undivided.total().count()));
+    return {PerMicroBatch(busy + allreduce, micro_batches, replicas), Picoseconds(0)};
+  }
   const auto divide = [&](Picoseconds load) {
     return Picoseconds(CeilDivide(load.count(), static_cast<int64_t>(replicas)));
   };
@@ -84,10 +95,7 @@ class Costing {
     Stage& stage = plan_.stages[index];
     stage.operators = assigned.operators;
     stage.allreduce = AllReduceOf(assigned);
-    if (assigned.devices.size() > 1) {
-      stage.ring_order = assigned.devices;
-      std::sort(stage.ring_order.begin(), stage.ring_order.end());
-    }
+    stage.ring_order = assigned.ring;
     const JudgedWork compute = ComputeOf(assigned);
     for (std::size_t copy = 0; copy < assigned.devices.size(); ++copy) {
       JudgedWork work = traffic_.replicas[index][copy];
@@ -95,7 +103,8 @@ class Costing {
       AddReplica(assigned.devices[copy], work, assigned.devices.size(), stage);
     }
     stage.in_flight_micro_batches = InFlight(index);
-    stage.memory_bytes = MemoryOf(graph_, problem_, stage.operators, traffic_.boundary_bytes[index]);
+    stage.memory_bytes =
+        MemoryOf(graph_, problem_, stage.operators, traffic_.boundary_bytes[index], stage.in_flight_micro_batches);
   }
 
   JudgedWork ComputeOf(const Assignment::Stage& stage) {
@@ -116,12 +125,15 @@ class Costing {
     for (const OperatorId op : stage.operators) {
       parameter_bytes = SaturatingAdd(parameter_bytes, graph_.operators[op.index()].parameter_bytes);
     }
-    return links_.RingAllReduce(parameter_bytes, stage.devices, problem_.allreduce.factor);
+    return links_.RingAllReduce(parameter_bytes, stage.ring, problem_.allreduce.factor);
   }
 
   void AddReplica(DeviceId device, const JudgedWork& work, std::size_t replicas, Stage& stage) {
     const PhasedLoad undivided = PhasedLoadOf(work, problem_);
     const PhasedLoad divided = Divided(undivided, replicas, stage.allreduce, problem_);
+    slowest_.first = std::max(slowest_.first, undivided.first);
+    slowest_.second = std::max(slowest_.second, undivided.second);
+    longest_allreduce_ = std::max(longest_allreduce_, stage.allreduce);
     if (stage.replicas.empty() || undivided.total() > stage.load) {
       stage.communication_in = work.forward.in + work.backward.in;
       stage.compute = work.forward.compute + work.backward.compute;
@@ -129,8 +141,8 @@ class Costing {
       stage.load = undivided.total();
     }
     stage.replicas.push_back({device, static_cast<int32_t>(stage.replicas.size()), divided.total()});
-    // Stages of one device overlap as one; a replica shares its device with nobody.
-    if (replicas == 1) {
+    // Stages of one device overlap as one; a replica, or a stage of a step, shares its device with nobody.
+    if (replicas == 1 && !problem_.micro_batches.has_value()) {
       undivided_[device.index()] += work;
     } else {
       load_of_replicas_[device.index()].first += divided.first;
@@ -138,11 +150,14 @@ class Costing {
     }
   }
 
-  // With many micro-batches, a stage of 1F1B holds one for itself and one for each stage behind it. GPIPE holds all,
-  // which is no number in the limit of many; it counts as 1, like no schedule.
+  // A stage of 1F1B holds a micro-batch for itself and one for each stage behind it, as far as a step has that many.
+  // Other synchronous steps hold all of theirs; in the limit of many that is no number, and counts as 1.
   int32_t InFlight(std::size_t index) const {
-    if (problem_.schedule == ScheduleKind::kSteadyState || problem_.schedule == ScheduleKind::kGpipe) return 1;
-    return static_cast<int32_t>(plan_.stages.size() - index);
+    const int32_t of_step = problem_.micro_batches.value_or(std::numeric_limits<int32_t>::max());
+    if (problem_.schedule == ScheduleKind::kSteadyState || problem_.schedule == ScheduleKind::kGpipe) {
+      return problem_.micro_batches.value_or(1);
+    }
+    return std::min(of_step, static_cast<int32_t>(plan_.stages.size() - index));
   }
 
   void ReportBackwardContiguity() {
@@ -167,6 +182,17 @@ class Costing {
       greatest = {std::max(greatest.first, load.first), std::max(greatest.second, load.second)};
     }
     plan_.objective = greatest.total();
+    if (problem_.micro_batches.has_value()) FillStep();
+  }
+
+  // M micro-batches pass S stages in M + S - 1 turns of the slowest; then the gradients are reduced.
+  void FillStep() {
+    const auto stages = static_cast<int64_t>(plan_.stages.size());
+    const int64_t turns = *problem_.micro_batches + stages - 1;
+    const int64_t passes = SaturatingMultiply(turns, slowest_.total().count());
+    plan_.estimate.step_time = Picoseconds(SaturatingAdd(passes, longest_allreduce_.count()));
+    const std::size_t copies = plan_.stages.empty() ? 1 : plan_.stages.front().replicas.size();
+    plan_.objective = PerMicroBatch(plan_.estimate.step_time, *problem_.micro_batches, copies);
   }
 
   PhasedLoad LoadOfDevice(DeviceId device) const {
@@ -181,14 +207,16 @@ class Costing {
     std::vector<OperatorId> operators;
     int64_t boundary_bytes = 0;
     int64_t sum_of_stages = 0;
+    const int32_t in_flight = plan_.stages[usage.stages.front().index()].in_flight_micro_batches;
     for (const StageId stage : usage.stages) {
       sum_of_stages = SaturatingAdd(sum_of_stages, plan_.stages[stage.index()].memory_bytes);
       const std::vector<OperatorId>& of_stage = plan_.stages[stage.index()].operators;
       operators.insert(operators.end(), of_stage.begin(), of_stage.end());
       boundary_bytes = SaturatingAdd(boundary_bytes, traffic_.boundary_bytes[stage.index()]);
     }
-    return problem_.objective == Objective::kMinLatency ? sum_of_stages
-                                                        : MemoryOf(graph_, problem_, operators, boundary_bytes);
+    return problem_.objective == Objective::kMinLatency
+               ? sum_of_stages
+               : MemoryOf(graph_, problem_, operators, boundary_bytes, in_flight);
   }
 
   // The schedule decides the objective, and not the busiest device.
@@ -214,6 +242,9 @@ class Costing {
   // Of each device: the work of its stages that are not replicated, and the load of those that are.
   std::vector<JudgedWork> undivided_;
   std::vector<PhasedLoad> load_of_replicas_;
+  // Over all replicas, of each phase as if one did every micro-batch.
+  PhasedLoad slowest_;
+  Picoseconds longest_allreduce_{0};
   Plan plan_;
 };
 

@@ -177,14 +177,13 @@ Picoseconds JudgedLinks::TransferBetween(const Tensor& tensor, DeviceId a, Devic
   return link.latency + TransferTime(tensor.size_bytes, link.bandwidth_bytes_per_second);
 }
 
-Picoseconds JudgedLinks::RingAllReduce(int64_t parameter_bytes, std::vector<DeviceId> replicas,
+Picoseconds JudgedLinks::RingAllReduce(int64_t parameter_bytes, const std::vector<DeviceId>& ring,
                                        AllReduce::Factor factor) {
-  const std::size_t count = replicas.size();
+  const std::size_t count = ring.size();
   if (count < 2) return Picoseconds(0);
-  std::sort(replicas.begin(), replicas.end());
   JudgedLink slowest{std::numeric_limits<double>::infinity(), Picoseconds(0)};
   for (std::size_t i = 0; i < count; ++i) {
-    const JudgedLink link = Between(replicas[i], replicas[(i + 1) % count]);
+    const JudgedLink link = Between(ring[i], ring[(i + 1) % count]);
     slowest.bandwidth_bytes_per_second = std::min(slowest.bandwidth_bytes_per_second, link.bandwidth_bytes_per_second);
     slowest.latency = std::max(slowest.latency, link.latency);
   }

@@ -48,11 +48,12 @@ class JudgedLinks {
   // REQUIRES: a tensor without transfer time has a bandwidth to go over.
   Picoseconds TransferBetween(const Tensor& tensor, DeviceId a, DeviceId b);
 
-  // What `replicas`, joined to a ring in ascending order, need to agree on the gradients of `parameter_bytes`:
+  // What the replicas of `ring`, each joined to the next and the last to the first, need to agree on the gradients of
+  // `parameter_bytes`:
   //   factor x parameter_bytes / bandwidth, rounded up once, + 2 (R - 1) x latency
   // with the least bandwidth and the greatest latency of the ring's edges; factor RING is 2 (R - 1) / R, HALF half of
-  // it. 0 for one replica. REQUIRES: as above; the interconnect has a bandwidth where there are several replicas.
-  Picoseconds RingAllReduce(int64_t parameter_bytes, std::vector<DeviceId> replicas, AllReduce::Factor factor);
+  // it. 0 without replicas. REQUIRES: as above; the interconnect has a bandwidth where there are several replicas.
+  Picoseconds RingAllReduce(int64_t parameter_bytes, const std::vector<DeviceId>& ring, AllReduce::Factor factor);
 
  private:
   const Interconnect& interconnect_;

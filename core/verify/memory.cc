@@ -69,8 +69,9 @@ int64_t WorkspaceBytesOf(const OperatorGraph& graph, const PlanningProblem& prob
 }
 
 int64_t MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const std::vector<OperatorId>& operators,
-                 int64_t boundary_bytes) {
-  int64_t bytes = SaturatingAdd(StaticBytesOf(graph, problem, operators), StoredBytesOf(graph, problem, operators));
+                 int64_t boundary_bytes, int32_t in_flight) {
+  const int64_t stored = SaturatingMultiply(in_flight, StoredBytesOf(graph, problem, operators));
+  int64_t bytes = SaturatingAdd(StaticBytesOf(graph, problem, operators), stored);
   if (IsDeclared(problem)) return bytes;
   bytes = SaturatingAdd(bytes, WorkspaceBytesOf(graph, problem, operators));
   bytes = SaturatingAdd(bytes, SaturatingAdd(boundary_bytes, boundary_bytes));

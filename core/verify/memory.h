@@ -20,10 +20,10 @@ namespace planwright {
 bool Recomputes(const PlanningProblem& problem);
 
 // DECLARED: the sum of memory_bytes. COMPONENTS: parameters with their versions, gradients and optimizer state (rounded
-// up once), activations of one micro-batch where there is a backward pass, the largest workspace, twice
+// up once), activations of `in_flight` micro-batches where there is a backward pass, the largest workspace, twice
 // `boundary_bytes`, and the reserve.
 int64_t MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const std::vector<OperatorId>& operators,
-                 int64_t boundary_bytes);
+                 int64_t boundary_bytes, int32_t in_flight);
 
 // Of MemoryOf what does not depend on how many micro-batches are in flight nor on what crosses, without the reserve
 // and, which devices share among their stages, the workspace.

@@ -41,6 +41,7 @@ class RuleCheck {
     for (const OperatorDevice& ban : problem_.forbidden) CheckBan(ban);
     CheckSelection();
     if (is_periodic_) CheckAccelerators();
+    CheckNumbers();
     if (is_latency_) {
       CheckPasses();
       CheckSubgraphsPerDevice();
@@ -127,6 +128,29 @@ class RuleCheck {
     violations_.Add(assignment_.OperatorPath(op),
                     absl::StrCat("operator '", NameOf(op), "' is in another stage than ", relation, " '", NameOf(other),
                                  "', at ", assignment_.OperatorPath(other)));
+  }
+
+  // How many stages there are, and how many replicas each has.
+  void CheckNumbers() {
+    const std::size_t stages = assignment_.stages.size();
+    if (problem_.num_stages.has_value() && !std::cmp_equal(stages, *problem_.num_stages)) {
+      violations_.Add("plan.stages",
+                      absl::StrCat("has ", stages, " stages, not ", *problem_.num_stages, " (problem.num_stages)"));
+    }
+    for (std::size_t stage = 0; stage < stages; ++stage) CheckReplicas(stage);
+  }
+
+  void CheckReplicas(std::size_t stage) {
+    const std::size_t replicas = assignment_.stages[stage].devices.size();
+    const std::string path = absl::StrCat(assignment_.StagePath(stage), ".replicas");
+    if (problem_.num_replicas.has_value() && !std::cmp_equal(replicas, *problem_.num_replicas)) {
+      violations_.Add(
+          path, absl::StrCat("has ", replicas, " replicas, not ", *problem_.num_replicas, " (problem.num_replicas)"));
+    }
+    const std::size_t of_first = assignment_.stages.front().devices.size();
+    if (problem_.replication != Replication::kUniform || replicas == of_first) return;
+    violations_.Add(path, absl::StrCat("has ", replicas, " replicas, ", assignment_.StagePath(0), " has ", of_first,
+                                       ", but the replication is UNIFORM"));
   }
 
   void CheckAccelerators() {

@@ -4,8 +4,8 @@
 // neither calls nor is called by the solvers or core/cost. Every number that a plan states is computed anew and
 // compared exactly (core time is integer).
 // Knows every mode of MAX_THROUGHPUT in the limit of many micro-batches: stages that share devices (NON_CONTIGUOUS),
-// replicas (PER_STAGE), the three overlaps, GPIPE, host_staged, uniform and hierarchy; PERIODIC on uniform; and
-// MIN_LATENCY on host_staged.
+// replicas (PER_STAGE, UNIFORM), the three overlaps, GPIPE, every interconnect; synchronous steps of a number of
+// micro-batches; PERIODIC on uniform; and MIN_LATENCY on host_staged.
 // Complexity O((operators + tensor ends) x (log + stages / 64)) for one plan, and the pairs of replicas that each
 // tensor joins; ids need not be in range.
 #ifndef PLANWRIGHT_CORE_VERIFY_VERIFY_H_

@@ -218,6 +218,7 @@ Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, cons
           names.ResolveDevice(wire.stages(i).replicas(j).device(), replica_path.Field("device"), violations);
       if (device.has_value()) stage.devices.push_back(*device);
     }
+    stage.ring = names.ResolveDevices(wire.stages(i).ring_order(), "ring_order", stage_path, violations);
   }
   if (StatesPattern(wire)) {
     placement.pattern = DecodePattern(wire.schedule(), wire.stages_size(), path.Field("schedule"), violations);

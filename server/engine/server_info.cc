@@ -21,6 +21,7 @@ void EncodeCapability(const Capability& capability, v1::Capability& wire) {
   for (const Replication replication : capability.replications) wire.add_replications(ToWire(replication));
   for (const Split split : capability.splits) wire.add_splits(ToWire(split));
   for (const Overlap overlap : capability.overlaps) wire.add_overlaps(ToWire(overlap));
+  wire.set_counts_micro_batches(capability.counts_micro_batches);
   for (const Algorithm algorithm : capability.algorithms) wire.add_algorithms(ToWire(algorithm));
   wire.set_description(std::string(capability.description));
 }

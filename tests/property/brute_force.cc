@@ -23,6 +23,7 @@ using Work = std::array<Sums, 2>;
 struct Payer {
   std::vector<std::size_t> devices;
   std::vector<std::size_t> operators;
+  std::vector<std::size_t> ring;
   // By replica.
   std::vector<Work> work;
 };
@@ -53,7 +54,7 @@ class Bill {
       for (const OperatorId op : stage.operators) {
         if (model.TakesPart(op.index())) operators.push_back(op.index());
       }
-      if (!operators.empty()) AddStage(stage.devices, operators);
+      if (!operators.empty()) AddStage(stage, operators);
     }
   }
 
@@ -72,12 +73,26 @@ class Bill {
   }
 
  private:
-  void AddStage(const std::vector<DeviceId>& devices, const std::vector<std::size_t>& operators) {
-    std::vector<std::size_t> team;
-    for (const DeviceId device : devices) team.push_back(device.index());
+  void AddStage(const Placement::Stage& stage, const std::vector<std::size_t>& operators) {
+    const std::vector<std::size_t> team = Indices(stage.devices);
     auto payer = std::find_if(payers_.begin(), payers_.end(), [&](const Payer& p) { return p.devices == team; });
-    if (payer == payers_.end()) payer = payers_.insert(payer, Payer{team, {}, std::vector<Work>(team.size())});
+    if (payer == payers_.end()) {
+      payer = payers_.insert(payer, Payer{team, {}, RingOf(stage), std::vector<Work>(team.size())});
+    }
     payer->operators.insert(payer->operators.end(), operators.begin(), operators.end());
+  }
+
+  static std::vector<std::size_t> Indices(const std::vector<DeviceId>& devices) {
+    std::vector<std::size_t> indices;
+    for (const DeviceId device : devices) indices.push_back(device.index());
+    return indices;
+  }
+
+  std::vector<std::size_t> RingOf(const Placement::Stage& stage) const {
+    if (!stage.ring.empty()) return Indices(stage.ring);
+    std::vector<std::size_t> ring = Indices(stage.devices);
+    if (model_.problem().allreduce.ring == AllReduce::Ring::kFree) std::sort(ring.begin(), ring.end());
+    return ring;
   }
 
   static bool Holds(const Payer& payer, std::size_t op) {
@@ -165,34 +180,67 @@ class Bill {
     const bool is_gpipe = model_.problem().schedule == ScheduleKind::kGpipe;
     Picoseconds greatest_first{0};
     Picoseconds greatest_second{0};
+    Picoseconds greatest_allreduce{0};
+    const std::optional<int32_t> micro_batches = model_.problem().micro_batches;
     for (const Payer& payer : payers_) {
       const std::size_t replicas = payer.devices.size();
       int64_t parameter_bytes = 0;
       for (const std::size_t op : payer.operators) parameter_bytes += model_.graph().operators[op].parameter_bytes;
-      const Picoseconds allreduce = model_.AllReduce(parameter_bytes, payer.devices);
+      const Picoseconds allreduce = model_.AllReduce(parameter_bytes, payer.ring);
       for (std::size_t i = 0; i < replicas; ++i) {
         const auto& [forward, backward] = payer.work[i];
         Picoseconds first{0};
         Picoseconds second{0};
         if (is_gpipe) {
-          first = Share(Combine(forward, overlap), replicas);
-          second = Share(Combine(backward, overlap), replicas);
+          first = Combine(forward, overlap);
+          second = Combine(backward, overlap);
         } else {
           const Sums both{forward.in + backward.in, forward.compute + backward.compute, forward.out + backward.out};
-          second = Share(Combine(both, overlap), replicas);
+          second = Combine(both, overlap);
         }
-        second = overlap == Overlap::kSerial ? second + allreduce : std::max(second, allreduce);
-        verdict.loads[payer.devices[i]] = first + second;
+        Picoseconds& load = verdict.loads[payer.devices[i]];
+        if (micro_batches.has_value()) {
+          // A step as a whole, of which each micro-batch gets its share.
+          const int64_t batches = *micro_batches;
+          load = Share(batches * (first + second) + allreduce, static_cast<std::size_t>(batches) * replicas);
+          greatest_allreduce = std::max(greatest_allreduce, allreduce);
+        } else {
+          first = Share(first, replicas);
+          second = Share(second, replicas);
+          second = overlap == Overlap::kSerial ? second + allreduce : std::max(second, allreduce);
+          load = first + second;
+        }
         greatest_first = std::max(greatest_first, first);
         greatest_second = std::max(greatest_second, second);
       }
     }
     verdict.objective = greatest_first + greatest_second;
+    if (!micro_batches.has_value() || payers_.empty()) return;
+    const auto turns = static_cast<int64_t>(payers_.size()) + *micro_batches - 1;
+    verdict.step_time = turns * verdict.objective + greatest_allreduce;
+    verdict.objective =
+        Share(verdict.step_time, payers_.front().devices.size() * static_cast<std::size_t>(*micro_batches));
+  }
+
+  // Of the payer at a position: only synchronous schedules with a number of micro-batches, and pipelines that start to
+  // drain before they are full, keep more than one.
+  int64_t InFlight(std::size_t position) const {
+    const PlanningProblem& problem = model_.problem();
+    const auto behind = static_cast<int64_t>(payers_.size() - position);
+    switch (problem.schedule) {
+      case ScheduleKind::kOneFOneB:
+        return problem.micro_batches.has_value() ? std::min<int64_t>(behind, *problem.micro_batches) : behind;
+      case ScheduleKind::kPipedreamAsync:
+        return behind;
+      default:
+        return problem.micro_batches.value_or(1);
+    }
   }
 
   void FillMemory(NaiveVerdict& verdict) const {
     verdict.memory_bytes.resize(model_.num_devices());
-    for (const Payer& payer : payers_) {
+    for (std::size_t position = 0; position < payers_.size(); ++position) {
+      const Payer& payer = payers_[position];
       int64_t border_bytes = 0;
       for (const Tensor& tensor : model_.graph().tensors) {
         const bool crosses = std::any_of(payers_.begin(), payers_.end(), [&](const Payer& other) {
@@ -201,7 +249,7 @@ class Bill {
         if (crosses) border_bytes += tensor.size_bytes;
       }
       for (const std::size_t device : payer.devices) {
-        verdict.memory_bytes[device] = model_.Memory(payer.operators, border_bytes);
+        verdict.memory_bytes[device] = model_.Memory(payer.operators, border_bytes, InFlight(position));
         if (!model_.Fits(device, verdict.memory_bytes[device])) verdict.fits = false;
       }
     }
@@ -274,7 +322,28 @@ bool NaiveJudge::ObeysRules(const Placement& placement) const {
     if (!stages.empty()) ++used;
     if (model_.problem().split == Split::kContiguous && stages.size() > 1) return false;
   }
-  return used <= model_.problem().devices_to_use.max_devices.value_or(used);
+  return used <= model_.problem().devices_to_use.max_devices.value_or(used) && HasShape(placement);
+}
+
+// As many stages and replicas as the problem says, rings that visit each replica.
+bool NaiveJudge::HasShape(const Placement& placement) const {
+  const PlanningProblem& problem = model_.problem();
+  std::set<std::size_t> numbers;
+  int32_t stages = 0;
+  for (const Placement::Stage& stage : placement.stages) {
+    const bool is_used = std::any_of(stage.operators.begin(), stage.operators.end(),
+                                     [this](OperatorId op) { return model_.TakesPart(op.index()); });
+    if (!is_used) continue;
+    ++stages;
+    numbers.insert(stage.devices.size());
+    const bool is_by_index = problem.allreduce.ring == AllReduce::Ring::kIndex;
+    if (is_by_index && !stage.ring.empty() && stage.ring != stage.devices) return false;
+  }
+  if (stages != problem.num_stages.value_or(stages)) return false;
+  if (problem.replication == Replication::kUniform && numbers.size() > 1) return false;
+  return !problem.num_replicas.has_value() || std::all_of(numbers.begin(), numbers.end(), [&](std::size_t number) {
+    return static_cast<int32_t>(number) == *problem.num_replicas;
+  });
 }
 
 bool NaiveJudge::HasOrder(const Placement& placement) const {

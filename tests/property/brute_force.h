@@ -20,7 +20,7 @@ namespace planwright {
 struct NaiveVerdict {
   // Every device can run its operators, and replicas are of one class. The numbers are meaningless otherwise.
   bool is_supported = true;
-  // Colocation, layers, pins, bans, selected devices, stages per device.
+  // Colocation, layers, pins, bans, selected devices, stages per device, numbers of stages and replicas.
   bool obeys_rules = true;
   // The stages form a pipeline.
   bool has_order = true;
@@ -31,6 +31,8 @@ struct NaiveVerdict {
   // By the two devices, the smaller one first; none for host_staged.
   std::map<std::pair<std::size_t, std::size_t>, Picoseconds> links;
   Picoseconds objective{0};
+  // Where the number of micro-batches is set.
+  Picoseconds step_time{0};
 
   bool is_feasible() const { return is_supported && obeys_rules && has_order && fits; }
 };
@@ -41,7 +43,8 @@ class NaiveJudge {
   explicit NaiveJudge(const Instance& instance) : model_(instance) {}
 
   // REQUIRES: every operator that takes part in exactly one stage, every stage on at least one device, without
-  // repetition; with several stages on a device none of them has replicas.
+  // repetition; with several stages on a device none of them has replicas. Rings are empty or visit each replica. Where
+  // memory depends on the place of a stage, the stages are in pipeline order.
   NaiveVerdict Judge(const Placement& placement) const;
 
   // The best objective of all feasible placements; nullopt: there is none. Exponential.
@@ -54,6 +57,7 @@ class NaiveJudge {
   using Team = std::vector<std::size_t>;
 
   bool ObeysRules(const Placement& placement) const;
+  bool HasShape(const Placement& placement) const;
   bool HasOrder(const Placement& placement) const;
 
   std::vector<std::vector<Team>> AllTeams() const;

@@ -100,11 +100,14 @@ void CompareDevices(const Instance& instance, const Plan& plan, const std::vecto
 }
 
 void CompareThroughput(const Instance& instance, const Placement& placement, const Verdict& verdict) {
-  const NaiveVerdict naive = NaiveJudge(instance).Judge(placement);
+  // The verdict is on the stages in pipeline order, where there is one.
+  const NaiveVerdict naive =
+      NaiveJudge(instance).Judge(verdict.costed.has_value() ? PlacementOf(*verdict.costed) : placement);
   EXPECT_EQ(verdict.violations.empty(), naive.is_feasible()) << verdict.violations.ToStatus();
   ASSERT_EQ(verdict.costed.has_value(), naive.is_supported) << verdict.violations.ToStatus();
   if (!naive.is_supported) return;
   EXPECT_EQ(verdict.costed->objective, naive.objective);
+  EXPECT_EQ(verdict.costed->estimate.step_time, naive.step_time);
   CompareDevices(instance, *verdict.costed, naive.loads, naive.memory_bytes);
   ASSERT_EQ(verdict.costed->links.size(), naive.links.size());
   for (const LinkUsage& link : verdict.costed->links) {
@@ -246,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(
     Modes, CostingPropertyTest,
     ::testing::Values(Source{"Foundation", std::nullopt}, Source{"Contiguous", InstanceMode::kContiguous},
                       Source{"Replicated", InstanceMode::kReplicated}, Source{"Hierarchy", InstanceMode::kHierarchy},
-                      Source{"Topology", InstanceMode::kTopology},
+                      Source{"Topology", InstanceMode::kTopology}, Source{"Steps", InstanceMode::kSteps},
                       Source{"NonContiguous", InstanceMode::kNonContiguous}, Source{"Latency", InstanceMode::kLatency}),
     [](const auto& source) { return source.param.name; });
 

@@ -185,22 +185,21 @@ Picoseconds NaiveModel::Transfer(const Tensor& tensor, std::size_t device_a, std
   return link.latency + TransferTime(tensor.size_bytes, link.bandwidth);
 }
 
-Picoseconds NaiveModel::AllReduce(int64_t parameter_bytes, std::vector<std::size_t> devices) const {
-  if (devices.size() == 1 || problem_.workload == Workload::kInference) return Picoseconds(0);
-  std::sort(devices.begin(), devices.end());
+Picoseconds NaiveModel::AllReduce(int64_t parameter_bytes, const std::vector<std::size_t>& ring) const {
+  if (ring.size() == 1 || problem_.workload == Workload::kInference) return Picoseconds(0);
   double bandwidth = std::numeric_limits<double>::infinity();
   Picoseconds latency{0};
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const Link link = LinkBetween(devices[i], devices[i + 1 < devices.size() ? i + 1 : 0]);
+  for (std::size_t i = 0; i < ring.size(); ++i) {
+    const Link link = LinkBetween(ring[i], ring[i + 1 < ring.size() ? i + 1 : 0]);
     bandwidth = std::min(bandwidth, link.bandwidth);
     latency = std::max(latency, link.latency);
   }
-  const auto r = static_cast<int64_t>(devices.size());
+  const auto r = static_cast<int64_t>(ring.size());
   const bool is_ring = problem_.allreduce.factor == AllReduce::Factor::kRing;
   return TransferTime(parameter_bytes, is_ring ? 2 * (r - 1) : r - 1, r, bandwidth) + 2 * (r - 1) * latency;
 }
 
-int64_t NaiveModel::Memory(const std::vector<std::size_t>& operators, int64_t border_bytes) const {
+int64_t NaiveModel::Memory(const std::vector<std::size_t>& operators, int64_t border_bytes, int64_t in_flight) const {
   const MemoryModel& model = problem_.memory_model;
   int64_t declared = 0;
   int64_t parameters = 0;
@@ -218,7 +217,7 @@ int64_t NaiveModel::Memory(const std::vector<std::size_t>& operators, int64_t bo
   const double copies =
       model.weight_versions.value() + model.gradient_copies.value() + model.optimizer_bytes_per_parameter_byte.value();
   const auto state = static_cast<int64_t>(std::ceil(static_cast<double>(parameters) * copies));
-  const int64_t kept = problem_.workload == Workload::kTraining ? activations : 0;
+  const int64_t kept = problem_.workload == Workload::kTraining ? in_flight * activations : 0;
   return state + kept + workspace + 2 * border_bytes + model.reserved_bytes;
 }
 

@@ -56,11 +56,12 @@ class NaiveModel {
   // Whatever crosses forward comes back as a gradient.
   bool gradients_return() const { return gradients_return_; }
 
-  // Time to agree on the gradients of `parameter_bytes` along the ring of `devices`.
-  Picoseconds AllReduce(int64_t parameter_bytes, std::vector<std::size_t> devices) const;
+  // Time to agree on the gradients of `parameter_bytes` around `ring`; 0 for one device.
+  Picoseconds AllReduce(int64_t parameter_bytes, const std::vector<std::size_t>& ring) const;
 
-  // Memory of `operators` on one device; `border_bytes` cross its border.
-  int64_t Memory(const std::vector<std::size_t>& operators, int64_t border_bytes) const;
+  // Memory of `operators` on one device; `border_bytes` cross its border, activations of `in_flight` micro-batches are
+  // kept.
+  int64_t Memory(const std::vector<std::size_t>& operators, int64_t border_bytes, int64_t in_flight = 1) const;
   bool Fits(std::size_t device, int64_t bytes) const;
 
  private:

@@ -22,7 +22,7 @@ class ModeMaker {
 
   Instance Make() {
     if (mode_ == InstanceMode::kHierarchy) LimitDevices(4);
-    if (mode_ == InstanceMode::kTopology) LimitDevices(6);
+    if (mode_ == InstanceMode::kTopology || mode_ == InstanceMode::kSteps) LimitDevices(6);
     if (Chance(0.25)) LabelLayers();
     if (mode_ == InstanceMode::kLatency) {
       PoseLatency();
@@ -33,6 +33,7 @@ class ModeMaker {
     }
     if (mode_ == InstanceMode::kNonContiguous) problem().split = Split::kNonContiguous;
     if (mode_ == InstanceMode::kNonContiguous || mode_ == InstanceMode::kLatency) PinAndForbid();
+    if (mode_ == InstanceMode::kSteps) PoseSteps();
     if (mode_ == InstanceMode::kHierarchy) Connect();
     if (mode_ == InstanceMode::kTopology) ConnectByTopology();
     const bool may_replicate = mode_ == InstanceMode::kHierarchy || mode_ == InstanceMode::kTopology;
@@ -74,6 +75,28 @@ class ModeMaker {
     problem().overlap = std::array{Overlap::kSerial, Overlap::kOverlapped, Overlap::kFullDuplex}[random_.Below(3)];
     const bool is_declared = graph().operators.front().memory_bytes.has_value();
     if (is_declared && Chance(0.3)) problem().schedule = ScheduleKind::kGpipe;
+  }
+
+  void PoseSteps() {
+    if (Chance(0.7)) ConnectByTopology();
+    if (Chance(0.7)) Replicate();
+    if (problem().replication == Replication::kPerStage) problem().replication = Replication::kUniform;
+    if (problem().replication == Replication::kUniform && Chance(0.2)) {
+      problem().allreduce.ring = AllReduce::Ring::kIndex;
+    }
+    if (Chance(0.7)) ChooseMicroBatches();
+    if (Chance(0.2)) PinAndForbid();
+    const std::size_t devices = cluster().devices.size();
+    if (Chance(0.1)) problem().num_stages = static_cast<int32_t>(1 + random_.Below(devices));
+    if (problem().replication != Replication::kUniform || problem().num_stages.has_value()) return;
+    if (Chance(0.1)) problem().num_replicas = static_cast<int32_t>(1 + random_.Below(devices));
+  }
+
+  void ChooseMicroBatches() {
+    problem().micro_batches = static_cast<int32_t>(random_.Between(1, 6));
+    problem().schedule =
+        std::array{ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB}[random_.Below(3)];
+    problem().allreduce.amortize_over_micro_batches = Chance(0.5);
   }
 
   void PoseLatency() {
@@ -297,6 +320,30 @@ void AddReplicas(const Cluster& cluster, Placement& placement, RandomStream& ran
   }
 }
 
+// Gives every stage as many of the idle devices, mostly of its class, and some stages a ring.
+void AddEqualReplicas(const Instance& instance, Placement& placement, RandomStream& random) {
+  std::vector<DeviceId> idle;
+  for (Placement::Stage& stage : placement.stages) {
+    if (stage.operators.empty()) idle.push_back(stage.devices.front());
+  }
+  std::erase_if(placement.stages, [](const Placement::Stage& stage) { return stage.operators.empty(); });
+  if (placement.stages.empty()) return;
+  const std::size_t more = random.Below(idle.size() / placement.stages.size() + 1);
+  const auto class_of = [&](DeviceId device) { return instance.cluster.devices[device.index()].device_class; };
+  for (Placement::Stage& stage : placement.stages) {
+    for (std::size_t i = 0; i < more; ++i) {
+      const auto is_alike = [&](DeviceId device) { return class_of(device) == class_of(stage.devices.front()); };
+      auto chosen = std::find_if(idle.begin(), idle.end(), is_alike);
+      if (chosen == idle.end()) chosen = idle.begin();
+      stage.devices.push_back(*chosen);
+      idle.erase(chosen);
+    }
+    if (stage.devices.size() < 2 || random.Below(2) == 0) continue;
+    stage.ring = stage.devices;
+    for (std::size_t i = stage.ring.size(); i > 1; --i) std::swap(stage.ring[i - 1], stage.ring[random.Below(i)]);
+  }
+}
+
 // Forward operators in the order of the list, backward operators in the opposite order: all that is asked of stages of
 // several per device for throughput. For latency both passes run forward.
 std::vector<OperatorId> ListingOrder(const Instance& instance, Workload workload) {
@@ -386,6 +433,7 @@ Placement MakeModePlacement(const Instance& instance, RandomStream& random) {
   }
   Placement placement = MakeRandomPlacement(instance, random);
   if (problem.replication == Replication::kPerStage) AddReplicas(instance.cluster, placement, random);
+  if (problem.replication == Replication::kUniform) AddEqualReplicas(instance, placement, random);
   return placement;
 }
 

@@ -22,6 +22,10 @@ enum class InstanceMode {
   // Contiguous stages on at most six devices of a grid, or joined by links, a matrix or nodes, half of the time with
   // replicas.
   kTopology,
+  // Contiguous stages on at most six devices of any interconnect with a bandwidth, mostly with equal numbers of
+  // replicas and a number of micro-batches, under the schedules that know one; rings in any order or in that of the
+  // copies; pins and bans; sometimes so many stages, or so many replicas.
+  kSteps,
   // Several stages per device; pins and bans.
   kNonContiguous,
   // At most two accelerators; host-staged, serial; inference or explicit BACKWARD operators; one or two subgraphs per

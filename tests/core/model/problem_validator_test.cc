@@ -83,6 +83,26 @@ INSTANTIATE_TEST_SUITE_P(
         ProblemCase{"Stages", [](Request& r) { r.problem.num_stages = 0; }, "problem.num_stages", "must be >= 1, is 0"},
         ProblemCase{"Replicas", [](Request& r) { r.problem.num_replicas = 0; }, "problem.num_replicas",
                     "must be >= 1, is 0"},
+        ProblemCase{"MoreStagesThanDevices", [](Request& r) { r.problem.num_stages = 9; }, "problem.num_stages",
+                    "must leave a device for each copy of each stage: 9 stages of 1 replica need 9, there are 2"},
+        ProblemCase{"MoreCopiesThanDevices",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kUniform;
+                      r.problem.num_stages = 2;
+                      r.problem.num_replicas = 2;
+                    },
+                    "problem.num_stages",
+                    "must leave a device for each copy of each stage: 2 stages of 2 replicas need 4, there are 2"},
+        ProblemCase{"MoreReplicasThanMaxDevices",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kUniform;
+                      r.problem.devices_to_use.max_devices = 1;
+                      r.problem.num_replicas = 2;
+                    },
+                    "problem.num_replicas",
+                    "must leave a device for each copy of each stage: 1 stage of 2 replicas need 2, there are 1"},
+        ProblemCase{"ReplicasWithoutReplication", [](Request& r) { r.problem.num_replicas = 2; },
+                    "problem.num_replicas", "must be 1 or unset unless problem.replication is UNIFORM, is 2"},
         ProblemCase{"MaxDevices", [](Request& r) { r.problem.devices_to_use.max_devices = 0; },
                     "problem.devices_to_use.max_devices", "must be >= 1, is 0"},
         ProblemCase{"WeightVersions", [](Request& r) { r.problem.memory_model.weight_versions = 0; },
@@ -368,26 +388,25 @@ void Replicate(Request& r, Interconnect interconnect) {
 
 INSTANTIATE_TEST_SUITE_P(
     Replication, ProblemRuleTest,
-    ::testing::Values(ProblemCase{"HostStagedWithoutBandwidth",
-                                  [](Request& r) { Replicate(r, HostStagedInterconnect()); },
-                                  "cluster.interconnect.host_staged.bandwidth_bytes_per_second",
-                                  "must be set, because replicas that train reduce their gradients over it"},
-                      ProblemCase{"UniformWithoutBandwidth", [](Request& r) { Replicate(r, UniformInterconnect()); },
-                                  "cluster.interconnect.uniform.bandwidth_bytes_per_second",
-                                  "must be set, because replicas that train reduce their gradients over it"},
-                      ProblemCase{"TooManyDevices",
-                                  [](Request& r) {
-                                    r.cluster = SmallCluster(2'049);
-                                    Replicate(r, UniformInterconnect{.bandwidth_bytes_per_second = 1e9});
-                                  },
-                                  "problem.replication", "must be NONE on more than 2048 devices, there are 2049"},
-                      ProblemCase{"SlowAllReduce",
-                                  [](Request& r) {
-                                    Replicate(r, UniformInterconnect{.bandwidth_bytes_per_second = 1});
-                                    r.graph.operators[0].parameter_bytes = 2'400'000;
-                                  },
-                                  "graph.tensors",
-                                  "times of all operators and transfers must sum to less than 2^62 ps"}),
+    ::testing::Values(
+        ProblemCase{"HostStagedWithoutBandwidth", [](Request& r) { Replicate(r, HostStagedInterconnect()); },
+                    "cluster.interconnect.host_staged.bandwidth_bytes_per_second",
+                    "must be set, because replicas that train reduce their gradients over it"},
+        ProblemCase{"UniformWithoutBandwidth", [](Request& r) { Replicate(r, UniformInterconnect()); },
+                    "cluster.interconnect.uniform.bandwidth_bytes_per_second",
+                    "must be set, because replicas that train reduce their gradients over it"},
+        ProblemCase{"TooManyDevices",
+                    [](Request& r) {
+                      r.cluster = SmallCluster(2'049);
+                      Replicate(r, UniformInterconnect{.bandwidth_bytes_per_second = 1e9});
+                    },
+                    "problem.replication", "must be NONE or UNIFORM on more than 2048 devices, there are 2049"},
+        ProblemCase{"SlowAllReduce",
+                    [](Request& r) {
+                      Replicate(r, UniformInterconnect{.bandwidth_bytes_per_second = 1});
+                      r.graph.operators[0].parameter_bytes = 2'400'000;
+                    },
+                    "graph.tensors", "times of all operators and transfers must sum to less than 2^62 ps"}),
     ProblemCaseName);
 
 TEST(ProblemValidatorTest, ReplicasThatInferNeedNoBandwidth) {

@@ -279,7 +279,8 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"HalfAllReduce", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kHalf; },
                     "problem.allreduce.factor", Not("HALF without replication", "RING")},
         RefusedCase{"AmortizedAllReduce", [](Request& r) { r.problem.allreduce.amortize_over_micro_batches = true; },
-                    "problem.allreduce.amortize_over_micro_batches", Not("true", "false")},
+                    "problem.allreduce.amortize_over_micro_batches",
+                    Not("true without problem.micro_batches", "false")},
         RefusedCase{"Recomputation",
                     [](Request& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull; },
                     "problem.memory_model.recomputation", Not("FULL", "NONE, or schedule PERIODIC")},
@@ -317,7 +318,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Not("a placement to start from", "unset")},
         RefusedCase{"ReplanTolerance", [](Request& r) { r.problem.replan_tolerance = 0.5; }, "problem.replan_tolerance",
                     Not("0.5", "unset")},
-        RefusedCase{"RingByIndex", [](Request& r) { r.problem.allreduce.ring = AllReduce::Ring::kIndex; },
+        RefusedCase{"RingByIndex",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.allreduce.ring = AllReduce::Ring::kIndex;
+                    },
                     "problem.allreduce.ring", Not("INDEX", "FREE")},
         RefusedCase{"ComponentsAskedForUnderASchedule",
                     [](Request& r) {
@@ -414,6 +419,27 @@ INSTANTIATE_TEST_SUITE_P(
                                   [](Request& r) {
                                     r.problem.replication = Replication::kPerStage;
                                     r.problem.allreduce.factor = AllReduce::Factor::kHalf;
+                                  }},
+                      PlannedCase{"EqualReplicas",
+                                  [](Request& r) {
+                                    r.problem.replication = Replication::kUniform;
+                                    r.problem.allreduce.ring = AllReduce::Ring::kIndex;
+                                    r.problem.num_stages = 1;
+                                    r.problem.num_replicas = 2;
+                                  }},
+                      PlannedCase{"Steps",
+                                  [](Request& r) {
+                                    UseComponents(r);
+                                    r.problem.replication = Replication::kUniform;
+                                    r.problem.schedule = ScheduleKind::kOneFOneB;
+                                    r.problem.micro_batches = 4;
+                                    r.problem.allreduce.amortize_over_micro_batches = true;
+                                  }},
+                      PlannedCase{"GpipeHoldsTheActivationsOfAStep",
+                                  [](Request& r) {
+                                    UseComponents(r);
+                                    r.problem.schedule = ScheduleKind::kGpipe;
+                                    r.problem.micro_batches = 4;
                                   }},
                       PlannedCase{"Overlap", [](Request& r) { r.problem.overlap = Overlap::kFullDuplex; }},
                       PlannedCase{"Gpipe", [](Request& r) { r.problem.schedule = ScheduleKind::kGpipe; }},

@@ -15,7 +15,7 @@ namespace {
 // Not judged, because they cannot be recomputed: warnings, names of methods, and how the search went.
 [[maybe_unused]] void NameEveryField(const Plan& plan, const Stage& stage, const DeviceUsage& usage) {
   [[maybe_unused]] const auto& [problem, objective, lower_bound, bounds, stages, devices, links, tasks, estimate,
-                                baselines, explanation, provenance, warnings] = plan;
+                                baselines, explanation, provenance, warnings, replanning] = plan;
   [[maybe_unused]] const auto& [operators, replicas, ring_order, compute, communication_in, communication_out,
                                 allreduce, stage_load, memory_bytes, in_flight_micro_batches, backward_contiguous] =
       stage;
@@ -102,8 +102,9 @@ class Mutations {
         [i](Plan& plan) { plan.stages[i].backward_contiguous = !plan.stages[i].backward_contiguous; });
     Add(path + ".ring_order", [i](Plan& plan) { plan.stages[i].ring_order.push_back(DeviceId(0)); });
     if (plan_.stages[i].ring_order.size() > 1) {
-      Add(path + ".ring_order[0]",
-          [i](Plan& plan) { std::swap(plan.stages[i].ring_order.front(), plan.stages[i].ring_order.back()); });
+      Add(path + ".ring_order", [i](Plan& plan) { plan.stages[i].ring_order.pop_back(); });
+      Add(path + ".ring_order",
+          [i](Plan& plan) { plan.stages[i].ring_order.front() = plan.stages[i].ring_order.back(); });
     }
     MutateReplicas(i, path);
     MutateOperators(i, path);

@@ -265,6 +265,59 @@ TEST_F(VerifyPlacementTest, ReplicasAreDifferentDevicesOfOneClass) {
               ElementsAre(Is("plan.stages[1].replicas[0].device", "stage 2 of device 'acc1', which may hold 1")));
 }
 
+TEST_F(VerifyPlacementTest, RingsVisitEveryReplicaOnce) {
+  problem_.replication = Replication::kPerStage;
+  Placement placement = Place({{0, 1}, {2, 3}});
+  placement.stages[0].devices = {DeviceId(2), DeviceId(0)};
+  Placement::Stage& stage = placement.stages[0];
+  stage.ring = {DeviceId(2), DeviceId(0)};
+  EXPECT_THAT(ViolationsIn(placement), IsEmpty());
+  EXPECT_THAT(Verify(placement).costed->stages[0].ring_order, ElementsAre(DeviceId(2), DeviceId(0)));
+  const auto refused =
+      ElementsAre(Is("plan.stages[0].ring_order", "must visit each of the 2 replicas of the stage once"));
+  stage.ring = {DeviceId(2)};
+  EXPECT_THAT(ViolationsIn(placement), refused);
+  stage.ring = {DeviceId(2), DeviceId(2)};
+  EXPECT_THAT(ViolationsIn(placement), refused);
+  stage.ring = {DeviceId(2), DeviceId(SIZE_MAX)};
+  EXPECT_THAT(ViolationsIn(placement), refused);
+  stage.ring.clear();
+  placement.stages[1].ring = placement.stages[1].devices;
+  EXPECT_THAT(ViolationsIn(placement),
+              ElementsAre(Is("plan.stages[1].ring_order", "must be empty: a ring joins two replicas at least")));
+}
+
+TEST_F(VerifyPlacementTest, RingsByIndexFollowTheCopies) {
+  problem_.replication = Replication::kPerStage;
+  problem_.allreduce.ring = AllReduce::Ring::kIndex;
+  Placement placement = Place({{0, 1}, {2, 3}});
+  placement.stages[0].devices = {DeviceId(2), DeviceId(0)};
+  EXPECT_THAT(Verify(placement).costed->stages[0].ring_order, ElementsAre(DeviceId(2), DeviceId(0)));
+  placement.stages[0].ring = {DeviceId(0), DeviceId(2)};
+  EXPECT_THAT(ViolationsIn(placement),
+              ElementsAre(Is("plan.stages[0].ring_order",
+                             "must visit the replicas in the order of their copies (problem.allreduce.ring INDEX)")));
+}
+
+TEST_F(VerifyPlacementTest, UniformReplicasAreEquallyMany) {
+  problem_.replication = Replication::kUniform;
+  Placement placement = Place({{0, 1}, {2, 3}});
+  EXPECT_THAT(ViolationsIn(placement), IsEmpty());
+  placement.stages[0].devices = {DeviceId(2), DeviceId(0)};
+  EXPECT_THAT(ViolationsIn(placement),
+              ElementsAre(Is("plan.stages[1].replicas",
+                             "has 1 replicas, plan.stages[0] has 2, but the replication is UNIFORM")));
+}
+
+TEST_F(VerifyPlacementTest, NumbersOfStagesAndReplicasAreThoseOfTheProblem) {
+  problem_.num_stages = 3;
+  problem_.num_replicas = 2;
+  EXPECT_THAT(ViolationsIn(Place({{0, 1}, {2, 3}})),
+              ElementsAre(Is("plan.stages", "has 2 stages, not 3 (problem.num_stages)"),
+                          Is("plan.stages[0].replicas", "has 1 replicas, not 2 (problem.num_replicas)"),
+                          Is("plan.stages[1].replicas", "has 1 replicas, not 2 (problem.num_replicas)")));
+}
+
 TEST_F(VerifyPlacementTest, EveryReplicaNeedsItsMemory) {
   problem_.replication = Replication::kPerStage;
   cluster_ = MakeCluster(3, 0, 9);
