@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <optional>
-#include <utility>
 
 #include "core/mapping/baselines/checking_scheme.h"
 #include "core/mapping/baselines/feasibility_search.h"
@@ -20,14 +19,23 @@ using ::testing::Pair;
 constexpr int kCases = 120;
 constexpr int64_t kUnlimited = int64_t{1} << 60U;
 
-// A random instance with a mapping, of one of the two objectives that the search knows.
-std::optional<std::pair<MappingInstance, Mapping>> RandomProblem(int32_t max_devices, RandomStream& random) {
-  MappingInstance instance = MakeRandomMappingInstance(max_devices, random);
-  instance.objective = random.Below(2) == 0 ? MappingObjective::kLoad : MappingObjective::kAllReduce;
-  std::optional<Mapping> start = MakeRandomMapping(instance, random);
-  if (!start.has_value()) return std::nullopt;
-  start->rings = RingsInCopyOrder(instance);
-  return std::pair(std::move(instance), std::move(*start));
+// Calls body(instance, links, a mapping) for random instances of the two objectives that the search knows; answers how
+// many of them had a mapping.
+template <typename Body>
+int ForRandomProblems(uint64_t seed, int cases, int32_t max_devices, Body body) {
+  RandomStream random(seed);
+  int problems = 0;
+  for (int i = 0; i < cases; ++i) {
+    SCOPED_TRACE(i);
+    MappingInstance instance = MakeRandomMappingInstance(max_devices, random);
+    instance.objective = random.Below(2) == 0 ? MappingObjective::kLoad : MappingObjective::kAllReduce;
+    std::optional<Mapping> start = MakeRandomMapping(instance, random);
+    if (!start.has_value()) continue;
+    start->rings = RingsInCopyOrder(instance);
+    body(instance, LinkTimes(instance.network, instance.num_devices()), *start);
+    ++problems;
+  }
+  return problems;
 }
 
 MappingInstance DiamondOfTwoCopies(MappingObjective objective) {
@@ -58,82 +66,56 @@ TEST(CheckingSchemeTest, AnEdgeOfARingIsKnownWithItsSecondEnd) {
 }
 
 TEST(FeasibilitySearchTest, FindsTheTargetThatExistsAndProvesTheOneThatDoesNot) {
-  RandomStream random(1);
-  int compared = 0;
-  for (int i = 0; i < kCases; ++i) {
-    SCOPED_TRACE(i);
-    const auto problem = RandomProblem(7, random);
-    if (!problem.has_value()) continue;
-    const MappingInstance& instance = problem->first;
+  const auto check = [](const MappingInstance& instance, const LinkTimes& links, const Mapping& /*start*/) {
     const double best = *BestValueByBruteForce(instance);
-    const LinkTimes links(instance.network, instance.num_devices());
     const CheckingScheme scheme = MakeCheckingScheme(instance);
     FeasibilitySearch search(instance, links, scheme);
     ASSERT_EQ(search.Search(best * (1 + 1e-9), kUnlimited, {}), Feasibility::kFound);
     ASSERT_TRUE(IsMapping(instance, search.mapping()));
     EXPECT_NEAR(Evaluate(instance, search.mapping()).value_ms, best, best * 1e-8);
     EXPECT_EQ(search.Search(best * (1 - 1e-9), kUnlimited, {}), Feasibility::kNone);
-    ++compared;
-  }
-  EXPECT_GT(compared, kCases / 2);
+  };
+  EXPECT_GT(ForRandomProblems(1, kCases, 7, check), kCases / 2);
 }
 
 TEST(IntervalSearchTest, FindsTheBestOfFewDevices) {
-  RandomStream random(2);
   TaskArena arena(2);
-  for (int i = 0; i < kCases; ++i) {
-    SCOPED_TRACE(i);
-    const auto problem = RandomProblem(7, random);
-    if (!problem.has_value()) continue;
-    const MappingInstance& instance = problem->first;
+  ForRandomProblems(2, kCases, 7, [&](const MappingInstance& instance, const LinkTimes& links, const Mapping& start) {
     const double best = *BestValueByBruteForce(instance);
-    const LinkTimes links(instance.network, instance.num_devices());
     const IntervalSearchOutcome outcome =
-        SearchInterval(instance, links, {.start = problem->second, .nodes_per_target = kUnlimited}, {}, arena);
+        SearchInterval(instance, links, {.start = start, .nodes_per_target = kUnlimited}, {}, arena);
     ASSERT_TRUE(IsMapping(instance, outcome.mapping));
     EXPECT_EQ(outcome.value, Evaluate(instance, outcome.mapping));
     EXPECT_EQ(outcome.timeouts, 0);
     EXPECT_LE(outcome.value.value_ms, best * (1 + 2e-6));
     EXPECT_LE(outcome.proven_ms, best * (1 + 1e-9));
     EXPECT_EQ(outcome.proven_ms, outcome.lower_end_ms);
-  }
+  });
 }
 
 // The lower end is none: it lies above the best value at times. What is called proven is.
 TEST(IntervalSearchTest, TimeoutsProveNothing) {
-  RandomStream random(3);
   TaskArena arena(1);
   int wrong_ends = 0;
-  for (int i = 0; i < kCases; ++i) {
-    SCOPED_TRACE(i);
-    const auto problem = RandomProblem(7, random);
-    if (!problem.has_value()) continue;
-    const MappingInstance& instance = problem->first;
+  ForRandomProblems(3, kCases, 7, [&](const MappingInstance& instance, const LinkTimes& links, const Mapping& start) {
     const double best = *BestValueByBruteForce(instance);
-    const LinkTimes links(instance.network, instance.num_devices());
     const IntervalSearchOutcome outcome =
-        SearchInterval(instance, links, {.start = problem->second, .nodes_per_target = 20}, {}, arena);
-    EXPECT_LE(outcome.value.value_ms, Evaluate(instance, problem->second).value_ms);
+        SearchInterval(instance, links, {.start = start, .nodes_per_target = 20}, {}, arena);
+    EXPECT_LE(outcome.value.value_ms, Evaluate(instance, start).value_ms);
     EXPECT_LE(outcome.proven_ms, best * (1 + 1e-9));
-    if (outcome.lower_end_ms <= best * (1 + 1e-9)) continue;
+    if (outcome.lower_end_ms <= best * (1 + 1e-9)) return;
     ++wrong_ends;
     EXPECT_GT(outcome.timeouts, 0);
-  }
+  });
   EXPECT_GT(wrong_ends, 0);
 }
 
 TEST(IntervalSearchTest, AnswersAlikeForAnyNumberOfThreads) {
-  RandomStream random(4);
   TaskArena one(1);
   TaskArena two(2);
   TaskArena eight(8);
-  for (int i = 0; i < 20; ++i) {
-    SCOPED_TRACE(i);
-    const auto problem = RandomProblem(16, random);
-    if (!problem.has_value()) continue;
-    const MappingInstance& instance = problem->first;
-    const LinkTimes links(instance.network, instance.num_devices());
-    const IntervalSearchOptions options{.start = problem->second, .nodes_per_target = 2'000};
+  ForRandomProblems(4, 20, 16, [&](const MappingInstance& instance, const LinkTimes& links, const Mapping& start) {
+    const IntervalSearchOptions options{.start = start, .nodes_per_target = 2'000};
     const IntervalSearchOutcome outcome = SearchInterval(instance, links, options, {}, one);
     for (TaskArena* arena : {&two, &eight}) {
       const IntervalSearchOutcome other = SearchInterval(instance, links, options, {}, *arena);
@@ -141,7 +123,7 @@ TEST(IntervalSearchTest, AnswersAlikeForAnyNumberOfThreads) {
       EXPECT_EQ(other.nodes, outcome.nodes);
       EXPECT_EQ(other.lower_end_ms, outcome.lower_end_ms);
     }
-  }
+  });
 }
 
 TEST(IntervalSearchTest, StopsWhenTold) {
