@@ -1,0 +1,62 @@
+// Proofs that no mapping keeps all loads within a target, short of searching for one.
+//
+// A place is left out where its star is too costly (load_bounds.h). Then arc consistency and matching take turns until
+// nothing changes. Then each place that remains must be part of a copy that fits the machine on its own, whatever the
+// other copies do: searched for place by place (the *embedding filter*), the copies found being witnesses for all their
+// places. A target is refuted when what remains cannot hold all copies.
+#ifndef PLANWRIGHT_CORE_MAPPING_LOAD_REFUTER_H_
+#define PLANWRIGHT_CORE_MAPPING_LOAD_REFUTER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/polling.h"
+#include "core/mapping/copy_domains.h"
+#include "core/mapping/copy_embedder.h"
+#include "core/mapping/device_symmetry.h"
+#include "core/mapping/stage_matching.h"
+
+namespace planwright {
+
+// Keeps its memory from target to target. Not thread-safe. What it is given outlives it.
+class LoadRefuter {
+ public:
+  // `surcharge_ms`, `star_loads`: as for StarLoads.
+  LoadRefuter(const CopyModel& model, const DeviceSymmetry& symmetry, std::span<const double> surcharge_ms,
+              const std::vector<double>& star_loads);
+
+  // Whether arc consistency and matching refute the target. What an interruption leaves open is not refuted.
+  bool RefutesByMatching(double target_ms, Poller& poller);
+  // Whether the embedding filter does, with `work` steps of some nanoseconds.
+  bool RefutesByEmbedding(double target_ms, int64_t work, Poller& poller);
+
+  // By device: the stages that it may take within the last target, or any smaller one, as bits.
+  std::vector<uint64_t> Allowed() const;
+
+  int64_t work() const { return work_ + domains_.work() + matching_.work(); }
+
+ private:
+  bool Reset(double target_ms, Poller& poller);
+  bool Settle(Poller& poller);
+  bool FilterOnce(int64_t& work, bool& has_changed, Poller& poller);
+  bool HasWitness(std::size_t place) const;
+  void KeepWitness(const std::vector<int32_t>& devices);
+
+  const CopyModel& model_;
+  std::span<const double> surcharge_ms_;
+  const std::vector<double>& star_loads_;
+  CopyDomains domains_;
+  StageMatching matching_;
+  CopyEmbedder embedder_;
+  std::vector<int32_t> devices_;
+  // Copies that fit the last target, and for stage s on device d at s * num_devices + d the one that it is in; -1:
+  // none.
+  std::vector<std::vector<int32_t>> witnesses_;
+  std::vector<int32_t> witness_of_;
+  int64_t work_ = 0;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MAPPING_LOAD_REFUTER_H_

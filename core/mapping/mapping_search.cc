@@ -1,0 +1,233 @@
+#include "core/mapping/mapping_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "core/mapping/load_bounds.h"
+
+namespace planwright {
+namespace {
+
+constexpr double kRounding = 1e-9;
+constexpr double kMostGap = 0.99;
+// Exact searches count steps of some nanoseconds; that many take as long as a device moved on trial.
+constexpr int64_t kStepsPerUnit = 50;
+// Work of each task in the first round, and most; the last is some tenths of a second.
+constexpr int64_t kFirstRound = 4'000;
+constexpr int64_t kMostOfRound = 200'000;
+// Exact rounds come before annealing until they have had that much, and get as much again as annealing, or a share of
+// it where they only prove.
+constexpr int64_t kExactHeadStart = 100'000;
+constexpr int64_t kProvingShare = 4;
+constexpr int64_t kQuotientNodes = 200'000;
+// A dive that has not ended after that many steps for each device starts anew in another order.
+constexpr int64_t kDiveSteps = 20'000;
+// Where dives aim between what is not refuted and the best value, in turn.
+constexpr std::array<double, 8> kDiveAims = {0, 0.5, 0, 0.25, 0, 0.75, 0.06, 0.9};
+constexpr double kJustBelow = 1 - 1e-9;
+constexpr double kJustAbove = 1 + 1e-9;
+
+}  // namespace
+
+MappingSearch::MappingSearch(const MappingInstance& instance, const KindAssignment& kinds,
+                             const MappingOptions& options, const SolveLimits& limits, TaskArena& arena,
+                             const MappingCallback& on_improvement)
+    : instance_(instance),
+      kinds_(kinds),
+      options_(options),
+      limits_(limits),
+      arena_(arena),
+      on_improvement_(on_improvement),
+      tables_(instance, limits, arena),
+      annealing_(tables_, kinds, options.seed, limits, arena),
+      model_(instance, tables_.links()),
+      symmetry_(DeviceSymmetry::Of(model_)),
+      all_devices_(Index(model_.num_devices())),
+      round_work_(kFirstRound) {
+  std::iota(all_devices_.begin(), all_devices_.end(), 0);
+  outcome_.bounds = {{.value_ms = instance.load_weight * kinds.bottleneck_ms, .method = "compute"}};
+}
+
+MappingOutcome MappingSearch::Run() {
+  for (const Mapping& start : options_.starts) annealing_.Offer(start);
+  TakeIncumbent();
+  if (!IsDone() && CountsLoads()) StartProving();
+  tasks_ = IsExact() ? std::vector{Task::kProve, Task::kDive, Task::kRepair, Task::kDive} : std::vector{Task::kProve};
+  for (std::size_t slot = 0; IsExact() && slot < tasks_.size(); ++slot) {
+    divers_.push_back(std::make_unique<CoverSearch>(model_, symmetry_));
+  }
+  while (!IsDone()) {
+    if (IsExactTurn()) {
+      RunRound();
+    } else {
+      annealing_.RunBatch();
+    }
+    TakeIncumbent();
+  }
+  return std::move(outcome_);
+}
+
+bool MappingSearch::IsExactTurn() const {
+  if (prover_ == nullptr || limits_.work - outcome_.work < static_cast<int64_t>(tasks_.size())) return false;
+  const int64_t due = IsExact() ? annealing_.moves() : annealing_.moves() / kProvingShare;
+  return exact_work_ < kExactHeadStart + due;
+}
+
+// Whether bounds of loads bound the objective.
+bool MappingSearch::CountsLoads() const {
+  return instance_.objective != MappingObjective::kAllReduce && instance_.num_stages <= CopyDomains::kMostStages;
+}
+
+// Whether what a cover search finds has the value that it searched for.
+bool MappingSearch::IsExact() const {
+  return prover_ != nullptr && (instance_.objective == MappingObjective::kLoad || !instance_.HasRings());
+}
+
+bool MappingSearch::IsDone() {
+  const double value = outcome_.value.value_ms;
+  const double gap = value - outcome_.bound_ms();
+  const std::optional<Interruption> interruption = CheckInterruption(limits_);
+  outcome_.proven = gap <= value * kRounding;
+  if (outcome_.proven) {
+    outcome_.stop_reason = StopReason::kOptimal;
+  } else if (gap <= value * options_.relative_gap) {
+    outcome_.stop_reason = StopReason::kGapReached;
+  } else if (interruption.has_value()) {
+    outcome_.stop_reason = *interruption == Interruption::kCancelled ? StopReason::kCancelled : StopReason::kTimeLimit;
+  } else if (outcome_.work >= limits_.work) {
+    outcome_.stop_reason = StopReason::kWorkLimit;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void MappingSearch::TakeIncumbent() {
+  outcome_.work = annealing_.moves() + exact_work_;
+  outcome_.counters["moves"] = annealing_.moves();
+  if (!outcome_.mapping.devices.empty() && annealing_.value().value_ms >= outcome_.value.value_ms) return;
+  outcome_.mapping = annealing_.incumbent();
+  outcome_.value = annealing_.value();
+  outcome_.proven = outcome_.value.value_ms <= outcome_.bound_ms() * (1 + kRounding);
+  on_improvement_(outcome_);
+}
+
+void MappingSearch::OfferBound(double value_ms, const std::string& method) {
+  if (value_ms <= outcome_.bound_ms()) return;
+  std::erase_if(outcome_.bounds, [&](const MappingBound& bound) { return bound.method == method; });
+  outcome_.bounds.push_back({.value_ms = value_ms, .method = method});
+  outcome_.proven = outcome_.value.value_ms <= value_ms * (1 + kRounding);
+  annealing_.RaiseBound(value_ms / (1 - std::min(options_.relative_gap, kMostGap)));
+  on_improvement_(outcome_);
+}
+
+void MappingSearch::StartProving() {
+  star_loads_ = StarLoads(model_, surcharge_ms_);
+  prover_ = std::make_unique<LoadProver>(model_, symmetry_, surcharge_ms_, star_loads_);
+  prover_->Raise(instance_.load_weight * kinds_.bottleneck_ms, "compute");
+  prover_->Raise(StarBound(model_, star_loads_), "nearest_neighbours");
+  Poller poller(limits_);
+  prover_->Raise(QuotientBound(model_, surcharge_ms_, LoadShare(outcome_.value.value_ms), kQuotientNodes, poller),
+                 "quotient");
+  OfferLoadBound();
+  repair_ = std::make_unique<CopyRepair>(model_, symmetry_);
+}
+
+void MappingSearch::OfferLoadBound() {
+  OfferBound(prover_->bound_ms() + rings_apart_ms_, prover_->method());
+  dive_floor_ms_ = prover_->bound_ms() * kJustAbove;
+  if (std::isfinite(prover_->open_ms())) dive_floor_ms_ = std::max(dive_floor_ms_, prover_->open_ms());
+}
+
+void MappingSearch::RunRound() {
+  const auto tasks = static_cast<int64_t>(tasks_.size());
+  const int64_t work = std::min(round_work_, (limits_.work - outcome_.work) / tasks);
+  round_work_ = std::min(round_work_ + round_work_ / 2, kMostOfRound);
+  std::vector<Findings> findings(tasks_.size());
+  arena_.ParallelFor(tasks_.size(), 1, [&](std::size_t slot) { findings[slot] = RunTask(slot, work); });
+  exact_work_ += work * tasks;
+  ++round_;
+  for (const Findings& found : findings) {
+    if (found.has_value()) annealing_.Offer(*found);
+  }
+  OfferLoadBound();
+  int64_t nodes = prover_->nodes() + repair_->nodes();
+  for (const auto& diver : divers_) nodes += diver->nodes();
+  outcome_.counters["nodes"] = nodes;
+}
+
+MappingSearch::Findings MappingSearch::RunTask(std::size_t slot, int64_t work) {
+  const auto stream = static_cast<uint64_t>(round_) * tasks_.size() + slot;
+  RandomStream random(static_cast<uint64_t>(options_.seed), ~stream);
+  switch (tasks_[slot]) {
+    case Task::kProve:
+      return Prove(work);
+    case Task::kDive:
+      return Dive(slot, work, random);
+    case Task::kRepair:
+      return Repair(work, random);
+  }
+  return std::nullopt;
+}
+
+MappingSearch::Findings MappingSearch::Prove(int64_t work) {
+  Poller poller(limits_);
+  const double value = LoadShare(outcome_.value.value_ms);
+  const std::optional<CopyPlaces> copies = prover_->Step(value, work * kStepsPerUnit, poller);
+  return copies.has_value() ? Findings(MappingOf(*copies)) : std::nullopt;
+}
+
+// Until the first mapping that is found, or the end of the work.
+MappingSearch::Findings MappingSearch::Dive(std::size_t slot, int64_t work, RandomStream& random) {
+  CoverSearch& diver = *divers_[slot];
+  Poller poller(limits_);
+  const double value = outcome_.value.value_ms;
+  const double low = std::min(dive_floor_ms_, value);
+  const double aim = kDiveAims[(static_cast<std::size_t>(round_) + slot / 2) % kDiveAims.size()];
+  const double target = std::min(low + (value - low) * aim, value * kJustBelow);
+  int64_t steps = work * kStepsPerUnit;
+  for (bool is_shuffled = round_ >= static_cast<int64_t>(kDiveAims.size()); steps > 0 && !poller.ShouldStopNow();
+       is_shuffled = true) {
+    const int64_t before = diver.work();
+    const CoverAnswer answer = diver.Ask({.devices = all_devices_,
+                                          .copies = instance_.num_copies,
+                                          .target_ms = target,
+                                          .work = std::min(steps, kDiveSteps * model_.num_devices()),
+                                          .is_shuffled = is_shuffled,
+                                          .seed = random.Next()},
+                                         poller);
+    steps -= diver.work() - before + model_.num_devices();
+    if (answer == CoverAnswer::kFound) return MappingOf(diver.copies());
+    if (answer == CoverAnswer::kNone) break;
+  }
+  return std::nullopt;
+}
+
+MappingSearch::Findings MappingSearch::Repair(int64_t work, RandomStream& random) {
+  Poller poller(limits_);
+  CopyPlaces copies = PlacesOf(outcome_.mapping);
+  const bool is_better = repair_->Improve(copies, outcome_.bound_ms(), work * kStepsPerUnit, random, poller);
+  return is_better ? Findings(MappingOf(copies)) : std::nullopt;
+}
+
+CopyPlaces MappingSearch::PlacesOf(const Mapping& mapping) const {
+  CopyPlaces copies(Index(instance_.num_copies), std::vector<int32_t>(Index(instance_.num_stages)));
+  for (std::size_t vertex = 0; vertex < mapping.devices.size(); ++vertex) {
+    copies[vertex / Index(instance_.num_stages)][vertex % Index(instance_.num_stages)] =
+        model_.NumberOf(mapping.devices[vertex]);
+  }
+  return copies;
+}
+
+Mapping MappingSearch::MappingOf(const CopyPlaces& copies) const {
+  Mapping mapping{.devices = {}, .rings = RingsInCopyOrder(instance_)};
+  for (const std::vector<int32_t>& copy : copies) {
+    for (const int32_t device : copy) mapping.devices.push_back(model_.device(device));
+  }
+  return mapping;
+}
+
+}  // namespace planwright

@@ -1,0 +1,94 @@
+// The portfolio behind MapStages: annealing and exact searches take turns on one incumbent and one bound.
+//
+// Annealing runs in batches (mapping_annealing.h). Exact rounds are made of tasks of equal work:
+//   proving     filters and complete cover searches that raise the bound (load_prover.h)
+//   diving      cover searches in random order at targets between bound and value (cover_search.h)
+//   repairing   a few copies placed anew (copy_repair.h)
+// They run in parallel; what they found is taken in their order, so the answer does not depend on the number of
+// threads. Rounds grow from milliseconds to tenths of a second. Where rings count, only proving is left of them. No
+// engine wins everywhere: device-mapping.md sections 0 and 5.
+#ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_SEARCH_H_
+#define PLANWRIGHT_CORE_MAPPING_MAPPING_SEARCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/mapping/copy_model.h"
+#include "core/mapping/copy_repair.h"
+#include "core/mapping/cover_search.h"
+#include "core/mapping/device_symmetry.h"
+#include "core/mapping/load_prover.h"
+#include "core/mapping/mapping.h"
+#include "core/mapping/mapping_annealing.h"
+#include "core/mapping/mapping_tables.h"
+#include "core/mapping/stage_kinds.h"
+
+namespace planwright {
+
+// For one call of Run. What it is given outlives it.
+class MappingSearch {
+ public:
+  MappingSearch(const MappingInstance& instance, const KindAssignment& kinds, const MappingOptions& options,
+                const SolveLimits& limits, TaskArena& arena, const MappingCallback& on_improvement);
+
+  MappingOutcome Run();
+
+ private:
+  // A mapping that a task of a round came by.
+  using Findings = std::optional<Mapping>;
+  enum class Task { kProve, kDive, kRepair };
+
+  void TakeIncumbent();
+  void OfferBound(double value_ms, const std::string& method);
+  void OfferLoadBound();
+  bool IsDone();
+  bool CountsLoads() const;
+  bool IsExact() const;
+  bool IsExactTurn() const;
+  double LoadShare(double value_ms) const { return value_ms - rings_apart_ms_; }
+  void StartProving();
+  void RunRound();
+  Findings RunTask(std::size_t slot, int64_t work);
+  Findings Prove(int64_t work);
+  Findings Dive(std::size_t slot, int64_t work, RandomStream& random);
+  Findings Repair(int64_t work, RandomStream& random);
+  CopyPlaces PlacesOf(const Mapping& mapping) const;
+  Mapping MappingOf(const CopyPlaces& copies) const;
+
+  const MappingInstance& instance_;
+  const KindAssignment& kinds_;
+  const MappingOptions& options_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const MappingCallback& on_improvement_;
+  MappingTables tables_;
+  MappingAnnealing annealing_;
+  CopyModel model_;
+  DeviceSymmetry symmetry_;
+  // The least that any mapping adds to its largest load for its largest all-reduce, where the objective adds them.
+  double rings_apart_ms_ = 0;
+  std::vector<double> surcharge_ms_;
+  std::vector<double> star_loads_;
+  std::unique_ptr<LoadProver> prover_;
+  // By task; only divers have one.
+  std::vector<std::unique_ptr<CoverSearch>> divers_;
+  std::unique_ptr<CopyRepair> repair_;
+  // The least load that no filter has refuted: as of the last round, so that tasks do not watch each other.
+  double dive_floor_ms_ = 0;
+  std::vector<Task> tasks_;
+  std::vector<int32_t> all_devices_;
+  int64_t round_ = 0;
+  // Of each task in the next round, and of all tasks so far.
+  int64_t round_work_ = 0;
+  int64_t exact_work_ = 0;
+  MappingOutcome outcome_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_MAPPING_MAPPING_SEARCH_H_

@@ -1,0 +1,98 @@
+#include "core/mapping/mapping_search.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "core/mapping/mapping.h"
+#include "tests/support/mapping_cases.h"
+
+namespace planwright {
+namespace {
+
+constexpr double kRounding = 1e-9;
+
+void Ignore(const MappingOutcome& /*so_far*/) {}
+
+SolveLimits WithWork(int64_t work) {
+  SolveLimits limits;
+  limits.work = work;
+  return limits;
+}
+
+// Whether cover searches decide the objective: they know nothing of rings, nor that ports are two.
+bool CoversDecide(const MappingInstance& instance) {
+  return instance.overlap != Overlap::kFullDuplex &&
+         (instance.objective == MappingObjective::kLoad || !instance.HasRings());
+}
+
+TEST(MappingSearchTest, AgreesWithBruteForceOnFewDevices) {
+  constexpr uint64_t kCases = 220;
+  RandomStream random(11);
+  TaskArena arena(2);
+  int64_t proven = 0;
+  for (uint64_t i = 0; i < kCases; ++i) {
+    SCOPED_TRACE(i);
+    const MappingInstance instance = MakeRandomMappingInstance(i % 8 == 0 ? 8 : 7, random);
+    const std::optional<double> best = BestValueByBruteForce(instance);
+    const auto outcome = MapStages(instance, {}, WithWork(400'000), arena, Ignore);
+    ASSERT_EQ(outcome.has_value(), best.has_value());
+    if (!best.has_value()) continue;
+    ASSERT_TRUE(IsMapping(instance, outcome->mapping));
+    EXPECT_EQ(outcome->value, Evaluate(instance, outcome->mapping));
+    EXPECT_NEAR(outcome->value.value_ms, *best, *best * kRounding);
+    for (const MappingBound& bound : outcome->bounds) {
+      EXPECT_LE(bound.value_ms * (1 - kRounding), *best) << bound.method;
+    }
+    if (CoversDecide(instance) && instance.objective != MappingObjective::kAllReduce) {
+      EXPECT_TRUE(outcome->proven) << outcome->value.value_ms << " " << outcome->bound_ms();
+    }
+    if (outcome->proven) ++proven;
+  }
+  EXPECT_GT(proven, 80);
+}
+
+TEST(MappingSearchTest, GivesTheSameAnswerForAnyNumberOfThreads) {
+  constexpr uint64_t kCases = 12;
+  RandomStream random(12);
+  for (uint64_t i = 0; i < kCases; ++i) {
+    SCOPED_TRACE(i);
+    const MappingInstance instance = MakeRandomMappingInstance(40, random);
+    std::optional<MappingOutcome> first;
+    for (const int threads : {1, 2, 8}) {
+      TaskArena arena(threads);
+      auto outcome = MapStages(instance, {}, WithWork(400'000), arena, Ignore);
+      if (!first.has_value()) first = outcome;
+      ASSERT_EQ(outcome.has_value(), first.has_value());
+      if (!outcome.has_value()) continue;
+      EXPECT_EQ(outcome->mapping, first->mapping);
+      EXPECT_EQ(outcome->bound_ms(), first->bound_ms());
+      EXPECT_EQ(outcome->work, first->work);
+    }
+  }
+}
+
+TEST(MappingSearchTest, IsNeverWorseThanItsStartsAndTellsEveryImprovement) {
+  RandomStream random(13);
+  TaskArena arena(1);
+  for (uint64_t i = 0; i < 40; ++i) {
+    SCOPED_TRACE(i);
+    const MappingInstance instance = MakeRandomMappingInstance(20, random);
+    const std::optional<Mapping> start = MakeRandomMapping(instance, random);
+    if (!start.has_value()) continue;
+    double value = Evaluate(instance, *start).value_ms * (1 + kRounding);
+    double bound = 0;
+    const auto check = [&](const MappingOutcome& so_far) {
+      EXPECT_GE(so_far.bound_ms(), bound);
+      bound = so_far.bound_ms();
+    };
+    const auto outcome = MapStages(instance, {.starts = {*start}}, WithWork(20'000), arena, check);
+    EXPECT_LE(outcome->value.value_ms, value);
+    EXPECT_LE(outcome->bound_ms() * (1 - kRounding), outcome->value.value_ms);
+    EXPECT_EQ(outcome->bound_ms(), bound);
+  }
+}
+
+}  // namespace
+}  // namespace planwright
