@@ -26,7 +26,9 @@
 #include "core/mapping/baselines/dapple.h"
 #include "core/mapping/baselines/interval_search.h"
 #include "core/mapping/baselines/scotch_static_mapping.h"
+#include "core/mapping/copy_model.h"
 #include "core/mapping/evaluation.h"
+#include "core/mapping/load_bounds.h"
 #include "core/mapping/mapping.h"
 #include "core/mapping/simple_mappings.h"
 #include "core/mapping/stage_kinds.h"
@@ -311,6 +313,7 @@ class Benchmark {
     constexpr double kBatches = 7;
     constexpr int64_t kPilotNodes = 100'000;
     TaskArena arena(absl::GetFlag(FLAGS_threads));
+    const CopyModel model(problem.instance, problem.links);
     IntervalSearchOptions options{
         .lower_bound_ms = problem.kinds.bottleneck_ms, .start = start, .targets = 8, .nodes_per_target = kPilotNodes};
     const auto search = [&](double limit_seconds) {

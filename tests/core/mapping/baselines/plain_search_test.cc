@@ -12,9 +12,9 @@
 namespace planwright {
 namespace {
 
-constexpr int kCases = 450;
-constexpr int64_t kWork = 300'000;
-constexpr int64_t kNodes = 400'000;
+constexpr int kCases = 300;
+constexpr int64_t kWork = 100'000;
+constexpr int64_t kNodes = 200'000;
 constexpr double kRounding = 1e-6;
 
 // No mapping is better than a bound, and none than a value that is proven.
