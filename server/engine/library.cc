@@ -53,6 +53,15 @@ absl::Status WithFullName(const absl::Status& status, std::string_view name) {
   return absl::NotFoundError(absl::StrCat("nothing is stored as \"", ToAbsl(name), "\""));
 }
 
+// What `plan` is stored as where nobody has a name for it: the same for the same plan.
+std::string IdOfContent(v1::Plan plan) {
+  plan.clear_name();
+  plan.clear_provenance();
+  CanonicalHash hash("planwright.kept.1");
+  hash.Add(plan.SerializeAsString());
+  return ResourceIdOf(hash);
+}
+
 bool IsPlanFor(const v1::Plan& plan, const PlanTask& task) {
   return plan.graph_digest() == task.graph_digest && plan.cluster_digest() == task.cluster_digest &&
          MessageDifferencer::Equals(plan.problem(), task.resolved_problem);
@@ -242,12 +251,12 @@ absl::StatusOr<std::optional<v1::Plan>> Library::FindKeptPlan(const std::string&
 absl::Status Library::KeepPlan(const std::string& tenant, const PlanTask& task, v1::Plan& plan) {
   if (!task.is_to_be_kept) return absl::OkStatus();
   ASSIGN_OR_RETURN(Store * store, NeedStore());
-  const std::string id = task.plan_id.empty() ? MakeResourceId() : task.plan_id;
+  const std::string id = task.plan_id.empty() ? IdOfContent(plan) : task.plan_id;
   plan.set_name(ResourceName(kPlans, id));
   const Document document{
       .id = id, .summary = SummaryOf(plan, task).SerializeAsString(), .content = plan.SerializeAsString()};
   ASSIGN_OR_RETURN(const PutResult result, store->PutDocument(tenant, DocumentKind::kPlan, document, quota_));
-  if (result.was_put) return absl::OkStatus();
+  if (result.was_put || task.plan_id.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::optional<v1::Plan> kept, FindKeptPlan(tenant, task));
   if (kept.has_value()) plan = *std::move(kept);
   return absl::OkStatus();

@@ -1,6 +1,6 @@
 #include "server/engine/plan_desk.h"
 
-#include <limits>
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -14,14 +14,23 @@ namespace {
 // How soon a caller may try again where too many wait.
 constexpr std::chrono::milliseconds kRetryDelay{1000};
 
+// How often those who wait for the search of another server look for its plan, at least.
+constexpr std::chrono::milliseconds kLongestPause{400};
+// Times that differ by so little come from the same wish.
+constexpr std::chrono::milliseconds kClockGrain{100};
+
+// What of a task decides whether two want the same search, beside its key.
+std::string LimitsOf(const PlanTask& task) {
+  const DecodedOptions& options = task.options;
+  return absl::StrCat(options.options.work_limit.value_or(-1), "/", options.options.relative_gap, "/",
+                      options.time_limit.value_or(std::chrono::nanoseconds(-1)).count());
+}
+
 // What orders must have in common, beside the key of their plan, to want the same search. One that makes the plans of
 // its incumbents is another, because a search is asked for those once, when it begins.
 std::string FlightKey(const PlanTask& task, const SearchObserver* observer) {
-  const DecodedOptions& options = task.options;
   const bool with_plans = observer != nullptr && observer->wants_incumbent_plans();
-  return absl::StrCat(with_plans ? task.key : task.shared_key, "/", options.options.work_limit.value_or(-1), "/",
-                      options.options.relative_gap, "/",
-                      options.time_limit.value_or(std::chrono::nanoseconds(-1)).count(), with_plans ? "/plans" : "");
+  return absl::StrCat(with_plans ? task.key : task.shared_key, "/", LimitsOf(task), with_plans ? "/plans" : "");
 }
 
 // Whether an error is about things by the names or places that they have in the request that was searched for: lists in
@@ -79,6 +88,10 @@ const char* NameOf(PlanSource source) {
   return "searched";
 }
 
+std::string PlanDesk::ClaimKey(const PlanTask& task) {
+  return absl::StrCat("plan/", task.shared_key, "/", LimitsOf(task));
+}
+
 void PlanDesk::Take(Order order) { Serve(std::make_shared<Errand>(std::move(order))); }
 
 void PlanDesk::Serve(const ErrandPtr& errand) {
@@ -111,8 +124,7 @@ void PlanDesk::TakeSeat(const ErrandPtr& errand, const std::string& flight_key) 
     GiveUp(weak, seat, absl::CancelledError("cancelled"));
   });
   if (seat.leads) {
-    const absl::Status accepted = Launch(errand, seat.flight);
-    if (!accepted.ok()) flights_.Complete(seat.flight, {accepted, order.task.key});
+    Begin(errand, seat.flight);
   } else if (waiting_bytes_ > max_waiting_bytes_) {
     GiveUp(errand, seat,
            WithRetryDelay(absl::ResourceExhaustedError(absl::StrCat(
@@ -130,17 +142,82 @@ void PlanDesk::GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& 
   held->order.done(why, PlanSource::kShared);
 }
 
-absl::Status PlanDesk::Launch(const ErrandPtr& errand, const std::shared_ptr<Flights::Flight>& flight) {
-  return searching_.Submit(
-      {.deadline = errand->order.context.deadline,
-       .stop = flight->stop(),
-       .run =
-           [this, errand, flight](const absl::Status& admission) {
-             flights_.Complete(
-                 flight, {admission.ok() ? Search(*errand, *flight) : FoundPlan(admission), errand->order.task.key});
-           },
-       .bytes = errand->order.bytes,
-       .tenant = errand->order.context.tenant});
+void PlanDesk::Begin(const ErrandPtr& errand, const FlightPtr& flight) {
+  const Order& order = errand->order;
+  if (order.task.skip_cache || !engine_.MayFetch()) return Launch(errand, flight);
+  const absl::Status accepted = storing_.Submit({.deadline = order.context.deadline,
+                                                 .stop = flight->stop(),
+                                                 .run =
+                                                     [this, errand, flight](const absl::Status& admission) {
+                                                       if (admission.ok()) return AskStore(errand, flight);
+                                                       Fail(*errand, flight, admission);
+                                                     },
+                                                 .bytes = order.bytes,
+                                                 .tenant = order.context.tenant});
+  if (!accepted.ok()) Fail(*errand, flight, accepted);
+}
+
+void PlanDesk::Fail(const Errand& errand, const FlightPtr& flight, const absl::Status& why) {
+  flights_.Complete(flight, {why, errand.order.task.key});
+}
+
+void PlanDesk::AskStore(const ErrandPtr& errand, const FlightPtr& flight) {
+  const Order& order = errand->order;
+  const auto answer = [&] {
+    const std::shared_ptr<const CachedPlan> stored = engine_.FetchPlan(order.task, order.context);
+    if (stored == nullptr) return false;
+    flights_.Complete(flight, {stored, order.task.key, /*is_fetched=*/true});
+    return true;
+  };
+  if (answer()) return;
+  if (claims_ == nullptr) return Launch(errand, flight);
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(engine_.EffortFor(order.task, order.context).time);
+  Claims::Outcome claim = claims_->Try(ClaimKey(order.task), time);
+  errand->claim = std::move(claim.hold);
+  // Whoever had it may have stored its plan in between.
+  if (errand->claim != nullptr && answer()) return;
+  const bool waits = claim.expected_by_other.has_value() && IsWorthWaiting(*errand, *claim.expected_by_other);
+  if (!waits) return Launch(errand, flight);
+  waiting_bytes_ += order.bytes;
+  delays_.After(errand->pause, [this, errand, flight] {
+    waiting_bytes_ -= errand->order.bytes;
+    Begin(errand, flight);
+  });
+  errand->pause = std::min(2 * errand->pause, kLongestPause);
+}
+
+bool PlanDesk::IsWorthWaiting(const Errand& errand, std::chrono::milliseconds expected) const {
+  if (!searching_.is_admitting() || waiting_bytes_ + errand.order.bytes > max_waiting_bytes_) return false;
+  const std::chrono::nanoseconds waited = Executor::Clock::now() - errand.start;
+  const std::chrono::nanoseconds left = engine_.EffortFor(errand.order.task, errand.order.context).time;
+  // A deadline shrinks what is left, a time limit does not.
+  const std::chrono::nanoseconds all = errand.order.context.deadline.has_value() ? waited + left : left;
+  return expected <= all + all / 20 + kClockGrain && waited < all - all / 10;
+}
+
+void PlanDesk::Launch(const ErrandPtr& errand, const FlightPtr& flight) {
+  const absl::Status accepted = searching_.Submit({.deadline = errand->order.context.deadline,
+                                                   .stop = flight->stop(),
+                                                   .run =
+                                                       [this, errand, flight](const absl::Status& admission) {
+                                                         if (admission.ok()) return Run(errand, flight);
+                                                         Fail(*errand, flight, admission);
+                                                       },
+                                                   .bytes = errand->order.bytes,
+                                                   .tenant = errand->order.context.tenant});
+  if (!accepted.ok()) Fail(*errand, flight, accepted);
+}
+
+void PlanDesk::Run(const ErrandPtr& errand, const FlightPtr& flight) {
+  const FoundPlan found = Search(*errand, *flight);
+  if (found.ok() && engine_.MayFetch()) {
+    // The claim ends with the errand, which this holds until the plan is stored.
+    storing_.Requeue({.run = [this, errand, found = *found](const absl::Status& /*admission*/) {
+      engine_.StoreShared(errand->order.task, *found);
+      errand->claim.reset();
+    }});
+  }
+  flights_.Complete(flight, {found, errand->order.task.key});
 }
 
 PlanDesk::FoundPlan PlanDesk::Search(Errand& errand, Flights::Flight& flight) {
@@ -163,7 +240,7 @@ void PlanDesk::Deliver(const ErrandPtr& errand, const Result& result) {
   }
   waiting_bytes_ -= errand->waiting_bytes;
   const absl::StatusCode code = result.plan.status().code();
-  if (leads) {
+  if (leads && !result.is_fetched) {
     order.done(result.plan.ok() ? absl::StatusOr<v1::Plan>(AnswerOf(order.task, **result.plan, /*from_cache=*/false))
                                 : result.plan.status(),
                PlanSource::kSearched);
@@ -183,8 +260,9 @@ void PlanDesk::Share(const ErrandPtr& errand, const Result& result) {
   if (!is_enough) return Serve(errand);
   const std::shared_ptr<const CachedPlan> plan = engine_.InWordsOf(order.task, *result.plan, order.context);
   if (plan == nullptr) return TakeSeat(errand, absl::StrCat("alone/", ++alone_));
-  ++shared_;
-  order.done(AnswerOf(order.task, *plan, /*from_cache=*/true), PlanSource::kShared);
+  if (!result.is_fetched) ++shared_;
+  order.done(AnswerOf(order.task, *plan, /*from_cache=*/true),
+             result.is_fetched ? PlanSource::kCached : PlanSource::kShared);
 }
 
 }  // namespace planwright::server

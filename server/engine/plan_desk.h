@@ -1,9 +1,10 @@
-// Where calls get their plans: from the cache, from a search that is under way for somebody else, or by a search of
-// their own.
+// Where calls get their plans: from the cache, from a search that is under way for somebody else, here or on another
+// server of the same store, or by a search of their own.
 #ifndef PLANWRIGHT_SERVER_ENGINE_PLAN_DESK_H_
 #define PLANWRIGHT_SERVER_ENGINE_PLAN_DESK_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,8 @@
 #include "server/engine/plan_task.h"
 #include "server/engine/planning_engine.h"
 #include "server/engine/search_observer.h"
+#include "server/serving/claims.h"
+#include "server/serving/delays.h"
 #include "server/serving/executor.h"
 #include "server/serving/single_flight.h"
 
@@ -28,12 +31,16 @@ enum class PlanSource { kSearched, kShared, kCached };
 // "searched", "shared", "cached".
 const char* NameOf(PlanSource source);
 
-// Thread-safe. No thread waits for another: searches run on one executor, everything else on the other, and calls that
-// wait hold no thread.
+// Thread-safe. No thread waits for another: searches run on one executor, what blocks on the store on another, and the
+// rest on a third; calls that wait hold no thread.
 //
 // Calls for the same (the same shared key and the same limits) share a search: it goes on as long as one of them waits,
 // and the others' deadlines are no earlier than that of the first. Who gets a plan that is not good enough for its own
 // limits, because the search had less time, goes on from it.
+//
+// Servers with one store claim there what they search for. Who finds a search claimed that needs no more time than it
+// has itself waits for the plan to be stored, and searches when the claim is free (the other server has died, or found
+// nothing good enough) or when its own time is nearly over. Without an answer from the store it searches at once.
 class PlanDesk {
  public:
   // One call's wish for a plan.
@@ -49,12 +56,30 @@ class PlanDesk {
     std::function<void(absl::StatusOr<v1::Plan> plan, PlanSource source)> done;
   };
 
-  // All of them outlive the desk's last order. `max_waiting_bytes`: of requests that wait for the searches of others.
-  PlanDesk(PlanningEngine& engine, Executor& searching, Executor& serving, int64_t max_waiting_bytes)
-      : engine_(engine), searching_(searching), serving_(serving), max_waiting_bytes_(max_waiting_bytes) {}
+  // Where its work is done. All of them outlive the desk's last order.
+  struct Places {
+    PlanningEngine& engine;
+    Executor& searching;
+    Executor& serving;
+    Executor& storing;
+    // nullptr: no other server has our store.
+    Claims* claims = nullptr;
+  };
+
+  // `max_waiting_bytes`: of requests that wait for the searches of others.
+  PlanDesk(const Places& places, int64_t max_waiting_bytes)
+      : engine_(places.engine),
+        searching_(places.searching),
+        serving_(places.serving),
+        storing_(places.storing),
+        claims_(places.claims),
+        max_waiting_bytes_(max_waiting_bytes) {}
 
   // To be called on a thread that may compute.
   void Take(Order order);
+
+  // What a server claims before it searches for the task: servers that search for the same claim the same.
+  static std::string ClaimKey(const PlanTask& task);
 
   // Orders that were answered by the search of another one, since the start.
   int64_t shared() const { return shared_; }
@@ -65,6 +90,8 @@ class PlanDesk {
     FoundPlan plan;
     // PlanTask::key of the order that the search was made for: plans and errors speak of its devices.
     std::string key;
+    // The search was another server's.
+    bool is_fetched = false;
   };
   using Flights = SingleFlight<Result, SearchObserver>;
 
@@ -77,6 +104,10 @@ class PlanDesk {
     std::mutex mutex;
     bool leads = false;
     int64_t waiting_bytes = 0;
+    // The leader's: when it began, and how long it waits until it looks again for the plan of another server.
+    Executor::Clock::time_point start = Executor::Clock::now();
+    std::chrono::milliseconds pause{25};
+    std::shared_ptr<Claims::Hold> claim;
     // Gives the seat up.
     std::optional<std::stop_callback<std::function<void()>>> on_gone;
   };
@@ -86,7 +117,15 @@ class PlanDesk {
   void TakeSeat(const ErrandPtr& errand, const std::string& flight_key);
   // Ends the errand without a result, unless that is on its way.
   void GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& seat, const absl::Status& why);
-  absl::Status Launch(const ErrandPtr& errand, const std::shared_ptr<Flights::Flight>& flight);
+  using FlightPtr = std::shared_ptr<Flights::Flight>;
+  // The leader's way: to the store, where there is one, and to the search.
+  void Begin(const ErrandPtr& errand, const FlightPtr& flight);
+  void AskStore(const ErrandPtr& errand, const FlightPtr& flight);
+  // Whether to wait for the search of another server, which expects to need `expected`.
+  bool IsWorthWaiting(const Errand& errand, std::chrono::milliseconds expected) const;
+  void Fail(const Errand& errand, const FlightPtr& flight, const absl::Status& why);
+  void Launch(const ErrandPtr& errand, const FlightPtr& flight);
+  void Run(const ErrandPtr& errand, const FlightPtr& flight);
   FoundPlan Search(Errand& errand, Flights::Flight& flight);
   // On a serving thread.
   void Deliver(const ErrandPtr& errand, const Result& result);
@@ -96,11 +135,15 @@ class PlanDesk {
   PlanningEngine& engine_;
   Executor& searching_;
   Executor& serving_;
+  Executor& storing_;
+  Claims* claims_;
   const int64_t max_waiting_bytes_;
   Flights flights_;
   std::atomic<int64_t> waiting_bytes_{0};
   std::atomic<int64_t> shared_{0};
   std::atomic<int64_t> alone_{0};
+  // Last: its calls use the above.
+  Delays delays_;
 };
 
 }  // namespace planwright::server

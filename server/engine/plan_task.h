@@ -36,7 +36,7 @@ struct PlanTask {
   bool skip_cache = false;
   // Where the search begins, if not at a plan that is known to the cache.
   std::optional<Placement> start;
-  // The plan is to be stored; under this id, or one of our own where it is empty.
+  // The plan is to be stored; under this id, or one that its content gives where it is empty.
   bool is_to_be_kept = false;
   std::string plan_id;
 };

@@ -13,6 +13,7 @@
 #include "core/base/strings.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/planner.h"
+#include "server/codec/canonical_hash.h"
 #include "server/codec/cluster.h"
 #include "server/codec/digest.h"
 #include "server/codec/graph.h"
@@ -21,6 +22,7 @@
 #include "server/codec/problem.h"
 #include "server/codec/simulation.h"
 #include "server/engine/request_input.h"
+#include "server/engine/resource_name.h"
 #include "server/engine/server_info.h"
 
 namespace planwright::server {
@@ -183,6 +185,16 @@ absl::Status CheckOptions(const PlanTask& task, const ModelLimits& limits) {
   return CheckRequest({*task.graph, *task.cluster, task.problem, task.options.options}, limits);
 }
 
+// What a plan is stored as whose caller has no name for it.
+std::string IdOfWish(const PlanTask& task) {
+  CanonicalHash hash("planwright.wish.1");
+  hash.Add(task.key);
+  hash.Add(task.options.options.work_limit);
+  hash.Add(task.options.options.relative_gap);
+  hash.Add(task.options.time_limit.has_value() ? task.options.time_limit->count() : -1);
+  return ResourceIdOf(hash);
+}
+
 // The devices of a stored plan travel in its problem, as the selection that they are.
 void GiveDevices(const std::vector<std::string>& devices, v1::PlanningProblem& problem) {
   if (devices.empty()) return;
@@ -242,6 +254,8 @@ absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::CreatePlanRequest& r
   ASSIGN_OR_RETURN(PlanTask task, ReadAnyTask(request, context));
   task.is_to_be_kept = request.store() || !request.plan_id().empty();
   task.plan_id = request.plan_id();
+  // So that a call that is made again after its answer was lost finds what it has stored.
+  if (task.is_to_be_kept && task.plan_id.empty() && !task.skip_cache) task.plan_id = IdOfWish(task);
   return task;
 }
 
@@ -291,7 +305,6 @@ SearchEffort PlanningEngine::EffortFor(const PlanTask& task, const CallContext& 
 
 std::shared_ptr<const CachedPlan> PlanningEngine::FindPlan(const PlanTask& task, const CallContext& context) {
   if (task.skip_cache) return nullptr;
-  if (config_.cache_bytes > 0 && cache_.Peek(task.shared_key) == nullptr) FetchStored(task, context);
   std::shared_ptr<const CachedPlan> known = cache_.Find(task.shared_key, EffortFor(task, context));
   return known == nullptr ? nullptr : InWordsOf(task, std::move(known), context);
 }
@@ -323,6 +336,14 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Verified(const
   return own;
 }
 
+std::shared_ptr<const CachedPlan> PlanningEngine::FetchPlan(const PlanTask& task, const CallContext& context) {
+  if (task.skip_cache || !MayFetch()) return nullptr;
+  FetchStored(task, context);
+  std::shared_ptr<const CachedPlan> known = cache_.Peek(task.shared_key);
+  if (known == nullptr || !Satisfies(*known, EffortFor(task, context))) return nullptr;
+  return InWordsOf(task, std::move(known), context);
+}
+
 void PlanningEngine::FetchStored(const PlanTask& task, const CallContext& context) {
   std::optional<CachedPlan> stored = stored_.Find(task.shared_key);
   if (!stored.has_value()) return;
@@ -340,6 +361,9 @@ void PlanningEngine::FetchStored(const PlanTask& task, const CallContext& contex
 }
 
 void PlanningEngine::StoreShared(const PlanTask& task, const CachedPlan& found) {
+  if (config_.cache_bytes == 0) return;
+  const std::shared_ptr<const CachedPlan> known = cache_.Peek(task.shared_key);
+  if (known != nullptr && known.get() != &found) return;
   CachedPlan shared = found;
   shared.plan.set_cluster_digest(task.shared.cluster_digest);
   *shared.plan.mutable_problem() = task.shared.problem;
@@ -369,7 +393,7 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const P
   found->key = task.key;
   found->devices = task.shared.devices;
   if (plan.provenance.stop_reason == StopReason::kCancelled) found->effort.time = Clock::now() - start;
-  if (cache_.Offer(task.shared_key, found) && config_.cache_bytes > 0) StoreShared(task, *found);
+  cache_.Offer(task.shared_key, found);
   return found;
 }
 
@@ -387,9 +411,11 @@ std::optional<Placement> PlanningEngine::KnownPlacement(const PlanTask& task) {
 absl::StatusOr<v1::Plan> PlanningEngine::MakeWirePlan(const absl::StatusOr<PlanTask>& task,
                                                       const CallContext& context) {
   RETURN_IF_ERROR(task.status());
-  const std::shared_ptr<const CachedPlan> known = FindPlan(*task, context);
+  std::shared_ptr<const CachedPlan> known = FindPlan(*task, context);
+  if (known == nullptr) known = FetchPlan(*task, context);
   if (known != nullptr) return AnswerOf(*task, *known, /*from_cache=*/true);
   ASSIGN_OR_RETURN(const std::shared_ptr<const CachedPlan> found, Search(*task, context));
+  StoreShared(*task, *found);
   return AnswerOf(*task, *found, /*from_cache=*/false);
 }
 

@@ -108,14 +108,22 @@ class PlanningEngine {
   // What a request asks for. Errors: INVALID_ARGUMENT, NOT_FOUND.
   absl::StatusOr<PlanTask> ReadTask(const v1::CreatePlanRequest& request, const CallContext& context);
   absl::StatusOr<PlanTask> ReadTask(const v1::StreamPlanRequest& request, const CallContext& context);
-  // A plan that is known already and good enough; nullptr: a search is needed.
+  // A plan that is known already and good enough; nullptr: a search is needed. Does not look into the store.
   std::shared_ptr<const CachedPlan> FindPlan(const PlanTask& task, const CallContext& context);
+  // The same of the plan that the store has for the task, which is known from then on. Blocks on the store.
+  std::shared_ptr<const CachedPlan> FetchPlan(const PlanTask& task, const CallContext& context);
+  // Whether it is worth asking the store: there is one, it answers, and plans are kept at all.
+  bool MayFetch() const { return config_.cache_bytes > 0 && stored_.MayAsk(); }
   // A plan of the task's shared form for the task itself: its devices renamed, verified again unless it was made for
   // the same names. nullptr: it is wrong, or there is no time to find out.
   std::shared_ptr<const CachedPlan> InWordsOf(const PlanTask& task, std::shared_ptr<const CachedPlan> known,
                                               const CallContext& context) const;
-  // Searches, starting from the plan that is known if there is one, and keeps the result. Errors: those of MakePlan.
+  // Searches, starting from the plan that is known if there is one, and keeps the result in memory. Errors: those of
+  // MakePlan.
   absl::StatusOr<std::shared_ptr<const CachedPlan>> Search(const PlanTask& task, const CallContext& context);
+  // Keeps what was found for the task in the store, in the task's shared form, unless a better plan is known. Blocks on
+  // the store.
+  void StoreShared(const PlanTask& task, const CachedPlan& found);
   // What a call with this task would be given by a search now.
   SearchEffort EffortFor(const PlanTask& task, const CallContext& context) const;
 
@@ -153,8 +161,6 @@ class PlanningEngine {
                                                              const CallContext& context) const;
   // Takes the plan of the task out of the store into memory, if there is one and it is right.
   void FetchStored(const PlanTask& task, const CallContext& context);
-  // Keeps what was found for the task in the store, in the task's shared form.
-  void StoreShared(const PlanTask& task, const CachedPlan& found);
   // The placement of the plan that is kept for the task; nullopt: there is none.
   std::optional<Placement> KnownPlacement(const PlanTask& task);
 

@@ -42,6 +42,11 @@ std::string MakeResourceId() {
   return id;
 }
 
+std::string ResourceIdOf(CanonicalHash& hash) {
+  constexpr std::size_t kDigits = 40;
+  return absl::StrCat("p", hash.Hex().substr(0, kDigits));
+}
+
 bool IsResourceId(std::string_view id) {
   constexpr std::size_t kLeast = 4;
   constexpr std::size_t kMost = 63;

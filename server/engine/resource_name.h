@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "server/codec/canonical_hash.h"
 
 namespace planwright::server {
 
@@ -21,6 +22,9 @@ absl::StatusOr<std::string> ResourceId(std::string_view name, std::string_view c
 
 // A new one, 128 random bits, that begins with a letter.
 std::string MakeResourceId();
+
+// One that is always the same for what was added to `hash`, which is used up.
+std::string ResourceIdOf(CanonicalHash& hash);
 
 // Whether callers may choose `id`: 4 to 63 lower-case letters, digits and hyphens, first a letter, last no hyphen.
 bool IsResourceId(std::string_view id);

@@ -14,6 +14,8 @@ namespace {
 constexpr char kOwner[] = "";
 // How long a store that does not answer is left alone.
 constexpr std::chrono::seconds kRest{10};
+// How long an answer may take before others ask no more.
+constexpr std::chrono::seconds kPatience{1};
 
 // "<nanoseconds> <work limit>", "-" for none.
 std::string DescribeEffort(const SearchEffort& effort) {
@@ -38,6 +40,7 @@ std::optional<SearchEffort> ReadEffort(const std::string& text) {
 
 std::optional<CachedPlan> StoredPlans::Find(const std::string& key) {
   if (!MayAsk()) return std::nullopt;
+  const Question question(*this);
   const absl::StatusOr<Document> document = store_->FindDocument(kOwner, DocumentKind::kAnswer, key);
   if (document.status().code() == absl::StatusCode::kDataLoss) Drop(key);
   Note(document.status());
@@ -55,6 +58,7 @@ std::optional<CachedPlan> StoredPlans::Find(const std::string& key) {
 
 void StoredPlans::Keep(const std::string& key, const CachedPlan& plan) {
   if (!MayAsk()) return;
+  const Question question(*this);
   Document document;
   document.id = key;
   document.summary = DescribeEffort(plan.effort);
@@ -64,10 +68,27 @@ void StoredPlans::Keep(const std::string& key, const CachedPlan& plan) {
 
 void StoredPlans::Drop(const std::string& key) {
   ++dropped_;
-  if (MayAsk()) Note(store_->DeleteDocument(kOwner, DocumentKind::kAnswer, key));
+  if (!MayAsk()) return;
+  const Question question(*this);
+  Note(store_->DeleteDocument(kOwner, DocumentKind::kAnswer, key));
 }
 
-bool StoredPlans::MayAsk() const { return store_ != nullptr && Clock::now().time_since_epoch().count() >= ask_after_; }
+StoredPlans::Question::Question(StoredPlans& plans) : plans_(plans) {
+  const std::lock_guard lock(plans_.mutex_);
+  place_ = plans_.open_.insert(Clock::now());
+}
+
+StoredPlans::Question::~Question() {
+  const std::lock_guard lock(plans_.mutex_);
+  plans_.open_.erase(place_);
+}
+
+bool StoredPlans::MayAsk() const {
+  const Clock::time_point now = Clock::now();
+  if (store_ == nullptr || now.time_since_epoch().count() < ask_after_) return false;
+  const std::lock_guard lock(mutex_);
+  return open_.empty() || now - *open_.begin() < kPatience;
+}
 
 void StoredPlans::Note(const absl::Status& status) {
   if (status.code() != absl::StatusCode::kUnavailable && status.code() != absl::StatusCode::kFailedPrecondition) return;

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -14,8 +16,8 @@
 
 namespace planwright::server {
 
-// Thread-safe; calls block on the database. A store that does not answer is left alone for a while: a cache must not
-// slow down those who can do without. Whoever takes a plan out verifies it before use.
+// Thread-safe; calls block on the database. A store that does not answer, or takes longer than it should, is left alone
+// for a while: a cache must not slow down those who can do without. Whoever takes a plan out verifies it before use.
 class StoredPlans {
  public:
   using Clock = std::chrono::steady_clock;
@@ -32,17 +34,35 @@ class StoredPlans {
   // For a plan that is not what it says.
   void Drop(const std::string& key);
 
+  // Whether the store is there, and has answered lately.
+  bool MayAsk() const;
+
   // Plans that were found, and those that were damaged or wrong, since the start.
   int64_t found() const { return found_; }
   int64_t dropped() const { return dropped_; }
 
  private:
-  bool MayAsk() const;
+  // One call to the store, from its beginning to its end.
+  class Question {
+   public:
+    explicit Question(StoredPlans& plans);
+    ~Question();
+    Question(const Question&) = delete;
+    Question& operator=(const Question&) = delete;
+
+   private:
+    StoredPlans& plans_;
+    std::multiset<Clock::time_point>::iterator place_;
+  };
+
   // Notes that the store does not answer.
   void Note(const absl::Status& status);
 
   Store* store_;
   std::atomic<Clock::rep> ask_after_{0};
+  mutable std::mutex mutex_;
+  // When the questions began that have no answer yet. Guarded by mutex_.
+  std::multiset<Clock::time_point> open_;
   std::atomic<int64_t> found_{0};
   std::atomic<int64_t> dropped_{0};
 };

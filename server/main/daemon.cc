@@ -30,6 +30,7 @@
 #include "server/service/planning_service.h"
 #include "server/service/search_log.h"
 #include "server/serving/authenticator.h"
+#include "server/serving/claims.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
 #include "server/serving/operation_runner.h"
@@ -67,6 +68,8 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 
 // Threads that wait for the store, not for processors.
 constexpr int kLookupThreads = 8;
+// The same, for the rows of the plan cache alone.
+constexpr int kStoringThreads = 4;
 
 // UNAVAILABLE, with what can be done about it.
 absl::Status CheckAddress(std::string_view address, std::string_view flag) {
@@ -84,8 +87,13 @@ class GrpcDaemon final : public Daemon {
         metrics_(configuration.engine.version),
         store_(std::move(store)),
         engine_(configuration.engine, store_.get()),
-        desk_(engine_, executor_, serving_, configuration.engine.memory_budget_bytes / kRequestShare),
+        claims_(store_ != nullptr ? std::make_unique<Claims>(*store_) : nullptr),
+        desk_({engine_, executor_, serving_, storing_, claims_.get()},
+              configuration.engine.memory_budget_bytes / kRequestShare),
         answers_(configuration.engine.cache_bytes),
+        storing_({.max_running = kStoringThreads,
+                  .max_waiting = kMaxUnread,
+                  .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
         serving_({.max_running = std::max(kMinServingThreads, configuration.engine.cpus),
                   .max_waiting = kMaxUnread,
                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
@@ -136,12 +144,14 @@ class GrpcDaemon final : public Daemon {
     metrics_.SetDraining(true);
     SetServing(false);
     serving_.StopAdmission();
+    storing_.StopAdmission();
     executor_.StopAdmission();
     lookups_.StopAdmission();
     // Others, or we ourselves when we are back, go on with the operations from where they are.
     if (runner_ != nullptr) runner_->Stop();
     if (!in_flight_.WaitUntilNone(configuration_.drain_timeout)) {
       log_.Warning("drain timeout: stopping searches", {{"running", int64_t{executor_.load().running}}});
+      storing_.StopAll();
       executor_.StopAll();
       lookups_.StopAll();
       in_flight_.WaitUntilNone(kStopGrace);
@@ -318,8 +328,10 @@ class GrpcDaemon final : public Daemon {
   std::atomic<bool> is_serving_{false};
   // The server ends before the executors, whose workers finish its calls, and all of them before what the calls use.
   // Searches hand their results to the serving threads, so they end first.
+  std::unique_ptr<Claims> claims_;
   PlanDesk desk_;
   AnswerCache answers_;
+  Executor storing_;
   Executor serving_;
   Executor executor_;
   Executor lookups_;

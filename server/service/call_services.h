@@ -26,7 +26,7 @@ struct CallServices {
   Executor& executor;
   // Runs what does not, so that it never waits for searches.
   Executor& serving;
-  // Runs what waits for the store, so that nothing else does.
+  // Runs what waits for the store, so that nothing else does; not for the rows of the plan cache, which are the desk's.
   Executor& lookups;
   const Authenticator& authenticator;
   InFlight& in_flight;

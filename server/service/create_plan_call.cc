@@ -8,7 +8,6 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "core/base/status_macros.h"
 #include "server/engine/without_exceptions.h"
 #include "server/service/answer_cache.h"
@@ -63,21 +62,20 @@ void CreatePlanCall::OnDone() {
 }
 
 absl::Status CreatePlanCall::Order() {
-  google::protobuf::Arena arena;
-  auto& request = *google::protobuf::Arena::CreateMessage<v1::CreatePlanRequest>(&arena);
+  const auto arena = std::make_shared<google::protobuf::Arena>();
+  auto& request = *google::protobuf::Arena::CreateMessage<v1::CreatePlanRequest>(arena.get());
   RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
   const Life life = LifeOf(request);
-  return PlaceOrder(services_, start_, stop_.get_token(), request, static_cast<int64_t>(request_.Length()),
-                    /*events=*/nullptr, [this, life](absl::StatusOr<v1::Plan> plan) {
-                      End(WithoutExceptions([&] { return Answer(std::move(plan), life); }));
-                    });
+  return PlaceOrderWhereItBelongs(
+      services_, start_, stop_, std::shared_ptr<const v1::CreatePlanRequest>(arena, &request),
+      static_cast<int64_t>(request_.Length()), /*events=*/nullptr, [this, life](absl::StatusOr<v1::Plan> plan) {
+        End(WithoutExceptions([&] { return Answer(std::move(plan), life); }));
+      });
 }
 
 CreatePlanCall::Life CreatePlanCall::LifeOf(const v1::CreatePlanRequest& request) {
-  if (request.skip_cache() || request.store() || !request.plan_id().empty()) return Life::kNone;
-  const bool is_registered = absl::StartsWith(request.graph_reference(), "graphs/") ||
-                             absl::StartsWith(request.cluster_reference(), "clusters/");
-  return is_registered ? Life::kShort : Life::kLong;
+  if (request.skip_cache() || IsToBeKept(request)) return Life::kNone;
+  return NamesRegistered(request) ? Life::kShort : Life::kLong;
 }
 
 absl::Status CreatePlanCall::Answer(absl::StatusOr<v1::Plan> plan, Life life) {

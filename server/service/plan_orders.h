@@ -14,10 +14,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "core/base/status_macros.h"
-#include "planwright/v1/plan.pb.h"
+#include "planwright/v1/planning_service.pb.h"
 #include "server/engine/library.h"
 #include "server/engine/plan_desk.h"
+#include "server/engine/without_exceptions.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
 #include "server/service/search_log.h"
@@ -35,16 +37,28 @@ inline absl::Status SubmitReading(const CallServices& services, const CallStart&
                                   .bytes = static_cast<int64_t>(request.Length())});
 }
 
-// `done` for a plan that is stored before.
-inline std::function<void(absl::StatusOr<v1::Plan>)> KeepFirst(Library& library, const std::string& tenant,
+// Whether the request names what is stored.
+template <typename Request>
+bool NamesRegistered(const Request& request) {
+  return absl::StartsWith(request.graph_reference(), "graphs/") ||
+         absl::StartsWith(request.cluster_reference(), "clusters/");
+}
+
+inline bool IsToBeKept(const v1::CreatePlanRequest& request) { return request.store() || !request.plan_id().empty(); }
+inline bool IsToBeKept(const v1::StreamPlanRequest& /*request*/) { return false; }
+
+// `done` for a plan that is stored before, on a thread that may wait for the store. `services` lives until `done`.
+inline std::function<void(absl::StatusOr<v1::Plan>)> KeepFirst(const CallServices& services, const std::string& tenant,
                                                                const PlanTask& task,
                                                                std::function<void(absl::StatusOr<v1::Plan>)> done) {
-  return [&library, tenant, task, done = std::move(done)](absl::StatusOr<v1::Plan> plan) {
-    if (plan.ok()) {
-      const absl::Status kept = library.KeepPlan(tenant, task, *plan);
-      if (!kept.ok()) plan = kept;
-    }
-    done(std::move(plan));
+  return [&services, tenant, task, done = std::move(done)](absl::StatusOr<v1::Plan> plan) {
+    if (!plan.ok()) return done(std::move(plan));
+    services.lookups.Requeue({.run = [&services, tenant, task, done, plan = *std::move(plan)](const absl::Status&) {
+      v1::Plan kept = plan;
+      const absl::Status status =
+          WithoutExceptions([&] { return services.engine.library().KeepPlan(tenant, task, kept); });
+      done(status.ok() ? absl::StatusOr<v1::Plan>(std::move(kept)) : status);
+    }});
   };
 }
 
@@ -66,7 +80,7 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
     done(*std::move(kept));
     return absl::OkStatus();
   }
-  if (order.task.is_to_be_kept) done = KeepFirst(library, start.caller.tenant, order.task, std::move(done));
+  if (order.task.is_to_be_kept) done = KeepFirst(services, start.caller.tenant, order.task, std::move(done));
   order.log =
       std::make_unique<SearchLog>(start.record->request_id(), services.metrics, services.log, services.slow_search);
   order.bytes = bytes;
@@ -78,6 +92,27 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
   };
   services.desk.Take(std::move(order));
   return absl::OkStatus();
+}
+
+// PlaceOrder on a thread that may wait for the store, where that is asked for. `done`: called once, unless an error is
+// returned. `services` and `start` live until then.
+template <typename Request>
+absl::Status PlaceOrderWhereItBelongs(const CallServices& services, const CallStart& start,
+                                      const std::stop_source& stop, std::shared_ptr<const Request> request,
+                                      int64_t bytes, SearchObserver* events,
+                                      std::function<void(absl::StatusOr<v1::Plan>)> done) {
+  if (!NamesRegistered(*request) && !IsToBeKept(*request)) {
+    return PlaceOrder(services, start, stop.get_token(), *request, bytes, events, std::move(done));
+  }
+  auto run = [&services, &start, stop, request, bytes, events, done](absl::Status placed) {
+    if (placed.ok()) {
+      placed = WithoutExceptions(
+          [&] { return PlaceOrder(services, start, stop.get_token(), *request, bytes, events, done); });
+    }
+    if (!placed.ok()) done(placed);
+  };
+  return services.lookups.Submit(
+      {.deadline = start.deadline, .stop = stop, .run = std::move(run), .bytes = bytes, .tenant = start.caller.tenant});
 }
 
 }  // namespace planwright::server

@@ -88,12 +88,13 @@ void StreamPlanCall::OnDone() {
 }
 
 absl::Status StreamPlanCall::Order() {
-  google::protobuf::Arena arena;
-  auto& request = *google::protobuf::Arena::CreateMessage<v1::StreamPlanRequest>(&arena);
+  const auto arena = std::make_shared<google::protobuf::Arena>();
+  auto& request = *google::protobuf::Arena::CreateMessage<v1::StreamPlanRequest>(arena.get());
   RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
   events_ = std::make_unique<EventSender>(*this, request.include_incumbent_plans());
-  return PlaceOrder(
-      services_, start_, stop_.get_token(), request, static_cast<int64_t>(request_.Length()), events_.get(),
+  return PlaceOrderWhereItBelongs(
+      services_, start_, stop_, std::shared_ptr<const v1::StreamPlanRequest>(arena, &request),
+      static_cast<int64_t>(request_.Length()), events_.get(),
       [this](absl::StatusOr<v1::Plan> plan) { End(WithoutExceptions([&] { return Answer(std::move(plan)); })); });
 }
 

@@ -1,10 +1,16 @@
 #include "server/store/postgres_database.h"
 
 #include <libpq-fe.h>
+#include <sys/socket.h>
 
+#include <chrono>
+#include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <pqxx/pqxx>
+#include <stop_token>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +27,8 @@ namespace {
 
 // Times that others got in the way of a transaction before it is given up.
 constexpr int kAttempts = 5;
+// How soon a broken connection is noticed.
+constexpr std::chrono::seconds kPatience{5};
 
 // So that no call hangs on a database that has gone or is stuck.
 constexpr std::string_view kConnectTimeout = "5";
@@ -106,6 +114,57 @@ class PostgresConnection final : public Connection {
   pqxx::transaction_base& transaction_;
 };
 
+// Breaks the connections of calls that get no answer: the server's own time limits do not help where it hangs itself.
+// Thread-safe.
+class Watchdog {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Watchdog() : worker_([this](const std::stop_token& stop) { Work(stop); }) {}
+
+  // Watches the connection `socket` while it lives.
+  class Guard {
+   public:
+    Guard(Watchdog& watchdog, int socket) : watchdog_(watchdog) {
+      const std::lock_guard lock(watchdog_.mutex_);
+      place_ = watchdog_.sockets_.emplace(Clock::now() + kMost, socket);
+    }
+    ~Guard() {
+      const std::lock_guard lock(watchdog_.mutex_);
+      watchdog_.sockets_.erase(place_);
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+    std::multimap<Clock::time_point, int>::iterator place_;
+  };
+
+ private:
+  // Longer than the server's own limits, which have better messages.
+  static constexpr std::chrono::seconds kMost{15};
+
+  void Work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      const Clock::time_point now = Clock::now();
+      for (auto overdue = sockets_.begin(); overdue != sockets_.end() && overdue->first <= now; ++overdue) {
+        // libpq reads the end of the stream and gives the connection up.
+        shutdown(overdue->second, SHUT_RDWR);
+      }
+      changed_.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  // Guarded by mutex_. Sockets of the calls under way by when they are overdue.
+  std::multimap<Clock::time_point, int> sockets_;
+  // Last: uses the above.
+  std::jthread worker_;
+};
+
 class PostgresDatabase final : public Database {
  public:
   explicit PostgresDatabase(std::string conninfo) : conninfo_(std::move(conninfo)) {}
@@ -135,16 +194,19 @@ class PostgresDatabase final : public Database {
   // `again`: another attempt may well succeed.
   absl::Status TransactOnce(Access access, const std::function<absl::Status(Connection&)>& body, bool& again) {
     bool is_fresh = false;
+    const Watchdog::Clock::time_point start = Watchdog::Clock::now();
     try {
       Handle handle = Take(is_fresh);
+      const Watchdog::Guard guard(watchdog_, handle->sock());
       absl::Status status = Run(*handle, access, body);
       Return(std::move(handle));
       return status;
     } catch (const pqxx::in_doubt_error& error) {
       return StoreUnavailable(error.what());
     } catch (const pqxx::broken_connection& error) {
-      // A connection that has been idle may have been closed long ago; a new one says how things are.
-      again = !is_fresh;
+      // A connection that has been idle may have been closed long ago; a new one says how things are. After a long
+      // silence it is not the connection.
+      again = !is_fresh && Watchdog::Clock::now() - start < kPatience;
       return StoreUnavailable(error.what());
     } catch (const pqxx::sql_error& error) {
       again = IsConflict(error.sqlstate());
@@ -183,6 +245,7 @@ class PostgresDatabase final : public Database {
   }
 
   const std::string conninfo_;
+  Watchdog watchdog_;
   std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<Handle> idle_;

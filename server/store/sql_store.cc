@@ -36,15 +36,18 @@ absl::Status SqlStore::Check() {
   return CheckSchema(*database_, steps_);
 }
 
-absl::StatusOr<bool> SqlStore::Claim(std::string_view key, std::string_view owner, std::chrono::milliseconds lease) {
-  return Write([&](Connection& connection) -> absl::StatusOr<bool> {
+absl::StatusOr<ClaimResult> SqlStore::Claim(std::string_view key, std::string_view owner,
+                                            std::chrono::milliseconds lease) {
+  return Write([&](Connection& connection) -> absl::StatusOr<ClaimResult> {
     ASSIGN_OR_RETURN(const SqlResult result,
                      connection.Execute("INSERT INTO claims (key, owner, lease_end) VALUES ($1, $2, planwright_now() + "
                                         "$3) ON CONFLICT (key) DO UPDATE SET owner = excluded.owner, lease_end = "
                                         "excluded.lease_end WHERE claims.owner = excluded.owner OR claims.lease_end < "
                                         "planwright_now()",
                                         {Text(key), Text(owner), int64_t{lease.count()}}));
-    return result.affected > 0;
+    if (result.affected > 0) return ClaimResult{.is_ours = true, .owner = std::string(owner)};
+    ASSIGN_OR_RETURN(const SqlResult found, connection.Execute("SELECT owner FROM claims WHERE key = $1", {Text(key)}));
+    return ClaimResult{.owner = found.rows.empty() ? std::string() : RowReader(found.rows.front()).Text()};
   });
 }
 

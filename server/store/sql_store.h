@@ -38,7 +38,8 @@ class SqlStore final : public Store {
                                                              int64_t limit) override;
   absl::Status DeleteDocument(std::string_view tenant, DocumentKind kind, std::string_view id) override;
 
-  absl::StatusOr<bool> Claim(std::string_view key, std::string_view owner, std::chrono::milliseconds lease) override;
+  absl::StatusOr<ClaimResult> Claim(std::string_view key, std::string_view owner,
+                                    std::chrono::milliseconds lease) override;
   absl::Status Unclaim(std::string_view key, std::string_view owner) override;
 
   absl::StatusOr<Operation> Submit(std::string_view tenant, const Submission& submission, const Quota& quota) override;

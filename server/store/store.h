@@ -68,6 +68,14 @@ struct Quota {
   int64_t pending_operations = 10'000;
 };
 
+// ---- Claims: who of several servers does something that is worth doing once.
+
+struct ClaimResult {
+  bool is_ours = false;
+  // Whose it is, ours or not; empty: nobody's any more.
+  std::string owner;
+};
+
 // ---- Operations: jobs that outlive the call that submitted them.
 
 enum class OperationState { kQueued, kRunning, kSucceeded, kFailed, kCancelled };
@@ -176,10 +184,11 @@ class Store {
   // NOT_FOUND.
   virtual absl::Status DeleteDocument(std::string_view tenant, DocumentKind kind, std::string_view id) = 0;
 
-  // -- Claims: who of several servers does something that is worth doing once.
+  // -- Claims
 
-  // Whether `owner` has `key` now, until `lease` is over: it was free, its lease was over, or `owner` had it already.
-  virtual absl::StatusOr<bool> Claim(std::string_view key, std::string_view owner, std::chrono::milliseconds lease) = 0;
+  // Gives `key` to `owner` until `lease` is over, if it was free, its lease was over, or `owner` had it already.
+  virtual absl::StatusOr<ClaimResult> Claim(std::string_view key, std::string_view owner,
+                                            std::chrono::milliseconds lease) = 0;
   // Does nothing where `owner` does not have it.
   virtual absl::Status Unclaim(std::string_view key, std::string_view owner) = 0;
 

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ namespace {
 using ::google::protobuf::util::MessageDifferencer;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 v1::CreatePlanRequest StoredRequest(const std::string& plan_id) {
   v1::CreatePlanRequest request = SmallRequest();
@@ -213,6 +215,81 @@ TEST_P(StoringTest, KeepsToTheQuota) {
   EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
 }
 
+TEST_P(StoringTest, StoringTwiceIsStoringOnce) {
+  Caller caller(address_);
+  v1::CreatePlanRequest request = SmallRequest();
+  request.set_store(true);
+  v1::Plan first;
+  v1::Plan again;
+  ASSERT_TRUE(caller.CreatePlan(request, first).ok());
+  ASSERT_TRUE(caller.CreatePlan(request, again).ok());
+  EXPECT_EQ(again.name(), first.name());
+  request.set_skip_cache(true);
+  ASSERT_TRUE(caller.CreatePlan(request, first).ok());
+  ASSERT_TRUE(caller.CreatePlan(request, again).ok());
+  EXPECT_EQ(again.name(), first.name());
+  // A search with other limits is another one.
+  request.set_skip_cache(false);
+  request.mutable_options()->mutable_time_limit()->set_seconds(7);
+  ASSERT_TRUE(caller.CreatePlan(request, again).ok());
+  v1::ListPlansResponse plans;
+  ASSERT_TRUE(caller(&Stub::ListPlans, v1::ListPlansRequest(), plans).ok());
+  EXPECT_EQ(plans.plans_size(), 3);
+}
+
+// Sends the same search to a server on a thread of its own.
+std::jthread Ask(const std::string& address, int seconds, v1::Plan& plan, grpc::Status& status) {
+  return std::jthread([address, seconds, &plan, &status] {
+    v1::CreatePlanRequest request = HardRequest();
+    request.mutable_options()->mutable_time_limit()->set_seconds(seconds);
+    status = Caller(address).CreatePlan(request, plan);
+  });
+}
+
+TEST_P(StoringTest, ServersOfOneStoreSearchOnce) {
+  DaemonProcess other({store()});
+  const std::string other_address = other.address();
+  v1::Plan here;
+  v1::Plan there;
+  grpc::Status status_here;
+  grpc::Status status_there;
+  {
+    const std::jthread first = Ask(address_, 2, here, status_here);
+    EXPECT_FALSE(daemon_->WaitForLog("search started").empty());
+    const std::jthread second = Ask(other_address, 2, there, status_there);
+  }
+  ASSERT_TRUE(status_here.ok()) << status_here.error_message();
+  ASSERT_TRUE(status_there.ok()) << status_there.error_message();
+  EXPECT_FALSE(here.provenance().cached());
+  EXPECT_TRUE(there.provenance().cached());
+  EXPECT_EQ(here.objective_ms(), there.objective_ms());
+  EXPECT_THAT(other.log_text(), Not(HasSubstr("search started")));
+}
+
+TEST_P(StoringTest, ASearchOfADeadServerIsTakenOver) {
+  DaemonProcess other({store(), "--drain_timeout=1s"});
+  const std::string other_address = other.address();
+  v1::Plan here;
+  v1::Plan there;
+  grpc::Status status_here;
+  grpc::Status status_there;
+  {
+    const std::jthread first = Ask(address_, 20, here, status_here);
+    EXPECT_FALSE(daemon_->WaitForLog("search started").empty());
+    const std::jthread second = Ask(other_address, 20, there, status_there);
+    // Not before the other one has asked and waits.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    EXPECT_THAT(other.log_text(), Not(HasSubstr("search started")));
+    daemon_->Signal(SIGKILL);
+    EXPECT_FALSE(other.WaitForLog("search started").empty());
+    // What follows is a search like any other.
+    other.Signal(SIGTERM);
+  }
+  EXPECT_EQ(status_here.error_code(), grpc::StatusCode::UNAVAILABLE);
+  ASSERT_TRUE(status_there.ok()) << status_there.error_message();
+  EXPECT_FALSE(there.provenance().cached());
+}
+
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoringTest, testing::Values("sqlite"));
 INSTANTIATE_TEST_SUITE_P(Postgresql, StoringTest, testing::Values("postgresql"));
 
@@ -235,6 +312,39 @@ TEST(StoreFaultTest, PlansOnWithoutItsPostgresql) {
   EXPECT_TRUE(caller.GetPlan("plans/plan-a", plan).ok());
   EXPECT_TRUE(caller.CreatePlan(StoredRequest("plan-b"), plan).ok());
   EXPECT_FALSE(daemon.WaitForLog("the store works again").empty());
+}
+
+TEST(StoreFaultTest, ServesWhileItsPostgresqlHangs) {
+  if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
+  PrivatePostgres postgres;
+  DaemonProcess daemon({"--store=postgresql:" + postgres.conninfo(), "--cpus=2"});
+  const std::string address = daemon.address();
+  Caller caller(address);
+  v1::Plan plan;
+  ASSERT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
+  postgres.Freeze();
+  // More calls that need the store than there are threads for them.
+  std::vector<grpc::Status> held(9);
+  {
+    std::vector<std::jthread> callers;
+    for (grpc::Status& status : held) {
+      callers.emplace_back([&address, &status] {
+        v1::Plan none;
+        status = Caller(address).GetPlan("plans/plan-a", none);
+      });
+    }
+    for (int seed = 2; seed < 22; ++seed) {
+      v1::CreatePlanRequest request = SmallRequest();
+      request.mutable_options()->set_seed(seed);
+      const grpc::Status planned = caller.CreatePlan(request, plan);
+      EXPECT_TRUE(planned.ok()) << planned.error_message();
+    }
+    v1::GetServerInfoResponse info;
+    EXPECT_TRUE(caller(&Stub::GetServerInfo, v1::GetServerInfoRequest(), info).ok());
+  }
+  for (const grpc::Status& status : held) EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  postgres.Thaw();
+  EXPECT_TRUE(caller.GetPlan("plans/plan-a", plan).ok());
 }
 
 TEST(StoreFaultTest, StartsWithoutItsPostgresql) {

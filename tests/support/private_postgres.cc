@@ -45,7 +45,10 @@ PrivatePostgres::PrivatePostgres() : folder_(MakeFolder()) {
 }
 
 PrivatePostgres::~PrivatePostgres() {
-  if (is_running_) Stop();
+  if (is_running_) {
+    Thaw();
+    Stop();
+  }
   std::error_code ignored;
   fs::remove_all(folder_, ignored);
 }
@@ -71,6 +74,17 @@ void PrivatePostgres::Stop() {
 
 std::string PrivatePostgres::ConninfoOf(const std::string& database) const {
   return "host=" + folder_.string() + " user=planwright dbname=" + database;
+}
+
+void PrivatePostgres::Signal(int signal) const {
+  pid_t postmaster = 0;
+  std::ifstream(folder_ / "data" / "postmaster.pid") >> postmaster;
+  if (postmaster <= 0) throw std::runtime_error("there is no postmaster.pid in " + folder_.string());
+  const std::string process = std::to_string(postmaster);
+  // The postmaster first, so that it has no new children then.
+  kill(postmaster, signal);
+  std::ifstream children("/proc/" + process + "/task/" + process + "/children");
+  for (pid_t child = 0; children >> child;) kill(child, signal);
 }
 
 void PrivatePostgres::Run(const std::string& command) const {

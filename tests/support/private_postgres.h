@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_TESTS_SUPPORT_PRIVATE_POSTGRES_H_
 #define PLANWRIGHT_TESTS_SUPPORT_PRIVATE_POSTGRES_H_
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 
@@ -29,8 +30,14 @@ class PrivatePostgres {
   void Start();
   void Stop();
 
+  // Lets it hang: connections stay, nothing is answered. Thaw lets it go on.
+  void Freeze() { Signal(SIGSTOP); }
+  void Thaw() { Signal(SIGCONT); }
+
  private:
   std::string ConninfoOf(const std::string& database) const;
+  // To all of its processes.
+  void Signal(int signal) const;
   // Runs one of PostgreSQL's programs as its user.
   void Run(const std::string& command) const;
 

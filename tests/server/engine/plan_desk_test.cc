@@ -1,12 +1,15 @@
 #include "server/engine/plan_desk.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <latch>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
 #include "server/serving/retry_delay.h"
+#include "server/store/open_store.h"
 #include "tests/support/lattices.h"
 
 namespace planwright::server {
@@ -125,7 +129,8 @@ class PlanDeskTest : public testing::Test {
 
   Searches searches_;
   PlanningEngine engine_{Config()};
-  PlanDesk desk_{engine_, searching_, serving_, 1000};
+  PlanDesk desk_{{engine_, searching_, serving_, storing_}, 1000};
+  Executor storing_{{.max_running = 2, .max_waiting = 10}};
   Executor serving_{{.max_running = 2, .max_waiting = 10}};
   Executor searching_{{.max_running = 1, .max_waiting = 0}};
 };
@@ -145,11 +150,18 @@ TEST_F(PlanDeskTest, SearchesOnceAndAnswersFromTheCacheThen) {
 }
 
 TEST_F(PlanDeskTest, CallsForTheSameShareOneSearch) {
+  Executor roomy({.max_running = 1, .max_waiting = 2});
+  PlanDesk desk({engine_, roomy, serving_, storing_}, 1000);
+  // The search begins when both have taken their seats.
+  std::latch seated(1);
+  ASSERT_TRUE(roomy.Submit({.run = [&seated](const absl::Status&) { seated.wait(); }}).ok());
   Caller first;
   Incumbents heard;
-  desk_.Take(first.Order(HardTask(300), searches_));
+  const PlanTask task = HardTask(300);
+  desk.Take(first.Order(task, searches_));
   Caller second;
-  desk_.Take(second.Order(HardTask(300), searches_, &heard));
+  desk.Take(second.Order(task, searches_, &heard));
+  seated.count_down();
   const absl::StatusOr<v1::Plan> own = first.Wait();
   const absl::StatusOr<v1::Plan> shared = second.Wait();
   ASSERT_TRUE(own.ok());
@@ -159,7 +171,7 @@ TEST_F(PlanDeskTest, CallsForTheSameShareOneSearch) {
   EXPECT_TRUE(shared->provenance().cached());
   EXPECT_EQ(second.source(), PlanSource::kShared);
   EXPECT_EQ(searches_.started, 1);
-  EXPECT_EQ(desk_.shared(), 1);
+  EXPECT_EQ(desk.shared(), 1);
   EXPECT_GT(heard.count, 0);
 }
 
@@ -179,7 +191,7 @@ TEST_F(PlanDeskTest, CallsForOtherDevicesThatAreAlikeShareOneSearchToo) {
 // What is proven of somebody's devices is said to others of their own.
 TEST_F(PlanDeskTest, ProofsSpeakOfTheCallersOwnDevices) {
   Executor roomy({.max_running = 1, .max_waiting = 1});
-  PlanDesk desk(engine_, roomy, serving_, 1000);
+  PlanDesk desk({engine_, roomy, serving_, storing_}, 1000);
   Caller first;
   desk.Take(first.Order(ImpossibleTask(""), searches_));
   Caller second;
@@ -238,6 +250,88 @@ TEST_F(PlanDeskTest, OtherLimitsAreAnotherSearch) {
   EXPECT_TRUE(RetryDelayOf(refused).has_value());
   first.Leave();
   first.Wait().IgnoreError();
+}
+
+// Another server with the store of the first one.
+class SharedStoreTest : public PlanDeskTest {
+ protected:
+  struct Server {
+    explicit Server(Store& store) : claims(store, std::chrono::milliseconds(200)), engine(Config(), &store) {}
+
+    Claims claims;
+    PlanningEngine engine;
+    PlanDesk desk{{engine, searching, serving, storing, &claims}, 1000};
+    Executor storing{{.max_running = 2, .max_waiting = 10}};
+    Executor serving{{.max_running = 2, .max_waiting = 10}};
+    Executor searching{{.max_running = 1, .max_waiting = 0}};
+  };
+
+  ~SharedStoreTest() override {
+    one_.reset();
+    other_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  static std::filesystem::path MakeFolder() {
+    const std::filesystem::path folder = testing::TempDir() + "/desk_test." + std::to_string(getpid());
+    std::filesystem::create_directories(folder);
+    return folder;
+  }
+
+  const std::filesystem::path folder_ = MakeFolder();
+  std::unique_ptr<Store> store_ = OpenStore("sqlite:" + folder_.string() + "/db", /*migrate=*/false).value();
+  std::unique_ptr<Server> one_ = std::make_unique<Server>(*store_);
+  std::unique_ptr<Server> other_ = std::make_unique<Server>(*store_);
+};
+
+TEST_F(SharedStoreTest, ServersWithOneStoreSearchOnce) {
+  Caller first;
+  one_->desk.Take(first.Order(HardTask(600), searches_));
+  searches_.first_started.wait();
+  Caller second;
+  other_->desk.Take(second.Order(HardTask(600), searches_));
+  const absl::StatusOr<v1::Plan> own = first.Wait();
+  const absl::StatusOr<v1::Plan> theirs = second.Wait();
+  ASSERT_TRUE(own.ok()) << own.status();
+  ASSERT_TRUE(theirs.ok()) << theirs.status();
+  EXPECT_EQ(own->objective_ms(), theirs->objective_ms());
+  EXPECT_TRUE(theirs->provenance().cached());
+  EXPECT_EQ(second.source(), PlanSource::kCached);
+  EXPECT_EQ(searches_.started, 1);
+}
+
+TEST_F(SharedStoreTest, WhoeverWaitsMayLeave) {
+  Caller first;
+  one_->desk.Take(first.Order(HardTask(), searches_));
+  searches_.first_started.wait();
+  Caller second;
+  other_->desk.Take(second.Order(HardTask(), searches_));
+  second.Leave();
+  EXPECT_EQ(second.Wait().status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(searches_.stopped, 0);
+  first.Leave();
+  EXPECT_FALSE(first.Wait().ok());
+  EXPECT_EQ(searches_.started, 1);
+}
+
+TEST_F(SharedStoreTest, ADeadServersSearchIsTakenOverWhenItsLeaseIsOver) {
+  const PlanTask task = HardTask(400);
+  ASSERT_TRUE(store_->Claim(PlanDesk::ClaimKey(task), "dead 400", std::chrono::milliseconds(150))->is_ours);
+  Caller caller;
+  other_->desk.Take(caller.Order(task, searches_));
+  const absl::StatusOr<v1::Plan> plan = caller.Wait();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(caller.source(), PlanSource::kSearched);
+  EXPECT_EQ(searches_.started, 1);
+}
+
+TEST_F(SharedStoreTest, NobodyWaitsForALongerSearchThanItsOwn) {
+  const PlanTask task = HardTask(200);
+  ASSERT_TRUE(store_->Claim(PlanDesk::ClaimKey(task), "slow 600000", std::chrono::hours(1))->is_ours);
+  Caller caller;
+  other_->desk.Take(caller.Order(task, searches_));
+  EXPECT_TRUE(caller.Wait().ok());
+  EXPECT_EQ(caller.source(), PlanSource::kSearched);
 }
 
 TEST_F(PlanDeskTest, WhoSkipsTheCacheSearchesAlone) {

@@ -174,23 +174,24 @@ TEST_P(StoreContractTest, TextsMayHoldAnything) {
 // ---- Claims
 
 TEST_P(StoreContractTest, GivesAClaimToOneOwnerAtATime) {
-  EXPECT_TRUE(store_->Claim("key", "a", kLease).value());
-  EXPECT_FALSE(store_->Claim("key", "b", kLease).value());
-  EXPECT_TRUE(store_->Claim("key", "a", kLease).value());
-  EXPECT_TRUE(store_->Claim("another", "b", kLease).value());
+  EXPECT_TRUE(store_->Claim("key", "a", kLease)->is_ours);
+  EXPECT_FALSE(store_->Claim("key", "b", kLease)->is_ours);
+  EXPECT_TRUE(store_->Claim("key", "a", kLease)->is_ours);
+  EXPECT_EQ(store_->Claim("key", "b", kLease)->owner, "a");
+  EXPECT_TRUE(store_->Claim("another", "b", kLease)->is_ours);
   ASSERT_TRUE(store_->Unclaim("key", "b").ok());
-  EXPECT_FALSE(store_->Claim("key", "b", kLease).value());
+  EXPECT_FALSE(store_->Claim("key", "b", kLease)->is_ours);
   ASSERT_TRUE(store_->Unclaim("key", "a").ok());
-  EXPECT_TRUE(store_->Claim("key", "b", kLease).value());
+  EXPECT_TRUE(store_->Claim("key", "b", kLease)->is_ours);
 }
 
 TEST_P(StoreContractTest, GivesAClaimAwayWhenItsLeaseIsOver) {
-  EXPECT_TRUE(store_->Claim("key", "a", kLease).value());
+  EXPECT_TRUE(store_->Claim("key", "a", kLease)->is_ours);
   backend_->AdvanceClock(kLease.count() - 1000);
-  EXPECT_FALSE(store_->Claim("key", "b", kLease).value());
+  EXPECT_FALSE(store_->Claim("key", "b", kLease)->is_ours);
   backend_->AdvanceClock(2000);
-  EXPECT_TRUE(store_->Claim("key", "b", kLease).value());
-  EXPECT_FALSE(store_->Claim("key", "a", kLease).value());
+  EXPECT_TRUE(store_->Claim("key", "b", kLease)->is_ours);
+  EXPECT_FALSE(store_->Claim("key", "a", kLease)->is_ours);
 }
 
 // ---- Operations: submitting
