@@ -54,6 +54,7 @@ class CopyModel {
   CopyModel(const MappingInstance& instance, const LinkTimes& links);
 
   const MappingInstance& instance() const { return instance_; }
+  const LinkTimes& link_times() const { return link_times_; }
   int32_t num_stages() const { return instance_.num_stages; }
   int32_t num_copies() const { return instance_.num_copies; }
   int32_t num_devices() const { return static_cast<int32_t>(devices_.size()); }

@@ -22,6 +22,10 @@ constexpr int64_t kMostOfRound = 200'000;
 // it where they only prove.
 constexpr int64_t kExactHeadStart = 100'000;
 constexpr int64_t kProvingShare = 4;
+// Devices of a tile at most, ways to tile that are tried, and work for each.
+constexpr int32_t kMostOfTile = 64;
+constexpr std::size_t kMostTilings = 12;
+constexpr int64_t kTileWork = 200'000;
 constexpr int64_t kQuotientNodes = 200'000;
 // A dive that has not ended after that many steps for each device starts anew in another order.
 constexpr int64_t kDiveSteps = 20'000;
@@ -55,6 +59,7 @@ MappingOutcome MappingSearch::Run() {
   for (const Mapping& start : options_.starts) annealing_.Offer(start);
   TakeIncumbent();
   if (!IsDone() && CountsLoads()) StartProving();
+  if (IsExact() && !IsDone()) OfferTiles();
   tasks_ = IsExact() ? std::vector{Task::kProve, Task::kDive, Task::kRepair, Task::kDive} : std::vector{Task::kProve};
   for (std::size_t slot = 0; IsExact() && slot < tasks_.size(); ++slot) {
     divers_.push_back(std::make_unique<CoverSearch>(model_, symmetry_));
@@ -134,6 +139,36 @@ void MappingSearch::StartProving() {
                  "quotient");
   OfferLoadBound();
   repair_ = std::make_unique<CopyRepair>(model_, symmetry_);
+}
+
+// The smallest tiles that may be good enough first, until one of them is.
+void MappingSearch::OfferTiles() {
+  if (model_.num_devices() < 2 * kMostOfTile) return;
+  Poller poller(limits_);
+  const std::vector<MachineTiles> ways = TilesOf(model_, kMostOfTile, poller);
+  for (std::size_t way = 0; way < std::min(ways.size(), kMostTilings) && !IsDone(); ++way) {
+    const MachineTiles& tiles = ways[way];
+    const MappingInstance instance = InstanceOfTile(model_, tiles.front());
+    SolveLimits limits = limits_;
+    limits.work = std::min(kTileWork, (limits_.work - outcome_.work) / 4);
+    const auto outcome = MapStages(instance, {.seed = options_.seed, .relative_gap = 0, .starts = {}}, limits, arena_,
+                                   [](const MappingOutcome&) {});
+    if (!outcome.has_value()) continue;
+    exact_work_ += outcome->work;
+    annealing_.Offer(RepeatOn(tiles, outcome->mapping));
+    TakeIncumbent();
+  }
+}
+
+Mapping MappingSearch::RepeatOn(const MachineTiles& tiles, const Mapping& of_first) const {
+  Mapping mapping{.devices = {}, .rings = RingsInCopyOrder(instance_)};
+  for (const std::vector<int32_t>& tile : tiles) {
+    for (const DeviceId device : of_first.devices) {
+      const auto at = std::lower_bound(tiles.front().begin(), tiles.front().end(), model_.NumberOf(device));
+      mapping.devices.push_back(model_.device(tile[static_cast<std::size_t>(at - tiles.front().begin())]));
+    }
+  }
+  return mapping;
 }
 
 void MappingSearch::OfferLoadBound() {

@@ -4,7 +4,8 @@
 //   proving     filters and complete cover searches that raise the bound (load_prover.h)
 //   diving      cover searches in random order at targets between bound and value (cover_search.h)
 //   repairing   a few copies placed anew (copy_repair.h)
-// They run in parallel; what they found is taken in their order, so the answer does not depend on the number of
+// Large machines that consist of equal small ones are offered mappings of one of those first (machine_tiles.h).
+// Tasks run in parallel; what they found is taken in their order, so the answer does not depend on the number of
 // threads. Rounds grow from milliseconds to tenths of a second. Where rings count, only proving is left of them. No
 // engine wins everywhere: device-mapping.md sections 0 and 5.
 #ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_SEARCH_H_
@@ -23,6 +24,7 @@
 #include "core/mapping/cover_search.h"
 #include "core/mapping/device_symmetry.h"
 #include "core/mapping/load_prover.h"
+#include "core/mapping/machine_tiles.h"
 #include "core/mapping/mapping.h"
 #include "core/mapping/mapping_annealing.h"
 #include "core/mapping/mapping_tables.h"
@@ -52,11 +54,13 @@ class MappingSearch {
   bool IsExactTurn() const;
   double LoadShare(double value_ms) const { return value_ms - rings_apart_ms_; }
   void StartProving();
+  void OfferTiles();
   void RunRound();
   Findings RunTask(std::size_t slot, int64_t work);
   Findings Prove(int64_t work);
   Findings Dive(std::size_t slot, int64_t work, RandomStream& random);
   Findings Repair(int64_t work, RandomStream& random);
+  Mapping RepeatOn(const MachineTiles& tiles, const Mapping& of_first) const;
   CopyPlaces PlacesOf(const Mapping& mapping) const;
   Mapping MappingOf(const CopyPlaces& copies) const;
 
