@@ -19,12 +19,9 @@ constexpr double kMaxSliceMoves = 4'000'000;
 // Every so many slices of an arm one starts from the incumbent.
 constexpr int64_t kVisitsPerIncumbent = 3;
 constexpr double kHeats[] = {0.12, 0.3, 1.0};
+// The greedy mapping of more devices takes longer than nobody looks at the clock.
+constexpr std::size_t kGreedyDevices = 1024;
 constexpr double kRounding = 1e-9;
-
-bool CountsBoth(const MappingInstance& instance) {
-  return instance.HasRings() && instance.objective != MappingObjective::kLoad &&
-         instance.objective != MappingObjective::kAllReduce;
-}
 
 }  // namespace
 
@@ -36,12 +33,13 @@ MappingAnnealing::MappingAnnealing(const MappingTables& tables, const KindAssign
   value_ = Evaluate(instance, tables.links(), incumbent_);
   Offer(incumbent_);
   Offer(MapCopiesTogether(instance, kinds));
-  Offer(MapGreedily(instance, tables.links(), kinds));
+  if (instance.num_devices() <= kGreedyDevices) Offer(MapGreedily(instance, tables.links(), kinds));
   AddArms();
 }
 
 bool MappingAnnealing::Offer(const Mapping& mapping) {
-  Mapping ordered = OrderRings(tables_.instance(), tables_.links(), mapping);
+  Mapping ordered = mapping;
+  if (tables_.instance().CountsRings()) ordered = OrderRings(tables_.instance(), tables_.links(), std::move(ordered));
   const MappingValue value = Evaluate(tables_.instance(), tables_.links(), ordered);
   if (value.value_ms >= value_.value_ms) return false;
   incumbent_ = std::move(ordered);
@@ -57,7 +55,7 @@ bool MappingAnnealing::RunBatch() {
 }
 
 void MappingAnnealing::AddArms() {
-  if (CountsBoth(tables_.instance())) {
+  if (tables_.instance().CountsRings() && tables_.instance().CountsTraffic()) {
     AddDetour(MappingObjective::kLoad);
     AddDetour(MappingObjective::kAllReduce);
   }
@@ -83,7 +81,7 @@ std::vector<MappingAnnealing::Slice> MappingAnnealing::NextBatch() {
   std::vector<Slice> batch;
   while (batch.size() < kBatch && planned_moves_ < limits_.work) {
     Slice slice{.result = {}};
-    slice.arm = static_cast<std::size_t>(slices_) % arms_.size();
+    slice.arm = ChooseArm();
     slice.moves = std::min(slice_moves, limits_.work - planned_moves_);
     slice.stream = static_cast<uint64_t>(slices_) + 1;
     slice.result = arms_[slice.arm];
@@ -92,6 +90,16 @@ std::vector<MappingAnnealing::Slice> MappingAnnealing::NextBatch() {
     batch.push_back(std::move(slice));
   }
   return batch;
+}
+
+// Each arm in turn, and in between, once all had a turn, the one that is best.
+std::size_t MappingAnnealing::ChooseArm() const {
+  const auto turn = static_cast<std::size_t>(slices_);
+  if (turn < arms_.size()) return turn;
+  if (turn % 2 == 0) return turn / 2 % arms_.size();
+  const auto best =
+      std::min_element(arms_.begin(), arms_.end(), [](const Arm& a, const Arm& b) { return a.value_ms < b.value_ms; });
+  return static_cast<std::size_t>(best - arms_.begin());
 }
 
 void MappingAnnealing::Run(Slice& slice) const {
@@ -135,8 +143,11 @@ Mapping MappingAnnealing::StartOf(const Arm& arm, RandomStream& random) const {
 
 void MappingAnnealing::Merge(Slice& slice) {
   moves_ += slice.moves_made;
-  arms_[slice.arm] = std::move(slice.result);
-  if (arms_[slice.arm].value_ms < value_.value_ms) Offer(arms_[slice.arm].mapping);
+  Arm& arm = arms_[slice.arm];
+  // The arm may have had two slices in the batch.
+  if (slice.result.value_ms > arm.value_ms && !arm.mapping.devices.empty()) return;
+  arm = std::move(slice.result);
+  if (arm.value_ms < value_.value_ms) Offer(arm.mapping);
 }
 
 bool MappingAnnealing::IsDone() const {

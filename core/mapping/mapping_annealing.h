@@ -8,8 +8,10 @@
 #ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALING_H_
 #define PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALING_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -31,7 +33,8 @@ class MappingAnnealing {
   MappingAnnealing(const MappingTables& tables, const KindAssignment& kinds, int64_t seed, const SolveLimits& limits,
                    TaskArena& arena);
 
-  // Makes `mapping` the incumbent, with its rings put in order, if it is better. Returns whether it was.
+  // Makes `mapping` the incumbent, with its rings put in order where they count, if it is better. Returns whether it
+  // was.
   bool Offer(const Mapping& mapping);
   // No mapping is better than this; annealing stops there.
   void RaiseBound(double bound_ms) { bound_ms_ = std::max(bound_ms_, bound_ms); }
@@ -55,7 +58,7 @@ class MappingAnnealing {
     MappingHeat heat;
     // Empty until its first slice.
     Mapping mapping;
-    double value_ms = 0;
+    double value_ms = std::numeric_limits<double>::infinity();
     bool starts_at_random = false;
     std::optional<Detour> detour;
     int64_t visits = 0;
@@ -72,6 +75,7 @@ class MappingAnnealing {
   void AddArms();
   void AddDetour(MappingObjective objective);
   std::vector<Slice> NextBatch();
+  std::size_t ChooseArm() const;
   void Run(Slice& slice) const;
   void RunDetour(Slice& slice, RandomStream& random) const;
   void Anneal(Slice& slice, const Mapping& start, int64_t moves, RandomStream& random) const;

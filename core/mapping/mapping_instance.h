@@ -81,6 +81,9 @@ struct MappingInstance {
     return compute_ms[Index(stage) * Index(num_kinds) + Index(device_kind[device.index()])];
   }
   bool HasRings() const { return num_copies > 1; }
+  // What the objective depends on.
+  bool CountsRings() const { return HasRings() && objective != MappingObjective::kLoad; }
+  bool CountsTraffic() const { return objective != MappingObjective::kAllReduce; }
 };
 
 struct Mapping {

@@ -15,13 +15,21 @@ constexpr std::size_t kFewestNear = 6;
 constexpr double kReverse = 0.4;
 constexpr double kSegments = 0.3;
 constexpr double kCopies = 0.3;
-constexpr int kTriesForRing = 8;
+constexpr int kTriesForCopy = 8;
 constexpr std::size_t kLongestSegment = 8;
+
+// Of the moves for a load where all-reduces count too.
+constexpr double kRelabel = 0.5;
 
 }  // namespace
 
 MappingMoves::MappingMoves(MappingState& state, const MappingPenalties& penalties, RandomStream& random)
-    : state_(state), tables_(state.tables()), instance_(tables_.instance()), penalties_(penalties), random_(random) {}
+    : state_(state),
+      tables_(state.tables()),
+      instance_(tables_.instance()),
+      penalties_(penalties),
+      relabels_(instance_.CountsRings() && instance_.CountsTraffic() && instance_.free_ring_order),
+      random_(random) {}
 
 int64_t MappingMoves::Propose() {
   moved_ = 0;
@@ -40,8 +48,7 @@ std::size_t MappingMoves::Pick(std::size_t count) {
 
 void MappingMoves::MendLoad(int32_t vertex) {
   const auto& neighbours = tables_.neighbours(state_.stage_of(vertex));
-  const bool counts_traffic = instance_.objective != MappingObjective::kAllReduce && !neighbours.empty();
-  if (!counts_traffic || Chance(kAnywhere)) return MoveAnywhere(vertex);
+  if (!instance_.CountsTraffic() || neighbours.empty() || Chance(kAnywhere)) return MoveAnywhere(vertex);
   const MappingTables::Neighbour* edge = &neighbours[Pick(neighbours.size())];
   if (Chance(kCostliestEdge)) {
     edge = &*std::max_element(neighbours.begin(), neighbours.end(), [&](const auto& a, const auto& b) {
@@ -73,8 +80,13 @@ void MappingMoves::MoveNear(int32_t centre, const MappingTables::Neighbour& neig
   const int32_t mover = centre - stage + neighbour.stage;
   const double limit = state_.EdgeTime(centre, neighbour) + penalties_.load_limit(stage) - state_.load(centre);
   const DeviceId here = state_.device(centre);
-  MoveTo(state_.device(mover),
-         NearDevice(here, limit, [&](DeviceId there) { return state_.EdgeTimeOver(neighbour, here, there); }));
+  const auto time = [&](DeviceId there) { return state_.EdgeTimeOver(neighbour, here, there); };
+  if (!relabels_ || !Chance(kRelabel)) return MoveTo(state_.device(mover), NearDevice(here, limit, time));
+  const int32_t other = NearCopy(neighbour.stage, here, limit, time);
+  if (other == MappingState::kNobody || other == mover) return;
+  if (!state_.MayExchange(state_.device(mover), state_.device(other))) return;
+  state_.ExchangeCopies(mover, other);
+  moved_ += 2;
 }
 
 void MappingMoves::MoveNextOnRing(int32_t vertex, bool moves_next) {
@@ -91,14 +103,10 @@ void MappingMoves::ReversePart(int32_t vertex) {
   const int32_t stage = state_.stage_of(vertex);
   const int32_t next = state_.next_on_ring(vertex);
   const DeviceId here = state_.device(vertex);
-  int32_t partner =
-      static_cast<int32_t>(instance_.VertexOf(stage, static_cast<int32_t>(Pick(Index(instance_.num_copies)))));
-  for (int tries = 0; tries < kTriesForRing; ++tries) {
-    const int32_t found = state_.vertex_on(NearDevice(
-        here, penalties_.ring_limit(stage), [&](DeviceId there) { return state_.RingTimeOver(stage, here, there); }));
-    if (found == MappingState::kNobody || state_.stage_of(found) != stage) continue;
-    partner = found;
-    break;
+  int32_t partner = NearCopy(stage, here, penalties_.ring_limit(stage),
+                             [&](DeviceId there) { return state_.RingTimeOver(stage, here, there); });
+  if (partner == MappingState::kNobody) {
+    partner = static_cast<int32_t>(instance_.VertexOf(stage, static_cast<int32_t>(Pick(Index(instance_.num_copies)))));
   }
   if (partner == vertex || partner == next) return;
   state_.ReverseRing(next, partner);
@@ -160,6 +168,15 @@ DeviceId MappingMoves::NearDevice(DeviceId centre, double limit, Time time) {
       std::partition_point(near.begin(), near.end(), [&](DeviceId device) { return time(device) <= limit; });
   const auto within = static_cast<std::size_t>(end - near.begin());
   return near[Pick(std::min(near.size(), std::max(within, kFewestNear)))];
+}
+
+template <typename Time>
+int32_t MappingMoves::NearCopy(int32_t stage, DeviceId centre, double limit, Time time) {
+  for (int tries = 0; tries < kTriesForCopy; ++tries) {
+    const int32_t found = state_.vertex_on(NearDevice(centre, limit, time));
+    if (found != MappingState::kNobody && state_.stage_of(found) == stage) return found;
+  }
+  return MappingState::kNobody;
 }
 
 }  // namespace planwright

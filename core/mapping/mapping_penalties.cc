@@ -20,8 +20,7 @@ double Penalty(double time, double limit) {
 }
 
 bool AddsAllReduce(const MappingInstance& instance) {
-  return instance.HasRings() && instance.objective != MappingObjective::kLoad &&
-         instance.objective != MappingObjective::kLargerOfBoth;
+  return instance.CountsRings() && instance.objective != MappingObjective::kLargerOfBoth;
 }
 
 }  // namespace

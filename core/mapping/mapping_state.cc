@@ -1,24 +1,13 @@
 #include "core/mapping/mapping_state.h"
 
-#include <utility>
-
 namespace planwright {
-namespace {
-
-bool CountsTraffic(const MappingInstance& instance) { return instance.objective != MappingObjective::kAllReduce; }
-
-bool CountsRings(const MappingInstance& instance) {
-  return instance.HasRings() && instance.objective != MappingObjective::kLoad;
-}
-
-}  // namespace
 
 MappingState::MappingState(const MappingTables& tables, const Mapping& mapping)
     : tables_(tables),
       num_stages_(tables.instance().num_stages),
       num_copies_(tables.instance().num_copies),
-      num_edges_(CountsTraffic(tables.instance()) ? tables.instance().traffic.size() : 0),
-      counts_rings_(CountsRings(tables.instance())),
+      num_edges_(tables.instance().CountsTraffic() ? tables.instance().traffic.size() : 0),
+      counts_rings_(tables.instance().CountsRings()),
       device_(mapping.devices),
       vertex_on_(tables.instance().num_devices(), kNobody),
       edges_(num_edges_ * Index(num_copies_)),
@@ -87,6 +76,15 @@ void MappingState::Exchange(DeviceId a, DeviceId b) {
     const int32_t first_of_copy = vertex - stage_of(vertex);
     for (const auto& neighbour : tables_.neighbours(stage_of(vertex))) RefreshLoad(first_of_copy + neighbour.stage);
   }
+}
+
+void MappingState::ExchangeCopies(int32_t a, int32_t b) {
+  const std::size_t row = Index(stage_of(a)) * Index(num_copies_);
+  const std::size_t place_of_a = row + Index(place_[Index(a)]);
+  const std::size_t place_of_b = row + Index(place_[Index(b)]);
+  PlaceOnRing(place_of_a, b);
+  PlaceOnRing(place_of_b, a);
+  Exchange(device(a), device(b));
 }
 
 void MappingState::ReverseRing(int32_t first_vertex, int32_t last_vertex) {

@@ -49,6 +49,9 @@ class MappingState {
   // Moves what is on a to b and the other way round; loads where a stage must not be are infinite. REQUIRES: two
   // devices, not both idle. Complexity O(degrees of the neighbours).
   void Exchange(DeviceId a, DeviceId b);
+  // Lets two copies of a stage change both devices and places on the ring: the ring goes on over the same devices in
+  // the same order, only the loads change. Complexity as Exchange.
+  void ExchangeCopies(int32_t a, int32_t b);
   // Turns the part of the ring from one copy to another around. REQUIRES: both of one stage.
   // Complexity O(copies between them).
   void ReverseRing(int32_t first_vertex, int32_t last_vertex);

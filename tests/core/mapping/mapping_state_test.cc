@@ -17,22 +17,28 @@ namespace {
 constexpr uint64_t kCases = 300;
 constexpr int kMoves = 40;
 
-// A random exchange or a random part of a ring turned around. False: it was none.
-bool MoveAtRandom(MappingState& state, RandomStream& random) {
+// Exchanges at random, turns a part of a ring around, or lets two copies change places; may do nothing.
+void MoveAtRandom(MappingState& state, RandomStream& random) {
   const MappingInstance& instance = state.tables().instance();
   if (instance.HasRings() && instance.free_ring_order && random.Below(3) == 0) {
     const auto stage = static_cast<int32_t>(random.Below(Index(instance.num_stages)));
-    const auto copy = [&] { return static_cast<int32_t>(random.Below(Index(instance.num_copies))); };
-    state.ReverseRing(static_cast<int32_t>(instance.VertexOf(stage, copy())),
-                      static_cast<int32_t>(instance.VertexOf(stage, copy())));
-    return true;
+    const auto vertex = [&] {
+      return static_cast<int32_t>(
+          instance.VertexOf(stage, static_cast<int32_t>(random.Below(Index(instance.num_copies)))));
+    };
+    const int32_t a = vertex();
+    const int32_t b = vertex();
+    if (random.Below(2) == 0) {
+      state.ReverseRing(a, b);
+    } else if (state.MayExchange(state.device(a), state.device(b))) {
+      state.ExchangeCopies(a, b);
+    }
+    return;
   }
   const std::vector<DeviceId>& devices = state.tables().devices();
   const DeviceId a = devices[random.Below(devices.size())];
   const DeviceId b = devices[random.Below(devices.size())];
-  if (!state.MayExchange(a, b)) return false;
-  state.Exchange(a, b);
-  return true;
+  if (state.MayExchange(a, b)) state.Exchange(a, b);
 }
 
 void ExpectSame(const MappingState& state, const MappingState& fresh) {
