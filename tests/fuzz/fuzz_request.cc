@@ -1,15 +1,9 @@
 // Any CreatePlanRequest in text proto, through codec, validator and planner: every answer is a plan or an error that
 // speaks of the request. INTERNAL would mean that the verifier rejected a plan of ours. Requests are kept small enough
 // for many runs a second.
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/text_format.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <string>
 
 #include "absl/status/status.h"
 #include "core/base/limits.h"
@@ -23,28 +17,18 @@
 #include "server/codec/field_path.h"
 #include "server/codec/graph.h"
 #include "server/codec/problem.h"
+#include "tests/fuzz/text_proto.h"
 
 namespace planwright::server {
 namespace {
 
-constexpr ModelLimits kSmall = {.max_operators = 12, .max_tensors = 40, .max_devices = 6, .max_name_bytes = 16};
 constexpr int64_t kMemoryBytes = int64_t{64} << 20;
 constexpr int64_t kMaxWork = 2'000;
-
-class SilentErrors : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int /*line*/, google::protobuf::io::ColumnNumber /*column*/, const std::string& /*message*/) override {}
-};
-
-[[noreturn]] void Fail(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
-  std::abort();
-}
 
 void CheckDigestsSurviveEncoding(const OperatorGraph& graph, const Cluster& cluster) {
   Violations violations;
   const OperatorGraph graph_again = DecodeGraph(EncodeGraph(graph), violations);
-  const Cluster cluster_again = DecodeCluster(EncodeCluster(cluster), kSmall.max_devices, violations);
+  const Cluster cluster_again = DecodeCluster(EncodeCluster(cluster), kFuzzedLimits.max_devices, violations);
   if (!violations.empty()) Fail("our own encoding is refused: " + violations.ToStatus().ToString());
   if (ClusterDigest(cluster_again) != ClusterDigest(cluster)) Fail("the cluster changes when it is encoded");
   if (GraphDigest(graph_again) != GraphDigest(graph)) Fail("the graph changes when it is encoded");
@@ -53,7 +37,7 @@ void CheckDigestsSurviveEncoding(const OperatorGraph& graph, const Cluster& clus
 void PlanOnce(const v1::CreatePlanRequest& request) {
   Violations violations;
   const OperatorGraph graph = DecodeGraph(request.graph(), violations);
-  const Cluster cluster = DecodeCluster(request.cluster(), kSmall.max_devices, violations);
+  const Cluster cluster = DecodeCluster(request.cluster(), kFuzzedLimits.max_devices, violations);
   const PlanningProblem problem = DecodeProblem(request.problem(), graph, cluster, FieldPath("problem"), violations);
   DecodedOptions options = DecodeOptions(request.options(), violations);
   if (!violations.empty()) return;
@@ -65,7 +49,7 @@ void PlanOnce(const v1::CreatePlanRequest& request) {
   SolveLimits limits;
   limits.memory_bytes = kMemoryBytes;
   limits.work = *options.options.work_limit;
-  const auto plan = MakePlan(plan_request, kSmall, limits, arena, observer);
+  const auto plan = MakePlan(plan_request, kFuzzedLimits, limits, arena, observer);
   if (absl::IsInternal(plan.status())) Fail("our own plan was rejected: " + plan.status().ToString());
   if (plan.ok()) CheckDigestsSurviveEncoding(graph, cluster);
 }
@@ -74,13 +58,7 @@ void PlanOnce(const v1::CreatePlanRequest& request) {
 }  // namespace planwright::server
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
-  planwright::v1::CreatePlanRequest request;
-  planwright::server::SilentErrors errors;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&errors);
-  parser.SetRecursionLimit(100);
-  if (parser.ParseFromString(std::string(reinterpret_cast<const char*>(data), size), &request)) {
-    planwright::server::PlanOnce(request);
-  }
+  const auto request = planwright::ParseTextProto<planwright::v1::CreatePlanRequest>(data, size);
+  if (request.has_value()) planwright::server::PlanOnce(*request);
   return 0;
 }
