@@ -48,6 +48,32 @@ std::string Native(const std::string& op, const std::string& tensors = "") {
                 "interconnect": {"uniform": {"bandwidth_bytes_per_second": 1e9}}}})");
 }
 
+// Two operators on four devices "d0", ..., "d3" of 8 bytes, or `devices`, over an interconnect.
+std::string Connected(const std::string& interconnect, const std::string& devices = "") {
+  std::vector<std::string> list;
+  for (int i = 0; i < 4; ++i) list.push_back(absl::StrCat(R"({"name": "d)", i, R"(", "device_class": "a"})"));
+  constexpr char kOperators[] = R"(
+    {"name": "o", "costs": [{"device_class": "a", "forward_ms": 1}], "memory_bytes": 6},
+    {"name": "p", "costs": [{"device_class": "a", "forward_ms": 1}], "memory_bytes": 6})";
+  return absl::StrCat(R"({"graph": {"operators": [)", kOperators,
+                      R"(], "tensors": [{"name": "t", "producer": "o", "consumers": ["p"], "size_bytes": 8}]},
+    "cluster": {"device_classes": [{"name": "a", "memory_bytes": 8}], "devices": [)",
+                      devices.empty() ? absl::StrJoin(list, ", ") : devices, R"(], "interconnect": {)", interconnect,
+                      "}}}");
+}
+
+std::string Links(const std::string& links) { return absl::StrCat(R"("links": {"links": [)", links, "]}"); }
+
+std::string LinkOf(int a, int b, const std::string& bandwidth) {
+  return absl::StrCat(R"({"device_a": "d)", a, R"(", "device_b": "d)", b, R"(", "bandwidth_bytes_per_second": )",
+                      bandwidth, "}");
+}
+
+// Four rows of four.
+std::string MatrixOf(const std::string& entries) {
+  return absl::StrCat(R"("matrix": {"bandwidth_bytes_per_second": [)", entries, "]}");
+}
+
 class BadInputTest : public ::testing::TestWithParam<BadInput> {};
 
 TEST_P(BadInputTest, GetsAClearError) {
@@ -98,6 +124,30 @@ INSTANTIATE_TEST_SUITE_P(
                  "error: graph.tensors[0].consumers[0]: "},
         BadInput{"NativeUnknownField", R"({"graph": {"nodes": []}})", 2,
                  "error: graph.nodes: is not a field of this format"},
+        BadInput{"DisconnectedLinks", Connected(Links(LinkOf(0, 1, "1") + "," + LinkOf(2, 3, "1"))), 2,
+                 "error: cluster.interconnect.links.links: must connect all devices, there is no way from \"d0\" to "
+                 "\"d2\""},
+        BadInput{"ZeroBandwidthOfALink", Connected(Links(LinkOf(0, 1, "0"))), 2,
+                 "error: cluster.interconnect.links.links[0].bandwidth_bytes_per_second: must be finite and > 0, is 0"},
+        BadInput{
+            "NanBandwidthOfALink", Connected(Links(LinkOf(0, 1, R"("NaN")"))), 2,
+            "error: cluster.interconnect.links.links[0].bandwidth_bytes_per_second: must be finite and > 0, is nan"},
+        BadInput{"ZeroBandwidthOfALevel", Connected(R"("hierarchy": {"levels": [{"fan_out": 4}]})"), 2,
+                 "error: cluster.interconnect.hierarchy.levels[0].bandwidth_bytes_per_second: must be finite and > 0"},
+        BadInput{"NanBandwidthOfAGrid",
+                 Connected(R"("grid": {"dimensions": [4], "link_bandwidth_bytes_per_second": "NaN"})"), 2,
+                 "error: cluster.interconnect.grid.link_bandwidth_bytes_per_second: must be finite and > 0, is nan"},
+        BadInput{"NanBandwidthOfAMachine",
+                 Connected(R"("nodes": {"devices_per_node": 4, "bandwidth_bytes_per_second": "NaN"})"), 2,
+                 "error: cluster.interconnect.nodes.bandwidth_bytes_per_second: must be finite and > 0, is nan"},
+        BadInput{"ZeroBandwidthOfAPair", Connected(MatrixOf("0,1,1,1, 1,0,1,1, 1,1,0,0, 1,1,0,0")), 2,
+                 "error: cluster.interconnect.matrix.bandwidth_bytes_per_second[11]: must be finite and > 0, is 0"},
+        BadInput{"AsymmetricMatrix", Connected(MatrixOf("0,1,1,1, 1,0,1,1, 1,3,0,1, 1,1,1,0")), 2,
+                 "must be that of the other direction, 1, is 3: \"d2\" to \"d1\""},
+        BadInput{"DuplicateDevices",
+                 Connected(R"("uniform": {"bandwidth_bytes_per_second": 1})",
+                           R"({"name": "d", "device_class": "a"}, {"name": "d", "device_class": "a"})"),
+                 2, "error: cluster.devices[1].name: must be unique, \"d\" is also the name of cluster.devices[0]"},
         BadInput{"AnImage", "\x89PNG\r\n", 2, "error: standard input: is neither JSON nor text proto"}),
     [](const auto& instance) { return instance.param.name; });
 
