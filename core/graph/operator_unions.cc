@@ -48,7 +48,7 @@ std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const PlanningProble
   return atom_of;
 }
 
-std::vector<Digraph::Edge> MapEdges(const std::vector<Digraph::Edge>& edges, const std::vector<int32_t>& labels) {
+std::vector<Digraph::Edge> MapEdges(std::span<const Digraph::Edge> edges, const std::vector<int32_t>& labels) {
   std::vector<Digraph::Edge> mapped;
   mapped.reserve(edges.size());
   for (const auto& [from, to] : edges) mapped.emplace_back(labels[Index(from)], labels[Index(to)]);

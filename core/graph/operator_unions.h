@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CORE_GRAPH_OPERATOR_UNIONS_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/graph/digraph.h"
@@ -31,7 +32,7 @@ std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const st
 std::vector<int32_t> StageAtoms(const OperatorGraph& graph, const PlanningProblem& problem);
 
 // `edges` between the labels of their ends.
-std::vector<Digraph::Edge> MapEdges(const std::vector<Digraph::Edge>& edges, const std::vector<int32_t>& labels);
+std::vector<Digraph::Edge> MapEdges(std::span<const Digraph::Edge> edges, const std::vector<int32_t>& labels);
 
 }  // namespace planwright
 

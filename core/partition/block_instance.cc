@@ -291,6 +291,19 @@ BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& clus
   return assembler.Assemble(block_of, std::move(edges));
 }
 
+BlockInstance JoinBlocks(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                         const CostTable& costs, const BlockInstance& instance, const std::vector<int32_t>& label_of) {
+  const Assembler assembler(graph, cluster, problem, costs);
+  std::vector<int32_t> block_of(graph.operators.size(), kDropped);
+  for (std::size_t block = 0; block < label_of.size(); ++block) {
+    for (const OperatorId op : instance.operators[block]) block_of[op.index()] = label_of[block];
+  }
+  std::vector<Digraph::Edge> edges = MapEdges(instance.precedence.edges(), label_of);
+  const std::vector<int32_t> labels = TopologicalLabels(assembler.Assemble(block_of, edges));
+  Relabel(block_of, labels);
+  return assembler.Assemble(block_of, MapEdges(edges, labels));
+}
+
 BlockInstance AssembleUnordered(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                 const CostTable& costs, const std::vector<int32_t>& block_of) {
   return Assembler(graph, cluster, problem, costs).Assemble(block_of, {});

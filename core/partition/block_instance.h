@@ -101,6 +101,8 @@ struct BlockInstance {
   std::vector<DevicePool> pools;
   BlockMemory memory;
   LoadRule rule;
+  // Every device has a stage, or part in one; else some may stay idle. Only linearized_dp.h heeds it.
+  bool uses_all_devices = false;
   // By block: bytes that replicas reduce. Empty unless LoadRule::ring.
   std::vector<int64_t> parameter_bytes;
   // The backward part of a net goes from its readers to its producer (GradientsFollowTensors).
@@ -128,6 +130,11 @@ BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& clus
 // (operator_unions.h) for every operator. `precedence` stays empty.
 BlockInstance AssembleUnordered(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                 const CostTable& costs, const std::vector<int32_t>& block_of);
+
+// `instance`, built from the same values, with blocks of equal label as one. Blocks are numbered anew, as there.
+// REQUIRES: a label 0, 1, ... for every block, between which the precedence has no cycle.
+BlockInstance JoinBlocks(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                         const CostTable& costs, const BlockInstance& instance, const std::vector<int32_t>& label_of);
 
 // Whether the memory of a device of `pool` can be too small for any set of blocks.
 bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool);

@@ -186,7 +186,7 @@ class Program {
   std::optional<BlockSplit> Best() const {
     const std::size_t end = order_.size();
     std::optional<std::size_t> best;
-    for (std::size_t state = 0; state < rows_.size(); ++state) {
+    for (std::size_t state = instance_.uses_all_devices ? rows_.size() - 1 : 0; state < rows_.size(); ++state) {
       if (rows_[state].entries.empty() || rows_[state].first > end || rows_[state].end() <= end) continue;
       const int64_t value = rows_[state].At(end).value;
       if (value <= max_load_ && (!best.has_value() || value < rows_[*best].At(end).value)) best = state;

@@ -185,15 +185,26 @@ void ContractNets(const BlockInstance& from, const std::vector<int32_t>& label_o
 
 }  // namespace
 
-NetInstance BuildNetInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                             const CostTable& costs) {
-  const std::vector<int32_t> group_of = GroupsOf(graph, problem);
+NetInstance NetInstanceOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                          BlockInstance blocks) {
+  std::vector<int32_t> group_of(graph.operators.size(), kDropped);
+  for (std::size_t block = 0; block < blocks.operators.size(); ++block) {
+    for (const OperatorId op : blocks.operators[block]) group_of[op.index()] = static_cast<int32_t>(block);
+  }
   NetInstance instance;
-  instance.blocks = AssembleUnordered(graph, cluster, problem, costs, group_of);
+  instance.blocks = std::move(blocks);
   instance.charges = ChargesOf(graph, cluster, problem, group_of);
   instance.pay_once = RulesOf(cluster.interconnect).pay_once;
   instance.overlap = problem.overlap;
   AddDevices(cluster, instance);
+  return instance;
+}
+
+NetInstance BuildNetInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                             const CostTable& costs) {
+  const std::vector<int32_t> group_of = GroupsOf(graph, problem);
+  NetInstance instance =
+      NetInstanceOf(graph, cluster, problem, AssembleUnordered(graph, cluster, problem, costs, group_of));
   ApplyPins(problem, group_of, instance);
   return instance;
 }

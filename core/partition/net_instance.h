@@ -70,6 +70,11 @@ struct NetInstance {
 NetInstance BuildNetInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                              const CostTable& costs);
 
+// The same with the blocks of `blocks`, built from the same values, as groups, and without pins and bans. REQUIRES: the
+// interconnect is host_staged or uniform.
+NetInstance NetInstanceOf(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                          BlockInstance blocks);
+
 // The instance in which groups with the same label (0, 1, ...) are one group: its placements are those of `instance`
 // that keep them together, with the same loads and the same memory. Nets that fall into one group are gone, equal ones
 // are merged. O(size of `instance` x log).

@@ -117,6 +117,9 @@ const std::vector<Capability>& Table() {
                   {Algorithm::kPeriodicAnnealing, Algorithm::kMadpipe, Algorithm::kContiguousPeriodic,
                    Algorithm::kPipedream, Algorithm::kSingleDevice},
                   "the same with several stages per device"),
+      ThroughputRow({"uniform", "hierarchy", "grid", "links", "matrix"}, SchedulesOfLoads(), {Replication::kNone},
+                    {Split::kContiguous}, {Algorithm::kParmesan, Algorithm::kParmesanPaper},
+                    "contiguous stages on devices connected in any way: partition, then device mapping"),
   };
   return kTable;
 }
@@ -136,7 +139,7 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-constexpr std::array<AlgorithmInfo, 16> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 18> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
      .version = "1",
@@ -223,6 +226,16 @@ constexpr std::array<AlgorithmInfo, 16> kAlgorithms = {{
      .version = "1",
      .description = "any device may hold several stages: annealing of allocations, each with its best pattern",
      .work_unit = "about half a microsecond: 1 for each move, steps^2 / 32 for each node of a pattern search"},
+    {.algorithm = Algorithm::kParmesan,
+     .name = "parmesan",
+     .version = "1",
+     .description = "operator clustering, dynamic program over ideals, refinement, device mapping (Parmesan)",
+     .work_unit = "ideals enumerated or queried, devices moved on trial"},
+    {.algorithm = Algorithm::kParmesanPaper,
+     .name = "parmesan_paper",
+     .version = "1",
+     .description = "the same with communication counted as in the paper (equation 3)",
+     .work_unit = "as parmesan"},
 }};
 
 std::string_view NameOf(Objective value) {

@@ -7,6 +7,7 @@
 #include "core/partition/min_latency.h"
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/noncontiguous_throughput.h"
+#include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/periodic/periodic_search.h"
 
 namespace planwright {
@@ -32,6 +33,9 @@ SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule) {
       return SolveByBaseline;
     case Algorithm::kMip:
       return SolveByMip;
+    case Algorithm::kParmesan:
+    case Algorithm::kParmesanPaper:
+      return SolveParmesan;
     default:
       // Not reached: CheckSupported lets only Algorithms() through.
       std::abort();

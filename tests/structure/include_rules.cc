@@ -44,6 +44,10 @@ const std::vector<FolderRule>& Rules() {
       {"core/partition/periodic",
        {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/schedule/", "core/partition/"},
        kNotInCore},
+      // Ends in device mapping.
+      {"core/partition/parmesan",
+       {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/mapping/", "core/partition/"},
+       kNotInCore},
       {"core/mapping", kSolver, kNotInCore},
       {"core/schedule", kSolver, kNotInCore},
       {"core/simulate", kSolver, kNotInCore},

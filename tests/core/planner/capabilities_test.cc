@@ -98,6 +98,14 @@ INSTANTIATE_TEST_SUITE_P(
         PlannedCase{"PipedreamAsync", [](Request& r) { r.problem.schedule = ScheduleKind::kPipedreamAsync; }},
         PlannedCase{"HostStaged", [](Request& r) { r.cluster.interconnect = HostStagedInterconnect(); }},
         PlannedCase{"Uniform", [](Request& r) { r.cluster.interconnect = UniformInterconnect(); }},
+        PlannedCase{"Grid", [](Request& r) { r.cluster.interconnect = GridInterconnect(); }},
+        PlannedCase{"Links", [](Request& r) { r.cluster.interconnect = LinksInterconnect(); }},
+        PlannedCase{"Matrix", [](Request& r) { r.cluster.interconnect = MatrixInterconnect(); }},
+        PlannedCase{"Parmesan",
+                    [](Request& r) {
+                      r.cluster.interconnect = UniformInterconnect();
+                      r.options.algorithm = Algorithm::kParmesan;
+                    }},
         PlannedCase{"Ring", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kRing; }},
         PlannedCase{"Declared", [](Request& r) { r.problem.memory_model.kind = MemoryModel::Kind::kDeclared; }},
         PlannedCase{"Components",
@@ -224,12 +232,6 @@ RefusedCase Schedule(ScheduleKind kind, const std::string& name) {
           Not(name, "unspecified, GPIPE, ONE_F_ONE_B, PIPEDREAM_ASYNC")};
 }
 
-RefusedCase Connected(const Interconnect& interconnect) {
-  const std::string name = InterconnectName(interconnect);
-  return {name, [interconnect](Request& r) { r.cluster.interconnect = interconnect; }, "cluster.interconnect",
-          Not(name, "host_staged, uniform")};
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Rows, RefusedTest,
     ::testing::Values(
@@ -261,8 +263,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"UniformReplication", [](Request& r) { r.problem.replication = Replication::kUniform; },
                     "problem.replication", Not("UNIFORM", "NONE, PER_STAGE")},
         Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"), Schedule(ScheduleKind::kChimera, "CHIMERA"),
-        Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1"), Connected(GridInterconnect()),
-        Connected(LinksInterconnect()), Connected(MatrixInterconnect())),
+        Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1")),
     RefusedCaseName);
 
 INSTANTIATE_TEST_SUITE_P(

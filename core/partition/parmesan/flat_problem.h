@@ -1,0 +1,45 @@
+// The problem as the partitioner sees it: all pairs of devices connected alike, at the median speed of the cluster.
+//
+// Which devices two stages get is decided after the stages (Parmesan, section 6), so until then every transfer takes
+// what it takes over the median pair. Replicas are left out as well: all stages have the same number.
+#ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_FLAT_PROBLEM_H_
+#define PLANWRIGHT_CORE_PARTITION_PARMESAN_FLAT_PROBLEM_H_
+
+#include <cstddef>
+
+#include "core/cost/cost_table.h"
+#include "core/cost/transfer.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+#include "core/partition/search.h"
+
+namespace planwright {
+
+// How a tensor with several consumers is charged.
+enum class ConsumerCharge {
+  // Once for each stage that consumes it.
+  kPerStage,
+  // Once for each operator that consumes it in another stage: equation (3) of the paper as it is written.
+  kPerOperator
+};
+
+struct FlatProblem {
+  OperatorGraph graph;
+  // The devices of the cluster, connected by a uniform interconnect.
+  Cluster cluster;
+  // Without replication, schedule and micro-batches.
+  PlanningProblem problem;
+  CostTable costs;
+};
+
+// REQUIRES: the interconnect is not host_staged. O(graph + pairs looked at).
+FlatProblem FlattenProblem(const SearchRequest& request, ConsumerCharge charge);
+
+// The speed of the link whose bandwidth is the median over all ordered pairs of devices, or over a million of them,
+// drawn from a fixed stream, where there are more. A link without bandwidth where there are no two devices.
+LinkSpeed MedianSpeed(const Network& network, std::size_t num_devices);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_PARMESAN_FLAT_PROBLEM_H_

@@ -1,0 +1,233 @@
+#include "core/partition/parmesan/parmesan_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/infeasibility.h"
+#include "core/base/time_share.h"
+#include "core/mapping/mapping.h"
+#include "core/partition/feasibility.h"
+#include "core/partition/load_windows.h"
+#include "core/partition/lower_bounds.h"
+#include "core/partition/parmesan/flat_problem.h"
+#include "core/partition/parmesan/stage_mapping.h"
+#include "core/partition/parmesan/stage_partition.h"
+#include "core/partition/parmesan/stage_shape.h"
+#include "core/partition/search_record.h"
+
+namespace planwright {
+namespace {
+
+// Shapes of a round, and how many of them are mapped. Not the number of threads, on which nothing may depend.
+constexpr std::size_t kShapesPerRound = 16;
+constexpr std::size_t kMappedPerRound = 4;
+constexpr int kMaxRounds = 16;
+// Shapes that are partitioned exactly at the end.
+constexpr std::size_t kFinalists = 3;
+// Where the request sets no limit.
+constexpr int64_t kDefaultWork = 20'000'000;
+// Parts of the work: for one quick mapping, and for the exact program of a finalist.
+constexpr int64_t kQuickMappings = 256;
+constexpr int64_t kExactShare = 16;
+
+struct Candidate {
+  StageShape shape;
+  StagePartition partition;
+  std::optional<MappingOutcome> mapping;
+};
+
+const char* NameOf(Algorithm algorithm) {
+  return algorithm == Algorithm::kParmesanPaper ? "parmesan_paper" : "parmesan";
+}
+
+PartitionOptions PartitionOptionsOf(const SearchRequest& request) {
+  PartitionOptions options;
+  const SolverOptions& given = request.options;
+  options.clustering.max_clusters = given.clusters.value_or(options.clustering.max_clusters);
+  options.clustering.alpha = given.clustering_alpha.value_or(options.clustering.alpha);
+  options.refinement_steps = given.refinement_steps.value_or(options.refinement_steps);
+  options.counts_allreduce = request.algorithm == Algorithm::kParmesan;
+  return options;
+}
+
+FlatProblem FlatProblemOf(const SearchRequest& request) {
+  return FlattenProblem(request, request.algorithm == Algorithm::kParmesanPaper ? ConsumerCharge::kPerOperator
+                                                                                : ConsumerCharge::kPerStage);
+}
+
+class Search {
+ public:
+  Search(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
+      : request_(request),
+        limits_(limits),
+        work_(std::min(limits.work, kDefaultWork)),
+        arena_(arena),
+        callbacks_(callbacks),
+        name_(NameOf(request.algorithm)),
+        record_(name_, request.options.relative_gap, callbacks),
+        flat_(FlatProblemOf(request)),
+        partitioner_(flat_, request.problem, PartitionOptionsOf(request), limits) {}
+
+  absl::StatusOr<SearchOutcome> Run() {
+    for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
+    const std::optional<Infeasibility> shortages =
+        FindShortages(request_.graph, request_.cluster, partitioner_.blocks());
+    if (shortages.has_value()) return InfeasibleError(*shortages);
+    const std::vector<StageShape> shapes =
+        ShapesOf(partitioner_.blocks(), request_.problem, FastestRule(), partitioner_.num_clusters());
+    RaiseBounds(shapes);
+    callbacks_.on_phase(name_);
+    TryShapes(shapes);
+    ImproveFinalists();
+    RaisePartitionBounds();
+    CountWork(shapes);
+    record_.set_stop_reason(StopReasonOf(limits_, StopReason::kExhausted));
+    return std::move(record_).Finish(
+        "no number of stages and replicas makes a pipeline that fits; raise options.clusters, or allow devices with "
+        "more "
+        "memory");
+  }
+
+ private:
+  PipelineRule FastestRule() const {
+    const Network& network = request_.costs.network();
+    return PipelineRuleOf(request_.problem, network.num_link_classes() == 0 ? LinkSpeed() : network.FastestLink());
+  }
+
+  // The work of all devices together knows nothing of stages; no placement has fewer idle slots than its shape.
+  void RaiseBounds(const std::vector<StageShape>& shapes) {
+    const BlockInstance& blocks = partitioner_.blocks();
+    const LoadWindows windows(blocks);
+    record_.RaiseBound({Picoseconds(windows.WorkBound(TrivialLoadBound(blocks))), "work", BoundScope::kProblem});
+    if (!shapes.empty()) record_.RaiseBound({shapes.front().bound, "shape", BoundScope::kProblem});
+  }
+
+  void TryShapes(const std::vector<StageShape>& shapes) {
+    std::size_t next = 0;
+    for (int round = 0; round < kMaxRounds && next < shapes.size(); ++round) {
+      std::vector<Candidate> candidates;
+      for (; next < shapes.size() && candidates.size() < kShapesPerRound; ++next) {
+        if (CanImprove(shapes[next])) candidates.push_back({shapes[next], {}, std::nullopt});
+      }
+      if (candidates.empty() || record_.is_settled() || CheckInterruption(limits_).has_value()) return;
+      PartitionAll(candidates, /*exact_work=*/0);
+      candidates.resize(std::min(candidates.size(), kMappedPerRound));
+      MapAll(candidates, work_ / kQuickMappings);
+      Keep(std::move(candidates));
+    }
+  }
+
+  bool CanImprove(const StageShape& shape) const {
+    return !record_.has_placement() || shape.bound < record_.objective();
+  }
+
+  // Leaves those that have a partition, the one with the least predicted time first.
+  void PartitionAll(std::vector<Candidate>& candidates, int64_t exact_work) {
+    std::vector<std::optional<StagePartition>> partitions(candidates.size());
+    arena_.ParallelFor(candidates.size(), 1, [&](std::size_t i) {
+      partitions[i] = partitioner_.Partition(candidates[i].shape, exact_work, limits_, arena_);
+    });
+    std::vector<Candidate> found;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!partitions[i].has_value()) continue;
+      record_.AddWork(partitions[i]->work);
+      record_.counters()["refinement_moves"] += partitions[i]->refinement_moves;
+      candidates[i].partition = *std::move(partitions[i]);
+      found.push_back(std::move(candidates[i]));
+    }
+    std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+      return a.partition.predicted < b.partition.predicted;
+    });
+    candidates = std::move(found);
+  }
+
+  void MapAll(std::vector<Candidate>& candidates, int64_t work) {
+    arena_.ParallelFor(candidates.size(), 1, [&](std::size_t i) { Map(candidates[i], work, limits_); });
+    for (const Candidate& candidate : candidates) Offer(candidate);
+  }
+
+  void Map(Candidate& candidate, int64_t work, const SolveLimits& limits) {
+    const MappingInstance instance = MappingInstanceOf(request_, candidate.partition, candidate.shape.replicas);
+    MappingOptions options;
+    options.seed = request_.options.seed;
+    options.relative_gap = request_.options.relative_gap;
+    SolveLimits mapping_limits = limits;
+    mapping_limits.work = work;
+    candidate.mapping = MapStages(instance, options, mapping_limits, arena_, [](const MappingOutcome&) {});
+  }
+
+  void Offer(const Candidate& candidate) {
+    if (!candidate.mapping.has_value()) return;
+    record_.AddWork(candidate.mapping->work);
+    ++record_.counters()["mappings"];
+    if (record_.Offer(PlacementOf(candidate.partition, candidate.shape.replicas, candidate.mapping->mapping), name_)) {
+      winner_ = candidate.mapping;
+    }
+  }
+
+  // The best by what their mappings reach.
+  void Keep(std::vector<Candidate> candidates) {
+    for (Candidate& candidate : candidates) {
+      if (candidate.mapping.has_value()) finalists_.push_back(std::move(candidate));
+    }
+    std::stable_sort(finalists_.begin(), finalists_.end(), [](const Candidate& a, const Candidate& b) {
+      return a.mapping->value.value_ms < b.mapping->value.value_ms;
+    });
+    if (finalists_.size() > kFinalists) finalists_.resize(kFinalists);
+  }
+
+  void ImproveFinalists() {
+    std::vector<Candidate> exact = finalists_;
+    PartitionAll(exact, work_ / kExactShare);
+    finalists_.insert(finalists_.end(), exact.begin(), exact.end());
+    for (std::size_t i = 0; i < finalists_.size() && !record_.is_settled(); ++i) {
+      const int64_t left = work_ - record_.work();
+      if (left <= 0 || CheckInterruption(limits_).has_value()) return;
+      const auto remaining = static_cast<int64_t>(finalists_.size() - i);
+      Map(finalists_[i], left / remaining, ShareOfTime(limits_, static_cast<int>(remaining)));
+      Offer(finalists_[i]);
+    }
+  }
+
+  // The mapping of the placement, if it was ours.
+  void RaisePartitionBounds() {
+    if (!winner_.has_value() || record_.made_by() != name_) return;
+    for (const MappingBound& bound : winner_->bounds) {
+      const double picoseconds = std::floor(bound.value_ms * 1e9 * (1 - 1e-9));
+      record_.RaiseBound({Picoseconds(static_cast<int64_t>(picoseconds)), bound.method, BoundScope::kGivenPartition});
+    }
+  }
+
+  void CountWork(const std::vector<StageShape>& shapes) {
+    record_.counters()["blocks"] = partitioner_.blocks().num_blocks();
+    record_.counters()["clusters"] = partitioner_.num_clusters();
+    record_.counters()["shapes"] = static_cast<int64_t>(shapes.size());
+    record_.counters()["work"] = record_.work();
+  }
+
+  const SearchRequest& request_;
+  const SolveLimits& limits_;
+  const int64_t work_;
+  TaskArena& arena_;
+  const SearchCallbacks& callbacks_;
+  const char* const name_;
+  SearchRecord record_;
+  const FlatProblem flat_;
+  const StagePartitioner partitioner_;
+  std::vector<Candidate> finalists_;
+  // Of the best placement, if a mapping made it.
+  std::optional<MappingOutcome> winner_;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchOutcome> SolveParmesan(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                            const SearchCallbacks& callbacks) {
+  return Search(request, limits, arena, callbacks).Run();
+}
+
+}  // namespace planwright

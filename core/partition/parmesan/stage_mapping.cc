@@ -1,0 +1,224 @@
+#include "core/partition/parmesan/stage_mapping.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "core/base/index.h"
+#include "core/cost/allreduce.h"
+#include "core/cost/stage_memory.h"
+#include "core/cost/transfer.h"
+#include "core/model/colocation.h"
+
+namespace planwright {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// Where all pairs are connected alike, a transfer is as many bytes as it takes picoseconds at this speed, so that given
+// times count as well.
+constexpr double kBytePerPicosecond = 1e12;
+
+class InstanceBuilder {
+ public:
+  InstanceBuilder(const SearchRequest& request, const StagePartition& partition, int32_t replicas)
+      : request_(request),
+        partition_(partition),
+        replicas_(replicas),
+        is_uniform_(std::holds_alternative<UniformInterconnect>(request.cluster.interconnect)),
+        stage_of_(request.graph.operators.size(), kDropped) {
+    for (std::size_t stage = 0; stage < partition.stages.size(); ++stage) {
+      for (const OperatorId op : partition.stages[stage]) stage_of_[op.index()] = static_cast<int32_t>(stage);
+    }
+  }
+
+  MappingInstance Build() {
+    MappingInstance instance{
+        .num_stages = static_cast<int32_t>(partition_.stages.size()),
+        .num_copies = replicas_,
+        .overlap = request_.problem.overlap,
+        .free_ring_order = request_.problem.allreduce.ring == AllReduce::Ring::kFree,
+        .network =
+            is_uniform_ ? Network(UniformInterconnect{kBytePerPicosecond, Picoseconds(0)}) : request_.costs.network(),
+    };
+    AddTraffic(instance);
+    AddKinds(instance);
+    AddCompute(instance);
+    AddAllReduces(instance);
+    SetObjective(instance);
+    return instance;
+  }
+
+ private:
+  const PlanningProblem& problem() const { return request_.problem; }
+
+  double BytesOf(const Tensor& tensor) const {
+    if (!is_uniform_) return static_cast<double>(tensor.size_bytes);
+    return static_cast<double>(request_.costs.network().TransferTime(tensor, 0).count());
+  }
+
+  // One transfer for each tensor and stage that consumes it, and its gradient back.
+  void AddTraffic(MappingInstance& instance) {
+    boundary_bytes_.assign(partition_.stages.size(), 0);
+    const bool gradients_follow = GradientsFollowTensors(request_.graph, *problem().workload);
+    std::map<std::pair<int32_t, int32_t>, StageTraffic> between;
+    for (const Tensor& tensor : request_.graph.tensors) {
+      const int32_t producer = stage_of_[tensor.producer.index()];
+      std::set<int32_t> readers;
+      for (const OperatorId consumer : tensor.consumers) readers.insert(stage_of_[consumer.index()]);
+      readers.erase(producer);
+      readers.erase(kDropped);
+      if (producer == kDropped || readers.empty()) continue;
+      boundary_bytes_[Index(producer)] += tensor.size_bytes;
+      for (const int32_t reader : readers) {
+        boundary_bytes_[Index(reader)] += tensor.size_bytes;
+        const auto [low, high] = std::minmax(producer, reader);
+        StageTraffic& traffic = between[{low, high}];
+        AddTransfer(BytesOf(tensor), producer < reader, traffic);
+        if (gradients_follow) AddTransfer(BytesOf(tensor), producer > reader, traffic);
+      }
+    }
+    for (auto& [stages, traffic] : between) {
+      traffic.from = stages.first;
+      traffic.to = stages.second;
+      instance.traffic.push_back(traffic);
+    }
+  }
+
+  void AddTransfer(double bytes, bool is_forward, StageTraffic& traffic) const {
+    (is_forward ? traffic.forward_bytes : traffic.backward_bytes) += bytes;
+    // On a uniform interconnect the latency is part of the bytes.
+    (is_forward ? traffic.forward_transfers : traffic.backward_transfers) += is_uniform_ ? 0 : 1;
+  }
+
+  // Kinds in the order of their first device; representatives_ has that device.
+  void AddKinds(MappingInstance& instance) {
+    std::set<DeviceId> named;
+    for (const OperatorDevice& pin : problem().pinned) named.insert(pin.device);
+    for (const OperatorDevice& ban : problem().forbidden) named.insert(ban.device);
+    using Key = std::tuple<DeviceClassId, std::optional<int64_t>, std::optional<DeviceId>>;
+    std::map<Key, int32_t> kinds;
+    for (std::size_t i = 0; i < request_.cluster.devices.size(); ++i) {
+      const DeviceId device(i);
+      const Key key{request_.cluster.devices[i].device_class, UsableMemoryBytes(request_.cluster, device),
+                    named.contains(device) ? std::optional(device) : std::nullopt};
+      const auto [entry, is_new] = kinds.try_emplace(key, static_cast<int32_t>(representatives_.size()));
+      if (is_new) representatives_.push_back(device);
+      instance.device_kind.push_back(entry->second);
+    }
+    instance.num_kinds = static_cast<int32_t>(representatives_.size());
+  }
+
+  void AddCompute(MappingInstance& instance) const {
+    for (std::size_t stage = 0; stage < partition_.stages.size(); ++stage) {
+      for (const DeviceId device : representatives_) {
+        instance.compute_ms.push_back(MayRun(stage, device) ? ComputeMs(stage, device) : kNever);
+      }
+    }
+  }
+
+  // kNever: its class cannot run an operator of the stage.
+  double ComputeMs(std::size_t stage, DeviceId device) const {
+    const DeviceClassId device_class = request_.cluster.devices[device.index()].device_class;
+    Picoseconds compute{0};
+    for (const OperatorId op : partition_.stages[stage]) {
+      const OperatorTime& time = request_.costs.time(op, device_class);
+      if (!time.supported) return kNever;
+      compute += time.total();
+    }
+    return ToMilliseconds(compute);
+  }
+
+  bool MayRun(std::size_t stage, DeviceId device) const {
+    const DeviceClassId device_class = request_.cluster.devices[device.index()].device_class;
+    if (replicas_ > 1 && device_class != partition_.classes[stage]) return false;
+    const auto is_here = [&](const OperatorDevice& rule) {
+      return stage_of_[rule.op.index()] == static_cast<int32_t>(stage);
+    };
+    const auto& pins = problem().pinned;
+    const auto& bans = problem().forbidden;
+    if (std::any_of(pins.begin(), pins.end(), [&](const auto& pin) { return is_here(pin) && pin.device != device; }) ||
+        std::any_of(bans.begin(), bans.end(), [&](const auto& ban) { return is_here(ban) && ban.device == device; })) {
+      return false;
+    }
+    const std::optional<int64_t> memory = UsableMemoryBytes(request_.cluster, device);
+    return !memory.has_value() || MemoryBytes(stage) <= *memory;
+  }
+
+  int64_t MemoryBytes(std::size_t stage) const {
+    const int32_t in_flight = InFlightMicroBatches(problem(), partition_.stages.size() - 1 - stage);
+    return StageMemoryBytes(request_.graph, problem(), partition_.stages[stage], boundary_bytes_[stage], in_flight);
+  }
+
+  void AddAllReduces(MappingInstance& instance) const {
+    instance.allreduce_bytes.assign(partition_.stages.size(), 0);
+    if (!Reduces()) return;
+    const double edge_share = static_cast<double>(replicas_ - 1) / replicas_;
+    const double factor = problem().allreduce.factor == AllReduce::Factor::kRing ? 2 * edge_share : edge_share;
+    for (std::size_t stage = 0; stage < partition_.stages.size(); ++stage) {
+      const int64_t bytes = ParameterBytes(request_.graph, partition_.stages[stage]);
+      instance.allreduce_bytes[stage] =
+          is_uniform_ ? static_cast<double>(AllReduceTime(bytes, replicas_, request_.costs.network().speed(0),
+                                                          problem().allreduce.factor)
+                                                .count())
+                      : factor * static_cast<double>(bytes);
+    }
+    instance.allreduce_hops = is_uniform_ ? 0 : 2 * (replicas_ - 1);
+  }
+
+  bool Reduces() const { return replicas_ > 1 && *problem().workload == Workload::kTraining; }
+
+  void SetObjective(MappingInstance& instance) const {
+    const auto stages = static_cast<double>(partition_.stages.size());
+    instance.load_weight = 1.0 / replicas_;
+    if (problem().micro_batches.has_value()) {
+      const double micro_batches = *problem().micro_batches;
+      instance.load_weight = (micro_batches + stages - 1) / (micro_batches * replicas_);
+      instance.allreduce_weight = 1 / (micro_batches * replicas_);
+    }
+    if (!Reduces()) return;
+    if (problem().micro_batches.has_value()) {
+      instance.objective = MappingObjective::kLoadPlusLargestAllReduce;
+    } else if (problem().overlap == Overlap::kSerial) {
+      instance.objective = MappingObjective::kLoadAndAllReduce;
+    } else {
+      instance.objective = MappingObjective::kLargerOfBoth;
+    }
+  }
+
+  const SearchRequest& request_;
+  const StagePartition& partition_;
+  const int32_t replicas_;
+  const bool is_uniform_;
+  std::vector<int32_t> stage_of_;
+  std::vector<int64_t> boundary_bytes_;
+  std::vector<DeviceId> representatives_;
+};
+
+}  // namespace
+
+MappingInstance MappingInstanceOf(const SearchRequest& request, const StagePartition& partition, int32_t replicas) {
+  return InstanceBuilder(request, partition, replicas).Build();
+}
+
+Placement PlacementOf(const StagePartition& partition, int32_t replicas, const Mapping& mapping) {
+  Placement placement;
+  const std::size_t num_stages = partition.stages.size();
+  for (std::size_t stage = 0; stage < num_stages; ++stage) {
+    Placement::Stage& placed = placement.stages.emplace_back();
+    placed.operators = partition.stages[stage];
+    for (std::size_t copy = 0; copy < Index(replicas); ++copy) {
+      placed.devices.push_back(mapping.devices[copy * num_stages + stage]);
+    }
+    if (replicas == 1) continue;
+    for (const int32_t copy : mapping.rings[stage]) placed.ring.push_back(placed.devices[Index(copy)]);
+  }
+  return placement;
+}
+
+}  // namespace planwright

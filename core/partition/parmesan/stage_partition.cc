@@ -1,0 +1,200 @@
+#include "core/partition/parmesan/stage_partition.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/cost/allreduce.h"
+#include "core/cost/stage_memory.h"
+#include "core/partition/block_split.h"
+#include "core/partition/ideal_dp.h"
+#include "core/partition/linearized_dp.h"
+#include "core/partition/load_windows.h"
+#include "core/partition/lower_bounds.h"
+#include "core/partition/net_tables.h"
+#include "core/partition/parmesan/refinement.h"
+
+namespace planwright {
+namespace {
+
+// Larger tables of the refinement (nets x stages) would not pay.
+constexpr std::size_t kMaxRefinementCells = std::size_t{1} << 26U;
+
+BlockInstance ClusteredBlocks(const FlatProblem& flat, const BlockInstance& blocks, const ClusteringOptions& options,
+                              const SolveLimits& limits) {
+  return JoinBlocks(flat.graph, flat.cluster, flat.problem, flat.costs, blocks, ClusterBlocks(blocks, options, limits));
+}
+
+// By block of `blocks`: the block of `joined` that holds it.
+std::vector<int32_t> BlocksThatHold(const BlockInstance& blocks, const BlockInstance& joined,
+                                    std::size_t num_operators) {
+  std::vector<int32_t> joined_of(num_operators, 0);
+  for (std::size_t block = 0; block < joined.operators.size(); ++block) {
+    for (const OperatorId op : joined.operators[block]) joined_of[op.index()] = static_cast<int32_t>(block);
+  }
+  std::vector<int32_t> holder;
+  for (const std::vector<OperatorId>& operators : blocks.operators) {
+    holder.push_back(joined_of[operators.front().index()]);
+  }
+  return holder;
+}
+
+}  // namespace
+
+StagePartitioner::StagePartitioner(const FlatProblem& flat, const PlanningProblem& problem,
+                                   const PartitionOptions& options, const SolveLimits& limits)
+    : flat_(flat),
+      problem_(problem),
+      options_(options),
+      rule_(PipelineRuleOf(problem,
+                           flat.costs.network().num_link_classes() == 0 ? LinkSpeed() : flat.costs.network().speed(0))),
+      blocks_(BuildBlockInstance(flat.graph, flat.cluster, flat.problem, flat.costs, MergeRule::kExact)),
+      clusters_(ClusteredBlocks(flat, blocks_, options.clustering, limits)),
+      cluster_of_(BlocksThatHold(blocks_, clusters_, flat.graph.operators.size())),
+      nets_(NetInstanceOf(flat.graph, flat.cluster, flat.problem, blocks_)) {}
+
+std::optional<StagePartition> StagePartitioner::Partition(const StageShape& shape, int64_t exact_work,
+                                                          const SolveLimits& limits, TaskArena& arena) const {
+  int64_t work = 0;
+  const std::optional<BlockSplit> split = Split(Shaped(clusters_, shape), shape, exact_work, limits, arena, work);
+  if (!split.has_value()) return std::nullopt;
+  StagePartition partition = Refined(shape, *split);
+  partition.work = work;
+  return partition;
+}
+
+// What the number of stages and replicas makes of times and memory.
+void StagePartitioner::CountShape(const StageShape& shape, BlockInstance& instance) const {
+  if (*problem_.workload != Workload::kTraining) return;
+  if (*problem_.memory_model.kind == MemoryModel::Kind::kComponents) {
+    // Of the first stage, which stores the most.
+    const int32_t in_flight = InFlightMicroBatches(problem_, Index(shape.num_stages()) - 1);
+    for (int64_t& bytes : instance.memory.linear) bytes = SaturatingMultiply(bytes, in_flight);
+  }
+  for (DevicePool& pool : instance.pools) {
+    for (std::size_t block = 0; block < pool.time.size(); ++block) {
+      pool.time[block] += AllReduceShare(instance.operators[block], shape.replicas);
+    }
+  }
+}
+
+// What the operators' part of an all-reduce is worth as undivided load: a time per micro-batch is a sum over blocks
+// only in the limit of many micro-batches, without overlap.
+int64_t StagePartitioner::AllReduceShare(const std::vector<OperatorId>& operators, int32_t replicas) const {
+  const bool is_sum = !problem_.micro_batches.has_value() && problem_.overlap == Overlap::kSerial;
+  if (!options_.counts_allreduce || !is_sum) return 0;
+  return SaturatingMultiply(replicas, rule_.AllReduceTime(ParameterBytes(flat_.graph, operators), replicas));
+}
+
+// The devices of each pool are its stages.
+BlockInstance StagePartitioner::Shaped(const BlockInstance& instance, const StageShape& shape) const {
+  BlockInstance shaped = instance;
+  CountShape(shape, shaped);
+  shaped.uses_all_devices = true;
+  for (std::size_t pool = 0; pool < shape.stages_of_pool.size(); ++pool) {
+    shaped.pools[pool].devices.resize(Index(shape.stages_of_pool[pool]));
+  }
+  std::erase_if(shaped.pools, [](const DevicePool& pool) { return pool.devices.empty(); });
+  return shaped;
+}
+
+std::optional<BlockSplit> StagePartitioner::Split(const BlockInstance& shaped, const StageShape& shape,
+                                                  int64_t exact_work, const SolveLimits& limits, TaskArena& arena,
+                                                  int64_t& work) const {
+  std::vector<int32_t> order(Index(shaped.num_blocks()));
+  std::iota(order.begin(), order.end(), 0);
+  const LoadWindows windows(shaped);
+  const int64_t trivial = TrivialLoadBound(shaped);
+  std::optional<BlockSplit> best;
+  bool was_interrupted = false;
+  // Low targets leave narrow windows.
+  for (int64_t target = windows.WorkBound(trivial); !best.has_value() && !was_interrupted;) {
+    target = std::min(trivial, SaturatingAdd(SaturatingMultiply(target, 2), 1));
+    best = LinearizedSplit(shaped, windows, order, target, limits, was_interrupted);
+    if (target == trivial) break;
+  }
+  if (exact_work == 0 || was_interrupted) return best;
+  SolveLimits exact_limits = limits;
+  exact_limits.work = exact_work;
+  const IdealDpOutcome exact =
+      SolveByIdealDp(shaped, windows, 0, best, IdealDpOptions(), exact_limits, arena, IdealDpListener());
+  work = exact.work;
+  // Its splits may leave devices idle: such a one belongs to a shape with fewer stages.
+  const bool has_all_stages = exact.best.has_value() && exact.best->stages.size() == Index(shape.num_stages());
+  return has_all_stages ? exact.best : best;
+}
+
+// Stages as the devices of a net instance.
+NetInstance StagePartitioner::StageNets(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage) const {
+  NetInstance nets = nets_;
+  CountShape(shape, nets.blocks);
+  nets.devices.clear();
+  for (const std::size_t pool : pool_of_stage) {
+    const DeviceId first = nets.blocks.pools[pool].devices.front();
+    nets.devices.push_back({first, pool, flat_.cluster.class_of(first).kind == DeviceKind::kCpu});
+  }
+  for (std::size_t block = 0; block < nets.may_run.size(); ++block) {
+    nets.may_run[block].clear();
+    for (const std::size_t pool : pool_of_stage) {
+      nets.may_run[block].push_back(nets.blocks.pools[pool].supported[block]);
+    }
+  }
+  return nets;
+}
+
+StagePartition StagePartitioner::Refined(const StageShape& shape, const BlockSplit& split) const {
+  std::vector<std::size_t> pools;
+  for (std::size_t pool = 0; pool < shape.stages_of_pool.size(); ++pool) {
+    if (shape.stages_of_pool[pool] > 0) pools.push_back(pool);
+  }
+  std::vector<int32_t> stage_of_cluster(Index(clusters_.num_blocks()), 0);
+  std::vector<std::size_t> pool_of_stage;
+  for (const BlockSplit::Stage& stage : split.stages) {
+    for (const int32_t cluster : stage.blocks) {
+      stage_of_cluster[Index(cluster)] = static_cast<int32_t>(pool_of_stage.size());
+    }
+    pool_of_stage.push_back(pools[stage.pool]);
+  }
+  std::vector<int32_t> stage_of;
+  for (const int32_t cluster : cluster_of_) stage_of.push_back(stage_of_cluster[Index(cluster)]);
+
+  const NetInstance nets = StageNets(shape, pool_of_stage);
+  const NetTables tables(nets);
+  NetState state(tables, std::move(stage_of));
+  StagePartition before = PartitionOf(state, shape.replicas);
+  if (Index(tables.num_nets()) * pool_of_stage.size() > kMaxRefinementCells) return before;
+  const int32_t moves = RefineStages(blocks_.precedence, options_.refinement_steps, state);
+  StagePartition after = PartitionOf(state, shape.replicas);
+  after.refinement_moves = moves;
+  // Loads never get worse; all-reduces may.
+  return after.predicted < before.predicted ? after : before;
+}
+
+StagePartition StagePartitioner::PartitionOf(const NetState& state, int32_t replicas) const {
+  const auto num_stages = Index(state.tables().num_devices());
+  StagePartition partition;
+  partition.stages.resize(num_stages);
+  std::vector<StageTime> times(num_stages);
+  for (std::size_t stage = 0; stage < num_stages; ++stage) {
+    times[stage].load = state.load(static_cast<int32_t>(stage));
+    const std::size_t pool = state.tables().pool_of(static_cast<int32_t>(stage));
+    partition.classes.push_back(blocks_.pools[pool].device_class);
+  }
+  for (std::size_t block = 0; block < blocks_.operators.size(); ++block) {
+    const std::vector<OperatorId>& operators = blocks_.operators[block];
+    const std::size_t stage = Index(state.assignment()[block]);
+    partition.stages[stage].insert(partition.stages[stage].end(), operators.begin(), operators.end());
+    times[stage].load -= AllReduceShare(operators, replicas);
+  }
+  for (std::size_t stage = 0; stage < num_stages; ++stage) {
+    std::vector<OperatorId>& operators = partition.stages[stage];
+    std::sort(operators.begin(), operators.end());
+    times[stage].allreduce = rule_.AllReduceTime(ParameterBytes(flat_.graph, operators), replicas);
+  }
+  partition.predicted = rule_.TimePerMicroBatch(times, replicas);
+  return partition;
+}
+
+}  // namespace planwright

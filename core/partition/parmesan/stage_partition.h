@@ -1,0 +1,87 @@
+// The graph in S stages of least maximal load: dynamic program over hyper-operators, then refinement (Parmesan, 4).
+//
+// Equation (2) with the same number of replicas for every stage: what a stage takes is then divided by the same number,
+// and the program is that of stages without replicas. The program along one topological order of the hyper-operators
+// goes first; where more is asked for, the exact one over ideals improves it (core/partition/ideal_dp.h).
+// Hyper-operators come apart in the refinement.
+//
+// Every stage fits on each of its devices by itself, unlike the (d - d') x DM of the paper's text.
+#ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_STAGE_PARTITION_H_
+#define PLANWRIGHT_CORE_PARTITION_PARMESAN_STAGE_PARTITION_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/partition/block_instance.h"
+#include "core/partition/block_split.h"
+#include "core/partition/net_instance.h"
+#include "core/partition/net_state.h"
+#include "core/partition/parmesan/clustering.h"
+#include "core/partition/parmesan/flat_problem.h"
+#include "core/partition/parmesan/stage_shape.h"
+
+namespace planwright {
+
+struct PartitionOptions {
+  ClusteringOptions clustering;
+  // I: most refinement steps.
+  int32_t refinement_steps = 100;
+  // Equation (3) says nothing of all-reduces.
+  bool counts_allreduce = true;
+};
+
+struct StagePartition {
+  // By stage, in pipeline order: operators, ascending.
+  std::vector<std::vector<OperatorId>> stages;
+  // By stage: what its loads were counted for.
+  std::vector<DeviceClassId> classes;
+  // By PipelineRule with all pairs of devices at the median speed.
+  int64_t predicted = 0;
+  int64_t refinement_moves = 0;
+  // Units of ideal_dp.h.
+  int64_t work = 0;
+};
+
+// Immutable; any thread.
+class StagePartitioner {
+ public:
+  // `problem`: what was asked for; resolved. All but `options` outlive the object.
+  StagePartitioner(const FlatProblem& flat, const PlanningProblem& problem, const PartitionOptions& options,
+                   const SolveLimits& limits);
+
+  // Operators that are in one stage of any contiguous placement.
+  const BlockInstance& blocks() const { return blocks_; }
+  int32_t num_clusters() const { return clusters_.num_blocks(); }
+
+  // The best partition found; nullopt: none, or interrupted. `exact_work`: units for the exact program, 0 for none.
+  std::optional<StagePartition> Partition(const StageShape& shape, int64_t exact_work, const SolveLimits& limits,
+                                          TaskArena& arena) const;
+
+ private:
+  BlockInstance Shaped(const BlockInstance& instance, const StageShape& shape) const;
+  void CountShape(const StageShape& shape, BlockInstance& instance) const;
+  std::optional<BlockSplit> Split(const BlockInstance& shaped, const StageShape& shape, int64_t exact_work,
+                                  const SolveLimits& limits, TaskArena& arena, int64_t& work) const;
+  int64_t AllReduceShare(const std::vector<OperatorId>& operators, int32_t replicas) const;
+  NetInstance StageNets(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage) const;
+  StagePartition Refined(const StageShape& shape, const BlockSplit& split) const;
+  StagePartition PartitionOf(const NetState& state, int32_t replicas) const;
+
+  const FlatProblem& flat_;
+  const PlanningProblem& problem_;
+  const PartitionOptions options_;
+  const PipelineRule rule_;
+  const BlockInstance blocks_;
+  const BlockInstance clusters_;
+  // By block.
+  std::vector<int32_t> cluster_of_;
+  const NetInstance nets_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_PARMESAN_STAGE_PARTITION_H_

@@ -1,0 +1,136 @@
+#include "core/partition/parmesan/stage_shape.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "core/base/index.h"
+#include "core/cost/allreduce.h"
+
+namespace planwright {
+namespace {
+
+// What the blocks need at least, whatever runs them.
+struct LeastWork {
+  int64_t total = 0;
+  int64_t largest = 0;
+  int64_t total_parameters = 0;
+};
+
+LeastWork LeastWorkOf(const BlockInstance& instance) {
+  LeastWork work;
+  for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+    int64_t least = kMaxQuantity;
+    for (const DevicePool& pool : instance.pools) {
+      if (pool.supported[block]) least = std::min(least, pool.time[block]);
+    }
+    work.total = SaturatingAdd(work.total, least);
+    work.largest = std::max(work.largest, least);
+    work.total_parameters += instance.memory.parameters[block];
+  }
+  return work;
+}
+
+Picoseconds BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t stages, int32_t replicas) {
+  const int64_t mean = CeilDivide(work.total, stages);
+  const int64_t mean_parameters = CeilDivide(work.total_parameters, stages);
+  // Of all stages together load and all-reduce are at least the mean; the stage of the largest block has its load.
+  const StageTime mean_stage{mean, rule.AllReduceTime(mean_parameters, replicas)};
+  const int64_t of_means = rule.TimePerMicroBatch(stages, mean_stage, replicas);
+  const int64_t of_largest = rule.TimePerMicroBatch(stages, {work.largest, 0}, replicas);
+  // Rounding each quotient up may exceed what is rounded once.
+  return Picoseconds(std::max<int64_t>(0, std::max(of_means, of_largest) - 4));
+}
+
+// Pools in the order in which stages go to them.
+std::vector<std::size_t> PoolOrder(const BlockInstance& instance) {
+  std::vector<int64_t> times;
+  for (const DevicePool& pool : instance.pools) {
+    const int64_t time = std::accumulate(pool.time.begin(), pool.time.end(), int64_t{0});
+    times.push_back(pool.supports_all ? time : SaturatingAdd(time, kMaxQuantity / 2));
+  }
+  std::vector<std::size_t> order(times.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const int64_t memory_a = instance.pools[a].memory_bytes.value_or(kMaxQuantity);
+    const int64_t memory_b = instance.pools[b].memory_bytes.value_or(kMaxQuantity);
+    return std::tie(times[a], memory_b) < std::tie(times[b], memory_a);
+  });
+  return order;
+}
+
+std::vector<int32_t> Divide(const BlockInstance& instance, const std::vector<std::size_t>& order, int32_t stages,
+                            int32_t replicas) {
+  std::vector<int32_t> stages_of_pool(instance.pools.size(), 0);
+  for (const std::size_t pool : order) {
+    const auto room = static_cast<int32_t>(instance.pools[pool].devices.size()) / replicas;
+    stages_of_pool[pool] = std::min(room, stages);
+    stages -= stages_of_pool[pool];
+  }
+  return stages_of_pool;
+}
+
+}  // namespace
+
+int32_t StageShape::num_stages() const {
+  return std::accumulate(stages_of_pool.begin(), stages_of_pool.end(), int32_t{0});
+}
+
+int64_t PipelineRule::AllReduceTime(int64_t parameter_bytes, int32_t replicas) const {
+  if (!ring.has_value() || replicas == 1) return 0;
+  return planwright::AllReduceTime(parameter_bytes, replicas, ring->speed, ring->factor).count();
+}
+
+int64_t PipelineRule::TimePerMicroBatch(int32_t stages, const StageTime& each, int32_t replicas) const {
+  if (micro_batches.has_value()) {
+    const int64_t slots = int64_t{*micro_batches} + stages - 1;
+    const int64_t step = SaturatingAdd(SaturatingMultiply(slots, each.load), each.allreduce);
+    return CeilDivide(step, int64_t{*micro_batches} * replicas);
+  }
+  const int64_t share = CeilDivide(each.load, replicas);
+  return overlap == Overlap::kSerial ? SaturatingAdd(share, each.allreduce) : std::max(share, each.allreduce);
+}
+
+int64_t PipelineRule::TimePerMicroBatch(const std::vector<StageTime>& stages, int32_t replicas) const {
+  const auto num_stages = static_cast<int32_t>(stages.size());
+  // With a number of micro-batches the largest of both count, wherever they are.
+  StageTime largest;
+  int64_t time = 0;
+  for (const StageTime& stage : stages) {
+    largest = {std::max(largest.load, stage.load), std::max(largest.allreduce, stage.allreduce)};
+    time = std::max(time, TimePerMicroBatch(num_stages, stage, replicas));
+  }
+  return micro_batches.has_value() ? TimePerMicroBatch(num_stages, largest, replicas) : time;
+}
+
+PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& speed) {
+  PipelineRule rule{.micro_batches = problem.micro_batches, .overlap = problem.overlap, .ring = std::nullopt};
+  const bool reduces = *problem.workload == Workload::kTraining && problem.replication != Replication::kNone;
+  if (reduces && speed.bandwidth_bytes_per_second.has_value()) {
+    rule.ring = AllReduceRing{problem.allreduce.factor, speed};
+  }
+  return rule;
+}
+
+std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
+                                 const PipelineRule& rule, int32_t max_stages) {
+  int32_t devices = 0;
+  for (const DevicePool& pool : instance.pools) devices += static_cast<int32_t>(pool.devices.size());
+  const bool replicates = problem.replication != Replication::kNone;
+  const LeastWork work = LeastWorkOf(instance);
+  const std::vector<std::size_t> order = PoolOrder(instance);
+  std::vector<StageShape> shapes;
+  for (int32_t replicas = 1; replicas <= (replicates ? devices : 1); ++replicas) {
+    if (problem.num_replicas.value_or(replicas) != replicas) continue;
+    for (int32_t stages = 1; stages <= std::min(max_stages, devices / replicas); ++stages) {
+      if (problem.num_stages.value_or(stages) != stages) continue;
+      StageShape shape{replicas, Divide(instance, order, stages, replicas), BoundOf(work, rule, stages, replicas)};
+      if (shape.num_stages() == stages) shapes.push_back(std::move(shape));
+    }
+  }
+  std::stable_sort(shapes.begin(), shapes.end(),
+                   [](const StageShape& a, const StageShape& b) { return a.bound < b.bound; });
+  return shapes;
+}
+
+}  // namespace planwright

@@ -1,0 +1,59 @@
+// How many stages with how many replicas each: what is tried, and what each can reach at best.
+#ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_STAGE_SHAPE_H_
+#define PLANWRIGHT_CORE_PARTITION_PARMESAN_STAGE_SHAPE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/cost/transfer.h"
+#include "core/model/problem.h"
+#include "core/partition/block_instance.h"
+#include "core/partition/load_rule.h"
+
+namespace planwright {
+
+// S stages with R replicas each.
+struct StageShape {
+  int32_t replicas = 1;
+  // By pool of the block instance: how many of the stages its devices hold.
+  std::vector<int32_t> stages_of_pool;
+  // No placement of this many stages and replicas takes less per micro-batch, on whatever devices.
+  Picoseconds bound{0};
+
+  int32_t num_stages() const;
+};
+
+// Of one stage: its undivided load and its all-reduce.
+struct StageTime {
+  int64_t load = 0;
+  int64_t allreduce = 0;
+};
+
+// Time per micro-batch of a pipeline of S stages with R replicas each (cost-model.md section 3).
+struct PipelineRule {
+  // nullopt: the limit of many.
+  std::optional<int32_t> micro_batches;
+  Overlap overlap = Overlap::kSerial;
+  // nullopt: gradients are not reduced.
+  std::optional<AllReduceRing> ring;
+
+  int64_t AllReduceTime(int64_t parameter_bytes, int32_t replicas) const;
+  int64_t TimePerMicroBatch(const std::vector<StageTime>& stages, int32_t replicas) const;
+  // Where all of S stages are alike.
+  int64_t TimePerMicroBatch(int32_t stages, const StageTime& each, int32_t replicas) const;
+};
+
+// `problem` is resolved. Rings run at `speed`.
+PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& speed);
+
+// All shapes that the cluster and the problem allow with at most `max_stages` stages, by ascending bound, then with the
+// fewest replicas and stages first. Stages go to the pools on which the graph takes the least time, then to those with
+// more memory. `rule`: with the fastest ring there is. O(devices log devices) shapes.
+std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
+                                 const PipelineRule& rule, int32_t max_stages);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_PARMESAN_STAGE_SHAPE_H_

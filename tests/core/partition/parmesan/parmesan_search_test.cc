@@ -1,0 +1,124 @@
+#include "core/partition/parmesan/parmesan_search.h"
+
+#include <gtest/gtest.h>
+#include <oneapi/tbb/global_control.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/infeasibility.h"
+#include "core/planner/planner.h"
+#include "tests/support/builders.h"
+#include "tests/support/random_instance.h"
+
+namespace planwright {
+namespace {
+
+absl::StatusOr<Plan> Make(const Instance& instance, const SolverOptions& options, int threads = 1) {
+  TaskArena arena(threads);
+  PlannerObserver observer;
+  return MakePlan({instance.graph, instance.cluster, instance.problem, options}, ModelLimits(), SolveLimits(), arena,
+                  observer);
+}
+
+SolverOptions By(Algorithm algorithm) {
+  SolverOptions options;
+  options.algorithm = algorithm;
+  options.work_limit = 4'000;
+  return options;
+}
+
+Interconnect RandomInterconnect(std::size_t devices, RandomStream& random) {
+  switch (random.Below(3)) {
+    case 0:
+      return UniformInterconnect{1e12, Picoseconds(1)};
+    case 1:
+      return GridInterconnect{.dimensions = {static_cast<int32_t>(devices)},
+                              .link_bandwidth_bytes_per_second = 1e12,
+                              .non_adjacent = GridInterconnect::NonAdjacent::kDividedByHops};
+    default: {
+      MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(devices * devices, 0)};
+      for (std::size_t a = 0; a < devices; ++a) {
+        for (std::size_t b = 0; b < a; ++b) {
+          const auto bandwidth = 1e11 * static_cast<double>(random.Between(1, 20));
+          matrix.bandwidth_bytes_per_second[a * devices + b] = bandwidth;
+          matrix.bandwidth_bytes_per_second[b * devices + a] = bandwidth;
+        }
+      }
+      return matrix;
+    }
+  }
+}
+
+// Problem number `seed` on any interconnect; devices and memory as drawn.
+Instance RandomProblem(uint64_t seed) {
+  RandomStream random(seed);
+  Instance instance = MakeRandomInstance(seed, 12);
+  const Overlap overlap = static_cast<Overlap>(random.Below(3));
+  instance.problem = {};
+  instance.problem.overlap = overlap;
+  instance.cluster.interconnect = RandomInterconnect(instance.cluster.devices.size(), random);
+  for (Tensor& tensor : instance.graph.tensors) tensor.size_bytes = random.Between(1, 20);
+  return instance;
+}
+
+TEST(SolveParmesanTest, MakesVerifiedPlansOnAnyInterconnect) {
+  int planned = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    for (const Algorithm algorithm : {Algorithm::kParmesan, Algorithm::kParmesanPaper}) {
+      const absl::StatusOr<Plan> plan = Make(RandomProblem(seed), By(algorithm));
+      if (!plan.ok()) {
+        ASSERT_NE(plan.status().code(), absl::StatusCode::kInternal) << seed << plan.status();
+        continue;
+      }
+      ++planned;
+      EXPECT_LE(plan->lower_bound, plan->objective) << seed;
+      for (const Bound& bound : plan->bounds) {
+        // Its own mapping is one of the mappings of its partition.
+        EXPECT_LE(bound.value, plan->objective) << seed << " " << bound.method;
+      }
+    }
+  }
+  EXPECT_GT(planned, 5);
+}
+
+TEST(SolveParmesanTest, IsNeverBetterThanTheOptimum) {
+  int equal = 0;
+  int planned = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Instance instance = RandomProblem(seed);
+    instance.cluster.interconnect = UniformInterconnect{1e12, Picoseconds(1)};
+    const absl::StatusOr<Plan> parmesan = Make(instance, By(Algorithm::kParmesan));
+    const absl::StatusOr<Plan> ideal = Make(instance, By(Algorithm::kIdealDp));
+    if (!parmesan.ok() || !ideal.ok()) continue;
+    ++planned;
+    EXPECT_GE(parmesan->objective, ideal->lower_bound) << seed;
+    equal += parmesan->objective == ideal->objective ? 1 : 0;
+  }
+  EXPECT_GT(equal, 0.7 * planned);
+}
+
+TEST(SolveParmesanTest, MakesTheSamePlanForAnyNumberOfThreads) {
+  const oneapi::tbb::global_control workers(oneapi::tbb::global_control::max_allowed_parallelism, 8);
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    const Instance instance = RandomProblem(seed);
+    SolverOptions options = By(Algorithm::kParmesan);
+    options.clusters = 6;
+    const absl::StatusOr<Plan> one = Make(instance, options, 1);
+    for (const int threads : {2, 8}) {
+      const absl::StatusOr<Plan> many = Make(instance, options, threads);
+      ASSERT_EQ(one.ok(), many.ok()) << seed;
+      if (!one.ok()) continue;
+      EXPECT_EQ(one->objective, many->objective) << seed;
+      EXPECT_EQ(one->provenance.counters, many->provenance.counters) << seed;
+      ASSERT_EQ(one->stages.size(), many->stages.size()) << seed;
+      for (std::size_t stage = 0; stage < one->stages.size(); ++stage) {
+        EXPECT_EQ(one->stages[stage].operators, many->stages[stage].operators) << seed;
+        EXPECT_EQ(one->stages[stage].replicas[0].device, many->stages[stage].replicas[0].device) << seed;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace planwright
