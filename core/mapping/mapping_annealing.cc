@@ -47,6 +47,13 @@ bool MappingAnnealing::Offer(const Mapping& mapping) {
   return true;
 }
 
+void MappingAnnealing::StartDetour(MappingObjective objective, const Mapping& mapping) {
+  for (Arm& arm : arms_) {
+    if (!arm.detour.has_value() || arm.detour->tables->instance().objective != objective) continue;
+    arm.detour->mapping = OrderRings(tables_.instance(), tables_.links(), mapping);
+  }
+}
+
 bool MappingAnnealing::RunBatch() {
   std::vector<Slice> batch = NextBatch();
   arena_.ParallelFor(batch.size(), 1, [&](std::size_t i) { Run(batch[i]); });

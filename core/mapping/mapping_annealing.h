@@ -36,6 +36,8 @@ class MappingAnnealing {
   // Makes `mapping` the incumbent, with its rings put in order where they count, if it is better. Returns whether it
   // was.
   bool Offer(const Mapping& mapping);
+  // The arm that first anneals this instantiation begins there. Nothing happens where there is none.
+  void StartDetour(MappingObjective objective, const Mapping& mapping);
   // No mapping is better than this; annealing stops there.
   void RaiseBound(double bound_ms) { bound_ms_ = std::max(bound_ms_, bound_ms); }
 

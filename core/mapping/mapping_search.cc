@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/time_share.h"
 #include "core/mapping/load_bounds.h"
 
 namespace planwright {
@@ -26,6 +27,9 @@ constexpr int64_t kProvingShare = 4;
 constexpr int32_t kMostOfTile = 64;
 constexpr std::size_t kMostTilings = 12;
 constexpr int64_t kTileWork = 200'000;
+// Work for each of the paper's instantiations, and into how many shares time and work are divided for it.
+constexpr int64_t kInstantiationWork = 2'000'000;
+constexpr std::size_t kSharesOfInstantiation = 5;
 constexpr int64_t kQuotientNodes = 200'000;
 // A dive that has not ended after that many steps for each device starts anew in another order.
 constexpr int64_t kDiveSteps = 20'000;
@@ -59,6 +63,7 @@ MappingOutcome MappingSearch::Run() {
   for (const Mapping& start : options_.starts) annealing_.Offer(start);
   TakeIncumbent();
   if (!IsDone() && CountsLoads()) StartProving();
+  if (!IsDone()) OfferInstantiations();
   if (IsExact() && !IsDone()) OfferTiles();
   tasks_ = IsExact() ? std::vector{Task::kProve, Task::kDive, Task::kRepair, Task::kDive} : std::vector{Task::kProve};
   for (std::size_t slot = 0; IsExact() && slot < tasks_.size(); ++slot) {
@@ -111,7 +116,7 @@ bool MappingSearch::IsDone() {
 }
 
 void MappingSearch::TakeIncumbent() {
-  outcome_.work = annealing_.moves() + exact_work_;
+  outcome_.work = annealing_.moves() + exact_work_ + other_work_;
   outcome_.counters["moves"] = annealing_.moves();
   if (!outcome_.mapping.devices.empty() && annealing_.value().value_ms >= outcome_.value.value_ms) return;
   outcome_.mapping = annealing_.incumbent();
@@ -139,6 +144,23 @@ void MappingSearch::StartProving() {
                  "quotient");
   OfferLoadBound();
   repair_ = std::make_unique<CopyRepair>(model_, symmetry_);
+}
+
+void MappingSearch::OfferInstantiations() {
+  if (!instance_.CountsRings() || !instance_.CountsTraffic()) return;
+  for (const MappingObjective objective : {MappingObjective::kLoad, MappingObjective::kAllReduce}) {
+    MappingInstance instance = instance_;
+    instance.objective = objective;
+    SolveLimits limits = ShareOfTime(limits_, kSharesOfInstantiation);
+    limits.work = std::min(kInstantiationWork, (limits_.work - outcome_.work) / int64_t{kSharesOfInstantiation});
+    const auto outcome = MapStages(instance, {.seed = options_.seed, .relative_gap = 0, .starts = options_.starts},
+                                   limits, arena_, [](const MappingOutcome&) {});
+    if (!outcome.has_value()) continue;
+    other_work_ += outcome->work;
+    annealing_.StartDetour(objective, outcome->mapping);
+    annealing_.Offer(outcome->mapping);
+    TakeIncumbent();
+  }
 }
 
 // The smallest tiles that may be good enough first, until one of them is.

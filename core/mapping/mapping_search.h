@@ -4,6 +4,8 @@
 //   proving     filters and complete cover searches that raise the bound (load_prover.h)
 //   diving      cover searches in random order at targets between bound and value (cover_search.h)
 //   repairing   a few copies placed anew (copy_repair.h)
+// Where loads and all-reduces both count, the best mappings found for either of the paper's two instantiations are what
+// annealing starts from: the answer is never worse than those.
 // Large machines that consist of equal small ones are offered mappings of one of those first (machine_tiles.h).
 // Tasks run in parallel; what they found is taken in their order, so the answer does not depend on the number of
 // threads. Rounds grow from milliseconds to tenths of a second. Where rings count, only proving is left of them. No
@@ -54,6 +56,7 @@ class MappingSearch {
   bool IsExactTurn() const;
   double LoadShare(double value_ms) const { return value_ms - rings_apart_ms_; }
   void StartProving();
+  void OfferInstantiations();
   void OfferTiles();
   void RunRound();
   Findings RunTask(std::size_t slot, int64_t work);
@@ -90,6 +93,8 @@ class MappingSearch {
   // Of each task in the next round, and of all tasks so far.
   int64_t round_work_ = 0;
   int64_t exact_work_ = 0;
+  // Of searches for the paper's instantiations.
+  int64_t other_work_ = 0;
   MappingOutcome outcome_;
 };
 
