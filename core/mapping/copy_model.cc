@@ -19,6 +19,13 @@ CopyModel::CopyModel(const MappingInstance& instance, const LinkTimes& links)
   ListNearDevices();
 }
 
+CopyModel CopyModel::WithoutTraffic() const {
+  CopyModel model = *this;
+  model.links_.clear();
+  std::fill(model.first_link_.begin(), model.first_link_.end(), 0);
+  return model;
+}
+
 void CopyModel::AddLinks() {
   std::vector<std::vector<StageLink>> by_stage(Index(num_stages()));
   for (const StageTraffic& traffic : instance_.traffic) {

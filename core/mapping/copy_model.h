@@ -53,6 +53,9 @@ class CopyModel {
   // Complexity O(devices^2 + devices x listed log listed).
   CopyModel(const MappingInstance& instance, const LinkTimes& links);
 
+  // The same devices without any links between stages.
+  CopyModel WithoutTraffic() const;
+
   const MappingInstance& instance() const { return instance_; }
   const LinkTimes& link_times() const { return link_times_; }
   int32_t num_stages() const { return instance_.num_stages; }

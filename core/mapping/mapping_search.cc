@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kRounding = 1e-9;
 constexpr double kMostGap = 0.99;
+constexpr double kClose = 1e-6;
 // Exact searches count steps of some nanoseconds; that many take as long as a device moved on trial.
 constexpr int64_t kStepsPerUnit = 50;
 // Work of each task in the first round, and most; the last is some tenths of a second.
@@ -62,7 +63,10 @@ MappingSearch::MappingSearch(const MappingInstance& instance, const KindAssignme
 MappingOutcome MappingSearch::Run() {
   for (const Mapping& start : options_.starts) annealing_.Offer(start);
   TakeIncumbent();
-  if (!IsDone() && CountsLoads()) StartProving();
+  if (!IsDone() && model_.num_stages() <= CopyDomains::kMostStages) {
+    if (CountsRings()) BoundRings();
+    if (CountsLoads()) StartProving();
+  }
   if (!IsDone()) OfferInstantiations();
   if (IsExact() && !IsDone()) OfferTiles();
   tasks_ = IsExact() ? std::vector{Task::kProve, Task::kDive, Task::kRepair, Task::kDive} : std::vector{Task::kProve};
@@ -76,6 +80,7 @@ MappingOutcome MappingSearch::Run() {
       annealing_.RunBatch();
     }
     TakeIncumbent();
+    CloseRings();
   }
   return std::move(outcome_);
 }
@@ -87,8 +92,10 @@ bool MappingSearch::IsExactTurn() const {
 }
 
 // Whether bounds of loads bound the objective.
-bool MappingSearch::CountsLoads() const {
-  return instance_.objective != MappingObjective::kAllReduce && instance_.num_stages <= CopyDomains::kMostStages;
+bool MappingSearch::CountsLoads() const { return instance_.objective != MappingObjective::kAllReduce; }
+
+bool MappingSearch::CountsRings() const {
+  return instance_.HasRings() && instance_.objective != MappingObjective::kLoad;
 }
 
 // Whether what a cover search finds has the value that it searched for.
@@ -132,6 +139,28 @@ void MappingSearch::OfferBound(double value_ms, const std::string& method) {
   outcome_.proven = outcome_.value.value_ms <= value_ms * (1 + kRounding);
   annealing_.RaiseBound(value_ms / (1 - std::min(options_.relative_gap, kMostGap)));
   on_improvement_(outcome_);
+}
+
+// The compute time of a stage adds to its all-reduce in equation (7) and in the sum.
+void MappingSearch::BoundRings() {
+  const bool is_sum = instance_.objective == MappingObjective::kLoadAndAllReduce;
+  const bool with_compute = is_sum || instance_.objective == MappingObjective::kAllReduce;
+  Poller poller(limits_);
+  rings_ = std::make_unique<RingBounds>(model_, with_compute);
+  const double bound = rings_->LargestRefuted(outcome_.value.value_ms, poller);
+  OfferBound(bound, "rings");
+  if (instance_.objective == MappingObjective::kLoadPlusLargestAllReduce) rings_apart_ms_ = bound;
+  if (is_sum) surcharge_ms_ = RingSurcharges(model_);
+}
+
+// What bisection leaves between a bound and a value that it was not told.
+void MappingSearch::CloseRings() {
+  const double value = outcome_.value.value_ms;
+  if (rings_ == nullptr || outcome_.bound_ms() >= value || outcome_.bound_ms() < value * (1 - kClose)) return;
+  if (value == last_closed_ms_) return;
+  last_closed_ms_ = value;
+  Poller poller(limits_);
+  if (rings_->Refutes(value * (1 - kRounding / 2), poller)) OfferBound(value, "rings");
 }
 
 void MappingSearch::StartProving() {

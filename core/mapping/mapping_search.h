@@ -30,6 +30,7 @@
 #include "core/mapping/mapping.h"
 #include "core/mapping/mapping_annealing.h"
 #include "core/mapping/mapping_tables.h"
+#include "core/mapping/ring_bounds.h"
 #include "core/mapping/stage_kinds.h"
 
 namespace planwright {
@@ -52,6 +53,9 @@ class MappingSearch {
   void OfferLoadBound();
   bool IsDone();
   bool CountsLoads() const;
+  bool CountsRings() const;
+  void BoundRings();
+  void CloseRings();
   bool IsExact() const;
   bool IsExactTurn() const;
   double LoadShare(double value_ms) const { return value_ms - rings_apart_ms_; }
@@ -79,6 +83,9 @@ class MappingSearch {
   DeviceSymmetry symmetry_;
   // The least that any mapping adds to its largest load for its largest all-reduce, where the objective adds them.
   double rings_apart_ms_ = 0;
+  std::unique_ptr<RingBounds> rings_;
+  // The value that CloseRings looked at last.
+  double last_closed_ms_ = 0;
   std::vector<double> surcharge_ms_;
   std::vector<double> star_loads_;
   std::unique_ptr<LoadProver> prover_;
