@@ -39,7 +39,8 @@ MappingAnnealing::MappingAnnealing(const MappingTables& tables, const KindAssign
 
 bool MappingAnnealing::Offer(const Mapping& mapping) {
   Mapping ordered = mapping;
-  if (tables_.instance().CountsRings()) ordered = OrderRings(tables_.instance(), tables_.links(), std::move(ordered));
+  if (tables_.instance().CountsRings())
+    ordered = OrderRings(tables_.instance(), tables_.links(), limits_, std::move(ordered));
   const MappingValue value = Evaluate(tables_.instance(), tables_.links(), ordered);
   if (value.value_ms >= value_.value_ms) return false;
   incumbent_ = std::move(ordered);
@@ -50,7 +51,7 @@ bool MappingAnnealing::Offer(const Mapping& mapping) {
 void MappingAnnealing::StartDetour(MappingObjective objective, const Mapping& mapping) {
   for (Arm& arm : arms_) {
     if (!arm.detour.has_value() || arm.detour->tables->instance().objective != objective) continue;
-    arm.detour->mapping = OrderRings(tables_.instance(), tables_.links(), mapping);
+    arm.detour->mapping = OrderRings(tables_.instance(), tables_.links(), limits_, mapping);
   }
 }
 
@@ -128,7 +129,7 @@ void MappingAnnealing::RunDetour(Slice& slice, RandomStream& random) const {
   if (slice.result.visits % 2 == 0) return;
   if (detour.mapping.devices.empty()) detour.mapping = incumbent_;
   MappingRun run = AnnealMapping(*detour.tables, detour.mapping, 0, detour.heat, slice.moves / 2, random, limits_);
-  detour.mapping = OrderRings(tables_.instance(), tables_.links(), std::move(run.best));
+  detour.mapping = OrderRings(tables_.instance(), tables_.links(), limits_, std::move(run.best));
   detour.heat = run.heat;
   slice.moves_made += run.moves;
   Anneal(slice, Mapping(detour.mapping), slice.moves / 4, random);

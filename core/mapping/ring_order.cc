@@ -14,14 +14,15 @@ namespace {
 // The ring of one stage.
 class RingOrdering {
  public:
-  RingOrdering(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping, int32_t stage)
-      : instance_(instance), links_(links), mapping_(mapping), stage_(stage) {}
+  RingOrdering(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits,
+               const Mapping& mapping, int32_t stage)
+      : instance_(instance), links_(links), limits_(limits), mapping_(mapping), stage_(stage) {}
 
   // Starts at copy 0; of copies as near the first.
   std::vector<int32_t> NearestNeighbours() const {
     std::vector<int32_t> ring(Index(instance_.num_copies));
     for (std::size_t i = 0; i < ring.size(); ++i) ring[i] = static_cast<int32_t>(i);
-    for (std::size_t i = 1; i + 1 < ring.size(); ++i) {
+    for (std::size_t i = 1; i + 1 < ring.size() && !CheckInterruption(limits_).has_value(); ++i) {
       const auto nearest =
           std::min_element(ring.begin() + static_cast<std::ptrdiff_t>(i), ring.end(), [&](int32_t a, int32_t b) {
             return std::pair(Time(ring[i - 1], a), a) < std::pair(Time(ring[i - 1], b), b);
@@ -33,7 +34,7 @@ class RingOrdering {
 
   // Replaces the slowest link and another one by two that are faster than it, as long as there are such.
   void Improve(std::vector<int32_t>& ring) const {
-    while (true) {
+    while (!CheckInterruption(limits_).has_value()) {
       const auto [slowest, time] = SlowestLink(ring);
       const std::size_t partner = PartnerOf(ring, slowest, time);
       if (partner == ring.size()) return;
@@ -92,17 +93,19 @@ class RingOrdering {
 
   const MappingInstance& instance_;
   const LinkTimes& links_;
+  const SolveLimits& limits_;
   const Mapping& mapping_;
   int32_t stage_;
 };
 
 }  // namespace
 
-Mapping OrderRings(const MappingInstance& instance, const LinkTimes& links, Mapping mapping) {
+Mapping OrderRings(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits,
+                   Mapping mapping) {
   if (!instance.free_ring_order) return mapping;
   for (std::size_t stage = 0; stage < mapping.rings.size(); ++stage) {
     const auto id = static_cast<int32_t>(stage);
-    const RingOrdering ordering(instance, links, mapping, id);
+    const RingOrdering ordering(instance, links, limits, mapping, id);
     std::vector<int32_t> ring = ordering.NearestNeighbours();
     ordering.Improve(ring);
     ordering.Improve(mapping.rings[stage]);

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CORE_MAPPING_RING_ORDER_H_
 #define PLANWRIGHT_CORE_MAPPING_RING_ORDER_H_
 
+#include "core/base/limits.h"
 #include "core/mapping/link_times.h"
 #include "core/mapping/mapping_instance.h"
 
@@ -10,7 +11,7 @@ namespace planwright {
 // The mapping with rings that are no slower, most of them faster: a bottleneck travelling salesman problem for each
 // stage, by the nearest neighbour and then 2-opt at the slowest link while that helps. Loads stay as they are. Does
 // nothing without replicas or unless free_ring_order. Complexity O(S R^2) and O(R) for each improvement.
-Mapping OrderRings(const MappingInstance& instance, const LinkTimes& links, Mapping mapping);
+Mapping OrderRings(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits, Mapping mapping);
 
 }  // namespace planwright
 

@@ -30,7 +30,7 @@ TEST(RingOrderTest, GoesAroundACycle) {
   Mapping mapping{.devices = {}, .rings = RingsInCopyOrder(instance)};
   for (const std::size_t device : {0U, 3U, 1U, 5U, 4U, 2U}) mapping.devices.emplace_back(device);
   const LinkTimes links(instance.network, instance.num_devices());
-  EXPECT_EQ(AllReduceMs(instance, links, OrderRings(instance, links, mapping), 0), 1);
+  EXPECT_EQ(AllReduceMs(instance, links, OrderRings(instance, links, SolveLimits(), mapping), 0), 1);
 }
 
 TEST(RingOrderTest, MendsWhatTheNearestNeighbourLeavesToTheEnd) {
@@ -48,14 +48,14 @@ TEST(RingOrderTest, MendsWhatTheNearestNeighbourLeavesToTheEnd) {
   instance.network = Network(matrix);
   Mapping mapping{.devices = {DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3)}, .rings = {{0, 3, 1, 2}}};
   const LinkTimes links(instance.network, instance.num_devices());
-  EXPECT_DOUBLE_EQ(AllReduceMs(instance, links, OrderRings(instance, links, mapping), 0), 0.2);
+  EXPECT_DOUBLE_EQ(AllReduceMs(instance, links, OrderRings(instance, links, SolveLimits(), mapping), 0), 0.2);
 }
 
 TEST(RingOrderTest, LeavesRingsInCopyOrderWhereTheyMustBe) {
   MappingInstance instance = OnCycle(4);
   instance.free_ring_order = false;
   const Mapping mapping{.devices = {DeviceId(0), DeviceId(2), DeviceId(1), DeviceId(3)}, .rings = {{0, 1, 2, 3}}};
-  EXPECT_EQ(OrderRings(instance, LinkTimes(instance.network, 4), mapping), mapping);
+  EXPECT_EQ(OrderRings(instance, LinkTimes(instance.network, 4), SolveLimits(), mapping), mapping);
 }
 
 TEST(RingOrderTest, NeverWorsens) {
@@ -66,7 +66,7 @@ TEST(RingOrderTest, NeverWorsens) {
     const std::optional<Mapping> mapping = MakeRandomMapping(instance, random);
     if (!mapping.has_value()) continue;
     const LinkTimes links(instance.network, instance.num_devices());
-    const Mapping ordered = OrderRings(instance, links, *mapping);
+    const Mapping ordered = OrderRings(instance, links, SolveLimits(), *mapping);
     ASSERT_TRUE(IsMapping(instance, ordered));
     EXPECT_EQ(ordered.devices, mapping->devices);
     for (std::size_t stage = 0; stage < ordered.rings.size(); ++stage) {
