@@ -24,8 +24,8 @@ struct StageMove {
 
 class Refinement {
  public:
-  Refinement(const Digraph& precedence, NetState& state)
-      : precedence_(precedence), state_(state), blocks_of_(Index(state.tables().num_devices())) {
+  Refinement(const Digraph& precedence, const SolveLimits& limits, NetState& state)
+      : precedence_(precedence), limits_(limits), state_(state), blocks_of_(Index(state.tables().num_devices())) {
     for (int32_t block = 0; block < precedence.num_vertices(); ++block) {
       blocks_of_[Index(state.device_of(block))].push_back(block);
     }
@@ -33,7 +33,7 @@ class Refinement {
 
   int32_t Run(int32_t max_moves) {
     int32_t moves = 0;
-    for (; moves < max_moves; ++moves) {
+    for (; moves < max_moves && !CheckInterruption(limits_).has_value(); ++moves) {
       const std::optional<StageMove> move = NextMove();
       if (!move.has_value()) break;
       Make(*move);
@@ -102,6 +102,7 @@ class Refinement {
   }
 
   const Digraph& precedence_;
+  const SolveLimits& limits_;
   NetState& state_;
   std::vector<std::vector<int32_t>> blocks_of_;
   MoveEffect effect_;
@@ -109,8 +110,8 @@ class Refinement {
 
 }  // namespace
 
-int32_t RefineStages(const Digraph& precedence, int32_t max_moves, NetState& state) {
-  return Refinement(precedence, state).Run(max_moves);
+int32_t RefineStages(const Digraph& precedence, int32_t max_moves, const SolveLimits& limits, NetState& state) {
+  return Refinement(precedence, limits, state).Run(max_moves);
 }
 
 }  // namespace planwright

@@ -17,15 +17,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/limits.h"
 #include "core/graph/digraph.h"
 #include "core/partition/net_state.h"
 #include "core/partition/net_tables.h"
 
 namespace planwright {
 
-// Makes at most `max_moves` moves, and returns how many. The devices of `state` are the stages, in pipeline order;
-// `precedence` is that of its groups, and goes forward. O(moves x blocks of the stages looked at x degree).
-int32_t RefineStages(const Digraph& precedence, int32_t max_moves, NetState& state);
+// Makes at most `max_moves` moves, fewer where the limits stop it, and returns how many. The devices of `state` are the
+// stages, in pipeline order; `precedence` is that of its groups, and goes forward. O(moves x blocks of the stages
+// looked at x degree).
+int32_t RefineStages(const Digraph& precedence, int32_t max_moves, const SolveLimits& limits, NetState& state);
 
 }  // namespace planwright
 

@@ -13,6 +13,7 @@
 #include "core/cost/allreduce.h"
 #include "core/cost/stage_memory.h"
 #include "core/cost/transfer.h"
+#include "core/mapping/objective_choice.h"
 #include "core/model/colocation.h"
 
 namespace planwright {
@@ -182,7 +183,9 @@ class InstanceBuilder {
       instance.allreduce_weight = 1 / (micro_batches * replicas_);
     }
     if (!Reduces()) return;
-    if (problem().micro_batches.has_value()) {
+    if (request_.algorithm == Algorithm::kParmesanPaper && problem().overlap == Overlap::kSerial) {
+      instance.objective = ChooseObjective(instance);
+    } else if (problem().micro_batches.has_value()) {
       instance.objective = MappingObjective::kLoadPlusLargestAllReduce;
     } else if (problem().overlap == Overlap::kSerial) {
       instance.objective = MappingObjective::kLoadAndAllReduce;

@@ -60,7 +60,7 @@ std::optional<StagePartition> StagePartitioner::Partition(const StageShape& shap
   int64_t work = 0;
   const std::optional<BlockSplit> split = Split(Shaped(clusters_, shape), shape, exact_work, limits, arena, work);
   if (!split.has_value()) return std::nullopt;
-  StagePartition partition = Refined(shape, *split);
+  StagePartition partition = Refined(shape, *split, limits);
   partition.work = work;
   return partition;
 }
@@ -144,7 +144,8 @@ NetInstance StagePartitioner::StageNets(const StageShape& shape, const std::vect
   return nets;
 }
 
-StagePartition StagePartitioner::Refined(const StageShape& shape, const BlockSplit& split) const {
+StagePartition StagePartitioner::Refined(const StageShape& shape, const BlockSplit& split,
+                                         const SolveLimits& limits) const {
   std::vector<std::size_t> pools;
   for (std::size_t pool = 0; pool < shape.stages_of_pool.size(); ++pool) {
     if (shape.stages_of_pool[pool] > 0) pools.push_back(pool);
@@ -165,7 +166,7 @@ StagePartition StagePartitioner::Refined(const StageShape& shape, const BlockSpl
   NetState state(tables, std::move(stage_of));
   StagePartition before = PartitionOf(state, shape.replicas);
   if (Index(tables.num_nets()) * pool_of_stage.size() > kMaxRefinementCells) return before;
-  const int32_t moves = RefineStages(blocks_.precedence, options_.refinement_steps, state);
+  const int32_t moves = RefineStages(blocks_.precedence, options_.refinement_steps, limits, state);
   StagePartition after = PartitionOf(state, shape.replicas);
   after.refinement_moves = moves;
   // Loads never get worse; all-reduces may.

@@ -85,7 +85,7 @@ TEST(SolveParmesanTest, MakesVerifiedPlansOnAnyInterconnect) {
 TEST(SolveParmesanTest, IsNeverBetterThanTheOptimum) {
   int equal = 0;
   int planned = 0;
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
     Instance instance = RandomProblem(seed);
     instance.cluster.interconnect = UniformInterconnect{1e12, Picoseconds(1)};
     const absl::StatusOr<Plan> parmesan = Make(instance, By(Algorithm::kParmesan));
@@ -95,12 +95,12 @@ TEST(SolveParmesanTest, IsNeverBetterThanTheOptimum) {
     EXPECT_GE(parmesan->objective, ideal->lower_bound) << seed;
     equal += parmesan->objective == ideal->objective ? 1 : 0;
   }
-  EXPECT_GT(equal, 0.7 * planned);
+  EXPECT_GT(equal, 0.8 * planned);
 }
 
 TEST(SolveParmesanTest, MakesTheSamePlanForAnyNumberOfThreads) {
   const oneapi::tbb::global_control workers(oneapi::tbb::global_control::max_allowed_parallelism, 8);
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
     const Instance instance = RandomProblem(seed);
     SolverOptions options = By(Algorithm::kParmesan);
     options.clusters = 6;

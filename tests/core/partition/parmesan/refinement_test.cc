@@ -69,7 +69,7 @@ TEST(RefineStagesTest, NeverWorsensAndKeepsStagesValid) {
     ++cases;
     std::vector<int64_t> before = SortedLoads(state);
     // One move at a time: each lowers the loads, sorted, lexicographically.
-    while (RefineStages(given.blocks.precedence, 1, state) == 1) {
+    while (RefineStages(given.blocks.precedence, 1, SolveLimits(), state) == 1) {
       ++moves;
       const std::vector<int64_t> after = SortedLoads(state);
       ASSERT_LT(after, before) << seed;
@@ -95,7 +95,7 @@ TEST(RefineStagesTest, MakesNoMoreMovesThanAskedFor) {
     if (!stages.has_value()) continue;
     const NetTables tables(given.nets);
     NetState state(tables, *stages);
-    EXPECT_EQ(RefineStages(given.blocks.precedence, 0, state), 0);
+    EXPECT_EQ(RefineStages(given.blocks.precedence, 0, SolveLimits(), state), 0);
     EXPECT_EQ(state.assignment(), *stages);
   }
 }
