@@ -53,6 +53,7 @@ class CompareCommand final : public Command {
            "Examples:\n"
            "  planwright compare --graph=bert.json\n"
            "  planwright compare --graph=bert.json --split=non_contiguous --algorithms=auto,local_search,scotch\n"
+           "  planwright compare --graph=bert.json --output=svg --output_file=bert.svg\n"
            "  planwright compare --graph=bert.json --output=json --server=localhost:50051\n";
   }
 
@@ -78,14 +79,18 @@ class CompareCommand final : public Command {
     const auto rows = Compare(*client, *request, *algorithms, environment);
     if (!rows.ok()) return rows.status();
     if (const std::optional<absl::Status> error = WrongInput(*rows)) return *error;
-    const absl::Status written = output_.Write(
-        output_.is_json() ? ComparisonJson(*rows, input_.Title()) : ComparisonReport(*rows, input_.Title()),
-        environment);
+    const absl::Status written = output_.Write(TextOf(*rows), environment);
     if (!written.ok()) return written;
     return environment.interrupt.stop_requested() ? ExitCode::kInterrupted : ExitCodeOf(*rows);
   }
 
  private:
+  std::string TextOf(const std::vector<ComparisonRow>& rows) const {
+    if (output_.is_json()) return ComparisonJson(rows, input_.Title());
+    if (output_.is_svg()) return ComparisonSvg(rows, input_.Title());
+    return ComparisonReport(rows, input_.Title());
+  }
+
   // What --algorithms names, of those that the service has.
   absl::StatusOr<std::vector<NamedAlgorithm>> Algorithms(PlanningClient& client, const Environment& environment) const {
     const auto info = client.GetServerInfo({}, CallOptions{.stop = environment.interrupt});
@@ -150,7 +155,7 @@ class CompareCommand final : public Command {
   v1::SolverOptions options_;
   std::string algorithms_ = kAll;
   ServerFlags server_;
-  OutputFlags output_;
+  OutputFlags output_{{"text", "json", "svg"}};
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/errors.h"
 #include "client/cli/given_plan.h"
+#include "client/cli/message_flags.h"
 #include "client/cli/progress.h"
 #include "client/cli/shared_flags.h"
 #include "client/cli/simulate.h"
@@ -27,12 +28,21 @@ class PlanCommand final : public Command {
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:dgx1-v100:1\n"
            "  planwright plan --graph=bert.json --time_limit=10s --gap=0.01\n"
            "  planwright plan --graph=bert.json --output=json --output_file=plan.json\n"
+           "  planwright plan --graph=bert.json --start_from=plan.json --exclude=gpu3\n"
            "  planwright plan --graph=bert.json --server=localhost:50051\n";
   }
 
   std::vector<FlagGroup> Flags() override {
     std::vector<FlagGroup> groups = {input_.Flags(), ProblemFlags(problem_), SolverFlags(options_), server_.Flags(),
                                      output_.Flags()};
+    groups[1].flags.push_back(
+        StringFlag("start_from", "FILE|-",
+                   "a plan to go on from after devices have failed or joined: as few of its stages "
+                   "move as a plan about as fast as the best allows",
+                   start_from_));
+    groups[1].flags.push_back(MessageFlag("replan_tolerance", "replan_tolerance",
+                                          "start_from: how much slower the plan may be, as a share (default: 0.05)",
+                                          problem_));
     groups.back().flags.push_back(StringFlag(
         "plan_id", "ID", "have the server keep the plan as plans/ID (`planwright plans` lists them)", plan_id_));
     groups.back().flags.push_back(
@@ -46,6 +56,8 @@ class PlanCommand final : public Command {
     request->mutable_problem()->MergeFrom(problem_);
     request->mutable_options()->MergeFrom(options_);
     request->set_plan_id(plan_id_);
+    const absl::Status started = AddStart(*request, environment);
+    if (!started.ok()) return started;
     const auto deadline = SettleTimeLimit(*request);
     auto response = Search(*request, deadline, environment);
     if (!response.ok()) return Explained(response.status(), environment);
@@ -61,6 +73,21 @@ class PlanCommand final : public Command {
   }
 
  private:
+  // The placement of the plan that --start_from names.
+  absl::Status AddStart(v1::CreatePlanRequest& request, Environment& environment) const {
+    if (start_from_.empty()) return absl::OkStatus();
+    const auto plan = LoadPlan(start_from_, request.has_graph() ? &request.graph() : nullptr,
+                               "Name a plan of the same graph, as --output=json writes it.", environment);
+    if (!plan.ok()) return plan.status();
+    for (const v1::Stage& stage : plan->stages()) {
+      v1::Placement::PlacedStage& placed = *request.mutable_problem()->mutable_start_from()->add_stages();
+      *placed.mutable_operators() = stage.operators();
+      for (const v1::Replica& replica : stage.replicas()) placed.add_devices(replica.device());
+      *placed.mutable_ring_order() = stage.ring_order();
+    }
+    return absl::OkStatus();
+  }
+
   // A trace is that of a step of the plan on the simulator.
   absl::StatusOr<std::string> TextOf(v1::CreatePlanRequest request, const v1::Plan& plan, Environment& environment) {
     if (output_.is_json()) return JsonText(plan);
@@ -103,6 +130,7 @@ class PlanCommand final : public Command {
   OutputFlags output_{{"text", "json", "trace"}};
   bool progress_ = false;
   std::string plan_id_;
+  std::string start_from_;
 };
 
 }  // namespace

@@ -76,6 +76,7 @@ class OutputFlags {
   FlagGroup Flags();
 
   bool is_json() const { return output_ == "json"; }
+  bool is_svg() const { return output_ == "svg"; }
   bool is_trace() const { return output_ == "trace"; }
   // Writes the result where the flags say.
   absl::Status Write(std::string_view text, Environment& environment) const;

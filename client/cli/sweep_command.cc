@@ -22,9 +22,9 @@ struct Axis {
   const char* help;
 };
 constexpr std::array<Axis, 5> kAxes = {{
-    {"stages", "num_stages", "stages", "not planned yet: numbers of stages"},
-    {"replicas", "num_replicas", "replicas", "not planned yet: numbers of replicas of every stage"},
-    {"micro_batches", "micro_batches", "micro_batches", "not planned yet: numbers of micro-batches of a step"},
+    {"stages", "num_stages", "stages", "numbers of stages"},
+    {"replicas", "num_replicas", "replicas", "numbers of replicas of every stage"},
+    {"micro_batches", "micro_batches", "micro_batches", "numbers of micro-batches of a step"},
     {"schedules", "schedules", "schedule", "orders of work"},
     {"max_devices", "max_devices", "max_devices", "largest numbers of devices"},
 }};

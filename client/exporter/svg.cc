@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "client/report/quantities.h"
+#include "client/report/svg_text.h"
 
 namespace planwright::client {
 namespace {
@@ -24,7 +24,6 @@ constexpr double kRight = 30;
 constexpr double kTop = 84;
 constexpr double kRowHeight = 26;
 constexpr double kBarHeight = 18;
-constexpr std::size_t kMaxNameLength = 22;
 
 // What a part of a bar stands for; the colours differ in lightness too.
 struct Part {
@@ -33,20 +32,6 @@ struct Part {
 };
 constexpr std::array<Part, 4> kParts = {
     {{"transfers in", "#9ecae1"}, {"computation", "#2b5c8a"}, {"transfers out", "#fdae6b"}, {"all-reduce", "#8c6bb1"}}};
-
-std::string Escaped(std::string_view text) {
-  std::string printable;
-  for (const char c : text) printable += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  return absl::StrReplaceAll(printable, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
-}
-
-// Cut between characters of UTF-8.
-std::string Shortened(std::string_view name) {
-  if (name.size() <= kMaxNameLength) return std::string(name);
-  std::size_t end = kMaxNameLength - 1;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
-  return absl::StrCat(std::string(name.substr(0, end)), "…");
-}
 
 struct Bar {
   std::string device;
@@ -93,16 +78,11 @@ class SvgWriter {
 
   std::string Write() const {
     const double height = kTop + kRowHeight * static_cast<double>(bars_.size()) + 40;
-    std::string svg = absl::StrFormat(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-        "font-family=\"sans-serif\" font-size=\"12\">\n"
-        "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-        kWidth, height, kWidth, height);
-    absl::StrAppend(&svg, Title(), Legend());
+    std::string svg = absl::StrCat(Title(), Legend());
     for (std::size_t row = 0; row < bars_.size(); ++row) absl::StrAppend(&svg, Row(bars_[row], row));
     absl::StrAppend(&svg, Line(plan_.lower_bound_ms(), "bound", "#31a354"),
-                    Line(plan_.objective_ms(), "plan", "#de2d26"), "</svg>\n");
-    return svg;
+                    Line(plan_.objective_ms(), "plan", "#de2d26"));
+    return SvgPicture(kWidth, height, svg);
   }
 
  private:
@@ -117,7 +97,7 @@ class SvgWriter {
             : absl::StrFormat("at least %s, gap %.3g %%", MillisecondsText(plan_.lower_bound_ms()),
                               plan_.relative_gap() * 100);
     return absl::StrFormat("<text x=\"16\" y=\"26\" font-size=\"16\">%s %s, %s</text>\n",
-                           Escaped(MillisecondsText(plan_.objective_ms())), noun, Escaped(quality));
+                           SvgText(MillisecondsText(plan_.objective_ms())), noun, SvgText(quality));
   }
 
   static std::string Legend() {
@@ -137,8 +117,8 @@ class SvgWriter {
     const double y = kTop + kRowHeight * static_cast<double>(row);
     std::string svg = absl::StrFormat(
         "<g><title>%s: stage %s, %s</title>\n<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-        Escaped(bar.device), Escaped(bar.stages), MillisecondsText(bar.load_ms), kLeft - 8, y + 13,
-        Escaped(Shortened(bar.device)));
+        SvgText(bar.device), SvgText(bar.stages), MillisecondsText(bar.load_ms), kLeft - 8, y + 13,
+        SvgLabel(bar.device));
     double start_ms = 0;
     for (std::size_t i = 0; i < kParts.size(); ++i) {
       if (bar.parts_ms[i] <= 0) continue;

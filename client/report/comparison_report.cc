@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/library/error_details.h"
+#include "client/report/quantities.h"
+#include "client/report/svg_text.h"
 #include "client/report/table.h"
 
 namespace planwright::client {
@@ -103,6 +105,61 @@ std::string ComparisonJson(const std::vector<ComparisonRow>& rows, const std::st
   for (const ComparisonRow& row : rows) json["rows"].push_back(JsonRow(row));
   // Names come from strangers and may be cut in the middle of a character.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+namespace {
+
+constexpr double kWidth = 960;
+constexpr double kBarLeft = 170;
+constexpr double kBarRight = 640;
+constexpr double kTop = 64;
+constexpr double kRowHeight = 30;
+constexpr double kBarHeight = 18;
+
+// One row of the picture; `longest_ms` fills the width of the bars.
+std::string SvgRow(const ComparisonRow& row, double longest_ms, double y) {
+  const double baseline = y + 13;
+  std::string svg = absl::StrFormat("<g><text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", kBarLeft - 8,
+                                    baseline, SvgLabel(row.algorithm));
+  if (!row.plan.ok()) {
+    absl::StrAppendFormat(&svg, "<text x=\"%.0f\" y=\"%.1f\" fill=\"#666666\">%s</text></g>\n", kBarLeft, baseline,
+                          SvgText(ReasonOf(row.plan.status())));
+    return svg;
+  }
+  const v1::Plan& plan = *row.plan;
+  const auto x = [&](double milliseconds) { return kBarLeft + milliseconds / longest_ms * (kBarRight - kBarLeft); };
+  const char* const colour = plan.provenance().proven_optimal() ? "#31a354" : "#2b5c8a";
+  absl::StrAppendFormat(&svg, "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.0f\" fill=\"%s\"/>\n", kBarLeft, y,
+                        x(plan.objective_ms()) - kBarLeft, kBarHeight, colour);
+  if (plan.lower_bound_ms() > 0) {
+    absl::StrAppendFormat(
+        &svg, "<line x1=\"%.2f\" y1=\"%.1f\" x2=\"%.2f\" y2=\"%.1f\" stroke=\"#de2d26\" stroke-width=\"2\"/>\n",
+        x(plan.lower_bound_ms()), y - 3, x(plan.lower_bound_ms()), y + kBarHeight + 3);
+  }
+  absl::StrAppendFormat(&svg, "<text x=\"%.0f\" y=\"%.1f\">%s, bound %s, CPU %.4g ms</text></g>\n", kBarRight + 12,
+                        baseline, MillisecondsText(plan.objective_ms()), MillisecondsText(plan.lower_bound_ms()),
+                        plan.provenance().cpu_time_ms());
+  return svg;
+}
+
+}  // namespace
+
+std::string ComparisonSvg(const std::vector<ComparisonRow>& rows, const std::string& title) {
+  double longest_ms = 0;
+  for (const ComparisonRow& row : rows) {
+    if (row.plan.ok()) longest_ms = std::max({longest_ms, row.plan->objective_ms(), row.plan->lower_bound_ms()});
+  }
+  if (longest_ms <= 0) longest_ms = 1;
+  std::string svg = absl::StrFormat(
+      "<text x=\"16\" y=\"26\" font-size=\"16\">%s</text>\n"
+      "<text x=\"16\" y=\"44\">time per plan; red: proven bound; green: proven optimal</text>\n",
+      SvgText(title));
+  double y = kTop;
+  for (const ComparisonRow& row : rows) {
+    absl::StrAppend(&svg, SvgRow(row, longest_ms, y));
+    y += kRowHeight;
+  }
+  return SvgPicture(kWidth, y + 16, svg);
 }
 
 }  // namespace planwright::client

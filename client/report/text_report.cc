@@ -78,6 +78,19 @@ std::string ThroughputText(const v1::Estimate& estimate) {
                          estimate.bubble_fraction() * 100);
 }
 
+// "96.500 ms for 4 micro-batches on each of 2 pipelines".
+std::string StepText(const v1::Plan& plan) {
+  const int replicas = plan.stages().empty() ? 1 : plan.stages(0).replicas_size();
+  return absl::StrCat(Milliseconds(plan.estimate().step_time_ms()), " ms for ", plan.problem().micro_batches(),
+                      " micro-batches", replicas > 1 ? absl::StrCat(" on each of ", replicas, " pipelines") : "");
+}
+
+// "2 of 8 stages; 0.300 ms more than the best plan found takes".
+std::string MovedText(const v1::Replanning& replanning) {
+  return absl::StrCat(replanning.moved_stages(), " of ", replanning.moved_stages() + replanning.kept_stages(),
+                      " stages; ", Milliseconds(replanning.time_lost_ms()), " ms more than the best plan found takes");
+}
+
 std::string AlgorithmText(const v1::Provenance& provenance) {
   std::string text = absl::StrCat(provenance.algorithm(), " ", provenance.algorithm_version());
   if (!provenance.fallback().empty()) absl::StrAppend(&text, ", fell back to ", provenance.fallback());
@@ -106,6 +119,8 @@ std::string SearchText(const v1::Provenance& provenance) {
 std::string Summary(const v1::Plan& plan) {
   Table table({{""}, {""}}, Table::Overflow::kWrapped);
   if (plan.has_estimate()) table.AddRow({"throughput", ThroughputText(plan.estimate())});
+  if (plan.estimate().step_time_ms() > 0) table.AddRow({"step", StepText(plan)});
+  if (plan.has_replanning()) table.AddRow({"moved", MovedText(plan.replanning())});
   if (!plan.provenance().algorithm().empty()) {
     const v1::Provenance& provenance = plan.provenance();
     // Fewer devices may well be slower: that is what was asked for.

@@ -35,6 +35,9 @@ bool MemoryIsDeclared(const OperatorGraph& graph, Workload workload) {
 // PERIODIC, NON_CONTIGUOUS: more of them rarely help, and each makes schedules harder to find.
 constexpr int32_t kPeriodicStagesPerDevice = 4;
 
+// Of the best time per micro-batch: what few moves may cost.
+constexpr double kReplanTolerance = 0.05;
+
 // What a parameter costs in memory beside itself.
 struct ParameterCopies {
   int32_t weight_versions = 1;
@@ -79,6 +82,7 @@ PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem
   } else if (problem.schedule == ScheduleKind::kPeriodic) {
     resolved.max_stages_per_device = problem.max_stages_per_device.value_or(kPeriodicStagesPerDevice);
   }
+  if (problem.start_from.has_value()) resolved.replan_tolerance = problem.replan_tolerance.value_or(kReplanTolerance);
   return resolved;
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/strings.h"
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"
+#include "core/partition/baselines/baselines.h"
 #include "core/partition/baselines/scotch_mapping.h"
 
 namespace planwright {
@@ -24,6 +25,11 @@ std::vector<ScheduleKind> SchedulesOfOneLoad() {
 // The same, and the sum of both phases.
 std::vector<ScheduleKind> SchedulesOfLoads() {
   return {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB, ScheduleKind::kPipedreamAsync};
+}
+
+// Pairs of devices have links of their own.
+std::vector<std::string_view> NetworkInterconnects() {
+  return {"uniform", "hierarchy", "grid", "links", "matrix", "nodes"};
 }
 
 std::vector<std::string_view> EveryInterconnect() {
@@ -117,9 +123,13 @@ const std::vector<Capability>& Table() {
                   {Algorithm::kPeriodicAnnealing, Algorithm::kMadpipe, Algorithm::kContiguousPeriodic,
                    Algorithm::kPipedream, Algorithm::kSingleDevice},
                   "the same with several stages per device"),
-      ThroughputRow({"uniform", "hierarchy", "grid", "links", "matrix"}, SchedulesOfLoads(), {Replication::kNone},
-                    {Split::kContiguous}, {Algorithm::kParmesan, Algorithm::kParmesanPaper},
-                    "contiguous stages on devices connected in any way: partition, then device mapping"),
+      ThroughputRow(
+          NetworkInterconnects(), SchedulesOfLoads(), {Replication::kNone, Replication::kUniform}, {Split::kContiguous},
+          {Algorithm::kParmesan, Algorithm::kParmesanPaper},
+          "contiguous stages on devices connected in any way, all with equally many replicas: partition, then "
+          "device mapping"),
+      StepRow(NetworkInterconnects(), {Algorithm::kParmesan, Algorithm::kParmesanPaper},
+              "the same in synchronous steps of a number of micro-batches"),
   };
   return kTable;
 }
@@ -383,6 +393,8 @@ void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, Violat
            absl::StrCat(problem.max_subgraphs_per_device.value_or(0), " with MAX_THROUGHPUT"), "unset", violations);
   RefuseIf(problem.allreduce.factor != AllReduce::Factor::kRing && problem.replication == Replication::kNone,
            "problem.allreduce.factor", "HALF without replication", "RING", violations);
+  RefuseIf(problem.replan_tolerance.has_value() && !problem.start_from.has_value(), "problem.replan_tolerance",
+           absl::StrCat(problem.replan_tolerance.value_or(0), " without problem.start_from"), "unset", violations);
   RefuseIf(problem.allreduce.ring != AllReduce::Ring::kFree && problem.replication == Replication::kNone,
            "problem.allreduce.ring", "INDEX without replication", "FREE", violations);
   RefuseIf(latency && ResolveProblem(graph, problem).workload == Workload::kTraining && !HasBackwardOperators(graph),
@@ -415,25 +427,111 @@ void CheckPeriodicFit(const OperatorGraph& graph, const Cluster& cluster, const 
            "problem.workload", "PERIODIC with BACKWARD operators only, which INFERENCE drops,", "TRAINING", violations);
 }
 
-// Settings that are judged, but that not every search heeds: there each must keep its default.
-void CheckDefaults(const PlanningProblem& problem, Violations& violations) {
-  const auto refuse_if = [&](bool refused, const char* path, std::string_view value, std::string_view supported) {
-    RefuseIf(refused, path, value, supported, violations);
-  };
-  const auto refuse_number = [&](const auto& number, const char* path) {
-    refuse_if(number.has_value(), path, absl::StrCat(number.value_or(0)), "unset");
-  };
-  refuse_number(problem.num_stages, "problem.num_stages");
-  refuse_number(problem.num_replicas, "problem.num_replicas");
-  refuse_if(problem.start_from.has_value(), "problem.start_from", "a placement to start from", "unset");
-  refuse_number(problem.replan_tolerance, "problem.replan_tolerance");
-  refuse_if(problem.allreduce.ring != AllReduce::Ring::kFree, "problem.allreduce.ring", "INDEX", "FREE");
-  const bool latency = problem.objective == Objective::kMinLatency;
-  const bool periodic = problem.schedule == ScheduleKind::kPeriodic;
-  if (latency || (problem.split == Split::kNonContiguous && !periodic)) return;
-  const char* const supported = periodic ? "empty" : "empty, or problem.split NON_CONTIGUOUS";
-  refuse_if(!problem.pinned.empty(), "problem.pinned", "pinning", supported);
-  refuse_if(!problem.forbidden.empty(), "problem.forbidden", "forbidding", supported);
+// `problem` has a schedule.
+void RefuseComponents(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
+  if (ResolveProblem(graph, problem).memory_model.kind != MemoryModel::Kind::kComponents) return;
+  if (problem.memory_model.kind.has_value()) {
+    violations.Add("problem.memory_model.kind",
+                   Unsupported(absl::StrCat("COMPONENTS with problem.schedule ", ToAbsl(NameOf(problem.schedule))),
+                               "DECLARED, or an unspecified schedule"));
+  } else {
+    violations.Add("problem.schedule",
+                   Unsupported(absl::StrCat(ToAbsl(NameOf(problem.schedule)), " with COMPONENTS memory"),
+                               "unspecified, or memory_bytes on every operator"));
+  }
+}
+
+// A setting that is judged, but that not every search heeds.
+struct Extra {
+  const char* path;
+  bool is_set = false;
+  std::string value;
+  const char* neutral;
+};
+
+std::string TextOf(const auto& number) { return absl::StrCat(number.value_or(0)); }
+
+std::vector<Extra> ExtrasOf(const PlanningProblem& problem) {
+  return {{"problem.pinned", !problem.pinned.empty(), "pinning", "empty"},
+          {"problem.forbidden", !problem.forbidden.empty(), "forbidding", "empty"},
+          {"problem.num_stages", problem.num_stages.has_value(), TextOf(problem.num_stages), "unset"},
+          {"problem.num_replicas", problem.num_replicas.has_value(), TextOf(problem.num_replicas), "unset"},
+          {"problem.start_from", problem.start_from.has_value(), "a placement to start from", "unset"},
+          {"problem.allreduce.ring", problem.allreduce.ring != AllReduce::Ring::kFree, "INDEX", "FREE"}};
+}
+
+bool IsParmesan(Algorithm algorithm) {
+  return algorithm == Algorithm::kParmesan || algorithm == Algorithm::kParmesanPaper;
+}
+
+// Parmesan heeds all of them; where devices may hold several stages, and for latency, every search heeds pins and bans.
+bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& extra) {
+  // The planner repairs the placement, whatever the search.
+  if (std::string_view(extra.path) == "problem.start_from") {
+    return problem.objective == Objective::kMaxThroughput && problem.schedule != ScheduleKind::kPeriodic &&
+           !IsBaseline(algorithm);
+  }
+  if (IsParmesan(algorithm)) return true;
+  const bool is_rule =
+      std::string_view(extra.path) == "problem.pinned" || std::string_view(extra.path) == "problem.forbidden";
+  const bool shares_devices = problem.split == Split::kNonContiguous && problem.schedule != ScheduleKind::kPeriodic;
+  return is_rule && (problem.objective == Objective::kMinLatency || shares_devices);
+}
+
+// Whether the activations that a stage keeps depend on its place: a pipeline that starts to drain before it is full
+// keeps more of them in its first stages than in its last ones.
+bool KeepsActivationsByStage(const OperatorGraph& graph, const PlanningProblem& problem) {
+  const bool drains_early =
+      problem.schedule == ScheduleKind::kOneFOneB || problem.schedule == ScheduleKind::kPipedreamAsync;
+  return drains_early && ResolveProblem(graph, problem).memory_model.kind == MemoryModel::Kind::kComponents;
+}
+
+bool HeedsAll(Algorithm algorithm, const OperatorGraph& graph, const PlanningProblem& problem) {
+  const std::vector<Extra> extras = ExtrasOf(problem);
+  return (IsParmesan(algorithm) || !KeepsActivationsByStage(graph, problem)) &&
+         std::all_of(extras.begin(), extras.end(),
+                     [&](const Extra& extra) { return !extra.is_set || Heeds(algorithm, problem, extra); });
+}
+
+// What the request names, or what AUTO stands for: the first algorithm of the first row that plans the problem and
+// heeds all of its settings, else of the first that plans it. nullopt: no row does.
+std::optional<Algorithm> AlgorithmFor(const OperatorGraph& graph, const Cluster& cluster,
+                                      const PlanningProblem& problem, const SolverOptions& options) {
+  if (options.algorithm != Algorithm::kAuto) return options.algorithm;
+  const std::string interconnect = InterconnectName(cluster.interconnect);
+  std::optional<Algorithm> first;
+  for (const Capability& row : Table()) {
+    if (!MissesOf(row, interconnect, problem, options).empty()) continue;
+    if (HeedsAll(row.algorithms.front(), graph, problem)) return row.algorithms.front();
+    if (!first.has_value()) first = row.algorithms.front();
+  }
+  return first;
+}
+
+bool CanAskForParmesan(const Cluster& cluster, const PlanningProblem& problem) {
+  SolverOptions options;
+  options.algorithm = Algorithm::kParmesan;
+  const std::string interconnect = InterconnectName(cluster.interconnect);
+  return std::ranges::any_of(
+      Table(), [&](const Capability& row) { return MissesOf(row, interconnect, problem, options).empty(); });
+}
+
+// Settings that the search to be run does not heed must keep their defaults.
+void CheckHeeded(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                 const SolverOptions& options, Violations& violations) {
+  const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, options);
+  if (!algorithm.has_value()) return;
+  const bool offers_parmesan = CanAskForParmesan(cluster, problem);
+  for (const Extra& extra : ExtrasOf(problem)) {
+    if (!extra.is_set || Heeds(*algorithm, problem, extra)) continue;
+    const bool is_contiguous = problem.split == Split::kContiguous && problem.schedule != ScheduleKind::kPeriodic;
+    const bool shares_devices_instead = std::string_view(extra.neutral) == "empty" && is_contiguous;
+    violations.Add(
+        extra.path,
+        Unsupported(extra.value, absl::StrCat(extra.neutral, offers_parmesan ? ", or options.algorithm PARMESAN" : "",
+                                              shares_devices_instead ? ", or problem.split NON_CONTIGUOUS" : "")));
+  }
+  if (!IsParmesan(*algorithm) && KeepsActivationsByStage(graph, problem)) RefuseComponents(graph, problem, violations);
 }
 
 // A limit on the number of devices is divided among the device classes, which presumes that the devices of one class
@@ -456,32 +554,10 @@ void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, V
   if (!problem.forbidden.empty()) refuse("problem.forbidden", "without");
 }
 
-// `problem` has a schedule.
-void RefuseComponents(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
-  if (ResolveProblem(graph, problem).memory_model.kind != MemoryModel::Kind::kComponents) return;
-  if (problem.memory_model.kind.has_value()) {
-    violations.Add("problem.memory_model.kind",
-                   Unsupported(absl::StrCat("COMPONENTS with problem.schedule ", ToAbsl(NameOf(problem.schedule))),
-                               "DECLARED, or an unspecified schedule"));
-  } else {
-    violations.Add("problem.schedule",
-                   Unsupported(absl::StrCat(ToAbsl(NameOf(problem.schedule)), " with COMPONENTS memory"),
-                               "unspecified, or memory_bytes on every operator"));
-  }
-}
-
 // GPIPE holds the activations of all micro-batches, which have no number in the limit of many.
 void CheckActivations(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
   const bool holds_all = problem.schedule == ScheduleKind::kGpipe;
   if (holds_all && !problem.micro_batches.has_value()) RefuseComponents(graph, problem, violations);
-}
-
-// A pipeline that starts to drain before it is full keeps more activations in its first stages than in its last ones,
-// which most searches do not know.
-void CheckActivationsByStage(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
-  const bool differs_by_stage =
-      problem.schedule == ScheduleKind::kOneFOneB || problem.schedule == ScheduleKind::kPipedreamAsync;
-  if (differs_by_stage) RefuseComponents(graph, problem, violations);
 }
 
 // Only patterns know how many micro-batches pay for the forward pass that runs again.
@@ -515,11 +591,9 @@ void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph,
 
 std::span<const Capability> Capabilities() { return Table(); }
 
-Algorithm ChosenAlgorithm(const Cluster& cluster, const PlanningProblem& problem, const SolverOptions& options) {
-  if (options.algorithm != Algorithm::kAuto) return options.algorithm;
-  const std::string interconnect = InterconnectName(cluster.interconnect);
-  const auto plans = [&](const Capability& row) { return MissesOf(row, interconnect, problem, options).empty(); };
-  return std::find_if(Table().begin(), Table().end(), plans)->algorithms.front();
+Algorithm ChosenAlgorithm(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                          const SolverOptions& options) {
+  return AlgorithmFor(graph, cluster, problem, options).value();
 }
 
 std::span<const AlgorithmInfo> Algorithms() { return kAlgorithms; }
@@ -527,8 +601,7 @@ std::span<const AlgorithmInfo> Algorithms() { return kAlgorithms; }
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations) {
   CheckRows(Table(), graph, cluster, problem, options, violations);
-  CheckDefaults(problem, violations);
-  CheckActivationsByStage(graph, problem, violations);
+  CheckHeeded(graph, cluster, problem, options, violations);
   if (options.algorithm == Algorithm::kScotch && !HasScotch()) {
     violations.Add("options.algorithm", "SCOTCH is not part of this build; install libscotch-dev and build again");
   }

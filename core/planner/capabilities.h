@@ -56,9 +56,10 @@ void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const Pl
 void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                  Violations& violations);
 
-// options.algorithm, or what AUTO stands for: the first algorithm of the first row that plans the problem.
-// REQUIRES: CheckSupported found nothing.
-Algorithm ChosenAlgorithm(const Cluster& cluster, const PlanningProblem& problem, const SolverOptions& options);
+// options.algorithm, or what AUTO stands for: the first algorithm of the first row that plans the problem and heeds all
+// of its settings. REQUIRES: CheckSupported found nothing.
+Algorithm ChosenAlgorithm(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                          const SolverOptions& options);
 
 }  // namespace planwright
 

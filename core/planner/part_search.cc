@@ -143,13 +143,10 @@ std::size_t NumLevels(const Cluster& cluster) {
 absl::StatusOr<SearchOutcome> SolveIn(const ClusterPart& part, SolveFunction solve, const SearchRequest& request,
                                       const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks) {
   const PlanningProblem problem = ToPart(part, request.problem);
-  SearchRequest part_request{request.graph,
-                             part.cluster(),
-                             problem,
-                             request.costs,
-                             request.options,
-                             request.algorithm,
-                             ToPart(part, request.starts)};
+  // The part has links of its own.
+  const CostTable costs(request.graph, part.cluster(), *problem.workload);
+  SearchRequest part_request{
+      request.graph, part.cluster(), problem, costs, request.options, request.algorithm, ToPart(part, request.starts)};
   part_request.target = request.target;
   SearchCallbacks part_callbacks = callbacks;
   part_callbacks.objective = [&](const Placement& placement) { return callbacks.objective(part.ToWhole(placement)); };

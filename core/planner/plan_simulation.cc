@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -75,6 +77,14 @@ PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& pl
   return run;
 }
 
+// Of all copies of the pipeline; nullopt: the problem does not say how many one does.
+std::optional<int32_t> MicroBatchesOfStep(const PlanningProblem& problem, const Plan& plan) {
+  if (!problem.micro_batches.has_value()) return std::nullopt;
+  const bool has_copies = problem.replication == Replication::kUniform && !plan.stages.empty();
+  const int64_t copies = has_copies ? static_cast<int64_t>(plan.stages.front().replicas.size()) : 1;
+  return static_cast<int32_t>(std::min<int64_t>(*problem.micro_batches * copies, std::numeric_limits<int32_t>::max()));
+}
+
 // `plan` is the placement, costed.
 absl::StatusOr<SimulationSettings> Resolve(const PlanningProblem& problem, const Plan& plan,
                                            SimulationSettings settings) {
@@ -85,7 +95,7 @@ absl::StatusOr<SimulationSettings> Resolve(const PlanningProblem& problem, const
   }
   if (!settings.micro_batches.has_value()) {
     const auto stages = static_cast<int32_t>(plan.stages.size());
-    settings.micro_batches = problem.micro_batches.value_or(kMicroBatchesPerStage * stages);
+    settings.micro_batches = MicroBatchesOfStep(problem, plan).value_or(kMicroBatchesPerStage * stages);
   }
   settings.recomputation = RecomputationOf(problem, settings);
   if (*settings.micro_batches < 1) {

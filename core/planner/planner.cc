@@ -27,6 +27,7 @@
 #include "core/planner/device_search.h"
 #include "core/planner/explanation.h"
 #include "core/planner/pattern_completion.h"
+#include "core/planner/replanning.h"
 #include "core/planner/solvers.h"
 
 namespace planwright {
@@ -157,15 +158,20 @@ class Planning {
     callbacks.on_incumbent = [this](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
       ReportIncumbent(so_far, work, algorithm);
     };
-    const Algorithm algorithm = ChosenAlgorithm(request_.cluster, problem_, request_.options);
+    const Algorithm algorithm = ChosenAlgorithm(request_.graph, request_.cluster, problem_, request_.options);
     SearchRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options, algorithm, {}};
     // A baseline knows no target.
     if (!IsBaseline(algorithm) && problem_.objective != Objective::kMinDevices) {
       RunBaselines(search);
       AddWarmStart(callbacks, search);
     }
+    const std::vector<SearchStart> repaired = AddRepairedPlacements(callbacks, search);
     ASSIGN_OR_RETURN(SearchOutcome outcome, SolveByAlgorithm(search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
+    if (problem_.start_from.has_value()) {
+      best_objective_ = outcome.objective;
+      outcome = ChooseFewMoves(problem_, repaired, callbacks, std::move(outcome));
+    }
     observer_.OnPhase("verify");
     ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(std::move(outcome)));
     if (request_.options.explain) Explain(search, plan);
@@ -207,6 +213,14 @@ class Planning {
   void AddWarmStart(const SearchCallbacks& callbacks, SearchRequest& search) const {
     if (request_.warm_start == nullptr || !callbacks.objection(*request_.warm_start).empty()) return;
     search.starts.push_back({*request_.warm_start, "warm_start"});
+  }
+
+  // What is left of the placement to start from, as starts of the search.
+  std::vector<SearchStart> AddRepairedPlacements(const SearchCallbacks& callbacks, SearchRequest& search) const {
+    if (!problem_.start_from.has_value()) return {};
+    std::vector<SearchStart> repaired = RepairedPlacements(search, callbacks);
+    search.starts.insert(search.starts.end(), repaired.begin(), repaired.end());
+    return repaired;
   }
 
   void Explain(const SearchRequest& search, Plan& plan) {
@@ -267,6 +281,7 @@ class Planning {
     provenance.incumbents = incumbents_;
     provenance.fallback = std::move(outcome.fallback);
     plan.baselines = baselines_;
+    if (problem_.start_from.has_value()) plan.replanning = ReplanningOf(plan);
     for (std::string& warning : BaselineWarnings(baselines_, plan.objective)) {
       plan.warnings.push_back(std::move(warning));
     }
@@ -280,6 +295,13 @@ class Planning {
           "may be due to that");
     }
     return plan;
+  }
+
+  Replanning ReplanningOf(const Plan& plan) const {
+    const int32_t moved = CountMovedStages(*problem_.start_from, PlacementOf(plan));
+    return {.moved_stages = moved,
+            .kept_stages = static_cast<int32_t>(plan.stages.size()) - moved,
+            .best_objective = best_objective_.value_or(plan.objective)};
   }
 
   absl::Status Verify(const Plan& plan) const {
@@ -300,6 +322,8 @@ class Planning {
   const CostTable costs_;
   std::vector<Baseline> baselines_;
   std::vector<Incumbent> incumbents_;
+  // Of the search, whatever is planned; nullopt while it runs.
+  std::optional<Picoseconds> best_objective_;
   // Why the plan of an incumbent could not be reported: a defect, which ends the request.
   absl::Status incumbent_status_;
 };

@@ -11,6 +11,7 @@
 #include "core/verify/memory.h"
 #include "core/verify/periodic_costing.h"
 #include "core/verify/pipeline.h"
+#include "core/verify/replanning.h"
 #include "core/verify/rules.h"
 #include "core/verify/subgraphs.h"
 #include "core/verify/text.h"
@@ -85,6 +86,7 @@ void VerifyPlan(const OperatorGraph& graph, const Cluster& cluster, const Plan& 
   if (!fresh.has_value()) return;
   CompareNumbers(plan, *fresh, violations);
   CheckBounds(plan, fresh->objective, violations);
+  CheckReplanning(plan, violations);
 }
 
 }  // namespace planwright

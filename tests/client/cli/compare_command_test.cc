@@ -151,6 +151,21 @@ TEST_F(CompareCommandTest, WritesJson) {
   EXPECT_EQ(parsed["rows"][1]["error"], "it does not fit");
 }
 
+TEST_F(CompareCommandTest, DrawsThePlansAndSaysWhyThereIsNone) {
+  answer_ = [](v1::Algorithm algorithm) -> absl::StatusOr<v1::CreatePlanResponse> {
+    if (algorithm == v1::ALGORITHM_GREEDY) return absl::DeadlineExceededError("more than < 5 devices");
+    return PlanOf(12, 6);
+  };
+  EXPECT_EQ(Compare({"--output=svg", "--algorithms=auto,greedy"}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), ::testing::StartsWith("<svg "));
+  EXPECT_THAT(out_.str(), ::testing::EndsWith("</svg>\n"));
+  // The longest bar is 470 wide; its bound is in the middle.
+  EXPECT_THAT(out_.str(), HasSubstr("width=\"470.00\""));
+  EXPECT_THAT(out_.str(), HasSubstr("<line x1=\"405.00\""));
+  EXPECT_THAT(out_.str(), HasSubstr("12.000 ms, bound 6.000 ms"));
+  EXPECT_THAT(out_.str(), HasSubstr("more than &lt; 5 devices"));
+}
+
 TEST_F(CompareCommandTest, ExitCodesFollowTheContract) {
   const auto always = [this](const absl::Status& status) {
     answer_ = [status](v1::Algorithm) { return status; };

@@ -62,12 +62,12 @@ TEST(StreamsTest, AServerCanBeOverruled) {
 }
 
 TEST(StreamsTest, ThisVersionSaysWhatItDoesNotPlan) {
-  const Finished refused =
-      Planwright({"plan", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4", "--schedule=chimera", "--stages=3"});
+  const Finished refused = Planwright(
+      {"plan", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4", "--schedule=chimera", "--require_contiguous_backward"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.out, IsEmpty());
   EXPECT_THAT(refused.err, HasSubstr("error: problem.schedule: CHIMERA is not supported by this version"));
-  EXPECT_THAT(refused.err, HasSubstr("error: problem.num_stages: "));
+  EXPECT_THAT(refused.err, HasSubstr("error: problem.require_contiguous_backward: "));
 }
 
 TEST(StreamsTest, TheZooIsListed) {

@@ -1,4 +1,4 @@
-// Examples 12 to 17 of docs/cost-model-examples.md, and how the modes agree with each other.
+// Examples 12 to 17 and 24 of docs/cost-model-examples.md, and how the modes agree with each other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -207,6 +207,30 @@ TEST(WorkedExampleTest, No15ReplicatesOnHostStagedInterconnects) {
   const Plan plan = Cost(DiamondWithParameters(true), SmallCluster(3, 0, host), kTwice, Replicated());
   EXPECT_THAT(DeviceLoads(plan), ElementsAre(16, 25, 25));
   EXPECT_THAT(plan.links, IsEmpty());
+}
+
+// Steps of four micro-batches: a on devices 0 and 3, b and c on 2 and 1.
+TEST(WorkedExampleTest, No24StepsOfFourMicroBatches) {
+  PlanningProblem problem;
+  problem.replication = Replication::kUniform;
+  problem.schedule = ScheduleKind::kOneFOneB;
+  problem.micro_batches = 4;
+  const Placement placement = PlaceReplicated({{0}, {1, 2}}, {{0, 3}, {2, 1}});
+  const Cluster cluster = SmallCluster(4, 0, OneGigabyte());
+  const Plan plan = Cost(DiamondWithParameters(true), cluster, placement, problem);
+  EXPECT_EQ(ToMilliseconds(plan.estimate.step_time), (4 + 2 - 1) * 37 + 6.5);
+  EXPECT_EQ(ToMilliseconds(plan.objective), 191.5 / 8);
+  EXPECT_THAT(ReplicaLoads(plan.stages[0]), ElementsAre((4 * 16 + 0.5) / 8, (4 * 16 + 0.5) / 8));
+  EXPECT_THAT(ReplicaLoads(plan.stages[1]), ElementsAre((4 * 37 + 6.5) / 8, (4 * 37 + 6.5) / 8));
+  EXPECT_EQ(plan.stages[0].in_flight_micro_batches, 2);
+  EXPECT_EQ(plan.stages[1].in_flight_micro_batches, 1);
+  // Copies meet their like only.
+  EXPECT_THAT(Links(plan), ElementsAre(ElementsAre(0, 2, 2), ElementsAre(1, 3, 2)));
+  problem.schedule = ScheduleKind::kGpipe;
+  const Plan gpipe = Cost(DiamondWithParameters(true), cluster, placement, problem);
+  EXPECT_EQ(gpipe.stages[1].in_flight_micro_batches, 4);
+  // 13 forward and 24 backward, of the same stage.
+  EXPECT_EQ(gpipe.estimate.step_time, plan.estimate.step_time);
 }
 
 // Two replicas of a talk to three of b: a share of a sixth for each pair.

@@ -81,6 +81,20 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.factor = AllReduce::Factor::kHalf;
                     }},
+        PlannedCase{"EqualReplicasInSteps",
+                    [](Request& r) {
+                      UseComponents(r);
+                      r.cluster.interconnect = MatrixInterconnect();
+                      r.problem.replication = Replication::kUniform;
+                      r.problem.schedule = ScheduleKind::kOneFOneB;
+                      r.problem.micro_batches = 4;
+                      r.problem.num_stages = 1;
+                      r.problem.num_replicas = 2;
+                      r.problem.allreduce.ring = AllReduce::Ring::kIndex;
+                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                      r.problem.forbidden = {{OperatorId(0), DeviceId(1)}};
+                    }},
+        PlannedCase{"StartFrom", [](Request& r) { r.problem.start_from = Placement(); }},
         PlannedCase{"Gpipe", [](Request& r) { r.problem.schedule = ScheduleKind::kGpipe; }},
         PlannedCase{"GpipeOverlappedAndReplicated",
                     [](Request& r) {
@@ -261,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
                     },
                     "problem.max_stages_per_device", Not("1", "unset")},
         RefusedCase{"UniformReplication", [](Request& r) { r.problem.replication = Replication::kUniform; },
-                    "problem.replication", Not("UNIFORM", "NONE, PER_STAGE")},
+                    "problem.replication", DoesNotGo("UNIFORM", "cluster.interconnect host_staged", "NONE, PER_STAGE")},
         Schedule(ScheduleKind::kInterleaved, "INTERLEAVED"), Schedule(ScheduleKind::kChimera, "CHIMERA"),
         Schedule(ScheduleKind::kZeroBubbleH1, "ZERO_BUBBLE_H1")),
     RefusedCaseName);
@@ -276,7 +290,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"ContiguousBackward", [](Request& r) { r.problem.require_contiguous_backward = true; },
                     "problem.require_contiguous_backward", Not("true", "false")},
         RefusedCase{"MicroBatches", [](Request& r) { r.problem.micro_batches = 8; }, "problem.micro_batches",
-                    Not("8", "unset")},
+                    DoesNotGo("8", "cluster.interconnect host_staged", "unset")},
         RefusedCase{"HalfAllReduce", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kHalf; },
                     "problem.allreduce.factor", Not("HALF without replication", "RING")},
         RefusedCase{"AmortizedAllReduce", [](Request& r) { r.problem.allreduce.amortize_over_micro_batches = true; },
@@ -315,10 +329,14 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.forbidden = {{OperatorId(0), DeviceId(0)}};
                     },
                     "problem.forbidden", Not("forbidding", "empty, or problem.split NON_CONTIGUOUS")},
-        RefusedCase{"StartFrom", [](Request& r) { r.problem.start_from = Placement(); }, "problem.start_from",
-                    Not("a placement to start from", "unset")},
+        RefusedCase{"StartOfABaseline",
+                    [](Request& r) {
+                      r.problem.start_from = Placement();
+                      r.options.algorithm = Algorithm::kGreedy;
+                    },
+                    "problem.start_from", Not("a placement to start from", "unset")},
         RefusedCase{"ReplanTolerance", [](Request& r) { r.problem.replan_tolerance = 0.5; }, "problem.replan_tolerance",
-                    Not("0.5", "unset")},
+                    Not("0.5 without problem.start_from", "unset")},
         RefusedCase{"RingByIndex",
                     [](Request& r) {
                       r.problem.replication = Replication::kPerStage;
@@ -532,11 +550,31 @@ TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
                               Not("a limit with cluster.interconnect.matrix", "host_staged, uniform, hierarchy")));
 }
 
+// On `uniform` several algorithms plan contiguous stages.
+TEST(CapabilitiesTest, AutoTakesTheFirstAlgorithmThatHeedsEverySetting) {
+  Request request = Supported();
+  request.cluster.interconnect = UniformInterconnect();
+  const auto chosen = [&] { return ChosenAlgorithm(request.graph, request.cluster, request.problem, request.options); };
+  EXPECT_EQ(chosen(), Algorithm::kIdealDp);
+  request.problem.num_stages = 1;
+  EXPECT_EQ(chosen(), Algorithm::kParmesan);
+  EXPECT_THAT(Check(request), IsEmpty());
+  request.options.algorithm = Algorithm::kIdealDp;
+  EXPECT_THAT(Check(request),
+              ElementsAre(Violation{"problem.num_stages", Not("1", "unset, or options.algorithm PARMESAN")}));
+  request = Supported();
+  request.cluster.interconnect = UniformInterconnect();
+  request.problem.schedule = ScheduleKind::kOneFOneB;
+  UseComponents(request);
+  EXPECT_EQ(chosen(), Algorithm::kParmesan);
+  EXPECT_THAT(Check(request), IsEmpty());
+}
+
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
   Request request = Supported();
   request.problem.replication = Replication::kUniform;
   request.problem.schedule = ScheduleKind::kPeriodic;
-  request.problem.micro_batches = 4;
+  request.problem.require_contiguous_backward = true;
   EXPECT_EQ(Check(request).size(), 3U);
 }
 

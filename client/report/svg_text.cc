@@ -1,0 +1,34 @@
+#include "client/report/svg_text.h"
+
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+
+namespace planwright::client {
+
+std::string SvgText(std::string_view text) {
+  std::string printable;
+  for (const char c : text) printable += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  return absl::StrReplaceAll(printable, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
+}
+
+std::string SvgLabel(std::string_view name) {
+  constexpr std::size_t kMaxLength = 22;
+  if (name.size() <= kMaxLength) return SvgText(name);
+  std::size_t end = kMaxLength - 1;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
+  return absl::StrCat(SvgText(name.substr(0, end)), "…");
+}
+
+std::string SvgPicture(double width, double height, std::string_view content) {
+  return absl::StrFormat(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n"
+      "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n"
+      "%s</svg>\n",
+      width, height, width, height, std::string(content));
+}
+
+}  // namespace planwright::client

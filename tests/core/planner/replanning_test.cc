@@ -1,0 +1,153 @@
+#include "core/planner/replanning.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "core/planner/planner.h"
+#include "tests/support/builders.h"
+#include "tests/support/small_models.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<OperatorId> Operators(std::vector<std::size_t> indices) {
+  std::vector<OperatorId> operators;
+  for (const std::size_t index : indices) operators.emplace_back(index);
+  return operators;
+}
+
+Placement::Stage StageOn(std::vector<std::size_t> operators, std::vector<std::size_t> devices) {
+  Placement::Stage stage;
+  stage.operators = Operators(std::move(operators));
+  for (const std::size_t device : devices) stage.devices.emplace_back(device);
+  return stage;
+}
+
+TEST(CountMovedStagesTest, AStageMovesWhereADeviceMustLoadWeights) {
+  const Placement before{{StageOn({0, 1}, {0, 1}), StageOn({2, 3}, {2, 3})}};
+  EXPECT_EQ(CountMovedStages(before, before), 0);
+  // Fewer replicas, and a part of a stage, are there already.
+  EXPECT_EQ(CountMovedStages(before, {{StageOn({0}, {1}), StageOn({3, 2}, {3})}}), 0);
+  EXPECT_EQ(CountMovedStages(before, {{StageOn({0, 1}, {1, 7}), StageOn({2, 3}, {2, 3})}}), 1);
+  EXPECT_EQ(CountMovedStages(before, {{StageOn({0, 1, 2}, {0}), StageOn({3}, {2})}}), 1);
+  EXPECT_EQ(CountMovedStages(before, {{StageOn({0, 1}, {2}), StageOn({2, 3}, {0})}}), 2);
+}
+
+// Six operators of 10 ms in a row, transfers of 1 ms.
+struct Request {
+  Request() {
+    for (std::size_t i = 0; i < 6; ++i) {
+      graph.operators.push_back(MeasuredOperator("op" + std::to_string(i), 10));
+      graph.operators.back().memory_bytes = 1;
+      if (i > 0) graph.tensors.push_back(TimedTensor("t" + std::to_string(i), i - 1, {i}, 1));
+    }
+  }
+
+  absl::StatusOr<Plan> Make() const {
+    TaskArena arena(1);
+    PlannerObserver observer;
+    return MakePlan({graph, cluster, problem, options}, ModelLimits(), SolveLimits(), arena, observer);
+  }
+
+  OperatorGraph graph;
+  Cluster cluster = SmallCluster(4, 0, UniformInterconnect());
+  PlanningProblem problem;
+  SolverOptions options;
+};
+
+TEST(ReplanningTest, NothingMovesWhereNothingHasChanged) {
+  Request request;
+  request.problem.start_from = Placement{{StageOn({0, 1}, {2}), StageOn({2, 3}, {0}), StageOn({4, 5}, {1})}};
+  const absl::StatusOr<Plan> plan = request.Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_TRUE(plan->replanning.has_value());
+  EXPECT_EQ(plan->replanning->moved_stages, 0);
+  EXPECT_EQ(plan->replanning->kept_stages, 3);
+  // Four stages, two of them of 21 ms, are less than 5 % faster.
+  EXPECT_EQ(plan->objective, Milliseconds(22));
+  EXPECT_EQ(plan->replanning->best_objective, Milliseconds(21));
+}
+
+TEST(ReplanningTest, AnIdleDeviceTakesTheStageOfOneThatFailed) {
+  Request request;
+  request.problem.start_from = Placement{{StageOn({0, 1}, {2}), StageOn({2, 3}, {0}), StageOn({4, 5}, {1})}};
+  request.problem.devices_to_use.excluded_devices = {DeviceId(0)};
+  const absl::StatusOr<Plan> plan = request.Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->replanning->moved_stages, 1);
+  EXPECT_EQ(plan->replanning->kept_stages, 2);
+  EXPECT_THAT(plan->stages[1].operators, ElementsAre(OperatorId(2), OperatorId(3)));
+  EXPECT_EQ(plan->stages[1].replicas[0].device, DeviceId(3));
+}
+
+// Without a spare device, either all moves, or one stage does twice the work.
+TEST(ReplanningTest, TheToleranceSaysWhatFewMovesMayCost) {
+  Request request;
+  request.problem.start_from =
+      Placement{{StageOn({0}, {0}), StageOn({1, 2}, {1}), StageOn({3}, {2}), StageOn({4, 5}, {3})}};
+  request.problem.devices_to_use.excluded_devices = {DeviceId(0)};
+  request.problem.replan_tolerance = 1;
+  absl::StatusOr<Plan> plan = request.Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->replanning->moved_stages, 1);
+  EXPECT_EQ(plan->replanning->kept_stages, 2);
+  EXPECT_GT(plan->objective, plan->replanning->best_objective);
+  EXPECT_FALSE(plan->provenance.proven_optimal);
+  request.problem.replan_tolerance = 0;
+  plan = request.Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective, plan->replanning->best_objective);
+  EXPECT_EQ(plan->objective, Milliseconds(22));
+}
+
+TEST(ReplanningTest, EqualReplicasShrinkTogether) {
+  Request request;
+  request.problem.replication = Replication::kUniform;
+  request.problem.start_from = Placement{{StageOn({0, 1, 2}, {0, 1}), StageOn({3, 4, 5}, {2, 3})}};
+  request.problem.num_stages = 2;
+  request.options.work_limit = 100'000;
+  request.problem.devices_to_use.excluded_devices = {DeviceId(3)};
+  const absl::StatusOr<Plan> plan = request.Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->replanning->moved_stages, 0);
+  EXPECT_EQ(plan->replanning->kept_stages, 2);
+}
+
+TEST(ReplanningTest, PlansWithoutAStartSayNothingOfMoves) {
+  const absl::StatusOr<Plan> plan = Request().Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_FALSE(plan->replanning.has_value());
+}
+
+TEST(ReplanningTest, TheVerifierCountsAgain) {
+  Request request;
+  request.problem.start_from = Placement{{StageOn({0, 1}, {2}), StageOn({2, 3}, {0}), StageOn({4, 5}, {1})}};
+  const absl::StatusOr<Plan> plan = request.Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const auto refused = [&](const auto& change) {
+    Plan changed = *plan;
+    change(changed);
+    Violations violations;
+    VerifyPlan(request.graph, request.cluster, changed, violations);
+    std::vector<std::string> paths;
+    for (const Violation& violation : violations.listed()) paths.push_back(violation.path);
+    return paths;
+  };
+  EXPECT_THAT(refused([](Plan&) {}), IsEmpty());
+  EXPECT_THAT(refused([](Plan& p) { p.replanning.reset(); }), ElementsAre("plan.replanning"));
+  EXPECT_THAT(refused([](Plan& p) { ++p.replanning->moved_stages; }), ElementsAre("plan.replanning.moved_stages"));
+  EXPECT_THAT(refused([](Plan& p) { --p.replanning->kept_stages; }), ElementsAre("plan.replanning.kept_stages"));
+  EXPECT_THAT(refused([](Plan& p) { p.replanning->best_objective = p.objective + Picoseconds(1); }),
+              ElementsAre("plan.replanning.best_objective_ms"));
+  EXPECT_THAT(refused([](Plan& p) { p.replanning->best_objective = p.objective / 2; }),
+              ElementsAre("plan.replanning.best_objective_ms"));
+}
+
+}  // namespace
+}  // namespace planwright
