@@ -53,9 +53,14 @@ OperatorGraph FlatGraph(const SearchRequest& request, ConsumerCharge charge) {
   return graph;
 }
 
-Cluster FlatCluster(const SearchRequest& request) {
+LinkSpeed SpeedOf(const Network& network, std::size_t num_devices, AssumedSpeed assumed) {
+  const bool takes_fastest = assumed == AssumedSpeed::kFastest && network.num_link_classes() > 0;
+  return takes_fastest ? network.FastestLink() : MedianSpeed(network, num_devices);
+}
+
+Cluster FlatCluster(const SearchRequest& request, AssumedSpeed assumed) {
   Cluster cluster = request.cluster;
-  const LinkSpeed speed = MedianSpeed(request.costs.network(), cluster.devices.size());
+  const LinkSpeed speed = SpeedOf(request.costs.network(), cluster.devices.size(), assumed);
   cluster.interconnect = UniformInterconnect{speed.bandwidth_bytes_per_second, speed.latency};
   return cluster;
 }
@@ -86,9 +91,9 @@ LinkSpeed MedianSpeed(const Network& network, std::size_t num_devices) {
   return network.speed(classes.back());
 }
 
-FlatProblem FlattenProblem(const SearchRequest& request, ConsumerCharge charge) {
+FlatProblem FlattenProblem(const SearchRequest& request, ConsumerCharge charge, AssumedSpeed assumed) {
   OperatorGraph graph = FlatGraph(request, charge);
-  Cluster cluster = FlatCluster(request);
+  Cluster cluster = FlatCluster(request, assumed);
   CostTable costs(graph, cluster, *request.problem.workload);
   return {std::move(graph), std::move(cluster), FlatPipeline(request.problem), std::move(costs)};
 }

@@ -1,7 +1,9 @@
-// The problem as the partitioner sees it: all pairs of devices connected alike, at the median speed of the cluster.
+// The problem as the partitioner sees it: all pairs of devices connected alike.
 //
 // Which devices two stages get is decided after the stages (Parmesan, section 6), so until then every transfer takes
-// what it takes over the median pair. Replicas are left out as well: all stages have the same number.
+// what it takes over the median pair of the cluster, as in the paper, or over the fastest one: a good mapping gives
+// most neighbours fast links, and stages that are made for slow ones are then worse balanced than they need be.
+// Replicas are left out as well: all stages have the same number.
 #ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_FLAT_PROBLEM_H_
 #define PLANWRIGHT_CORE_PARTITION_PARMESAN_FLAT_PROBLEM_H_
 
@@ -24,6 +26,9 @@ enum class ConsumerCharge {
   kPerOperator
 };
 
+// Of all pairs of devices.
+enum class AssumedSpeed { kMedian, kFastest };
+
 struct FlatProblem {
   OperatorGraph graph;
   // The devices of the cluster, connected by a uniform interconnect.
@@ -34,7 +39,7 @@ struct FlatProblem {
 };
 
 // REQUIRES: the interconnect is not host_staged. O(graph + pairs looked at).
-FlatProblem FlattenProblem(const SearchRequest& request, ConsumerCharge charge);
+FlatProblem FlattenProblem(const SearchRequest& request, ConsumerCharge charge, AssumedSpeed assumed);
 
 // The speed of the link whose bandwidth is the median over all ordered pairs of devices, or over a million of them,
 // drawn from a fixed stream, where there are more. A link without bandwidth where there are no two devices.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,8 +35,21 @@ constexpr int64_t kDefaultWork = 20'000'000;
 constexpr int64_t kQuickMappings = 256;
 constexpr int64_t kExactShare = 16;
 
+// How the partitioner sees the problem. Stays where it is: the partitioner refers to the problem.
+struct Assumption {
+  Assumption(const SearchRequest& request, ConsumerCharge charge, AssumedSpeed speed, const PartitionOptions& options,
+             const SolveLimits& limits)
+      : flat(FlattenProblem(request, charge, speed)), partitioner(flat, request.problem, options, limits) {}
+  Assumption(const Assumption&) = delete;
+  Assumption& operator=(const Assumption&) = delete;
+
+  const FlatProblem flat;
+  const StagePartitioner partitioner;
+};
+
 struct Candidate {
   StageShape shape;
+  const StagePartitioner* partitioner = nullptr;
   StagePartition partition;
   std::optional<MappingOutcome> mapping;
 };
@@ -54,9 +68,17 @@ PartitionOptions PartitionOptionsOf(const SearchRequest& request) {
   return options;
 }
 
-FlatProblem FlatProblemOf(const SearchRequest& request) {
-  return FlattenProblem(request, request.algorithm == Algorithm::kParmesanPaper ? ConsumerCharge::kPerOperator
-                                                                                : ConsumerCharge::kPerStage);
+// The median speed, and the fastest where pairs differ; the paper has the former only.
+std::vector<std::unique_ptr<Assumption>> AssumptionsOf(const SearchRequest& request, const SolveLimits& limits) {
+  const bool is_paper = request.algorithm == Algorithm::kParmesanPaper;
+  const ConsumerCharge charge = is_paper ? ConsumerCharge::kPerOperator : ConsumerCharge::kPerStage;
+  const PartitionOptions options = PartitionOptionsOf(request);
+  std::vector<std::unique_ptr<Assumption>> assumptions;
+  assumptions.push_back(std::make_unique<Assumption>(request, charge, AssumedSpeed::kMedian, options, limits));
+  if (!is_paper && request.costs.network().num_link_classes() > 1) {
+    assumptions.push_back(std::make_unique<Assumption>(request, charge, AssumedSpeed::kFastest, options, limits));
+  }
+  return assumptions;
 }
 
 class Search {
@@ -69,16 +91,15 @@ class Search {
         callbacks_(callbacks),
         name_(NameOf(request.algorithm)),
         record_(name_, request.options.relative_gap, callbacks),
-        flat_(FlatProblemOf(request)),
-        partitioner_(flat_, request.problem, PartitionOptionsOf(request), limits) {}
+        assumptions_(AssumptionsOf(request, limits)) {}
 
   absl::StatusOr<SearchOutcome> Run() {
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
     const std::optional<Infeasibility> shortages =
-        FindShortages(request_.graph, request_.cluster, partitioner_.blocks());
+        FindShortages(request_.graph, request_.cluster, partitioner().blocks());
     if (shortages.has_value()) return InfeasibleError(*shortages);
     const std::vector<StageShape> shapes =
-        ShapesOf(partitioner_.blocks(), request_.problem, FastestRule(), partitioner_.num_clusters());
+        ShapesOf(partitioner().blocks(), request_.problem, FastestRule(), partitioner().num_clusters());
     RaiseBounds(shapes);
     callbacks_.on_phase(name_);
     TryShapes(shapes);
@@ -100,7 +121,7 @@ class Search {
 
   // The work of all devices together knows nothing of stages; no placement has fewer idle slots than its shape.
   void RaiseBounds(const std::vector<StageShape>& shapes) {
-    const BlockInstance& blocks = partitioner_.blocks();
+    const BlockInstance& blocks = partitioner().blocks();
     const LoadWindows windows(blocks);
     record_.RaiseBound({Picoseconds(windows.WorkBound(TrivialLoadBound(blocks))), "work", BoundScope::kProblem});
     if (!shapes.empty()) record_.RaiseBound({shapes.front().bound, "shape", BoundScope::kProblem});
@@ -109,17 +130,28 @@ class Search {
   void TryShapes(const std::vector<StageShape>& shapes) {
     std::size_t next = 0;
     for (int round = 0; round < kMaxRounds && next < shapes.size(); ++round) {
-      std::vector<Candidate> candidates;
-      for (; next < shapes.size() && candidates.size() < kShapesPerRound; ++next) {
-        if (CanImprove(shapes[next])) candidates.push_back({shapes[next], {}, std::nullopt});
+      std::vector<StageShape> round_shapes;
+      for (; next < shapes.size() && round_shapes.size() < kShapesPerRound; ++next) {
+        if (CanImprove(shapes[next])) round_shapes.push_back(shapes[next]);
       }
-      if (candidates.empty() || record_.is_settled() || CheckInterruption(limits_).has_value()) return;
-      PartitionAll(candidates, /*exact_work=*/0);
-      candidates.resize(std::min(candidates.size(), kMappedPerRound));
-      MapAll(candidates, work_ / kQuickMappings);
-      Keep(std::move(candidates));
+      if (round_shapes.empty()) return;
+      for (const auto& assumption : assumptions_) {
+        if (record_.is_settled() || CheckInterruption(limits_).has_value()) return;
+        TryRound(round_shapes, assumption->partitioner);
+      }
     }
   }
+
+  void TryRound(const std::vector<StageShape>& shapes, const StagePartitioner& partitioner) {
+    std::vector<Candidate> candidates;
+    for (const StageShape& shape : shapes) candidates.push_back({shape, &partitioner, {}, std::nullopt});
+    PartitionAll(candidates, /*exact_work=*/0);
+    candidates.resize(std::min(candidates.size(), kMappedPerRound));
+    MapAll(candidates, work_ / kQuickMappings);
+    Keep(std::move(candidates));
+  }
+
+  const StagePartitioner& partitioner() const { return assumptions_.front()->partitioner; }
 
   bool CanImprove(const StageShape& shape) const {
     return !record_.has_placement() || shape.bound < record_.objective();
@@ -129,7 +161,7 @@ class Search {
   void PartitionAll(std::vector<Candidate>& candidates, int64_t exact_work) {
     std::vector<std::optional<StagePartition>> partitions(candidates.size());
     arena_.ParallelFor(candidates.size(), 1, [&](std::size_t i) {
-      partitions[i] = partitioner_.Partition(candidates[i].shape, exact_work, limits_, arena_);
+      partitions[i] = candidates[i].partitioner->Partition(candidates[i].shape, exact_work, limits_, arena_);
     });
     std::vector<Candidate> found;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -203,8 +235,8 @@ class Search {
   }
 
   void CountWork(const std::vector<StageShape>& shapes) {
-    record_.counters()["blocks"] = partitioner_.blocks().num_blocks();
-    record_.counters()["clusters"] = partitioner_.num_clusters();
+    record_.counters()["blocks"] = partitioner().blocks().num_blocks();
+    record_.counters()["clusters"] = partitioner().num_clusters();
     record_.counters()["shapes"] = static_cast<int64_t>(shapes.size());
     record_.counters()["work"] = record_.work();
   }
@@ -216,8 +248,8 @@ class Search {
   const SearchCallbacks& callbacks_;
   const char* const name_;
   SearchRecord record_;
-  const FlatProblem flat_;
-  const StagePartitioner partitioner_;
+  // At least one.
+  const std::vector<std::unique_ptr<Assumption>> assumptions_;
   std::vector<Candidate> finalists_;
   // Of the best placement, if a mapping made it.
   std::optional<MappingOutcome> winner_;

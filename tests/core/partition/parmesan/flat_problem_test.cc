@@ -37,9 +37,9 @@ struct Flattening {
     problem.micro_batches = 4;
   }
 
-  FlatProblem Flatten(ConsumerCharge charge) const {
+  FlatProblem Flatten(ConsumerCharge charge, AssumedSpeed assumed = AssumedSpeed::kMedian) const {
     const CostTable costs(graph, cluster, *problem.workload);
-    return FlattenProblem({graph, cluster, problem, costs, options, Algorithm::kParmesan, {}}, charge);
+    return FlattenProblem({graph, cluster, problem, costs, options, Algorithm::kParmesan, {}}, charge, assumed);
   }
 
   OperatorGraph graph;
@@ -54,6 +54,8 @@ TEST(FlattenProblemTest, ConnectsAllDevicesAlike) {
   const FlatProblem flat = given.Flatten(ConsumerCharge::kPerStage);
   const auto& uniform = std::get<UniformInterconnect>(flat.cluster.interconnect);
   EXPECT_EQ(uniform.bandwidth_bytes_per_second, 5e9);
+  const FlatProblem fast = given.Flatten(ConsumerCharge::kPerStage, AssumedSpeed::kFastest);
+  EXPECT_EQ(std::get<UniformInterconnect>(fast.cluster.interconnect).bandwidth_bytes_per_second, 9e9);
   // Its own time holds on uniform interconnects only.
   EXPECT_FALSE(flat.graph.tensors[0].transfer.has_value());
   EXPECT_FALSE(flat.problem.micro_batches.has_value());
