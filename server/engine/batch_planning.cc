@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<BatchPlanning>> BatchPlanning::Start(PlanningEngi
 }
 
 absl::Status BatchPlanning::ReadShared() {
-  const ModelLimits& limits = engine_.config().model_limits;
+  const ModelLimits limits = engine_.model_limits();
   const int64_t most = engine_.config().max_batch_size;
   const NamedInputs names = engine_.NamesFor(tenant_);
   Violations violations;

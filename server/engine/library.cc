@@ -163,7 +163,7 @@ absl::StatusOr<v1::RegisterGraphResponse> Library::RegisterGraph(const std::stri
                                                                  std::string_view expected_digest) {
   Violations violations;
   const OperatorGraph decoded = DecodeGraph(graph, violations);
-  ValidateGraph(decoded, limits_, violations);
+  ValidateGraph(decoded, limits_.Get(), violations);
   RETURN_IF_ERROR(violations.ToStatus());
   const std::string digest = GraphDigest(decoded);
   CheckExpected(expected_digest, digest, "header.expected_digest", violations);
@@ -191,8 +191,8 @@ absl::StatusOr<v1::DeleteGraphResponse> Library::DeleteGraph(const std::string& 
 absl::StatusOr<v1::RegisterClusterResponse> Library::RegisterCluster(const std::string& tenant,
                                                                      const v1::RegisterClusterRequest& request) {
   Violations violations;
-  const Cluster decoded = DecodeCluster(request.cluster(), limits_.max_devices, violations);
-  ValidateCluster(decoded, limits_, violations);
+  const Cluster decoded = DecodeCluster(request.cluster(), limits_.Get().max_devices, violations);
+  ValidateCluster(decoded, limits_.Get(), violations);
   RETURN_IF_ERROR(violations.ToStatus());
   const std::string digest = ClusterDigest(decoded);
   CheckExpected(request.expected_digest(), digest, "expected_digest", violations);

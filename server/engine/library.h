@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/model/validator.h"
 #include "planwright/v1/planning_service.pb.h"
+#include "server/engine/current_limits.h"
 #include "server/engine/plan_task.h"
 #include "server/store/store.h"
 
@@ -19,8 +19,8 @@ namespace planwright::server {
 // (IsStoreMissing) where there is no store.
 class Library {
  public:
-  // `store`: nullptr, there is none; outlives the library.
-  Library(Store* store, const Quota& quota, const ModelLimits& limits)
+  // `store`: nullptr, there is none. It and `limits` outlive the library.
+  Library(Store* store, const Quota& quota, const CurrentLimits& limits)
       : store_(store), quota_(quota), limits_(limits) {}
 
   // "sqlite", "postgresql" or "none".
@@ -71,7 +71,7 @@ class Library {
 
   Store* const store_;
   const Quota quota_;
-  const ModelLimits limits_;
+  const CurrentLimits& limits_;
 };
 
 // The error of a server that keeps nothing, and whether it is that.

@@ -1,7 +1,12 @@
 #include "server/engine/operation_work.h"
 
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +14,7 @@
 #include "core/base/violations.h"
 #include "server/codec/plan.h"
 #include "server/engine/operation_codec.h"
+#include "server/engine/plan_desk.h"
 #include "server/engine/rpc_status.h"
 #include "server/engine/without_exceptions.h"
 #include "server/store/store_status.h"
@@ -42,7 +48,33 @@ std::optional<Placement> SavedPlacement(const Operation& operation, const PlanTa
   return violations.empty() ? std::optional<Placement>(std::move(placement)) : std::nullopt;
 }
 
-absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, OperationJob& job, SearchObserver& log) {
+// Waits for `time`, or until `stop`.
+void Pause(std::chrono::milliseconds time, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any never;
+  never.wait_for(lock, stop, time, [] { return false; });
+}
+
+// The claim to search for the task; nullptr: it is not to be had. Waits while somebody else has it, until there is a
+// plan, which is `found` then.
+std::shared_ptr<Claims::Hold> AwaitClaim(PlanningEngine& engine, Claims* claims, const PlanTask& task,
+                                         const CallContext& context, std::shared_ptr<const CachedPlan>& found) {
+  constexpr std::chrono::milliseconds kPause{250};
+  if (claims == nullptr || task.skip_cache) return nullptr;
+  const std::string key = PlanDesk::ClaimKey(task);
+  while (true) {
+    const auto time = std::chrono::floor<std::chrono::milliseconds>(engine.EffortFor(task, context).time);
+    Claims::Outcome claim = claims->Try(key, time);
+    // Whoever had it may have stored its plan in between.
+    found = engine.FetchPlan(task, context);
+    const bool is_other = claim.expected_by_other.has_value();
+    if (found != nullptr || !is_other || context.stop.stop_requested()) return std::move(claim.hold);
+    Pause(kPause, context.stop);
+  }
+}
+
+absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, Claims* claims, OperationJob& job, SearchObserver& log) {
   const Operation& operation = job.operation();
   v1::CreatePlanRequest request;
   if (!request.ParseFromString(operation.request)) return absl::DataLossError("the stored request is damaged");
@@ -53,9 +85,12 @@ absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, OperationJob& job, Sea
   if (kept.has_value()) return *std::move(kept);
   task.start = SavedPlacement(operation, task);
   std::shared_ptr<const CachedPlan> plan = engine.FindPlan(task, context);
+  std::shared_ptr<Claims::Hold> claim;
+  if (plan == nullptr) claim = AwaitClaim(engine, claims, task, context, plan);
   const bool is_cached = plan != nullptr;
   if (!is_cached) {
     ASSIGN_OR_RETURN(plan, engine.Search(task, context));
+    engine.StoreShared(task, *plan);
   }
   v1::Plan answer = AnswerOf(task, *plan, is_cached);
   RETURN_IF_ERROR(engine.library().KeepPlan(operation.tenant, task, answer));
@@ -70,9 +105,9 @@ OperationEnd Failed(const absl::Status& status) {
 
 }  // namespace
 
-OperationEnd RunOperation(PlanningEngine& engine, OperationJob& job, SearchObserver& log) {
+OperationEnd RunOperation(PlanningEngine& engine, Claims* claims, OperationJob& job, SearchObserver& log) {
   const std::stop_callback on_stop(job.stop(), [&log] { log.OnStopRequested(); });
-  const absl::StatusOr<v1::Plan> plan = WithoutExceptions([&] { return MakePlan(engine, job, log); });
+  const absl::StatusOr<v1::Plan> plan = WithoutExceptions([&] { return MakePlan(engine, claims, job, log); });
   const bool may_go_on = plan.status().code() == absl::StatusCode::kCancelled || IsStoreUnavailable(plan.status());
   if (may_go_on) return {.state = OperationState::kCancelled, .result = "", .summary = ""};
   if (!plan.ok()) return Failed(plan.status());

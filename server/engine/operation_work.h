@@ -4,6 +4,7 @@
 
 #include "server/engine/planning_engine.h"
 #include "server/engine/search_observer.h"
+#include "server/serving/claims.h"
 #include "server/serving/operation_runner.h"
 #include "server/store/store.h"
 
@@ -12,7 +13,8 @@ namespace planwright::server {
 // Plans what the job's request says, as CreatePlan would without a deadline, and saves every incumbent. Errors become
 // the operation's result, except that of a store that does not work, after which somebody is to go on (kCancelled).
 // `log`: told of the two ends of the search; outlives the call.
-OperationEnd RunOperation(PlanningEngine& engine, OperationJob& job, SearchObserver& log);
+// `claims`: nullptr, nobody else searches for the same; a search that somebody else has claimed is waited for.
+OperationEnd RunOperation(PlanningEngine& engine, Claims* claims, OperationJob& job, SearchObserver& log);
 
 // The end of an operation that has ended its servers too often.
 OperationEnd GiveUpOperation(const Operation& operation);

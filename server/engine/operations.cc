@@ -49,7 +49,7 @@ absl::Status Operations::CheckRequest(const std::string& tenant, const v1::Creat
   ASSIGN_OR_RETURN(const PlanTask task, engine_.ReadTask(request, context));
   RETURN_IF_ERROR(engine_.library().FindKeptPlan(tenant, task).status());
   return planwright::CheckRequest({*task.graph, *task.cluster, task.problem, task.options.options},
-                                  engine_.config().model_limits);
+                                  engine_.model_limits());
 }
 
 absl::StatusOr<v1::Operation> Operations::Submit(const std::string& tenant, const Submission& submission) {

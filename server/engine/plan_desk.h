@@ -50,7 +50,7 @@ class PlanDesk {
     CallContext context;
     // Told of the search if this order is the one that it is made for; may be null.
     std::unique_ptr<SearchObserver> log;
-    // Of the request.
+    // What the task takes (EstimateMemory).
     int64_t bytes = 0;
     // Told the end, once, on any thread: the plan, or why there is none. CANCELLED: context.stop was requested.
     std::function<void(absl::StatusOr<v1::Plan> plan, PlanSource source)> done;

@@ -233,7 +233,8 @@ v1::Plan AnswerOf(const PlanTask& task, const CachedPlan& cached, bool from_cach
 
 PlanningEngine::PlanningEngine(EngineConfig config, Store* store)
     : config_(std::move(config)),
-      library_(store, config_.quota, config_.model_limits),
+      limits_(config_.model_limits),
+      library_(store, config_.quota, limits_),
       program_version_(ProgramVersion(config_.version)),
       arena_(config_.cpus),
       cache_(config_.cache_bytes),
@@ -242,7 +243,7 @@ PlanningEngine::PlanningEngine(EngineConfig config, Store* store)
 template <typename Request>
 absl::StatusOr<PlanTask> PlanningEngine::ReadAnyTask(const Request& request, const CallContext& context) {
   Violations violations;
-  ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, config_.model_limits, NamesFor(context.tenant), violations));
+  ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, model_limits(), NamesFor(context.tenant), violations));
   ASSIGN_OR_RETURN(PlanTask task, MakeTask(std::make_shared<const OperatorGraph>(std::move(input.graph)),
                                            std::make_shared<const Cluster>(std::move(input.cluster)), request.problem(),
                                            request.options(), violations));
@@ -272,14 +273,14 @@ absl::StatusOr<PlanTask> PlanningEngine::MakeTask(std::shared_ptr<const Operator
   task.cluster = std::move(cluster);
   task.problem = DecodeProblem(problem, *task.graph, *task.cluster, FieldPath("problem"), violations);
   task.options = DecodeOptions(options, violations);
-  RETURN_IF_ERROR(CheckDecoded(*task.graph, *task.cluster, config_.model_limits, violations));
-  RETURN_IF_ERROR(CheckOptions(task, config_.model_limits));
+  RETURN_IF_ERROR(CheckDecoded(*task.graph, *task.cluster, model_limits(), violations));
+  RETURN_IF_ERROR(CheckOptions(task, model_limits()));
   task.graph_digest = GraphDigest(*task.graph);
   task.cluster_digest = ClusterDigest(*task.cluster);
   task.resolved_problem = EncodeProblem(ResolveProblem(*task.graph, task.problem), *task.graph, *task.cluster);
   task.key = KeyOf(task, task.cluster_digest, task.resolved_problem);
   std::optional<SharedProblem> shared =
-      ShareProblem(*task.graph, *task.cluster, config_.model_limits, task.problem, task.resolved_problem);
+      ShareProblem(*task.graph, *task.cluster, model_limits(), task.problem, task.resolved_problem);
   task.shared = shared.has_value() ? *std::move(shared) : SharedProblem{task.cluster_digest, task.resolved_problem, {}};
   task.shared_key = KeyOf(task, task.shared.cluster_digest, task.shared.problem);
   return task;
@@ -330,8 +331,8 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Verified(const
   *own->plan.mutable_problem() = task.resolved_problem;
   AnswerEncoder encoder(task);
   ASSIGN_OR_RETURN(const v1::EvaluatePlanResponse verdict,
-                   Judge(own->plan, {*task.graph, *task.cluster, task.problem, task.options.options},
-                         config_.model_limits, LimitsOf(context), encoder));
+                   Judge(own->plan, {*task.graph, *task.cluster, task.problem, task.options.options}, model_limits(),
+                         LimitsOf(context), encoder));
   if (!verdict.valid()) return absl::InvalidArgumentError("it is not what it says");
   return own;
 }
@@ -387,7 +388,7 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const P
   if (known.has_value()) request.warm_start = &*known;
   SearchObserver silent;
   AnswerEncoder encoder(task);
-  ASSIGN_OR_RETURN(const Plan plan, RunSearch(request, config_.model_limits, limits, arena_, encoder,
+  ASSIGN_OR_RETURN(const Plan plan, RunSearch(request, model_limits(), limits, arena_, encoder,
                                               context.observer != nullptr ? *context.observer : silent));
   found->plan = encoder.Encode(plan);
   found->key = task.key;
@@ -457,16 +458,16 @@ absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::Stre
 
 absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                                       const CallContext& context) {
-  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, config_.model_limits, NamesFor(context.tenant)));
+  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, model_limits(), NamesFor(context.tenant)));
   AnswerEncoder encoder(given.input.graph, given.input.cluster);
   RETURN_IF_ERROR(CheckDigests(request.plan(), encoder));
-  return Judge(request.plan(), {given.input.graph, given.input.cluster, given.problem, SolverOptions{}},
-               config_.model_limits, LimitsOf(context), encoder);
+  return Judge(request.plan(), {given.input.graph, given.input.cluster, given.problem, SolverOptions{}}, model_limits(),
+               LimitsOf(context), encoder);
 }
 
 absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::SimulatePlanRequest& request,
                                                                 const CallContext& context) {
-  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, config_.model_limits, NamesFor(context.tenant)));
+  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, model_limits(), NamesFor(context.tenant)));
   const auto& [graph, cluster] = given.input;
   AnswerEncoder encoder(graph, cluster);
   RETURN_IF_ERROR(CheckDigests(request.plan(), encoder));
@@ -475,7 +476,7 @@ absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::Simula
   const SimulationSettings settings = DecodeSimulationSettings(request, graph, cluster, violations);
   RETURN_IF_ERROR(violations.ToStatus());
   ASSIGN_OR_RETURN(PlanSimulation simulation,
-                   SimulatePlacement({graph, cluster, given.problem, SolverOptions{}}, config_.model_limits, placement,
+                   SimulatePlacement({graph, cluster, given.problem, SolverOptions{}}, model_limits(), placement,
                                      settings, LimitsOf(context)));
   return SimulationMessages(std::move(simulation), graph.samples_per_micro_batch,
                             request.view() == v1::SimulatePlanRequest::VIEW_FULL);
@@ -495,7 +496,7 @@ absl::StatusOr<v1::GetClusterResponse> PlanningEngine::GetCluster(const v1::GetC
                                                                   const CallContext& context) {
   Violations violations;
   ASSIGN_OR_RETURN(const Cluster cluster,
-                   NamesFor(context.tenant).FindCluster(request.name(), "name", config_.model_limits, violations));
+                   NamesFor(context.tenant).FindCluster(request.name(), "name", model_limits(), violations));
   RETURN_IF_ERROR(violations.ToStatus());
   v1::GetClusterResponse response;
   *response.mutable_cluster() = EncodeCluster(cluster);
@@ -503,20 +504,20 @@ absl::StatusOr<v1::GetClusterResponse> PlanningEngine::GetCluster(const v1::GetC
 }
 
 v1::GetServerInfoResponse PlanningEngine::GetServerInfo() const {
-  return MakeServerInfo(config_, library_.store_kind());
+  EngineConfig now = config_;
+  now.model_limits = model_limits();
+  return MakeServerInfo(now, library_.store_kind());
 }
 
 absl::StatusOr<std::string> PlanningEngine::WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
                                                          ProgramForm form) {
   Violations violations;
-  ASSIGN_OR_RETURN(const RequestInput input,
-                   ReadInput(request, config_.model_limits, NamesFor(kDefaultTenant), violations));
+  ASSIGN_OR_RETURN(const RequestInput input, ReadInput(request, model_limits(), NamesFor(kDefaultTenant), violations));
   const PlanningProblem problem =
       DecodeProblem(request.problem(), input.graph, input.cluster, FieldPath("problem"), violations);
   const DecodedOptions decoded = DecodeOptions(request.options(), violations);
-  RETURN_IF_ERROR(CheckDecoded(input.graph, input.cluster, config_.model_limits, violations));
-  return WriteIntegerProgram({input.graph, input.cluster, problem, decoded.options}, config_.model_limits, format,
-                             form);
+  RETURN_IF_ERROR(CheckDecoded(input.graph, input.cluster, model_limits(), violations));
+  return WriteIntegerProgram({input.graph, input.cluster, problem, decoded.options}, model_limits(), format, form);
 }
 
 }  // namespace planwright::server

@@ -18,6 +18,7 @@
 #include "core/model/validator.h"
 #include "core/planner/planner.h"
 #include "planwright/v1/planning_service.pb.h"
+#include "server/engine/current_limits.h"
 #include "server/engine/library.h"
 #include "server/engine/named_inputs.h"
 #include "server/engine/plan_cache.h"
@@ -141,7 +142,11 @@ class PlanningEngine {
   absl::StatusOr<std::string> WriteProgram(const v1::CreatePlanRequest& request, ProgramFormat format,
                                            ProgramForm form);
 
+  // As it was at the start; model_limits() are those that hold now.
   const EngineConfig& config() const { return config_; }
+  ModelLimits model_limits() const { return limits_.Get(); }
+  // For later requests.
+  void SetModelLimits(const ModelLimits& limits) { limits_.Set(limits); }
 
  private:
   // For each request type with the fields of CreatePlanRequest.
@@ -165,6 +170,7 @@ class PlanningEngine {
   std::optional<Placement> KnownPlacement(const PlanTask& task);
 
   EngineConfig config_;
+  CurrentLimits limits_;
   Library library_;
   // Part of every key.
   std::string program_version_;

@@ -365,7 +365,29 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   return configuration;
 }
 
+// From the file, the environment and the command line, the latter over the former.
+absl::Status SetFlags(int argc, char** argv) {
+  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+  RETURN_IF_ERROR(CheckFlagNames(arguments));
+  RETURN_IF_ERROR(ApplyConfigFile(ConfigFile(arguments)));
+  RETURN_IF_ERROR(ApplySettings(ReadEnvironment(kSettings, &Getenv), kSettings));
+  const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
+  if (rest.size() <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("unexpected argument \"", rest[1], "\" (see --help)"));
+}
+
 }  // namespace
+
+absl::StatusOr<Configuration> ReadConfigurationAgain(int argc, char** argv) {
+  for (const std::string_view name : kSettings) {
+    absl::CommandLineFlag* flag = absl::FindCommandLineFlag(ToAbsl(name));
+    std::string error;
+    // A default is a value that the flag can take.
+    static_cast<void>(flag->ParseFrom(flag->DefaultValue(), &error));
+  }
+  RETURN_IF_ERROR(SetFlags(argc, argv));
+  return ReadConfiguration();
+}
 
 absl::StatusOr<Invocation> ReadInvocation(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
@@ -375,13 +397,7 @@ absl::StatusOr<Invocation> ReadInvocation(int argc, char** argv) {
   if (HasArgument(arguments, {"--version", "-version"})) {
     return Invocation{.action = Action::kVersion, .configuration = {}};
   }
-  RETURN_IF_ERROR(CheckFlagNames(arguments));
-  RETURN_IF_ERROR(ApplyConfigFile(ConfigFile(arguments)));
-  RETURN_IF_ERROR(ApplySettings(ReadEnvironment(kSettings, &Getenv), kSettings));
-  const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);
-  if (rest.size() > 1) {
-    return absl::InvalidArgumentError(absl::StrCat("unexpected argument \"", rest[1], "\" (see --help)"));
-  }
+  RETURN_IF_ERROR(SetFlags(argc, argv));
   invocation.action = absl::GetFlag(FLAGS_validate_config) ? Action::kValidate : Action::kServe;
   ASSIGN_OR_RETURN(invocation.configuration, ReadConfiguration());
   return invocation;
@@ -395,7 +411,9 @@ std::string HelpText() {
       "  planwrightd --config=FILE --validate_config    check a configuration\n"
       "  planwright server-info --server=127.0.0.1:50051    ask it from another terminal\n\n"
       "SIGTERM and SIGINT drain: new requests are refused, running ones are answered, then it exits with 0.\n"
-      "SIGHUP reads certificates, tokens and the limits of tenants again; what is wrong changes nothing.\n\n"
+      "SIGHUP reads certificates, tokens, the limits of tenants and, from --config, those of graphs and clusters "
+      "again; what\n"
+      "is wrong changes nothing.\n\n"
       "Settings, each also as an environment variable (PLANWRIGHT_CPUS) and as a line \"cpus = 4\" of the --config\n"
       "file; a flag wins over the environment, the environment over the file:\n";
   std::vector<std::string_view> names(kSettings.begin(), kSettings.end());

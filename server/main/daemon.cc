@@ -34,6 +34,7 @@
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
 #include "server/serving/operation_runner.h"
+#include "server/serving/uploads.h"
 #include "server/store/open_store.h"
 
 namespace planwright::server {
@@ -53,6 +54,9 @@ constexpr int kSearchNiceness = 10;
 constexpr int kMinServingThreads = 2;
 // Requests that may wait to be read, which takes milliseconds.
 constexpr int kMaxUnread = 1000;
+
+// Graphs that may be on their way in fragments at the same time.
+constexpr int kMaxUploads = 100;
 
 // Part of the memory budget that the bytes of requests may have while they run and wait.
 constexpr int64_t kRequestShare = 4;
@@ -104,9 +108,10 @@ class GrpcDaemon final : public Daemon {
         lookups_({.max_running = kLookupThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
+        uploads_(kMaxUploads, configuration.engine.memory_budget_bytes / kRequestShare),
         operations_(engine_, store_.get(), [this] { WakeRunner(); }),
-        service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, authenticator_, in_flight_,
-                  metrics_, log_, configuration.slow_search}) {}
+        service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, uploads_, authenticator_,
+                  in_flight_, metrics_, log_, configuration.slow_search}) {}
 
   ~GrpcDaemon() override { Drain(); }
 
@@ -124,14 +129,17 @@ class GrpcDaemon final : public Daemon {
     return StartGrpc(others);
   }
 
-  void Reload() override {
-    absl::StatusOr<Secrets> secrets = ReadSecrets(configuration_.secret_files);
+  void Reload(const absl::StatusOr<Configuration>& configuration) override {
+    absl::StatusOr<Secrets> secrets =
+        configuration.ok() ? ReadSecrets(configuration_.secret_files) : absl::StatusOr<Secrets>(configuration.status());
     metrics_.Reloaded(secrets.ok());
     if (!secrets.ok()) {
       log_.Error("reload failed, nothing has changed", {{"error", std::string(secrets.status().message())}});
       return;
     }
     Accept(*secrets);
+    engine_.SetModelLimits(configuration->engine.model_limits);
+    service_.Refresh();
     if (tls_ != nullptr) tls_->Replace(*std::move(secrets->tls));
     log_.Info("reloaded");
   }
@@ -266,7 +274,7 @@ class GrpcDaemon final : public Daemon {
                                      log_.Info("operation taken", {{"operation", job.operation().id},
                                                                    {"attempt", int64_t{job.operation().attempts}}});
                                      SearchLog search_log(job.operation().id, metrics_, log_);
-                                     return RunOperation(engine_, job, search_log);
+                                     return RunOperation(engine_, claims_.get(), job, search_log);
                                    },
                                .give_up = &GiveUpOperation,
                                .on_event = [this](const Operation& operation, const char* event,
@@ -335,6 +343,7 @@ class GrpcDaemon final : public Daemon {
   Executor serving_;
   Executor executor_;
   Executor lookups_;
+  Uploads uploads_;
   Operations operations_;
   PlanningServiceImpl service_;
   std::unique_ptr<grpc::Server> server_;

@@ -24,9 +24,9 @@ class Daemon {
   // Drains, if that has not been done.
   virtual ~Daemon() = default;
 
-  // Reads certificates, tokens and limits of tenants again, for later connections and calls. Where one of them is wrong
-  // all stay as they were, and the log says what is wrong.
-  virtual void Reload() = 0;
+  // Reads certificates, tokens and limits of tenants again, and takes the limits of models from `configuration`, for
+  // later connections and calls. Where one of them is wrong all stay as they were, and the log says what is wrong.
+  virtual void Reload(const absl::StatusOr<Configuration>& configuration) = 0;
 
   // Says NOT_SERVING, refuses new requests with UNAVAILABLE, waits for those in flight; after the drain timeout stops
   // their searches, which then answer with the best plan they have. Returns when all is answered.

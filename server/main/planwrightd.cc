@@ -50,7 +50,7 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-int Serve(const Configuration& configuration, const Signals& signals) {
+int Serve(const Configuration& configuration, const Signals& signals, int argc, char** argv) {
   const Logger log(configuration.log_format, &WriteToStderr);
   grpc_log = &log;
   gpr_set_log_function(&WriteGrpcLog);
@@ -61,7 +61,7 @@ int Serve(const Configuration& configuration, const Signals& signals) {
                                configuration.engine.max_operations));
   const auto daemon = Daemon::Start(configuration, log);
   if (!daemon.ok()) return Fail(daemon.status());
-  while (signals.Wait() == SIGHUP) (*daemon)->Reload();
+  while (signals.Wait() == SIGHUP) (*daemon)->Reload(ReadConfigurationAgain(argc, argv));
   (*daemon)->Drain();
   return 0;
 }
@@ -70,6 +70,8 @@ int Main(int argc, char** argv) {
   // Debian's Abseil is built with deadlock detection, which gRPC's locks would pay for and which aborts on suspicion.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   std::signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow is an error of its write, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
   const Signals signals;
   const absl::StatusOr<Invocation> invocation = ReadInvocation(argc, argv);
   if (!invocation.ok()) return Fail(invocation.status());
@@ -84,7 +86,7 @@ int Main(int argc, char** argv) {
       std::puts("planwrightd: the configuration is valid");
       return 0;
     case Action::kServe:
-      return Serve(invocation->configuration, signals);
+      return Serve(invocation->configuration, signals, argc, argv);
   }
   return 1;
 }

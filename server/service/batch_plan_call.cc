@@ -70,7 +70,7 @@ absl::Status BatchPlanCall::Step() {
 }
 
 absl::Status BatchPlanCall::Read() {
-  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.config().model_limits, request_));
+  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.model_limits(), request_));
   ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, request_,
                                                 {.deadline = start_.deadline, .tenant = start_.caller.tenant}));
   return absl::OkStatus();

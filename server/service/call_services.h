@@ -13,6 +13,7 @@
 #include "server/serving/authenticator.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
+#include "server/serving/uploads.h"
 
 namespace planwright::server {
 
@@ -28,6 +29,7 @@ struct CallServices {
   Executor& serving;
   // Runs what waits for the store, so that nothing else does; not for the rows of the plan cache, which are the desk's.
   Executor& lookups;
+  Uploads& uploads;
   const Authenticator& authenticator;
   InFlight& in_flight;
   Metrics& metrics;

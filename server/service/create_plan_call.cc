@@ -64,7 +64,7 @@ void CreatePlanCall::OnDone() {
 absl::Status CreatePlanCall::Order() {
   const auto arena = std::make_shared<google::protobuf::Arena>();
   auto& request = *google::protobuf::Arena::CreateMessage<v1::CreatePlanRequest>(arena.get());
-  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
+  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), request));
   const Life life = LifeOf(request);
   return PlaceOrderWhereItBelongs(
       services_, start_, stop_, std::shared_ptr<const v1::CreatePlanRequest>(arena, &request),

@@ -21,7 +21,8 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::DeletePlan(Context* context, cons
 
 grpc::ServerReadReactor<Buffer>* PlanningServiceImpl::RegisterGraph(Context* context, Buffer* response) {
   // The call deletes itself (OnDone).
-  return (new RegisterGraphCall(services_, Begin("RegisterGraph", *context, "client_stream"), *response))->Start();
+  return (new RegisterGraphCall(services_, Begin("RegisterGraph", *context, "client_stream"), *context, *response))
+      ->Start();
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::GetGraph(Context* context, const Buffer* request, Buffer* response) {

@@ -19,6 +19,7 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/library.h"
 #include "server/engine/plan_desk.h"
+#include "server/engine/task_memory.h"
 #include "server/engine/without_exceptions.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
@@ -68,7 +69,7 @@ inline std::function<void(absl::StatusOr<v1::Plan>)> KeepFirst(const CallService
 // A plan that is to be kept is stored before `done` hears of it, or found where it is stored already.
 template <typename Request>
 absl::Status PlaceOrder(const CallServices& services, const CallStart& start, std::stop_token stop,
-                        const Request& request, int64_t bytes, SearchObserver* events,
+                        const Request& request, SearchObserver* events,
                         std::function<void(absl::StatusOr<v1::Plan>)> done) {
   PlanDesk::Order order;
   order.context = {
@@ -83,7 +84,7 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
   if (order.task.is_to_be_kept) done = KeepFirst(services, start.caller.tenant, order.task, std::move(done));
   order.log =
       std::make_unique<SearchLog>(start.record->request_id(), services.metrics, services.log, services.slow_search);
-  order.bytes = bytes;
+  order.bytes = EstimateMemory(order.task);
   RpcRecord& record = *start.record;
   record.SetPlanKey(order.task.key);
   order.done = [&record, done = std::move(done)](absl::StatusOr<v1::Plan> plan, PlanSource source) {
@@ -102,12 +103,11 @@ absl::Status PlaceOrderWhereItBelongs(const CallServices& services, const CallSt
                                       int64_t bytes, SearchObserver* events,
                                       std::function<void(absl::StatusOr<v1::Plan>)> done) {
   if (!NamesRegistered(*request) && !IsToBeKept(*request)) {
-    return PlaceOrder(services, start, stop.get_token(), *request, bytes, events, std::move(done));
+    return PlaceOrder(services, start, stop.get_token(), *request, events, std::move(done));
   }
-  auto run = [&services, &start, stop, request, bytes, events, done](absl::Status placed) {
+  auto run = [&services, &start, stop, request, events, done](absl::Status placed) {
     if (placed.ok()) {
-      placed = WithoutExceptions(
-          [&] { return PlaceOrder(services, start, stop.get_token(), *request, bytes, events, done); });
+      placed = WithoutExceptions([&] { return PlaceOrder(services, start, stop.get_token(), *request, events, done); });
     }
     if (!placed.ok()) done(placed);
   };

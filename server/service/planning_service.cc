@@ -80,9 +80,15 @@ absl::Status CheckRole(const char* method, const Caller& caller) {
 
 PlanningServiceImpl::PlanningServiceImpl(const CallServices& services)
     : services_(services), request_id_prefix_(absl::StrCat(absl::Hex(std::random_device()(), absl::kZeroPad8), "-")) {
-  const v1::GetServerInfoResponse info = services_.engine.GetServerInfo();
+  Refresh();
+}
+
+void PlanningServiceImpl::Refresh() {
+  grpc::ByteBuffer info;
   // Always can be encoded.
-  WriteMessage(info, server_info_).IgnoreError();
+  WriteMessage(services_.engine.GetServerInfo(), info).IgnoreError();
+  const std::lock_guard lock(info_mutex_);
+  server_info_ = info;
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::CreatePlan(grpc::CallbackServerContext* context,
@@ -126,7 +132,10 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetServerInfo(grpc::CallbackServe
                                                              grpc::ByteBuffer* response) {
   const CallStart start = Begin("GetServerInfo", *context);
   start.record->SetStatus(start.permitted);
-  if (start.permitted.ok()) *response = server_info_;
+  if (start.permitted.ok()) {
+    const std::lock_guard lock(info_mutex_);
+    *response = server_info_;
+  }
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(ToGrpcStatus(start.permitted));
   return reactor;

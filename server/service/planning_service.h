@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -50,6 +51,9 @@ class PlanningServiceImpl final
           WithGraphMethods<WithClusterMethods<WithPlanMethods<WithOperationMethods<v1::PlanningService::Service>>>>> {
  public:
   explicit PlanningServiceImpl(const CallServices& services);
+
+  // To be called when what GetServerInfo tells has changed.
+  void Refresh();
 
   grpc::ServerUnaryReactor* CreatePlan(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response) override;
@@ -145,6 +149,8 @@ class PlanningServiceImpl final
   std::string RequestId(const grpc::CallbackServerContext& context);
 
   CallServices services_;
+  std::mutex info_mutex_;
+  // Guarded by info_mutex_.
   grpc::ByteBuffer server_info_;
   // Tells the calls of this process from those of others in the logs.
   std::string request_id_prefix_;

@@ -1,5 +1,6 @@
 #include "server/service/register_graph_call.h"
 
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,8 @@ namespace {
 constexpr int64_t kMaxMessages = 16;
 // What a message takes beside its content, so that empty ones are not free.
 constexpr int64_t kBytesPerMessage = 256;
+// How long a client may take for its next message.
+constexpr std::chrono::minutes kPatience{1};
 
 // Moves the elements of one list behind those of another.
 template <typename Element>
@@ -33,33 +36,59 @@ absl::Status Misplaced(const char* field, std::string rule) {
 
 }  // namespace
 
-RegisterGraphCall::RegisterGraphCall(const CallServices& services, CallStart start, grpc::ByteBuffer& response)
-    : services_(services), start_(std::move(start)), response_(response) {
+RegisterGraphCall::RegisterGraphCall(const CallServices& services, CallStart start,
+                                     grpc::CallbackServerContext& context, grpc::ByteBuffer& response)
+    : services_(services),
+      start_(std::move(start)),
+      response_(response),
+      stream_(services_.uploads),
+      patience_(std::make_shared<Patience>()) {
+  patience_->context = &context;
   services_.in_flight.Enter();
 }
 
 grpc::ServerReadReactor<grpc::ByteBuffer>* RegisterGraphCall::Start() {
-  if (start_.permitted.ok()) {
-    StartRead(&reading_);
+  const absl::Status opened = start_.permitted.ok() ? stream_.Open() : start_.permitted;
+  if (opened.ok()) {
+    Read();
   } else {
-    End(start_.permitted);
+    End(opened);
   }
   return this;
 }
 
+void RegisterGraphCall::Read() {
+  // Takes the place of the one before, which is cancelled.
+  alarm_.emplace().Set(std::chrono::system_clock::now() + kPatience, [patience = patience_](bool rang) {
+    const std::lock_guard lock(patience->mutex);
+    if (rang && patience->context != nullptr) patience->context->TryCancel();
+  });
+  StartRead(&reading_);
+}
+
 void RegisterGraphCall::OnReadDone(bool ok) {
-  if (!ok) return Submit();
+  if (!ok) {
+    alarm_.reset();
+    return Submit();
+  }
   const int64_t most = kMaxMessages * services_.engine.config().max_message_bytes;
-  bytes_ += kBytesPerMessage + static_cast<int64_t>(reading_.Length());
+  const int64_t bytes = kBytesPerMessage + static_cast<int64_t>(reading_.Length());
+  const absl::Status held = stream_.Hold(bytes);
+  if (!held.ok()) return End(held);
+  bytes_ += bytes;
   if (bytes_ > most) {
     return End(absl::ResourceExhaustedError(absl::StrCat("a graph may be sent in at most ", most, " bytes (",
                                                          kMaxMessages, " times --max_message_bytes)")));
   }
   messages_.push_back(std::exchange(reading_, grpc::ByteBuffer()));
-  StartRead(&reading_);
+  Read();
 }
 
 void RegisterGraphCall::OnDone() {
+  {
+    const std::lock_guard lock(patience_->mutex);
+    patience_->context = nullptr;
+  }
   InFlight& in_flight = services_.in_flight;
   delete this;
   in_flight.Leave();
@@ -83,7 +112,7 @@ absl::Status RegisterGraphCall::Handle() {
 }
 
 absl::StatusOr<v1::Graph> RegisterGraphCall::Join(v1::RegisterGraphRequest::Header& header) const {
-  const ModelLimits& limits = services_.engine.config().model_limits;
+  const ModelLimits limits = services_.engine.model_limits();
   v1::Graph graph;
   for (std::size_t i = 0; i < messages_.size(); ++i) {
     v1::RegisterGraphRequest message;

@@ -2,10 +2,15 @@
 #ifndef PLANWRIGHT_SERVER_SERVICE_REGISTER_GRAPH_CALL_H_
 #define PLANWRIGHT_SERVER_SERVICE_REGISTER_GRAPH_CALL_H_
 
+#include <grpcpp/alarm.h>
+#include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -13,15 +18,18 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
+#include "server/serving/uploads.h"
 
 namespace planwright::server {
 
 // Owns itself from Start until gRPC has sent the answer (OnDone). gRPC's threads only collect the messages; when the
-// last one is there, a worker of the executor joins, checks and stores them.
+// last one is there, a worker of the executor joins, checks and stores them. A client that sends nothing for a minute
+// is cancelled.
 class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer> {
  public:
-  // `response` lives until OnDone.
-  RegisterGraphCall(const CallServices& services, CallStart start, grpc::ByteBuffer& response);
+  // `context` and `response` live until OnDone.
+  RegisterGraphCall(const CallServices& services, CallStart start, grpc::CallbackServerContext& context,
+                    grpc::ByteBuffer& response);
 
   // Begins to read, or answers at once when the call is not permitted.
   grpc::ServerReadReactor<grpc::ByteBuffer>* Start();
@@ -31,6 +39,15 @@ class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer>
   void OnDone() override;
 
  private:
+  // The call, while it may be cancelled by the alarm; shared with that.
+  struct Patience {
+    std::mutex mutex;
+    // nullptr: the call is over. Guarded by mutex.
+    grpc::CallbackServerContext* context;
+  };
+
+  // Reads the next message, for which the client has a while.
+  void Read();
   void Submit();
   absl::Status Handle();
   // The graph that the fragments make.
@@ -45,6 +62,9 @@ class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer>
   grpc::ByteBuffer reading_;
   std::vector<grpc::ByteBuffer> messages_;
   int64_t bytes_ = 0;
+  Uploads::Stream stream_;
+  std::shared_ptr<Patience> patience_;
+  std::optional<grpc::Alarm> alarm_;
 };
 
 }  // namespace planwright::server

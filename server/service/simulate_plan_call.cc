@@ -58,7 +58,7 @@ absl::Status SimulatePlanCall::PrepareNext() {
   if (!messages_.has_value()) {
     google::protobuf::Arena arena;
     auto& request = *google::protobuf::Arena::CreateMessage<v1::SimulatePlanRequest>(&arena);
-    RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
+    RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), request));
     ASSIGN_OR_RETURN(messages_, services_.engine.SimulatePlan(request, {.deadline = start_.deadline,
                                                                         .stop = stop_.get_token(),
                                                                         .tenant = start_.caller.tenant}));

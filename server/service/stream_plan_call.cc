@@ -90,7 +90,7 @@ void StreamPlanCall::OnDone() {
 absl::Status StreamPlanCall::Order() {
   const auto arena = std::make_shared<google::protobuf::Arena>();
   auto& request = *google::protobuf::Arena::CreateMessage<v1::StreamPlanRequest>(arena.get());
-  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
+  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), request));
   events_ = std::make_unique<EventSender>(*this, request.include_incumbent_plans());
   return PlaceOrderWhereItBelongs(
       services_, start_, stop_, std::shared_ptr<const v1::StreamPlanRequest>(arena, &request),

@@ -72,7 +72,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   absl::Status Handle() {
     google::protobuf::Arena arena;
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
-    RETURN_IF_ERROR(ReadMessage(request_, services_.engine.config().model_limits, request));
+    RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), request));
     SearchLog search_log(start_.record->request_id(), services_.metrics, services_.log, services_.slow_search);
     const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });
     ASSIGN_OR_RETURN(const Response response, handler_(request, {.deadline = start_.deadline,

@@ -81,7 +81,7 @@ absl::StatusOr<bool> WaitOperationCall::Look() {
 }
 
 absl::Status WaitOperationCall::Read() {
-  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.config().model_limits, request_));
+  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.model_limits(), request_));
   is_read_ = true;
   const Clock::time_point now = Clock::now();
   until_ = now + std::chrono::duration_cast<Clock::duration>(services_.engine.config().time_limits.max_time_limit);

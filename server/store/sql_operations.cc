@@ -44,6 +44,8 @@ constexpr std::string_view kClose =
     "end_time = planwright_now() WHERE id = $1 AND state IN ($2, $3) AND NOT EXISTS (SELECT 1 FROM operations AS "
     "member "
     "WHERE member.parent = $1 AND member.state IN ($2, $3))";
+// Jobs that a worker may take: they are queued, or their worker is dead.
+constexpr std::string_view kRunnable = "is_job = 1 AND (state = $1 OR (state = $2 AND lease_end < planwright_now()))";
 // What ends a running operation, or changes it: nothing where the fence has passed to somebody else.
 constexpr std::string_view kOwned = " WHERE id = $1 AND fence = $2 AND state = $3";
 
@@ -229,29 +231,48 @@ absl::Status SqlStore::RequestCancel(std::string_view tenant, std::string_view i
 }
 
 absl::StatusOr<std::optional<Operation>> SqlStore::TakeOperation(std::chrono::milliseconds lease) {
-  const std::string next = absl::StrCat(
-      "SELECT id FROM operations WHERE is_job = 1 AND (state = $1 OR (state = $2 AND lease_end < planwright_now())) "
-      "ORDER BY create_time, position, id LIMIT 1",
-      ToAbsl(database_->skip_locked_clause()));
+  const std::string next =
+      absl::StrCat("SELECT id FROM operations WHERE ", ToAbsl(kRunnable), " AND tenant = $3 ",
+                   "ORDER BY create_time, position, id LIMIT 1", ToAbsl(database_->skip_locked_clause()));
+  // Whose last job began the longest ago comes first, so that all tenants have their turns.
+  const std::string turns =
+      absl::StrCat("SELECT tenant FROM (SELECT DISTINCT tenant FROM operations WHERE ", ToAbsl(kRunnable),
+                   ") AS waiting ORDER BY (SELECT MAX(start_time) FROM operations AS served WHERE served.tenant = "
+                   "waiting.tenant AND "
+                   "served.is_job = 1), tenant");
   constexpr std::string_view kTake =
       "UPDATE operations SET state = $2, fence = fence + 1, attempts = attempts + 1, lease_end = planwright_now() + "
       "$3, "
       "start_time = CASE WHEN start_time = 0 THEN planwright_now() ELSE start_time END WHERE id = $1";
-  constexpr std::string_view kDamage = "UPDATE operations SET state = $2, end_time = planwright_now() WHERE id = $1";
-  return Write([&](Connection& connection) -> absl::StatusOr<std::optional<Operation>> {
-    ASSIGN_OR_RETURN(const SqlResult found, connection.Execute(next, {kQueued, kRunning}));
-    if (found.rows.empty()) return std::nullopt;
-    const std::string id = RowReader(found.rows.front()).Text();
+  // Of an operation that is taken but cannot be read.
+  std::string damaged;
+  int64_t fence = 0;
+  auto taken = Write([&](Connection& connection) -> absl::StatusOr<std::optional<Operation>> {
+    damaged.clear();
+    ASSIGN_OR_RETURN(const SqlResult tenants, connection.Execute(turns, {kQueued, kRunning}));
+    std::string id;
+    for (const SqlRow& tenant : tenants.rows) {
+      ASSIGN_OR_RETURN(const SqlResult found,
+                       connection.Execute(next, {kQueued, kRunning, Text(RowReader(tenant).Text())}));
+      if (found.rows.empty()) continue;
+      id = RowReader(found.rows.front()).Text();
+      break;
+    }
+    if (id.empty()) return std::nullopt;
     RETURN_IF_ERROR(connection.Execute(kTake, {Text(id), kRunning, int64_t{lease.count()}}).status());
-    absl::StatusOr<Operation> taken = SelectOne(connection, Columns::kAll, "id = $1", {Text(id)}, id);
-    if (taken.status().code() != absl::StatusCode::kDataLoss) return taken;
-    // What nobody can read must not stand before the others for ever.
-    RETURN_IF_ERROR(connection.Execute(kDamage, {Text(id), kFailed}).status());
-    ASSIGN_OR_RETURN(const SqlResult row,
-                     connection.Execute("SELECT parent FROM operations WHERE id = $1", {Text(id)}));
-    RETURN_IF_ERROR(CloseParent(connection, RowReader(row.rows.front()).Text()));
+    absl::StatusOr<Operation> found_whole = SelectOne(connection, Columns::kAll, "id = $1", {Text(id)}, id);
+    if (found_whole.status().code() != absl::StatusCode::kDataLoss) return found_whole;
+    ASSIGN_OR_RETURN(const Operation shortened, SelectOne(connection, Columns::kShort, "id = $1", {Text(id)}, id));
+    damaged = id;
+    fence = shortened.fence;
     return std::nullopt;
   });
+  // What nobody can read must not stand before the others for ever. It is ours: it ends as any other, in a transaction
+  // of its own that locks in the order of all.
+  if (taken.ok() && !damaged.empty()) {
+    RETURN_IF_ERROR(EndOperation(damaged, fence, {.state = OperationState::kFailed, .result = "", .summary = ""}));
+  }
+  return taken;
 }
 
 absl::StatusOr<bool> SqlStore::RenewLease(std::string_view id, int64_t fence, std::chrono::milliseconds lease) {

@@ -211,9 +211,10 @@ class Store {
 
   // -- Operations, for the workers that run them
 
-  // Takes the operation that has waited longest, of whatever tenant: one that is queued, or whose lease is over because
-  // its worker died. It belongs to the caller until `lease` is over, RUNNING, with a new fence. nullopt: there is none
-  // just now. One whose request is damaged is ended as kFailed, without a result.
+  // Takes an operation of the tenant who has had no turn for longest, the one that has waited longest: one that is
+  // queued, or whose lease is over because its worker died. It belongs to the caller until `lease` is over, RUNNING,
+  // with a new fence. nullopt: there is none just now. One whose request is damaged is ended as kFailed, without a
+  // result.
   virtual absl::StatusOr<std::optional<Operation>> TakeOperation(std::chrono::milliseconds lease) = 0;
   // Keeps what was taken for another `lease`; returns whether it was asked to stop. ABORTED: somebody else has it.
   virtual absl::StatusOr<bool> RenewLease(std::string_view id, int64_t fence, std::chrono::milliseconds lease) = 0;

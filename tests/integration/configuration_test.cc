@@ -6,7 +6,9 @@
 #include <fstream>
 #include <string>
 
+#include "tests/integration/caller.h"
 #include "tests/integration/daemon_process.h"
+#include "tests/integration/requests.h"
 
 namespace planwright {
 namespace {
@@ -81,6 +83,34 @@ TEST(ConfigurationTest, TheEnvironmentWinsOverTheFile) {
 
 TEST(ConfigurationTest, ABadLineOfAFileIsNamed) {
   ExpectRefused({"--config=" + WriteConfig("cpus = 1\nmax_runing = 3\n")}, "planwrightd_integration.conf:2");
+}
+
+TEST(ConfigurationTest, AReloadTakesNewLimitsAndKeepsTheOldOnesWhenTheFileIsWrong) {
+  const std::string file = WriteConfig("max_operators = 1000\n");
+  DaemonProcess daemon({"--config=" + file});
+  Caller caller(daemon.address());
+  const auto most = [&caller] {
+    v1::GetServerInfoResponse info;
+    EXPECT_TRUE(caller(&Stub::GetServerInfo, v1::GetServerInfoRequest(), info).ok());
+    return info.limits().max_operators();
+  };
+  EXPECT_EQ(most(), 1000);
+  WriteConfig("max_operators = 1\n");
+  daemon.Signal(SIGHUP);
+  EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+  EXPECT_EQ(most(), 1);
+  v1::Plan plan;
+  EXPECT_FALSE(caller.CreatePlan(SmallRequest(), plan).ok());
+  WriteConfig("max_operators = none\n");
+  daemon.Signal(SIGHUP);
+  EXPECT_FALSE(daemon.WaitForLog("reload failed, nothing has changed").empty());
+  EXPECT_EQ(most(), 1);
+  // What the file does not say any more has its default again.
+  WriteConfig("\n");
+  daemon.Signal(SIGHUP);
+  EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+  EXPECT_GT(most(), 1000);
+  EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
 }
 
 TEST(ConfigurationTest, CanBeCheckedWithoutServing) {

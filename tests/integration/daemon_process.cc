@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,11 @@ nlohmann::json DaemonProcess::WaitForLog(const std::string& message) {
 }
 
 void DaemonProcess::Signal(int signal) const { kill(pid_, signal); }
+
+void DaemonProcess::LimitFiles(std::optional<std::uintmax_t> bytes) const {
+  const rlimit limit{bytes.value_or(RLIM_INFINITY), RLIM_INFINITY};
+  if (prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr) != 0) throw std::runtime_error("prlimit fails");
+}
 
 int DaemonProcess::WaitForExit() {
   int status = 0;

@@ -5,8 +5,10 @@
 #include <sys/types.h>
 
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +32,8 @@ class DaemonProcess {
   nlohmann::json WaitForLog(const std::string& message);
 
   void Signal(int signal) const;
+  // The size beyond which it cannot write files, as on a full disk; nullopt: there is none.
+  void LimitFiles(std::optional<std::uintmax_t> bytes) const;
   // Exit code, or minus the number of the signal that ended it.
   int WaitForExit();
   // Everything that it has written that is not a log line; complete after WaitForExit.

@@ -192,6 +192,22 @@ TEST_P(OperationsTest, TakesThePlanOfASearchThatSomebodyElseCancelled) {
   EXPECT_EQ(ended.metadata().attempts(), 1);
 }
 
+TEST_P(OperationsTest, ServersSearchOnceForTheSame) {
+  const auto one = Start();
+  const auto other = Start();
+  Desk desk(one->address());
+  v1::CreatePlanRequest request = LongRequest(2000);
+  request.set_skip_cache(false);
+  const std::string first = desk.Submit(request, "first").name();
+  const std::string second = desk.Submit(request, "second").name();
+  const v1::Operation ended = desk.Wait(first);
+  const v1::Operation also = desk.Wait(second);
+  EXPECT_EQ(ended.state(), State::STATE_SUCCEEDED);
+  EXPECT_EQ(also.state(), State::STATE_SUCCEEDED);
+  EXPECT_EQ(ended.plan().objective_ms(), also.plan().objective_ms());
+  EXPECT_NE(ended.plan().provenance().cached(), also.plan().provenance().cached());
+}
+
 TEST_P(OperationsTest, WaitsForNoLongerThanItTakesWhateverTheTimeout) {
   const auto daemon = Start();
   Desk desk(daemon->address());

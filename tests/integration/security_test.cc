@@ -3,15 +3,19 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "planwright/v1/planning_service.grpc.pb.h"
@@ -230,6 +234,38 @@ TEST(SecurityTest, AConnectionOutlivesTheCertificateThatItBeganWith) {
     v1::GetServerInfoResponse response;
     EXPECT_TRUE(stub->GetServerInfo(&context, v1::GetServerInfoRequest(), &response).ok());
   }
+}
+
+TEST(SecurityTest, ServesWithoutALossWhileCertificatesAreRotated) {
+  constexpr int kRotations = 5;
+  const SecretFolder folder;
+  DaemonProcess daemon(folder.TlsFlags());
+  const std::string address = daemon.address();
+  // Every call is on a connection of its own, and shakes hands with whatever certificate there is.
+  const Caller caller{.ca = folder.Read("ca.pem")};
+  std::atomic<int> sent{0};
+  std::atomic<int> answered{0};
+  {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < 4; ++i) {
+      callers.emplace_back([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
+          ++sent;
+          if (caller.Plan(address).ok()) ++answered;
+        }
+      });
+    }
+    for (int i = 0; i < kRotations; ++i) {
+      folder.MakeCertificate("ca", "next", "localhost");
+      folder.Copy("next", "server");
+      daemon.Signal(SIGHUP);
+      EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+    }
+  }
+  std::cout << "certificates rotated " << kRotations << " times: sent " << sent << ", answered " << answered
+            << ", lost " << sent - answered << "\n";
+  EXPECT_GE(sent, kRotations);
+  EXPECT_EQ(answered, sent);
 }
 
 // Exit code and words of a server that does not start.

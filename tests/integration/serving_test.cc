@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <future>
+#include <iostream>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -446,6 +450,38 @@ TEST(ServingTest, RefusesCompressedMessagesWithoutUnpackingThem) {
   EXPECT_EQ(stub->CreatePlan(&context, request, &response).error_code(), grpc::StatusCode::UNIMPLEMENTED);
   grpc::ClientContext plain;
   EXPECT_TRUE(stub->CreatePlan(&plain, SmallRequest(), &response).ok());
+}
+
+// A thousand connections, and on each a plan that is asked for by all.
+TEST(ServingTest, AThousandClientsAtOnceAreAllAnswered) {
+  constexpr std::size_t kClients = 1000;
+  DaemonProcess daemon;
+  const std::string address = daemon.address();
+  struct One {
+    std::unique_ptr<v1::PlanningService::Stub> stub;
+    grpc::ClientContext context;
+    v1::CreatePlanResponse response;
+  };
+  const v1::CreatePlanRequest request = SmallRequest();
+  std::vector<std::unique_ptr<One>> clients;
+  std::atomic<int> planned{0};
+  std::latch answered(kClients);
+  for (std::size_t i = 0; i < kClients; ++i) {
+    One& client = *clients.emplace_back(std::make_unique<One>());
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    client.stub =
+        v1::PlanningService::NewStub(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+    client.context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(2));
+    client.context.set_wait_for_ready(true);
+    client.stub->async()->CreatePlan(&client.context, &request, &client.response, [&](const grpc::Status& status) {
+      if (status.ok() && client.response.plan().objective_ms() == 4.5) ++planned;
+      answered.count_down();
+    });
+  }
+  answered.wait();
+  std::cout << "a thousand clients: sent " << kClients << ", answered with the plan " << planned << "\n";
+  EXPECT_EQ(planned, static_cast<int>(kClients));
 }
 
 TEST(ServingTest, GarbageOnThePortDoesNoHarm) {

@@ -3,10 +3,14 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -181,6 +185,35 @@ TEST_P(StoringTest, SaysWhatIsWrongWithAStreamedGraph) {
   EXPECT_THAT(error_of(Fragments("0123")), HasSubstr("header.expected_digest: must be "));
   messages.push_back(messages[1]);
   EXPECT_THAT(error_of(messages), HasSubstr("graph.operators[2].name"));
+}
+
+TEST_P(StoringTest, BoundsTheStreamsThatClientsKeepOpen) {
+  const auto stub = v1::PlanningService::NewStub(grpc::CreateChannel(address_, grpc::InsecureChannelCredentials()));
+  struct Open {
+    grpc::ClientContext context;
+    v1::RegisterGraphResponse response;
+    std::unique_ptr<grpc::ClientWriter<v1::RegisterGraphRequest>> writer;
+  };
+  std::vector<std::unique_ptr<Open>> streams;
+  for (int i = 0; i < 100; ++i) {
+    Open& open = *streams.emplace_back(std::make_unique<Open>());
+    open.writer = stub->RegisterGraph(&open.context, &open.response);
+    open.writer->Write(Fragments()[0]);
+  }
+  Caller caller(address_);
+  v1::RegisterGraphResponse response;
+  // The last of them may be on their way.
+  grpc::Status refused = caller.RegisterGraph(Fragments(), response);
+  for (int i = 0; i < 600 && refused.ok(); ++i) refused = caller.RegisterGraph(Fragments(), response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(DetailOf<google::rpc::RetryInfo>(refused).has_value());
+  for (const auto& open : streams) {
+    open->context.TryCancel();
+    open->writer->Finish();
+  }
+  grpc::Status taken = caller.RegisterGraph(Fragments(), response);
+  for (int i = 0; i < 600 && !taken.ok(); ++i) taken = caller.RegisterGraph(Fragments(), response);
+  EXPECT_TRUE(taken.ok()) << taken.error_message();
 }
 
 TEST_P(StoringTest, SaysWhatIsWrongWithNamesAndPages) {
@@ -363,6 +396,37 @@ TEST(StoreFaultTest, DoesNotStartWithAStoreThatCannotBeWritten) {
   DaemonProcess daemon({"--store=sqlite:/proc/planwright.db"});
   EXPECT_EQ(daemon.WaitForExit(), 1);
   EXPECT_THAT(daemon.plain_output(), HasSubstr("--store=sqlite:/proc/planwright.db: "));
+}
+
+TEST(StoreFaultTest, ServesOnAFullDiskAndStoresAgainWhenThereIsRoom) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("full-disk-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  DaemonProcess daemon({"--store=sqlite:" + (folder / "planwright.db").string()});
+  Caller caller(daemon.address());
+  v1::Plan plan;
+  ASSERT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
+  daemon.LimitFiles(1);
+  int refused = 0;
+  for (const char* id : {"plan-b", "plan-c", "plan-d"}) {
+    const grpc::Status status = caller.CreatePlan(StoredRequest(id), plan);
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE && ReasonOf(status) == "STORE_UNAVAILABLE") ++refused;
+  }
+  EXPECT_EQ(refused, 3);
+  // What needs no room goes on.
+  EXPECT_TRUE(caller.GetPlan("plans/plan-a", plan).ok());
+  EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
+  daemon.LimitFiles(std::nullopt);
+  int stored = 0;
+  for (const char* id : {"plan-b", "plan-c", "plan-d"}) {
+    if (caller.CreatePlan(StoredRequest(id), plan).ok() && caller.GetPlan("plans/" + std::string(id), plan).ok()) {
+      ++stored;
+    }
+  }
+  std::cout << "full disk: sent 3, refused " << refused << "; with room again sent 3, stored " << stored << ", lost "
+            << 3 - stored << "\n";
+  EXPECT_EQ(stored, 3);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(StoreFaultTest, SaysThatItKeepsNothing) {

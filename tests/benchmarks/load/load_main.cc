@@ -1,5 +1,6 @@
 // planwright_load_benchmark: what answers from the cache cost beside an echo of the same size, idle and on a busy
-// machine, and what a server does that is asked for ten times as much as it can (docs/benchmarks.md).
+// machine, what a server does that is asked for ten times as much as it can, or for everything at once, and how soon it
+// answers after a restart (docs/benchmarks.md). Exits with 1 where a call of the mixed load was lost.
 //
 // Server and clients share this process and the loopback interface; authentication and access log are on.
 #include <algorithm>
@@ -26,13 +27,15 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
+#include "tests/benchmarks/load/mixed_load.h"
 #include "tests/benchmarks/load/raw_client.h"
 #include "tests/benchmarks/load/test_server.h"
 #include "tests/benchmarks/table.h"
 #include "tests/support/lattices.h"
 
 ABSL_FLAG(int, rounds, 500, "calls of each kind");
-ABSL_FLAG(double, seconds, 5, "of overload");
+ABSL_FLAG(double, seconds, 5, "of overload, and of mixed load");
+ABSL_FLAG(double, rate, 100, "calls a second of mixed load");
 
 namespace planwright::benchmarks {
 namespace {
@@ -43,12 +46,6 @@ using Clock = std::chrono::steady_clock;
 constexpr char kCreatePlan[] = "/planwright.v1.PlanningService/CreatePlan";
 constexpr char kEcho[] = "/planwright.benchmarks.EchoService/Echo";
 constexpr char kEchoRequest[] = "/planwright.benchmarks.EchoService/EchoPlanRequest";
-
-double Percentile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
-}
 
 std::string Milliseconds(double value) { return absl::StrFormat("%.3f", value); }
 
@@ -265,5 +262,7 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   planwright::benchmarks::MeasureCache();
   planwright::benchmarks::MeasureOverload();
-  return 0;
+  planwright::benchmarks::MeasureRestart();
+  const double seconds = absl::GetFlag(FLAGS_seconds);
+  return planwright::benchmarks::MeasureMixedLoad(absl::GetFlag(FLAGS_rate), seconds) == 0 ? 0 : 1;
 }

@@ -1,5 +1,7 @@
 #include "tests/benchmarks/load/raw_client.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <utility>
@@ -25,6 +27,12 @@ struct Pending {
 };
 
 }  // namespace
+
+double Percentile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+}
 
 grpc::ByteBuffer Encode(const google::protobuf::Message& message) {
   const grpc::Slice slice(message.SerializeAsString());

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace planwright::benchmarks {
 
@@ -23,6 +24,9 @@ struct CallResult {
 
 // `message` as it goes over the wire.
 grpc::ByteBuffer Encode(const google::protobuf::Message& message);
+
+// The value that `share` of all are no greater than; 0: there are none.
+double Percentile(std::vector<double> values, double share);
 
 // One connection. Thread-safe.
 class RawClient {

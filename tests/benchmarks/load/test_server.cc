@@ -38,7 +38,7 @@ std::string MakeFolder() {
 server::Configuration ConfigurationOf(const ServerSize& size, const std::string& folder) {
   server::Configuration configuration;
   configuration.listen_address = "127.0.0.1:0";
-  configuration.store = "none";
+  configuration.store = size.store;
   configuration.drain_timeout = std::chrono::milliseconds(1);
   configuration.slow_search = std::chrono::hours(1);
   configuration.log_format = server::LogFormat::kJson;
@@ -48,6 +48,7 @@ server::Configuration ConfigurationOf(const ServerSize& size, const std::string&
   configuration.engine.max_running = size.max_running;
   configuration.engine.max_waiting = size.max_waiting;
   configuration.engine.memory_budget_bytes = size.memory_budget_bytes;
+  configuration.engine.max_message_bytes = size.max_message_bytes;
   configuration.engine.cache_bytes = int64_t{128} << 20;
   return configuration;
 }

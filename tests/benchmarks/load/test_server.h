@@ -25,6 +25,9 @@ struct ServerSize {
   int max_running = 2;
   int max_waiting = 8;
   int64_t memory_budget_bytes = int64_t{2} << 30;
+  int64_t max_message_bytes = int64_t{64} << 20;
+  // As OpenStore takes it.
+  std::string store = "none";
 };
 
 // Serves on a free port of this machine until it is destroyed. Its log is formatted and written to /dev/null.

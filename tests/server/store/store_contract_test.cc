@@ -283,6 +283,20 @@ TEST_P(StoreContractTest, RunsWhatHasWaitedLongest) {
   EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
 }
 
+TEST_P(StoreContractTest, TenantsHaveTheirTurns) {
+  for (const char* id : {"a1", "a2", "a3"}) {
+    ASSERT_TRUE(store_->Submit("alice", {{id, "request"}, {}, ""}, Quota()).ok());
+    backend_->AdvanceClock(1000);
+  }
+  ASSERT_TRUE(store_->Submit("bob", {{"b1", "request"}, {}, ""}, Quota()).ok());
+  std::vector<std::string> order;
+  for (int i = 0; i < 4; ++i) {
+    backend_->AdvanceClock(1000);
+    order.push_back(Take().id);
+  }
+  EXPECT_THAT(order, ElementsAre("a1", "b1", "a2", "a3"));
+}
+
 TEST_P(StoreContractTest, EndsAnOperationOnce) {
   Submit("a");
   const Operation taken = Take();
