@@ -30,23 +30,27 @@ class Comparison {
 
   BaselineComparison Run() && {
     Try(Algorithm::kSingleDevice);
-    if (search_.problem.schedule == ScheduleKind::kPeriodic) Try(Algorithm::kPipedream);
+    if (search_.problem.schedule == ScheduleKind::kPeriodic || IsParmesan()) Try(Algorithm::kPipedream);
     if (search_.problem.objective == Objective::kMaxThroughput) TryDataParallel();
     if (search_.graph.operators.size() <= kMaxOperatorsForGreedy) Try(Algorithm::kGreedy);
     return std::move(comparison_);
   }
 
  private:
+  bool IsParmesan() const {
+    return search_.algorithm == Algorithm::kParmesan || search_.algorithm == Algorithm::kParmesanPaper;
+  }
+
   // Runs `algorithm` under the problem as posed, where that is planned at all.
   void Try(Algorithm algorithm) { Try(algorithm, search_.problem, ""); }
 
   void TryDataParallel() {
-    if (search_.problem.replication == Replication::kPerStage) {
+    if (search_.problem.replication != Replication::kNone) {
       Try(Algorithm::kDataParallel);
       return;
     }
     PlanningProblem replicated = search_.problem;
-    replicated.replication = Replication::kPerStage;
+    replicated.replication = IsParmesan() ? Replication::kUniform : Replication::kPerStage;
     replicated.split = Split::kContiguous;
     Try(Algorithm::kDataParallel, replicated, "the problem does not allow replication");
   }

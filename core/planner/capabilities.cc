@@ -130,6 +130,14 @@ const std::vector<Capability>& Table() {
           "device mapping"),
       StepRow(NetworkInterconnects(), {Algorithm::kParmesan, Algorithm::kParmesanPaper},
               "the same in synchronous steps of a number of micro-batches"),
+      ThroughputRow({"grid", "links", "matrix"}, SchedulesOfLoads(), {Replication::kNone}, {Split::kContiguous},
+                    {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kPipedream},
+                    "baselines for contiguous stages on devices connected in any way"),
+      ThroughputRow(NetworkInterconnects(), SchedulesOfLoads(), {Replication::kUniform}, {Split::kContiguous},
+                    {Algorithm::kSingleDevice, Algorithm::kDataParallel, Algorithm::kPipedream},
+                    "baselines for stages with equally many replicas"),
+      StepRow(NetworkInterconnects(), {Algorithm::kSingleDevice, Algorithm::kDataParallel, Algorithm::kPipedream},
+              "baselines for synchronous steps"),
   };
   return kTable;
 }
@@ -474,6 +482,9 @@ bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& ext
   if (IsParmesan(algorithm)) return true;
   const bool is_rule =
       std::string_view(extra.path) == "problem.pinned" || std::string_view(extra.path) == "problem.forbidden";
+  // PipeDream's do; the verifier refuses what the simpler ones make otherwise.
+  const bool has_alike_stages = problem.replication == Replication::kUniform || problem.micro_batches.has_value();
+  if (has_alike_stages && IsBaseline(algorithm) && !is_rule) return true;
   const bool shares_devices = problem.split == Split::kNonContiguous && problem.schedule != ScheduleKind::kPeriodic;
   return is_rule && (problem.objective == Objective::kMinLatency || shares_devices);
 }

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 #include <utility>
-#include <variant>
 
+#include "core/cost/transfer.h"
 #include "core/partition/baselines/data_parallel.h"
 #include "core/partition/baselines/greedy.h"
 #include "core/partition/baselines/local_search.h"
@@ -76,8 +76,8 @@ constexpr int64_t kBoundWork = 2'000;
 
 // Bounds that take little time beside reading the graph.
 void RaiseBounds(const SearchRequest& request, const SolveLimits& limits, SearchRecord& record) {
-  const bool is_hierarchy = std::holds_alternative<HierarchyInterconnect>(request.cluster.interconnect);
-  if (!record.has_placement() || request.problem.objective != Objective::kMaxThroughput || is_hierarchy ||
+  const bool are_alike = GivenTimesCount(request.cluster.interconnect);
+  if (!record.has_placement() || request.problem.objective != Objective::kMaxThroughput || !are_alike ||
       request.problem.replication != Replication::kNone) {
     return;
   }

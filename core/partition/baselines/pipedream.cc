@@ -12,6 +12,9 @@
 #include "core/partition/baselines/sub_search.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/contiguous_throughput.h"
+#include "core/partition/parmesan/flat_problem.h"
+#include "core/partition/parmesan/stage_partition.h"
+#include "core/partition/parmesan/stage_shape.h"
 
 namespace planwright {
 namespace {
@@ -41,6 +44,40 @@ std::vector<int32_t> Branchings(const BlockInstance& instance) {
   return branchings.Labels();
 }
 
+// Shapes that are tried, and places to cut at most.
+constexpr std::size_t kMaxShapes = 16;
+constexpr int32_t kMaxPlaces = 1024;
+
+// Copy after copy of each stage, over the devices in the order of the cluster.
+Placement OnConsecutiveDevices(const StagePartition& partition, int32_t replicas) {
+  Placement placement;
+  std::size_t device = 0;
+  for (const std::vector<OperatorId>& operators : partition.stages) {
+    Placement::Stage& stage = placement.stages.emplace_back();
+    stage.operators = operators;
+    for (int32_t replica = 0; replica < replicas; ++replica) stage.devices.emplace_back(device++);
+  }
+  return placement;
+}
+
+// REQUIRES: not host_staged.
+void ProposeAlikeStages(const SearchRequest& chain, const SolveLimits& limits, TaskArena& arena, Proposals& proposals) {
+  const FlatProblem flat = FlattenProblem(chain, ConsumerCharge::kPerStage);
+  PartitionOptions options;
+  options.clustering.max_clusters = kMaxPlaces;
+  options.refinement_steps = 0;
+  options.counts_allreduce = false;
+  const StagePartitioner partitioner(flat, chain.problem, options, limits);
+  const PipelineRule rule = PipelineRuleOf(chain.problem, LinkSpeed());
+  const std::vector<StageShape> shapes =
+      ShapesOf(partitioner.blocks(), chain.problem, rule, partitioner.num_clusters());
+  for (std::size_t i = 0; i < std::min(kMaxShapes, shapes.size()); ++i) {
+    const auto partition = partitioner.Partition(shapes[i], /*exact_work=*/0, limits, arena);
+    if (partition.has_value()) proposals.Propose(OnConsecutiveDevices(*partition, shapes[i].replicas));
+  }
+  proposals.record().set_stop_reason(StopReasonOf(limits, StopReason::kExhausted));
+}
+
 }  // namespace
 
 OperatorGraph ContractBranchings(const SearchRequest& request) {
@@ -63,6 +100,9 @@ void ProposePipedream(const SearchRequest& request, const SolveLimits& limits, T
   problem.split = Split::kContiguous;
   const SearchRequest chain{contracted,      request.cluster,          problem, request.costs,
                             request.options, Algorithm::kLinearizedDp, {}};
+  if (problem.replication == Replication::kUniform || problem.micro_batches.has_value()) {
+    return ProposeAlikeStages(chain, limits, arena, proposals);
+  }
   RunSubSearch(
       SolveContiguousThroughput, chain, limits, arena, proposals,
       [&](const Placement& placement) { return proposals.Cost(placement); },

@@ -18,7 +18,9 @@ namespace planwright {
 // The graph of `request` with every branching as a colocation group.
 OperatorGraph ContractBranchings(const SearchRequest& request);
 
-// Proposes the plans of the linearized program for ContractBranchings. Same complexity as LINEARIZED_DP.
+// Proposes the plans of the linearized program for ContractBranchings. Same complexity as LINEARIZED_DP. With
+// replication UNIFORM or a number of micro-batches: its stages for the 16 numbers of stages and replicas of least
+// bound, on consecutive devices, the replicas of a stage side by side.
 void ProposePipedream(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, Proposals& proposals);
 
 }  // namespace planwright
