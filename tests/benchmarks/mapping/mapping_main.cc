@@ -314,8 +314,10 @@ class Benchmark {
     constexpr int64_t kPilotNodes = 100'000;
     TaskArena arena(absl::GetFlag(FLAGS_threads));
     const CopyModel model(problem.instance, problem.links);
-    IntervalSearchOptions options{
-        .lower_bound_ms = problem.kinds.bottleneck_ms, .start = start, .targets = 8, .nodes_per_target = kPilotNodes};
+    IntervalSearchOptions options{.lower_bound_ms = StarBound(model, StarLoads(model, {})),
+                                  .start = start,
+                                  .targets = 8,
+                                  .nodes_per_target = kPilotNodes};
     const auto search = [&](double limit_seconds) {
       const CpuLimit limit(limit_seconds);
       return SearchInterval(problem.instance, problem.links, options, limit.limits(), arena);
