@@ -62,7 +62,7 @@ Placement OnConsecutiveDevices(const StagePartition& partition, int32_t replicas
 
 // REQUIRES: not host_staged.
 void ProposeAlikeStages(const SearchRequest& chain, const SolveLimits& limits, TaskArena& arena, Proposals& proposals) {
-  const FlatProblem flat = FlattenProblem(chain, ConsumerCharge::kPerStage);
+  const FlatProblem flat = FlattenProblem(chain, ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
   PartitionOptions options;
   options.clustering.max_clusters = kMaxPlaces;
   options.refinement_steps = 0;
