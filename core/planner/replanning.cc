@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,6 +17,11 @@ namespace {
 constexpr int kMaxTrials = 300;
 // Numbers of replicas that are tried.
 constexpr int32_t kMaxReplicaNumbers = 6;
+
+// In the place of a device that has gone: copies of different stages belong together.
+constexpr DeviceId kGone(std::numeric_limits<std::size_t>::max());
+
+bool IsGone(DeviceId device) { return device == kGone; }
 
 // What each device held.
 std::vector<std::set<OperatorId>> HoldingsOf(const Placement& placement) {
@@ -48,21 +54,45 @@ class Repair {
   }
 
  private:
-  static bool IsDead(const Placement::Stage& stage) { return stage.devices.empty(); }
+  static bool IsDead(const Placement::Stage& stage) {
+    return std::all_of(stage.devices.begin(), stage.devices.end(), IsGone);
+  }
   static bool HasDeadStages(const Placement& placement) {
     return std::any_of(placement.stages.begin(), placement.stages.end(), IsDead);
   }
 
   bool IsUsable(DeviceId device) const { return std::binary_search(devices_.begin(), devices_.end(), device); }
 
-  // Without the devices that are gone, nor rings.
+  // Without rings; with copies that are whole first where stages have equally many.
   Placement Living(Placement placement) const {
     for (Placement::Stage& stage : placement.stages) {
-      std::erase_if(stage.devices, [this](DeviceId device) { return !IsUsable(device); });
+      for (DeviceId& device : stage.devices) {
+        if (!IsUsable(device)) device = kGone;
+      }
       stage.ring.clear();
     }
     placement.pattern.reset();
+    if (request_.problem.replication == Replication::kUniform) PutWholeCopiesFirst(placement);
     return placement;
+  }
+
+  static void PutWholeCopiesFirst(Placement& placement) {
+    std::size_t copies = 0;
+    for (const Placement::Stage& stage : placement.stages) copies = std::max(copies, stage.devices.size());
+    std::vector<std::pair<int, std::size_t>> order;
+    for (std::size_t copy = 0; copy < copies; ++copy) {
+      int gone = 0;
+      for (Placement::Stage& stage : placement.stages) {
+        stage.devices.resize(copies, kGone);
+        if (IsGone(stage.devices[copy])) ++gone;
+      }
+      order.emplace_back(gone, copy);
+    }
+    std::sort(order.begin(), order.end());
+    for (Placement::Stage& stage : placement.stages) {
+      const std::vector<DeviceId> devices = stage.devices;
+      for (std::size_t i = 0; i < copies; ++i) stage.devices[i] = devices[order[i].second];
+    }
   }
 
   // The operators of stages without devices go to the stage before, or behind; of several in a row all go the same way.
@@ -101,12 +131,13 @@ class Repair {
 
   // PER_STAGE keeps all replicas that are left.
   void TryWith(Placement placement, int32_t replicas) {
-    const bool keeps_all = request_.problem.replication == Replication::kPerStage;
+    const Replication replication = request_.problem.replication;
     for (Placement::Stage& stage : placement.stages) {
-      if (!keeps_all && stage.devices.size() > Index(replicas)) stage.devices.resize(Index(replicas));
+      if (replication != Replication::kUniform) std::erase_if(stage.devices, IsGone);
+      if (replication != Replication::kPerStage || stage.devices.empty()) stage.devices.resize(Index(replicas), kGone);
     }
     std::vector<std::pair<std::size_t, std::size_t>> filled;
-    if (!Fill(replicas, placement, filled)) return;
+    if (!Fill(placement, filled)) return;
     Improve(filled, placement);
     if (callbacks_.objection(placement).empty()) found_.push_back({std::move(placement), "start_from"});
   }
@@ -123,26 +154,27 @@ class Repair {
 
   bool MayJoin(const Placement::Stage& stage, DeviceId device) const {
     const DeviceClassId device_class = request_.cluster.devices[device.index()].device_class;
-    if (!stage.devices.empty() &&
-        request_.cluster.devices[stage.devices.front().index()].device_class != device_class) {
+    const auto left = std::find_if_not(stage.devices.begin(), stage.devices.end(), IsGone);
+    if (left != stage.devices.end() && request_.cluster.devices[left->index()].device_class != device_class) {
       return false;
     }
     return std::all_of(stage.operators.begin(), stage.operators.end(),
                        [&](OperatorId op) { return request_.costs.time(op, device_class).supported; });
   }
 
-  // Gives each stage the first idle devices that it may take, until it has `replicas`. `filled`: (stage, copy). False:
-  // there are too few.
-  bool Fill(int32_t replicas, Placement& placement, std::vector<std::pair<std::size_t, std::size_t>>& filled) const {
+  // Puts the first idle devices that each stage may take where devices are gone. `filled`: (stage, copy). False: there
+  // are too few.
+  bool Fill(Placement& placement, std::vector<std::pair<std::size_t, std::size_t>>& filled) const {
     std::vector<DeviceId> idle = IdleIn(placement);
     for (std::size_t i = 0; i < placement.stages.size(); ++i) {
       Placement::Stage& stage = placement.stages[i];
-      while (stage.devices.size() < Index(replicas)) {
+      for (std::size_t copy = 0; copy < stage.devices.size(); ++copy) {
+        if (!IsGone(stage.devices[copy])) continue;
         const auto taken =
             std::find_if(idle.begin(), idle.end(), [&](DeviceId device) { return MayJoin(stage, device); });
         if (taken == idle.end()) return false;
-        filled.emplace_back(i, stage.devices.size());
-        stage.devices.push_back(*taken);
+        filled.emplace_back(i, copy);
+        stage.devices[copy] = *taken;
         idle.erase(taken);
       }
     }

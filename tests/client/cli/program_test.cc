@@ -23,6 +23,7 @@
 namespace planwright::client {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -193,6 +194,20 @@ TEST_F(ProgramTest, FlagsBecomeTheRequest) {
   EXPECT_EQ(request.problem().num_stages(), 3);
   EXPECT_EQ(request.problem().memory_model().kind(), v1::MemoryModel::KIND_COMPONENTS);
   EXPECT_EQ(request.problem().memory_model().preset(), "sgd");
+}
+
+TEST_F(ProgramTest, AnEarlierPlanBecomesThePlacementToStartFrom) {
+  in_.str(R"({"stages": [{"operators": ["a", "b"], "replicas": [{"device": "g1"}, {"device": "g0"}],
+                          "ring_order": ["g0", "g1"]}]})");
+  EXPECT_EQ(Plan({"--start_from=-", "--replan_tolerance=0.25", "--exclude=g1"}), ExitCode::kOk);
+  const v1::PlanningProblem& problem = service_.plan_request.problem();
+  ASSERT_EQ(problem.start_from().stages_size(), 1);
+  const v1::Placement::PlacedStage& stage = problem.start_from().stages(0);
+  EXPECT_THAT(stage.operators(), ElementsAre("a", "b"));
+  EXPECT_THAT(stage.devices(), ElementsAre("g1", "g0"));
+  EXPECT_THAT(stage.ring_order(), ElementsAre("g0", "g1"));
+  EXPECT_EQ(problem.replan_tolerance(), 0.25);
+  EXPECT_EQ(Plan({"--start_from=/no/such/plan"}), ExitCode::kUsage);
 }
 
 TEST_F(ProgramTest, TheDeadlineLeavesRoomForTheAnswer) {

@@ -112,11 +112,14 @@ TEST(ReplanningTest, EqualReplicasShrinkTogether) {
   request.problem.start_from = Placement{{StageOn({0, 1, 2}, {0, 1}), StageOn({3, 4, 5}, {2, 3})}};
   request.problem.num_stages = 2;
   request.options.work_limit = 100'000;
-  request.problem.devices_to_use.excluded_devices = {DeviceId(3)};
+  request.problem.devices_to_use.excluded_devices = {DeviceId(2)};
   const absl::StatusOr<Plan> plan = request.Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->replanning->moved_stages, 0);
   EXPECT_EQ(plan->replanning->kept_stages, 2);
+  // The copy that is whole.
+  EXPECT_EQ(plan->stages[0].replicas[0].device, DeviceId(1));
+  EXPECT_EQ(plan->stages[1].replicas[0].device, DeviceId(3));
 }
 
 TEST(ReplanningTest, PlansWithoutAStartSayNothingOfMoves) {
