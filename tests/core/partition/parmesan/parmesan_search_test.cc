@@ -82,6 +82,50 @@ TEST(SolveParmesanTest, MakesVerifiedPlansOnAnyInterconnect) {
   EXPECT_GT(planned, 5);
 }
 
+// The same with replicas, steps of micro-batches, numbers of stages and replicas, pins and bans.
+Instance RandomUniformProblem(uint64_t seed) {
+  Instance instance = RandomProblem(seed);
+  RandomStream random(seed, 1);
+  PlanningProblem& problem = instance.problem;
+  if (random.Unit() < 0.8) problem.replication = Replication::kUniform;
+  if (random.Unit() < 0.6) problem.micro_batches = static_cast<int32_t>(random.Between(1, 6));
+  if (random.Unit() < 0.3) problem.schedule = ScheduleKind::kGpipe;
+  if (random.Unit() < 0.3) problem.schedule = ScheduleKind::kOneFOneB;
+  if (random.Unit() < 0.2) problem.num_stages = static_cast<int32_t>(random.Between(1, 3));
+  if (random.Unit() < 0.2) {
+    problem.num_replicas =
+        problem.replication == Replication::kUniform ? static_cast<int32_t>(random.Between(1, 3)) : 1;
+  }
+  const OperatorId op(random.Below(instance.graph.operators.size()));
+  const DeviceId device(random.Below(instance.cluster.devices.size()));
+  if (random.Unit() < 0.2) problem.pinned = {{op, device}};
+  if (random.Unit() < 0.2) problem.forbidden = {{op, device}};
+  for (Operator& data : instance.graph.operators) data.parameter_bytes = random.Between(0, 30);
+  return instance;
+}
+
+TEST(SolveParmesanTest, MakesVerifiedPlansInEveryMode) {
+  int planned = 0;
+  int replicated = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const Instance instance = RandomUniformProblem(seed);
+    for (const Algorithm algorithm : {Algorithm::kParmesan, Algorithm::kParmesanPaper}) {
+      const absl::StatusOr<Plan> plan = Make(instance, By(algorithm));
+      if (!plan.ok()) {
+        ASSERT_NE(plan.status().code(), absl::StatusCode::kInternal) << seed << plan.status();
+        continue;
+      }
+      ++planned;
+      replicated += plan->stages[0].replicas.size() > 1 ? 1 : 0;
+      for (const Bound& bound : plan->bounds) {
+        EXPECT_LE(bound.value, plan->objective) << seed << " " << bound.method;
+      }
+    }
+  }
+  EXPECT_GT(planned, 10);
+  EXPECT_GT(replicated, 1);
+}
+
 TEST(SolveParmesanTest, IsNeverBetterThanTheOptimum) {
   int equal = 0;
   int planned = 0;
