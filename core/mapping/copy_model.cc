@@ -5,7 +5,7 @@
 
 namespace planwright {
 
-CopyModel::CopyModel(const MappingInstance& instance, const LinkTimes& links)
+CopyModel::CopyModel(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits)
     : instance_(instance), link_times_(links), numbers_(instance.num_devices(), -1) {
   for (std::size_t device = 0; device < instance.num_devices(); ++device) {
     if (!instance.TakesPart(DeviceId(device))) continue;
@@ -16,7 +16,7 @@ CopyModel::CopyModel(const MappingInstance& instance, const LinkTimes& links)
   for (const LinkTime& time : links.times()) least_latency_ms_ = std::min(least_latency_ms_, time.latency_ms);
   if (links.times().empty()) least_latency_ms_ = 0;
   AddLinks();
-  ListNearDevices();
+  ListNearDevices(limits);
 }
 
 CopyModel CopyModel::WithoutTraffic() const {
@@ -53,12 +53,17 @@ void CopyModel::AddLinks() {
   }
 }
 
-void CopyModel::ListNearDevices() {
+void CopyModel::ListNearDevices(const SolveLimits& limits) {
   const std::size_t count = devices_.size();
   listed_ = std::min(kMostListed, count - 1);
   near_.reserve(count * listed_);
   std::vector<NearDevice> row;
   for (int32_t device = 0; device < num_devices(); ++device) {
+    if (CheckInterruption(limits).has_value()) {
+      near_.clear();
+      listed_ = 0;
+      return;
+    }
     row.clear();
     for (int32_t other = 0; other < num_devices(); ++other) {
       if (other == device) continue;
@@ -69,7 +74,8 @@ void CopyModel::ListNearDevices() {
       return a.ms_per_byte != b.ms_per_byte ? a.ms_per_byte < b.ms_per_byte : a.device < b.device;
     };
     const auto end = row.begin() + static_cast<std::ptrdiff_t>(listed_);
-    std::partial_sort(row.begin(), end, row.end(), is_nearer);
+    if (end != row.end()) std::nth_element(row.begin(), end, row.end(), is_nearer);
+    std::sort(row.begin(), end, is_nearer);
     near_.insert(near_.end(), row.begin(), end);
   }
 }

@@ -15,6 +15,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/index.h"
+#include "core/base/limits.h"
 #include "core/mapping/link_times.h"
 #include "core/mapping/mapping_instance.h"
 
@@ -50,8 +51,9 @@ class CopyModel {
   // Nearest devices that are listed for each device; what lies beyond is bounded, not searched.
   static constexpr std::size_t kMostListed = 1024;
 
-  // Complexity O(devices^2 + devices x listed log listed).
-  CopyModel(const MappingInstance& instance, const LinkTimes& links);
+  // Complexity O(devices^2 + devices x listed log listed). Where the limits say stop, the lists of near devices are
+  // empty, which no search should start from.
+  CopyModel(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits = {});
 
   // The same devices without any links between stages.
   CopyModel WithoutTraffic() const;
@@ -97,7 +99,7 @@ class CopyModel {
 
  private:
   void AddLinks();
-  void ListNearDevices();
+  void ListNearDevices(const SolveLimits& limits);
 
   const MappingInstance& instance_;
   const LinkTimes& link_times_;

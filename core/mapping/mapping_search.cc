@@ -20,10 +20,12 @@ constexpr int64_t kStepsPerUnit = 50;
 // Work of each task in the first round, and most; the last is some tenths of a second.
 constexpr int64_t kFirstRound = 4'000;
 constexpr int64_t kMostOfRound = 200'000;
-// Exact rounds come before annealing until they have had that much, and get as much again as annealing, or a share of
-// it where they only prove.
+// Exact rounds come before annealing until they have had that much. Then they get as much as annealing; or a share of
+// it where they only prove, and after so many rounds that brought next to nothing.
 constexpr int64_t kExactHeadStart = 100'000;
-constexpr int64_t kProvingShare = 4;
+constexpr int64_t kLesserShare = 6;
+constexpr int64_t kPatience = 6;
+constexpr double kWorthWhile = 1e-4;
 // Devices of a tile at most, ways to tile that are tried, and work for each.
 constexpr int32_t kMostOfTile = 64;
 constexpr std::size_t kMostTilings = 12;
@@ -52,7 +54,7 @@ MappingSearch::MappingSearch(const MappingInstance& instance, const KindAssignme
       on_improvement_(on_improvement),
       tables_(instance, limits, arena),
       annealing_(tables_, kinds, options.seed, limits, arena),
-      model_(instance, tables_.links()),
+      model_(instance, tables_.links(), limits),
       symmetry_(DeviceSymmetry::Of(model_)),
       all_devices_(Index(model_.num_devices())),
       round_work_(kFirstRound) {
@@ -64,8 +66,8 @@ MappingOutcome MappingSearch::Run() {
   for (const Mapping& start : options_.starts) annealing_.Offer(start);
   TakeIncumbent();
   if (!IsDone() && model_.num_stages() <= CopyDomains::kMostStages) {
-    if (CountsRings()) BoundRings();
-    if (CountsLoads()) StartProving();
+    if (instance_.CountsRings()) BoundRings();
+    if (instance_.CountsTraffic()) StartProving();
   }
   if (!IsDone()) OfferInstantiations();
   if (IsExact() && !IsDone()) OfferTiles();
@@ -77,7 +79,7 @@ MappingOutcome MappingSearch::Run() {
     if (IsExactTurn()) {
       RunRound();
     } else {
-      annealing_.RunBatch();
+      RunAnnealing();
     }
     TakeIncumbent();
     CloseRings();
@@ -85,17 +87,16 @@ MappingOutcome MappingSearch::Run() {
   return std::move(outcome_);
 }
 
-bool MappingSearch::IsExactTurn() const {
-  if (prover_ == nullptr || limits_.work - outcome_.work < static_cast<int64_t>(tasks_.size())) return false;
-  const int64_t due = IsExact() ? annealing_.moves() : annealing_.moves() / kProvingShare;
-  return exact_work_ < kExactHeadStart + due;
+void MappingSearch::RunAnnealing() {
+  const int64_t before = annealing_.moves();
+  annealing_.RunBatch();
+  const int64_t moves = annealing_.moves() - before;
+  exact_due_ += IsExact() && rounds_in_vain_ < kPatience ? moves : moves / kLesserShare;
 }
 
-// Whether bounds of loads bound the objective.
-bool MappingSearch::CountsLoads() const { return instance_.objective != MappingObjective::kAllReduce; }
-
-bool MappingSearch::CountsRings() const {
-  return instance_.HasRings() && instance_.objective != MappingObjective::kLoad;
+bool MappingSearch::IsExactTurn() const {
+  if (prover_ == nullptr || limits_.work - outcome_.work < static_cast<int64_t>(tasks_.size())) return false;
+  return exact_work_ < kExactHeadStart + exact_due_;
 }
 
 // Whether what a cover search finds has the value that it searched for.
@@ -205,7 +206,7 @@ void MappingSearch::OfferTiles() {
     const auto outcome = MapStages(instance, {.seed = options_.seed, .relative_gap = 0, .starts = {}}, limits, arena_,
                                    [](const MappingOutcome&) {});
     if (!outcome.has_value()) continue;
-    exact_work_ += outcome->work;
+    other_work_ += outcome->work;
     annealing_.Offer(RepeatOn(tiles, outcome->mapping));
     TakeIncumbent();
   }
@@ -236,10 +237,13 @@ void MappingSearch::RunRound() {
   arena_.ParallelFor(tasks_.size(), 1, [&](std::size_t slot) { findings[slot] = RunTask(slot, work); });
   exact_work_ += work * tasks;
   ++round_;
+  const double gap = outcome_.value.value_ms - outcome_.bound_ms();
   for (const Findings& found : findings) {
     if (found.has_value()) annealing_.Offer(*found);
   }
   OfferLoadBound();
+  const double gain = gap - (annealing_.value().value_ms - outcome_.bound_ms());
+  rounds_in_vain_ = gain > kWorthWhile * outcome_.value.value_ms ? 0 : rounds_in_vain_ + 1;
   int64_t nodes = prover_->nodes() + repair_->nodes();
   for (const auto& diver : divers_) nodes += diver->nodes();
   outcome_.counters["nodes"] = nodes;

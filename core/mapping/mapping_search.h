@@ -52,8 +52,6 @@ class MappingSearch {
   void OfferBound(double value_ms, const std::string& method);
   void OfferLoadBound();
   bool IsDone();
-  bool CountsLoads() const;
-  bool CountsRings() const;
   void BoundRings();
   void CloseRings();
   bool IsExact() const;
@@ -62,6 +60,7 @@ class MappingSearch {
   void StartProving();
   void OfferInstantiations();
   void OfferTiles();
+  void RunAnnealing();
   void RunRound();
   Findings RunTask(std::size_t slot, int64_t work);
   Findings Prove(int64_t work);
@@ -100,7 +99,10 @@ class MappingSearch {
   // Of each task in the next round, and of all tasks so far.
   int64_t round_work_ = 0;
   int64_t exact_work_ = 0;
-  // Of searches for the paper's instantiations.
+  // What exact rounds have earned by annealing, and how many of the last brought next to nothing.
+  int64_t exact_due_ = 0;
+  int64_t rounds_in_vain_ = 0;
+  // Of searches for the paper's instantiations, and for tiles.
   int64_t other_work_ = 0;
   MappingOutcome outcome_;
 };
