@@ -42,12 +42,15 @@ grpc::ByteBuffer Encode(const google::protobuf::Message& message) {
 RawClient::RawClient(const std::string& address, std::string token)
     : stub_(Connect(address)), token_(std::move(token)) {}
 
-void RawClient::Start(const std::string& method, const grpc::ByteBuffer& request, std::chrono::milliseconds timeout,
-                      std::function<void(CallResult)> done) {
+std::function<void()> RawClient::Start(const std::string& method, const grpc::ByteBuffer& request,
+                                       std::chrono::milliseconds timeout, std::function<void(CallResult)> done) {
   auto pending = std::make_shared<Pending>();
   pending->request = request;
   pending->context.set_deadline(std::chrono::system_clock::now() + timeout);
   pending->context.AddMetadata("authorization", "Bearer " + token_);
+  std::function<void()> cancel = [weak = std::weak_ptr<Pending>(pending)] {
+    if (const std::shared_ptr<Pending> open = weak.lock()) open->context.TryCancel();
+  };
   Pending& call = *pending;
   stub_.UnaryCall(&call.context, method, grpc::StubOptions(), &call.request, &call.reply,
                   [pending = std::move(pending), done = std::move(done)](const grpc::Status& status) mutable {
@@ -58,6 +61,7 @@ void RawClient::Start(const std::string& method, const grpc::ByteBuffer& request
                     pending.reset();
                     done(std::move(result));
                   });
+  return cancel;
 }
 
 CallResult RawClient::Call(const std::string& method, const grpc::ByteBuffer& request) {

@@ -33,9 +33,9 @@ class RawClient {
  public:
   RawClient(const std::string& address, std::string token);
 
-  // `done` is told on a thread of gRPC's.
-  void Start(const std::string& method, const grpc::ByteBuffer& request, std::chrono::milliseconds timeout,
-             std::function<void(CallResult)> done);
+  // `done` is told on a thread of gRPC's. Returns what cancels the call.
+  std::function<void()> Start(const std::string& method, const grpc::ByteBuffer& request,
+                              std::chrono::milliseconds timeout, std::function<void(CallResult)> done);
   // Waits for the answer.
   CallResult Call(const std::string& method, const grpc::ByteBuffer& request);
 
