@@ -100,7 +100,7 @@ class Search {
     if (shortages.has_value()) return InfeasibleError(*shortages);
     const std::vector<StageShape> shapes =
         ShapesOf(partitioner().blocks(), request_.problem, FastestRule(), partitioner().num_clusters());
-    RaiseBounds(shapes);
+    RaiseBounds();
     callbacks_.on_phase(name_);
     TryShapes(shapes);
     ImproveFinalists();
@@ -119,11 +119,15 @@ class Search {
     return PipelineRuleOf(request_.problem, network.num_link_classes() == 0 ? LinkSpeed() : network.FastestLink());
   }
 
-  // The work of all devices together knows nothing of stages; no placement has fewer idle slots than its shape.
-  void RaiseBounds(const std::vector<StageShape>& shapes) {
+  // The work of all devices together knows nothing of stages, but holds only where every block is on one device; no
+  // placement has fewer idle slots than its shape, of which clusters may leave some out.
+  void RaiseBounds() {
     const BlockInstance& blocks = partitioner().blocks();
-    const LoadWindows windows(blocks);
-    record_.RaiseBound({Picoseconds(windows.WorkBound(TrivialLoadBound(blocks))), "work", BoundScope::kProblem});
+    if (request_.problem.replication == Replication::kNone) {
+      const LoadWindows windows(blocks);
+      record_.RaiseBound({Picoseconds(windows.WorkBound(TrivialLoadBound(blocks))), "work", BoundScope::kProblem});
+    }
+    const std::vector<StageShape> shapes = ShapesOf(blocks, request_.problem, FastestRule(), blocks.num_blocks());
     if (!shapes.empty()) record_.RaiseBound({shapes.front().bound, "shape", BoundScope::kProblem});
   }
 

@@ -49,7 +49,8 @@ std::string Native(const std::string& op, const std::string& tensors = "") {
 }
 
 // Two operators on four devices "d0", ..., "d3" of 8 bytes, or `devices`, over an interconnect.
-std::string Connected(const std::string& interconnect, const std::string& devices = "") {
+std::string Connected(const std::string& interconnect, const std::string& devices = "",
+                      const std::string& problem = "") {
   std::vector<std::string> list;
   for (int i = 0; i < 4; ++i) list.push_back(absl::StrCat(R"({"name": "d)", i, R"(", "device_class": "a"})"));
   constexpr char kOperators[] = R"(
@@ -59,8 +60,11 @@ std::string Connected(const std::string& interconnect, const std::string& device
                       R"(], "tensors": [{"name": "t", "producer": "o", "consumers": ["p"], "size_bytes": 8}]},
     "cluster": {"device_classes": [{"name": "a", "memory_bytes": 8}], "devices": [)",
                       devices.empty() ? absl::StrJoin(list, ", ") : devices, R"(], "interconnect": {)", interconnect,
-                      "}}}");
+                      R"(}}, "problem": {)", problem, "}}");
 }
+
+// One machine whose devices are connected alike.
+constexpr char kMachine[] = R"("nodes": {"devices_per_node": 4, "bandwidth_bytes_per_second": 1e9})";
 
 std::string Links(const std::string& links) { return absl::StrCat(R"("links": {"links": [)", links, "]}"); }
 
@@ -148,6 +152,13 @@ INSTANTIATE_TEST_SUITE_P(
                  Connected(R"("uniform": {"bandwidth_bytes_per_second": 1})",
                            R"({"name": "d", "device_class": "a"}, {"name": "d", "device_class": "a"})"),
                  2, "error: cluster.devices[1].name: must be unique, \"d\" is also the name of cluster.devices[0]"},
+        BadInput{
+            "MoreCopiesThanDevices",
+            Connected(kMachine, "", R"("replication": "REPLICATION_UNIFORM", "num_stages": 3, "num_replicas": 2)"), 2,
+            "error: problem.num_stages: must leave a device for each copy of each stage: 3 stages of 2 replicas need "
+            "6, there are 4"},
+        BadInput{"AStageThatFitsOnNoDevice", Connected(kMachine, "", R"("num_stages": 1)"), 5,
+                 "error: no number of stages and replicas makes a pipeline that fits"},
         BadInput{"AnImage", "\x89PNG\r\n", 2, "error: standard input: is neither JSON nor text proto"}),
     [](const auto& instance) { return instance.param.name; });
 

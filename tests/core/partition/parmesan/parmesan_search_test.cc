@@ -10,6 +10,7 @@
 #include "core/planner/planner.h"
 #include "tests/support/builders.h"
 #include "tests/support/random_instance.h"
+#include "tests/support/small_models.h"
 
 namespace planwright {
 namespace {
@@ -162,6 +163,21 @@ TEST(SolveParmesanTest, MakesTheSamePlanForAnyNumberOfThreads) {
       }
     }
   }
+}
+
+// Two operators of 1 ms in two stages of two replicas take half of that each: no bound may take them for whole.
+TEST(SolveParmesanTest, BoundsKnowThatReplicasShareTheLargestOperator) {
+  Instance instance;
+  instance.graph.operators = {MeasuredOperator("a", 1, 0), MeasuredOperator("b", 1, 0)};
+  instance.graph.tensors = {SizedTensor("x", 0, {1}, 8)};
+  instance.cluster = SmallCluster(4, 0, UniformInterconnect{1e9, Picoseconds(0)});
+  instance.problem.replication = Replication::kUniform;
+  instance.problem.num_stages = 2;
+  instance.problem.num_replicas = 2;
+  const absl::StatusOr<Plan> plan = Make(instance, By(Algorithm::kParmesan));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_LT(plan->objective, Milliseconds(1));
+  EXPECT_LE(plan->lower_bound, plan->objective);
 }
 
 }  // namespace
