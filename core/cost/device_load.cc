@@ -5,19 +5,9 @@
 namespace planwright {
 namespace {
 
-PassWork Sum(const PassWork& a, const PassWork& b) {
-  return {.compute = a.compute + b.compute, .in = a.in + b.in, .out = a.out + b.out};
-}
-
 Picoseconds Share(Picoseconds load, int32_t replicas) { return Picoseconds(CeilDivide(load.count(), replicas)); }
 
 }  // namespace
-
-MicroBatchWork& operator+=(MicroBatchWork& sum, const MicroBatchWork& work) {
-  sum.forward = Sum(sum.forward, work.forward);
-  sum.backward = Sum(sum.backward, work.backward);
-  return sum;
-}
 
 Picoseconds LoadOf(const PassWork& work, Overlap overlap) {
   switch (overlap) {
@@ -32,7 +22,11 @@ Picoseconds LoadOf(const PassWork& work, Overlap overlap) {
 }
 
 PhaseLoads LoadsOf(const MicroBatchWork& work, ScheduleKind schedule, Overlap overlap) {
-  if (schedule != ScheduleKind::kGpipe) return {.main = LoadOf(Sum(work.forward, work.backward), overlap)};
+  if (schedule != ScheduleKind::kGpipe) {
+    PassWork both = work.forward;
+    both += work.backward;
+    return {.main = LoadOf(both, overlap)};
+  }
   return {.main = LoadOf(work.forward, overlap), .backward = LoadOf(work.backward, overlap)};
 }
 

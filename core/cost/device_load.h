@@ -14,14 +14,28 @@ struct PassWork {
   Picoseconds compute{0};
   Picoseconds in{0};
   Picoseconds out{0};
+
+  PassWork& operator+=(const PassWork& other) {
+    compute += other.compute;
+    in += other.in;
+    out += other.out;
+    return *this;
+  }
+  bool operator==(const PassWork&) const = default;
 };
 
 // What one micro-batch makes a device do.
 struct MicroBatchWork {
   PassWork forward;
   PassWork backward;
+
+  MicroBatchWork& operator+=(const MicroBatchWork& other) {
+    forward += other.forward;
+    backward += other.backward;
+    return *this;
+  }
+  bool operator==(const MicroBatchWork&) const = default;
 };
-MicroBatchWork& operator+=(MicroBatchWork& sum, const MicroBatchWork& work);
 
 // Load in each phase of the schedule. GPIPE runs all forward passes, then all backward passes; every other schedule
 // mixes the passes: its only phase is `main`, and `backward` stays 0. So for all of them

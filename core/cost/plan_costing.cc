@@ -56,12 +56,13 @@ DeviceClassId ClassOf(const Cluster& cluster, const Stage& stage) {
   return cluster.devices[stage.replicas.front().device.index()].device_class;
 }
 
-// What a device does, all its stages together.
+// What a device does, all its stages together, which have the same replicas.
 struct DeviceWork {
   MicroBatchWork work;
-  // Of its only stage, where that is replicated.
-  int32_t replicas = 1;
-  Picoseconds allreduce{0};
+  int64_t parameter_bytes = 0;
+  // The first of them, and how many there are.
+  std::size_t first_stage = 0;
+  std::size_t num_stages = 0;
 };
 
 // The slowest device of each phase decides.
@@ -83,13 +84,20 @@ class StageCosting {
   // REQUIRES: in ascending order, each stage once.
   void Cost(std::size_t index, const BorderTraffic& traffic) {
     Stage& stage = plan_.stages[index];
-    stage.allreduce = AllReduce(stage);
+    const int64_t parameter_bytes = ParameterBytes(graph_, stage.operators);
+    stage.allreduce = AllReduce(parameter_bytes, stage.ring_order);
     stage.in_flight_micro_batches = InFlightMicroBatches(plan_.problem, plan_.stages.size() - 1 - index);
     stage.memory_bytes =
         StageMemoryBytes(graph_, plan_.problem, stage.operators, traffic.boundary_bytes, stage.in_flight_micro_batches);
     const MicroBatchWork compute = ComputeOf(stage);
     stage.compute = compute.forward.compute + compute.backward.compute;
-    for (std::size_t i = 0; i < stage.replicas.size(); ++i) CostReplica(compute, traffic.replicas[i], stage, i);
+    for (std::size_t i = 0; i < stage.replicas.size(); ++i) {
+      const MicroBatchWork work = CostReplica(compute, traffic.replicas[i], stage, i);
+      DeviceWork& device = devices_[stage.replicas[i].device.index()];
+      device.work += work;
+      device.parameter_bytes += parameter_bytes;
+      if (device.num_stages++ == 0) device.first_stage = index;
+    }
   }
 
   // REQUIRES: the number of micro-batches is set.
@@ -97,8 +105,8 @@ class StageCosting {
     std::vector<PhaseLoads> undivided;
     Picoseconds allreduce{0};
     for (const DeviceWork& device : devices_) {
-      undivided.push_back(UndividedLoads(device));
-      allreduce = std::max(allreduce, device.allreduce);
+      undivided.push_back(UndividedLoads(device.work));
+      allreduce = std::max(allreduce, AllReduceOf(device));
     }
     return StepTime(*plan_.problem.micro_batches, plan_.stages.size(), GreatestLoads(undivided), allreduce);
   }
@@ -106,15 +114,17 @@ class StageCosting {
   std::vector<PhaseLoads> DeviceLoads() const {
     std::vector<PhaseLoads> loads;
     loads.reserve(devices_.size());
-    for (const DeviceWork& device : devices_) loads.push_back(LoadsOfReplica(device));
+    for (const DeviceWork& device : devices_) {
+      loads.push_back(device.num_stages == 0 ? PhaseLoads() : LoadsOfDevice(device));
+    }
     return loads;
   }
 
  private:
-  Picoseconds AllReduce(const Stage& stage) const {
-    if (stage.ring_order.empty() || plan_.problem.workload == Workload::kInference) return Picoseconds(0);
-    return AllReduceTime(ParameterBytes(graph_, stage.operators), static_cast<int32_t>(stage.replicas.size()),
-                         RingSpeed(costs_.network(), stage.ring_order), plan_.problem.allreduce.factor);
+  Picoseconds AllReduce(int64_t parameter_bytes, const std::vector<DeviceId>& ring) const {
+    if (ring.empty() || plan_.problem.workload == Workload::kInference) return Picoseconds(0);
+    return AllReduceTime(parameter_bytes, static_cast<int32_t>(ring.size()), RingSpeed(costs_.network(), ring),
+                         plan_.problem.allreduce.factor);
   }
 
   MicroBatchWork ComputeOf(const Stage& stage) const {
@@ -128,38 +138,48 @@ class StageCosting {
     return work;
   }
 
-  // The stage shows the numbers of its most loaded replica, the first of them.
-  void CostReplica(MicroBatchWork work, const ReplicaTraffic& traffic, Stage& stage, std::size_t index) {
+  // The stage shows the numbers of its most loaded replica, the first of them. Returns what the replica would do if it
+  // did every micro-batch.
+  MicroBatchWork CostReplica(MicroBatchWork work, const ReplicaTraffic& traffic, Stage& stage, std::size_t index) {
     work.forward.in = traffic.forward.in;
     work.forward.out = traffic.forward.out;
     work.backward.in = traffic.backward.in;
     work.backward.out = traffic.backward.out;
     const auto replicas = static_cast<int32_t>(stage.replicas.size());
-    stage.replicas[index].load = LoadsOfReplica({work, replicas, stage.allreduce}).total();
+    stage.replicas[index].load = LoadsOfReplica(work, replicas, stage.allreduce).total();
     const Picoseconds undivided = LoadsOf(work, plan_.problem.schedule, plan_.problem.overlap).total();
     if (index == 0 || undivided > stage.load) {
       stage.load = undivided;
       stage.communication_in = work.forward.in + work.backward.in;
       stage.communication_out = work.forward.out + work.backward.out;
     }
-    DeviceWork& device = devices_[stage.replicas[index].device.index()];
-    device.work += work;
-    device.replicas = replicas;
-    device.allreduce = stage.allreduce;
+    return work;
   }
 
-  PhaseLoads UndividedLoads(const DeviceWork& device) const {
-    return LoadsOf(device.work, plan_.problem.schedule, plan_.problem.overlap);
+  // Of all its stages together; along the ring of the first.
+  Picoseconds AllReduceOf(const DeviceWork& device) const {
+    if (device.num_stages == 0) return Picoseconds(0);
+    const Stage& stage = plan_.stages[device.first_stage];
+    return device.num_stages == 1 ? stage.allreduce : AllReduce(device.parameter_bytes, stage.ring_order);
   }
 
-  PhaseLoads LoadsOfReplica(const DeviceWork& device) const {
+  PhaseLoads UndividedLoads(const MicroBatchWork& work) const {
+    return LoadsOf(work, plan_.problem.schedule, plan_.problem.overlap);
+  }
+
+  PhaseLoads LoadsOfDevice(const DeviceWork& device) const {
+    const std::size_t replicas = plan_.stages[device.first_stage].replicas.size();
+    return LoadsOfReplica(device.work, static_cast<int32_t>(replicas), AllReduceOf(device));
+  }
+
+  PhaseLoads LoadsOfReplica(const MicroBatchWork& work, int32_t replicas, Picoseconds allreduce) const {
     const PlanningProblem& problem = plan_.problem;
-    const PhaseLoads undivided = UndividedLoads(device);
+    const PhaseLoads undivided = UndividedLoads(work);
     if (!problem.micro_batches.has_value()) {
-      return ReplicaLoads(undivided, device.replicas, device.allreduce, problem.schedule, problem.overlap);
+      return ReplicaLoads(undivided, replicas, allreduce, problem.schedule, problem.overlap);
     }
-    const Picoseconds busy = StepTime(*problem.micro_batches, /*num_stages=*/1, undivided, device.allreduce);
-    return {.main = ShareOfStep(busy, *problem.micro_batches, device.replicas)};
+    const Picoseconds busy = StepTime(*problem.micro_batches, /*num_stages=*/1, undivided, allreduce);
+    return {.main = ShareOfStep(busy, *problem.micro_batches, replicas)};
   }
 
   const OperatorGraph& graph_;

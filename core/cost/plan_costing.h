@@ -21,8 +21,9 @@ namespace planwright {
 // REQUIRES: `problem` is resolved and supported; the placement is feasible: every operator in exactly one stage (for
 // INFERENCE BACKWARD operators may be left out; they are dropped), devices that support the operators of their stages,
 // stages in pipeline order (MIN_LATENCY: see ScheduleForLatency). A stage on several devices is replicated: they are
-// different, of one class, and hold nothing else; its ring visits each of them once. PERIODIC: a pattern, and no empty
-// stages. Complexity O(operators + tensor ends + devices + links log links) beside BackwardContiguity.
+// different, of one class, and hold no other stage unless that has the same replicas in the same order; its ring visits
+// each of them once. PERIODIC: a pattern, and no empty stages. Complexity O(operators + tensor ends + devices + links
+// log links) beside BackwardContiguity.
 Plan CostPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
               const CostTable& costs, const Placement& placement);
 

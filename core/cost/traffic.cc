@@ -12,7 +12,7 @@ namespace planwright {
 namespace {
 
 // What pays as one for the tensors that cross its border, by stage: a device, with all the stages that it holds, or a
-// single stage (MIN_LATENCY). Devices of one stage never hold replicas of another, so the first of them stands for all.
+// single stage (MIN_LATENCY). Stages that share a device have the same replicas, so the first of them stands for all.
 std::vector<std::size_t> PayersOf(const PlanningProblem& problem, const std::vector<Stage>& stages) {
   std::vector<std::size_t> payers;
   payers.reserve(stages.size());

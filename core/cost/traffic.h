@@ -45,9 +45,9 @@ struct Traffic {
   std::vector<LinkUsage> links;
 };
 
-// REQUIRES: `network` is that of the cluster; a resolved problem; each stage has one replica, or no device has several
-// stages. Complexity O(operators + tensor ends + links log links), where tensor ends between replicated stages count
-// once for each link class in use.
+// REQUIRES: `network` is that of the cluster; a resolved problem; stages that share a device have the same replicas in
+// the same order. Complexity O(operators + tensor ends + links log links), where tensor ends between replicated stages
+// count once for each link class in use.
 Traffic MeasureTraffic(const OperatorGraph& graph, const Cluster& cluster, const Network& network,
                        const PlanningProblem& problem, const std::vector<Stage>& stages, const StageMap& stage_of);
 

@@ -1,6 +1,14 @@
 #include "core/partition/load_rule.h"
 
 namespace planwright {
+namespace {
+
+PhaseLoads LoadsUnder(const LoadRule& rule, ScheduleKind schedule, const ReplicaWork& stage, int64_t replicas) {
+  return ReplicaLoads(LoadsOf(stage.work, schedule, rule.overlap), static_cast<int32_t>(replicas),
+                      Picoseconds(rule.AllReduceLoad(stage.parameter_bytes, replicas)), schedule, rule.overlap);
+}
+
+}  // namespace
 
 int64_t LoadRule::AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const {
   if (!reduces(replicas)) return 0;
@@ -9,11 +17,13 @@ int64_t LoadRule::AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const
 
 int64_t LoadRule::Load(const ReplicaWork& stage, int64_t replicas) const {
   const ScheduleKind schedule = forward_cap.has_value() ? ScheduleKind::kGpipe : ScheduleKind::kSteadyState;
-  const Picoseconds allreduce(AllReduceLoad(stage.parameter_bytes, replicas));
-  const PhaseLoads loads = ReplicaLoads(LoadsOf(stage.work, schedule, overlap), static_cast<int32_t>(replicas),
-                                        allreduce, schedule, overlap);
+  const PhaseLoads loads = LoadsUnder(*this, schedule, stage, replicas);
   if (!forward_cap.has_value()) return loads.main.count();
   return loads.main.count() <= *forward_cap ? loads.backward.count() : kNone;
+}
+
+PhaseLoads LoadRule::LoadsByPhase(const ReplicaWork& stage, int64_t replicas) const {
+  return LoadsUnder(*this, has_phases ? ScheduleKind::kGpipe : ScheduleKind::kSteadyState, stage, replicas);
 }
 
 int64_t LoadRule::AdditiveLoad(int64_t undivided, int64_t parameter_bytes, int64_t replicas) const {

@@ -24,6 +24,13 @@ namespace planwright {
 struct ReplicaWork {
   MicroBatchWork work;
   int64_t parameter_bytes = 0;
+
+  ReplicaWork& operator+=(const ReplicaWork& other) {
+    work += other.work;
+    parameter_bytes += other.parameter_bytes;
+    return *this;
+  }
+  bool operator==(const ReplicaWork&) const = default;
 };
 
 struct AllReduceRing {
@@ -51,6 +58,8 @@ struct LoadRule {
   bool reduces(int64_t replicas) const { return replicas > 1 && ring.has_value(); }
 
   int64_t Load(const ReplicaWork& stage, int64_t replicas) const;
+  // The same in the phases of the schedule, whatever the cap.
+  PhaseLoads LoadsByPhase(const ReplicaWork& stage, int64_t replicas) const;
   // The same where only the sum of compute and transfers is known. REQUIRES: is_additive().
   int64_t AdditiveLoad(int64_t undivided, int64_t parameter_bytes, int64_t replicas) const;
   int64_t AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const;

@@ -25,10 +25,15 @@ constexpr int64_t kMovesPerTemperature = 256;
 constexpr double kMaxGroupShare = 1.02;
 // Cost of a device as full again as it may be, in targets.
 constexpr double kOverflowCost = 4;
+// With replication, the share of the moves that change teams, and of those that join two of them.
+constexpr double kTeamShare = 0.02;
+constexpr double kJoinShare = 0.25;
+// Halvings of the range of the target of the forward phase.
+constexpr int kDivisionSteps = 30;
 
 class Annealer {
  public:
-  Annealer(const NetTables& tables, std::vector<int32_t> start, int64_t load_to_beat, const AnnealingSettings& settings,
+  Annealer(const NetTables& tables, NetAssignment start, int64_t load_to_beat, const AnnealingSettings& settings,
            RandomStream& random)
       : tables_(tables),
         settings_(settings),
@@ -47,11 +52,12 @@ class Annealer {
     while (result_.moves < moves && !poller.ShouldStopNow()) {
       const double progress = static_cast<double>(result_.moves) / static_cast<double>(moves);
       temperature_ = settings_.heat * target_ * std::exp(cooling * progress);
+      if (tables_.has_phases()) DivideTarget();
       const int64_t end = std::min(moves, result_.moves + kMovesPerTemperature);
       while (result_.moves < end) Step();
     }
     result_.last = state_.assignment();
-    result_.last_load = state_.MaxLoad();
+    result_.last_load = state_.Objective();
     return std::move(result_);
   }
 
@@ -59,6 +65,10 @@ class Annealer {
   struct Undo {
     int32_t group;
     int32_t from;
+  };
+  struct TeamUndo {
+    int32_t device;
+    int32_t replicas;
   };
 
   // One draw makes two decisions: 32 bits each. The bias of at most bound / 2^32 does not matter here.
@@ -89,13 +99,22 @@ class Annealer {
     return own > 0 ? referred / own : 1;
   }
 
-  double Term(int32_t device, const DeviceWork& work) const {
-    const auto load = static_cast<double>(work.Load(tables_.instance().overlap));
-    const double excess = load - target_;
-    const double spent =
-        rates_[Index(device)] * static_cast<double>(work.compute) + static_cast<double>(work.in + work.out);
-    const double term = settings_.lambda * spent;
-    return excess > 0 ? term + excess * (4 * excess / target_ + 0.2) : term;
+  static double Spent(double rate, const PassWork& work) {
+    return rate * static_cast<double>(work.compute.count()) + static_cast<double>((work.in + work.out).count());
+  }
+  // What a load costs beyond its target.
+  double Cost(Picoseconds load, double target) const {
+    const double excess = static_cast<double>(load.count()) - target;
+    return excess > 0 ? excess * (4 * excess / target_ + 0.2) : 0;
+  }
+
+  double Term(int32_t device, const ReplicaWork& work) const {
+    const double rate = rates_[Index(device)];
+    const PhaseLoads loads = state_.LoadsWith(device, work);
+    double term = settings_.lambda * Spent(rate, work.work.forward) + Cost(loads.main, main_target_);
+    if (!tables_.has_phases()) return term;
+    term += settings_.lambda * Spent(rate, work.work.backward);
+    return term + Cost(loads.backward, target_ - main_target_);
   }
   double Term(int32_t device) const {
     double term = Term(device, state_.work(device));
@@ -110,16 +129,52 @@ class Annealer {
   // The best load has changed.
   void Retarget() {
     target_ = static_cast<double>(std::max<int64_t>(1, result_.best_load)) * (1 - settings_.ambition);
+    main_target_ = target_;
     num_over_ = 0;
     for (int32_t device = 0; device < tables_.num_devices(); ++device) {
-      terms_[Index(device)] = Term(device);
-      is_over_[Index(device)] = state_.load(device) >= result_.best_load;
+      is_over_[Index(device)] = IsOver(device);
       if (is_over_[Index(device)]) ++num_over_;
     }
+    if (tables_.has_phases()) return DivideTarget();
+    SetTerms();
+  }
+
+  void SetTerms() {
+    for (int32_t device = 0; device < tables_.num_devices(); ++device) terms_[Index(device)] = Term(device);
+  }
+
+  // The best objective cannot be below the load of any device.
+  bool IsOver(int32_t device) const { return state_.loads(device).total().count() >= result_.best_load; }
+
+  // Gives the forward phase the part of the target with which the assignment has the least energy. Where neither phase
+  // exceeds its part, or both do alike, it does not matter.
+  void DivideTarget() {
+    double low = 0;
+    double high = target_;
+    for (int step = 0; step < kDivisionSteps; ++step) {
+      main_target_ = low + (high - low) / 2;
+      (Slope() < 0 ? low : high) = main_target_;
+    }
+    SetTerms();
+  }
+
+  // Of the energy, as the forward phase gets more.
+  double Slope() const {
+    const auto slope = [&](Picoseconds load, double target) {
+      const double excess = static_cast<double>(load.count()) - target;
+      return excess > 0 ? 8 * excess / target_ + 0.2 : 0;
+    };
+    double sum = 0;
+    for (int32_t device = 0; device < tables_.num_devices(); ++device) {
+      const PhaseLoads loads = state_.loads(device);
+      sum += slope(loads.backward, target_ - main_target_) - slope(loads.main, main_target_);
+    }
+    return sum;
   }
 
   void Step() {
     ++result_.moves;
+    if (tables_.replicates() && random_.Unit() < kTeamShare) return ChangeTeams();
     const uint64_t draw = random_.Next();
     const int32_t group = Scaled(draw >> 32U, tables_.num_groups());
     const double kind = Share(draw);
@@ -133,7 +188,9 @@ class Annealer {
   }
 
   bool MayMove(int32_t group, int32_t to) const {
-    return tables_.may_run(group, to) && static_cast<double>(tables_.time(group, to)) <= kMaxGroupShare * target_;
+    const int32_t replicas = state_.replicas(to);
+    return replicas > 0 && tables_.may_run(group, to) &&
+           static_cast<double>(tables_.time(group, to)) <= kMaxGroupShare * target_ * replicas;
   }
 
   bool Accepts(double change) {
@@ -165,7 +222,9 @@ class Annealer {
     }
     double change = 0;
     for (const MoveEffect::Change& touched : effect_.changes) {
-      change += Term(touched.device, state_.work(touched.device) + touched.work) - terms_[Index(touched.device)];
+      ReplicaWork work = state_.work(touched.device);
+      work += touched.work;
+      change += Term(touched.device, work) - terms_[Index(touched.device)];
     }
     if (!Accepts(change)) return;
     state_.Move(group, to, effect_);
@@ -218,9 +277,36 @@ class Annealer {
     }
   }
 
-  // A trial of several moves: Begin, Apply ..., Conclude.
+  // Two teams of one pool.
+  void ChangeTeams() {
+    const int32_t from = Below(tables_.num_devices());
+    const int32_t to = Below(tables_.num_devices());
+    if (from == to || tables_.pool_of(from) != tables_.pool_of(to) || state_.replicas(from) == 0) return;
+    if (state_.replicas(to) > 0 && random_.Unit() < kJoinShare) {
+      JoinTeams(from, to);
+    } else if (state_.replicas(from) > 1 || state_.num_groups_on(from) == 0) {
+      Begin();
+      ResizeTeam(from, state_.replicas(from) - 1);
+      ResizeTeam(to, state_.replicas(to) + 1);
+      Conclude();
+    }
+  }
+
+  void JoinTeams(int32_t from, int32_t to) {
+    result_.moves += state_.num_groups_on(from);
+    Begin();
+    for (int32_t group = 0; group < tables_.num_groups(); ++group) {
+      if (state_.device_of(group) == from) Apply(group, to);
+    }
+    ResizeTeam(to, state_.replicas(to) + state_.replicas(from));
+    ResizeTeam(from, 0);
+    Conclude();
+  }
+
+  // A trial of several moves: Begin, Apply and ResizeTeam ..., Conclude.
   void Begin() {
     undo_.clear();
+    team_undo_.clear();
     touched_.clear();
     overflow_before_.clear();
   }
@@ -228,12 +314,20 @@ class Annealer {
   void Apply(int32_t group, int32_t to) {
     undo_.push_back({group, state_.device_of(group)});
     state_.Preview(group, to, effect_);
-    for (const MoveEffect::Change& change : effect_.changes) {
-      if (std::find(touched_.begin(), touched_.end(), change.device) != touched_.end()) continue;
-      touched_.push_back(change.device);
-      overflow_before_.push_back(state_.overflow(change.device));
-    }
+    for (const MoveEffect::Change& change : effect_.changes) Touch(change.device);
     state_.Move(group, to, effect_);
+  }
+
+  void ResizeTeam(int32_t device, int32_t replicas) {
+    team_undo_.push_back({device, state_.replicas(device)});
+    Touch(device);
+    state_.SetReplicas(device, replicas);
+  }
+
+  void Touch(int32_t device) {
+    if (std::find(touched_.begin(), touched_.end(), device) != touched_.end()) return;
+    touched_.push_back(device);
+    overflow_before_.push_back(state_.overflow(device));
   }
 
   void Conclude() {
@@ -248,6 +342,9 @@ class Annealer {
       NoteIfBest();
       return;
     }
+    for (auto team = team_undo_.rbegin(); team != team_undo_.rend(); ++team) {
+      state_.SetReplicas(team->device, team->replicas);
+    }
     for (auto move = undo_.rbegin(); move != undo_.rend(); ++move) {
       state_.Preview(move->group, move->from, effect_);
       state_.Move(move->group, move->from, effect_);
@@ -256,15 +353,17 @@ class Annealer {
 
   void Refresh(int32_t device) {
     terms_[Index(device)] = Term(device);
-    const bool is_over = state_.load(device) >= result_.best_load;
+    const bool is_over = IsOver(device);
     num_over_ += static_cast<int>(is_over) - static_cast<int>(is_over_[Index(device)]);
     is_over_[Index(device)] = is_over;
   }
 
   void NoteIfBest() {
     if (num_over_ > 0 || !state_.fits_memory()) return;
+    const int64_t objective = state_.Objective();
+    if (objective >= result_.best_load) return;
     result_.best = state_.assignment();
-    result_.best_load = state_.MaxLoad();
+    result_.best_load = objective;
     Retarget();
   }
 
@@ -274,6 +373,8 @@ class Annealer {
   NetState state_;
   AnnealingResult result_;
   double target_ = 1;
+  // The part of the target that the forward phase has; all of it without phases.
+  double main_target_ = 1;
   double temperature_ = 0;
   // By device: what a unit of work costs beside the excess.
   std::vector<double> rates_;
@@ -284,6 +385,7 @@ class Annealer {
   // The trial.
   MoveEffect effect_;
   std::vector<Undo> undo_;
+  std::vector<TeamUndo> team_undo_;
   std::vector<int32_t> touched_;
   std::vector<int64_t> overflow_before_;
   std::vector<int32_t> cluster_;
@@ -293,7 +395,7 @@ class Annealer {
 
 }  // namespace
 
-AnnealingResult Anneal(const NetTables& tables, std::vector<int32_t> start, int64_t load_to_beat,
+AnnealingResult Anneal(const NetTables& tables, NetAssignment start, int64_t load_to_beat,
                        const AnnealingSettings& settings, int64_t moves, RandomStream& random, Poller& poller) {
   return Annealer(tables, std::move(start), load_to_beat, settings, random).Run(moves, poller);
 }

@@ -4,6 +4,14 @@
 // all transfers and of the work on accelerators is added, so that assignments of equal max load differ. T stays a
 // little below the best load known and follows it down. Moves: one group, two groups swapped, a connected cluster of
 // one device. The temperature falls geometrically over the number of moves that the run may make, never over time.
+//
+// GPIPE minimizes the sum of two maxima. T is then divided between the phases, and each load has the excess over its
+// own part; at every temperature T is divided anew so that the assignment at hand has the least energy, which is convex
+// in the division. So the run follows the trade between the phases, where an exact search tries one cap after the
+// other.
+//
+// With replication teams change too: a device leaves its team for another, or one team joins another with all its
+// groups.
 #ifndef PLANWRIGHT_CORE_PARTITION_NET_ANNEALER_H_
 #define PLANWRIGHT_CORE_PARTITION_NET_ANNEALER_H_
 
@@ -27,18 +35,18 @@ struct AnnealingSettings {
 
 struct AnnealingResult {
   // The best assignment that fits and beats the load to beat; empty: none was found.
-  std::vector<int32_t> best;
+  NetAssignment best;
   int64_t best_load = 0;
-  // Where the run ended, and its max load.
-  std::vector<int32_t> last;
+  // Where the run ended, and its objective.
+  NetAssignment last;
   int64_t last_load = 0;
   // Groups moved on trial.
   int64_t moves = 0;
 };
 
-// Anneals from `start` for `moves` groups moved on trial, or until `poller` says stop. `load_to_beat`: max load of the
+// Anneals from `start` for `moves` groups moved on trial, or until `poller` says stop. `load_to_beat`: objective of the
 // best placement known. O(degree) a move.
-AnnealingResult Anneal(const NetTables& tables, std::vector<int32_t> start, int64_t load_to_beat,
+AnnealingResult Anneal(const NetTables& tables, NetAssignment start, int64_t load_to_beat,
                        const AnnealingSettings& settings, int64_t moves, RandomStream& random, Poller& poller);
 
 }  // namespace planwright

@@ -8,6 +8,7 @@
 #include "core/base/index.h"
 #include "core/graph/operator_unions.h"
 #include "core/partition/multilevel_start.h"
+#include "core/partition/net_teams.h"
 
 namespace planwright {
 namespace {
@@ -46,7 +47,10 @@ int64_t LoadAboveAny(const NetTables& tables) {
     const int64_t sends = 2 * tables.num_devices();
     load = SaturatingAdd(load, SaturatingMultiply(sends, tables.weight(net)));
   }
-  return load;
+  int64_t parameter_bytes = 0;
+  for (int32_t group = 0; group < tables.num_groups(); ++group) parameter_bytes += tables.parameter_bytes(group);
+  if (!tables.replicates()) return load;
+  return SaturatingAdd(load, tables.rule().AllReduceLoad(parameter_bytes, tables.num_devices()));
 }
 
 // Memory of the device that is not yet promised to groups, shares of buffers and workspace apart.
@@ -67,8 +71,9 @@ class RoomOfDevices {
   std::vector<MemorySums> sums_;
 };
 
-// The first device with room for each group, the largest groups first; where none has, the one that lacks least.
-std::vector<int32_t> FlatStart(const NetTables& tables) {
+// The first team with room for each group, the largest groups first; where none has, the one that lacks least.
+// `replicas` as in NetAssignment.
+NetAssignment FlatStart(const NetTables& tables, std::vector<int32_t> replicas) {
   std::vector<int32_t> order(Index(tables.num_groups()));
   std::iota(order.begin(), order.end(), 0);
   const BlockMemory& memory = tables.instance().blocks.memory;
@@ -81,7 +86,7 @@ std::vector<int32_t> FlatStart(const NetTables& tables) {
   for (const int32_t group : order) {
     int32_t best = kDropped;
     for (int32_t device = 0; device < tables.num_devices(); ++device) {
-      if (!tables.may_run(group, device)) continue;
+      if (!tables.may_run(group, device) || (!replicas.empty() && replicas[Index(device)] == 0)) continue;
       if (best == kDropped || room.With(group, device) > room.With(group, best)) best = device;
       if (room.With(group, device) < 0) continue;
       best = device;
@@ -90,7 +95,7 @@ std::vector<int32_t> FlatStart(const NetTables& tables) {
     device_of[Index(group)] = best;
     room.Take(group, best);
   }
-  return device_of;
+  return {std::move(device_of), std::move(replicas)};
 }
 
 }  // namespace
@@ -101,7 +106,7 @@ NetAnnealing::NetAnnealing(const NetTables& tables, int64_t seed, const SolveLim
       limits_(limits),
       arena_(arena),
       choices_(seed_),
-      flat_start_(FlatStart(tables)),
+      flat_start_(FlatStart(tables, {})),
       incumbent_load_(LoadAboveAny(tables)) {
   for (std::size_t arm = 0; arm < kArms; ++arm) {
     arms_[arm].settings = kSettings[arm / 2];
@@ -121,8 +126,8 @@ int64_t NetAnnealing::BytesFor(const NetInstance& instance) {
   return SaturatingMultiply(bytes, 2 * static_cast<int64_t>(kBatch));
 }
 
-void NetAnnealing::Offer(std::vector<int32_t> assignment) {
-  const int64_t load = NetState(tables_, assignment).MaxLoad();
+void NetAnnealing::Offer(NetAssignment assignment) {
+  const int64_t load = NetState(tables_, assignment).Objective();
   if (load >= incumbent_load_) return;
   incumbent_ = std::move(assignment);
   incumbent_load_ = load;
@@ -179,8 +184,12 @@ void NetAnnealing::Run(Slice& slice) const {
   }
   AnnealingSettings settings = arm.settings;
   if (slice.reheats) settings.heat *= kCoolestReheat * std::pow(kHottestReheat / kCoolestReheat, random.Unit());
-  slice.result =
-      Anneal(tables_, slice.reheats ? incumbent_ : flat_start_, incumbent_load_, settings, slice.moves, random, poller);
+  slice.result = Anneal(tables_, slice.reheats ? incumbent_ : Start(random), incumbent_load_, settings, slice.moves,
+                        random, poller);
+}
+
+NetAssignment NetAnnealing::Start(RandomStream& random) const {
+  return tables_.replicates() ? FlatStart(tables_, RandomTeams(tables_, random)) : flat_start_;
 }
 
 AnnealingResult NetAnnealing::RunMultilevel(const Slice& slice, RandomStream& random, Poller& poller) const {
@@ -193,11 +202,16 @@ AnnealingResult NetAnnealing::RunMultilevel(const Slice& slice, RandomStream& ra
   const NetInstance coarse = ContractGroups(tables_.instance(), cluster_of);
   const NetTables coarse_tables(coarse);
   const auto coarse_moves = static_cast<int64_t>(kCoarseShare * static_cast<double>(slice.moves));
-  const AnnealingResult clusters =
-      Anneal(coarse_tables, FlatStart(coarse_tables), incumbent_load_, settings, coarse_moves, random, poller);
-  const auto projected = [&](const std::vector<int32_t>& device_of) {
-    std::vector<int32_t> fine(device_of.empty() ? 0 : cluster_of.size());
-    for (std::size_t group = 0; group < fine.size(); ++group) fine[group] = device_of[Index(cluster_of[group])];
+  std::vector<int32_t> teams;
+  if (tables_.replicates()) teams = RandomTeams(tables_, random);
+  const AnnealingResult clusters = Anneal(coarse_tables, FlatStart(coarse_tables, std::move(teams)), incumbent_load_,
+                                          settings, coarse_moves, random, poller);
+  const auto projected = [&](const NetAssignment& coarse_assignment) {
+    NetAssignment fine{{}, coarse_assignment.replicas};
+    if (coarse_assignment.empty()) return fine;
+    for (const int32_t cluster : cluster_of) {
+      fine.device_of.push_back(coarse_assignment.device_of[Index(cluster)]);
+    }
     return fine;
   };
   settings.heat *= kFineHeat;

@@ -3,8 +3,9 @@
 // Different graphs want different energies: a small lambda suits long chains of equal layers, a large one wide
 // convolutional graphs. So ten arms (five settings, each from a flat and from a multilevel start) take turns in slices
 // of growing length; each arm runs once, then the arm with the best mean end has every second slice, and every fourth
-// slice reheats the incumbent instead. Slices run in batches of given sizes, each with a random stream of its own, and
-// are merged in order: the outcome depends on the seed and on the work, not on the threads.
+// slice reheats the incumbent instead. With replication each slice starts from random teams. Slices run in batches of
+// given sizes, each with a random stream of its own, and are merged in order: the outcome depends on the seed and on
+// the work, not on the threads.
 #ifndef PLANWRIGHT_CORE_PARTITION_NET_ANNEALING_H_
 #define PLANWRIGHT_CORE_PARTITION_NET_ANNEALING_H_
 
@@ -29,14 +30,14 @@ class NetAnnealing {
   static int64_t BytesFor(const NetInstance& instance);
 
   // Makes `assignment` the incumbent if it is better than what is there. REQUIRES: it may be run and fits.
-  void Offer(std::vector<int32_t> assignment);
+  void Offer(NetAssignment assignment);
 
   // One batch of slices. False: the work is used up, or the limits say stop.
   bool RunBatch();
 
   // Empty: none yet.
-  const std::vector<int32_t>& incumbent() const { return incumbent_; }
-  // Max load of the incumbent; without one, a load above any.
+  const NetAssignment& incumbent() const { return incumbent_; }
+  // Objective of the incumbent; without one, a load above any.
   int64_t incumbent_load() const { return incumbent_load_; }
   int64_t moves() const { return moves_; }
   int64_t slices() const { return slices_; }
@@ -62,6 +63,7 @@ class NetAnnealing {
   std::size_t ChooseArm();
   int64_t SliceMoves() const;
   void Run(Slice& slice) const;
+  NetAssignment Start(RandomStream& random) const;
   AnnealingResult RunMultilevel(const Slice& slice, RandomStream& random, Poller& poller) const;
   void Merge(Slice& slice);
 
@@ -71,8 +73,8 @@ class NetAnnealing {
   TaskArena& arena_;
   RandomStream choices_;
   std::array<Arm, kArms> arms_;
-  std::vector<int32_t> flat_start_;
-  std::vector<int32_t> incumbent_;
+  NetAssignment flat_start_;
+  NetAssignment incumbent_;
   int64_t incumbent_load_;
   int64_t moves_ = 0;
   int64_t planned_moves_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "core/base/index.h"
@@ -25,10 +26,11 @@ class ChargeList {
   void Add(NetCharge charge) {
     MakeSet(charge.groups);
     if (charge.groups.size() < 2) return;
-    if (charge.forward == 0 && charge.backward == 0 && charge.buffer_bytes == 0) return;
-    Sums& sums = merged_[{std::move(charge.groups), charge.producer}];
+    if (charge.forward == 0 && charge.gradient == 0 && charge.late == 0 && charge.buffer_bytes == 0) return;
+    NetCharge& sums = merged_[{charge.groups, charge.producer}];
     sums.forward += charge.forward;
-    sums.backward += charge.backward;
+    sums.gradient += charge.gradient;
+    sums.late += charge.late;
     sums.buffer_bytes += charge.buffer_bytes;
   }
 
@@ -36,18 +38,15 @@ class ChargeList {
     std::vector<NetCharge> charges;
     charges.reserve(merged_.size());
     for (const auto& [key, sums] : merged_) {
-      charges.push_back({key.first, key.second, sums.forward, sums.backward, sums.buffer_bytes});
+      NetCharge& charge = charges.emplace_back(sums);
+      std::tie(charge.groups, charge.producer) = key;
     }
     return charges;
   }
 
  private:
-  struct Sums {
-    int64_t forward = 0;
-    int64_t backward = 0;
-    int64_t buffer_bytes = 0;
-  };
-  std::map<std::pair<std::vector<int32_t>, int32_t>, Sums> merged_;
+  // By groups and producer, which the charges themselves leave out.
+  std::map<std::pair<std::vector<int32_t>, int32_t>, NetCharge> merged_;
 };
 
 // A label for each operator. For LAYER every stage holds whole layers, so layers on a cycle are one stage, hence on one
@@ -78,6 +77,7 @@ std::vector<NetCharge> ChargesOf(const OperatorGraph& graph, const Cluster& clus
   const bool pay_once = RulesOf(cluster.interconnect).pay_once;
   const bool counts_buffers = *problem.memory_model.kind == MemoryModel::Kind::kComponents;
   const bool counts_directions = problem.overlap == Overlap::kFullDuplex;
+  const bool has_phases = problem.schedule == ScheduleKind::kGpipe;
   ChargeList charges;
   for (const Tensor& tensor : graph.tensors) {
     NetCharge charge;
@@ -88,13 +88,15 @@ std::vector<NetCharge> ChargesOf(const OperatorGraph& graph, const Cluster& clus
       if (group_of[consumer.index()] != kDropped) charge.groups.push_back(group_of[consumer.index()]);
     }
     MakeSet(charge.groups);
-    charge.forward = TensorTransferTime(tensor, cluster.interconnect).count();
-    charge.backward = gradients ? charge.forward : 0;
+    const bool is_late = has_phases && graph.operators[tensor.producer.index()].pass == Pass::kBackward;
+    (is_late ? charge.late : charge.forward) = TensorTransferTime(tensor, cluster.interconnect).count();
+    charge.gradient = gradients ? charge.forward : 0;
     charge.buffer_bytes = counts_buffers ? 2 * tensor.size_bytes : 0;
     // Two groups are the producer and one consumer: both sides pay the same.
     if (!counts_directions && (pay_once || charge.groups.size() == 2)) {
       charge.producer = NetCharge::kAnyProducer;
-      charge.forward += std::exchange(charge.backward, 0);
+      charge.gradient += std::exchange(charge.late, 0);
+      if (!has_phases) charge.forward += std::exchange(charge.gradient, 0);
     }
     charges.Add(std::move(charge));
   }
@@ -145,19 +147,29 @@ BlockMemory ContractMemory(const BlockMemory& memory, const std::vector<int32_t>
   return contracted;
 }
 
+std::vector<int64_t> SumByLabel(const std::vector<int64_t>& values, const std::vector<int32_t>& label_of,
+                                std::size_t num_labels) {
+  std::vector<int64_t> sums(num_labels, 0);
+  for (std::size_t group = 0; group < label_of.size(); ++group) sums[Index(label_of[group])] += values[group];
+  return sums;
+}
+
 DevicePool ContractPool(const DevicePool& pool, const std::vector<int32_t>& label_of, std::size_t num_labels) {
   DevicePool contracted = pool;
   contracted.time.assign(num_labels, 0);
+  contracted.backward_time.assign(pool.backward_time.empty() ? 0 : num_labels, 0);
   contracted.supported.assign(num_labels, true);
   for (std::size_t group = 0; group < label_of.size(); ++group) {
     const std::size_t label = Index(label_of[group]);
     contracted.time[label] += pool.time[group];
+    if (!pool.backward_time.empty()) contracted.backward_time[label] += pool.backward_time[group];
     if (!pool.supported[group]) contracted.supported[label] = false;
   }
   contracted.supports_all = true;
   for (std::size_t label = 0; label < num_labels; ++label) {
     if (contracted.supported[label]) continue;
     contracted.time[label] = 0;
+    if (!pool.backward_time.empty()) contracted.backward_time[label] = 0;
     contracted.supports_all = false;
   }
   return contracted;
@@ -174,7 +186,7 @@ std::vector<int32_t> MapGroups(const std::vector<int32_t>& groups, const std::ve
 void ContractNets(const BlockInstance& from, const std::vector<int32_t>& label_of, BlockInstance& to) {
   ChargeList merged;
   for (const Net& net : from.nets) {
-    merged.Add({MapGroups(net.blocks, label_of), NetCharge::kAnyProducer, net.weight, 0, net.buffer_bytes});
+    merged.Add({.groups = MapGroups(net.blocks, label_of), .forward = net.weight, .buffer_bytes = net.buffer_bytes});
   }
   to.nets_of.resize(to.operators.size());
   for (NetCharge& net : std::move(merged).Take()) {
@@ -195,7 +207,6 @@ NetInstance NetInstanceOf(const OperatorGraph& graph, const Cluster& cluster, co
   instance.blocks = std::move(blocks);
   instance.charges = ChargesOf(graph, cluster, problem, group_of);
   instance.pay_once = RulesOf(cluster.interconnect).pay_once;
-  instance.overlap = problem.overlap;
   AddDevices(cluster, instance);
   return instance;
 }
@@ -230,15 +241,19 @@ NetInstance ContractGroups(const NetInstance& instance, const std::vector<int32_
     blocks.pools.push_back(ContractPool(pool, label_of, num_labels));
   }
   blocks.memory = ContractMemory(instance.blocks.memory, label_of, num_labels);
+  blocks.rule = instance.blocks.rule;
+  if (!instance.blocks.parameter_bytes.empty()) {
+    blocks.parameter_bytes = SumByLabel(instance.blocks.parameter_bytes, label_of, num_labels);
+  }
   ChargeList charges;
   for (const NetCharge& charge : instance.charges) {
     const int32_t producer =
         charge.producer == NetCharge::kAnyProducer ? NetCharge::kAnyProducer : label_of[Index(charge.producer)];
-    charges.Add({MapGroups(charge.groups, label_of), producer, charge.forward, charge.backward, charge.buffer_bytes});
+    charges.Add({MapGroups(charge.groups, label_of), producer, charge.forward, charge.gradient, charge.late,
+                 charge.buffer_bytes});
   }
   contracted.charges = std::move(charges).Take();
   contracted.pay_once = instance.pay_once;
-  contracted.overlap = instance.overlap;
   contracted.devices = instance.devices;
   contracted.has_pins = instance.has_pins;
   return contracted;

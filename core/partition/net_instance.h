@@ -28,13 +28,18 @@ struct NetCharge {
 
   // Ascending, at least two.
   std::vector<int32_t> groups;
-  // kAnyProducer: every paying device that holds the net partly pays `forward`, the direction does not matter.
-  // Otherwise a consuming device other than the producer's pays `forward` in and `backward` out, and the producer's
-  // device pays `forward` out and `backward` in: once (pay_once) or once for each of those devices.
+  // kAnyProducer: every paying device that holds the net partly pays, the direction does not matter. Otherwise the
+  // producer's device sends and every other one that holds the net partly receives; the sender pays once (pay_once) or
+  // once for each of those devices.
   int32_t producer = kAnyProducer;
-  // Picoseconds.
+  // Picoseconds of tensors on their way. Those made in the backward pass count here too unless GPIPE tells the passes
+  // apart.
   int64_t forward = 0;
-  int64_t backward = 0;
+  // Of gradients on their way back, from the receivers to the sender, in the backward pass. Without direction and
+  // without GPIPE they count as `forward`.
+  int64_t gradient = 0;
+  // GPIPE: of tensors made in the backward pass. Without direction they count as `gradient`.
+  int64_t late = 0;
   // Bytes of buffers on every device that holds the net partly, whether it pays or not.
   int64_t buffer_bytes = 0;
 };
@@ -53,7 +58,6 @@ struct NetInstance {
   BlockInstance blocks;
   std::vector<NetCharge> charges;
   bool pay_once = true;
-  Overlap overlap = Overlap::kSerial;
   // By pool, in device order.
   std::vector<NetDevice> devices;
   // By group, then by position in `devices`: the class runs every operator of the group, no pin says otherwise, and no
@@ -63,6 +67,8 @@ struct NetInstance {
   bool has_pins = false;
 
   int32_t num_groups() const { return blocks.num_blocks(); }
+  // What the work of a device means: overlap, phases, replication.
+  const LoadRule& rule() const { return blocks.rule; }
 };
 
 // REQUIRES: graph, cluster and problem are valid, resolved and supported; host_staged or uniform.

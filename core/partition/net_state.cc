@@ -9,19 +9,15 @@ namespace {
 // How often the device of a producer sends: to each of `readers` other devices, or once for all of them.
 int64_t Sends(bool pay_once, int32_t readers) { return pay_once ? std::min(readers, 1) : readers; }
 
-}  // namespace
-
-int64_t DeviceWork::Load(Overlap overlap) const {
-  switch (overlap) {
-    case Overlap::kSerial:
-      return compute + in + out;
-    case Overlap::kOverlapped:
-      return std::max(compute, in + out);
-    case Overlap::kFullDuplex:
-      return std::max({in, compute, out});
-  }
-  return 0;
+// What a group takes with it. It pays for nothing yet.
+ReplicaWork Negated(ReplicaWork work) {
+  work.work.forward.compute = -work.work.forward.compute;
+  work.work.backward.compute = -work.work.backward.compute;
+  work.parameter_bytes = -work.parameter_bytes;
+  return work;
 }
+
+}  // namespace
 
 MoveEffect::Change& MoveEffect::On(int32_t device) {
   const auto known =
@@ -32,10 +28,14 @@ MoveEffect::Change& MoveEffect::On(int32_t device) {
   return change;
 }
 
-NetState::NetState(const NetTables& tables, std::vector<int32_t> device_of)
-    : tables_(&tables), overlap_(tables.instance().overlap), device_of_(std::move(device_of)) {
+NetState::NetState(const NetTables& tables, NetAssignment assignment)
+    : tables_(&tables),
+      is_plain_(!tables.has_phases() && !tables.replicates()),
+      assignment_(std::move(assignment)),
+      work_(Index(tables.num_devices())),
+      num_groups_on_(Index(tables.num_devices()), 0) {
   const std::size_t num_devices = Index(tables.num_devices());
-  work_.resize(num_devices);
+  if (tables.replicates() && assignment_.replicas.empty()) assignment_.replicas.assign(num_devices, 1);
   count_.assign(Index(tables.num_nets()) * num_devices, 0);
   spread_.assign(Index(tables.num_nets()), 0);
   if (tables.memory_binds()) {
@@ -53,12 +53,33 @@ NetState::NetState(const NetTables& tables, std::vector<int32_t> device_of)
 void NetState::CountGroups() {
   for (int32_t group = 0; group < tables_->num_groups(); ++group) {
     const int32_t device = device_of(group);
-    work_[Index(device)].compute += tables_->time(group, device);
+    work_[Index(device)] += WorkOf(group, device);
+    ++num_groups_on_[Index(device)];
     if (tables_->memory_binds()) AddMemory(group, device);
     for (const int32_t net : tables_->nets_of(group)) {
       if (count_[Cell(net, device)]++ == 0) ++spread_[Index(net)];
     }
   }
+}
+
+ReplicaWork NetState::WorkOf(int32_t group, int32_t device) const {
+  ReplicaWork work;
+  work.parameter_bytes = tables_->parameter_bytes(group);
+  const int64_t backward = tables_->has_phases() ? tables_->backward_time(group, device) : 0;
+  work.work.forward.compute = Picoseconds(tables_->time(group, device) - backward);
+  work.work.backward.compute = Picoseconds(backward);
+  return work;
+}
+
+MicroBatchWork NetState::Paid(const DirectedNet& net, bool sends, int64_t times) const {
+  Picoseconds PassWork::*const there = sends ? &PassWork::out : &PassWork::in;
+  Picoseconds PassWork::*const back = sends ? &PassWork::in : &PassWork::out;
+  MicroBatchWork work;
+  PassWork& last = tables_->has_phases() ? work.backward : work.forward;
+  work.forward.*there = Picoseconds(times * net.forward);
+  last.*back += Picoseconds(times * net.gradient);
+  last.*there += Picoseconds(times * net.late);
+  return work;
 }
 
 void NetState::CountNet(int32_t net) {
@@ -67,57 +88,71 @@ void NetState::CountNet(int32_t net) {
     if (count_[Cell(net, device)] == 0) continue;
     if (tables_->memory_binds()) buffer_bytes_[Index(device)] += tables_->buffer_bytes(net);
     if (!tables_->pays(device)) continue;
-    DeviceWork& work = work_[Index(device)];
+    MicroBatchWork& work = work_[Index(device)].work;
     if (!tables_->is_directed(net)) {
-      work.in += tables_->plain_weight(net);
+      work.forward.in += Picoseconds(tables_->plain_weight(net));
+      work.backward.in += Picoseconds(tables_->plain_backward_weight(net));
       continue;
     }
     const DirectedNet& directed = tables_->directed(net);
     if (device_of(directed.producer) == device) {
-      const int64_t sends = Sends(tables_->instance().pay_once, spread_[Index(net)] - 1);
-      work.in += sends * directed.backward;
-      work.out += sends * directed.forward;
+      work += Paid(directed, /*sends=*/true, Sends(tables_->instance().pay_once, spread_[Index(net)] - 1));
     } else {
-      work.in += directed.forward;
-      work.out += directed.backward;
+      work += Paid(directed, /*sends=*/false, 1);
     }
   }
 }
 
-int64_t NetState::MaxLoad() const {
-  int64_t load = 0;
-  for (const DeviceWork& work : work_) load = std::max(load, work.Load(overlap_));
-  return load;
+PhaseLoads NetState::LoadsWith(int32_t device, const ReplicaWork& work) const {
+  const LoadRule& rule = tables_->rule();
+  if (is_plain_) return {.main = LoadOf(work.work.forward, rule.overlap)};
+  const int32_t members = replicas(device);
+  return members == 0 ? PhaseLoads() : rule.LoadsByPhase(work, members);
+}
+
+PhaseLoads NetState::GreatestLoads() const {
+  PhaseLoads greatest;
+  for (int32_t device = 0; device < tables_->num_devices(); ++device) {
+    const PhaseLoads load = loads(device);
+    greatest.main = std::max(greatest.main, load.main);
+    greatest.backward = std::max(greatest.backward, load.backward);
+  }
+  return greatest;
 }
 
 void NetState::Preview(int32_t group, int32_t to, MoveEffect& effect) const {
   const int32_t from = device_of(group);
   effect.changes.resize(2);
-  effect.changes[0] = {from, {-tables_->time(group, from), 0, 0}, 0};
-  effect.changes[1] = {to, {tables_->time(group, to), 0, 0}, 0};
-  PreviewPlain(group, from, to, effect);
+  effect.changes[0] = {from, Negated(WorkOf(group, from)), 0};
+  effect.changes[1] = {to, WorkOf(group, to), 0};
+  PreviewPlain(
+      group, from, to, &MicroBatchWork::forward, [](const NetPin& pin) { return pin.weight; }, effect);
+  if (tables_->has_phases()) {
+    const auto weight_of = [&](const NetPin& pin) { return tables_->plain_backward_weight(pin.net); };
+    PreviewPlain(group, from, to, &MicroBatchWork::backward, weight_of, effect);
+  }
   if (tables_->has_directed_nets()) PreviewDirected(group, from, to, effect);
   if (tables_->memory_binds() && !tables_->memory_is_sum()) PreviewBuffers(group, from, to, effect);
 }
 
-void NetState::PreviewPlain(int32_t group, int32_t from, int32_t to, MoveEffect& effect) const {
+// Books what changes at `pass`.
+template <typename WeightOf>
+void NetState::PreviewPlain(int32_t group, int32_t from, int32_t to, PassWork MicroBatchWork::*pass,
+                            const WeightOf& weight_of, MoveEffect& effect) const {
   int64_t left = 0;
   int64_t entered = 0;
   for (const NetPin& pin : tables_->plain_pins(group)) {
     const int32_t at_from = count_[Cell(pin.net, from)];
     const int32_t at_to = count_[Cell(pin.net, to)];
-    left += pin.weight * (static_cast<int>(at_from == pin.size) - static_cast<int>(at_from == 1));
-    entered += pin.weight * (static_cast<int>(at_to == 0) - static_cast<int>(at_to == pin.size - 1));
+    left += weight_of(pin) * (static_cast<int>(at_from == pin.size) - static_cast<int>(at_from == 1));
+    entered += weight_of(pin) * (static_cast<int>(at_to == 0) - static_cast<int>(at_to == pin.size - 1));
   }
-  if (tables_->pays(from)) effect.changes[0].work.in += left;
-  if (tables_->pays(to)) effect.changes[1].work.in += entered;
+  if (tables_->pays(from)) (effect.changes[0].work.work.*pass).in += Picoseconds(left);
+  if (tables_->pays(to)) (effect.changes[1].work.work.*pass).in += Picoseconds(entered);
 }
 
-void NetState::Pay(int32_t device, int64_t in, int64_t out, MoveEffect& effect) const {
-  if (!tables_->pays(device)) return;
-  MoveEffect::Change& change = effect.On(device);
-  change.work.in += in;
-  change.work.out += out;
+void NetState::Pay(int32_t device, const MicroBatchWork& work, MoveEffect& effect) const {
+  if (tables_->pays(device)) effect.On(device).work.work += work;
 }
 
 // Takes back what the two devices and the producer's pay before the move, and adds what they pay after it.
@@ -132,17 +167,13 @@ void NetState::PreviewDirected(int32_t group, int32_t from, int32_t to, MoveEffe
         readers_before + static_cast<int32_t>(at_to == 0) - static_cast<int32_t>(at_from == 1);
     const int32_t source_before = device_of(directed.producer);
     const int32_t source_after = directed.producer == group ? to : source_before;
-    const auto read = [&](int32_t device, int64_t sign) {
-      Pay(device, sign * directed.forward, sign * directed.backward, effect);
-    };
+    const auto read = [&](int32_t device, int64_t sign) { Pay(device, Paid(directed, /*sends=*/false, sign), effect); };
     if (from != source_before) read(from, -1);
     if (to != source_before && at_to > 0) read(to, -1);
     if (from != source_after && at_from > 1) read(from, 1);
     if (to != source_after) read(to, 1);
-    const int64_t sent = Sends(pay_once, readers_before);
-    const int64_t sends = Sends(pay_once, readers_after);
-    Pay(source_before, -sent * directed.backward, -sent * directed.forward, effect);
-    Pay(source_after, sends * directed.backward, sends * directed.forward, effect);
+    Pay(source_before, Paid(directed, /*sends=*/true, -Sends(pay_once, readers_before)), effect);
+    Pay(source_after, Paid(directed, /*sends=*/true, Sends(pay_once, readers_after)), effect);
   }
 }
 
@@ -173,7 +204,9 @@ void NetState::Move(int32_t group, int32_t to, const MoveEffect& effect) {
     RefreshOverflow(from);
     RefreshOverflow(to);
   }
-  device_of_[Index(group)] = to;
+  --num_groups_on_[Index(from)];
+  ++num_groups_on_[Index(to)];
+  assignment_.device_of[Index(group)] = to;
 }
 
 void NetState::AddMemory(int32_t group, int32_t device) {

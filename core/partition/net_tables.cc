@@ -32,8 +32,9 @@ void NetTables::AddNets() {
     const auto size = static_cast<int32_t>(charge.groups.size());
     if (net < num_plain_nets_) {
       plain_weight_.push_back(charge.forward);
+      plain_backward_weight_.push_back(charge.gradient);
     } else {
-      directed_.push_back({charge.producer, size, charge.forward, charge.backward});
+      directed_.push_back({charge.producer, size, charge.forward, charge.gradient, charge.late});
     }
     for (const int32_t group : charge.groups) {
       nets_of[Index(group)].push_back(net);
@@ -60,6 +61,7 @@ void NetTables::AddDevices() {
                    std::all_of(buffer_bytes_.begin(), buffer_bytes_.end(), is_zero);
   for (const DevicePool& pool : instance_->blocks.pools) {
     times_.insert(times_.end(), pool.time.begin(), pool.time.end());
+    backward_times_.insert(backward_times_.end(), pool.backward_time.begin(), pool.backward_time.end());
     memory_binds_ = memory_binds_ || MemoryCanBind(instance_->blocks, pool);
   }
   for (const NetDevice& device : instance_->devices) {

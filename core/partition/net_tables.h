@@ -17,7 +17,7 @@ struct NetPin {
   int32_t net = 0;
   // Groups of the net.
   int32_t size = 0;
-  // Picoseconds that a paying device pays when it holds the net partly.
+  // Picoseconds that a paying device pays when it holds the net partly; under GPIPE in the forward pass.
   int64_t weight = 0;
 };
 
@@ -26,7 +26,8 @@ struct DirectedNet {
   int32_t producer = 0;
   int32_t size = 0;
   int64_t forward = 0;
-  int64_t backward = 0;
+  int64_t gradient = 0;
+  int64_t late = 0;
 };
 
 template <typename Value>
@@ -63,8 +64,23 @@ class NetTables {
   int32_t num_devices() const { return num_devices_; }
   int32_t num_nets() const { return num_nets_; }
 
+  const LoadRule& rule() const { return instance_->rule(); }
+  // GPIPE tells the passes apart.
+  bool has_phases() const { return rule().has_phases; }
+  // Several devices may work as one.
+  bool replicates() const { return rule().replicates; }
+
   int64_t time(int32_t group, int32_t device) const {
     return times_[pool_of_[Index(device)] * Index(num_groups_) + Index(group)];
+  }
+  // The part of `time` in the backward pass. REQUIRES: has_phases().
+  int64_t backward_time(int32_t group, int32_t device) const {
+    return backward_times_[pool_of_[Index(device)] * Index(num_groups_) + Index(group)];
+  }
+  // What replicas reduce; 0 where they do not.
+  int64_t parameter_bytes(int32_t group) const {
+    const std::vector<int64_t>& bytes = instance_->blocks.parameter_bytes;
+    return bytes.empty() ? 0 : bytes[Index(group)];
   }
   bool may_run(int32_t group, int32_t device) const {
     return may_run_[Index(group) * Index(num_devices_) + Index(device)] != 0;
@@ -82,8 +98,9 @@ class NetTables {
   std::span<const NetPin> plain_pins(int32_t group) const { return plain_pins_[group]; }
   std::span<const int32_t> directed_nets(int32_t group) const { return directed_of_[group]; }
   bool is_directed(int32_t net) const { return net >= num_plain_nets_; }
-  // REQUIRES: !is_directed(net).
+  // In the forward pass, or in both together, and in the backward pass of GPIPE. REQUIRES: !is_directed(net).
   int64_t plain_weight(int32_t net) const { return plain_weight_[Index(net)]; }
+  int64_t plain_backward_weight(int32_t net) const { return plain_backward_weight_[Index(net)]; }
   // REQUIRES: is_directed(net).
   const DirectedNet& directed(int32_t net) const { return directed_[Index(net - num_plain_nets_)]; }
   bool has_directed_nets() const { return !directed_.empty(); }
@@ -91,7 +108,8 @@ class NetTables {
   std::span<const int32_t> groups_of(int32_t net) const { return groups_of_[net]; }
   // Picoseconds that a tensor of the net takes there and back.
   int64_t weight(int32_t net) const {
-    return is_directed(net) ? directed(net).forward + directed(net).backward : plain_weight(net);
+    if (!is_directed(net)) return plain_weight(net) + plain_backward_weight(net);
+    return directed(net).forward + directed(net).gradient + directed(net).late;
   }
   int64_t buffer_bytes(int32_t net) const { return buffer_bytes_[Index(net)]; }
 
@@ -107,11 +125,13 @@ class NetTables {
   bool memory_binds_ = false;
   bool memory_is_sum_ = true;
   std::vector<int64_t> times_;
+  std::vector<int64_t> backward_times_;
   std::vector<std::size_t> pool_of_;
   std::vector<uint8_t> may_run_;
   std::vector<uint8_t> pays_;
   std::vector<int64_t> memory_limit_;
   std::vector<int64_t> plain_weight_;
+  std::vector<int64_t> plain_backward_weight_;
   Rows<NetPin> plain_pins_;
   Rows<int32_t> directed_of_;
   std::vector<DirectedNet> directed_;

@@ -1,6 +1,7 @@
 #include "core/partition/noncontiguous_throughput.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,8 @@
 #include "core/partition/net_annealing.h"
 #include "core/partition/net_instance.h"
 #include "core/partition/net_tables.h"
+#include "core/partition/net_teams.h"
+#include "core/partition/phase_sweep.h"
 #include "core/partition/search_record.h"
 #include "core/partition/virtual_devices.h"
 
@@ -53,9 +56,7 @@ class Solver {
     const std::optional<Infeasibility> homeless = FindHomelessGroup();
     if (homeless.has_value()) return InfeasibleError(*homeless);
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
-    for (Bound& bound : ElementaryBounds(instance_.blocks, LoadWindows(instance_.blocks))) {
-      record_.RaiseBound(std::move(bound));
-    }
+    RaiseElementaryBounds();
     if (!instance_.has_pins) OfferContiguous();
     if (!record_.is_settled()) AnnealAll();
     record_.NameFallback();
@@ -76,6 +77,12 @@ class Solver {
           0};
     }
     return std::nullopt;
+  }
+
+  // Replicas may be of one class with different memory, which the pools keep apart.
+  void RaiseElementaryBounds() {
+    const BlockInstance blocks = instance_.rule().replicates ? WithJoinedClasses(instance_.blocks) : instance_.blocks;
+    for (Bound& bound : ElementaryBounds(blocks, LoadWindows(blocks))) record_.RaiseBound(std::move(bound));
   }
 
   // The best contiguous split that little work finds. Its bounds and proofs are those of another problem.
@@ -107,7 +114,10 @@ class Solver {
     limits.work = std::min(limits.work, request_.options.work_limit.value_or(kDefaultMoves));
     const NetTables tables(instance_);
     NetAnnealing annealing(tables, request_.options.seed, limits, arena_);
-    if (record_.has_placement()) annealing.Offer(AssignmentOf(record_.placement()));
+    if (record_.has_placement()) {
+      NetAssignment start = AssignmentOf(instance_, record_.placement());
+      if (!start.empty()) annealing.Offer(std::move(start));
+    }
     OfferIncumbent(annealing);
     int64_t next_proofs = kMovesBeforeProofs;
     bool has_work = true;
@@ -115,7 +125,7 @@ class Solver {
       has_work = annealing.RunBatch();
       OfferIncumbent(annealing);
       if (annealing.moves() < next_proofs && has_work) continue;
-      Certify(annealing.moves() / kMovesPerProofStep);
+      Certify(tables, annealing);
       next_proofs *= kProofGrowth;
     }
     record_.set_stop_reason(StopReasonOf(limits_, StopReason::kWorkLimit));
@@ -127,48 +137,40 @@ class Solver {
     record_.counters()["slices"] = annealing.slices();
     if (annealing.incumbent().empty()) return;
     if (record_.has_placement() && annealing.incumbent_load() >= record_.objective().count()) return;
-    record_.Offer(stages_.Cut(DevicesOf(annealing.incumbent())), kName);
+    record_.Offer(PlacementOfTeams(instance_, stages_, annealing.incumbent()), kName);
   }
 
-  // Spends `steps` on proofs that no plan is much better than the incumbent.
-  void Certify(int64_t steps) {
-    if (!record_.has_placement() || record_.is_settled()) return;
+  // Spends about as much time as the moves took on proofs that no plan is much better than the incumbent; they know no
+  // replicas.
+  void Certify(const NetTables& tables, const NetAnnealing& annealing) {
+    if (!record_.has_placement() || record_.is_settled() || instance_.rule().replicates) return;
     callbacks_.on_phase("certificates");
-    SolveLimits limits = limits_;
-    limits.work = steps;
-    const auto raise = [this](const Bound& bound) { record_.RaiseBound(bound); };
-    record_.counters()["proof_steps"] += CertifyMaxLoad(instance_.blocks, instance_.overlap, record_.objective(),
-                                                        request_.options.relative_gap, limits, raise);
+    const int64_t steps = annealing.moves() / kMovesPerProofStep;
+    const bool has_phases = instance_.rule().has_phases && !annealing.incumbent().empty();
+    Prove(instance_.blocks, record_.objective(), request_.options.relative_gap, has_phases ? steps / 2 : steps,
+          [this](const Bound& bound) { record_.RaiseBound(bound); });
+    if (has_phases) CertifyPhases(NetState(tables, annealing.incumbent()).GreatestLoads(), steps / 4);
     callbacks_.on_phase(kName);
   }
 
-  // The position in instance_.devices of each group's device.
-  std::vector<int32_t> AssignmentOf(const Placement& placement) const {
-    std::vector<int32_t> position_of(request_.cluster.devices.size(), 0);
-    for (std::size_t i = 0; i < instance_.devices.size(); ++i) {
-      position_of[instance_.devices[i].device.index()] = static_cast<int32_t>(i);
-    }
-    std::vector<int32_t> position_of_operator(request_.graph.operators.size(), 0);
-    for (const Placement::Stage& stage : placement.stages) {
-      for (const OperatorId op : stage.operators) {
-        position_of_operator[op.index()] = position_of[stage.devices.front().index()];
-      }
-    }
-    std::vector<int32_t> assignment;
-    for (const auto& operators : instance_.blocks.operators) {
-      assignment.push_back(position_of_operator[operators.front().index()]);
-    }
-    return assignment;
+  // GPIPE: no plan is better than the best forward pass and the best backward pass, each by itself.
+  void CertifyPhases(const PhaseLoads& incumbent, int64_t steps) {
+    Picoseconds forward(0);
+    Picoseconds backward(0);
+    const auto raise = [](Picoseconds& best) {
+      return [&best](const Bound& bound) { best = std::max(best, bound.value); };
+    };
+    Prove(OnlyForward(instance_.blocks), incumbent.main, 0, steps, raise(forward));
+    Prove(OnlyBackward(instance_.blocks), incumbent.backward, 0, steps, raise(backward));
+    record_.RaiseBound({forward + backward, "phases", BoundScope::kProblem});
   }
 
-  // By operator.
-  std::vector<DeviceId> DevicesOf(const std::vector<int32_t>& assignment) const {
-    std::vector<DeviceId> device_of(request_.graph.operators.size());
-    for (std::size_t group = 0; group < assignment.size(); ++group) {
-      const DeviceId device = instance_.devices[static_cast<std::size_t>(assignment[group])].device;
-      for (const OperatorId op : instance_.blocks.operators[group]) device_of[op.index()] = device;
-    }
-    return device_of;
+  void Prove(const BlockInstance& blocks, Picoseconds incumbent, double relative_gap, int64_t steps,
+             const std::function<void(const Bound&)>& on_bound) {
+    SolveLimits limits = limits_;
+    limits.work = steps;
+    record_.counters()["proof_steps"] +=
+        CertifyMaxLoad(blocks, request_.problem.overlap, incumbent, relative_gap, limits, on_bound);
   }
 
   const SearchRequest& request_;

@@ -8,9 +8,7 @@
 #include "core/partition/lower_bounds.h"
 
 namespace planwright {
-namespace {
 
-// The instance with one pass only, whose loads are then those of that pass.
 BlockInstance OnlyForward(BlockInstance instance) {
   instance.rule.has_phases = false;
   instance.rule.ring.reset();
@@ -31,6 +29,8 @@ BlockInstance OnlyBackward(BlockInstance instance) {
   for (Net& net : instance.nets) net.weight = net.backward_weight;
   return instance;
 }
+
+namespace {
 
 class Sweep {
  public:

@@ -22,6 +22,10 @@
 
 namespace planwright {
 
+// The instance with one pass only, whose loads are then those of that pass. REQUIRES: instance.rule.has_phases.
+BlockInstance OnlyForward(BlockInstance instance);
+BlockInstance OnlyBackward(BlockInstance instance);
+
 struct PhaseSweepListener {
   // A split that may be better. Returns the least objective known, this split's included.
   std::function<int64_t(const BlockSplit&)> on_split;

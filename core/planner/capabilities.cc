@@ -92,11 +92,12 @@ const std::vector<Capability>& Table() {
       ThroughputRow({"hierarchy"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
                     {Split::kContiguous}, {Algorithm::kHierarchicalDp},
                     "the same on devices in groups of groups, slower links between them"),
-      ThroughputRow({"host_staged", "uniform"}, SchedulesOfOneLoad(), {Replication::kNone}, {Split::kNonContiguous},
+      ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                    {Split::kNonContiguous},
                     {Algorithm::kNetAnnealing, Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kLocalSearch,
                      Algorithm::kPipedream, Algorithm::kScotch},
                     "splits of greatest throughput in the limit of many micro-batches, inference and training, any "
-                    "number of stages per device"),
+                    "number of stages per device, replicated or not"),
       ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
                     {Split::kContiguous},
                     {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kLocalSearch, Algorithm::kPipedream,
@@ -110,9 +111,11 @@ const std::vector<Capability>& Table() {
                     {Split::kContiguous, Split::kNonContiguous}, {Algorithm::kMip},
                     "the integer program of throughput, solved by CBC where the build has it"),
       LatencyRow({Algorithm::kMip}, "the integer program of latency, solved by CBC where the build has it"),
-      ThroughputRow({"host_staged", "uniform", "hierarchy"}, SchedulesOfLoads(), {Replication::kPerStage},
-                    {Split::kContiguous}, {Algorithm::kDataParallel, Algorithm::kSingleDevice},
-                    "baselines for replicated stages"),
+      ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kPerStage},
+                    {Split::kContiguous, Split::kNonContiguous}, {Algorithm::kDataParallel},
+                    "the baseline for replicated stages"),
+      ThroughputRow({"hierarchy"}, SchedulesOfLoads(), {Replication::kPerStage}, {Split::kContiguous},
+                    {Algorithm::kDataParallel, Algorithm::kSingleDevice}, "baselines for replicated stages"),
       ThroughputRow({"hierarchy"}, SchedulesOfLoads(), {Replication::kNone}, {Split::kContiguous},
                     {Algorithm::kSingleDevice}, "the baseline that needs no links"),
       PeriodicRow({Split::kContiguous},
@@ -149,8 +152,8 @@ const std::vector<Capability>& JudgedTable() {
                     {Replication::kNone, Replication::kUniform, Replication::kPerStage}, {Split::kContiguous}, {},
                     "contiguous stages, each on one device or on several replicas"),
       StepRow(EveryInterconnect(), {}, "the same in steps of a number of micro-batches"),
-      ThroughputRow(EveryInterconnect(), SchedulesOfLoads(), {Replication::kNone}, {Split::kNonContiguous}, {},
-                    "devices that hold several stages"),
+      ThroughputRow(EveryInterconnect(), SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                    {Split::kNonContiguous}, {}, "devices, or teams of replicas, that hold several stages"),
       LatencyRow({}, "subgraphs one after the other, for one micro-batch"),
       PeriodicRow({Split::kContiguous, Split::kNonContiguous}, {}, "periodic patterns on accelerators of one class"),
   };
@@ -405,9 +408,12 @@ void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, Violat
            absl::StrCat(problem.replan_tolerance.value_or(0), " without problem.start_from"), "unset", violations);
   RefuseIf(problem.allreduce.ring != AllReduce::Ring::kFree && problem.replication == Replication::kNone,
            "problem.allreduce.ring", "INDEX without replication", "FREE", violations);
-  RefuseIf(latency && ResolveProblem(graph, problem).workload == Workload::kTraining && !HasBackwardOperators(graph),
-           "problem.workload", "TRAINING by backward times with MIN_LATENCY", "INFERENCE, or BACKWARD operators",
-           violations);
+  RefuseIf(
+      latency && ResolveProblem(graph, problem).workload == Workload::kTraining && !HasBackwardOperators(graph),
+      "problem.workload", "TRAINING by backward times with MIN_LATENCY",
+      "INFERENCE, or a graph whose backward pass has operators of its own (pass BACKWARD, forward_operator, gradients "
+      "as tensors)",
+      violations);
 }
 
 // Classes of the accelerators that plans may use, in the order of the devices.
@@ -472,7 +478,8 @@ bool IsParmesan(Algorithm algorithm) {
   return algorithm == Algorithm::kParmesan || algorithm == Algorithm::kParmesanPaper;
 }
 
-// Parmesan heeds all of them; where devices may hold several stages, and for latency, every search heeds pins and bans.
+// Parmesan heeds all of them; where devices may hold several stages without replicas, and for latency, every search
+// heeds pins and bans.
 bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& extra) {
   // The planner repairs the placement, whatever the search.
   if (std::string_view(extra.path) == "problem.start_from") {
@@ -485,7 +492,8 @@ bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& ext
   // PipeDream's do; the verifier refuses what the simpler ones make otherwise.
   const bool has_alike_stages = problem.replication == Replication::kUniform || problem.micro_batches.has_value();
   if (has_alike_stages && IsBaseline(algorithm) && !is_rule) return true;
-  const bool shares_devices = problem.split == Split::kNonContiguous && problem.schedule != ScheduleKind::kPeriodic;
+  const bool shares_devices = problem.split == Split::kNonContiguous && problem.schedule != ScheduleKind::kPeriodic &&
+                              problem.replication == Replication::kNone;
   return is_rule && (problem.objective == Objective::kMinLatency || shares_devices);
 }
 
@@ -535,7 +543,8 @@ void CheckHeeded(const OperatorGraph& graph, const Cluster& cluster, const Plann
   const bool offers_parmesan = CanAskForParmesan(cluster, problem);
   for (const Extra& extra : ExtrasOf(problem)) {
     if (!extra.is_set || Heeds(*algorithm, problem, extra)) continue;
-    const bool is_contiguous = problem.split == Split::kContiguous && problem.schedule != ScheduleKind::kPeriodic;
+    const bool is_contiguous = problem.split == Split::kContiguous && problem.schedule != ScheduleKind::kPeriodic &&
+                               problem.replication == Replication::kNone;
     const bool shares_devices_instead = std::string_view(extra.neutral) == "empty" && is_contiguous;
     violations.Add(
         extra.path,

@@ -70,7 +70,7 @@ class Charging {
   }
 
  private:
-  // Replicas of one stage share no device with another stage, so the first one tells devices apart.
+  // Stages that share a device have the same replicas, so the first one tells devices apart.
   DeviceId HomeOf(std::size_t stage) const { return assignment_.stages[stage].devices.front(); }
 
   // Stages of the same payer pay as one.

@@ -73,8 +73,7 @@ class Costing {
         assignment_(assignment),
         links_(cluster.interconnect, cluster.devices.size()),
         traffic_(ChargeTensors(graph, cluster, problem, assignment)),
-        undivided_(cluster.devices.size()),
-        load_of_replicas_(cluster.devices.size()) {
+        teams_(cluster.devices.size()) {
     plan_.problem = problem;
     plan_.stages.resize(assignment.stages.size());
     plan_.links = traffic_.links;
@@ -90,17 +89,29 @@ class Costing {
   }
 
  private:
+  // The stages of a device, which all have the same replicas, and what it would do if it did every micro-batch.
+  struct Team {
+    std::vector<std::size_t> stages;
+    JudgedWork work;
+    int64_t parameter_bytes = 0;
+  };
+
   void FillStage(std::size_t index) {
     const Assignment::Stage& assigned = assignment_.stages[index];
     Stage& stage = plan_.stages[index];
     stage.operators = assigned.operators;
-    stage.allreduce = AllReduceOf(assigned);
+    const int64_t parameter_bytes = ParameterBytesOf(assigned);
+    stage.allreduce = AllReduceOf(parameter_bytes, assigned.ring);
     stage.ring_order = assigned.ring;
     const JudgedWork compute = ComputeOf(assigned);
     for (std::size_t copy = 0; copy < assigned.devices.size(); ++copy) {
       JudgedWork work = traffic_.replicas[index][copy];
       work += compute;
       AddReplica(assigned.devices[copy], work, assigned.devices.size(), stage);
+      Team& team = teams_[assigned.devices[copy].index()];
+      team.work += work;
+      team.stages.push_back(index);
+      team.parameter_bytes = SaturatingAdd(team.parameter_bytes, parameter_bytes);
     }
     stage.in_flight_micro_batches = InFlight(index);
     stage.memory_bytes =
@@ -119,13 +130,17 @@ class Costing {
     return work;
   }
 
-  Picoseconds AllReduceOf(const Assignment::Stage& stage) {
-    if (*problem_.workload == Workload::kInference) return Picoseconds(0);
+  int64_t ParameterBytesOf(const Assignment::Stage& stage) const {
     int64_t parameter_bytes = 0;
     for (const OperatorId op : stage.operators) {
       parameter_bytes = SaturatingAdd(parameter_bytes, graph_.operators[op.index()].parameter_bytes);
     }
-    return links_.RingAllReduce(parameter_bytes, stage.ring, problem_.allreduce.factor);
+    return parameter_bytes;
+  }
+
+  Picoseconds AllReduceOf(int64_t parameter_bytes, const std::vector<DeviceId>& ring) {
+    if (*problem_.workload == Workload::kInference) return Picoseconds(0);
+    return links_.RingAllReduce(parameter_bytes, ring, problem_.allreduce.factor);
   }
 
   void AddReplica(DeviceId device, const JudgedWork& work, std::size_t replicas, Stage& stage) {
@@ -141,13 +156,6 @@ class Costing {
       stage.load = undivided.total();
     }
     stage.replicas.push_back({device, static_cast<int32_t>(stage.replicas.size()), divided.total()});
-    // Stages of one device overlap as one; a replica, or a stage of a step, shares its device with nobody.
-    if (replicas == 1 && !problem_.micro_batches.has_value()) {
-      undivided_[device.index()] += work;
-    } else {
-      load_of_replicas_[device.index()].first += divided.first;
-      load_of_replicas_[device.index()].second += divided.second;
-    }
   }
 
   // A stage of 1F1B holds a micro-batch for itself and one for each stage behind it, as far as a step has that many.
@@ -177,7 +185,7 @@ class Costing {
     PhasedLoad greatest;
     for (DeviceUsage& usage : plan_.devices) {
       if (!usage.stages.empty()) usage.memory_bytes = MemoryOfDevice(usage);
-      const PhasedLoad load = LoadOfDevice(usage.device);
+      const PhasedLoad load = LoadOfTeam(teams_[usage.device.index()]);
       usage.load = load.total();
       greatest = {std::max(greatest.first, load.first), std::max(greatest.second, load.second)};
     }
@@ -195,11 +203,13 @@ class Costing {
     plan_.objective = PerMicroBatch(plan_.estimate.step_time, *problem_.micro_batches, copies);
   }
 
-  PhasedLoad LoadOfDevice(DeviceId device) const {
-    PhasedLoad load = PhasedLoadOf(undivided_[device.index()], problem_);
-    load.first += load_of_replicas_[device.index()].first;
-    load.second += load_of_replicas_[device.index()].second;
-    return load;
+  // Its stages overlap, are divided and reduce their gradients as one, along the ring of the first.
+  PhasedLoad LoadOfTeam(const Team& team) {
+    if (team.stages.empty()) return {};
+    const Assignment::Stage& first = assignment_.stages[team.stages.front()];
+    const Picoseconds allreduce = team.stages.size() == 1 ? plan_.stages[team.stages.front()].allreduce
+                                                          : AllReduceOf(team.parameter_bytes, first.ring);
+    return Divided(PhasedLoadOf(team.work, problem_), first.devices.size(), allreduce, problem_);
   }
 
   // As if its stages were one; but subgraphs that follow each other keep what they have.
@@ -239,9 +249,8 @@ class Costing {
   const Assignment& assignment_;
   JudgedLinks links_;
   const JudgedTraffic traffic_;
-  // Of each device: the work of its stages that are not replicated, and the load of those that are.
-  std::vector<JudgedWork> undivided_;
-  std::vector<PhasedLoad> load_of_replicas_;
+  // By device.
+  std::vector<Team> teams_;
   // Over all replicas, of each phase as if one did every micro-batch.
   PhasedLoad slowest_;
   Picoseconds longest_allreduce_{0};

@@ -47,6 +47,7 @@ class RuleCheck {
       CheckSubgraphsPerDevice();
     } else {
       CheckStagesPerDevice();
+      if (problem_.split == Split::kNonContiguous) CheckTeams();
     }
   }
 
@@ -208,6 +209,21 @@ class RuleCheck {
         violations_.Add(
             absl::StrCat("plan.stages[", stage.given_index, "].replicas[", i, "].device"),
             absl::StrCat("stage ", count, " of device '", NameOf(stage.devices[i]), "', which may hold ", limit));
+      }
+    }
+  }
+
+  // Replicas do the same: a device of two stages has the same fellows in both, and the same turn among them.
+  void CheckTeams() {
+    std::vector<const Assignment::Stage*> first_on(cluster_.devices.size(), nullptr);
+    for (const Assignment::Stage& stage : assignment_.stages) {
+      for (std::size_t i = 0; i < stage.devices.size(); ++i) {
+        const Assignment::Stage*& first = first_on[stage.devices[i].index()];
+        if (first == nullptr) first = &stage;
+        if (first->devices == stage.devices) continue;
+        violations_.Add(absl::StrCat("plan.stages[", stage.given_index, "].replicas[", i, "].device"),
+                        absl::StrCat("device '", NameOf(stage.devices[i]), "' also holds stage ", first->given_index,
+                                     ", so both need the same replicas in the same order"));
       }
     }
   }

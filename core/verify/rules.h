@@ -15,9 +15,10 @@ bool IsSelected(const Cluster& cluster, const DeviceSelection& selection, Device
 
 // Adds a violation for every breach of: colocation, layers that stay whole (granularity LAYER), pinned and forbidden
 // devices, devices_to_use, num_stages and num_replicas, equal numbers of replicas (UNIFORM), how many stages a device
-// may hold; for MIN_LATENCY one pass per accelerator stage and max_subgraphs_per_device; for PERIODIC accelerators
-// only, and colocated operators in one stage. To colocation all CPUs are one device under MIN_LATENCY, to pins and bans
-// they are not. `assignment` need not be whole. Complexity O(operators + replicas + labels).
+// may hold, and that all of them have the same replicas; for MIN_LATENCY one pass per accelerator stage and
+// max_subgraphs_per_device; for PERIODIC accelerators only, and colocated operators in one stage. To colocation all
+// CPUs are one device under MIN_LATENCY, to pins and bans they are not. `assignment` need not be whole. Complexity
+// O(operators + replicas + labels).
 void CheckRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                 const Assignment& assignment, Violations& violations);
 

@@ -1,5 +1,6 @@
-// planwright_modes_benchmark: contiguous plans under overlap, replication, GPIPE and two-level hierarchies on the
-// published workloads (docs/benchmarks.md). Like planwright_benchmark it measures the CLI as a child process.
+// planwright_modes_benchmark: contiguous plans under overlap, replication, GPIPE and two-level hierarchies, and
+// non-contiguous ones under replication and GPIPE, on the published workloads (docs/benchmarks.md). Like
+// planwright_benchmark it measures the CLI as a child process.
 #include <array>
 #include <cmath>
 #include <fstream>
@@ -42,6 +43,8 @@ constexpr std::array<ModeWorkload, 9> kWorkloads = {{{"layer_bert24_inference", 
                                                      {"operator_bert_l-6_inference", "29.58"},
                                                      {"operator_bert_l-3_training", "65.30"}}};
 
+// Of non-contiguous searches, in moves: two or three seconds.
+constexpr char kFreeWork[] = "--work_limit=30000000";
 // Host link of replicas, as in the paper's C.2.
 constexpr double kHostBytesPerSecond = 12e9;
 // A byte takes a picosecond inside a group, so that sizes are the file's times; ten between groups.
@@ -82,7 +85,7 @@ class Benchmark {
  public:
   void Run() {
     Table table({{"workload", 28},
-                 {"mode", 12},
+                 {"mode", 16},
                  {"paper ms", 8},
                  {"objective ms", 12},
                  {"bound ms", 12},
@@ -114,9 +117,19 @@ class Benchmark {
     AddRow(name, "none", paper, request, {}, table);
     AddRow(name, "overlapped", "", request, {"--overlap=overlapped"}, table);
     AddRow(name, "full duplex", "", request, {"--overlap=full_duplex"}, table);
-    AddRow(name, "replicated", "", WithBandwidth(request), {"--replication=per_stage", "--allreduce=half"}, table);
-    if (absl::StrContains(name, "training")) AddRow(name, "GPIPE", "", request, {"--schedule=gpipe"}, table);
+    const std::vector<std::string> replicated = {"--replication=per_stage", "--allreduce=half"};
+    AddRow(name, "replicated", "", WithBandwidth(request), replicated, table);
+    AddRow(name, "free, replicated", "", WithBandwidth(request), Free(replicated), table);
+    if (absl::StrContains(name, "training")) {
+      AddRow(name, "GPIPE", "", request, {"--schedule=gpipe"}, table);
+      AddRow(name, "free, GPIPE", "", request, Free({"--schedule=gpipe"}), table);
+    }
     AddRow(name, "2 x 3", "", OnHierarchy(request), {}, table);
+  }
+
+  static std::vector<std::string> Free(std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--split=non_contiguous", kFreeWork});
+    return flags;
   }
 
   void AddRow(const std::string& name, const std::string& mode, const std::string& paper, const Json& request,

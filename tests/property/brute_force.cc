@@ -19,7 +19,7 @@ struct Sums {
 // [pass].
 using Work = std::array<Sums, 2>;
 
-// Stages that pay as one: those of one device, or a replicated one.
+// Stages that pay as one: those of one device, or of one team of replicas.
 struct Payer {
   std::vector<std::size_t> devices;
   std::vector<std::size_t> operators;

@@ -43,8 +43,8 @@ class NaiveJudge {
   explicit NaiveJudge(const Instance& instance) : model_(instance) {}
 
   // REQUIRES: every operator that takes part in exactly one stage, every stage on at least one device, without
-  // repetition; with several stages on a device none of them has replicas. Rings are empty or visit each replica. Where
-  // memory depends on the place of a stage, the stages are in pipeline order.
+  // repetition; stages that share a device have the same replicas in the same order. Rings are empty or visit each
+  // replica. Where memory depends on the place of a stage, the stages are in pipeline order.
   NaiveVerdict Judge(const Placement& placement) const;
 
   // The best objective of all feasible placements; nullopt: there is none. Exponential.

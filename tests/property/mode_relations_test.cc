@@ -76,10 +76,12 @@ INSTANTIATE_TEST_SUITE_P(Modes, OverlapTest,
                          ::testing::Values(InstanceMode::kContiguous, InstanceMode::kReplicated,
                                            InstanceMode::kHierarchy, InstanceMode::kNonContiguous));
 
-TEST(ModeRelationsTest, NonContiguousPlansAreNeverWorseThanContiguousOnes) {
+class FreeSplitTest : public ::testing::TestWithParam<InstanceMode> {};
+
+TEST_P(FreeSplitTest, NonContiguousPlansAreNeverWorseThanContiguousOnes) {
   int compared = 0;
   for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
-    Instance contiguous = MakeModeInstance(InstanceMode::kContiguous, seed, kMaxOperators);
+    Instance contiguous = MakeModeInstance(GetParam(), seed, kMaxOperators);
     Instance free = contiguous;
     free.problem.split = Split::kNonContiguous;
     const std::optional<Plan> narrow = PlanIfAny(contiguous);
@@ -94,11 +96,15 @@ TEST(ModeRelationsTest, NonContiguousPlansAreNeverWorseThanContiguousOnes) {
   EXPECT_GT(compared, 50);
 }
 
+INSTANTIATE_TEST_SUITE_P(Modes, FreeSplitTest, ::testing::Values(InstanceMode::kContiguous, InstanceMode::kReplicated));
+
 TEST(ModeRelationsTest, GpipeIsNeverFasterThanMixedPasses) {
   const auto with = [](ScheduleKind schedule) {
     return [schedule](PlanningProblem& problem) { problem.schedule = schedule; };
   };
-  EXPECT_GT(CompareOptima(InstanceMode::kContiguous, with(ScheduleKind::kSteadyState), with(ScheduleKind::kGpipe)), 20);
+  for (const InstanceMode mode : {InstanceMode::kContiguous, InstanceMode::kNonContiguous}) {
+    EXPECT_GT(CompareOptima(mode, with(ScheduleKind::kSteadyState), with(ScheduleKind::kGpipe)), 20);
+  }
 }
 
 // The load of each device in the forward pass alone: what is left without gradients and backward times.
@@ -151,10 +157,15 @@ TEST(ModeRelationsTest, GpipeAndPipedreamAgreeWhereOneDeviceIsTheBottleneckOfBot
 }
 
 TEST(ModeRelationsTest, ReplicationIsNeverSlowerThanNone) {
-  const auto with = [](Replication replication) {
-    return [replication](PlanningProblem& problem) { problem.replication = replication; };
-  };
-  EXPECT_GT(CompareOptima(InstanceMode::kReplicated, with(Replication::kPerStage), with(Replication::kNone)), 20);
+  for (const Split split : {Split::kContiguous, Split::kNonContiguous}) {
+    const auto with = [split](Replication replication) {
+      return [split, replication](PlanningProblem& problem) {
+        problem.replication = replication;
+        problem.split = split;
+      };
+    };
+    EXPECT_GT(CompareOptima(InstanceMode::kReplicated, with(Replication::kPerStage), with(Replication::kNone)), 20);
+  }
 }
 
 // On a hierarchy neither search is exact, yet whoever allows replicas gets no worse plan.
@@ -181,10 +192,13 @@ TEST(ModeRelationsTest, PlansThatMayHaveReplicasAreNeverWorseOnHierarchies) {
   EXPECT_GT(open, 5);
 }
 
-TEST(ModeRelationsTest, ReplicationWithoutReplicasEqualsNone) {
+class WithoutReplicasTest : public ::testing::TestWithParam<Split> {};
+
+TEST_P(WithoutReplicasTest, ReplicationEqualsNone) {
   int compared = 0;
   for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
     Instance replicated = MakeModeInstance(InstanceMode::kReplicated, seed, kMaxOperators);
+    replicated.problem.split = GetParam();
     Instance plain = replicated;
     plain.problem.replication = Replication::kNone;
     const std::optional<Plan> with = PlanIfAny(replicated);
@@ -204,6 +218,8 @@ TEST(ModeRelationsTest, ReplicationWithoutReplicasEqualsNone) {
   }
   EXPECT_GT(compared, 10);
 }
+
+INSTANTIATE_TEST_SUITE_P(Splits, WithoutReplicasTest, ::testing::Values(Split::kContiguous, Split::kNonContiguous));
 
 // The least max load by the integer program alone, which knows nothing of the plan but that there is one with at most
 // twice its load; nullopt: not found out within the limits.
@@ -226,6 +242,9 @@ TEST(ModeRelationsTest, NonContiguousSearchEqualsTheIntegerProgram) {
   int compared = 0;
   for (uint64_t seed = 0; compared < wanted && seed < NumCases(kInstances) && !HasFailure(); ++seed) {
     const Instance instance = MakeModeInstance(InstanceMode::kNonContiguous, seed, kMidSize);
+    SolverOptions by_program;
+    by_program.algorithm = Algorithm::kMip;
+    if (!IsSupported(instance, by_program)) continue;
     // Elsewhere a tensor may cost more than the program says.
     if (!IsHostStaged(instance) || instance.problem.overlap == Overlap::kFullDuplex) continue;
     std::optional<Plan> plan = PlanIfAny(instance);

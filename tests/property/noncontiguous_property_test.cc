@@ -35,7 +35,6 @@ TEST(NonContiguousPropertyTest, FindsTheOptimumOfSmallInstances) {
   int proven = 0;
   for (uint64_t seed = 0; seed < kInstances && !HasFailure(); ++seed) {
     const Instance instance = MakeModeInstance(InstanceMode::kNonContiguous, seed, kOperators);
-    if (instance.problem.schedule == ScheduleKind::kGpipe) continue;
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
     const std::optional<Picoseconds> optimum = OptimumOf(InstanceMode::kNonContiguous, seed, kOperators);
     const absl::StatusOr<Plan> plan = MakePlanOf(instance, Moves(kMoves));

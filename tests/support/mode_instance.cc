@@ -38,6 +38,8 @@ class ModeMaker {
     if (mode_ == InstanceMode::kTopology) ConnectByTopology();
     const bool may_replicate = mode_ == InstanceMode::kHierarchy || mode_ == InstanceMode::kTopology;
     if (mode_ == InstanceMode::kReplicated || (may_replicate && Chance(0.5))) Replicate();
+    const bool is_free = problem().pinned.empty() && problem().forbidden.empty();
+    if (mode_ == InstanceMode::kNonContiguous && is_free && Chance(0.4)) Replicate();
     return std::move(instance_);
   }
 
@@ -344,6 +346,20 @@ void AddEqualReplicas(const Instance& instance, Placement& placement, RandomStre
   }
 }
 
+// Some of the idle devices follow others of their class, in all of their stages.
+void AddFollowers(const Cluster& cluster, Placement& placement, RandomStream& random) {
+  std::vector<bool> is_idle(cluster.devices.size(), true);
+  for (const Placement::Stage& stage : placement.stages) is_idle[stage.devices.front().index()] = false;
+  for (std::size_t device = 0; device < is_idle.size(); ++device) {
+    const std::size_t leader = random.Below(is_idle.size());
+    const bool same_class = cluster.devices[leader].device_class == cluster.devices[device].device_class;
+    if (!is_idle[device] || !same_class) continue;
+    for (Placement::Stage& stage : placement.stages) {
+      if (stage.devices.front() == DeviceId(leader)) stage.devices.emplace_back(device);
+    }
+  }
+}
+
 // Forward operators in the order of the list, backward operators in the opposite order: all that is asked of stages of
 // several per device for throughput. For latency both passes run forward.
 std::vector<OperatorId> ListingOrder(const Instance& instance, Workload workload) {
@@ -429,7 +445,9 @@ Instance WithSelection(Instance instance, RandomStream& random) {
 Placement MakeModePlacement(const Instance& instance, RandomStream& random) {
   const PlanningProblem& problem = instance.problem;
   if (problem.split == Split::kNonContiguous || problem.objective == Objective::kMinLatency) {
-    return CutAssignment(instance, random);
+    Placement placement = CutAssignment(instance, random);
+    if (problem.replication == Replication::kPerStage) AddFollowers(instance.cluster, placement, random);
+    return placement;
   }
   Placement placement = MakeRandomPlacement(instance, random);
   if (problem.replication == Replication::kPerStage) AddReplicas(instance.cluster, placement, random);

@@ -26,7 +26,7 @@ enum class InstanceMode {
   // replicas and a number of micro-batches, under the schedules that know one; rings in any order or in that of the
   // copies; pins and bans; sometimes so many stages, or so many replicas.
   kSteps,
-  // Several stages per device; pins and bans.
+  // Several stages per device; pins and bans, or replicas.
   kNonContiguous,
   // At most two accelerators; host-staged, serial; inference or explicit BACKWARD operators; one or two subgraphs per
   // device, or any number; pins

@@ -107,7 +107,7 @@ class ThroughputModel {
     if (!IsContiguous(problem_) || !record.has_placement()) return;
     SolveLimits limits = search_limits;
     limits.work = kProofWork;
-    CertifyMaxLoad(instance_.blocks, instance_.overlap, record.objective(), 0, limits,
+    CertifyMaxLoad(instance_.blocks, instance_.rule().overlap, record.objective(), 0, limits,
                    [&](const Bound& bound) { record.RaiseBound(bound); });
   }
   // The program leaves out no plan.

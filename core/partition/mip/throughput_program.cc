@@ -102,11 +102,11 @@ class Builder {
 
   void AddLoad(std::size_t device, std::vector<Entry> compute, std::vector<Entry> transfers) {
     const Entry max_load{max_load_, -1};
-    if (instance_.overlap == Overlap::kSerial) {
+    if (instance_.rule().overlap == Overlap::kSerial) {
       compute.insert(compute.end(), transfers.begin(), transfers.end());
     } else {
       // Under FULL_DUPLEX in and out are at best halves of what crosses.
-      const double share = instance_.overlap == Overlap::kFullDuplex ? 2 : 1;
+      const double share = instance_.rule().overlap == Overlap::kFullDuplex ? 2 : 1;
       transfers.push_back({max_load_, -share});
       program().AddAtMost(absl::StrCat("transfers_", device), std::move(transfers), 0);
     }
@@ -250,7 +250,6 @@ NetInstance ContiguousNetInstance(const OperatorGraph& graph, const Cluster& clu
                                   const CostTable& costs) {
   NetInstance instance;
   instance.blocks = BuildBlockInstance(graph, cluster, problem, costs, MergeRule::kExact);
-  instance.overlap = problem.overlap;
   for (std::size_t pool = 0; pool < instance.blocks.pools.size(); ++pool) {
     for (const DeviceId device : instance.blocks.pools[pool].devices) instance.devices.push_back({device, pool});
   }

@@ -75,8 +75,10 @@ class Refinement {
     StageMove move{.largest = 0, .sum = 0, .block = block, .stage = to};
     int64_t before = 0;
     for (const MoveEffect::Change& change : effect_.changes) {
-      if (change.work == DeviceWork()) continue;
-      const int64_t load = (state_.work(change.device) + change.work).Load(state_.tables().instance().overlap);
+      if (change.work == ReplicaWork()) continue;
+      ReplicaWork work = state_.work(change.device);
+      work += change.work;
+      const int64_t load = state_.LoadsWith(change.device, work).total().count();
       before = std::max(before, state_.load(change.device));
       move.largest = std::max(move.largest, load);
       move.sum += load - state_.load(change.device);

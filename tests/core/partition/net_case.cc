@@ -2,9 +2,22 @@
 
 #include <array>
 #include <string>
+#include <variant>
+
+#include "core/base/index.h"
+#include "core/partition/net_teams.h"
 
 namespace planwright {
 namespace {
+
+void Replicate(Instance& instance) {
+  instance.problem.replication = Replication::kPerStage;
+  const auto give_bandwidth = [](auto& link) {
+    if (!link.bandwidth_bytes_per_second.has_value()) link.bandwidth_bytes_per_second = 1e13;
+  };
+  if (auto* staged = std::get_if<HostStagedInterconnect>(&instance.cluster.interconnect)) give_bandwidth(*staged);
+  if (auto* uniform = std::get_if<UniformInterconnect>(&instance.cluster.interconnect)) give_bandwidth(*uniform);
+}
 
 Instance MakeProblem(uint64_t seed, int max_operators) {
   Instance instance = MakeRandomInstance(seed, max_operators);
@@ -24,6 +37,8 @@ Instance MakeProblem(uint64_t seed, int max_operators) {
   };
   if (random.Below(4) == 0) problem.pinned.push_back(random_rule());
   if (random.Below(4) == 0) problem.forbidden.push_back(random_rule());
+  if (random.Below(3) == 0) problem.schedule = ScheduleKind::kGpipe;
+  if (random.Below(3) == 0 && problem.pinned.empty() && problem.forbidden.empty()) Replicate(instance);
   problem = ResolveProblem(instance.graph, problem);
   return instance;
 }
@@ -36,27 +51,23 @@ NetCase::NetCase(uint64_t seed, int max_operators)
       net(BuildNetInstance(instance.graph, instance.cluster, instance.problem, costs)),
       tables(net) {}
 
-std::optional<std::vector<int32_t>> NetCase::RandomAssignment(RandomStream& random) const {
-  std::vector<int32_t> assignment;
+std::optional<NetAssignment> NetCase::RandomAssignment(RandomStream& random) const {
+  NetAssignment assignment;
+  if (tables.replicates()) assignment.replicas = RandomTeams(tables, random);
   for (int32_t group = 0; group < net.num_groups(); ++group) {
     std::vector<int32_t> choices;
     for (int32_t device = 0; device < tables.num_devices(); ++device) {
-      if (tables.may_run(group, device)) choices.push_back(device);
+      const bool leads = assignment.replicas.empty() || assignment.replicas[Index(device)] > 0;
+      if (leads && tables.may_run(group, device)) choices.push_back(device);
     }
     if (choices.empty()) return std::nullopt;
-    assignment.push_back(choices[random.Below(choices.size())]);
+    assignment.device_of.push_back(choices[random.Below(choices.size())]);
   }
   return assignment;
 }
 
-std::vector<DeviceId> NetCase::DevicesOf(const std::vector<int32_t>& assignment) const {
-  std::vector<DeviceId> device_of(instance.graph.operators.size());
-  for (std::size_t group = 0; group < assignment.size(); ++group) {
-    for (const OperatorId op : net.blocks.operators[group]) {
-      device_of[op.index()] = net.devices[static_cast<std::size_t>(assignment[group])].device;
-    }
-  }
-  return device_of;
+Placement NetCase::PlacementOf(const NetAssignment& assignment) const {
+  return PlacementOfTeams(net, VirtualDevices(instance.graph, instance.problem), assignment);
 }
 
 }  // namespace planwright

@@ -9,20 +9,22 @@
 #include "core/base/random.h"
 #include "core/cost/cost_table.h"
 #include "core/partition/net_instance.h"
+#include "core/partition/net_state.h"
 #include "core/partition/net_tables.h"
 #include "tests/support/random_instance.h"
 
 namespace planwright {
 
-// Problem number `seed` of at most `max_operators` operators: every overlap, both granularities, both interconnects and
-// memory models, some pins and bans.
+// Problem number `seed` of at most `max_operators` operators: every overlap, with and without GPIPE, both
+// granularities, both interconnects and memory models; replication, or some pins and bans.
 struct NetCase {
   explicit NetCase(uint64_t seed, int max_operators = 16);
 
-  // A device for each group, by position in net.devices, that may run it; nullopt: some group has none.
-  std::optional<std::vector<int32_t>> RandomAssignment(RandomStream& random) const;
-  // The device of each operator.
-  std::vector<DeviceId> DevicesOf(const std::vector<int32_t>& assignment) const;
+  // A device for each group, by position in net.devices, that may run it and, with replication, leads a random team;
+  // nullopt: some group has none.
+  std::optional<NetAssignment> RandomAssignment(RandomStream& random) const;
+  // The placement, cut into stages.
+  Placement PlacementOf(const NetAssignment& assignment) const;
 
   // Resolved.
   Instance instance;

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/cost/plan_costing.h"
-#include "core/partition/virtual_devices.h"
 #include "tests/core/partition/net_case.h"
 
 namespace planwright {
@@ -18,13 +17,14 @@ constexpr uint64_t kCases = 400;
 
 // Loads and memory as the plan of the same assignment has them.
 void ExpectCostedAlike(const NetCase& test, const NetState& state) {
-  const VirtualDevices stages(test.instance.graph, test.instance.problem);
   const Plan plan = CostPlan(test.instance.graph, test.instance.cluster, test.instance.problem, test.costs,
-                             stages.Cut(test.DevicesOf(state.assignment())));
-  EXPECT_EQ(state.MaxLoad(), plan.objective.count());
+                             test.PlacementOf(state.assignment()));
+  EXPECT_EQ(state.Objective(), plan.objective.count());
   for (int32_t device = 0; device < test.tables.num_devices(); ++device) {
     const DeviceUsage& usage = plan.devices[test.net.devices[static_cast<std::size_t>(device)].device.index()];
-    EXPECT_EQ(state.load(device), usage.load.count());
+    // A device that follows does what its leader does.
+    if (state.replicas(device) == 0) continue;
+    EXPECT_EQ(state.loads(device).total(), usage.load);
     if (!test.tables.memory_binds() || usage.stages.empty() || !usage.memory_limit_bytes.has_value()) continue;
     EXPECT_EQ(state.overflow(device), std::max<int64_t>(0, usage.memory_bytes - *usage.memory_limit_bytes));
   }
@@ -33,6 +33,7 @@ void ExpectCostedAlike(const NetCase& test, const NetState& state) {
 void ExpectEqual(const NetState& state, const NetState& fresh) {
   for (int32_t device = 0; device < state.tables().num_devices(); ++device) {
     EXPECT_EQ(state.work(device), fresh.work(device));
+    EXPECT_EQ(state.loads(device).total(), fresh.loads(device).total());
     EXPECT_EQ(state.overflow(device), fresh.overflow(device));
   }
 }
@@ -42,7 +43,7 @@ TEST(NetStateTest, CostsWhatThePlanCosts) {
   for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 2);
-    const std::optional<std::vector<int32_t>> assignment = test.RandomAssignment(random);
+    const std::optional<NetAssignment> assignment = test.RandomAssignment(random);
     if (!assignment.has_value()) continue;
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(test.instance));
     ExpectCostedAlike(test, NetState(test.tables, *assignment));
@@ -55,7 +56,7 @@ TEST(NetStateTest, FollowsMovesExactly) {
   for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 3);
-    const std::optional<std::vector<int32_t>> start = test.RandomAssignment(random);
+    const std::optional<NetAssignment> start = test.RandomAssignment(random);
     if (!start.has_value() || test.tables.num_devices() < 2) continue;
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(test.instance));
     NetState state(test.tables, *start);
@@ -63,10 +64,12 @@ TEST(NetStateTest, FollowsMovesExactly) {
     for (int move = 0; move < 30; ++move) {
       const auto group = static_cast<int32_t>(random.Below(static_cast<uint64_t>(test.tables.num_groups())));
       const auto to = static_cast<int32_t>(random.Below(static_cast<uint64_t>(test.tables.num_devices())));
-      if (to == state.device_of(group) || !test.tables.may_run(group, to)) continue;
+      if (to == state.device_of(group) || !test.tables.may_run(group, to) || state.replicas(to) == 0) continue;
       state.Preview(group, to, effect);
       state.Move(group, to, effect);
-      ExpectEqual(state, NetState(test.tables, state.assignment()));
+      const NetState fresh(test.tables, state.assignment());
+      ExpectEqual(state, fresh);
+      EXPECT_EQ(state.num_groups_on(to), fresh.num_groups_on(to));
     }
   }
 }
@@ -77,7 +80,7 @@ TEST(NetStateTest, TellsWhichMovesKeepMemory) {
   for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
     const NetCase test(seed);
     RandomStream random(seed, 4);
-    const std::optional<std::vector<int32_t>> start = test.RandomAssignment(random);
+    const std::optional<NetAssignment> start = test.RandomAssignment(random);
     if (!start.has_value() || !test.tables.memory_binds()) continue;
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(test.instance));
     const NetState state(test.tables, *start);
@@ -125,7 +128,7 @@ TEST(NetInstanceTest, ContractionKeepsTheLoadsOfWhatItKeepsTogether) {
     std::vector<int32_t> fine;
     for (const int32_t label : label_of) fine.push_back(coarse[static_cast<std::size_t>(label)]);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(test.instance));
-    ExpectEqual(NetState(tables, coarse), NetState(test.tables, fine));
+    ExpectEqual(NetState(tables, {coarse, {}}), NetState(test.tables, {fine, {}}));
   }
 }
 

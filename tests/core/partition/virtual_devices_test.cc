@@ -69,11 +69,10 @@ TEST(VirtualDevicesTest, TheVerifierAcceptsEveryCut) {
   for (uint64_t seed = 0; seed < 400 && !HasFailure(); ++seed) {
     NetCase test(seed, 24);
     RandomStream random(seed, 6);
-    const std::optional<std::vector<int32_t>> assignment = test.RandomAssignment(random);
+    const std::optional<NetAssignment> assignment = test.RandomAssignment(random);
     if (!assignment.has_value()) continue;
     for (DeviceClass& device_class : test.instance.cluster.device_classes) device_class.memory_bytes.reset();
-    const VirtualDevices stages(test.instance.graph, test.instance.problem);
-    const Placement placement = stages.Cut(test.DevicesOf(*assignment));
+    const Placement placement = test.PlacementOf(*assignment);
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(test.instance));
     const Verdict verdict =
         VerifyPlacement(test.instance.graph, test.instance.cluster, test.instance.problem, placement);

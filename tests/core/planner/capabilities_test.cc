@@ -172,6 +172,12 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.split = Split::kNonContiguous;
                       r.options.algorithm = Algorithm::kNetAnnealing;
                     }},
+        PlannedCase{"NetAnnealingOfReplicasUnderGpipe",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.schedule = ScheduleKind::kGpipe;
+                    }},
         PlannedCase{"Mip", [](Request& r) { r.options.algorithm = Algorithm::kMip; }},
         PlannedCase{"MipNonContiguousFullDuplex",
                     [](Request& r) {
@@ -249,18 +255,6 @@ RefusedCase Schedule(ScheduleKind kind, const std::string& name) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, RefusedTest,
     ::testing::Values(
-        RefusedCase{"ReplicatedNonContiguous",
-                    [](Request& r) {
-                      r.problem.split = Split::kNonContiguous;
-                      r.problem.replication = Replication::kPerStage;
-                    },
-                    "problem.split", DoesNotGo("NON_CONTIGUOUS", "problem.replication PER_STAGE", "CONTIGUOUS")},
-        RefusedCase{"GpipeNonContiguous",
-                    [](Request& r) {
-                      r.problem.split = Split::kNonContiguous;
-                      r.problem.schedule = ScheduleKind::kGpipe;
-                    },
-                    "problem.split", DoesNotGo("NON_CONTIGUOUS", "problem.schedule GPIPE", "CONTIGUOUS")},
         RefusedCase{"LatencyOverlapped",
                     [](Request& r) {
                       r.problem.objective = Objective::kMinLatency;
@@ -324,6 +318,13 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                     },
                     "problem.pinned", Not("pinning", "empty, or problem.split NON_CONTIGUOUS")},
+        RefusedCase{"PinnedReplicas",
+                    [](Request& r) {
+                      r.problem.split = Split::kNonContiguous;
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                    },
+                    "problem.pinned", Not("pinning", "empty")},
         RefusedCase{"Forbidden",
                     [](Request& r) {
                       r.problem.forbidden = {{OperatorId(0), DeviceId(0)}};
@@ -500,12 +501,6 @@ TEST_P(NotJudgedTest, IsTheOnlyViolation) {
 INSTANTIATE_TEST_SUITE_P(
     Modes, NotJudgedTest,
     ::testing::Values(
-        RefusedCase{"ReplicasOnSharedDevices",
-                    [](Request& r) {
-                      r.problem.split = Split::kNonContiguous;
-                      r.problem.replication = Replication::kPerStage;
-                    },
-                    "problem.split", DoesNotGo("NON_CONTIGUOUS", "problem.replication PER_STAGE", "CONTIGUOUS")},
         RefusedCase{"OverlappedLatency",
                     [](Request& r) {
                       AskForLatency(r);
@@ -519,7 +514,9 @@ INSTANTIATE_TEST_SUITE_P(
                       r.graph.operators[0] = MeasuredOperator("a", 1, 2);
                     },
                     "problem.workload",
-                    Not("TRAINING by backward times with MIN_LATENCY", "INFERENCE, or BACKWARD operators")},
+                    Not("TRAINING by backward times with MIN_LATENCY",
+                        "INFERENCE, or a graph whose backward pass has operators of its own (pass BACKWARD, "
+                        "forward_operator, gradients as tensors)")},
         RefusedCase{"StagesOfSharedDevices",
                     [](Request& r) {
                       r.problem.split = Split::kNonContiguous;

@@ -78,6 +78,7 @@ TEST(PlanSimulationPropertyTest, SerialDevicesAreBusyForTheirLoads) {
     Instance instance = MakeModeInstance(mode, seed, 10);
     instance.problem.overlap = Overlap::kSerial;
     instance.problem.schedule = ScheduleKind::kSteadyState;
+    instance.problem.replication = Replication::kNone;
     RandomStream random(seed);
     const Placement placement = MakeModePlacement(instance, random);
     const auto simulation = Simulate(instance, placement, ScheduleKind::kOneFOneB, Contention::kExclusive);

@@ -318,6 +318,22 @@ TEST_F(VerifyPlacementTest, NumbersOfStagesAndReplicasAreThoseOfTheProblem) {
                           Is("plan.stages[1].replicas", "has 1 replicas, not 2 (problem.num_replicas)")));
 }
 
+TEST_F(VerifyPlacementTest, StagesThatShareADeviceHaveTheSameReplicas) {
+  problem_.replication = Replication::kPerStage;
+  problem_.split = Split::kNonContiguous;
+  Placement placement = Place({{0}, {1}, {2, 3}});
+  placement.stages[0].devices = placement.stages[2].devices = {DeviceId(0), DeviceId(2)};
+  EXPECT_THAT(ViolationsIn(placement), IsEmpty());
+  placement.stages[2].devices = {DeviceId(2), DeviceId(0)};
+  EXPECT_THAT(ViolationsIn(placement),
+              ElementsAre(Is("plan.stages[2].replicas[0].device",
+                             "device 'acc2' also holds stage 0, so both need the same replicas in the same order"),
+                          Is("plan.stages[2].replicas[1].device",
+                             "device 'acc0' also holds stage 0, so both need the same replicas in the same order")));
+  placement.stages[2].devices = {DeviceId(0)};
+  EXPECT_THAT(ViolationsIn(placement), ::testing::SizeIs(1));
+}
+
 TEST_F(VerifyPlacementTest, EveryReplicaNeedsItsMemory) {
   problem_.replication = Replication::kPerStage;
   cluster_ = MakeCluster(3, 0, 9);

@@ -249,6 +249,19 @@ TEST_F(WorkedReplication, GpipeReducesGradientsInTheBackwardPass) {
   EXPECT_EQ(plan.stages[1].replicas[0].load, Picoseconds(14 + (5 + 5)));
 }
 
+TEST_F(WorkedReplication, StagesOfATeamAreDividedAndReducedTogether) {
+  cluster_.interconnect = HostStagedInterconnect{7e12, Picoseconds(2)};
+  problem_.split = Split::kNonContiguous;
+  for (Operator& op : graph_.operators) op.costs[0].backward = Picoseconds(1);
+  const Plan plan =
+      Cost({{{kA}, {DeviceId(0), DeviceId(1)}}, {{kB}, {DeviceId(2)}}, {{kC}, {DeviceId(0), DeviceId(1)}}});
+  const Picoseconds undivided = plan.stages[0].load + plan.stages[2].load;
+  EXPECT_EQ(plan.stages[0].allreduce, Picoseconds(5 + 2 * 2));
+  // 60 bytes at 7 bytes per ps, rounded up, and twice the latency.
+  EXPECT_EQ(plan.devices[1].load, Picoseconds(CeilDivide(undivided.count(), 2) + 9 + 2 * 2));
+  EXPECT_EQ(plan.devices[0].load, plan.devices[1].load);
+}
+
 TEST_F(WorkedReplication, LinksCarryTheirShareOfTheMicroBatches) {
   cluster_.interconnect = UniformInterconnect{};
   const Plan plan = CostReplicated();

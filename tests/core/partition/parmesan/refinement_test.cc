@@ -64,7 +64,7 @@ TEST(RefineStagesTest, NeverWorsensAndKeepsStagesValid) {
     const std::optional<std::vector<int32_t>> stages = given.RandomStages();
     if (!stages.has_value()) continue;
     const NetTables tables(given.nets);
-    NetState state(tables, *stages);
+    NetState state(tables, {*stages, {}});
     if (!state.fits_memory()) continue;
     ++cases;
     std::vector<int64_t> before = SortedLoads(state);
@@ -80,7 +80,8 @@ TEST(RefineStagesTest, NeverWorsensAndKeepsStagesValid) {
         ASSERT_LE(state.device_of(from), state.device_of(to)) << seed;
       }
       for (int32_t stage = 0; stage < tables.num_devices(); ++stage) {
-        ASSERT_NE(std::count(state.assignment().begin(), state.assignment().end(), stage), 0) << seed;
+        ASSERT_NE(std::count(state.assignment().device_of.begin(), state.assignment().device_of.end(), stage), 0)
+            << seed;
       }
     }
   }
@@ -94,9 +95,9 @@ TEST(RefineStagesTest, MakesNoMoreMovesThanAskedFor) {
     const std::optional<std::vector<int32_t>> stages = given.RandomStages();
     if (!stages.has_value()) continue;
     const NetTables tables(given.nets);
-    NetState state(tables, *stages);
+    NetState state(tables, {*stages, {}});
     EXPECT_EQ(RefineStages(given.blocks.precedence, 0, SolveLimits(), state), 0);
-    EXPECT_EQ(state.assignment(), *stages);
+    EXPECT_EQ(state.assignment().device_of, *stages);
   }
 }
 
