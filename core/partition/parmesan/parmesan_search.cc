@@ -109,8 +109,7 @@ class Search {
     record_.set_stop_reason(StopReasonOf(limits_, StopReason::kExhausted));
     return std::move(record_).Finish(
         "no number of stages and replicas makes a pipeline that fits; raise options.clusters, or allow devices with "
-        "more "
-        "memory");
+        "more memory");
   }
 
  private:
@@ -120,15 +119,14 @@ class Search {
   }
 
   // The work of all devices together knows nothing of stages, but holds only where every block is on one device; no
-  // placement has fewer idle slots than its shape, of which clusters may leave some out.
+  // placement has fewer idle slots than its shape.
   void RaiseBounds() {
     const BlockInstance& blocks = partitioner().blocks();
     if (request_.problem.replication == Replication::kNone) {
       const LoadWindows windows(blocks);
       record_.RaiseBound({Picoseconds(windows.WorkBound(TrivialLoadBound(blocks))), "work", BoundScope::kProblem});
     }
-    const std::vector<StageShape> shapes = ShapesOf(blocks, request_.problem, FastestRule(), blocks.num_blocks());
-    if (!shapes.empty()) record_.RaiseBound({shapes.front().bound, "shape", BoundScope::kProblem});
+    record_.RaiseBound({LeastBound(blocks, request_.problem, FastestRule()), "shape", BoundScope::kProblem});
   }
 
   void TryShapes(const std::vector<StageShape>& shapes) {

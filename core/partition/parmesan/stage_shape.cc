@@ -1,6 +1,7 @@
 #include "core/partition/parmesan/stage_shape.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <tuple>
 
@@ -70,6 +71,20 @@ std::vector<int32_t> Divide(const BlockInstance& instance, const std::vector<std
   return stages_of_pool;
 }
 
+// Calls visit(stages, replicas) for all that the devices and the problem allow, the fewest replicas and stages first.
+void ForEachShape(const BlockInstance& instance, const PlanningProblem& problem, int32_t max_stages,
+                  const std::function<void(int32_t, int32_t)>& visit) {
+  int32_t devices = 0;
+  for (const DevicePool& pool : instance.pools) devices += static_cast<int32_t>(pool.devices.size());
+  const int32_t max_replicas = problem.replication == Replication::kNone ? 1 : devices;
+  for (int32_t replicas = 1; replicas <= max_replicas; ++replicas) {
+    if (problem.num_replicas.value_or(replicas) != replicas) continue;
+    for (int32_t stages = 1; stages <= std::min(max_stages, devices / replicas); ++stages) {
+      if (problem.num_stages.value_or(stages) == stages) visit(stages, replicas);
+    }
+  }
+}
+
 }  // namespace
 
 int32_t StageShape::num_stages() const {
@@ -114,23 +129,28 @@ PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& spe
 
 std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
                                  const PipelineRule& rule, int32_t max_stages) {
-  int32_t devices = 0;
-  for (const DevicePool& pool : instance.pools) devices += static_cast<int32_t>(pool.devices.size());
-  const bool replicates = problem.replication != Replication::kNone;
   const LeastWork work = LeastWorkOf(instance);
   const std::vector<std::size_t> order = PoolOrder(instance);
   std::vector<StageShape> shapes;
-  for (int32_t replicas = 1; replicas <= (replicates ? devices : 1); ++replicas) {
-    if (problem.num_replicas.value_or(replicas) != replicas) continue;
-    for (int32_t stages = 1; stages <= std::min(max_stages, devices / replicas); ++stages) {
-      if (problem.num_stages.value_or(stages) != stages) continue;
-      StageShape shape{replicas, Divide(instance, order, stages, replicas), BoundOf(work, rule, stages, replicas)};
-      if (shape.num_stages() == stages) shapes.push_back(std::move(shape));
-    }
-  }
+  ForEachShape(instance, problem, max_stages, [&](int32_t stages, int32_t replicas) {
+    StageShape shape{replicas, Divide(instance, order, stages, replicas), BoundOf(work, rule, stages, replicas)};
+    if (shape.num_stages() == stages) shapes.push_back(std::move(shape));
+  });
   std::stable_sort(shapes.begin(), shapes.end(),
                    [](const StageShape& a, const StageShape& b) { return a.bound < b.bound; });
   return shapes;
+}
+
+Picoseconds LeastBound(const BlockInstance& instance, const PlanningProblem& problem, const PipelineRule& rule) {
+  const LeastWork work = LeastWorkOf(instance);
+  Picoseconds least = Picoseconds::max();
+  // Operators of one block may be in different stages where some of them take no time.
+  std::size_t operators = 0;
+  for (const std::vector<OperatorId>& block : instance.operators) operators += block.size();
+  ForEachShape(instance, problem, static_cast<int32_t>(operators), [&](int32_t stages, int32_t replicas) {
+    least = std::min(least, BoundOf(work, rule, stages, replicas));
+  });
+  return least == Picoseconds::max() ? Picoseconds(0) : least;
 }
 
 }  // namespace planwright

@@ -54,6 +54,10 @@ PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& spe
 std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
                                  const PipelineRule& rule, int32_t max_stages);
 
+// The least bound of all numbers of stages and replicas that a placement may have, however its devices are divided: no
+// placement takes less. `rule` as in ShapesOf. O(devices log devices).
+Picoseconds LeastBound(const BlockInstance& instance, const PlanningProblem& problem, const PipelineRule& rule);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_PARTITION_PARMESAN_STAGE_SHAPE_H_

@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/base/infeasibility.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/index.h"
 #include "core/planner/planner.h"
 #include "tests/support/builders.h"
 #include "tests/support/random_instance.h"
@@ -138,9 +139,25 @@ TEST(SolveParmesanTest, IsNeverBetterThanTheOptimum) {
     if (!parmesan.ok() || !ideal.ok()) continue;
     ++planned;
     EXPECT_GE(parmesan->objective, ideal->lower_bound) << seed;
+    EXPECT_LE(parmesan->lower_bound, ideal->objective) << seed;
     equal += parmesan->objective == ideal->objective ? 1 : 0;
   }
   EXPECT_GT(equal, 0.8 * planned);
+}
+
+TEST(SolveParmesanTest, BoundsStagesBeyondTheNumberOfClusters) {
+  // A chain of four alike operators on four devices, but only two clusters: two stages, while four would take half.
+  Instance instance;
+  std::vector<OperatorId> operators;
+  for (int i = 0; i < 4; ++i) operators.push_back(AddOperator(instance.graph, absl::StrCat("op", i), 1000, 1000));
+  for (int i = 0; i < 3; ++i) AddTensor(instance.graph, operators[Index(i)], {operators[Index(i + 1)]}, 1, 1);
+  instance.cluster = MakeCluster(4, 0);
+  instance.cluster.interconnect = UniformInterconnect{1e12, Picoseconds(0)};
+  SolverOptions options = By(Algorithm::kParmesan);
+  options.clusters = 2;
+  const absl::StatusOr<Plan> plan = Make(instance, options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_LE(plan->lower_bound, Picoseconds(1002));
 }
 
 TEST(SolveParmesanTest, MakesTheSamePlanForAnyNumberOfThreads) {
