@@ -256,7 +256,7 @@ TEST_F(PlanDeskTest, OtherLimitsAreAnotherSearch) {
 class SharedStoreTest : public PlanDeskTest {
  protected:
   struct Server {
-    explicit Server(Store& store) : claims(store, std::chrono::milliseconds(200)), engine(Config(), &store) {}
+    explicit Server(Store& store) : claims(store), engine(Config(), &store) {}
 
     Claims claims;
     PlanningEngine engine;
