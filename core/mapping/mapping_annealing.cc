@@ -34,6 +34,7 @@ MappingAnnealing::MappingAnnealing(const MappingTables& tables, const KindAssign
   Offer(incumbent_);
   Offer(MapCopiesTogether(instance, kinds));
   if (instance.num_devices() <= kGreedyDevices) Offer(MapGreedily(instance, tables.links(), kinds));
+  start_ = incumbent_;
   AddArms();
 }
 
@@ -67,9 +68,9 @@ void MappingAnnealing::AddArms() {
     AddDetour(MappingObjective::kLoad);
     AddDetour(MappingObjective::kAllReduce);
   }
-  for (const bool starts_at_random : {false, true}) {
+  for (const bool starts_afresh : {false, true}) {
     for (const double hot : kHeats) {
-      arms_.push_back({.heat = {.hot = hot}, .mapping = {}, .starts_at_random = starts_at_random, .detour = {}});
+      arms_.push_back({.heat = {.hot = hot}, .mapping = {}, .starts_afresh = starts_afresh, .detour = {}});
     }
   }
 }
@@ -146,7 +147,8 @@ void MappingAnnealing::Anneal(Slice& slice, const Mapping& start, int64_t moves,
 }
 
 Mapping MappingAnnealing::StartOf(const Arm& arm, RandomStream& random) const {
-  return arm.starts_at_random ? MapRandomly(tables_.instance(), kinds_, random) : incumbent_;
+  if (!arm.starts_afresh) return incumbent_;
+  return other_tables_.empty() ? MapRandomly(tables_.instance(), kinds_, random) : start_;
 }
 
 void MappingAnnealing::Merge(Slice& slice) {

@@ -61,7 +61,8 @@ class MappingAnnealing {
     // Empty until its first slice.
     Mapping mapping;
     double value_ms = std::numeric_limits<double>::infinity();
-    bool starts_at_random = false;
+    // Not from the incumbent: at random, and with detours, which spoil the incumbent, from the best simple mapping.
+    bool starts_afresh = false;
     std::optional<Detour> detour;
     int64_t visits = 0;
   };
@@ -94,6 +95,8 @@ class MappingAnnealing {
   std::vector<std::unique_ptr<const MappingInstance>> other_instances_;
   std::vector<std::unique_ptr<const MappingTables>> other_tables_;
   std::vector<Arm> arms_;
+  // The best simple mapping.
+  Mapping start_;
   Mapping incumbent_;
   MappingValue value_;
   double bound_ms_ = 0;
