@@ -36,6 +36,8 @@ class Annealer {
   Annealer(const NetTables& tables, NetAssignment start, int64_t load_to_beat, const AnnealingSettings& settings,
            RandomStream& random)
       : tables_(tables),
+        has_phases_(tables.has_phases()),
+        replicates_(tables.replicates()),
         settings_(settings),
         random_(random),
         state_(tables, std::move(start)),
@@ -112,7 +114,7 @@ class Annealer {
     const double rate = rates_[Index(device)];
     const PhaseLoads loads = state_.LoadsWith(device, work);
     double term = settings_.lambda * Spent(rate, work.work.forward) + Cost(loads.main, main_target_);
-    if (!tables_.has_phases()) return term;
+    if (!has_phases_) return term;
     term += settings_.lambda * Spent(rate, work.work.backward);
     return term + Cost(loads.backward, target_ - main_target_);
   }
@@ -174,7 +176,7 @@ class Annealer {
 
   void Step() {
     ++result_.moves;
-    if (tables_.replicates() && random_.Unit() < kTeamShare) return ChangeTeams();
+    if (replicates_ && random_.Unit() < kTeamShare) return ChangeTeams();
     const uint64_t draw = random_.Next();
     const int32_t group = Scaled(draw >> 32U, tables_.num_groups());
     const double kind = Share(draw);
@@ -368,6 +370,8 @@ class Annealer {
   }
 
   const NetTables& tables_;
+  const bool has_phases_;
+  const bool replicates_;
   const AnnealingSettings settings_;
   RandomStream& random_;
   NetState state_;

@@ -9,14 +9,6 @@ namespace {
 // How often the device of a producer sends: to each of `readers` other devices, or once for all of them.
 int64_t Sends(bool pay_once, int32_t readers) { return pay_once ? std::min(readers, 1) : readers; }
 
-// What a group takes with it. It pays for nothing yet.
-ReplicaWork Negated(ReplicaWork work) {
-  work.work.forward.compute = -work.work.forward.compute;
-  work.work.backward.compute = -work.work.backward.compute;
-  work.parameter_bytes = -work.parameter_bytes;
-  return work;
-}
-
 }  // namespace
 
 MoveEffect::Change& MoveEffect::On(int32_t device) {
@@ -31,6 +23,7 @@ MoveEffect::Change& MoveEffect::On(int32_t device) {
 NetState::NetState(const NetTables& tables, NetAssignment assignment)
     : tables_(&tables),
       is_plain_(!tables.has_phases() && !tables.replicates()),
+      overlap_(tables.rule().overlap),
       assignment_(std::move(assignment)),
       work_(Index(tables.num_devices())),
       num_groups_on_(Index(tables.num_devices()), 0) {
@@ -53,7 +46,7 @@ NetState::NetState(const NetTables& tables, NetAssignment assignment)
 void NetState::CountGroups() {
   for (int32_t group = 0; group < tables_->num_groups(); ++group) {
     const int32_t device = device_of(group);
-    work_[Index(device)] += WorkOf(group, device);
+    AddGroup(group, device, 1, work_[Index(device)]);
     ++num_groups_on_[Index(device)];
     if (tables_->memory_binds()) AddMemory(group, device);
     for (const int32_t net : tables_->nets_of(group)) {
@@ -62,13 +55,15 @@ void NetState::CountGroups() {
   }
 }
 
-ReplicaWork NetState::WorkOf(int32_t group, int32_t device) const {
-  ReplicaWork work;
-  work.parameter_bytes = tables_->parameter_bytes(group);
-  const int64_t backward = tables_->has_phases() ? tables_->backward_time(group, device) : 0;
-  work.work.forward.compute = Picoseconds(tables_->time(group, device) - backward);
-  work.work.backward.compute = Picoseconds(backward);
-  return work;
+void NetState::AddGroup(int32_t group, int32_t device, int64_t times, ReplicaWork& work) const {
+  const int64_t time = times * tables_->time(group, device);
+  work.work.forward.compute += Picoseconds(time);
+  if (is_plain_) return;
+  work.parameter_bytes += times * tables_->parameter_bytes(group);
+  if (!tables_->has_phases()) return;
+  const int64_t backward = times * tables_->backward_time(group, device);
+  work.work.forward.compute -= Picoseconds(backward);
+  work.work.backward.compute += Picoseconds(backward);
 }
 
 MicroBatchWork NetState::Paid(const DirectedNet& net, bool sends, int64_t times) const {
@@ -103,11 +98,9 @@ void NetState::CountNet(int32_t net) {
   }
 }
 
-PhaseLoads NetState::LoadsWith(int32_t device, const ReplicaWork& work) const {
-  const LoadRule& rule = tables_->rule();
-  if (is_plain_) return {.main = LoadOf(work.work.forward, rule.overlap)};
+PhaseLoads NetState::TeamLoads(int32_t device, const ReplicaWork& work) const {
   const int32_t members = replicas(device);
-  return members == 0 ? PhaseLoads() : rule.LoadsByPhase(work, members);
+  return members == 0 ? PhaseLoads() : tables_->rule().LoadsByPhase(work, members);
 }
 
 PhaseLoads NetState::GreatestLoads() const {
@@ -123,11 +116,13 @@ PhaseLoads NetState::GreatestLoads() const {
 void NetState::Preview(int32_t group, int32_t to, MoveEffect& effect) const {
   const int32_t from = device_of(group);
   effect.changes.resize(2);
-  effect.changes[0] = {from, Negated(WorkOf(group, from)), 0};
-  effect.changes[1] = {to, WorkOf(group, to), 0};
+  effect.changes[0] = {from, {}, 0};
+  effect.changes[1] = {to, {}, 0};
+  AddGroup(group, from, -1, effect.changes[0].work);
+  AddGroup(group, to, 1, effect.changes[1].work);
   PreviewPlain(
       group, from, to, &MicroBatchWork::forward, [](const NetPin& pin) { return pin.weight; }, effect);
-  if (tables_->has_phases()) {
+  if (!is_plain_ && tables_->has_phases()) {
     const auto weight_of = [&](const NetPin& pin) { return tables_->plain_backward_weight(pin.net); };
     PreviewPlain(group, from, to, &MicroBatchWork::backward, weight_of, effect);
   }

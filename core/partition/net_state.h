@@ -63,7 +63,9 @@ class NetState {
   // transfers whose direction does not matter as `in`.
   const ReplicaWork& work(int32_t device) const { return work_[Index(device)]; }
   // What every member of the team does, if the work of its leader changed to `work`.
-  PhaseLoads LoadsWith(int32_t device, const ReplicaWork& work) const;
+  PhaseLoads LoadsWith(int32_t device, const ReplicaWork& work) const {
+    return is_plain_ ? PhaseLoads{.main = LoadOf(work.work.forward, overlap_)} : TeamLoads(device, work);
+  }
   PhaseLoads loads(int32_t device) const { return LoadsWith(device, work(device)); }
   // The same over all phases, in picoseconds.
   int64_t load(int32_t device) const { return loads(device).total().count(); }
@@ -89,9 +91,11 @@ class NetState {
   std::size_t Cell(int32_t net, int32_t device) const {
     return Index(net) * Index(tables_->num_devices()) + Index(device);
   }
+  PhaseLoads TeamLoads(int32_t device, const ReplicaWork& work) const;
   void CountGroups();
   void CountNet(int32_t net);
-  ReplicaWork WorkOf(int32_t group, int32_t device) const;
+  // `times` over: -1 takes it away.
+  void AddGroup(int32_t group, int32_t device, int64_t times, ReplicaWork& work) const;
   // What a device pays for a directed net, `times` over; taken back for times < 0.
   MicroBatchWork Paid(const DirectedNet& net, bool sends, int64_t times) const;
   template <typename WeightOf>
@@ -109,6 +113,7 @@ class NetState {
   const NetTables* tables_;
   // Loads follow from the forward work alone.
   bool is_plain_;
+  Overlap overlap_;
   NetAssignment assignment_;
   std::vector<ReplicaWork> work_;
   std::vector<int32_t> num_groups_on_;
