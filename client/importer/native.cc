@@ -43,7 +43,10 @@ std::string Suggestion(const std::string& path, const google::protobuf::Descript
   std::set<const google::protobuf::Descriptor*> seen;
   std::vector<std::string> names;
   CollectFieldNames(type, seen, names);
-  const std::string closest = ClosestTo(path.substr(path.rfind('.') + 1), names);
+  const std::string unknown = path.substr(path.rfind('.') + 1);
+  // Another message may have a field of that name.
+  std::erase(names, unknown);
+  const std::string closest = ClosestTo(unknown, names);
   return closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?");
 }
 
