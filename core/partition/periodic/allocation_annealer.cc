@@ -172,8 +172,9 @@ bool AllocationAnnealer::Split() {
   const uint64_t who = random_.Below(3);
   if (who == 0) front.device = device;
   if (who == 1) back.device = device;
+  const int32_t front_device = front.device;
   candidate_.insert(candidate_.begin() + static_cast<std::ptrdiff_t>(position) + 1, back);
-  return HasRoom(front.device) && HasRoom(back.device);
+  return HasRoom(front_device) && HasRoom(back.device);
 }
 
 bool AllocationAnnealer::Merge() {
