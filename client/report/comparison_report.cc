@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/library/error_details.h"
+#include "client/report/enum_text.h"
 #include "client/report/quantities.h"
 #include "client/report/svg_text.h"
 #include "client/report/table.h"
@@ -41,8 +43,7 @@ std::string Ratio(double objective_ms, double best_ms) {
 }
 
 std::string StopText(const v1::Plan& plan) {
-  const std::string name = v1::StopReason_Name(plan.provenance().stop_reason());
-  return name.substr(std::string("STOP_REASON_").size());
+  return absl::AsciiStrToUpper(EnumText(v1::StopReason_Name(plan.provenance().stop_reason()), "STOP_REASON_"));
 }
 
 std::vector<std::string> Cells(const ComparisonRow& row, double best_ms) {

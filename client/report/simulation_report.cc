@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string_view>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/report/enum_text.h"
 #include "client/report/quantities.h"
 #include "client/report/table.h"
 
@@ -22,11 +21,6 @@ constexpr std::size_t kMaxRows = 32;
 constexpr std::size_t kMaxNameLength = 16;
 constexpr char kIdle = '.';
 
-// "one_f_one_b" of SCHEDULE_KIND_ONE_F_ONE_B.
-std::string Lower(const std::string& name, std::string_view prefix) {
-  return absl::AsciiStrToLower(name.substr(prefix.size()));
-}
-
 std::string Percent(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
 std::string Headline(const v1::SimulationSummary& summary, const std::string& title) {
@@ -38,7 +32,7 @@ std::string Headline(const v1::SimulationSummary& summary, const std::string& ti
 
 std::string Overview(const v1::SimulationSummary& summary) {
   Table table({{""}, {""}});
-  std::string schedule = Lower(v1::ScheduleKind_Name(summary.schedule()), "SCHEDULE_KIND_");
+  std::string schedule = EnumText(v1::ScheduleKind_Name(summary.schedule()), "SCHEDULE_KIND_");
   if (summary.recomputation() == v1::MemoryModel::RECOMPUTATION_FULL) schedule += ", with recomputation";
   const bool shares = summary.contention() == v1::SimulatePlanRequest::CONTENTION_FAIR_SHARE;
   table.AddRow({"schedule", schedule + (shares ? ", links share fairly" : ", links one transfer at a time")});

@@ -2,10 +2,10 @@
 
 #include <google/protobuf/util/time_util.h>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/report/enum_text.h"
 #include "client/report/quantities.h"
 #include "client/report/table.h"
 
@@ -28,9 +28,7 @@ std::string SettingsText(const v1::SweepResult::Settings& settings) {
   if (settings.has_num_replicas()) parts.push_back(absl::StrCat(settings.num_replicas(), " replicas"));
   if (settings.has_micro_batches()) parts.push_back(absl::StrCat(settings.micro_batches(), " micro-batches"));
   if (settings.has_schedule()) {
-    constexpr std::size_t kPrefix = sizeof("SCHEDULE_KIND_") - 1;
-    const std::string name = v1::ScheduleKind_Name(settings.schedule());
-    parts.push_back(absl::AsciiStrToLower(name.size() > kPrefix ? name.substr(kPrefix) : name));
+    parts.push_back(EnumText(v1::ScheduleKind_Name(settings.schedule()), "SCHEDULE_KIND_"));
   }
   if (settings.has_device_set()) {
     const std::string set = settings.device_set().ShortDebugString();
@@ -44,11 +42,7 @@ std::string FirstLine(const std::string& text) { return text.substr(0, text.find
 
 }  // namespace
 
-std::string StateText(v1::Operation::State state) {
-  constexpr std::size_t kPrefix = sizeof("STATE_") - 1;
-  const std::string name = v1::Operation::State_Name(state);
-  return absl::AsciiStrToLower(name.size() > kPrefix ? name.substr(kPrefix) : "unknown");
-}
+std::string StateText(v1::Operation::State state) { return EnumText(v1::Operation::State_Name(state), "STATE_"); }
 
 std::string PlansReport(const std::vector<v1::PlanSummary>& plans) {
   if (plans.empty()) return "No plans are kept.\n";

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "client/report/enum_text.h"
 #include "client/report/quantities.h"
 #include "client/report/table.h"
 
@@ -29,9 +29,9 @@ constexpr std::size_t kShortestDevice = 16;
 
 std::string Milliseconds(double value) { return absl::StrFormat("%.3f", value); }
 
-// "IDEAL_LIMIT" of STOP_REASON_IDEAL_LIMIT as "ideal limit".
-std::string EnumText(const std::string& name, std::string_view prefix) {
-  return absl::AsciiStrToLower(absl::StrReplaceAll(name.substr(prefix.size()), {{"_", " "}}));
+// "ideal limit" of STOP_REASON_IDEAL_LIMIT.
+std::string StopText(v1::StopReason reason) {
+  return absl::StrReplaceAll(EnumText(v1::StopReason_Name(reason), "STOP_REASON_"), {{"_", " "}});
 }
 
 std::string GapText(double relative_gap) {
@@ -128,7 +128,7 @@ std::string Summary(const v1::Plan& plan) {
       table.AddRow({"lower bound",
                     absl::StrCat(Milliseconds(plan.lower_bound_ms()), " ms (", GapText(plan.relative_gap()), ")")});
     }
-    table.AddRow({"stopped", EnumText(v1::StopReason_Name(provenance.stop_reason()), "STOP_REASON_")});
+    table.AddRow({"stopped", StopText(provenance.stop_reason())});
     table.AddRow({"algorithm", AlgorithmText(provenance)});
     table.AddRow({"search", SearchText(provenance)});
   }
@@ -314,9 +314,8 @@ std::string AlgorithmsSection(const v1::GetServerInfoResponse& info) {
 
 template <typename Numbers, typename Name>
 std::string ChoicesText(const Numbers& numbers, Name name, std::string_view prefix) {
-  return absl::StrJoin(numbers, ", ", [&](std::string* text, int number) {
-    text->append(absl::AsciiStrToLower(name(number).substr(prefix.size())));
-  });
+  return absl::StrJoin(numbers, ", ",
+                       [&](std::string* text, int number) { text->append(EnumText(name(number), prefix)); });
 }
 
 // What the row allows of each setting.
