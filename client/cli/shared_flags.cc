@@ -236,8 +236,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
       {"overlap", "overlap", "whether a device computes while it transfers (default: serial; periodic: overlapped)"},
       {"schedule", "schedule",
        "order of work (default: steady state, only loads count); gpipe, one_f_one_b and pipedream_async need "
-       "memory_bytes on every operator, periodic a uniform interconnect; interleaved, chimera and zero_bubble_h1 are "
-       "not planned yet"},
+       "memory_bytes on every operator on host_staged, gpipe without --micro_batches everywhere; periodic needs a "
+       "uniform interconnect; interleaved, chimera and zero_bubble_h1 are not planned yet"},
       {"micro_batches", "micro_batches", "micro-batches of a synchronous step (default: the limit of many)"},
       {"stages", "num_stages", "number of stages (default: searched; parmesan only)"},
       {"replicas", "num_replicas", "uniform: replicas of every stage (default: searched)"},
