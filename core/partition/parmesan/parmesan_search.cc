@@ -15,6 +15,7 @@
 #include "core/partition/load_windows.h"
 #include "core/partition/lower_bounds.h"
 #include "core/partition/parmesan/flat_problem.h"
+#include "core/partition/parmesan/pipedream_stages.h"
 #include "core/partition/parmesan/stage_mapping.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/parmesan/stage_shape.h"
@@ -151,6 +152,7 @@ class Search {
     candidates.resize(std::min(candidates.size(), kMappedPerRound));
     MapAll(candidates, work_ / kQuickMappings);
     Keep(std::move(candidates));
+    if (finalists_.size() > kFinalists) finalists_.resize(kFinalists);
   }
 
   const StagePartitioner& partitioner() const { return assumptions_.front()->partitioner; }
@@ -203,7 +205,7 @@ class Search {
     }
   }
 
-  // The best by what their mappings reach.
+  // By what their mappings reach, the best first.
   void Keep(std::vector<Candidate> candidates) {
     for (Candidate& candidate : candidates) {
       if (candidate.mapping.has_value()) finalists_.push_back(std::move(candidate));
@@ -211,13 +213,15 @@ class Search {
     std::stable_sort(finalists_.begin(), finalists_.end(), [](const Candidate& a, const Candidate& b) {
       return a.mapping->value.value_ms < b.mapping->value.value_ms;
     });
-    if (finalists_.size() > kFinalists) finalists_.resize(kFinalists);
   }
 
   void ImproveFinalists() {
-    std::vector<Candidate> exact = finalists_;
-    PartitionAll(exact, work_ / kExactShare);
-    finalists_.insert(finalists_.end(), exact.begin(), exact.end());
+    std::vector<Candidate> others = finalists_;
+    PartitionAll(others, work_ / kExactShare);
+    if (request_.algorithm == Algorithm::kParmesan) AddPipedream(others);
+    others = WithoutRepetitions(std::move(others));
+    MapAll(others, work_ / kQuickMappings);
+    Keep(std::move(others));
     for (std::size_t i = 0; i < finalists_.size() && !record_.is_settled(); ++i) {
       const int64_t left = work_ - record_.work();
       if (left <= 0 || CheckInterruption(limits_).has_value()) return;
@@ -225,6 +229,46 @@ class Search {
       Map(finalists_[i], left / remaining, ShareOfTime(limits_, static_cast<int>(remaining)));
       Offer(finalists_[i]);
     }
+  }
+
+  // PipeDream's stages for the shapes of the finalists, as they are and refined.
+  void AddPipedream(std::vector<Candidate>& candidates) {
+    const FlatProblem& flat = assumptions_.front()->flat;
+    for (const Candidate& finalist : finalists_) {
+      const std::vector<int32_t>& stages_of_pool = finalist.shape.stages_of_pool;
+      const auto used = std::find_if(stages_of_pool.begin(), stages_of_pool.end(), [](int32_t n) { return n > 0; });
+      const auto pool_index = static_cast<std::size_t>(used - stages_of_pool.begin());
+      const DevicePool& pool = finalist.partitioner->blocks().pools[pool_index];
+      if (finalist.shape.num_stages() == 1 || !pool.supports_all) continue;
+      Candidate candidate{finalist.shape, finalist.partitioner, {}, std::nullopt};
+      auto stages = PipedreamStages(flat, pool.device_class, finalist.shape.num_stages());
+      if (!stages.has_value()) continue;
+      candidate.partition.stages = *std::move(stages);
+      candidate.partition.classes.assign(candidate.partition.stages.size(), pool.device_class);
+      candidates.push_back(candidate);
+      auto refined = finalist.partitioner->Refine(finalist.shape, pool_index, candidate.partition.stages, limits_);
+      if (!refined.has_value()) continue;
+      record_.counters()["refinement_moves"] += refined->refinement_moves;
+      candidate.partition = *std::move(refined);
+      candidates.push_back(std::move(candidate));
+    }
+  }
+
+  // Those with other stages than all finalists and all candidates before them.
+  std::vector<Candidate> WithoutRepetitions(std::vector<Candidate> candidates) const {
+    std::vector<Candidate> distinct;
+    for (Candidate& candidate : candidates) {
+      const auto repeats = [&](const Candidate& other) {
+        return other.shape.replicas == candidate.shape.replicas &&
+               other.partition.stages == candidate.partition.stages &&
+               other.partition.classes == candidate.partition.classes;
+      };
+      if (std::none_of(finalists_.begin(), finalists_.end(), repeats) &&
+          std::none_of(distinct.begin(), distinct.end(), repeats)) {
+        distinct.push_back(std::move(candidate));
+      }
+    }
+    return distinct;
   }
 
   // The mapping of the placement, if it was ours.

@@ -4,11 +4,12 @@
 // by ascending bound and left out once they cannot beat the best placement. A round partitions its shapes quickly
 // (stage_partition.h), on all threads, once for each speed that pairs of devices are assumed to have (flat_problem.h),
 // and maps the most promising ones of each to devices (core/mapping). At the end the shapes of the best placements are
-// partitioned by the exact program and mapped with what is left of the work.
+// partitioned by the exact program, and as PipeDream does it (pipedream_stages.h), and mapped with what is left of the
+// work.
 //
 // Source: Parmesan: Efficient Partitioning and Mapping Flow for DNN Training on General Device Topology. The search
-// over S and R is in its missing Appendix E; this one is ours, and so is the second speed. kParmesanPaper counts
-// communication by equation (3) literally and assumes the median speed only.
+// over S and R is in its missing Appendix E; this one is ours, and so are the second speed and PipeDream's stages.
+// kParmesanPaper counts communication by equation (3) literally and does without both.
 #ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_PARMESAN_SEARCH_H_
 #define PLANWRIGHT_CORE_PARTITION_PARMESAN_PARMESAN_SEARCH_H_
 

@@ -160,7 +160,34 @@ StagePartition StagePartitioner::Refined(const StageShape& shape, const BlockSpl
   }
   std::vector<int32_t> stage_of;
   for (const int32_t cluster : cluster_of_) stage_of.push_back(stage_of_cluster[Index(cluster)]);
+  return Refined(shape, pool_of_stage, std::move(stage_of), limits);
+}
 
+std::optional<StagePartition> StagePartitioner::Refine(const StageShape& shape, std::size_t pool,
+                                                       const std::vector<std::vector<OperatorId>>& stages,
+                                                       const SolveLimits& limits) const {
+  std::vector<int32_t> stage_of_operator(flat_.graph.operators.size(), 0);
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    for (const OperatorId op : stages[stage]) stage_of_operator[op.index()] = static_cast<int32_t>(stage);
+  }
+  std::vector<int32_t> stage_of;
+  std::vector<bool> is_used(stages.size(), false);
+  for (std::size_t block = 0; block < blocks_.operators.size(); ++block) {
+    int32_t stage = static_cast<int32_t>(stages.size());
+    for (const OperatorId op : blocks_.operators[block]) stage = std::min(stage, stage_of_operator[op.index()]);
+    for (const int32_t before : blocks_.precedence.predecessors(static_cast<int32_t>(block))) {
+      stage = std::max(stage, stage_of[Index(before)]);
+    }
+    stage_of.push_back(stage);
+    is_used[Index(stage)] = true;
+  }
+  if (std::find(is_used.begin(), is_used.end(), false) != is_used.end()) return std::nullopt;
+  return Refined(shape, std::vector<std::size_t>(stages.size(), pool), std::move(stage_of), limits);
+}
+
+// `stage_of`: by block.
+StagePartition StagePartitioner::Refined(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage,
+                                         std::vector<int32_t> stage_of, const SolveLimits& limits) const {
   const NetInstance nets = StageNets(shape, pool_of_stage);
   const NetTables tables(nets);
   NetState state(tables, {std::move(stage_of), {}});

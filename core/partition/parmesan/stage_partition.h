@@ -61,6 +61,12 @@ class StagePartitioner {
   std::optional<StagePartition> Partition(const StageShape& shape, int64_t exact_work, const SolveLimits& limits,
                                           TaskArena& arena) const;
 
+  // `stages` of another partitioner, refined. Blocks that are in several of them go as far forward as the order allows.
+  // nullopt: that leaves a stage empty. REQUIRES: they are in pipeline order, on devices of `pool`.
+  std::optional<StagePartition> Refine(const StageShape& shape, std::size_t pool,
+                                       const std::vector<std::vector<OperatorId>>& stages,
+                                       const SolveLimits& limits) const;
+
  private:
   BlockInstance Shaped(const BlockInstance& instance, const StageShape& shape) const;
   void CountShape(const StageShape& shape, BlockInstance& instance) const;
@@ -69,6 +75,8 @@ class StagePartitioner {
   int64_t AllReduceShare(const std::vector<OperatorId>& operators, int32_t replicas) const;
   NetInstance StageNets(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage) const;
   StagePartition Refined(const StageShape& shape, const BlockSplit& split, const SolveLimits& limits) const;
+  StagePartition Refined(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage,
+                         std::vector<int32_t> stage_of, const SolveLimits& limits) const;
   StagePartition PartitionOf(const NetState& state, int32_t replicas) const;
 
   const FlatProblem& flat_;

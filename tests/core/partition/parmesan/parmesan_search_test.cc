@@ -4,10 +4,17 @@
 #include <oneapi/tbb/global_control.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
+#include "core/cost/plan_costing.h"
+#include "core/mapping/mapping.h"
+#include "core/partition/parmesan/flat_problem.h"
+#include "core/partition/parmesan/pipedream_stages.h"
+#include "core/partition/parmesan/stage_mapping.h"
+#include "core/partition/parmesan/stage_partition.h"
 #include "core/planner/planner.h"
 #include "tests/support/builders.h"
 #include "tests/support/random_instance.h"
@@ -180,6 +187,73 @@ TEST(SolveParmesanTest, MakesTheSamePlanForAnyNumberOfThreads) {
       }
     }
   }
+}
+
+// Random operators, each with tensors from some of the others, on devices alike but for their links.
+Instance RandomPipeline(uint64_t seed) {
+  RandomStream random(seed);
+  Instance instance;
+  const auto operators = static_cast<int32_t>(random.Between(5, 10));
+  for (int32_t i = 0; i < operators; ++i) {
+    AddOperator(instance.graph, absl::StrCat("op", i), random.Between(1, 30), 1);
+    for (int32_t j = 0; j < i; ++j) {
+      if (random.Unit() < 2.0 / i) AddTensor(instance.graph, OperatorId(j), {OperatorId(i)}, 0, random.Between(1, 20));
+    }
+  }
+  instance.cluster = MakeCluster(6, 0);
+  instance.cluster.interconnect = RandomInterconnect(6, random);
+  instance.problem.num_stages = static_cast<int32_t>(random.Between(2, 3));
+  instance.problem.num_replicas = static_cast<int32_t>(random.Between(1, 2));
+  instance.problem.replication = Replication::kUniform;
+  instance.problem.micro_batches = static_cast<int32_t>(random.Between(1, 6));
+  instance.problem.overlap = static_cast<Overlap>(random.Below(3));
+  instance.problem = ResolveProblem(instance.graph, instance.problem);
+  return instance;
+}
+
+// PipeDream's stages, mapped by a search of `limits`.
+std::optional<Placement> PipedreamMapped(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena) {
+  const FlatProblem flat = FlattenProblem(request, ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
+  const auto stages = PipedreamStages(flat, DeviceClassId(0), *request.problem.num_stages);
+  if (!stages.has_value()) return std::nullopt;
+  StagePartition partition;
+  partition.stages = *stages;
+  partition.classes.assign(stages->size(), DeviceClassId(0));
+  const int32_t replicas = *request.problem.num_replicas;
+  const MappingInstance instance = MappingInstanceOf(request, partition, replicas);
+  const auto outcome = MapStages(instance, MappingOptions(), limits, arena, [](const MappingOutcome&) {});
+  if (!outcome.has_value()) return std::nullopt;
+  return PlacementOf(partition, replicas, outcome->mapping);
+}
+
+TEST(SolveParmesanTest, IsNeverWorseThanMappingPipedreamsStages) {
+  TaskArena arena(1);
+  SolveLimits limits;
+  limits.work = 20'000;
+  int compared = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const Instance instance = RandomPipeline(seed);
+    const CostTable costs(instance.graph, instance.cluster, *instance.problem.workload);
+    SolverOptions options;
+    if (seed % 2 == 0) {
+      // Parts that are coarse and stay so are often worse than PipeDream's.
+      options.clusters = 4;
+      options.refinement_steps = 0;
+    }
+    const SearchRequest request{
+        instance.graph, instance.cluster, instance.problem, costs, options, Algorithm::kParmesan, {}};
+    const std::optional<Placement> pipedream = PipedreamMapped(request, limits, arena);
+    if (!pipedream.has_value()) continue;
+    ++compared;
+    SearchCallbacks callbacks;
+    callbacks.objective = [&](const Placement& placement) {
+      return CostPlan(instance.graph, instance.cluster, instance.problem, costs, placement).objective;
+    };
+    const absl::StatusOr<SearchOutcome> outcome = SolveParmesan(request, limits, arena, callbacks.Silenced());
+    ASSERT_TRUE(outcome.ok()) << seed << outcome.status();
+    EXPECT_LE(outcome->objective, callbacks.objective(*pipedream)) << seed;
+  }
+  EXPECT_GT(compared, 40);
 }
 
 // Two operators of 1 ms in two stages of two replicas take half of that each: no bound may take them for whole.

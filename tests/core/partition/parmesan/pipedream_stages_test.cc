@@ -1,16 +1,18 @@
-#include "tests/benchmarks/pipeline/pipedream_stages.h"
+#include "core/partition/parmesan/pipedream_stages.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/random.h"
 #include "core/base/units.h"
 #include "core/zoo/zoo.h"
 
-namespace planwright::benchmarks {
+namespace planwright {
 namespace {
 
 Chain RandomChain(uint64_t seed) {
@@ -59,11 +61,15 @@ TEST(CutChainTest, EqualsTheBestOfAllCuts) {
 }
 
 TEST(PipedreamStagesTest, HoldsWholeLayersOnce) {
-  const OperatorGraph graph = MakeZooModel("swin-t?batch=1").value();
-  const Cluster cluster = MakeZooCluster("nodes:1?devices=4").value();
+  OperatorGraph graph = MakeZooModel("swin-t?batch=1").value();
+  Cluster cluster = MakeZooCluster("nodes:1?devices=4").value();
   const PlanningProblem problem = ResolveProblem(graph, {});
-  const CostTable costs(graph, cluster, *problem.workload);
-  const auto stages = PipedreamStages(graph, cluster, problem, costs, 4);
+  CostTable costs(graph, cluster, *problem.workload);
+  const FlatProblem flat{std::move(graph), std::move(cluster), problem, std::move(costs)};
+  EXPECT_FALSE(PipedreamStages(flat, DeviceClassId(0), 1'000).has_value());
+  const auto found = PipedreamStages(flat, DeviceClassId(0), 4);
+  ASSERT_TRUE(found.has_value());
+  const std::vector<std::vector<OperatorId>>& stages = *found;
   ASSERT_EQ(stages.size(), 4U);
   std::map<std::string, std::size_t> stage_of_layer;
   std::size_t count = 0;
@@ -71,11 +77,11 @@ TEST(PipedreamStagesTest, HoldsWholeLayersOnce) {
     EXPECT_FALSE(stages[s].empty());
     count += stages[s].size();
     for (const OperatorId op : stages[s]) {
-      EXPECT_EQ(stage_of_layer.try_emplace(graph.operators[op.index()].layer, s).first->second, s);
+      EXPECT_EQ(stage_of_layer.try_emplace(flat.graph.operators[op.index()].layer, s).first->second, s);
     }
   }
-  EXPECT_EQ(count, graph.operators.size());
+  EXPECT_EQ(count, flat.graph.operators.size());
 }
 
 }  // namespace
-}  // namespace planwright::benchmarks
+}  // namespace planwright

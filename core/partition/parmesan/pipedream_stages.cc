@@ -1,4 +1,4 @@
-#include "tests/benchmarks/pipeline/pipedream_stages.h"
+#include "core/partition/parmesan/pipedream_stages.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,14 +7,14 @@
 #include "core/cost/chain_costs.h"
 #include "core/graph/chain.h"
 
-namespace planwright::benchmarks {
+namespace planwright {
 namespace {
 
 // Times of operators, in picoseconds.
-std::vector<int64_t> WeightsOf(const OperatorGraph& graph, const CostTable& costs) {
+std::vector<int64_t> WeightsOf(const FlatProblem& flat, DeviceClassId device_class) {
   std::vector<int64_t> weights;
-  for (std::size_t op = 0; op < graph.operators.size(); ++op) {
-    weights.push_back(costs.time(OperatorId(op), DeviceClassId(0)).total().count());
+  for (std::size_t op = 0; op < flat.graph.operators.size(); ++op) {
+    weights.push_back(flat.costs.time(OperatorId(op), device_class).total().count());
   }
   return weights;
 }
@@ -55,12 +55,13 @@ std::vector<std::size_t> CutChain(const Chain& chain, int32_t num_stages) {
   return firsts;
 }
 
-std::vector<std::vector<OperatorId>> PipedreamStages(const OperatorGraph& graph, const Cluster& flat,
-                                                     PlanningProblem problem, const CostTable& costs,
-                                                     int32_t num_stages) {
+std::optional<std::vector<std::vector<OperatorId>>> PipedreamStages(const FlatProblem& flat, DeviceClassId device_class,
+                                                                    int32_t num_stages) {
+  PlanningProblem problem = flat.problem;
   problem.granularity = Granularity::kLayer;
-  const OperatorGroups layers = LinearizeGraph(graph, problem, WeightsOf(graph, costs), kMaxChainLayers);
-  const Chain chain = MakeChain(graph, flat.interconnect, problem, costs, DeviceClassId(0), layers);
+  const OperatorGroups layers = LinearizeGraph(flat.graph, problem, WeightsOf(flat, device_class), kMaxChainLayers);
+  if (layers.size() < static_cast<std::size_t>(num_stages)) return std::nullopt;
+  const Chain chain = MakeChain(flat.graph, flat.cluster.interconnect, problem, flat.costs, device_class, layers);
   const std::vector<std::size_t> firsts = CutChain(chain, num_stages);
   std::vector<std::vector<OperatorId>> stages(firsts.size());
   for (std::size_t s = 0; s < firsts.size(); ++s) {
@@ -73,4 +74,4 @@ std::vector<std::vector<OperatorId>> PipedreamStages(const OperatorGraph& graph,
   return stages;
 }
 
-}  // namespace planwright::benchmarks
+}  // namespace planwright
