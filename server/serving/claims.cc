@@ -60,7 +60,8 @@ void Claims::GiveBack(const std::string& key, const std::string& owner) {
 
 void Claims::Work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
+  // What is given back while the last round goes on is given back as well.
+  while (!stop.stop_requested() || !done_.empty()) {
     changed_.wait_for(lock, stop, lease_ / kRenewals, [this] { return !done_.empty(); });
     Attend(lock);
   }

@@ -63,6 +63,21 @@ TEST_F(ClaimsTest, WhatIsGivenBackIsFree) {
   EXPECT_NE(Await(other), nullptr);
 }
 
+TEST_F(ClaimsTest, WhatIsGivenBackAtLastIsFreeAsWell) {
+  // Often the second one is given back while the first one is on its way to the store.
+  for (int i = 0; i < 50; ++i) {
+    const std::string key = absl::StrCat("last ", i);
+    {
+      Claims one(*store_);
+      const std::shared_ptr<Claims::Hold> last = one.Try(key, milliseconds(1)).hold;
+      ASSERT_NE(last, nullptr);
+      one.Try("first", milliseconds(1)).hold.reset();
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(store_->Claim(key, "another 1", milliseconds(1000))->is_ours) << key;
+  }
+}
+
 TEST_F(ClaimsTest, WhatIsHeldIsRenewed) {
   // Long enough that a busy machine misses no renewal.
   constexpr milliseconds kLease{2000};
