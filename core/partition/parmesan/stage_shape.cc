@@ -34,7 +34,8 @@ LeastWork LeastWorkOf(const BlockInstance& instance) {
 
 Picoseconds BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t stages, int32_t replicas) {
   const int64_t mean = CeilDivide(work.total, stages);
-  const int64_t mean_parameters = CeilDivide(work.total_parameters, stages);
+  // Rounded down: a byte takes far longer than rounding quotients up.
+  const int64_t mean_parameters = work.total_parameters / stages;
   // Of all stages together load and all-reduce are at least the mean; the stage of the largest block has its load.
   const StageTime mean_stage{mean, rule.AllReduceTime(mean_parameters, replicas)};
   const int64_t of_means = rule.TimePerMicroBatch(stages, mean_stage, replicas);

@@ -271,5 +271,24 @@ TEST(SolveParmesanTest, BoundsKnowThatReplicasShareTheLargestOperator) {
   EXPECT_LE(plan->lower_bound, plan->objective);
 }
 
+// Parameters of 1 and 2 bytes at 1 byte/ns, and times that make both stages take 7 ns: the stage of mean load must not
+// be charged for half a byte that it does not have.
+TEST(SolveParmesanTest, BoundsKnowThatParametersAreNoWholeNumberOfBytesOnAverage) {
+  Instance instance;
+  instance.graph.operators = {MeasuredOperator("a", 0), MeasuredOperator("b", 0)};
+  instance.graph.operators[0].costs[0].backward = Picoseconds(12'000);
+  instance.graph.operators[1].costs[0].backward = Picoseconds(10'000);
+  instance.graph.operators[0].parameter_bytes = 1;
+  instance.graph.operators[1].parameter_bytes = 2;
+  instance.cluster = SmallCluster(4, 0, UniformInterconnect{1e9, Picoseconds(0)});
+  instance.problem.replication = Replication::kUniform;
+  instance.problem.num_stages = 2;
+  instance.problem.num_replicas = 2;
+  const absl::StatusOr<Plan> plan = Make(instance, By(Algorithm::kParmesan));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective, Picoseconds(7000));
+  EXPECT_LE(plan->lower_bound, plan->objective);
+}
+
 }  // namespace
 }  // namespace planwright
