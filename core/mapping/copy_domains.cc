@@ -208,8 +208,11 @@ bool CopyDomains::FindSupport(int32_t link, int32_t device) {
     supporter = candidate.device;
   }
   work_ += position - start + 1;
-  if (supporter < 0 && !near.empty() && !model_.ListsAll()) {
+  // What lies beyond the list may be nearer than what was found, too: links have latencies and two directions.
+  const bool looks_beyond = Index(position) == near.size() && !near.empty() && !model_.ListsAll();
+  if (looks_beyond && model_.LeastTimeOf(traffic, near.back().ms_per_byte) < least) {
     least = model_.LeastTimeOf(traffic, near.back().ms_per_byte);
+    supporter = -1;
   }
   if (least > Room(traffic.stage, device)) return false;
   SetSupport(link, device, first, supporter, least);
