@@ -221,6 +221,7 @@ class QuantityValidator {
 
   // Under PERIODIC a tensor crosses every cut, there and back, and patterns last as long as what is in flight.
   void CheckPatternTimes(int64_t operators, int64_t transfers) {
+    if (problem_.schedule != ScheduleKind::kPeriodic) return;
     const double sum = static_cast<double>(operators) + 2 * MostStages() * static_cast<double>(transfers);
     if (!IsTooLarge(sum * MostInFlight())) return;
     violations_.Add("graph.tensors",

@@ -258,6 +258,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "graph.tensors",
                     "times of all operators and transfers, as often as stages relay them and micro-batches are in "
                     "flight, must sum to less than 2^62 ps, because the schedule is PERIODIC"},
+        ProblemCase{"StepTimes",
+                    [](Request& r) {
+                      r.problem.micro_batches = 1000;
+                      r.graph.operators[0].costs[0].forward = Picoseconds(kMaxQuantity / 1000);
+                    },
+                    "problem.micro_batches", "must be so few that a step lasts less than 2^62 ps, is 1000"},
         ProblemCase{"BytesInFlight",
                     [](Request& r) {
                       r.cluster = SmallCluster(3, 0, UniformInterconnect());
