@@ -169,16 +169,17 @@ std::vector<NodesInterconnect::Link> LinksBetween(const std::vector<NodesInterco
   return between;
 }
 
-double BandwidthBetween(const NodesInterconnect& nodes, DeviceId a, DeviceId b) {
+// Of every two places of a machine, row-major.
+std::vector<double> BandwidthsInside(const NodesInterconnect& nodes) {
   const auto size = static_cast<std::size_t>(nodes.devices_per_node);
-  const std::size_t machine_a = a.index() / size;
-  const std::size_t machine_b = b.index() / size;
-  if (machine_a != machine_b) return LevelBetween(nodes.levels, machine_a, machine_b).bandwidth_bytes_per_second;
-  const auto places = std::minmax({static_cast<int32_t>(a.index() % size), static_cast<int32_t>(b.index() % size)});
-  const auto link = std::find_if(nodes.links.begin(), nodes.links.end(), [&](const NodesInterconnect::Link& l) {
-    return std::minmax({l.place_a, l.place_b}) == places;
-  });
-  return link == nodes.links.end() ? nodes.bandwidth_bytes_per_second : link->bandwidth_bytes_per_second;
+  std::vector<double> bandwidths(size * size, nodes.bandwidth_bytes_per_second);
+  for (const NodesInterconnect::Link& link : nodes.links) {
+    const auto a = static_cast<std::size_t>(link.place_a);
+    const auto b = static_cast<std::size_t>(link.place_b);
+    bandwidths[a * size + b] = link.bandwidth_bytes_per_second;
+    bandwidths[b * size + a] = link.bandwidth_bytes_per_second;
+  }
+  return bandwidths;
 }
 
 Picoseconds LeastLatency(const NodesInterconnect& nodes) {
@@ -233,11 +234,16 @@ struct PartMaker {
   // An irregular part of machines.
   std::optional<Interconnect> AllPairs(const NodesInterconnect& whole) const {
     if (devices.size() > kMaxTableDevices) return std::nullopt;
+    const std::vector<double> inside = BandwidthsInside(whole);
+    const auto size = static_cast<std::size_t>(whole.devices_per_node);
+    const auto bandwidth = [&](std::size_t a, std::size_t b) {
+      if (a == b) return 0.0;
+      if (a / size == b / size) return inside[a % size * size + b % size];
+      return LevelBetween(whole.levels, a / size, b / size).bandwidth_bytes_per_second;
+    };
     MatrixInterconnect part{.bandwidth_bytes_per_second = {}, .latency = LeastLatency(whole)};
     for (const DeviceId a : devices) {
-      for (const DeviceId b : devices) {
-        part.bandwidth_bytes_per_second.push_back(a == b ? 0 : BandwidthBetween(whole, a, b));
-      }
+      for (const DeviceId b : devices) part.bandwidth_bytes_per_second.push_back(bandwidth(a.index(), b.index()));
     }
     return part;
   }
