@@ -74,6 +74,10 @@ ABSL_FLAG(std::string, store, planwright::server::kDefaultStore,
 ABSL_FLAG(bool, migrate, false, "bring a store of an older release up to date; servers of that release may go on");
 ABSL_FLAG(absl::Duration, retention, absl::Hours(24 * 30),
           "how long stored plans and ended operations are kept, and registered graphs and clusters that nobody uses");
+ABSL_FLAG(int64_t, retention_items, planwright::server::Store::Retention{}.items,
+          "plans of a tenant that are kept, and as many again of its ended operations; the oldest go first");
+ABSL_FLAG(ByteSize, retention_bytes, ByteSize{planwright::server::Store::Retention{}.bytes},
+          "what its plans may take, and as much again its ended operations, compressed; the oldest go first");
 ABSL_FLAG(int64_t, max_stored_items, planwright::server::Quota{}.documents,
           "plans, graphs and clusters that a tenant may store");
 ABSL_FLAG(ByteSize, max_stored_bytes, ByteSize{planwright::server::Quota{}.bytes},
@@ -118,6 +122,8 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "store",
                                                                   "migrate",
                                                                   "retention",
+                                                                  "retention_items",
+                                                                  "retention_bytes",
                                                                   "max_stored_items",
                                                                   "max_stored_bytes",
                                                                   "max_pending_operations",
@@ -297,6 +303,8 @@ Store::Retention ReadRetention(Violations& violations) {
   retention.documents = std::chrono::duration_cast<std::chrono::milliseconds>(
       PositiveTime(absl::GetFlag(FLAGS_retention), "retention", violations));
   retention.operations = retention.documents;
+  retention.items = AtLeast<int64_t>(absl::GetFlag(FLAGS_retention_items), 1, "retention_items", violations);
+  retention.bytes = AtLeast<int64_t>(absl::GetFlag(FLAGS_retention_bytes).bytes, 1, "retention_bytes", violations);
   return retention;
 }
 

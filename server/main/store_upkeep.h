@@ -16,7 +16,8 @@
 namespace planwright::server {
 
 // A thread that asks the store every few seconds whether it works, says so where that changes (log, metric), and every
-// hour deletes what has been kept long enough. Several servers of a store may do so: what is gone is gone. Thread-safe.
+// hour deletes what has been kept long enough or is too much. Several servers of a store may do so: what is gone is
+// gone. Thread-safe.
 class StoreUpkeep {
  public:
   // All of them outlive the object. Asks for the first time before it returns.

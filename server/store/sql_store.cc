@@ -14,6 +14,24 @@ constexpr std::string_view kEvictAnswers =
     "DELETE FROM documents WHERE kind = $1 AND (tenant, id) IN (SELECT tenant, id FROM (SELECT tenant, id, "
     "SUM(stored_bytes) OVER (ORDER BY use_time DESC, tenant, id) AS total FROM documents WHERE kind = $1) AS ranked "
     "WHERE total > $2)";
+// A tenant's plans beyond the most recently used $2 that fit into $3 bytes.
+constexpr std::string_view kDeleteSurplusPlans =
+    "DELETE FROM documents WHERE kind = $1 AND (tenant, id) IN (SELECT tenant, id FROM (SELECT tenant, id, COUNT(*) "
+    "OVER latest AS items, SUM(stored_bytes) OVER latest AS bytes FROM documents WHERE kind = $1 WINDOW latest AS "
+    "(PARTITION BY tenant ORDER BY use_time DESC, create_time DESC, id DESC)) AS ranked WHERE items > $2 OR bytes > "
+    "$3)";
+// A tenant's operations that have ended, beyond the latest $3 that fit into $4 bytes. Rows count as their operation,
+// stay with it while one of them has not ended, and go with it.
+constexpr std::string_view kDeleteSurplusOperations =
+    "WITH members AS (SELECT tenant, CASE WHEN parent = '' THEN id ELSE parent END AS whole, state, end_time, "
+    "CAST(LENGTH(request) AS BIGINT) + LENGTH(incumbent) + LENGTH(progress) + LENGTH(result) + LENGTH(summary) AS "
+    "bytes FROM operations), "
+    "ended AS (SELECT tenant, whole, MAX(end_time) AS end_time, COUNT(*) AS items, SUM(bytes) AS bytes FROM members "
+    "GROUP BY tenant, whole HAVING SUM(CASE WHEN state IN ($1, $2) THEN 1 ELSE 0 END) = 0), "
+    "ranked AS (SELECT whole, SUM(items) OVER latest AS items, SUM(bytes) OVER latest AS bytes FROM ended WINDOW "
+    "latest AS (PARTITION BY tenant ORDER BY end_time DESC, whole DESC)) "
+    "DELETE FROM operations WHERE CASE WHEN parent = '' THEN id ELSE parent END IN (SELECT whole FROM ranked WHERE "
+    "items > $3 OR bytes > $4)";
 constexpr std::string_view kDeleteUnused = "DELETE FROM documents WHERE use_time < planwright_now() - $1";
 constexpr std::string_view kDeleteEnded =
     "DELETE FROM operations WHERE parent = '' AND state NOT IN ($1, $2) AND end_time < planwright_now() - $3";
@@ -62,11 +80,14 @@ absl::StatusOr<int64_t> SqlStore::Sweep(const Retention& retention) {
     std::string_view sql;
     std::vector<SqlValue> parameters;
   };
+  constexpr int64_t kQueued = CodeOf(OperationState::kQueued);
+  constexpr int64_t kRunning = CodeOf(OperationState::kRunning);
   const std::vector<Deletion> deletions = {
       {kDeleteUnused, {int64_t{retention.documents.count()}}},
+      {kDeleteSurplusPlans, {CodeOf(DocumentKind::kPlan), retention.items, retention.bytes}},
       {kEvictAnswers, {CodeOf(DocumentKind::kAnswer), retention.answer_bytes}},
-      {kDeleteEnded,
-       {CodeOf(OperationState::kQueued), CodeOf(OperationState::kRunning), int64_t{retention.operations.count()}}},
+      {kDeleteEnded, {kQueued, kRunning, int64_t{retention.operations.count()}}},
+      {kDeleteSurplusOperations, {kQueued, kRunning, retention.items, retention.bytes}},
       {kDeleteOrphans, {}},
       {kDeleteClaims, {kClaimAge}}};
   return Write([&](Connection& connection) -> absl::StatusOr<int64_t> {

@@ -234,10 +234,16 @@ class Store {
     std::chrono::milliseconds documents = std::chrono::hours(24 * 30);
     // Since they ended; with their rows.
     std::chrono::milliseconds operations = std::chrono::hours(24 * 30);
+    // Of each tenant: its plans, and as many again of its operations that have ended, where a sweep counts with its
+    // rows. The plans that nobody has used for longest and the operations that ended first go first.
+    int64_t items = 100'000;
+    // As above, but bytes as stored.
+    int64_t bytes = int64_t{10} << 30;
     // Of all answers of the cache together, as stored; the longest unused go first.
     int64_t answer_bytes = int64_t{1} << 30;
   };
-  // Deletes what has been kept long enough; returns how many rows.
+  // Deletes what has been kept long enough and what is too much; returns how many rows. Operations that have not ended
+  // stay, whatever they take.
   virtual absl::StatusOr<int64_t> Sweep(const Retention& retention) = 0;
 };
 

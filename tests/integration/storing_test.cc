@@ -86,6 +86,21 @@ TEST_P(StoringTest, KeepsPlansThroughACrash) {
   EXPECT_EQ(caller.CreatePlan(other, again).error_code(), grpc::StatusCode::ALREADY_EXISTS);
 }
 
+TEST_P(StoringTest, SweepsPlansThatAreTooMany) {
+  v1::Plan plan;
+  for (const char* id : {"plan-a", "plan-b", "plan-c"}) {
+    ASSERT_TRUE(Caller(address_).CreatePlan(StoredRequest(id), plan).ok());
+  }
+  daemon_->Signal(SIGTERM);
+  daemon_->WaitForExit();
+  Start({"--retention_items=2"});
+  EXPECT_EQ(daemon_->WaitForLog("swept the store").value("rows", 0), 1);
+  Caller caller(address_);
+  EXPECT_EQ(caller.GetPlan("plans/plan-a", plan).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_TRUE(caller.GetPlan("plans/plan-b", plan).ok());
+  EXPECT_TRUE(caller.GetPlan("plans/plan-c", plan).ok());
+}
+
 TEST_P(StoringTest, ListsAndForgetsPlans) {
   Caller caller(address_);
   v1::Plan plan;

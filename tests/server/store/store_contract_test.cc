@@ -22,6 +22,7 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 constexpr milliseconds kLease{60'000};
 constexpr int64_t kDay = 24 * 3600 * 1000;
@@ -67,6 +68,17 @@ class StoreContractTest : public testing::TestWithParam<std::string> {
     const auto operation = store_->FindOperation("tenant", id, OperationView::kFull);
     EXPECT_TRUE(operation.ok()) << operation.status();
     return operation.value_or(Operation());
+  }
+
+  void End(const Operation& taken) {
+    EXPECT_TRUE(store_->EndOperation(taken.id, taken.fence, {OperationState::kSucceeded, "plan", ""}).ok());
+  }
+
+  std::vector<std::string> ListedPlans(const std::string& tenant) {
+    const auto plans = store_->ListDocuments(tenant, DocumentKind::kPlan, std::nullopt, 100);
+    std::vector<std::string> ids;
+    for (const DocumentSummary& plan : plans.value()) ids.push_back(plan.id);
+    return ids;
   }
 
   std::vector<std::string> Listed(const OperationFilter& filter) {
@@ -550,6 +562,80 @@ TEST_P(StoreContractTest, ForgetsAnswersThatTakeTooMuchRoom) {
   EXPECT_EQ(store_->FindDocument("tenant", DocumentKind::kAnswer, "a").status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(store_->FindDocument("tenant", DocumentKind::kAnswer, "b").ok());
   EXPECT_TRUE(store_->FindDocument("tenant", DocumentKind::kPlan, "plan").ok());
+}
+
+TEST_P(StoreContractTest, ForgetsTheLongestUnusedPlansThatAreTooMany) {
+  for (const char* id : {"a", "b", "c"}) {
+    Put(id);
+    Put(id, "content", "other");
+    backend_->AdvanceClock(2 * kDay);
+  }
+  Put("only", "content", "third");
+  ASSERT_TRUE(store_->PutDocument("tenant", DocumentKind::kGraph, {"graph", "", "content"}, Quota()).ok());
+  EXPECT_EQ(store_->Sweep({.items = 3}).value(), 0);
+  ASSERT_TRUE(store_->FindDocument("tenant", DocumentKind::kPlan, "a").ok());
+  // One of each of the two tenants that have three.
+  EXPECT_EQ(store_->Sweep({.items = 2}).value(), 2);
+  EXPECT_THAT(ListedPlans("tenant"), ElementsAre("c", "a"));
+  EXPECT_THAT(ListedPlans("other"), ElementsAre("c", "b"));
+  EXPECT_THAT(ListedPlans("third"), ElementsAre("only"));
+  EXPECT_TRUE(store_->FindDocument("tenant", DocumentKind::kGraph, "graph").ok());
+}
+
+TEST_P(StoreContractTest, ForgetsTheLongestUnusedPlansThatTakeTooMuchRoom) {
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(
+        store_->PutDocument("tenant", DocumentKind::kPlan, {id, std::string(100, 'x'), "content"}, Quota()).ok());
+    backend_->AdvanceClock(1000);
+  }
+  EXPECT_EQ(store_->Sweep({.bytes = 500}).value(), 0);
+  EXPECT_EQ(store_->Sweep({.bytes = 300}).value(), 1);
+  EXPECT_THAT(ListedPlans("tenant"), ElementsAre("c", "b"));
+}
+
+TEST_P(StoreContractTest, ForgetsTheFirstEndedOperationsThatAreTooMany) {
+  for (const char* id : {"a", "b", "c"}) {
+    Submit(id);
+    End(Take());
+    backend_->AdvanceClock(1000);
+  }
+  Submit("running");
+  Take();
+  Submit("queued");
+  EXPECT_EQ(store_->Sweep({.items = 3}).value(), 0);
+  EXPECT_EQ(store_->Sweep({.items = 2}).value(), 1);
+  EXPECT_THAT(Listed({}), UnorderedElementsAre("queued", "running", "c", "b"));
+  // What has not ended stays, whatever it takes.
+  EXPECT_EQ(store_->Sweep({.bytes = 1}).value(), 2);
+  EXPECT_THAT(Listed({}), UnorderedElementsAre("queued", "running"));
+}
+
+TEST_P(StoreContractTest, ForgetsTheFirstEndedOperationsThatTakeTooMuchRoom) {
+  for (const char* id : {"a", "b", "c"}) {
+    Submit(id);
+    const Operation taken = Take();
+    ASSERT_TRUE(
+        store_->EndOperation(taken.id, taken.fence, {OperationState::kSucceeded, "plan", std::string(1000, 'x')}).ok());
+    backend_->AdvanceClock(1000);
+  }
+  EXPECT_EQ(store_->Sweep({.bytes = 4000}).value(), 0);
+  EXPECT_EQ(store_->Sweep({.bytes = 2500}).value(), 1);
+  EXPECT_THAT(Listed({}), ElementsAre("c", "b"));
+}
+
+TEST_P(StoreContractTest, ASweepIsForgottenWithItsRowsOnceAllHaveEnded) {
+  SubmitSweep("sweep", 2);
+  End(Take());
+  EXPECT_EQ(store_->Sweep({.items = 1}).value(), 0);
+  End(Take());
+  EXPECT_EQ(store_->Sweep({.items = 3}).value(), 0);
+  backend_->AdvanceClock(1000);
+  Submit("later");
+  End(Take());
+  EXPECT_EQ(store_->Sweep({.items = 3}).value(), 3);
+  EXPECT_THAT(Listed({}), ElementsAre("later"));
+  EXPECT_EQ(store_->FindOperation("tenant", "sweep-0", OperationView::kShort).status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 TEST_P(StoreContractTest, SurvivesItsProcess) {
