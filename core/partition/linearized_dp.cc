@@ -70,12 +70,13 @@ constexpr std::size_t kStatesPerCheck = 256;
 class Program {
  public:
   Program(const BlockInstance& instance, const LoadWindows& windows, const std::vector<int32_t>& order,
-          int64_t max_load, const SolveLimits& limits)
+          int64_t max_load, const SolveLimits& limits, std::span<const std::size_t> first_starts)
       : instance_(instance),
         windows_(windows),
         order_(order),
         max_load_(max_load),
         limits_(limits),
+        first_starts_(first_starts),
         costs_(instance, order) {}
 
   std::optional<BlockSplit> Run(bool& was_interrupted) {
@@ -153,7 +154,8 @@ class Program {
       const int64_t max_replicas = MaxReplicas(pool, states);
       for (int64_t replicas = 1; replicas <= max_replicas; ++replicas) {
         if (replicas > 1 && CheckInterruption(limits_).has_value()) return false;
-        const std::size_t first = costs_.Loads(pool, replicas, max_load_, loads_);
+        const std::size_t least_start = first_starts_.empty() ? 0 : first_starts_[end];
+        const std::size_t first = std::max(least_start, costs_.Loads(pool, replicas, max_load_, loads_));
         for (std::size_t i = 0; i < states.size(); ++i) {
           if ((i + 1) % kStatesPerCheck == 0 && CheckInterruption(limits_).has_value()) return false;
           Extend(states[i], pool, replicas, first, end);
@@ -215,6 +217,7 @@ class Program {
   const std::vector<int32_t>& order_;
   const int64_t max_load_;
   const SolveLimits& limits_;
+  const std::span<const std::size_t> first_starts_;
   IntervalCosts costs_;
   // By start, for the end and pool at hand.
   std::vector<int64_t> loads_;
@@ -248,8 +251,9 @@ std::optional<BlockSplit> GreedySplit(const BlockInstance& instance, const std::
 
 std::optional<BlockSplit> LinearizedSplit(const BlockInstance& instance, const LoadWindows& windows,
                                           const std::vector<int32_t>& order, int64_t max_load,
-                                          const SolveLimits& limits, bool& was_interrupted) {
-  return Program(instance, windows, order, max_load, limits).Run(was_interrupted);
+                                          const SolveLimits& limits, bool& was_interrupted,
+                                          std::span<const std::size_t> first_starts) {
+  return Program(instance, windows, order, max_load, limits, first_starts).Run(was_interrupted);
 }
 
 }  // namespace planwright

@@ -7,8 +7,10 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_LINEARIZED_DP_H_
 #define PLANWRIGHT_CORE_PARTITION_LINEARIZED_DP_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/base/limits.h"
@@ -24,12 +26,14 @@ namespace planwright {
 std::optional<BlockSplit> GreedySplit(const BlockInstance& instance, const std::vector<int32_t>& order,
                                       int64_t lower_bound);
 
-// The split along `order` with the least max load, if that is at most `max_load`. nullopt: there is none; or
+// The split along `order` with the least max load, if that is at most `max_load`. `first_starts`, by end: no stage that
+// ends there begins before that position; empty: all may begin anywhere. nullopt: there is none; or
 // `was_interrupted` is set by the limits. Work: O(n x stage length + sum over states of window x stage length).
 // Memory: 16 bytes per state and position in its window, at most limits.memory_bytes, else interrupted.
 std::optional<BlockSplit> LinearizedSplit(const BlockInstance& instance, const LoadWindows& windows,
                                           const std::vector<int32_t>& order, int64_t max_load,
-                                          const SolveLimits& limits, bool& was_interrupted);
+                                          const SolveLimits& limits, bool& was_interrupted,
+                                          std::span<const std::size_t> first_starts = {});
 
 }  // namespace planwright
 

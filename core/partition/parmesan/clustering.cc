@@ -40,8 +40,12 @@ std::vector<int64_t> Transfers(const BlockInstance& instance) {
 // What hyper-operators are made of, under the number of one of their blocks.
 class ClusterSums {
  public:
-  explicit ClusterSums(const BlockInstance& instance)
-      : instance_(instance), times_(LoadWindows(instance).weights()), workspace_(instance.memory.workspace) {
+  ClusterSums(const BlockInstance& instance, const std::vector<DeviceSet>& allowed)
+      : instance_(instance),
+        times_(LoadWindows(instance).weights()),
+        workspace_(instance.memory.workspace),
+        allowed_(allowed) {
+    allowed_.resize(times_.size());
     for (std::size_t block = 0; block < times_.size(); ++block) {
       memory_.push_back(MemorySums::Of(instance.memory, block));
     }
@@ -52,6 +56,8 @@ class ClusterSums {
 
   // Whether a pool can run and hold both together.
   bool FitTogether(int32_t a, int32_t b) const {
+    DeviceSet common = allowed_[Index(a)];
+    if (!Intersect(allowed_[Index(b)], common)) return false;
     MemorySums sums = memory_[Index(a)];
     sums.linear += memory_[Index(b)].linear;
     sums.parameters += memory_[Index(b)].parameters;
@@ -69,6 +75,7 @@ class ClusterSums {
     memory_[Index(kept)].linear += memory_[Index(gone)].linear;
     memory_[Index(kept)].parameters += memory_[Index(gone)].parameters;
     workspace_[Index(kept)] = std::max(workspace_[Index(kept)], workspace_[Index(gone)]);
+    Intersect(allowed_[Index(gone)], allowed_[Index(kept)]);
     for (std::vector<bool>& supported : supported_) {
       supported[Index(kept)] = supported[Index(kept)] && supported[Index(gone)];
     }
@@ -79,6 +86,7 @@ class ClusterSums {
   std::vector<int64_t> times_;
   std::vector<MemorySums> memory_;
   std::vector<int64_t> workspace_;
+  std::vector<DeviceSet> allowed_;
   // By pool.
   std::vector<std::vector<bool>> supported_;
 };
@@ -96,10 +104,11 @@ std::vector<int32_t> Common(const std::vector<ContractingDag::Arc>& a, const std
 
 class Clustering {
  public:
-  Clustering(const BlockInstance& instance, const ClusteringOptions& options, const SolveLimits& limits)
+  Clustering(const BlockInstance& instance, const ClusteringOptions& options, const SolveLimits& limits,
+             const std::vector<DeviceSet>& allowed)
       : options_(options),
         poller_(limits),
-        sums_(instance),
+        sums_(instance, allowed),
         dag_(instance.precedence, Transfers(instance)),
         clusters_(instance.num_blocks()),
         unions_(instance.num_blocks()),
@@ -197,8 +206,8 @@ class Clustering {
 }  // namespace
 
 std::vector<int32_t> ClusterBlocks(const BlockInstance& instance, const ClusteringOptions& options,
-                                   const SolveLimits& limits) {
-  return Clustering(instance, options, limits).Run();
+                                   const SolveLimits& limits, const std::vector<DeviceSet>& allowed) {
+  return Clustering(instance, options, limits, allowed).Run();
 }
 
 }  // namespace planwright

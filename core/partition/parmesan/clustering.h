@@ -16,6 +16,7 @@
 
 #include "core/base/limits.h"
 #include "core/partition/block_instance.h"
+#include "core/partition/parmesan/allowed_devices.h"
 
 namespace planwright {
 
@@ -28,9 +29,10 @@ struct ClusteringOptions {
 
 // A label 0, 1, ... for every block. At most max_clusters of them, or as few as no valid pair leaves, or as many as
 // there are when the limits end it. The precedence between labels is acyclic; the blocks of a label are supported by
-// one pool and fit there. Ties go to the smaller block numbers.
+// one pool, fit there, and have a device in common in `allowed` (by block; empty: all). Ties go to the smaller block
+// numbers.
 std::vector<int32_t> ClusterBlocks(const BlockInstance& instance, const ClusteringOptions& options,
-                                   const SolveLimits& limits);
+                                   const SolveLimits& limits, const std::vector<DeviceSet>& allowed = {});
 
 }  // namespace planwright
 

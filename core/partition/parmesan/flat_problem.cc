@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/partition/parmesan/allowed_devices.h"
 
 namespace planwright {
 namespace {
@@ -46,7 +47,7 @@ std::vector<Tensor> WithOneConsumerEach(const std::vector<Tensor>& tensors) {
 }
 
 OperatorGraph FlatGraph(const SearchRequest& request, ConsumerCharge charge) {
-  OperatorGraph graph = request.graph;
+  OperatorGraph graph = WithPinsUnited(request.graph, request.problem);
   if (charge == ConsumerCharge::kPerOperator) graph.tensors = WithOneConsumerEach(graph.tensors);
   if (GivenTimesCount(request.cluster.interconnect)) return graph;
   for (Tensor& tensor : graph.tensors) tensor.transfer.reset();

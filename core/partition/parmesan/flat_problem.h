@@ -30,6 +30,7 @@ enum class ConsumerCharge {
 enum class AssumedSpeed { kMedian, kFastest };
 
 struct FlatProblem {
+  // Operators pinned to the same device share a stage.
   OperatorGraph graph;
   // The devices of the cluster, connected by a uniform interconnect.
   Cluster cluster;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/time_share.h"
 #include "core/mapping/mapping.h"
@@ -99,8 +100,9 @@ class Search {
     const std::optional<Infeasibility> shortages =
         FindShortages(request_.graph, request_.cluster, partitioner().blocks());
     if (shortages.has_value()) return InfeasibleError(*shortages);
-    const std::vector<StageShape> shapes =
+    std::vector<StageShape> shapes =
         ShapesOf(partitioner().blocks(), request_.problem, FastestRule(), partitioner().num_clusters());
+    std::erase_if(shapes, [&](const StageShape& shape) { return shape.replicas > partitioner().max_replicas(); });
     RaiseBounds();
     callbacks_.on_phase(name_);
     TryShapes(shapes);
@@ -108,12 +110,24 @@ class Search {
     RaisePartitionBounds();
     CountWork(shapes);
     record_.set_stop_reason(StopReasonOf(limits_, StopReason::kExhausted));
-    return std::move(record_).Finish(
-        "no number of stages and replicas makes a pipeline that fits; raise options.clusters, or allow devices with "
-        "more memory");
+    return std::move(record_).Finish(Advice());
   }
 
  private:
+  // What to do where nothing was found.
+  std::string Advice() const {
+    const int32_t stages = request_.problem.num_stages.value_or(1);
+    const int32_t parts = partitioner().blocks().num_blocks();
+    std::string advice = "no number of stages and replicas makes a pipeline that fits; ";
+    if (stages > parts) {
+      return absl::StrCat(advice, "the graph comes apart into ", parts, " parts: ask for at most so many stages");
+    }
+    if (partitioner().num_clusters() < parts) absl::StrAppend(&advice, "raise options.clusters, or ");
+    absl::StrAppend(&advice, "allow devices with more memory");
+    const bool is_restricted = !request_.problem.pinned.empty() || !request_.problem.forbidden.empty();
+    return is_restricted ? absl::StrCat(advice, " or fewer pins and bans") : advice;
+  }
+
   PipelineRule FastestRule() const {
     const Network& network = request_.costs.network();
     return PipelineRuleOf(request_.problem, network.num_link_classes() == 0 ? LinkSpeed() : network.FastestLink());

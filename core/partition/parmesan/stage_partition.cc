@@ -22,9 +22,29 @@ namespace {
 // Larger tables of the refinement (nets x stages) would not pay.
 constexpr std::size_t kMaxRefinementCells = std::size_t{1} << 26U;
 
-BlockInstance ClusteredBlocks(const FlatProblem& flat, const BlockInstance& blocks, const ClusteringOptions& options,
+std::vector<DeviceSet> AllowedDevicesOf(const FlatProblem& flat, const BlockInstance& blocks) {
+  return AllowedDevices(flat.problem, flat.cluster.devices.size(), flat.graph.operators.size(), blocks.operators);
+}
+
+BlockInstance ClusteredBlocks(const FlatProblem& flat, const BlockInstance& blocks,
+                              const std::vector<DeviceSet>& allowed, const ClusteringOptions& options,
                               const SolveLimits& limits) {
-  return JoinBlocks(flat.graph, flat.cluster, flat.problem, flat.costs, blocks, ClusterBlocks(blocks, options, limits));
+  return JoinBlocks(flat.graph, flat.cluster, flat.problem, flat.costs, blocks,
+                    ClusterBlocks(blocks, options, limits, allowed));
+}
+
+bool IsRestricted(const PlanningProblem& problem) { return !problem.pinned.empty() || !problem.forbidden.empty(); }
+
+// By end: where the longest run of groups begins that may share a device.
+std::vector<std::size_t> FirstStarts(const std::vector<DeviceSet>& allowed) {
+  std::vector<std::size_t> firsts(1, 0);
+  for (std::size_t end = 1; end <= allowed.size(); ++end) {
+    DeviceSet common;
+    std::size_t start = end;
+    while (start > firsts.back() && Intersect(allowed[start - 1], common)) --start;
+    firsts.push_back(start);
+  }
+  return firsts;
 }
 
 // By block of `blocks`: the block of `joined` that holds it.
@@ -51,8 +71,11 @@ StagePartitioner::StagePartitioner(const FlatProblem& flat, const PlanningProble
       rule_(PipelineRuleOf(problem,
                            flat.costs.network().num_link_classes() == 0 ? LinkSpeed() : flat.costs.network().speed(0))),
       blocks_(BuildBlockInstance(flat.graph, flat.cluster, flat.problem, flat.costs, MergeRule::kExact)),
-      clusters_(ClusteredBlocks(flat, blocks_, options.clustering, limits)),
+      allowed_(AllowedDevicesOf(flat, blocks_)),
+      clusters_(ClusteredBlocks(flat, blocks_, allowed_, options.clustering, limits)),
       cluster_of_(BlocksThatHold(blocks_, clusters_, flat.graph.operators.size())),
+      first_starts_(IsRestricted(flat.problem) ? FirstStarts(AllowedDevicesOf(flat, clusters_))
+                                               : std::vector<std::size_t>()),
       nets_(NetInstanceOf(flat.graph, flat.cluster, flat.problem, blocks_)) {}
 
 std::optional<StagePartition> StagePartitioner::Partition(const StageShape& shape, int64_t exact_work,
@@ -63,6 +86,14 @@ std::optional<StagePartition> StagePartitioner::Partition(const StageShape& shap
   StagePartition partition = Refined(shape, *split, limits);
   partition.work = work;
   return partition;
+}
+
+int32_t StagePartitioner::max_replicas() const {
+  auto least = static_cast<std::ptrdiff_t>(flat_.cluster.devices.size());
+  for (const DeviceSet& devices : allowed_) {
+    if (!devices.empty()) least = std::min(least, std::count(devices.begin(), devices.end(), true));
+  }
+  return static_cast<int32_t>(least);
 }
 
 // What the number of stages and replicas makes of times and memory.
@@ -112,10 +143,10 @@ std::optional<BlockSplit> StagePartitioner::Split(const BlockInstance& shaped, c
   // Low targets leave narrow windows.
   for (int64_t target = windows.WorkBound(trivial); !best.has_value() && !was_interrupted;) {
     target = std::min(trivial, SaturatingAdd(SaturatingMultiply(target, 2), 1));
-    best = LinearizedSplit(shaped, windows, order, target, limits, was_interrupted);
+    best = LinearizedSplit(shaped, windows, order, target, limits, was_interrupted, first_starts_);
     if (target == trivial) break;
   }
-  if (exact_work == 0 || was_interrupted) return best;
+  if (exact_work == 0 || was_interrupted || !first_starts_.empty()) return best;
   SolveLimits exact_limits = limits;
   exact_limits.work = exact_work;
   const IdealDpOutcome exact =
@@ -188,7 +219,12 @@ std::optional<StagePartition> StagePartitioner::Refine(const StageShape& shape, 
 // `stage_of`: by block.
 StagePartition StagePartitioner::Refined(const StageShape& shape, const std::vector<std::size_t>& pool_of_stage,
                                          std::vector<int32_t> stage_of, const SolveLimits& limits) const {
-  const NetInstance nets = StageNets(shape, pool_of_stage);
+  NetInstance nets = StageNets(shape, pool_of_stage);
+  for (std::size_t block = 0; block < allowed_.size(); ++block) {
+    if (allowed_[block].empty()) continue;
+    nets.may_run[block].assign(pool_of_stage.size(), false);
+    nets.may_run[block][Index(stage_of[block])] = true;
+  }
   const NetTables tables(nets);
   NetState state(tables, {std::move(stage_of), {}});
   StagePartition before = PartitionOf(state, shape.replicas);

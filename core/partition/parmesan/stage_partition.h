@@ -5,6 +5,10 @@
 // goes first; where more is asked for, the exact one over ideals improves it (core/partition/ideal_dp.h).
 // Hyper-operators come apart in the refinement.
 //
+// The operators of a stage may share a device by what pins and bans leave them. Then only the program along one order
+// counts, and the refinement leaves pinned and banned operators where they are. Whether all stages together find
+// devices is up to the mapping.
+//
 // Every stage fits on each of its devices by itself, unlike the (d - d') x DM of the paper's text.
 #ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_STAGE_PARTITION_H_
 #define PLANWRIGHT_CORE_PARTITION_PARMESAN_STAGE_PARTITION_H_
@@ -20,6 +24,7 @@
 #include "core/partition/block_split.h"
 #include "core/partition/net_instance.h"
 #include "core/partition/net_state.h"
+#include "core/partition/parmesan/allowed_devices.h"
 #include "core/partition/parmesan/clustering.h"
 #include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/stage_shape.h"
@@ -56,6 +61,8 @@ class StagePartitioner {
   // Operators that are in one stage of any contiguous placement.
   const BlockInstance& blocks() const { return blocks_; }
   int32_t num_clusters() const { return clusters_.num_blocks(); }
+  // The most devices that pins and bans leave to every block.
+  int32_t max_replicas() const;
 
   // The best partition found; nullopt: none, or interrupted. `exact_work`: units for the exact program, 0 for none.
   std::optional<StagePartition> Partition(const StageShape& shape, int64_t exact_work, const SolveLimits& limits,
@@ -84,9 +91,13 @@ class StagePartitioner {
   const PartitionOptions options_;
   const PipelineRule rule_;
   const BlockInstance blocks_;
+  // By block.
+  const std::vector<DeviceSet> allowed_;
   const BlockInstance clusters_;
   // By block.
   std::vector<int32_t> cluster_of_;
+  // By end, for stages of consecutive clusters that have an allowed device in common; empty: all have.
+  const std::vector<std::size_t> first_starts_;
   const NetInstance nets_;
 };
 

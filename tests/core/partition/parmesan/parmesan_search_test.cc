@@ -1,10 +1,14 @@
 #include "core/partition/parmesan/parmesan_search.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <oneapi/tbb/global_control.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -254,6 +258,96 @@ TEST(SolveParmesanTest, IsNeverWorseThanMappingPipedreamsStages) {
     EXPECT_LE(outcome->objective, callbacks.objective(*pipedream)) << seed;
   }
   EXPECT_GT(compared, 40);
+}
+
+absl::StatusOr<SearchOutcome> Solve(const Instance& instance, const SolverOptions& options) {
+  TaskArena arena(1);
+  SolveLimits limits;
+  limits.work = 4'000;
+  const CostTable costs(instance.graph, instance.cluster, *instance.problem.workload);
+  SearchCallbacks callbacks;
+  callbacks.objective = [&](const Placement& placement) {
+    return CostPlan(instance.graph, instance.cluster, instance.problem, costs, placement).objective;
+  };
+  return SolveParmesan({instance.graph, instance.cluster, instance.problem, costs, options, Algorithm::kParmesan, {}},
+                       limits, arena, callbacks.Silenced());
+}
+
+// Whether the stages, by operator, may have devices of their own.
+bool FindDevices(const PlanningProblem& problem, const std::vector<int32_t>& stage_of, int32_t num_devices) {
+  std::vector<int32_t> device_of(Index(num_devices));
+  std::iota(device_of.begin(), device_of.end(), 0);
+  const auto is_at = [&](const OperatorDevice& rule) {
+    return device_of[Index(stage_of[rule.op.index()])] == static_cast<int32_t>(rule.device.index());
+  };
+  do {
+    if (std::all_of(problem.pinned.begin(), problem.pinned.end(), is_at) &&
+        std::none_of(problem.forbidden.begin(), problem.forbidden.end(), is_at)) {
+      return true;
+    }
+  } while (std::next_permutation(device_of.begin(), device_of.end()));
+  return false;
+}
+
+// Whether the operators from `stage_of.size()` on can be given stages so that a placement is feasible.
+bool HasPlacement(const Instance& instance, std::vector<int32_t> stage_of) {
+  const int32_t stages = *instance.problem.num_stages;
+  if (stage_of.size() == instance.graph.operators.size()) {
+    if (std::set<int32_t>(stage_of.begin(), stage_of.end()).size() != Index(stages)) return false;
+    const auto goes_back = [&](const Tensor& tensor) {
+      return stage_of[tensor.producer.index()] > stage_of[tensor.consumers.front().index()];
+    };
+    if (std::any_of(instance.graph.tensors.begin(), instance.graph.tensors.end(), goes_back)) return false;
+    return FindDevices(instance.problem, stage_of, static_cast<int32_t>(instance.cluster.devices.size()));
+  }
+  stage_of.push_back(0);
+  for (; stage_of.back() < stages; ++stage_of.back()) {
+    if (HasPlacement(instance, stage_of)) return true;
+  }
+  return false;
+}
+
+// Operators on 2 to 4 devices, some of them pinned.
+Instance PinnedPipeline(uint64_t seed) {
+  Instance instance = RandomPipeline(seed);
+  RandomStream random(seed, 2);
+  instance.graph.operators.resize(5);
+  std::erase_if(instance.graph.tensors, [](const Tensor& tensor) { return tensor.consumers.front().index() >= 5; });
+  const auto devices = static_cast<std::size_t>(random.Between(2, 4));
+  instance.cluster = MakeCluster(static_cast<int>(devices), 0);
+  instance.cluster.interconnect = RandomInterconnect(devices, random);
+  instance.problem.num_replicas = 1;
+  instance.problem.num_stages = static_cast<int32_t>(random.Between(2, static_cast<int64_t>(devices)));
+  for (std::size_t op = 0; op < 5; ++op) {
+    if (random.Unit() < 0.5) instance.problem.pinned.push_back({OperatorId(op), DeviceId(random.Below(devices))});
+  }
+  return instance;
+}
+
+TEST(SolveParmesanTest, HonoursPinsWhereverAPlanDoes) {
+  int feasible = 0;
+  int infeasible = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    const Instance instance = PinnedPipeline(seed);
+    SolverOptions options;
+    if (seed % 2 == 0) options.clusters = *instance.problem.num_stages;
+    const bool has_placement = HasPlacement(instance, {});
+    (has_placement ? feasible : infeasible) += 1;
+    const absl::StatusOr<SearchOutcome> outcome = Solve(instance, options);
+    EXPECT_EQ(outcome.ok(), has_placement) << seed << " " << outcome.status();
+  }
+  EXPECT_GT(feasible, 50);
+  EXPECT_GT(infeasible, 50);
+}
+
+TEST(SolveParmesanTest, SaysHowManyStagesTheGraphHas) {
+  Instance instance = RandomPipeline(1);
+  instance.graph.operators.resize(2);
+  instance.graph.tensors.clear();
+  instance.problem.num_stages = 3;
+  instance.problem.num_replicas = 1;
+  EXPECT_THAT(Solve(instance, SolverOptions()).status().message(),
+              testing::HasSubstr("comes apart into 2 parts: ask for at most so many stages"));
 }
 
 // Two operators of 1 ms in two stages of two replicas take half of that each: no bound may take them for whole.

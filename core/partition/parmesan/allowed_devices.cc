@@ -1,0 +1,61 @@
+#include "core/partition/parmesan/allowed_devices.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/index.h"
+#include "core/base/union_find.h"
+#include "core/graph/operator_unions.h"
+
+namespace planwright {
+
+bool Intersect(const DeviceSet& other, DeviceSet& set) {
+  if (other.empty()) return true;
+  if (set.empty()) set.assign(other.size(), true);
+  bool is_any_left = false;
+  for (std::size_t device = 0; device < set.size(); ++device) {
+    set[device] = set[device] && other[device];
+    is_any_left |= set[device];
+  }
+  return is_any_left;
+}
+
+std::vector<DeviceSet> AllowedDevices(const PlanningProblem& problem, std::size_t num_devices,
+                                      std::size_t num_operators, const std::vector<std::vector<OperatorId>>& groups) {
+  std::vector<int32_t> group_of(num_operators, kDropped);
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    for (const OperatorId op : groups[group]) group_of[op.index()] = static_cast<int32_t>(group);
+  }
+  std::vector<DeviceSet> allowed(groups.size());
+  const auto restrict = [&](const OperatorDevice& rule, bool is_pin) {
+    if (group_of[rule.op.index()] == kDropped) return;
+    DeviceSet devices(num_devices, !is_pin);
+    devices[rule.device.index()] = is_pin;
+    Intersect(devices, allowed[Index(group_of[rule.op.index()])]);
+  };
+  for (const OperatorDevice& pin : problem.pinned) restrict(pin, /*is_pin=*/true);
+  for (const OperatorDevice& ban : problem.forbidden) restrict(ban, /*is_pin=*/false);
+  return allowed;
+}
+
+OperatorGraph WithPinsUnited(OperatorGraph graph, const PlanningProblem& problem) {
+  if (problem.pinned.empty()) return graph;
+  const std::vector<int32_t> union_of = ColocationUnions(graph, problem);
+  UnionFind united(CountLabels(union_of));
+  std::map<DeviceId, int32_t> union_on;
+  for (const OperatorDevice& pin : problem.pinned) {
+    const int32_t label = union_of[pin.op.index()];
+    if (label != kDropped) united.Unite(union_on.try_emplace(pin.device, label).first->second, label);
+  }
+  const std::vector<int32_t> label_of = united.Labels();
+  // Each union is renamed as a whole, so none is torn apart.
+  for (std::size_t op = 0; op < union_of.size(); ++op) {
+    if (union_of[op] == kDropped) continue;
+    graph.operators[op].colocation_group = absl::StrCat("union ", label_of[Index(union_of[op])]);
+  }
+  return graph;
+}
+
+}  // namespace planwright
