@@ -37,6 +37,15 @@ std::string ReasonOf(const absl::Status& status) {
   return absl::StrCat(first.field, ": ", first.description);
 }
 
+// What stands where a plan would. REQUIRES: there is none.
+std::string ReasonText(const ComparisonRow& row) {
+  const bool is_refused = row.plan.status().code() == absl::StatusCode::kInvalidArgument;
+  return is_refused ? "not for this problem" : ReasonOf(row.plan.status());
+}
+
+// Simple ways prove nothing.
+bool HasBound(const v1::Plan& plan) { return plan.lower_bound_ms() > 0 || plan.objective_ms() == 0; }
+
 std::string Ratio(double objective_ms, double best_ms) {
   if (best_ms > 0) return absl::StrFormat("%.3fx", objective_ms / best_ms);
   return objective_ms > 0 ? "" : "1.000x";
@@ -47,12 +56,9 @@ std::string StopText(const v1::Plan& plan) {
 }
 
 std::vector<std::string> Cells(const ComparisonRow& row, double best_ms) {
-  if (!row.plan.ok()) {
-    const bool is_refused = row.plan.status().code() == absl::StatusCode::kInvalidArgument;
-    return {row.algorithm, "-", "", "", "", "", "", is_refused ? "not for this problem" : ReasonOf(row.plan.status())};
-  }
+  if (!row.plan.ok()) return {row.algorithm, "-", "", "", "", "", "", ReasonText(row)};
   const v1::Plan& plan = *row.plan;
-  const bool has_bound = plan.lower_bound_ms() > 0 || plan.objective_ms() == 0;
+  const bool has_bound = HasBound(plan);
   return {row.algorithm,
           absl::StrFormat("%.3f", plan.objective_ms()),
           Ratio(plan.objective_ms(), best_ms),
@@ -116,6 +122,8 @@ constexpr double kBarRight = 640;
 constexpr double kTop = 64;
 constexpr double kRowHeight = 30;
 constexpr double kBarHeight = 18;
+// What fits right of the names.
+constexpr std::size_t kMaxReasonLength = 115;
 
 // One row of the picture; `longest_ms` fills the width of the bars.
 std::string SvgRow(const ComparisonRow& row, double longest_ms, double y) {
@@ -124,7 +132,7 @@ std::string SvgRow(const ComparisonRow& row, double longest_ms, double y) {
                                     baseline, SvgLabel(row.algorithm));
   if (!row.plan.ok()) {
     absl::StrAppendFormat(&svg, "<text x=\"%.0f\" y=\"%.1f\" fill=\"#666666\">%s</text></g>\n", kBarLeft, baseline,
-                          SvgText(ReasonOf(row.plan.status())));
+                          SvgLabel(ReasonText(row), kMaxReasonLength));
     return svg;
   }
   const v1::Plan& plan = *row.plan;
@@ -137,8 +145,9 @@ std::string SvgRow(const ComparisonRow& row, double longest_ms, double y) {
         &svg, "<line x1=\"%.2f\" y1=\"%.1f\" x2=\"%.2f\" y2=\"%.1f\" stroke=\"#de2d26\" stroke-width=\"2\"/>\n",
         x(plan.lower_bound_ms()), y - 3, x(plan.lower_bound_ms()), y + kBarHeight + 3);
   }
-  absl::StrAppendFormat(&svg, "<text x=\"%.0f\" y=\"%.1f\">%s, bound %s, CPU %.4g ms</text></g>\n", kBarRight + 12,
-                        baseline, MillisecondsText(plan.objective_ms()), MillisecondsText(plan.lower_bound_ms()),
+  absl::StrAppendFormat(&svg, "<text x=\"%.0f\" y=\"%.1f\">%s, %s, CPU %.4g ms</text></g>\n", kBarRight + 12, baseline,
+                        MillisecondsText(plan.objective_ms()),
+                        HasBound(plan) ? "bound " + MillisecondsText(plan.lower_bound_ms()) : "no bound",
                         plan.provenance().cpu_time_ms());
   return svg;
 }

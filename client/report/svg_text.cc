@@ -1,7 +1,5 @@
 #include "client/report/svg_text.h"
 
-#include <cstddef>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -14,12 +12,11 @@ std::string SvgText(std::string_view text) {
   return absl::StrReplaceAll(printable, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
 }
 
-std::string SvgLabel(std::string_view name) {
-  constexpr std::size_t kMaxLength = 22;
-  if (name.size() <= kMaxLength) return SvgText(name);
-  std::size_t end = kMaxLength - 1;
-  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
-  return absl::StrCat(SvgText(name.substr(0, end)), "…");
+std::string SvgLabel(std::string_view text, std::size_t max_length) {
+  if (text.size() <= max_length) return SvgText(text);
+  std::size_t end = max_length - 1;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return absl::StrCat(SvgText(text.substr(0, end)), "…");
 }
 
 std::string SvgPicture(double width, double height, std::string_view content) {

@@ -166,6 +166,18 @@ TEST_F(CompareCommandTest, DrawsThePlansAndSaysWhyThereIsNone) {
   EXPECT_THAT(out_.str(), HasSubstr("more than &lt; 5 devices"));
 }
 
+TEST_F(CompareCommandTest, DrawsNeitherBoundsThatThereAreNotNorLongReasons) {
+  answer_ = [](v1::Algorithm algorithm) -> absl::StatusOr<v1::CreatePlanResponse> {
+    if (algorithm == v1::ALGORITHM_GREEDY) return absl::InvalidArgumentError("is not supported by this version");
+    if (algorithm == v1::ALGORITHM_IDEAL_DP) return absl::DeadlineExceededError(std::string(200, 'x'));
+    return PlanOf(12, 0);
+  };
+  EXPECT_EQ(Compare({"--output=svg", "--algorithms=auto,greedy,ideal_dp"}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("12.000 ms, no bound"));
+  EXPECT_THAT(out_.str(), HasSubstr("not for this problem"));
+  EXPECT_THAT(out_.str(), HasSubstr(">" + std::string(114, 'x') + "…<"));
+}
+
 TEST_F(CompareCommandTest, ExitCodesFollowTheContract) {
   const auto always = [this](const absl::Status& status) {
     answer_ = [status](v1::Algorithm) { return status; };
