@@ -177,7 +177,7 @@ std::string LinksSection(const Interconnect& interconnect, int64_t devices) {
 std::string ClusterReport(const std::string& title, const v1::Cluster& cluster) {
   int64_t devices = 0;
   for (const auto& [device_class, count] : DeviceCounts(cluster)) devices += count;
-  return absl::StrCat(Printable(title), ": ", GroupedText(devices), devices == 1 ? " device" : " devices", "\n\n",
+  return absl::StrCat(Printable(title), ": ", CountedText(devices, "device", "devices"), "\n\n",
                       ClassesSection(cluster), "\n", LinksSection(cluster.interconnect(), devices));
 }
 

@@ -30,4 +30,8 @@ std::string GroupedText(int64_t count) {
   return grouped;
 }
 
+std::string CountedText(int64_t count, const char* one, const char* many) {
+  return absl::StrCat(GroupedText(count), " ", count == 1 ? one : many);
+}
+
 }  // namespace planwright::client

@@ -16,6 +16,9 @@ std::string MillisecondsText(double milliseconds);
 // 1234567 as "1,234,567".
 std::string GroupedText(int64_t count);
 
+// "1 stage", "1,024 stages" of "stage" and "stages".
+std::string CountedText(int64_t count, const char* one, const char* many);
+
 }  // namespace planwright::client
 
 #endif  // PLANWRIGHT_CLIENT_REPORT_QUANTITIES_H_

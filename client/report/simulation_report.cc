@@ -24,8 +24,8 @@ constexpr char kIdle = '.';
 std::string Percent(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
 std::string Headline(const v1::SimulationSummary& summary, const std::string& title) {
-  return Printable(absl::StrCat(title, title.empty() ? "" : ": ", "a step of ", summary.micro_batches(),
-                                summary.micro_batches() == 1 ? " micro-batch" : " micro-batches", " takes ",
+  return Printable(absl::StrCat(title, title.empty() ? "" : ": ", "a step of ",
+                                CountedText(summary.micro_batches(), "micro-batch", "micro-batches"), " takes ",
                                 MillisecondsText(summary.step_time_ms()))) +
          "\n";
 }
@@ -125,9 +125,7 @@ std::string LinksSection(const v1::SimulationSummary& summary) {
 
 std::string WarningsSection(const v1::SimulationSummary& summary) {
   if (summary.warnings().empty()) return "";
-  Table table({{""}, {""}}, Table::Overflow::kWrapped);
-  for (const std::string& warning : summary.warnings()) table.AddRow({"-", warning});
-  return absl::StrCat("\nWarnings\n", table.ToString());
+  return absl::StrCat("\nWarnings\n", ListText({summary.warnings().begin(), summary.warnings().end()}));
 }
 
 }  // namespace

@@ -24,9 +24,11 @@ std::string InputText(const std::string& display_name, const std::string& digest
 // "4 stages, gpipe, 8 devices"; what the grid does not say is left out.
 std::string SettingsText(const v1::SweepResult::Settings& settings) {
   std::vector<std::string> parts;
-  if (settings.has_num_stages()) parts.push_back(absl::StrCat(settings.num_stages(), " stages"));
-  if (settings.has_num_replicas()) parts.push_back(absl::StrCat(settings.num_replicas(), " replicas"));
-  if (settings.has_micro_batches()) parts.push_back(absl::StrCat(settings.micro_batches(), " micro-batches"));
+  if (settings.has_num_stages()) parts.push_back(CountedText(settings.num_stages(), "stage", "stages"));
+  if (settings.has_num_replicas()) parts.push_back(CountedText(settings.num_replicas(), "replica", "replicas"));
+  if (settings.has_micro_batches()) {
+    parts.push_back(CountedText(settings.micro_batches(), "micro-batch", "micro-batches"));
+  }
   if (settings.has_schedule()) {
     parts.push_back(EnumText(v1::ScheduleKind_Name(settings.schedule()), "SCHEDULE_KIND_"));
   }
@@ -34,7 +36,9 @@ std::string SettingsText(const v1::SweepResult::Settings& settings) {
     const std::string set = settings.device_set().ShortDebugString();
     parts.push_back(set.empty() ? "all devices" : set);
   }
-  if (settings.has_max_devices()) parts.push_back(absl::StrCat("at most ", settings.max_devices(), " devices"));
+  if (settings.has_max_devices()) {
+    parts.push_back(absl::StrCat("at most ", CountedText(settings.max_devices(), "device", "devices")));
+  }
   return parts.empty() ? "as given" : absl::StrJoin(parts, ", ");
 }
 

@@ -81,4 +81,10 @@ std::string Table::Wrapped(std::vector<std::string> cells) const {
   return text + Line(cells);
 }
 
+std::string ListText(const std::vector<std::string>& items) {
+  Table table({{""}, {""}}, Table::Overflow::kWrapped);
+  for (const std::string& item : items) table.AddRow({"-", item});
+  return table.ToString();
+}
+
 }  // namespace planwright::client

@@ -48,6 +48,9 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// Every item on a line of its own after a dash, wrapped as the last column of a table.
+std::string ListText(const std::vector<std::string>& items);
+
 }  // namespace planwright::client
 
 #endif  // PLANWRIGHT_CLIENT_REPORT_TABLE_H_

@@ -47,7 +47,7 @@ int64_t CounterOf(const v1::Plan& plan, const std::string& name) {
 // " on 3 devices, proven the fewest that meet the target of 60.000 ms".
 std::string FewestText(const v1::Plan& plan) {
   const int64_t used = CounterOf(plan, "devices_used");
-  std::string text = absl::StrCat(" on ", used, used == 1 ? " device" : " devices", ", ");
+  std::string text = absl::StrCat(" on ", CountedText(used, "device", "devices"), ", ");
   if (!plan.provenance().proven_optimal()) {
     absl::StrAppend(&text, CounterOf(plan, "devices_needed"), " are needed at least to meet");
   } else {
@@ -81,8 +81,9 @@ std::string ThroughputText(const v1::Estimate& estimate) {
 // "96.500 ms for 4 micro-batches on each of 2 pipelines".
 std::string StepText(const v1::Plan& plan) {
   const int replicas = plan.stages().empty() ? 1 : plan.stages(0).replicas_size();
-  return absl::StrCat(Milliseconds(plan.estimate().step_time_ms()), " ms for ", plan.problem().micro_batches(),
-                      " micro-batches", replicas > 1 ? absl::StrCat(" on each of ", replicas, " pipelines") : "");
+  return absl::StrCat(Milliseconds(plan.estimate().step_time_ms()), " ms for ",
+                      CountedText(plan.problem().micro_batches(), "micro-batch", "micro-batches"),
+                      replicas > 1 ? absl::StrCat(" on each of ", replicas, " pipelines") : "");
 }
 
 // "2 of 8 stages; 0.300 ms more than the best plan found takes".
@@ -245,7 +246,7 @@ std::string PatternNote(const v1::Plan& plan) {
   for (const v1::Schedule::Task& task : plan.schedule().tasks()) periods = std::max(periods, task.index_shift() + 1);
   return absl::StrCat(
       "\nPattern\n  ", plan.schedule().tasks_size(), " tasks every ", Milliseconds(plan.schedule().period_ms()),
-      " ms; those of one micro-batch start within ", periods, periods == 1 ? " period" : " periods",
+      " ms; those of one micro-batch start within ", CountedText(periods, "period", "periods"),
       ". --output=json says when;\n  `planwright simulate --plan=FILE` runs it, devices side by side.\n");
 }
 
@@ -287,9 +288,7 @@ std::string ExplanationSection(const v1::Plan& plan) {
 
 std::string WarningsSection(const v1::Plan& plan) {
   if (plan.warnings().empty()) return "";
-  std::string text = "\nWarnings\n";
-  for (const std::string& warning : plan.warnings()) absl::StrAppend(&text, "  - ", Printable(warning), "\n");
-  return text;
+  return absl::StrCat("\nWarnings\n", ListText({plan.warnings().begin(), plan.warnings().end()}));
 }
 
 std::string PlanBody(const v1::Plan& plan) {
@@ -373,11 +372,13 @@ std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const s
   if (evaluation.valid()) {
     return absl::StrCat("The plan is valid.\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan()));
   }
-  std::string text = absl::StrCat("The plan is not valid: ", evaluation.violations_size(),
-                                  evaluation.violations_size() == 1 ? " violation.\n" : " violations.\n");
+  std::vector<std::string> violations;
   for (const v1::PlanViolation& violation : evaluation.violations()) {
-    absl::StrAppend(&text, "  - ", Printable(absl::StrCat(violation.field(), ": ", violation.description())), "\n");
+    violations.push_back(absl::StrCat(violation.field(), ": ", violation.description()));
   }
+  const std::string text =
+      absl::StrCat("The plan is not valid: ", CountedText(evaluation.violations_size(), "violation", "violations"),
+                   ".\n", ListText(violations));
   if (evaluation.plan().stages().empty()) return text;
   return absl::StrCat(text, "\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan()));
 }

@@ -430,7 +430,7 @@ TEST_F(EvaluateTest, AnInvalidPlanHasItsOwnExitCode) {
     return response;
   };
   EXPECT_EQ(Evaluate("{}"), ExitCode::kInfeasible);
-  EXPECT_THAT(out_.str(), StartsWith("The plan is not valid: 1 violation.\n  - plan.stages: "));
+  EXPECT_THAT(out_.str(), StartsWith("The plan is not valid: 1 violation.\n  -  plan.stages:\n"));
   service_.evaluation = [] {
     v1::EvaluatePlanResponse response;
     response.set_valid(true);

@@ -22,6 +22,12 @@ TEST(QuantitiesTest, CountsAreGrouped) {
   EXPECT_EQ(GroupedText(-123'456), "-123,456");
 }
 
+TEST(QuantitiesTest, OneThingIsNoMultitude) {
+  EXPECT_EQ(CountedText(1, "stage", "stages"), "1 stage");
+  EXPECT_EQ(CountedText(0, "stage", "stages"), "0 stages");
+  EXPECT_EQ(CountedText(1024, "micro-batch", "micro-batches"), "1,024 micro-batches");
+}
+
 TEST(QuantitiesTest, TimesHaveThreeDigits) { EXPECT_EQ(MillisecondsText(12.3456), "12.346 ms"); }
 
 }  // namespace

@@ -38,6 +38,11 @@ TEST(TableTest, WrapsTheLastColumnBetweenWords) {
             "  name  keys\n  a     " + word + "\n        " + word + " end\n  b     " + std::string(200, 'y') + "\n");
 }
 
+TEST(TableTest, ItemsOfListsAreWrapped) {
+  const std::string word(60, 'x');
+  EXPECT_EQ(ListText({"a", word + " " + word}), "  -  a\n  -  " + word + "\n     " + word + "\n");
+}
+
 TEST(TableTest, NamesCannotSteerTheTerminal) {
   EXPECT_EQ(Printable("a\x1b[2Jb\n\x7f\xc2\x9b"), "a?[2Jb???");
   Table table({{""}});

@@ -84,7 +84,7 @@ Devices
 The backward operators are not contiguous in stage 1.
 
 Warnings
-  - 1 operator is estimated
+  -  1 operator is estimated
 )");
 }
 
@@ -151,7 +151,7 @@ TEST(TextReportTest, AnInvalidPlanListsItsViolations) {
   violation.set_description("is placed twice");
   EXPECT_EQ(EvaluationReport(evaluation, "g"),
             "The plan is not valid: 1 violation.\n"
-            "  - plan.stages[0].operators[1]: is placed twice\n");
+            "  -  plan.stages[0].operators[1]: is placed twice\n");
   *evaluation.mutable_plan() = Parse<v1::Plan>(kPlan);
   EXPECT_THAT(EvaluationReport(evaluation, "g"), HasSubstr("\n\ng: 12.500 ms"));
 }
