@@ -362,6 +362,41 @@ TEST(StoreFaultTest, PlansOnWithoutItsPostgresql) {
   EXPECT_FALSE(daemon.WaitForLog("the store works again").empty());
 }
 
+// Asks for plans to be stored as plan-0, plan-1, ... until one of them is answered with `code`; the connections of a
+// database hear of its new settings in their own time. Returns that answer, or the last one of many.
+grpc::Status StoreUntil(Caller& caller, grpc::StatusCode code) {
+  grpc::Status status;
+  for (int i = 0; i < 500; ++i) {
+    v1::Plan plan;
+    status = caller.CreatePlan(StoredRequest("plan-" + std::to_string(i)), plan);
+    if (status.error_code() == code) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return status;
+}
+
+TEST(StoreFaultTest, ServesWhileItsPostgresqlIsReadOnly) {
+  if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
+  PrivatePostgres postgres;
+  DaemonProcess daemon({"--store=postgresql:" + postgres.conninfo()});
+  Caller caller(daemon.address());
+  v1::Plan plan;
+  ASSERT_TRUE(caller.CreatePlan(StoredRequest("kept"), plan).ok());
+  postgres.SetReadOnly(true);
+  const grpc::Status refused = StoreUntil(caller, grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE");
+  EXPECT_THAT(refused.error_message(), HasSubstr("read-only"));
+  EXPECT_TRUE(DetailOf<google::rpc::RetryInfo>(refused).has_value());
+  // What writes nothing goes on.
+  EXPECT_TRUE(caller.GetPlan("plans/kept", plan).ok());
+  v1::CreatePlanRequest unstored = SmallRequest();
+  unstored.set_skip_cache(true);
+  EXPECT_TRUE(caller.CreatePlan(unstored, plan).ok());
+  postgres.SetReadOnly(false);
+  EXPECT_TRUE(StoreUntil(caller, grpc::StatusCode::OK).ok());
+  EXPECT_TRUE(caller.GetPlan("plans/kept", plan).ok());
+}
+
 TEST(StoreFaultTest, ServesWhileItsPostgresqlHangs) {
   if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
   PrivatePostgres postgres;

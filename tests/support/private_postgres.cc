@@ -72,6 +72,12 @@ void PrivatePostgres::Stop() {
   Run("pg_ctl --pgdata=" + (folder_ / "data").string() + " --mode=immediate --wait stop");
 }
 
+void PrivatePostgres::SetReadOnly(bool is_read_only) {
+  const std::string value = is_read_only ? "on" : "off";
+  Run("psql --quiet '" + conninfo() + "' --command='ALTER SYSTEM SET default_transaction_read_only = " + value +
+      "' --command='SELECT pg_reload_conf()'");
+}
+
 std::string PrivatePostgres::ConninfoOf(const std::string& database) const {
   return "host=" + folder_.string() + " user=planwright dbname=" + database;
 }

@@ -30,6 +30,9 @@ class PrivatePostgres {
   void Start();
   void Stop();
 
+  // Refuses writes, also those of connections that are there already, from soon after the call; or takes them again.
+  void SetReadOnly(bool is_read_only);
+
   // Lets it hang: connections stay, nothing is answered. Thaw lets it go on.
   void Freeze() { Signal(SIGSTOP); }
   void Thaw() { Signal(SIGCONT); }
