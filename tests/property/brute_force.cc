@@ -433,8 +433,10 @@ void NaiveJudge::AddDevice(std::size_t device, std::vector<Team>& teams, std::ve
 
 bool NaiveJudge::DevicesAreInterchangeable() const {
   const PlanningProblem& problem = model_.problem();
-  return !std::holds_alternative<HierarchyInterconnect>(model_.cluster().interconnect) && problem.pinned.empty() &&
-         problem.forbidden.empty() && problem.devices_to_use.empty();
+  const Interconnect& interconnect = model_.cluster().interconnect;
+  const bool are_connected_alike = std::holds_alternative<HostStagedInterconnect>(interconnect) ||
+                                   std::holds_alternative<UniformInterconnect>(interconnect);
+  return are_connected_alike && problem.pinned.empty() && problem.forbidden.empty() && problem.devices_to_use.empty();
 }
 
 bool NaiveJudge::AreAlike(const Team& a, const Team& b) const {

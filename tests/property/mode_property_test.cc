@@ -198,6 +198,38 @@ TEST(StepsPropertyTest, NoProofIsRefutedByAPlan) {
   EXPECT_GT(planned, 50);
 }
 
+// Without replicas, on any interconnect: the only bound that knows of transfers is that of the fastest links.
+TEST(FastestLinksPropertyTest, NoBoundIsAboveTheOptimum) {
+  int bounded = 0;
+  int exact = 0;
+  for (uint64_t seed = 0; seed < NumCases(150) && !::testing::Test::HasFailure(); ++seed) {
+    Instance instance = MakeModeInstance(InstanceMode::kSteps, seed, 6);
+    instance.problem.replication = Replication::kNone;
+    instance.problem.micro_batches.reset();
+    instance.problem.num_stages.reset();
+    instance.problem.num_replicas.reset();
+    instance.problem.schedule = ScheduleKind::kSteadyState;
+    SolverOptions options;
+    options.algorithm = Algorithm::kParmesan;
+    options.work_limit = 20'000;
+    if (!IsSupported(instance, options)) continue;
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
+    const absl::StatusOr<Plan> plan = MakePlanOf(instance, options);
+    const std::optional<Picoseconds> optimum = NaiveJudge(instance).Optimum();
+    if (!plan.ok() || !optimum.has_value()) continue;
+    for (const Bound& bound : plan->bounds) {
+      if (bound.method != "fastest_links") continue;
+      ++bounded;
+      exact += bound.value == *optimum ? 1 : 0;
+      EXPECT_LE(bound.value, *optimum);
+    }
+    EXPECT_LE(plan->lower_bound, *optimum);
+    EXPECT_GE(plan->objective, *optimum);
+  }
+  EXPECT_GT(bounded, 30);
+  EXPECT_GT(exact, 10);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, ModePropertyTest,
                          ::testing::Values(ModeCase{"Contiguous", InstanceMode::kContiguous, 500, 8, 20'000, 0.99},
                                            ModeCase{"Replicated", InstanceMode::kReplicated, 300, 6, 20'000, 0.99},

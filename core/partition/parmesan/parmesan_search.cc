@@ -15,6 +15,7 @@
 #include "core/partition/feasibility.h"
 #include "core/partition/load_windows.h"
 #include "core/partition/lower_bounds.h"
+#include "core/partition/parmesan/flat_bound.h"
 #include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/pipedream_stages.h"
 #include "core/partition/parmesan/stage_mapping.h"
@@ -25,16 +26,15 @@
 namespace planwright {
 namespace {
 
-// Shapes of a round, and how many of them are mapped. Not the number of threads, on which nothing may depend.
+// Shapes of a round. Not the number of threads, on which nothing may depend.
 constexpr std::size_t kShapesPerRound = 16;
-constexpr std::size_t kMappedPerRound = 4;
 constexpr int kMaxRounds = 16;
 // Shapes that are partitioned exactly at the end.
 constexpr std::size_t kFinalists = 3;
 // Where the request sets no limit.
 constexpr int64_t kDefaultWork = 20'000'000;
 // Parts of the work: for one quick mapping, and for the exact program of a finalist.
-constexpr int64_t kQuickMappings = 256;
+constexpr int64_t kQuickMappings = 1024;
 constexpr int64_t kExactShare = 16;
 
 // How the partitioner sees the problem. Stays where it is: the partitioner refers to the problem.
@@ -106,6 +106,7 @@ class Search {
     RaiseBounds();
     callbacks_.on_phase(name_);
     TryShapes(shapes);
+    RaiseRelaxedBound();
     ImproveFinalists();
     RaisePartitionBounds();
     CountWork(shapes);
@@ -144,6 +145,12 @@ class Search {
     record_.RaiseBound({LeastBound(blocks, request_.problem, FastestRule()), "shape", BoundScope::kProblem});
   }
 
+  // After the first placements, which it may take longer than.
+  void RaiseRelaxedBound() {
+    const std::optional<Bound> bound = FastestLinksBound(request_, ShareOfTime(limits_, 4), arena_);
+    if (bound.has_value()) record_.RaiseBound(*bound);
+  }
+
   void TryShapes(const std::vector<StageShape>& shapes) {
     std::size_t next = 0;
     for (int round = 0; round < kMaxRounds && next < shapes.size(); ++round) {
@@ -163,7 +170,6 @@ class Search {
     std::vector<Candidate> candidates;
     for (const StageShape& shape : shapes) candidates.push_back({shape, &partitioner, {}, std::nullopt});
     PartitionAll(candidates, /*exact_work=*/0);
-    candidates.resize(std::min(candidates.size(), kMappedPerRound));
     MapAll(candidates, work_ / kQuickMappings);
     Keep(std::move(candidates));
     if (finalists_.size() > kFinalists) finalists_.resize(kFinalists);
