@@ -51,8 +51,12 @@ std::vector<Bar> BarsOf(const v1::Plan& plan) {
       if (index < 0 || index >= plan.stages_size()) continue;
       const v1::Stage& stage = plan.stages(index);
       const double share = 1.0 / std::max(stage.replicas_size(), 1);
+      // Steps reduce once, after the micro-batches of every replica; else the time counts for one micro-batch as it is.
+      const int32_t step = plan.problem().micro_batches();
+      const double reduce_share = step > 0 ? share / step : 1;
       const std::array<double, kParts.size()> parts = {stage.communication_in_ms() * share, stage.compute_ms() * share,
-                                                       stage.communication_out_ms() * share, stage.allreduce_ms()};
+                                                       stage.communication_out_ms() * share,
+                                                       stage.allreduce_ms() * reduce_share};
       for (std::size_t i = 0; i < parts.size(); ++i) bar.parts_ms[i] += parts[i];
     }
     bars.push_back(std::move(bar));

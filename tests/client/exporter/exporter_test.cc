@@ -342,6 +342,25 @@ TEST(ExportSvgTest, DrawsABarForEachDeviceInUse) {
   EXPECT_THAT(exported->text, ::testing::Not(HasSubstr("gpu3")));
 }
 
+TEST(ExportSvgTest, StepsReduceOnceAfterTheMicroBatchesOfAllReplicas) {
+  v1::Plan plan;
+  plan.mutable_problem()->set_micro_batches(4);
+  plan.set_objective_ms(6);
+  v1::Stage& stage = *plan.add_stages();
+  stage.add_replicas();
+  stage.add_replicas();
+  stage.set_compute_ms(8);
+  stage.set_allreduce_ms(16);
+  v1::DeviceUsage& device = *plan.add_devices();
+  device.set_device("gpu0");
+  device.add_stages(0);
+  const auto exported = ExportTo("svg", plan, nullptr);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  // 8 / 2 and 16 / 2 / 4 of 6 ms, which are 760 pixels.
+  EXPECT_THAT(exported->text, HasSubstr("width=\"506.67\""));
+  EXPECT_THAT(exported->text, HasSubstr("width=\"253.33\""));
+}
+
 TEST(ExportTargetsTest, AreFoundByName) {
   for (const ExportTarget& target : ExportTargets()) EXPECT_EQ(FindExportTarget(target.name), &target);
   EXPECT_EQ(FindExportTarget("megatrom"), nullptr);
