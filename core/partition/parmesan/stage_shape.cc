@@ -40,8 +40,9 @@ Picoseconds BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t sta
   const StageTime mean_stage{mean, rule.AllReduceTime(mean_parameters, replicas)};
   const int64_t of_means = rule.TimePerMicroBatch(stages, mean_stage, replicas);
   const int64_t of_largest = rule.TimePerMicroBatch(stages, {work.largest, 0}, replicas);
-  // Rounding each quotient up may exceed what is rounded once.
-  return Picoseconds(std::max<int64_t>(0, std::max(of_means, of_largest) - 4));
+  // Of a mean share and a mean all-reduce, both rounded up, the sum may exceed what a stage has of both by 1.
+  const bool adds_means = stages > 1 && mean_stage.allreduce > 0 && !rule.micro_batches.has_value();
+  return Picoseconds(std::max(of_means - (adds_means ? 1 : 0), of_largest));
 }
 
 // Pools in the order in which stages go to them.

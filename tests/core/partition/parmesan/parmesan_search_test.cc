@@ -384,5 +384,21 @@ TEST(SolveParmesanTest, BoundsKnowThatParametersAreNoWholeNumberOfBytesOnAverage
   EXPECT_LE(plan->lower_bound, plan->objective);
 }
 
+// Two stages of two replicas, three micro-batches: no picosecond is left between the plan and the bound of its shape.
+TEST(SolveParmesanTest, ProvesStagesThatAreAlike) {
+  Instance instance;
+  instance.graph.operators = {MeasuredOperator("a", 1, 2), MeasuredOperator("b", 1, 2)};
+  instance.graph.tensors = {SizedTensor("x", 0, {1}, 0)};
+  instance.cluster = SmallCluster(4, 0, UniformInterconnect{1e9, Picoseconds(0)});
+  instance.problem.replication = Replication::kUniform;
+  instance.problem.num_stages = 2;
+  instance.problem.num_replicas = 2;
+  instance.problem.micro_batches = 3;
+  const absl::StatusOr<Plan> plan = Make(instance, By(Algorithm::kParmesan));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective, Milliseconds(2));
+  EXPECT_EQ(plan->lower_bound, plan->objective);
+}
+
 }  // namespace
 }  // namespace planwright
