@@ -169,26 +169,6 @@ std::vector<NodesInterconnect::Link> LinksBetween(const std::vector<NodesInterco
   return between;
 }
 
-// Of every two places of a machine, row-major.
-std::vector<double> BandwidthsInside(const NodesInterconnect& nodes) {
-  const auto size = static_cast<std::size_t>(nodes.devices_per_node);
-  std::vector<double> bandwidths(size * size, nodes.bandwidth_bytes_per_second);
-  for (const NodesInterconnect::Link& link : nodes.links) {
-    const auto a = static_cast<std::size_t>(link.place_a);
-    const auto b = static_cast<std::size_t>(link.place_b);
-    bandwidths[a * size + b] = link.bandwidth_bytes_per_second;
-    bandwidths[b * size + a] = link.bandwidth_bytes_per_second;
-  }
-  return bandwidths;
-}
-
-Picoseconds LeastLatency(const NodesInterconnect& nodes) {
-  Picoseconds least = nodes.latency;
-  for (const NodesInterconnect::Link& link : nodes.links) least = std::min(least, link.latency);
-  for (const HierarchyInterconnect::Level& level : nodes.levels) least = std::min(least, level.latency);
-  return least;
-}
-
 // The interconnect of some devices, by kind.
 struct PartMaker {
   std::span<const DeviceId> devices;
@@ -219,7 +199,7 @@ struct PartMaker {
   std::optional<Interconnect> operator()(const NodesInterconnect& whole) const {
     KeptPlaces kept = PlacesOf(devices, static_cast<std::size_t>(whole.devices_per_node));
     std::optional<Levels> levels = PartOfTree(whole.levels, std::move(kept.machines));
-    if (!levels.has_value() || !kept.places.has_value()) return AllPairs(whole);
+    if (!levels.has_value() || !kept.places.has_value()) return std::nullopt;
     NodesInterconnect part = whole;
     part.devices_per_node = static_cast<int32_t>(kept.places->size());
     part.links = LinksBetween(whole.links, *kept.places);
@@ -231,37 +211,18 @@ struct PartMaker {
   std::optional<Interconnect> operator()(const LinksInterconnect& whole) const { return WholeOnly(whole); }
 
  private:
-  // An irregular part of machines.
-  std::optional<Interconnect> AllPairs(const NodesInterconnect& whole) const {
-    if (devices.size() > kMaxTableDevices) return std::nullopt;
-    const std::vector<double> inside = BandwidthsInside(whole);
-    const auto size = static_cast<std::size_t>(whole.devices_per_node);
-    const auto bandwidth = [&](std::size_t a, std::size_t b) {
-      if (a == b) return 0.0;
-      if (a / size == b / size) return inside[a % size * size + b % size];
-      return LevelBetween(whole.levels, a / size, b / size).bandwidth_bytes_per_second;
-    };
-    MatrixInterconnect part{.bandwidth_bytes_per_second = {}, .latency = LeastLatency(whole)};
-    for (const DeviceId a : devices) {
-      for (const DeviceId b : devices) part.bandwidth_bytes_per_second.push_back(bandwidth(a.index(), b.index()));
-    }
-    return part;
-  }
-
   std::optional<Interconnect> WholeOnly(const Interconnect& whole) const {
     if (devices.size() < num_devices) return std::nullopt;
     return whole;
   }
 };
 
-// What selections that PartOfInterconnect has no answer to break.
-std::string NoPartRule(const Interconnect& interconnect) {
-  const std::string path = absl::StrCat("cluster.interconnect.", InterconnectName(interconnect));
-  if (std::holds_alternative<NodesInterconnect>(interconnect)) {
-    return absl::StrCat("must leave the same places of each machine of ", path, ", or at most ", kMaxTableDevices,
-                        " devices");
-  }
-  return absl::StrCat("must leave every device of ", path, ", whose routes lead through all of them");
+// What is broken by selections that leave too many devices for a table and no structure.
+std::string TableRule(const Interconnect& interconnect) {
+  const bool is_nodes = std::holds_alternative<NodesInterconnect>(interconnect);
+  return absl::StrCat("must leave ", is_nodes ? "the same places of each machine" : "every device",
+                      " of cluster.interconnect.", InterconnectName(interconnect), ", or at most ", kMaxTableDevices,
+                      " devices");
 }
 
 }  // namespace
@@ -289,8 +250,8 @@ void CheckSelection(const Cluster& cluster, const DeviceSelection& selection, Vi
   const std::vector<DeviceId> selected = SelectedDevices(cluster, selection);
   if (selected.empty()) {
     violations.Add(kPath, "must leave at least one device, leaves none");
-  } else if (!PartOfInterconnect(cluster, selected).has_value()) {
-    violations.Add(kPath, NoPartRule(cluster.interconnect));
+  } else if (selected.size() > kMaxTableDevices && !PartOfInterconnect(cluster, selected).has_value()) {
+    violations.Add(kPath, TableRule(cluster.interconnect));
   }
 }
 
@@ -311,48 +272,6 @@ HierarchyInterconnect FastestLevel(const HierarchyInterconnect& hierarchy, std::
   }
   fastest.fan_out = static_cast<int32_t>(count);
   return {{fastest}};
-}
-
-ClusterPart::ClusterPart(const Cluster& whole, std::vector<DeviceId> devices) : devices_(std::move(devices)) {
-  cluster_.display_name = whole.display_name;
-  cluster_.device_classes = whole.device_classes;
-  for (const DeviceId device : devices_) cluster_.devices.push_back(whole.devices[device.index()]);
-  cluster_.interconnect = *PartOfInterconnect(whole, devices_);
-}
-
-ClusterPart::ClusterPart(const Cluster& whole, std::vector<DeviceId> devices, std::span<const DeviceId> alternatives)
-    : ClusterPart(whole, std::move(devices)) {
-  const auto* hierarchy = std::get_if<HierarchyInterconnect>(&whole.interconnect);
-  if (hierarchy == nullptr || devices_.size() == alternatives.size()) return;
-  cluster_.interconnect = FastestLevel(*hierarchy, alternatives, devices_.size());
-}
-
-Placement ClusterPart::ToWhole(Placement placement) const {
-  for (Placement::Stage& stage : placement.stages) {
-    for (DeviceId& device : stage.devices) device = devices_[device.index()];
-    for (DeviceId& device : stage.ring) device = devices_[device.index()];
-  }
-  return placement;
-}
-
-std::optional<Placement> ClusterPart::ToPart(Placement placement) const {
-  const auto move_all = [this](std::vector<DeviceId>& devices) {
-    return std::all_of(devices.begin(), devices.end(), [this](DeviceId& device) {
-      const std::optional<DeviceId> in_part = ToPart(device);
-      if (in_part.has_value()) device = *in_part;
-      return in_part.has_value();
-    });
-  };
-  for (Placement::Stage& stage : placement.stages) {
-    if (!move_all(stage.devices) || !move_all(stage.ring)) return std::nullopt;
-  }
-  return placement;
-}
-
-std::optional<DeviceId> ClusterPart::ToPart(DeviceId device) const {
-  const auto found = std::lower_bound(devices_.begin(), devices_.end(), device);
-  if (found == devices_.end() || *found != device) return std::nullopt;
-  return DeviceId(static_cast<std::size_t>(found - devices_.begin()));
 }
 
 }  // namespace planwright

@@ -16,8 +16,8 @@ namespace planwright {
 // Runs `solve` on the part of request.cluster that `devices` make, for the objective MAX_THROUGHPUT in place of
 // MIN_DEVICES. Placements are named back before anybody sees them: callbacks and outcome speak of the whole cluster.
 // Starts that use other devices are left out. Bounds hold for plans on `devices`, and on any other selected devices
-// that differ from them only in their places in a hierarchy. REQUIRES: `devices` ascending, not empty,
-// PartOfInterconnect can express them. Errors: those of `solve`.
+// that differ from them only in their places in a hierarchy. REQUIRES: `devices` ascending, not empty.
+// Errors: those of `solve`.
 absl::StatusOr<SearchOutcome> SolveOnPart(SolveFunction solve, const SearchRequest& request,
                                           const std::vector<DeviceId>& devices, const SolveLimits& limits,
                                           TaskArena& arena, const SearchCallbacks& callbacks);

@@ -5,6 +5,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/planner/planner.h"
 #include "tests/support/builders.h"
@@ -120,6 +122,57 @@ TEST(ReplanningTest, EqualReplicasShrinkTogether) {
   // The copy that is whole.
   EXPECT_EQ(plan->stages[0].replicas[0].device, DeviceId(1));
   EXPECT_EQ(plan->stages[1].replicas[0].device, DeviceId(3));
+}
+
+// The tensors of Request by size: 1 ms over 10^6 bytes per second.
+Request SizedRequest(Interconnect interconnect) {
+  Request request;
+  request.cluster = SmallCluster(4, 0, std::move(interconnect));
+  for (std::size_t i = 0; i < request.graph.tensors.size(); ++i) {
+    request.graph.tensors[i] = SizedTensor("t" + std::to_string(i + 1), i, {i + 1}, 1'000);
+  }
+  request.options.work_limit = 100'000;
+  return request;
+}
+
+LinksInterconnect Row() {
+  LinksInterconnect row;
+  for (std::size_t i = 0; i < 3; ++i) row.links.push_back({DeviceId(i), DeviceId(i + 1), 1e6, Picoseconds(0)});
+  return row;
+}
+
+TEST(ReplanningTest, AnIdleDeviceStepsInWhateverJoinsThem) {
+  const std::vector<Interconnect> interconnects = {
+      GridInterconnect{{2, 2}, true, 1e6, Picoseconds(0), GridInterconnect::NonAdjacent::kDividedByHops},
+      GridInterconnect{{4}, false, 1e6, Picoseconds(0), GridInterconnect::NonAdjacent::kLinkBandwidth},
+      Row(),
+      MatrixInterconnect{std::vector<double>(16, 1e6), Picoseconds(0)},
+  };
+  for (const Interconnect& interconnect : interconnects) {
+    SCOPED_TRACE(InterconnectName(interconnect));
+    Request request = SizedRequest(interconnect);
+    request.problem.start_from = Placement{{StageOn({0, 1}, {2}), StageOn({2, 3}, {0}), StageOn({4, 5}, {1})}};
+    request.problem.devices_to_use.excluded_devices = {DeviceId(0)};
+    request.problem.replan_tolerance = 0.5;
+    const absl::StatusOr<Plan> plan = request.Make();
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->replanning->moved_stages, 1);
+    EXPECT_EQ(plan->stages[1].replicas[0].device, DeviceId(3));
+  }
+}
+
+// The only way between both devices leads through one that the plan may not use.
+TEST(ReplanningTest, RoutesLeadThroughDevicesThatAreLeftOut) {
+  LinksInterconnect row = Row();
+  for (auto& link : row.links) link.latency = Milliseconds(2);
+  Request request = SizedRequest(row);
+  request.problem.devices_to_use.devices = {DeviceId(0), DeviceId(2)};
+  const absl::StatusOr<Plan> plan = request.Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->stages.size(), 2U);
+  // 30 ms of work, 1 ms for the bytes, and the latencies of both links.
+  EXPECT_EQ(plan->objective, Milliseconds(35));
+  EXPECT_LE(plan->lower_bound, plan->objective);
 }
 
 TEST(ReplanningTest, PlansWithoutAStartSayNothingOfMoves) {
