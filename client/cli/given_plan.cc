@@ -28,7 +28,11 @@ absl::StatusOr<GivenPlan> GivenPlanFlags::Load(Environment& environment) {
 absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::Graph* graph, std::string_view hint,
                                   Environment& environment) {
   const auto text = ReadInput(name, environment.in);
-  if (!text.ok()) return WithDefaultHint(text.status(), "Check the path.");
+  if (!text.ok()) {
+    return WithDefaultHint(
+        text.status(),
+        "Check the path; `planwright plans --show=plans/ID --output=json` writes a plan that a server keeps.");
+  }
   auto plan = ImportPlan(*text, InputName(name), graph);
   if (!plan.ok()) return WithDefaultHint(plan.status(), hint);
   return plan;

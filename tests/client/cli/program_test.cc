@@ -423,6 +423,11 @@ class EvaluateTest : public ProgramTest {
   }
 };
 
+TEST_F(EvaluateTest, NamesOfKeptPlansAreNoFiles) {
+  EXPECT_EQ(Run({"evaluate", "--graph=zoo:vgg16", "--cluster=zoo:pcie:2", "--plan=plans/kept"}), ExitCode::kUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("planwright plans --show=plans/ID --output=json"));
+}
+
 TEST_F(EvaluateTest, AnInvalidPlanHasItsOwnExitCode) {
   service_.evaluation = [] {
     v1::EvaluatePlanResponse response;
