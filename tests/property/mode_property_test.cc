@@ -202,7 +202,7 @@ TEST(StepsPropertyTest, NoProofIsRefutedByAPlan) {
 TEST(FastestLinksPropertyTest, NoBoundIsAboveTheOptimum) {
   int bounded = 0;
   int exact = 0;
-  for (uint64_t seed = 0; seed < NumCases(150) && !::testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(300) && !::testing::Test::HasFailure(); ++seed) {
     Instance instance = MakeModeInstance(InstanceMode::kSteps, seed, 6);
     instance.problem.replication = Replication::kNone;
     instance.problem.micro_batches.reset();

@@ -13,7 +13,7 @@ namespace planwright {
 
 // What the program over ideals proves where every pair of devices is connected as well as the best connected one: no
 // placement on the real links is faster. Scope PROBLEM, method "fastest_links"; nullopt: nothing was proved, the
-// problem has replicas or counts micro-batches, or the graph is too large to look.. REQUIRES: the interconnect is not
+// problem has replicas or counts micro-batches, or the graph is too large to look at. REQUIRES: the interconnect is not
 // host_staged.
 std::optional<Bound> FastestLinksBound(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena);
 

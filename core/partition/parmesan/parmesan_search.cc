@@ -147,6 +147,7 @@ class Search {
 
   // After the first placements, which it may take longer than.
   void RaiseRelaxedBound() {
+    if (record_.is_settled() || CheckInterruption(limits_).has_value()) return;
     const std::optional<Bound> bound = FastestLinksBound(request_, ShareOfTime(limits_, 4), arena_);
     if (bound.has_value()) record_.RaiseBound(*bound);
   }
