@@ -10,6 +10,9 @@
 namespace planwright {
 namespace {
 
+// A node takes microseconds.
+constexpr int64_t kNodesPerLook = 64;
+
 // Bytes of a stage's links, the busiest first.
 std::vector<double> SortedBytes(const CopyModel& model, int32_t stage) {
   std::vector<double> bytes;
@@ -117,7 +120,8 @@ double QuotientSearch::LeastLoad(int32_t stage) const {
 }
 
 void QuotientSearch::Extend(int32_t depth, int32_t num_parts, double value) {
-  if (value >= best_ || --nodes_left_ < 0 || poller_.ShouldStop()) return;
+  if (value >= best_ || --nodes_left_ < 0) return;
+  if (nodes_left_ % kNodesPerLook == 0 ? poller_.ShouldStopNow() : poller_.ShouldStop()) return;
   if (depth == model_.num_stages()) {
     best_ = value;
     return;
