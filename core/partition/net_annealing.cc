@@ -8,6 +8,7 @@
 #include "core/base/index.h"
 #include "core/graph/operator_unions.h"
 #include "core/partition/multilevel_start.h"
+#include "core/partition/net_descent.h"
 #include "core/partition/net_teams.h"
 
 namespace planwright {
@@ -30,6 +31,8 @@ constexpr double kHottestReheat = 0.15;
 // Share of the moves that a multilevel slice spends on clusters, and the heat of the rest.
 constexpr double kCoarseShare = 0.4;
 constexpr double kFineHeat = 0.2;
+// Moves of the descent from a new incumbent, as a share of those of its slice.
+constexpr double kDescentShare = 0.3;
 
 constexpr std::array<AnnealingSettings, 5> kSettings = {{{.lambda = 0.02, .ambition = 0.005, .heat = 0.05},
                                                          {.lambda = 0.3, .ambition = 0.015, .heat = 0.015},
@@ -153,7 +156,9 @@ NetAnnealing::Slice NetAnnealing::NextSlice() {
   slice.moves = std::min(SliceMoves(), limits_.work - planned_moves_);
   slice.reheats = slices_ % kSlicesPerReheat == kSlicesPerReheat - 1 && !incumbent_.empty();
   slice.arm = ChooseArm();
-  planned_moves_ += slice.moves;
+  const auto descent_moves = static_cast<int64_t>(kDescentShare * static_cast<double>(slice.moves));
+  slice.descent_moves = std::min(descent_moves, limits_.work - planned_moves_ - slice.moves);
+  planned_moves_ += slice.moves + slice.descent_moves;
   ++slices_;
   return slice;
 }
@@ -180,12 +185,22 @@ void NetAnnealing::Run(Slice& slice) const {
   const Arm& arm = arms_[slice.arm];
   if (!slice.reheats && arm.is_multilevel) {
     slice.result = RunMultilevel(slice, random, poller);
-    return;
+    return Descend(slice, poller);
   }
   AnnealingSettings settings = arm.settings;
   if (slice.reheats) settings.heat *= kCoolestReheat * std::pow(kHottestReheat / kCoolestReheat, random.Unit());
   slice.result = Anneal(tables_, slice.reheats ? incumbent_ : Start(random), incumbent_load_, settings, slice.moves,
                         random, poller);
+  Descend(slice, poller);
+}
+
+void NetAnnealing::Descend(Slice& slice, Poller& poller) const {
+  AnnealingResult& result = slice.result;
+  if (result.best.empty()) return;
+  DescentResult descent = planwright::Descend(tables_, std::move(result.best), slice.descent_moves, poller);
+  result.best = std::move(descent.assignment);
+  result.best_load = descent.load;
+  result.moves += descent.moves;
 }
 
 NetAssignment NetAnnealing::Start(RandomStream& random) const {
@@ -224,6 +239,8 @@ AnnealingResult NetAnnealing::RunMultilevel(const Slice& slice, RandomStream& ra
 
 void NetAnnealing::Merge(Slice& slice) {
   moves_ += slice.result.moves;
+  // What the descent did not need is there for other slices.
+  planned_moves_ -= std::clamp<int64_t>(slice.moves + slice.descent_moves - slice.result.moves, 0, slice.descent_moves);
   Arm& arm = arms_[slice.arm];
   if (!slice.reheats) {
     arm.sum_of_ends += static_cast<double>(slice.result.last_load);

@@ -3,9 +3,9 @@
 // Different graphs want different energies: a small lambda suits long chains of equal layers, a large one wide
 // convolutional graphs. So ten arms (five settings, each from a flat and from a multilevel start) take turns in slices
 // of growing length; each arm runs once, then the arm with the best mean end has every second slice, and every fourth
-// slice reheats the incumbent instead. With replication each slice starts from random teams. Slices run in batches of
-// given sizes, each with a random stream of its own, and are merged in order: the outcome depends on the seed and on
-// the work, not on the threads.
+// slice reheats the incumbent instead. A slice that found a better assignment ends with a descent from it. With
+// replication each slice starts from random teams. Slices run in batches of given sizes, each with a random stream of
+// its own, and are merged in order: the outcome depends on the seed and on the work, not on the threads.
 #ifndef PLANWRIGHT_CORE_PARTITION_NET_ANNEALING_H_
 #define PLANWRIGHT_CORE_PARTITION_NET_ANNEALING_H_
 
@@ -55,6 +55,8 @@ class NetAnnealing {
     bool reheats = false;
     int64_t moves = 0;
     uint64_t stream = 0;
+    // At most for the descent from the best assignment.
+    int64_t descent_moves = 0;
     AnnealingResult result;
   };
 
@@ -65,6 +67,7 @@ class NetAnnealing {
   void Run(Slice& slice) const;
   NetAssignment Start(RandomStream& random) const;
   AnnealingResult RunMultilevel(const Slice& slice, RandomStream& random, Poller& poller) const;
+  void Descend(Slice& slice, Poller& poller) const;
   void Merge(Slice& slice);
 
   const NetTables& tables_;
