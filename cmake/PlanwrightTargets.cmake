@@ -63,6 +63,11 @@ function(planwright_ctest)
   endif()
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+  if(PLANWRIGHT_SANITIZE)
+    # What libraries of Debian leak.
+    set_tests_properties(${ARG_NAME} PROPERTIES
+      ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.supp:print_suppressions=0")
+  endif()
 endfunction()
 
 # planwright_precompile(NAME name HEADERS ... DEPENDS ...)
