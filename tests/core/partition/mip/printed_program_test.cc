@@ -24,6 +24,7 @@ std::optional<Instance> PrintableInstance(InstanceMode mode, uint64_t seed) {
   if (!std::holds_alternative<HostStagedInterconnect>(instance.cluster.interconnect)) return std::nullopt;
   instance.problem.overlap = Overlap::kSerial;
   instance.problem.granularity = Granularity::kOperator;
+  instance.problem.replication = Replication::kNone;
   instance.problem.schedule = ScheduleKind::kSteadyState;
   const PlanningProblem resolved = ResolveProblem(instance.graph, instance.problem);
   if (resolved.memory_model.kind != MemoryModel::Kind::kDeclared) return std::nullopt;
