@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -128,9 +129,20 @@ class SqliteConnection final : public Connection {
     void* clock = const_cast<std::function<int64_t()>*>(&now);
     const int added = sqlite3_create_function(handle_, "planwright_now", 0, SQLITE_UTF8, clock, &Now, nullptr, nullptr);
     if (added != SQLITE_OK) return ErrorOf(handle_, added);
-    RETURN_IF_ERROR(Execute("PRAGMA journal_mode = WAL").status());
+    RETURN_IF_ERROR(SwitchToWal());
     // Every commit reaches the disk: an operation that was accepted is never lost.
     return Execute("PRAGMA synchronous = FULL").status();
+  }
+
+  // The switch does not wait for others that open a new file at the same time, whatever the timeout.
+  absl::Status SwitchToWal() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyTimeoutMs);
+    while (true) {
+      const absl::Status status = Execute("PRAGMA journal_mode = WAL").status();
+      const bool is_busy = (sqlite3_errcode(handle_) & 0xff) == SQLITE_BUSY;
+      if (status.ok() || !is_busy || std::chrono::steady_clock::now() >= deadline) return status;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
 
   sqlite3* handle_;
