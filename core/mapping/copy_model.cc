@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/union_find.h"
+
 namespace planwright {
 
 CopyModel::CopyModel(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits)
@@ -78,6 +80,17 @@ void CopyModel::ListNearDevices(const SolveLimits& limits) {
     std::sort(row.begin(), end, is_nearer);
     near_.insert(near_.end(), row.begin(), end);
   }
+}
+
+std::vector<int32_t> CopyModel::PartsWithin(double ms_per_byte) const {
+  UnionFind parts(num_devices());
+  for (int32_t device = 0; device < num_devices(); ++device) {
+    for (const NearDevice& near : NearOf(device)) {
+      if (near.ms_per_byte > ms_per_byte) break;
+      parts.Unite(device, near.device);
+    }
+  }
+  return parts.Labels();
 }
 
 double CopyModel::TimeOf(const StageLink& link, int32_t a, int32_t b) const {

@@ -80,6 +80,9 @@ class CopyModel {
     return std::span(near_).subspan(Index(device) * listed_, listed_);
   }
   bool ListsAll() const { return listed_ + 1 == devices_.size(); }
+  // By device: the part, numbered from 0, in which links to listed near devices of at most ms_per_byte hold it.
+  // O(devices x list).
+  std::vector<int32_t> PartsWithin(double ms_per_byte) const;
 
   const LinkTime& Between(int32_t a, int32_t b) const { return link_times_.Between(device(a), device(b)); }
   std::size_t ClassOf(int32_t a, int32_t b) const { return link_times_.ClassOf(device(a), device(b)); }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/random.h"
-#include "core/base/union_find.h"
 
 namespace planwright {
 namespace {
@@ -101,14 +100,7 @@ void DeviceSymmetry::FindBlocks(const CopyModel& model) {
 }
 
 bool DeviceSymmetry::TryBlocks(const CopyModel& model, double most_ms_per_byte) {
-  UnionFind parts(model.num_devices());
-  for (int32_t device = 0; device < model.num_devices(); ++device) {
-    for (const NearDevice& near : model.NearOf(device)) {
-      if (near.ms_per_byte > most_ms_per_byte) break;
-      parts.Unite(device, near.device);
-    }
-  }
-  const std::vector<int32_t> labels = parts.Labels();
+  const std::vector<int32_t> labels = model.PartsWithin(most_ms_per_byte);
   std::vector<std::vector<int32_t>> blocks(Index(*std::max_element(labels.begin(), labels.end())) + 1);
   for (int32_t device = 0; device < model.num_devices(); ++device) {
     blocks[Index(labels[Index(device)])].push_back(device);

@@ -188,14 +188,7 @@ class PartsByUnion {
   }
 
   Parts At(double speed) const {
-    UnionFind joined(model_.num_devices());
-    for (int32_t device = 0; device < model_.num_devices(); ++device) {
-      for (const NearDevice& near : model_.NearOf(device)) {
-        if (near.ms_per_byte > speed) break;
-        joined.Unite(device, near.device);
-      }
-    }
-    const std::vector<int32_t> part_of = joined.Labels();
+    const std::vector<int32_t> part_of = model_.PartsWithin(speed);
     std::vector<int32_t> sizes(Index(model_.num_devices()), 0);
     for (const int32_t part : part_of) ++sizes[Index(part)];
     Parts parts;

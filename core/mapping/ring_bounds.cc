@@ -115,17 +115,13 @@ bool RingBounds::HasRoomForAll() const {
   std::sort(speeds.begin(), speeds.end());
   for (std::size_t rings = 1; rings <= speeds.size(); ++rings) {
     const double speed = speeds[rings - 1];
-    UnionFind parts(model_.num_devices());
-    for (const int32_t device : devices_) {
+    const auto reaches_beyond_list = [&](int32_t device) {
       const auto near = model_.NearOf(device);
-      if (!model_.ListsAll() && near.back().ms_per_byte <= speed) return true;
-      for (const NearDevice& entry : near) {
-        if (entry.ms_per_byte > speed) break;
-        parts.Unite(device, entry.device);
-      }
-    }
+      return near.empty() || near.back().ms_per_byte <= speed;
+    };
+    if (!model_.ListsAll() && std::any_of(devices_.begin(), devices_.end(), reaches_beyond_list)) return true;
     std::vector<int32_t> sizes(devices_.size(), 0);
-    for (const int32_t part : parts.Labels()) ++sizes[Index(part)];
+    for (const int32_t part : model_.PartsWithin(speed)) ++sizes[Index(part)];
     std::size_t room = 0;
     for (const int32_t size : sizes) room += Index(size / model_.num_copies());
     if (room < rings) return false;
