@@ -41,6 +41,13 @@ inline constexpr char kSmallRequest[] = R"pb(
 
 inline v1::CreatePlanRequest SmallRequest() { return Wire<v1::CreatePlanRequest>(kSmallRequest); }
 
+// The same, whose plan is to be kept under a name.
+inline v1::CreatePlanRequest StoredRequest(const std::string& plan_id) {
+  v1::CreatePlanRequest request = SmallRequest();
+  request.set_plan_id(plan_id);
+  return request;
+}
+
 // Needs far longer than any test.
 inline v1::CreatePlanRequest HardRequest() {
   const Lattice lattice = MakeLattice("tow_9x12_hi").value();

@@ -363,6 +363,8 @@ TEST(StreamPlanTest, AReaderThatDoesNotReadHoldsUpNeitherTheSearchNorTheWorker) 
   EXPECT_TRUE(lazy.Finish().ok());
   ASSERT_FALSE(messages.empty());
   EXPECT_TRUE(messages.back().has_plan());
+  std::cout << "a reader that does not read: sent 1 stream and 1 plan, answered both, messages of the stream "
+            << messages.size() << "\n";
 }
 
 TEST(StreamPlanTest, DrainAnswersStreamsWithTheirBestPlan) {

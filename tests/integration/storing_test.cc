@@ -7,10 +7,7 @@
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,7 +18,6 @@
 #include "tests/integration/daemon_process.h"
 #include "tests/integration/requests.h"
 #include "tests/integration/store_fixture.h"
-#include "tests/support/private_postgres.h"
 
 namespace planwright {
 namespace {
@@ -30,12 +26,6 @@ using ::google::protobuf::util::MessageDifferencer;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-v1::CreatePlanRequest StoredRequest(const std::string& plan_id) {
-  v1::CreatePlanRequest request = SmallRequest();
-  request.set_plan_id(plan_id);
-  return request;
-}
 
 // The graph of the small request, as header and one fragment for each operator and the tensors.
 std::vector<v1::RegisterGraphRequest> Fragments(const std::string& expected_digest = "") {
@@ -340,154 +330,6 @@ TEST_P(StoringTest, ASearchOfADeadServerIsTakenOver) {
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoringTest, testing::Values("sqlite"));
 INSTANTIATE_TEST_SUITE_P(Postgresql, StoringTest, testing::Values("postgresql"));
-
-TEST(StoreFaultTest, PlansOnWithoutItsPostgresql) {
-  if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
-  PrivatePostgres postgres;
-  DaemonProcess daemon({"--store=postgresql:" + postgres.conninfo()});
-  Caller caller(daemon.address());
-  v1::Plan plan;
-  ASSERT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
-  postgres.Stop();
-  EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
-  const grpc::Status lost = caller.GetPlan("plans/plan-a", plan);
-  EXPECT_EQ(lost.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(ReasonOf(lost), "STORE_UNAVAILABLE");
-  EXPECT_TRUE(DetailOf<google::rpc::RetryInfo>(lost).has_value());
-  EXPECT_EQ(caller.CreatePlan(StoredRequest("plan-b"), plan).error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_FALSE(daemon.WaitForLog("the store does not work").empty());
-  postgres.Start();
-  EXPECT_TRUE(caller.GetPlan("plans/plan-a", plan).ok());
-  EXPECT_TRUE(caller.CreatePlan(StoredRequest("plan-b"), plan).ok());
-  EXPECT_FALSE(daemon.WaitForLog("the store works again").empty());
-}
-
-// Asks for plans to be stored as plan-0, plan-1, ... until one of them is answered with `code`; the connections of a
-// database hear of its new settings in their own time. Returns that answer, or the last one of many.
-grpc::Status StoreUntil(Caller& caller, grpc::StatusCode code) {
-  grpc::Status status;
-  for (int i = 0; i < 500; ++i) {
-    v1::Plan plan;
-    status = caller.CreatePlan(StoredRequest("plan-" + std::to_string(i)), plan);
-    if (status.error_code() == code) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return status;
-}
-
-TEST(StoreFaultTest, ServesWhileItsPostgresqlIsReadOnly) {
-  if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
-  PrivatePostgres postgres;
-  DaemonProcess daemon({"--store=postgresql:" + postgres.conninfo()});
-  Caller caller(daemon.address());
-  v1::Plan plan;
-  ASSERT_TRUE(caller.CreatePlan(StoredRequest("kept"), plan).ok());
-  postgres.SetReadOnly(true);
-  const grpc::Status refused = StoreUntil(caller, grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(ReasonOf(refused), "STORE_UNAVAILABLE");
-  EXPECT_THAT(refused.error_message(), HasSubstr("read-only"));
-  EXPECT_TRUE(DetailOf<google::rpc::RetryInfo>(refused).has_value());
-  // What writes nothing goes on.
-  EXPECT_TRUE(caller.GetPlan("plans/kept", plan).ok());
-  v1::CreatePlanRequest unstored = SmallRequest();
-  unstored.set_skip_cache(true);
-  EXPECT_TRUE(caller.CreatePlan(unstored, plan).ok());
-  postgres.SetReadOnly(false);
-  EXPECT_TRUE(StoreUntil(caller, grpc::StatusCode::OK).ok());
-  EXPECT_TRUE(caller.GetPlan("plans/kept", plan).ok());
-}
-
-TEST(StoreFaultTest, ServesWhileItsPostgresqlHangs) {
-  if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
-  PrivatePostgres postgres;
-  DaemonProcess daemon({"--store=postgresql:" + postgres.conninfo(), "--cpus=2"});
-  const std::string address = daemon.address();
-  Caller caller(address);
-  v1::Plan plan;
-  ASSERT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
-  postgres.Freeze();
-  // More calls that need the store than there are threads for them.
-  std::vector<grpc::Status> held(9);
-  {
-    std::vector<std::jthread> callers;
-    for (grpc::Status& status : held) {
-      callers.emplace_back([&address, &status] {
-        v1::Plan none;
-        status = Caller(address).GetPlan("plans/plan-a", none);
-      });
-    }
-    for (int seed = 2; seed < 22; ++seed) {
-      v1::CreatePlanRequest request = SmallRequest();
-      request.mutable_options()->set_seed(seed);
-      const grpc::Status planned = caller.CreatePlan(request, plan);
-      EXPECT_TRUE(planned.ok()) << planned.error_message();
-    }
-    v1::GetServerInfoResponse info;
-    EXPECT_TRUE(caller(&Stub::GetServerInfo, v1::GetServerInfoRequest(), info).ok());
-  }
-  for (const grpc::Status& status : held) EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-  postgres.Thaw();
-  EXPECT_TRUE(caller.GetPlan("plans/plan-a", plan).ok());
-}
-
-TEST(StoreFaultTest, StartsWithoutItsPostgresql) {
-  if (!PrivatePostgres::IsInstalled()) GTEST_SKIP() << PrivatePostgres::kMissing;
-  PrivatePostgres postgres;
-  postgres.Stop();
-  DaemonProcess daemon({"--store=postgresql:" + postgres.conninfo()});
-  Caller caller(daemon.address());
-  v1::Plan plan;
-  EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
-  postgres.Start();
-  EXPECT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
-}
-
-TEST(StoreFaultTest, DoesNotStartWithAStoreThatCannotBeWritten) {
-  DaemonProcess daemon({"--store=sqlite:/proc/planwright.db"});
-  EXPECT_EQ(daemon.WaitForExit(), 1);
-  EXPECT_THAT(daemon.plain_output(), HasSubstr("--store=sqlite:/proc/planwright.db: "));
-}
-
-TEST(StoreFaultTest, ServesOnAFullDiskAndStoresAgainWhenThereIsRoom) {
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("full-disk-" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
-  DaemonProcess daemon({"--store=sqlite:" + (folder / "planwright.db").string()});
-  Caller caller(daemon.address());
-  v1::Plan plan;
-  ASSERT_TRUE(caller.CreatePlan(StoredRequest("plan-a"), plan).ok());
-  daemon.LimitFiles(1);
-  int refused = 0;
-  for (const char* id : {"plan-b", "plan-c", "plan-d"}) {
-    const grpc::Status status = caller.CreatePlan(StoredRequest(id), plan);
-    if (status.error_code() == grpc::StatusCode::UNAVAILABLE && ReasonOf(status) == "STORE_UNAVAILABLE") ++refused;
-  }
-  EXPECT_EQ(refused, 3);
-  // What needs no room goes on.
-  EXPECT_TRUE(caller.GetPlan("plans/plan-a", plan).ok());
-  EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
-  daemon.LimitFiles(std::nullopt);
-  int stored = 0;
-  for (const char* id : {"plan-b", "plan-c", "plan-d"}) {
-    if (caller.CreatePlan(StoredRequest(id), plan).ok() && caller.GetPlan("plans/" + std::string(id), plan).ok()) {
-      ++stored;
-    }
-  }
-  std::cout << "full disk: sent 3, refused " << refused << "; with room again sent 3, stored " << stored << ", lost "
-            << 3 - stored << "\n";
-  EXPECT_EQ(stored, 3);
-  std::filesystem::remove_all(folder);
-}
-
-TEST(StoreFaultTest, SaysThatItKeepsNothing) {
-  DaemonProcess daemon;
-  Caller caller(daemon.address());
-  v1::Plan plan;
-  const grpc::Status status = caller.CreatePlan(StoredRequest("plan-a"), plan);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(ReasonOf(status), "NO_STORE");
-  EXPECT_EQ(ReasonOf(caller.GetPlan("plans/plan-a", plan)), "NO_STORE");
-}
 
 }  // namespace
 }  // namespace planwright

@@ -1,10 +1,7 @@
 #include "tests/benchmarks/load/mixed_load.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <latch>
@@ -161,10 +158,8 @@ int MeasureMixedLoad(double rate, double seconds) {
 }
 
 void MeasureRestart() {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / absl::StrCat("planwright_restart_", getpid());
-  std::filesystem::create_directories(folder);
-  const std::string store = absl::StrCat("sqlite:", (folder / "planwright.db").string());
+  const TemporaryFolder folder;
+  const std::string store = folder.SqliteStore();
   FillStore(store);
   const Clock::time_point start = Clock::now();
   TestServer server({.store = store});
@@ -173,7 +168,6 @@ void MeasureRestart() {
   const double elapsed = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   std::cout << absl::StrFormat("\nrestart with %d stored plans: %s after %.0f ms (target: 1000)\n", kStoredPlans,
                                first.code == StatusCode::OK ? "the first answer" : "AN ERROR", elapsed);
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace planwright::benchmarks

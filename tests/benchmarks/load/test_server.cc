@@ -29,12 +29,6 @@ std::string WriteAuthConfig(const std::string& folder) {
   return file;
 }
 
-std::string MakeFolder() {
-  std::string pattern = std::filesystem::temp_directory_path() / "planwright_load_XXXXXX";
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a folder");
-  return pattern;
-}
-
 server::Configuration ConfigurationOf(const ServerSize& size, const std::string& folder) {
   server::Configuration configuration;
   configuration.listen_address = "127.0.0.1:0";
@@ -55,6 +49,12 @@ server::Configuration ConfigurationOf(const ServerSize& size, const std::string&
 
 }  // namespace
 
+TemporaryFolder::TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "planwright_load_XXXXXX") {
+  if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make a folder");
+}
+
+TemporaryFolder::~TemporaryFolder() { std::filesystem::remove_all(path_); }
+
 grpc::ServerUnaryReactor* EchoServer::Echo(grpc::CallbackServerContext* context, const EchoRequest* request,
                                            EchoResponse* response) {
   response->mutable_payload()->resize(static_cast<std::size_t>(request->reply_bytes()), 'x');
@@ -73,11 +73,10 @@ grpc::ServerUnaryReactor* EchoServer::EchoPlanRequest(grpc::CallbackServerContex
 }
 
 TestServer::TestServer(const ServerSize& size)
-    : folder_(MakeFolder()),
-      log_file_(open("/dev/null", O_WRONLY | O_CLOEXEC)),
+    : log_file_(open("/dev/null", O_WRONLY | O_CLOEXEC)),
       log_(server::LogFormat::kJson, [this](const std::string& line) { Take(line); }) {
   const std::array<grpc::Service*, 1> others = {&echo_};
-  auto daemon = server::Daemon::Start(ConfigurationOf(size, folder_), log_, others);
+  auto daemon = server::Daemon::Start(ConfigurationOf(size, folder_.path()), log_, others);
   if (!daemon.ok()) throw std::runtime_error(daemon.status().ToString());
   daemon_ = *std::move(daemon);
 }
@@ -85,7 +84,6 @@ TestServer::TestServer(const ServerSize& size)
 TestServer::~TestServer() {
   daemon_.reset();
   close(log_file_);
-  std::filesystem::remove_all(folder_);
 }
 
 std::string TestServer::address() {

@@ -21,6 +21,23 @@ class EchoServer final : public EchoService::CallbackService {
                                             v1::CreatePlanRequest* response) override;
 };
 
+// A new empty folder, removed with all that is in it.
+class TemporaryFolder {
+ public:
+  // Throws std::runtime_error where it cannot be made.
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  // A store in it, as OpenStore takes it.
+  std::string SqliteStore() const { return "sqlite:" + path_ + "/planwright.db"; }
+
+ private:
+  std::string path_;
+};
+
 struct ServerSize {
   int max_running = 2;
   int max_waiting = 8;
@@ -46,7 +63,7 @@ class TestServer {
  private:
   void Take(const std::string& line);
 
-  std::string folder_;
+  TemporaryFolder folder_;
   int log_file_;
   server::Logger log_;
   EchoServer echo_;
