@@ -124,7 +124,7 @@ class GrpcDaemon final : public Daemon {
     }
     RETURN_IF_ERROR(CheckAddress(configuration_.listen_address, "--listen_address"));
     // Before those whose threads look at it.
-    if (store_ != nullptr && configuration_.engine.max_operations > 0) StartRunner();
+    if (store_ != nullptr && configuration_.engine.max_operations > 0) StartRunner(TenantsOf(secrets));
     RETURN_IF_ERROR(StartHttp());
     return StartGrpc(others);
   }
@@ -174,10 +174,15 @@ class GrpcDaemon final : public Daemon {
     return std::chrono::duration<double, std::milli>(time).count();
   }
 
+  static TenantTable TenantsOf(const Secrets& secrets) {
+    return secrets.auth != nullptr ? secrets.auth->tenants : TenantTable();
+  }
+
   // Who may call, and what of the server they may have.
   void Accept(const Secrets& secrets) {
     authenticator_.Replace(secrets.auth);
-    executor_.SetTenants(secrets.auth != nullptr ? secrets.auth->tenants : TenantTable());
+    executor_.SetTenants(TenantsOf(secrets));
+    if (runner_ != nullptr) runner_->SetTenants(TenantsOf(secrets));
   }
 
   absl::Status StartHttp() {
@@ -264,11 +269,12 @@ class GrpcDaemon final : public Daemon {
     is_serving_ = serving;
   }
 
-  void StartRunner() {
+  void StartRunner(TenantTable tenants) {
     runner_ = std::make_unique<OperationRunner>(
         *store_,
         OperationRunner::Options{.max_running = configuration_.engine.max_operations,
-                                 .lease = configuration_.operation_lease},
+                                 .lease = configuration_.operation_lease,
+                                 .tenants = std::move(tenants)},
         OperationRunner::Hooks{.work =
                                    [this](OperationJob& job) {
                                      log_.Info("operation taken", {{"operation", job.operation().id},

@@ -26,7 +26,7 @@ void StoreUpkeep::Work(const std::stop_token& stop) {
   auto next_sweep = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
     if (std::chrono::steady_clock::now() >= next_sweep) {
-      Sweep();
+      Sweep(stop);
       next_sweep += kSweepInterval;
     }
     {
@@ -52,12 +52,16 @@ void StoreUpkeep::Check() {
   if (!before.ok() && works) log_.Info("the store works again");
 }
 
-void StoreUpkeep::Sweep() {
-  const absl::StatusOr<int64_t> deleted = store_.Sweep(retention_);
-  if (deleted.ok()) {
-    metrics_.RowsDeleted(*deleted);
-    if (*deleted > 0) log_.Info("swept the store", {{"rows", *deleted}});
-  } else {
+void StoreUpkeep::Sweep(const std::stop_token& stop) {
+  int64_t rows = 0;
+  absl::StatusOr<int64_t> deleted = 0;
+  do {
+    deleted = store_.Sweep(retention_);
+    rows += deleted.value_or(0);
+    metrics_.RowsDeleted(deleted.value_or(0));
+  } while (deleted.value_or(0) > 0 && !stop.stop_requested());
+  if (rows > 0) log_.Info("swept the store", {{"rows", rows}});
+  if (!deleted.ok()) {
     log_.Warning("cannot sweep the store", {{"error", std::string(deleted.status().message())}});
   }
 }

@@ -29,7 +29,7 @@ class StoreUpkeep {
  private:
   void Work(const std::stop_token& stop);
   void Check();
-  void Sweep();
+  void Sweep(const std::stop_token& stop);
 
   Store& store_;
   const Store::Retention retention_;

@@ -14,25 +14,23 @@ namespace {
 // What a tenant that waits too much is told to wait.
 constexpr std::chrono::milliseconds kRetryDelay{1000};
 
-double SecondsBetween(FairQueue::TimePoint from, FairQueue::TimePoint to) {
-  return std::chrono::duration<double>(to - from).count();
-}
-
 }  // namespace
 
 absl::Status FairQueue::Admit(const std::string& name, TimePoint now) {
   Tenant& tenant = tenants_[name];
-  const TenantLimits& limits = LimitsOf(name);
+  const TenantLimits& limits = shares_.LimitsOf(name);
+  const std::size_t running = shares_.Running(name);
+  const bool may_run = running < static_cast<std::size_t>(limits.max_running);
   if (tenant.waiting_count() >= static_cast<std::size_t>(limits.max_waiting) &&
-      (tenant.waiting_count() > 0 || !MayRun(name, tenant, /*any=*/false))) {
+      (tenant.waiting_count() > 0 || !may_run)) {
     return WithRetryDelay(
-        absl::ResourceExhaustedError(absl::StrCat("the tenant ", name, " is full: ", tenant.running.size(),
+        absl::ResourceExhaustedError(absl::StrCat("the tenant ", name, " is full: ", running,
                                                   " of its requests run and ", tenant.waiting_count(), " wait")),
         kRetryDelay);
   }
   if (std::isinf(limits.requests_per_second)) return absl::OkStatus();
   if (!tenant.tokens_at.has_value()) tenant.tokens = limits.burst;
-  const double rested = SecondsBetween(tenant.tokens_at.value_or(now), now);
+  const double rested = std::chrono::duration<double>(now - tenant.tokens_at.value_or(now)).count();
   tenant.tokens = std::min(limits.burst, tenant.tokens + rested * limits.requests_per_second);
   tenant.tokens_at = now;
   if (tenant.tokens < 1) {
@@ -47,44 +45,28 @@ absl::Status FairQueue::Admit(const std::string& name, TimePoint now) {
 }
 
 void FairQueue::Push(Job job, TimePoint now) {
-  // Where nobody checks who calls, tenants are whatever callers say.
-  if (tenants_.size() > kMaxTenants)
-    std::erase_if(tenants_, [](const auto& entry) { return !entry.second.is_active(); });
-  const std::string name = job.tenant;
-  Tenant& tenant = tenants_[name];
-  if (!tenant.is_active()) {
-    std::optional<double> least;
-    for (const auto& [other_name, other] : tenants_) {
-      if (other.is_active()) least = std::min(least.value_or(INFINITY), UsedBy(other_name, other, now));
-    }
-    tenant.used = std::max(tenant.used, least.value_or(tenant.used));
+  if (tenants_.size() > TenantShares::kMaxTenants) {
+    std::erase_if(tenants_, [this](const auto& entry) {
+      return entry.second.waiting_count() == 0 && shares_.Running(entry.first) == 0;
+    });
   }
-  tenant.waiting[static_cast<std::size_t>(job.priority)].push_back(std::move(job));
+  shares_.SetWaiting(job.tenant, /*waits=*/true, now);
+  tenants_[job.tenant].waiting[static_cast<std::size_t>(job.priority)].push_back(std::move(job));
   ++waiting_;
 }
 
 std::optional<Job> FairQueue::Pop(TimePoint now, bool any) {
-  Tenant* next = nullptr;
-  double least = 0;
-  for (auto& [name, tenant] : tenants_) {
-    if (tenant.waiting_count() == 0 || !MayRun(name, tenant, any)) continue;
-    const double used = UsedBy(name, tenant, now);
-    if (next != nullptr && used >= least) continue;
-    next = &tenant;
-    least = used;
-  }
-  if (next == nullptr) return std::nullopt;
-  next->running.push_back(now);
+  const std::vector<std::string> turns = shares_.InTurn(now, any);
+  if (turns.empty()) return std::nullopt;
+  Tenant& next = tenants_[turns.front()];
+  Job job = TakeFirst(next);
   --waiting_;
-  return TakeFirst(*next);
+  shares_.Start(turns.front(), now);
+  shares_.SetWaiting(turns.front(), next.waiting_count() > 0, now);
+  return job;
 }
 
-void FairQueue::Finish(const std::string& name, TimePoint start, TimePoint now) {
-  Tenant& tenant = tenants_[name];
-  const auto ended = std::find(tenant.running.begin(), tenant.running.end(), start);
-  if (ended != tenant.running.end()) tenant.running.erase(ended);
-  tenant.used += SecondsBetween(start, now) / LimitsOf(name).weight;
-}
+void FairQueue::Finish(const std::string& name, TimePoint start, TimePoint now) { shares_.Finish(name, start, now); }
 
 std::vector<Job> FairQueue::TakeIf(const std::function<bool(const Job&)>& is_wanted) {
   std::vector<Job> taken;
@@ -95,6 +77,7 @@ std::vector<Job> FairQueue::TakeIf(const std::function<bool(const Job&)>& is_wan
       taken.insert(taken.end(), std::make_move_iterator(first), std::make_move_iterator(jobs.end()));
       jobs.erase(first, jobs.end());
     }
+    if (tenant.waiting_count() == 0) shares_.SetWaiting(name, /*waits=*/false, TimePoint());
   }
   waiting_ -= taken.size();
   return taken;
@@ -109,22 +92,6 @@ std::size_t FairQueue::Ahead(const std::string& name) const {
     if (other_name != name) ahead += std::min(other.waiting_count(), own + 1);
   }
   return ahead;
-}
-
-const TenantLimits& FairQueue::LimitsOf(const std::string& tenant) const {
-  static const TenantLimits kDefaults;
-  const auto found = table_.find(tenant);
-  return found == table_.end() ? kDefaults : found->second;
-}
-
-double FairQueue::UsedBy(const std::string& name, const Tenant& tenant, TimePoint now) const {
-  double running = 0;
-  for (const TimePoint start : tenant.running) running += SecondsBetween(start, now);
-  return tenant.used + running / LimitsOf(name).weight;
-}
-
-bool FairQueue::MayRun(const std::string& name, const Tenant& tenant, bool any) const {
-  return any || tenant.running.size() < static_cast<std::size_t>(LimitsOf(name).max_running);
 }
 
 Job FairQueue::TakeFirst(Tenant& tenant) {

@@ -1,9 +1,4 @@
-// Whose turn it is.
-//
-// Weighted fair sharing of the workers' time between tenants: the next job is one of the tenant that has used least so
-// far, in proportion to its weight; what runs now counts for as long as it has run. (Start-time fair queueing by Goyal,
-// Vin and Cheng, SIGCOMM 1996, with the time that was used in place of packet lengths, since nobody knows how long a
-// search will take.) A tenant that comes back after a rest starts where the others are: rest earns nothing.
+// Jobs of tenants that wait, in the order of their turns (tenant_shares.h).
 #ifndef PLANWRIGHT_SERVER_SERVING_FAIR_QUEUE_H_
 #define PLANWRIGHT_SERVER_SERVING_FAIR_QUEUE_H_
 
@@ -20,6 +15,7 @@
 #include "absl/status/status.h"
 #include "server/serving/job.h"
 #include "server/serving/tenant_limits.h"
+#include "server/serving/tenant_shares.h"
 
 namespace planwright::server {
 
@@ -35,11 +31,8 @@ class FairQueue {
   // One turn in so many is a background job's, where there is one.
   static constexpr int kTurns = 4;
 
-  // Tenants that are remembered while they rest.
-  static constexpr std::size_t kMaxTenants = 1000;
-
   // Tenants that are not in `table` have the default limits.
-  void SetTenants(TenantTable table) { table_ = std::move(table); }
+  void SetTenants(TenantTable table) { shares_.SetTenants(std::move(table)); }
 
   // Whether the tenant may bring one more job now; takes one of its tokens if so. Errors: RESOURCE_EXHAUSTED with the
   // time after which it may (RetryDelayOf).
@@ -66,24 +59,16 @@ class FairQueue {
   struct Tenant {
     // By priority.
     std::array<std::deque<Job>, 2> waiting;
-    // When the jobs that run now began.
-    std::vector<TimePoint> running;
-    // Seconds that were used, divided by the weight.
-    double used = 0;
     int turns = 0;
     double tokens = 0;
     std::optional<TimePoint> tokens_at;
 
     std::size_t waiting_count() const { return waiting[0].size() + waiting[1].size(); }
-    bool is_active() const { return waiting_count() > 0 || !running.empty(); }
   };
 
-  const TenantLimits& LimitsOf(const std::string& tenant) const;
-  double UsedBy(const std::string& name, const Tenant& tenant, TimePoint now) const;
-  bool MayRun(const std::string& name, const Tenant& tenant, bool any) const;
   static Job TakeFirst(Tenant& tenant);
 
-  TenantTable table_;
+  TenantShares shares_;
   std::map<std::string, Tenant> tenants_;
   std::size_t waiting_ = 0;
 };

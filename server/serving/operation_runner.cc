@@ -12,6 +12,7 @@ void OperationJob::Save(std::string incumbent, std::string progress) {
 
 OperationRunner::OperationRunner(Store& store, const Options& options, Hooks hooks)
     : store_(store), options_(options), hooks_(std::move(hooks)) {
+  shares_.SetTenants(options_.tenants);
   keeper_ = std::jthread([this](const std::stop_token& stop) { KeepLeases(stop); });
   for (int i = 0; i < options_.max_running; ++i) {
     workers_.emplace_back([this](const std::stop_token& stop) { Work(stop); });
@@ -19,6 +20,11 @@ OperationRunner::OperationRunner(Store& store, const Options& options, Hooks hoo
 }
 
 OperationRunner::~OperationRunner() { Stop(); }
+
+void OperationRunner::SetTenants(TenantTable tenants) {
+  const std::lock_guard lock(mutex_);
+  shares_.SetTenants(std::move(tenants));
+}
 
 void OperationRunner::Wake() {
   {
@@ -52,14 +58,32 @@ void OperationRunner::Work(const std::stop_token& stop) {
       const std::lock_guard lock(mutex_);
       seen = submissions_;
     }
-    absl::StatusOr<std::optional<Operation>> taken = store_.TakeOperation(options_.lease);
-    if (taken.ok() && taken->has_value()) {
-      Run(std::make_shared<OperationJob>(**std::move(taken)), stop);
+    Clock::time_point start;
+    if (std::optional<Operation> taken = Take(start)) {
+      const std::string tenant = taken->tenant;
+      Run(std::make_shared<OperationJob>(*std::move(taken)), stop);
+      const std::lock_guard lock(mutex_);
+      shares_.Finish(tenant, start, options_.now());
       continue;
     }
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock, stop, options_.idle_poll, [&] { return submissions_ != seen; });
   }
+}
+
+std::optional<Operation> OperationRunner::Take(Clock::time_point& start) {
+  const std::lock_guard taking(taking_);
+  const auto in_turn = [this](const std::vector<std::string>& tenants) {
+    const std::lock_guard lock(mutex_);
+    shares_.SetAllWaiting(tenants, options_.now());
+    return shares_.InTurn(options_.now());
+  };
+  absl::StatusOr<std::optional<Operation>> taken = store_.TakeOperation(options_.lease, in_turn);
+  if (!taken.ok() || !taken->has_value()) return std::nullopt;
+  start = options_.now();
+  const std::lock_guard lock(mutex_);
+  shares_.Start((*taken)->tenant, start);
+  return *std::move(taken);
 }
 
 void OperationRunner::Run(const JobPtr& job, const std::stop_token& stop) {

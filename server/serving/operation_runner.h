@@ -16,6 +16,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "server/serving/tenant_limits.h"
+#include "server/serving/tenant_shares.h"
 #include "server/store/store.h"
 
 namespace planwright::server {
@@ -48,7 +50,9 @@ class OperationJob {
   bool is_lost_ = false;
 };
 
-// A number of threads that each run one operation at a time, and one that keeps their leases. What happens when:
+// A number of threads that each run one operation at a time, and one that keeps their leases. Tenants have their turns
+// in proportion to their weights (tenant_shares.h), judged by what this runner has run; none has more of its threads at
+// a time than its max_running. What happens when:
 // - a server dies: its leases run out, and others take its operations, from the best that was saved;
 // - the store does not answer: the work goes on, and its end is told as soon as the store is back, unless somebody else
 //   has taken it over by then, who is right;
@@ -56,6 +60,8 @@ class OperationJob {
 // An operation that has been taken far too often has ended its servers: it ends with an error instead of the next one.
 class OperationRunner {
  public:
+  using Clock = std::chrono::steady_clock;
+
   struct Options {
     // Operations at the same time. >= 1.
     int max_running = 1;
@@ -66,6 +72,10 @@ class OperationRunner {
     // not take is told again.
     std::chrono::milliseconds save_interval{500};
     int32_t max_attempts = 50;
+    // As SetTenants.
+    TenantTable tenants;
+    // Replaced by tests.
+    std::function<Clock::time_point()> now = &Clock::now;
   };
 
   struct Hooks {
@@ -85,6 +95,8 @@ class OperationRunner {
   OperationRunner(const OperationRunner&) = delete;
   OperationRunner& operator=(const OperationRunner&) = delete;
 
+  // Weights and limits of tenants, for operations that are taken from now on.
+  void SetTenants(TenantTable tenants);
   // Something was submitted: an idle thread looks for it now.
   void Wake();
   // Takes no more, stops what runs, puts it back. Returns when that is done.
@@ -96,6 +108,9 @@ class OperationRunner {
   using JobPtr = std::shared_ptr<OperationJob>;
 
   void Work(const std::stop_token& stop);
+  // An operation of the tenant whose turn it is, which begins at `start`; nullopt: there is none, or the store does not
+  // answer.
+  std::optional<Operation> Take(Clock::time_point& start);
   void Run(const JobPtr& job, const std::stop_token& stop);
   void Conclude(OperationJob& job, const OperationEnd& end, const std::stop_token& stop);
   void KeepLeases(const std::stop_token& stop);
@@ -114,6 +129,9 @@ class OperationRunner {
   // Guarded by mutex_.
   int64_t submissions_ = 0;
   std::list<JobPtr> running_;
+  TenantShares shares_;
+  // Held from asking the store to starting what it gave, so that every turn counts for the next. Taken before mutex_.
+  std::mutex taking_;
   // Last: the threads use all of the above. The keeper ends after the workers.
   std::jthread keeper_;
   std::vector<std::jthread> workers_;

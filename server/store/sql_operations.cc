@@ -230,16 +230,24 @@ absl::Status SqlStore::RequestCancel(std::string_view tenant, std::string_view i
   });
 }
 
-absl::StatusOr<std::optional<Operation>> SqlStore::TakeOperation(std::chrono::milliseconds lease) {
+absl::StatusOr<std::string> SqlStore::NextOperation(Connection& connection, const TurnOrder& order) {
+  const std::string waiting =
+      absl::StrCat("SELECT DISTINCT tenant FROM operations WHERE ", ToAbsl(kRunnable), " ORDER BY tenant");
   const std::string next =
       absl::StrCat("SELECT id FROM operations WHERE ", ToAbsl(kRunnable), " AND tenant = $3 ",
                    "ORDER BY create_time, position, id LIMIT 1", ToAbsl(database_->skip_locked_clause()));
-  // Whose last job began the longest ago comes first, so that all tenants have their turns.
-  const std::string turns =
-      absl::StrCat("SELECT tenant FROM (SELECT DISTINCT tenant FROM operations WHERE ", ToAbsl(kRunnable),
-                   ") AS waiting ORDER BY (SELECT MAX(start_time) FROM operations AS served WHERE served.tenant = "
-                   "waiting.tenant AND "
-                   "served.is_job = 1), tenant");
+  ASSIGN_OR_RETURN(const SqlResult found, connection.Execute(waiting, {kQueued, kRunning}));
+  std::vector<std::string> tenants;
+  for (const SqlRow& row : found.rows) tenants.push_back(RowReader(row).Text());
+  for (const std::string& tenant : order(std::move(tenants))) {
+    ASSIGN_OR_RETURN(const SqlResult first, connection.Execute(next, {kQueued, kRunning, Text(tenant)}));
+    if (!first.rows.empty()) return RowReader(first.rows.front()).Text();
+  }
+  return std::string();
+}
+
+absl::StatusOr<std::optional<Operation>> SqlStore::TakeOperation(std::chrono::milliseconds lease,
+                                                                 const TurnOrder& order) {
   constexpr std::string_view kTake =
       "UPDATE operations SET state = $2, fence = fence + 1, attempts = attempts + 1, lease_end = planwright_now() + "
       "$3, "
@@ -249,15 +257,7 @@ absl::StatusOr<std::optional<Operation>> SqlStore::TakeOperation(std::chrono::mi
   int64_t fence = 0;
   auto taken = Write([&](Connection& connection) -> absl::StatusOr<std::optional<Operation>> {
     damaged.clear();
-    ASSIGN_OR_RETURN(const SqlResult tenants, connection.Execute(turns, {kQueued, kRunning}));
-    std::string id;
-    for (const SqlRow& tenant : tenants.rows) {
-      ASSIGN_OR_RETURN(const SqlResult found,
-                       connection.Execute(next, {kQueued, kRunning, Text(RowReader(tenant).Text())}));
-      if (found.rows.empty()) continue;
-      id = RowReader(found.rows.front()).Text();
-      break;
-    }
+    ASSIGN_OR_RETURN(const std::string id, NextOperation(connection, order));
     if (id.empty()) return std::nullopt;
     RETURN_IF_ERROR(connection.Execute(kTake, {Text(id), kRunning, int64_t{lease.count()}}).status());
     absl::StatusOr<Operation> found_whole = SelectOne(connection, Columns::kAll, "id = $1", {Text(id)}, id);

@@ -1,27 +1,37 @@
 #include "server/store/sql_store.h"
 
+#include <chrono>
+#include <string_view>
+#include <vector>
+
 #include "core/base/status_macros.h"
 #include "server/store/sql_codes.h"
 
 namespace planwright::server {
 namespace {
 
+// How long a store that has been written to is believed to be writable, unless a write fails.
+constexpr std::chrono::seconds kProbeInterval{60};
+
 // What claims that nobody gave back are kept for; their lease is over long before.
 constexpr int64_t kClaimAge = 24 * 3600 * 1000;
 
+// Each of these deletes as many rows as its last parameter says, those first that go first: what is left beyond a limit
+// must not depend on how many are deleted at a time.
+//
 // Answers of the cache beyond the most recently used ones that fit into $2 bytes.
 constexpr std::string_view kEvictAnswers =
     "DELETE FROM documents WHERE kind = $1 AND (tenant, id) IN (SELECT tenant, id FROM (SELECT tenant, id, "
     "SUM(stored_bytes) OVER (ORDER BY use_time DESC, tenant, id) AS total FROM documents WHERE kind = $1) AS ranked "
-    "WHERE total > $2)";
+    "WHERE total > $2 ORDER BY total DESC LIMIT $3)";
 // A tenant's plans beyond the most recently used $2 that fit into $3 bytes.
 constexpr std::string_view kDeleteSurplusPlans =
     "DELETE FROM documents WHERE kind = $1 AND (tenant, id) IN (SELECT tenant, id FROM (SELECT tenant, id, COUNT(*) "
     "OVER latest AS items, SUM(stored_bytes) OVER latest AS bytes FROM documents WHERE kind = $1 WINDOW latest AS "
     "(PARTITION BY tenant ORDER BY use_time DESC, create_time DESC, id DESC)) AS ranked WHERE items > $2 OR bytes > "
-    "$3)";
+    "$3 ORDER BY items DESC LIMIT $4)";
 // A tenant's operations that have ended, beyond the latest $3 that fit into $4 bytes. Rows count as their operation,
-// stay with it while one of them has not ended, and go with it.
+// stay with it while one of them has not ended, and go with it, whatever $5 is.
 constexpr std::string_view kDeleteSurplusOperations =
     "WITH members AS (SELECT tenant, CASE WHEN parent = '' THEN id ELSE parent END AS whole, state, end_time, "
     "CAST(LENGTH(request) AS BIGINT) + LENGTH(incumbent) + LENGTH(progress) + LENGTH(result) + LENGTH(summary) AS "
@@ -31,14 +41,21 @@ constexpr std::string_view kDeleteSurplusOperations =
     "ranked AS (SELECT whole, SUM(items) OVER latest AS items, SUM(bytes) OVER latest AS bytes FROM ended WINDOW "
     "latest AS (PARTITION BY tenant ORDER BY end_time DESC, whole DESC)) "
     "DELETE FROM operations WHERE CASE WHEN parent = '' THEN id ELSE parent END IN (SELECT whole FROM ranked WHERE "
-    "items > $3 OR bytes > $4)";
-constexpr std::string_view kDeleteUnused = "DELETE FROM documents WHERE use_time < planwright_now() - $1";
+    "items > $3 OR bytes > $4 ORDER BY items DESC LIMIT $5)";
+constexpr std::string_view kDeleteUnused =
+    "DELETE FROM documents WHERE (tenant, kind, id) IN (SELECT tenant, kind, id FROM documents WHERE use_time < "
+    "planwright_now() - $1 LIMIT $2)";
 constexpr std::string_view kDeleteEnded =
-    "DELETE FROM operations WHERE parent = '' AND state NOT IN ($1, $2) AND end_time < planwright_now() - $3";
+    "DELETE FROM operations WHERE id IN (SELECT id FROM operations WHERE parent = '' AND state NOT IN ($1, $2) AND "
+    "end_time < planwright_now() - $3 LIMIT $4)";
 constexpr std::string_view kDeleteOrphans =
-    "DELETE FROM operations WHERE parent <> '' AND NOT EXISTS (SELECT 1 FROM operations AS owner WHERE owner.id = "
-    "operations.parent)";
-constexpr std::string_view kDeleteClaims = "DELETE FROM claims WHERE lease_end < planwright_now() - $1";
+    "DELETE FROM operations WHERE id IN (SELECT id FROM operations AS member WHERE parent <> '' AND NOT EXISTS (SELECT "
+    "1 FROM operations AS owner WHERE owner.id = member.parent) LIMIT $1)";
+constexpr std::string_view kDeleteClaims =
+    "DELETE FROM claims WHERE key IN (SELECT key FROM claims WHERE lease_end < planwright_now() - $1 LIMIT $2)";
+
+// A write that changes nothing: it tells of a store that has become read-only, or full.
+constexpr std::string_view kProbe = "UPDATE schema_version SET version = version";
 
 }  // namespace
 
@@ -51,7 +68,15 @@ absl::Status SqlStore::Prepare() {
 
 absl::Status SqlStore::Check() {
   RETURN_IF_ERROR(Prepare());
-  return CheckSchema(*database_, steps_);
+  RETURN_IF_ERROR(CheckSchema(*database_, steps_));
+  const bool is_due = std::chrono::steady_clock::now() - last_probe_.load() >= kProbeInterval;
+  if (!has_failed_ && !is_due) return absl::OkStatus();
+  const absl::Status written = Write([](Connection& connection) { return connection.Execute(kProbe).status(); });
+  if (written.ok()) {
+    last_probe_ = std::chrono::steady_clock::now();
+    has_failed_ = false;
+  }
+  return written;
 }
 
 absl::StatusOr<ClaimResult> SqlStore::Claim(std::string_view key, std::string_view owner,
@@ -82,22 +107,23 @@ absl::StatusOr<int64_t> SqlStore::Sweep(const Retention& retention) {
   };
   constexpr int64_t kQueued = CodeOf(OperationState::kQueued);
   constexpr int64_t kRunning = CodeOf(OperationState::kRunning);
+  const int64_t most = retention.rows_at_once;
   const std::vector<Deletion> deletions = {
-      {kDeleteUnused, {int64_t{retention.documents.count()}}},
-      {kDeleteSurplusPlans, {CodeOf(DocumentKind::kPlan), retention.items, retention.bytes}},
-      {kEvictAnswers, {CodeOf(DocumentKind::kAnswer), retention.answer_bytes}},
-      {kDeleteEnded, {kQueued, kRunning, int64_t{retention.operations.count()}}},
-      {kDeleteSurplusOperations, {kQueued, kRunning, retention.items, retention.bytes}},
-      {kDeleteOrphans, {}},
-      {kDeleteClaims, {kClaimAge}}};
-  return Write([&](Connection& connection) -> absl::StatusOr<int64_t> {
-    int64_t deleted = 0;
-    for (const Deletion& deletion : deletions) {
-      ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(deletion.sql, deletion.parameters));
-      deleted += result.affected;
-    }
-    return deleted;
-  });
+      {kDeleteUnused, {int64_t{retention.documents.count()}, most}},
+      {kDeleteSurplusPlans, {CodeOf(DocumentKind::kPlan), retention.items, retention.bytes, most}},
+      {kEvictAnswers, {CodeOf(DocumentKind::kAnswer), retention.answer_bytes, most}},
+      {kDeleteEnded, {kQueued, kRunning, int64_t{retention.operations.count()}, most}},
+      {kDeleteSurplusOperations, {kQueued, kRunning, retention.items, retention.bytes, most}},
+      {kDeleteOrphans, {most}},
+      {kDeleteClaims, {kClaimAge, most}}};
+  int64_t deleted = 0;
+  for (const Deletion& deletion : deletions) {
+    ASSIGN_OR_RETURN(const SqlResult result, Write([&](Connection& connection) {
+                       return connection.Execute(deletion.sql, deletion.parameters);
+                     }));
+    deleted += result.affected;
+  }
+  return deleted;
 }
 
 }  // namespace planwright::server

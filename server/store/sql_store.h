@@ -3,6 +3,7 @@
 #define PLANWRIGHT_SERVER_STORE_SQL_STORE_H_
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,7 +51,8 @@ class SqlStore final : public Store {
   absl::StatusOr<std::vector<Operation>> ListRows(std::string_view tenant, std::string_view parent) override;
   absl::Status RequestCancel(std::string_view tenant, std::string_view id) override;
 
-  absl::StatusOr<std::optional<Operation>> TakeOperation(std::chrono::milliseconds lease) override;
+  absl::StatusOr<std::optional<Operation>> TakeOperation(std::chrono::milliseconds lease,
+                                                         const TurnOrder& order) override;
   absl::StatusOr<bool> RenewLease(std::string_view id, int64_t fence, std::chrono::milliseconds lease) override;
   absl::Status SaveIncumbent(std::string_view id, int64_t fence, std::string_view incumbent,
                              std::string_view progress) override;
@@ -71,6 +73,7 @@ class SqlStore final : public Store {
       result = body(connection);
       return StatusOf(result);
     });
+    if (access == Database::Access::kWrite && absl::IsUnavailable(status)) has_failed_ = true;
     if (!status.ok()) return status;
     return result;
   }
@@ -93,6 +96,8 @@ class SqlStore final : public Store {
 
   // Counts a use of a document, unless one was counted lately. Losing that is no harm.
   void TouchDocument(std::string_view tenant, DocumentKind kind, std::string_view id);
+  // The operation that is next (TakeOperation); empty: there is none.
+  absl::StatusOr<std::string> NextOperation(Connection& connection, const TurnOrder& order);
   // Ends `parent` if all of its rows have ended; nothing where it is empty.
   static absl::Status CloseParent(Connection& connection, std::string_view parent);
 
@@ -100,6 +105,9 @@ class SqlStore final : public Store {
   const bool migrate_;
   const std::span<const SchemaStep> steps_;
   std::atomic<bool> is_prepared_{false};
+  // When Check last wrote, and whether something could not be written since.
+  std::atomic<std::chrono::steady_clock::time_point> last_probe_{std::chrono::steady_clock::time_point()};
+  std::atomic<bool> has_failed_{false};
 };
 
 }  // namespace planwright::server

@@ -164,7 +164,8 @@ class SqliteDatabase final : public Database {
     if (status.ok()) status = connection->Execute("COMMIT").status();
     // Fails where the error has rolled back already.
     if (!status.ok()) connection->Execute("ROLLBACK").status().IgnoreError();
-    Return(std::move(connection));
+    // One that has seen a read-only database takes it for one for ever.
+    if (!absl::IsUnavailable(status)) Return(std::move(connection));
     return status;
   }
 

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -164,7 +165,8 @@ class Store {
   // "sqlite", "postgresql".
   virtual std::string_view kind() const = 0;
 
-  // OK: the database answers and has a schema of ours.
+  // OK: the database answers, has a schema of ours and can be written: that is tried once a minute, and each time after
+  // something could not be.
   virtual absl::Status Check() = 0;
 
   // -- Documents
@@ -211,11 +213,16 @@ class Store {
 
   // -- Operations, for the workers that run them
 
-  // Takes an operation of the tenant who has had no turn for longest, the one that has waited longest: one that is
-  // queued, or whose lease is over because its worker died. It belongs to the caller until `lease` is over, RUNNING,
-  // with a new fence. nullopt: there is none just now. One whose request is damaged is ended as kFailed, without a
-  // result.
-  virtual absl::StatusOr<std::optional<Operation>> TakeOperation(std::chrono::milliseconds lease) = 0;
+  // Puts tenants for whom operations wait into the order of their turns, and leaves out those that may not have one.
+  // May be called several times, or not at all, for one operation.
+  using TurnOrder = std::function<std::vector<std::string>(std::vector<std::string> tenants)>;
+
+  // Takes an operation of the first tenant in `order` for whom one can be had, the one that has waited longest: one
+  // that is queued, or whose lease is over because its worker died. It belongs to the caller until `lease` is over,
+  // RUNNING, with a new fence. nullopt: there is none just now. One whose request is damaged is ended as kFailed,
+  // without a result.
+  virtual absl::StatusOr<std::optional<Operation>> TakeOperation(std::chrono::milliseconds lease,
+                                                                 const TurnOrder& order) = 0;
   // Keeps what was taken for another `lease`; returns whether it was asked to stop. ABORTED: somebody else has it.
   virtual absl::StatusOr<bool> RenewLease(std::string_view id, int64_t fence, std::chrono::milliseconds lease) = 0;
   // Saves the best so far. ABORTED: somebody else has the operation.
@@ -241,9 +248,11 @@ class Store {
     int64_t bytes = int64_t{10} << 30;
     // Of all answers of the cache together, as stored; the longest unused go first.
     int64_t answer_bytes = int64_t{1} << 30;
+    // What one transaction deletes at most, so that nobody waits for it for long; sweeps go whole. >= 1.
+    int64_t rows_at_once = 1000;
   };
-  // Deletes what has been kept long enough and what is too much; returns how many rows. Operations that have not ended
-  // stay, whatever they take.
+  // Deletes some of what has been kept long enough and of what is too much, in a few short transactions; returns how
+  // many rows, 0: nothing of it is left. Operations that have not ended stay, whatever they take.
   virtual absl::StatusOr<int64_t> Sweep(const Retention& retention) = 0;
 };
 

@@ -3,11 +3,13 @@
 Usage: python_client_test.py PLANWRIGHTD MAKE_LATTICE PROTO_FOLDER. Exit code 77: something that it needs is not
 installed.
 """
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -415,6 +417,77 @@ class ReflectionTest(unittest.TestCase):
             answer = daemon.reflect(file_containing_symbol=service)
             self.assertTrue(answer.file_descriptor_response.file_descriptor_proto, service)
         self.assertEqual(daemon.end(), 0)
+
+
+class StoreTest(unittest.TestCase):
+    """What becomes of a server whose SQLite file changes under it."""
+
+    def setUp(self):
+        self.file = os.path.join(GENERATED, f"{self.id()}.db")
+        self.daemon = None
+
+    def tearDown(self):
+        self.assertEqual(self.daemon.end(), 0)
+
+    def start(self):
+        self.daemon = Daemon(f"--store=sqlite:{self.file}")
+
+    def plan(self, **arguments):
+        request = planning_service_pb2.CreatePlanRequest(
+            graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:1", **arguments)
+        return self.daemon.stub.CreatePlan(request, timeout=60).plan
+
+    def refusal(self, **arguments):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.plan(**arguments)
+        return caught.exception.code(), caught.exception.details()
+
+    def make_read_only(self, is_read_only):
+        """As the file itself can say it: a file system that turns read-only takes privileges that a test lacks."""
+        with contextlib.closing(sqlite3.connect(self.file, timeout=60)) as connection:
+            connection.execute("SELECT * FROM schema_version").fetchall()
+            if is_read_only:
+                self.assertEqual(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0], 0)
+            with open(self.file, "r+b") as database:
+                # The version of the format that writers must know; 2 is today's.
+                database.seek(18)
+                database.write(bytes([3 if is_read_only else 2]))
+
+    def test_serves_while_it_is_read_only(self):
+        self.start()
+        self.plan(plan_id="kept")
+        self.assertEqual(self.daemon.get("/readyz"), (200, "ok\n"))
+        self.make_read_only(True)
+        code, details = self.refusal(plan_id="refused")
+        self.assertEqual(code, grpc.StatusCode.UNAVAILABLE)
+        self.assertIn("readonly", details)
+        self.daemon.wait_for("the store does not work")
+        status, text = self.daemon.get("/readyz")
+        self.assertEqual(status, 200)
+        self.assertIn("ok, but", text)
+        self.assertIn("readonly", text)
+        self.assertIn("planwright_store_up 0", self.daemon.get("/metrics")[1])
+        # Cached plans, searches and what is kept.
+        self.assertTrue(self.plan().provenance.cached)
+        self.assertFalse(self.plan(skip_cache=True).provenance.cached)
+        self.daemon.stub.GetPlan(planning_service_pb2.GetPlanRequest(name="plans/kept"), timeout=60)
+        self.make_read_only(False)
+        self.daemon.wait_for("the store works again")
+        self.assertEqual(self.daemon.get("/readyz"), (200, "ok\n"))
+        self.plan(plan_id="kept-too")
+
+    def test_serves_beside_a_store_of_a_newer_release(self):
+        with contextlib.closing(sqlite3.connect(self.file)) as connection, connection:
+            connection.execute("CREATE TABLE schema_version (version BIGINT NOT NULL, oldest_release BIGINT NOT NULL)")
+            connection.execute("INSERT INTO schema_version VALUES (99, 99)")
+        self.start()
+        code, text = self.daemon.get_error("/readyz")
+        self.assertEqual(code, 503)
+        self.assertIn("newer release", text)
+        self.plan()
+        code, details = self.refusal(plan_id="refused")
+        self.assertEqual(code, grpc.StatusCode.FAILED_PRECONDITION)
+        self.assertIn("newer planwrightd", details)
 
 
 class DrainTest(unittest.TestCase):

@@ -275,59 +275,69 @@ TEST_P(StoringTest, StoringTwiceIsStoringOnce) {
   EXPECT_EQ(plans.plans_size(), 3);
 }
 
-// Sends the same search to a server on a thread of its own.
-std::jthread Ask(const std::string& address, int seconds, v1::Plan& plan, grpc::Status& status) {
-  return std::jthread([address, seconds, &plan, &status] {
-    v1::CreatePlanRequest request = HardRequest();
-    request.mutable_options()->mutable_time_limit()->set_seconds(seconds);
-    status = Caller(address).CreatePlan(request, plan);
-  });
-}
+// A hard search that is asked for on a thread of its own.
+struct Asking {
+  Asking(const std::string& address, int seconds)
+      : caller([this, address, seconds] {
+          v1::CreatePlanRequest request = HardRequest();
+          request.mutable_options()->mutable_time_limit()->set_seconds(seconds);
+          status = Caller(address).CreatePlan(request, plan);
+        }) {}
 
-TEST_P(StoringTest, ServersOfOneStoreSearchOnce) {
-  DaemonProcess other({store()});
-  const std::string other_address = other.address();
-  v1::Plan here;
-  v1::Plan there;
-  grpc::Status status_here;
-  grpc::Status status_there;
-  {
-    const std::jthread first = Ask(address_, 2, here, status_here);
-    EXPECT_FALSE(daemon_->WaitForLog("search started").empty());
-    const std::jthread second = Ask(other_address, 2, there, status_there);
+  // What came back; waits for it.
+  const v1::Plan& Answer() {
+    if (caller.joinable()) caller.join();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return plan;
   }
-  ASSERT_TRUE(status_here.ok()) << status_here.error_message();
-  ASSERT_TRUE(status_there.ok()) << status_there.error_message();
-  EXPECT_FALSE(here.provenance().cached());
-  EXPECT_TRUE(there.provenance().cached());
-  EXPECT_EQ(here.objective_ms(), there.objective_ms());
-  EXPECT_THAT(other.log_text(), Not(HasSubstr("search started")));
-}
 
-TEST_P(StoringTest, ASearchOfADeadServerIsTakenOver) {
-  DaemonProcess other({store(), "--drain_timeout=1s"});
-  const std::string other_address = other.address();
-  v1::Plan here;
-  v1::Plan there;
-  grpc::Status status_here;
-  grpc::Status status_there;
-  {
-    const std::jthread first = Ask(address_, 20, here, status_here);
+  v1::Plan plan;
+  grpc::Status status;
+  // Last: writes the above.
+  std::jthread caller;
+};
+
+// Two servers of one store that are asked for the same, one after the other.
+class SharedSearchTest : public StoringTest {
+ protected:
+  void AskBoth(int seconds) {
+    other_ = std::make_unique<DaemonProcess>(std::vector<std::string>{store(), "--drain_timeout=1s"});
+    const std::string other_address = other_->address();
+    here_ = std::make_unique<Asking>(address_, seconds);
     EXPECT_FALSE(daemon_->WaitForLog("search started").empty());
-    const std::jthread second = Ask(other_address, 20, there, status_there);
-    // Not before the other one has asked and waits.
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    EXPECT_THAT(other.log_text(), Not(HasSubstr("search started")));
-    daemon_->Signal(SIGKILL);
-    EXPECT_FALSE(other.WaitForLog("search started").empty());
-    // What follows is a search like any other.
-    other.Signal(SIGTERM);
+    there_ = std::make_unique<Asking>(other_address, seconds);
   }
-  EXPECT_EQ(status_here.error_code(), grpc::StatusCode::UNAVAILABLE);
-  ASSERT_TRUE(status_there.ok()) << status_there.error_message();
-  EXPECT_FALSE(there.provenance().cached());
+  bool OtherSearches() { return other_->log_text().find("search started") != std::string::npos; }
+
+  std::unique_ptr<DaemonProcess> other_;
+  std::unique_ptr<Asking> here_;
+  std::unique_ptr<Asking> there_;
+};
+
+TEST_P(SharedSearchTest, ServersOfOneStoreSearchOnce) {
+  AskBoth(2);
+  EXPECT_FALSE(here_->Answer().provenance().cached());
+  EXPECT_TRUE(there_->Answer().provenance().cached());
+  EXPECT_EQ(here_->plan.objective_ms(), there_->plan.objective_ms());
+  EXPECT_FALSE(OtherSearches());
 }
 
+TEST_P(SharedSearchTest, ASearchOfADeadServerIsTakenOver) {
+  AskBoth(20);
+  // Not before the other one has asked and waits.
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_FALSE(OtherSearches());
+  daemon_->Signal(SIGKILL);
+  EXPECT_FALSE(other_->WaitForLog("search started").empty());
+  // What follows is a search like any other.
+  other_->Signal(SIGTERM);
+  EXPECT_FALSE(there_->Answer().provenance().cached());
+  here_->caller.join();
+  EXPECT_EQ(here_->status.error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, SharedSearchTest, testing::Values("sqlite"));
+INSTANTIATE_TEST_SUITE_P(Postgresql, SharedSearchTest, testing::Values("postgresql"));
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoringTest, testing::Values("sqlite"));
 INSTANTIATE_TEST_SUITE_P(Postgresql, StoringTest, testing::Values("postgresql"));
 

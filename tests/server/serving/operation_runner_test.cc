@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/store/open_store.h"
+#include "tests/server/store/turns.h"
 
 namespace planwright::server {
 namespace {
@@ -25,8 +27,8 @@ class OperationRunnerTest : public testing::Test {
   OperationRunnerTest() { std::filesystem::create_directories(folder_); }
   ~OperationRunnerTest() override { std::filesystem::remove_all(folder_); }
 
-  void Submit(const std::string& id) {
-    ASSERT_TRUE(store_->Submit("tenant", {{id, "request " + id}, {}, ""}, Quota()).ok());
+  void Submit(const std::string& id, const std::string& tenant = "tenant") {
+    ASSERT_TRUE(store_->Submit(tenant, {{id, "request " + id}, {}, ""}, Quota()).ok());
   }
   Operation Find(const std::string& id) { return store_->FindOperation("tenant", id, OperationView::kFull).value(); }
   // Waits for something that another thread does; gives up after a minute, which is a failure.
@@ -57,7 +59,11 @@ class OperationRunnerTest : public testing::Test {
   }
 
   static OperationRunner::Options Quick() {
-    return {.lease = milliseconds(60'000), .idle_poll = milliseconds(20), .save_interval = milliseconds(10)};
+    OperationRunner::Options options;
+    options.lease = milliseconds(60'000);
+    options.idle_poll = milliseconds(20);
+    options.save_interval = milliseconds(10);
+    return options;
   }
 
   // Runs until it is told to stop, then says what it has.
@@ -112,12 +118,15 @@ TEST_F(OperationRunnerTest, PutsItsWorkBackWhenItEnds) {
 
 TEST_F(OperationRunnerTest, LeavesItsWorkToWhoeverHasTakenItOver) {
   Submit("a");
-  auto runner = Run(&WorkUntilStopped,
-                    {.lease = milliseconds(1), .idle_poll = milliseconds(60'000), .save_interval = milliseconds(200)});
+  OperationRunner::Options options;
+  options.lease = milliseconds(1);
+  options.idle_poll = milliseconds(60'000);
+  options.save_interval = milliseconds(200);
+  auto runner = Run(&WorkUntilStopped, options);
   WaitUntil([&] { return Find("a").state == OperationState::kRunning; });
   std::optional<Operation> stolen;
   WaitUntil([&] {
-    stolen = store_->TakeOperation(milliseconds(60'000)).value();
+    stolen = store_->TakeOperation(milliseconds(60'000), &ByName).value();
     return stolen.has_value();
   });
   WaitUntil([&] { return runner->running() == 0; });
@@ -130,7 +139,7 @@ TEST_F(OperationRunnerTest, LeavesItsWorkToWhoeverHasTakenItOver) {
 TEST_F(OperationRunnerTest, GivesUpWhatHasEndedTooManyServers) {
   Submit("a");
   for (int server = 0; server < 3; ++server) {
-    const Operation taken = *store_->TakeOperation(milliseconds(60'000)).value();
+    const Operation taken = *store_->TakeOperation(milliseconds(60'000), &ByName).value();
     ASSERT_TRUE(store_->ReturnOperation("a", taken.fence).ok());
   }
   OperationRunner::Options options = Quick();
@@ -139,6 +148,46 @@ TEST_F(OperationRunnerTest, GivesUpWhatHasEndedTooManyServers) {
   WaitForEnd("a");
   EXPECT_EQ(Find("a").state, OperationState::kFailed);
   EXPECT_EQ(Find("a").result, "given up");
+}
+
+TEST_F(OperationRunnerTest, HeavierTenantsHaveMoreTurns) {
+  for (int i = 0; i < 8; ++i) {
+    Submit(absl::StrCat("heavy-", i), "heavy");
+    Submit(absl::StrCat("light-", i), "light");
+  }
+  OperationRunner::Options options = Quick();
+  options.tenants = {{"heavy", {.weight = 3}}};
+  std::atomic<int64_t> now{1'000'000};
+  options.now = [&now] { return std::chrono::steady_clock::time_point(milliseconds(now)); };
+  std::vector<std::string> order;
+  std::atomic<int> ended{0};
+  auto runner = Run(
+      [&](OperationJob& job) {
+        order.push_back(job.operation().tenant);
+        now += 90;
+        ++ended;
+        return OperationEnd{OperationState::kSucceeded, "plan", ""};
+      },
+      options);
+  WaitUntil([&] { return ended >= 8; });
+  runner.reset();
+  order.resize(8);
+  EXPECT_EQ(std::count(order.begin(), order.end(), "heavy"), 6);
+}
+
+TEST_F(OperationRunnerTest, NoTenantHasMoreThanItsLimit) {
+  for (const char* id : {"a", "b"}) Submit(id);
+  Submit("c", "other");
+  OperationRunner::Options options = Quick();
+  options.max_running = 3;
+  options.tenants = {{"tenant", {.max_running = 1}}};
+  auto runner = Run(&WorkUntilStopped, options);
+  WaitUntil([&] { return runner->running() == 2; });
+  // Whoever is idle has asked again by then.
+  std::this_thread::sleep_for(5 * options.idle_poll);
+  EXPECT_EQ(runner->running(), 2);
+  runner->SetTenants({});
+  WaitUntil([&] { return runner->running() == 3; });
 }
 
 TEST_F(OperationRunnerTest, RunsSeveralAtATime) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/store/sql_store.h"
 #include "tests/server/store/store_backend.h"
+#include "tests/server/store/turns.h"
 
 namespace planwright::server {
 namespace {
@@ -84,7 +85,7 @@ TEST_P(SchemaTest, LosesNothingInARollingUpgrade) {
   std::atomic<int> ended{0};
   const auto work = [&ended](SqlStore& store, int most) {
     for (int i = 0; i < most; ++i) {
-      const auto job = store.TakeOperation(kLease);
+      const auto job = store.TakeOperation(kLease, &ByName);
       ASSERT_TRUE(job.ok()) << job.status();
       if (!job->has_value()) return;
       const absl::Status end =

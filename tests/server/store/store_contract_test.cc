@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/store/sql_store.h"
 #include "tests/server/store/store_backend.h"
+#include "tests/server/store/turns.h"
 
 namespace planwright::server {
 namespace {
@@ -60,7 +61,7 @@ class StoreContractTest : public testing::TestWithParam<std::string> {
   }
 
   Operation Take() {
-    const auto taken = store_->TakeOperation(kLease);
+    const auto taken = store_->TakeOperation(kLease, &ByName);
     EXPECT_TRUE(taken.ok() && taken->has_value()) << taken.status();
     return taken.ok() ? taken->value_or(Operation()) : Operation();
   }
@@ -282,7 +283,7 @@ TEST_P(StoreContractTest, ListsOperationsByState) {
 // ---- Operations: running
 
 TEST_P(StoreContractTest, RunsWhatHasWaitedLongest) {
-  EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
+  EXPECT_EQ(store_->TakeOperation(kLease, &ByName).value(), std::nullopt);
   Submit("b");
   backend_->AdvanceClock(1000);
   Submit("a");
@@ -293,21 +294,27 @@ TEST_P(StoreContractTest, RunsWhatHasWaitedLongest) {
   EXPECT_GT(first.start_time, 0);
   EXPECT_EQ(first.request, "request");
   EXPECT_EQ(Take().id, "a");
-  EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
+  EXPECT_EQ(store_->TakeOperation(kLease, &ByName).value(), std::nullopt);
 }
 
-TEST_P(StoreContractTest, TenantsHaveTheirTurns) {
-  for (const char* id : {"a1", "a2", "a3"}) {
+TEST_P(StoreContractTest, TenantsHaveTheirTurnsAsTheyAreOrdered) {
+  for (const char* id : {"a1", "a2"}) {
     ASSERT_TRUE(store_->Submit("alice", {{id, "request"}, {}, ""}, Quota()).ok());
     backend_->AdvanceClock(1000);
   }
   ASSERT_TRUE(store_->Submit("bob", {{"b1", "request"}, {}, ""}, Quota()).ok());
-  std::vector<std::string> order;
-  for (int i = 0; i < 4; ++i) {
-    backend_->AdvanceClock(1000);
-    order.push_back(Take().id);
-  }
-  EXPECT_THAT(order, ElementsAre("a1", "b1", "a2", "a3"));
+  std::vector<std::string> waiting;
+  const auto last_first = [&waiting](const std::vector<std::string>& tenants) {
+    waiting = tenants;
+    return std::vector<std::string>(tenants.rbegin(), tenants.rend());
+  };
+  EXPECT_EQ(store_->TakeOperation(kLease, last_first).value()->id, "b1");
+  EXPECT_THAT(waiting, ElementsAre("alice", "bob"));
+  EXPECT_EQ(store_->TakeOperation(kLease, last_first).value()->id, "a1");
+  EXPECT_THAT(waiting, ElementsAre("alice"));
+  const auto nobody = [](const std::vector<std::string>&) { return std::vector<std::string>(); };
+  EXPECT_EQ(store_->TakeOperation(kLease, nobody).value(), std::nullopt);
+  EXPECT_EQ(store_->TakeOperation(kLease, &ByName).value()->id, "a2");
 }
 
 TEST_P(StoreContractTest, EndsAnOperationOnce) {
@@ -323,7 +330,7 @@ TEST_P(StoreContractTest, EndsAnOperationOnce) {
   EXPECT_GT(ended.end_time, 0);
   EXPECT_EQ(store_->EndOperation("a", taken.fence + 1, Succeeded("x")).code(), absl::StatusCode::kAborted);
   EXPECT_EQ(store_->RenewLease("a", taken.fence, kLease).status().code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
+  EXPECT_EQ(store_->TakeOperation(kLease, &ByName).value(), std::nullopt);
 }
 
 TEST_P(StoreContractTest, HandsOnTheWorkOfADeadWorkerAndRefusesItsWrites) {
@@ -331,7 +338,7 @@ TEST_P(StoreContractTest, HandsOnTheWorkOfADeadWorkerAndRefusesItsWrites) {
   const Operation first = Take();
   ASSERT_TRUE(store_->SaveIncumbent("a", first.fence, "incumbent", "12.5 ms").ok());
   backend_->AdvanceClock(kLease.count() - 1000);
-  EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
+  EXPECT_EQ(store_->TakeOperation(kLease, &ByName).value(), std::nullopt);
   backend_->AdvanceClock(2000);
   const Operation second = Take();
   EXPECT_EQ(second.id, "a");
@@ -355,7 +362,7 @@ TEST_P(StoreContractTest, LeavesRenewedWorkToItsWorker) {
     backend_->AdvanceClock(kLease.count() - 1000);
     EXPECT_FALSE(store_->RenewLease("a", taken.fence, kLease).value());
   }
-  EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
+  EXPECT_EQ(store_->TakeOperation(kLease, &ByName).value(), std::nullopt);
 }
 
 // A clock that jumps takes work away too early; nothing is lost or written twice.
@@ -369,7 +376,7 @@ TEST_P(StoreContractTest, SurvivesJumpsOfTheClock) {
     backend_->AdvanceClock(365 * kDay);
     const Operation second = Take();
     backend_->AdvanceClock(-2 * 365 * kDay);
-    EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
+    EXPECT_EQ(store_->TakeOperation(kLease, &ByName).value(), std::nullopt);
     EXPECT_EQ(store_->EndOperation(id, first.fence, Succeeded("first")).code(), absl::StatusCode::kAborted);
     if (store_->EndOperation(id, second.fence, Succeeded("second")).ok() && Find(id).result == "second") ++written;
   }
@@ -399,8 +406,8 @@ TEST_P(StoreContractTest, GivesEveryJobToOneOfManyWorkers) {
     for (int worker = 0; worker < 4; ++worker) {
       workers.emplace_back([&] {
         const std::unique_ptr<Store> store = MakeStore();
-        for (auto job = store->TakeOperation(kLease); job.ok() && job->has_value();
-             job = store->TakeOperation(kLease)) {
+        for (auto job = store->TakeOperation(kLease, &ByName); job.ok() && job->has_value();
+             job = store->TakeOperation(kLease, &ByName)) {
           if (store->EndOperation((*job)->id, (*job)->fence, Succeeded("plan")).ok()) ++ended;
         }
       });
@@ -415,7 +422,7 @@ TEST_P(StoreContractTest, DamagedJobsDoNotStandInTheWayOfOthers) {
   backend_->AdvanceClock(1000);
   Submit("sound");
   ASSERT_TRUE(Execute("UPDATE operations SET request = $1 WHERE id = $2", {Bytes{"rubbish"}, "damaged-0"}).ok());
-  EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
+  EXPECT_EQ(store_->TakeOperation(kLease, &ByName).value(), std::nullopt);
   EXPECT_EQ(Take().id, "sound");
   const auto damaged = store_->FindOperation("tenant", "damaged-0", OperationView::kShort);
   EXPECT_EQ(damaged->state, OperationState::kFailed);
@@ -436,7 +443,7 @@ TEST_P(StoreContractTest, CancelsWhatWaitsAtOnce) {
   const Operation cancelled = Find("a");
   EXPECT_EQ(cancelled.state, OperationState::kCancelled);
   EXPECT_GT(cancelled.end_time, 0);
-  EXPECT_EQ(store_->TakeOperation(kLease).value(), std::nullopt);
+  EXPECT_EQ(store_->TakeOperation(kLease, &ByName).value(), std::nullopt);
   EXPECT_TRUE(store_->RequestCancel("tenant", "a").ok());
   EXPECT_EQ(Find("a").end_time, cancelled.end_time);
   EXPECT_EQ(store_->RequestCancel("other", "a").code(), absl::StatusCode::kNotFound);
@@ -652,6 +659,28 @@ TEST_P(StoreContractTest, SurvivesItsProcess) {
   store_ = MakeStore();
   EXPECT_TRUE(store_->FindDocument("tenant", DocumentKind::kPlan, "a").ok());
   EXPECT_EQ(Take().id, "job");
+}
+
+TEST_P(StoreContractTest, ForgetsAFewAtATime) {
+  for (const char* id : {"a", "b", "c", "d", "e"}) {
+    Put(id);
+    Submit(id);
+    ASSERT_TRUE(store_->EndOperation(id, Take().fence, Succeeded("plan")).ok());
+    ASSERT_TRUE(store_->ReplaceDocument("tenant", DocumentKind::kAnswer, {id, std::string(100, 'x'), "answer"}).ok());
+    backend_->AdvanceClock(kDay);
+  }
+  const Store::Retention retention{.items = 1, .answer_bytes = 150, .rows_at_once = 2};
+  for (const int64_t deleted : {6, 6, 0}) EXPECT_EQ(store_->Sweep(retention).value(), deleted);
+  EXPECT_THAT(ListedPlans("tenant"), ElementsAre("e"));
+  EXPECT_THAT(Listed({}), ElementsAre("e"));
+  EXPECT_TRUE(store_->FindDocument("tenant", DocumentKind::kAnswer, "e").ok());
+}
+
+TEST_P(StoreContractTest, WhatIsTooOldGoesAFewAtATime) {
+  for (const char* id : {"a", "b", "c"}) Put(id);
+  backend_->AdvanceClock(2 * kDay);
+  const Store::Retention retention{.documents = hours(24), .rows_at_once = 2};
+  for (const int64_t deleted : {2, 1, 0}) EXPECT_EQ(store_->Sweep(retention).value(), deleted);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContractTest, testing::Values("sqlite"));
