@@ -39,25 +39,35 @@ absl::Status BatchPlanning::ReadShared() {
   if (request_.requests_size() > most) {
     violations.Add("requests", absl::StrCat("must have at most ", most, " elements, has ", request_.requests_size()));
   }
-  ASSIGN_OR_RETURN(cluster_, ReadCluster(request_, limits, names, violations));
+  ASSIGN_OR_RETURN(Cluster cluster, ReadCluster(request_, limits, names, violations));
+  cluster_ = std::make_shared<const Cluster>(std::move(cluster));
   if (request_.graph_source_case() != v1::BatchCreatePlansRequest::GRAPH_SOURCE_NOT_SET) {
-    ASSIGN_OR_RETURN(graph_, ReadGraph(request_, names, violations));
+    ASSIGN_OR_RETURN(OperatorGraph graph, ReadGraph(request_, names, violations));
+    graph_ = std::make_shared<const OperatorGraph>(std::move(graph));
   }
   // What the problems do not share is judged with each of them.
   const bool was_understood = violations.empty();
-  if (was_understood) ValidateCluster(cluster_, limits, violations);
-  if (was_understood && graph_.has_value()) ValidateGraph(*graph_, limits, violations);
+  if (was_understood) ValidateCluster(*cluster_, limits, violations);
+  if (was_understood && graph_ != nullptr) ValidateGraph(*graph_, limits, violations);
   return violations.ToStatus();
 }
 
+absl::StatusOr<PlanTask> BatchPlanning::ReadNext() {
+  return engine_.ReadTask(request_.requests(response_.results_size()), graph_, cluster_, {.tenant = tenant_});
+}
+
+CallContext BatchPlanning::ContextOfNext(std::stop_token stop, SearchObserver* observer) const {
+  return {.deadline = deadline_,
+          .stop = std::move(stop),
+          .observer = observer,
+          .searches_left = request_.requests_size() - response_.results_size(),
+          .tenant = tenant_};
+}
+
 void BatchPlanning::PlanNext(std::stop_token stop, SearchObserver* observer) {
-  const int next = response_.results_size();
-  Add(engine_.PlanEntry(request_.requests(next), graph_, cluster_,
-                        {.deadline = deadline_,
-                         .stop = std::move(stop),
-                         .observer = observer,
-                         .searches_left = request_.requests_size() - next,
-                         .tenant = tenant_}));
+  const absl::StatusOr<PlanTask> task = ReadNext();
+  if (!task.ok()) return Add(task.status());
+  Add(engine_.PlanAlone(*task, ContextOfNext(std::move(stop), observer)));
 }
 
 void BatchPlanning::EndWith(const absl::Status& error) {

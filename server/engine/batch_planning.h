@@ -1,9 +1,8 @@
-// BatchCreatePlans, one problem at a time, so that whoever runs it can let others have their turn in between.
+// BatchCreatePlans, one problem at a time, so that others have their turn in between.
 #ifndef PLANWRIGHT_SERVER_ENGINE_BATCH_PLANNING_H_
 #define PLANWRIGHT_SERVER_ENGINE_BATCH_PLANNING_H_
 
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -28,7 +27,14 @@ class BatchPlanning {
 
   bool is_done() const { return response_.results_size() == request_.requests_size(); }
 
-  // REQUIRES: !is_done().
+  // The next problem, and what the call gives it: its share of the time. The task may outlive the object. Errors: those
+  // of PlanningEngine::ReadTask. REQUIRES: !is_done().
+  absl::StatusOr<PlanTask> ReadNext();
+  CallContext ContextOfNext(std::stop_token stop, SearchObserver* observer) const;
+  // The result of the next problem, which is the one behind it from then on. REQUIRES: !is_done().
+  void Add(absl::StatusOr<v1::Plan> plan);
+
+  // Reads, plans alone and adds the next problem. REQUIRES: !is_done().
   void PlanNext(std::stop_token stop, SearchObserver* observer);
 
   // Gives every problem that has no result yet `error`.
@@ -43,15 +49,14 @@ class BatchPlanning {
       : engine_(engine), request_(request), deadline_(deadline), tenant_(std::move(tenant)) {}
 
   absl::Status ReadShared();
-  void Add(absl::StatusOr<v1::Plan> plan);
 
   PlanningEngine& engine_;
   const v1::BatchCreatePlansRequest& request_;
   const SolveLimits::Clock::time_point deadline_;
   const std::string tenant_;
-  Cluster cluster_;
-  // nullopt: every problem brings its own.
-  std::optional<OperatorGraph> graph_;
+  std::shared_ptr<const Cluster> cluster_;
+  // nullptr: every problem brings its own.
+  std::shared_ptr<const OperatorGraph> graph_;
   v1::BatchCreatePlansResponse response_;
   // Of the plans in response_.
   int64_t plan_bytes_ = 0;

@@ -108,8 +108,9 @@ void PlanDesk::Serve(const ErrandPtr& errand) {
 void PlanDesk::TakeSeat(const ErrandPtr& errand, const std::string& flight_key) {
   const std::lock_guard lock(errand->mutex);
   const Order& order = errand->order;
+  const auto deadline = order.context.deadline.value_or(Executor::Clock::time_point::max());
   const Flights::Seat seat = flights_.Join(
-      flight_key, order.context.deadline.value_or(Executor::Clock::time_point::max()),
+      flight_key, deadline, order.patience.value_or(deadline),
       {.on_result =
            [this, errand](const Result& result) {
              serving_.Requeue(
@@ -143,17 +144,24 @@ void PlanDesk::GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& 
 }
 
 void PlanDesk::Begin(const ErrandPtr& errand, const FlightPtr& flight) {
+  if (errand->order.task.skip_cache || !engine_.MayFetch()) return Launch(errand, flight);
+  Queue(storing_, errand, flight, [this, errand, flight] { AskStore(errand, flight); });
+}
+
+void PlanDesk::Queue(Executor& executor, const ErrandPtr& errand, const FlightPtr& flight, std::function<void()> run) {
   const Order& order = errand->order;
-  if (order.task.skip_cache || !engine_.MayFetch()) return Launch(errand, flight);
-  const absl::Status accepted = storing_.Submit({.deadline = order.context.deadline,
-                                                 .stop = flight->stop(),
-                                                 .run =
-                                                     [this, errand, flight](const absl::Status& admission) {
-                                                       if (admission.ok()) return AskStore(errand, flight);
-                                                       Fail(*errand, flight, admission);
-                                                     },
-                                                 .bytes = order.bytes,
-                                                 .tenant = order.context.tenant});
+  Job job{.deadline = order.context.deadline,
+          .stop = flight->stop(),
+          .run =
+              [this, errand, flight, run = std::move(run)](const absl::Status& admission) {
+                if (admission.ok()) return run();
+                Fail(*errand, flight, admission);
+              },
+          .bytes = order.bytes,
+          .tenant = order.context.tenant,
+          .priority = order.priority};
+  if (order.has_place) return executor.Requeue(std::move(job));
+  const absl::Status accepted = executor.Submit(std::move(job));
   if (!accepted.ok()) Fail(*errand, flight, accepted);
 }
 
@@ -196,16 +204,7 @@ bool PlanDesk::IsWorthWaiting(const Errand& errand, std::chrono::milliseconds ex
 }
 
 void PlanDesk::Launch(const ErrandPtr& errand, const FlightPtr& flight) {
-  const absl::Status accepted = searching_.Submit({.deadline = errand->order.context.deadline,
-                                                   .stop = flight->stop(),
-                                                   .run =
-                                                       [this, errand, flight](const absl::Status& admission) {
-                                                         if (admission.ok()) return Run(errand, flight);
-                                                         Fail(*errand, flight, admission);
-                                                       },
-                                                   .bytes = errand->order.bytes,
-                                                   .tenant = errand->order.context.tenant});
-  if (!accepted.ok()) Fail(*errand, flight, accepted);
+  Queue(searching_, errand, flight, [this, errand, flight] { Run(errand, flight); });
 }
 
 void PlanDesk::Run(const ErrandPtr& errand, const FlightPtr& flight) {

@@ -52,6 +52,11 @@ class PlanDesk {
     std::unique_ptr<SearchObserver> log;
     // What the task takes (EstimateMemory).
     int64_t bytes = 0;
+    Priority priority = Priority::kInteractive;
+    // The search is one of several of a call that has been admitted: it is not refused because the queue is full.
+    bool has_place = false;
+    // Searches of others that may end later are not waited for; nullopt: context.deadline.
+    std::optional<Executor::Clock::time_point> patience = std::nullopt;
     // Told the end, once, on any thread: the plan, or why there is none. CANCELLED: context.stop was requested.
     std::function<void(absl::StatusOr<v1::Plan> plan, PlanSource source)> done;
   };
@@ -124,6 +129,8 @@ class PlanDesk {
   // Whether to wait for the search of another server, which expects to need `expected`.
   bool IsWorthWaiting(const Errand& errand, std::chrono::milliseconds expected) const;
   void Fail(const Errand& errand, const FlightPtr& flight, const absl::Status& why);
+  // Has `run` called on `executor`, or fails the flight.
+  void Queue(Executor& executor, const ErrandPtr& errand, const FlightPtr& flight, std::function<void()> run);
   void Launch(const ErrandPtr& errand, const FlightPtr& flight);
   void Run(const ErrandPtr& errand, const FlightPtr& flight);
   FoundPlan Search(Errand& errand, Flights::Flight& flight);

@@ -264,6 +264,17 @@ absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::StreamPlanRequest& r
   return ReadAnyTask(request, context);
 }
 
+absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::BatchCreatePlansRequest::Entry& entry,
+                                                  std::shared_ptr<const OperatorGraph> graph,
+                                                  std::shared_ptr<const Cluster> cluster, const CallContext& context) {
+  Violations violations;
+  if (graph == nullptr || entry.graph_source_case() != v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET) {
+    ASSIGN_OR_RETURN(OperatorGraph own_graph, ReadGraph(entry, NamesFor(context.tenant), violations));
+    graph = std::make_shared<const OperatorGraph>(std::move(own_graph));
+  }
+  return MakeTask(std::move(graph), std::move(cluster), entry.problem(), entry.options(), violations);
+}
+
 absl::StatusOr<PlanTask> PlanningEngine::MakeTask(std::shared_ptr<const OperatorGraph> graph,
                                                   std::shared_ptr<const Cluster> cluster,
                                                   const v1::PlanningProblem& problem, const v1::SolverOptions& options,
@@ -409,30 +420,13 @@ std::optional<Placement> PlanningEngine::KnownPlacement(const PlanTask& task) {
   return violations.empty() ? std::optional<Placement>(std::move(placement)) : std::nullopt;
 }
 
-absl::StatusOr<v1::Plan> PlanningEngine::MakeWirePlan(const absl::StatusOr<PlanTask>& task,
-                                                      const CallContext& context) {
-  RETURN_IF_ERROR(task.status());
-  std::shared_ptr<const CachedPlan> known = FindPlan(*task, context);
-  if (known == nullptr) known = FetchPlan(*task, context);
-  if (known != nullptr) return AnswerOf(*task, *known, /*from_cache=*/true);
-  ASSIGN_OR_RETURN(const std::shared_ptr<const CachedPlan> found, Search(*task, context));
-  StoreShared(*task, *found);
-  return AnswerOf(*task, *found, /*from_cache=*/false);
-}
-
-absl::StatusOr<v1::Plan> PlanningEngine::PlanEntry(const v1::BatchCreatePlansRequest::Entry& entry,
-                                                   const std::optional<OperatorGraph>& graph, const Cluster& cluster,
-                                                   const CallContext& context) {
-  Violations violations;
-  // The batch outlives the task.
-  std::shared_ptr<const OperatorGraph> shared_graph(std::shared_ptr<void>(), graph.has_value() ? &*graph : nullptr);
-  const std::shared_ptr<const Cluster> shared_cluster(std::shared_ptr<void>(), &cluster);
-  if (shared_graph == nullptr ||
-      entry.graph_source_case() != v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET) {
-    ASSIGN_OR_RETURN(OperatorGraph own_graph, ReadGraph(entry, NamesFor(context.tenant), violations));
-    shared_graph = std::make_shared<const OperatorGraph>(std::move(own_graph));
-  }
-  return MakeWirePlan(MakeTask(shared_graph, shared_cluster, entry.problem(), entry.options(), violations), context);
+absl::StatusOr<v1::Plan> PlanningEngine::PlanAlone(const PlanTask& task, const CallContext& context) {
+  std::shared_ptr<const CachedPlan> known = FindPlan(task, context);
+  if (known == nullptr) known = FetchPlan(task, context);
+  if (known != nullptr) return AnswerOf(task, *known, /*from_cache=*/true);
+  ASSIGN_OR_RETURN(const std::shared_ptr<const CachedPlan> found, Search(task, context));
+  StoreShared(task, *found);
+  return AnswerOf(task, *found, /*from_cache=*/false);
 }
 
 absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::CreatePlanRequest& request,
@@ -444,7 +438,7 @@ absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::Crea
     *response.mutable_plan() = *std::move(kept);
     return response;
   }
-  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(task, context));
+  ASSIGN_OR_RETURN(*response.mutable_plan(), PlanAlone(task, context));
   RETURN_IF_ERROR(library_.KeepPlan(context.tenant, task, *response.mutable_plan()));
   return response;
 }
@@ -452,7 +446,8 @@ absl::StatusOr<v1::CreatePlanResponse> PlanningEngine::CreatePlan(const v1::Crea
 absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::StreamPlanRequest& request,
                                                                   const CallContext& context) {
   v1::StreamPlanResponse response;
-  ASSIGN_OR_RETURN(*response.mutable_plan(), MakeWirePlan(ReadTask(request, context), context));
+  ASSIGN_OR_RETURN(const PlanTask task, ReadTask(request, context));
+  ASSIGN_OR_RETURN(*response.mutable_plan(), PlanAlone(task, context));
   return response;
 }
 

@@ -94,10 +94,8 @@ class PlanningEngine {
   // Stops between its steps as well.
   absl::StatusOr<SimulationMessages> SimulatePlan(const v1::SimulatePlanRequest& request,
                                                   const CallContext& context = CallContext());
-  // One problem of a batch, on the cluster of all: as CreatePlan, but the graph may be that of the batch.
-  absl::StatusOr<v1::Plan> PlanEntry(const v1::BatchCreatePlansRequest::Entry& entry,
-                                     const std::optional<OperatorGraph>& graph, const Cluster& cluster,
-                                     const CallContext& context);
+  // The plan of a task that has been read, without the others who ask for the same. Errors: those of MakePlan.
+  absl::StatusOr<v1::Plan> PlanAlone(const PlanTask& task, const CallContext& context);
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,
                                                 const CallContext& context = CallContext());
   absl::StatusOr<v1::GetClusterResponse> GetCluster(const v1::GetClusterRequest& request,
@@ -109,6 +107,10 @@ class PlanningEngine {
   // What a request asks for. Errors: INVALID_ARGUMENT, NOT_FOUND.
   absl::StatusOr<PlanTask> ReadTask(const v1::CreatePlanRequest& request, const CallContext& context);
   absl::StatusOr<PlanTask> ReadTask(const v1::StreamPlanRequest& request, const CallContext& context);
+  // One problem of a batch, on the cluster of all; `graph`: that of the batch, or nullptr.
+  absl::StatusOr<PlanTask> ReadTask(const v1::BatchCreatePlansRequest::Entry& entry,
+                                    std::shared_ptr<const OperatorGraph> graph, std::shared_ptr<const Cluster> cluster,
+                                    const CallContext& context);
   // A plan that is known already and good enough; nullptr: a search is needed. Does not look into the store.
   std::shared_ptr<const CachedPlan> FindPlan(const PlanTask& task, const CallContext& context);
   // The same of the plan that the store has for the task, which is known from then on. Blocks on the store.
@@ -158,8 +160,6 @@ class PlanningEngine {
                                     Violations& violations) const;
   // PlanKey with what the task says of everything else.
   std::string KeyOf(const PlanTask& task, std::string_view cluster_digest, const v1::PlanningProblem& problem) const;
-  absl::StatusOr<v1::Plan> MakeWirePlan(const absl::StatusOr<PlanTask>& task, const CallContext& context);
-
   // `known` with the devices of the task. Errors: INVALID_ARGUMENT, it is no plan for the task; DEADLINE_EXCEEDED or
   // CANCELLED, nobody knows.
   absl::StatusOr<std::shared_ptr<const CachedPlan>> Verified(const PlanTask& task, const CachedPlan& known,

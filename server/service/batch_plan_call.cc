@@ -1,11 +1,17 @@
 #include "server/service/batch_plan_call.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "server/engine/task_memory.h"
 #include "server/engine/without_exceptions.h"
 #include "server/service/call_messages.h"
+#include "server/service/plan_orders.h"
+#include "server/service/search_log.h"
 #include "server/service/status_conversion.h"
+#include "server/serving/retry_delay.h"
 
 namespace planwright::server {
 
@@ -16,11 +22,10 @@ BatchPlanCall::BatchPlanCall(const CallServices& services, CallStart start, cons
 }
 
 grpc::ServerUnaryReactor* BatchPlanCall::Start() {
-  if (!start_.permitted.ok()) {
-    End(start_.permitted);
-    return this;
-  }
-  const absl::Status accepted = services_.executor.Submit(Job());
+  const absl::Status accepted = SubmitReading(services_, start_, stop_, bytes_, [this](absl::Status admission) {
+    if (admission.ok()) admission = WithoutExceptions([this] { return Read(); });
+    if (!admission.ok()) End(admission);
+  });
   if (!accepted.ok()) End(accepted);
   return this;
 }
@@ -31,49 +36,85 @@ void BatchPlanCall::OnDone() {
   in_flight.Leave();
 }
 
-Executor::Job BatchPlanCall::Job() {
+absl::Status BatchPlanCall::Read() {
+  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.model_limits(), request_));
+  reading_ = NamesStored() ? &services_.lookups : &services_.serving;
+  return reading_->Submit(Reading([this](absl::Status status) {
+    if (status.ok()) {
+      status = WithoutExceptions([this] {
+        ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, request_,
+                                                      {.deadline = start_.deadline, .tenant = start_.caller.tenant}));
+        return absl::OkStatus();
+      });
+    }
+    if (!status.ok()) return End(status);
+    Next();
+  }));
+}
+
+bool BatchPlanCall::NamesStored() const {
+  return NamesRegistered(request_) ||
+         std::any_of(request_.requests().begin(), request_.requests().end(),
+                     [](const auto& entry) { return absl::StartsWith(entry.graph_reference(), "graphs/"); });
+}
+
+Executor::Job BatchPlanCall::Reading(std::function<void(const absl::Status&)> run) {
   return {.deadline = start_.deadline,
           .stop = stop_,
-          .run = [this](const absl::Status& admission) { Run(admission); },
+          .run = std::move(run),
           .bytes = static_cast<int64_t>(bytes_.Length()),
           .tenant = start_.caller.tenant,
           .priority = Priority::kBackground};
 }
 
-void BatchPlanCall::Run(const absl::Status& admission) {
-  if (!admission.ok() && batch_ == nullptr) {
-    End(admission);
-    return;
+void BatchPlanCall::Next() {
+  while (!batch_->is_done()) {
+    absl::StatusOr<PlanTask> task = WithoutExceptions([this] { return batch_->ReadNext(); });
+    if (task.ok()) return services_.desk.Take(OrderOf(*std::move(task)));
+    batch_->Add(task.status());
   }
-  // Problems have been planned: they are the answer, although the others cannot be planned any more.
-  const absl::Status status = WithoutExceptions([&] {
-    if (admission.ok()) return Step();
-    batch_->EndWith(admission);
-    return absl::OkStatus();
-  });
-  if (!status.ok()) {
-    End(status);
-  } else if (!batch_->is_done()) {
-    services_.executor.Requeue(Job());
+  End(WithoutExceptions([this] { return WriteMessage(batch_->TakeResponse(), response_); }));
+}
+
+PlanDesk::Order BatchPlanCall::OrderOf(PlanTask task) {
+  PlanDesk::Order order;
+  order.task = std::move(task);
+  order.context = batch_->ContextOfNext(stop_.get_token(), /*observer=*/nullptr);
+  order.log =
+      std::make_unique<SearchLog>(start_.record->request_id(), services_.metrics, services_.log, services_.slow_search);
+  order.bytes = EstimateMemory(order.task) + static_cast<int64_t>(bytes_.Length());
+  order.priority = Priority::kBackground;
+  order.has_place = has_place_;
+  // Nobody else's search may take the time of the problems behind this one.
+  const Executor::Clock::time_point now = Executor::Clock::now();
+  order.patience = start_.deadline.has_value() ? now + (*start_.deadline - now) / order.context.searches_left
+                                               : Executor::Clock::time_point::max();
+  order.done = [this](absl::StatusOr<v1::Plan> plan, PlanSource source) {
+    reading_->Requeue(Reading([this, plan = std::move(plan), source](const absl::Status&) { Take(plan, source); }));
+  };
+  return order;
+}
+
+void BatchPlanCall::Take(absl::StatusOr<v1::Plan> plan, PlanSource source) {
+  if (stop_.stop_requested()) return End(absl::CancelledError("cancelled"));
+  const absl::Status stopped = Stopped(plan.status());
+  const bool has_some = std::exchange(has_some_, true);
+  if (!stopped.ok() && !has_some) return End(stopped);
+  has_place_ = has_place_ || source == PlanSource::kSearched;
+  if (stopped.ok()) {
+    batch_->Add(std::move(plan));
   } else {
-    End(WithoutExceptions([this] { return WriteMessage(batch_->TakeResponse(), response_); }));
+    // Problems have been planned: they are the answer, although the others cannot be planned any more.
+    batch_->EndWith(stopped);
   }
+  Next();
 }
 
-absl::Status BatchPlanCall::Step() {
-  if (batch_ == nullptr) RETURN_IF_ERROR(Read());
-  SearchLog search_log(start_.record->request_id(), services_.metrics, services_.log, services_.slow_search);
-  const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });
-  batch_->PlanNext(stop_.get_token(), &search_log);
-  if (stop_.stop_requested()) batch_->EndWith(absl::UnavailableError("the server is shutting down"));
-  return absl::OkStatus();
-}
-
-absl::Status BatchPlanCall::Read() {
-  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.model_limits(), request_));
-  ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, request_,
-                                                {.deadline = start_.deadline, .tenant = start_.caller.tenant}));
-  return absl::OkStatus();
+absl::Status BatchPlanCall::Stopped(const absl::Status& error) const {
+  // It was not us.
+  if (absl::IsCancelled(error)) return absl::UnavailableError("the server is shutting down");
+  // The queue is full, or shut.
+  return RetryDelayOf(error).has_value() ? error : absl::OkStatus();
 }
 
 void BatchPlanCall::End(const absl::Status& status) {

@@ -5,38 +5,49 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/batch_planning.h"
+#include "server/engine/plan_desk.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
-#include "server/service/search_log.h"
 
 namespace planwright::server {
 
-// Owns itself from Start until gRPC has sent the answer (OnDone). Plans one problem each time that a worker takes it
-// and queues behind the others again, so a batch delays nobody longer than one of its problems does.
+// Owns itself from Start until gRPC has sent the answer (OnDone). Orders the plan of one problem at a time, as
+// CreatePlan would, in the background, so a batch delays nobody longer than one of its problems does. The first search
+// has to be admitted; those behind it have its place.
 class BatchPlanCall final : public grpc::ServerUnaryReactor {
  public:
   // `request` and `response` live until OnDone.
   BatchPlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
                 grpc::ByteBuffer& response);
 
-  // Queues the call, or answers it at once when it is not permitted or the queue is full.
+  // Queues the call, or answers it at once when it is not permitted or too many wait.
   grpc::ServerUnaryReactor* Start();
 
   void OnCancel() override { stop_.request_stop(); }
   void OnDone() override;
 
  private:
-  Executor::Job Job();
-  void Run(const absl::Status& admission);
-  // Plans the next problem, after reading the request the first time.
-  absl::Status Step();
+  // Reads the message, and goes on where its problems can be read.
   absl::Status Read();
+  // Whether a problem names what is stored.
+  bool NamesStored() const;
+  // A job for `reading_`.
+  Executor::Job Reading(std::function<void(const absl::Status&)> run);
+  // Orders the plan of the next problem that can be read; without one, answers.
+  void Next();
+  PlanDesk::Order OrderOf(PlanTask task);
+  // The end of an order, and on to the next.
+  void Take(absl::StatusOr<v1::Plan> plan, PlanSource source);
+  // What ends the batch rather than a problem of it; OK: nothing.
+  absl::Status Stopped(const absl::Status& error) const;
   // Once; the call may be gone when it returns.
   void End(const absl::Status& status);
 
@@ -46,8 +57,14 @@ class BatchPlanCall final : public grpc::ServerUnaryReactor {
   grpc::ByteBuffer& response_;
   std::stop_source stop_;
   v1::BatchCreatePlansRequest request_;
-  // Empty until the first step.
+  // Where problems are read; nullptr until it is known.
+  Executor* reading_ = nullptr;
+  // Empty until the problems' common parts are read.
   std::unique_ptr<BatchPlanning> batch_;
+  // A search of ours was admitted.
+  bool has_place_ = false;
+  // A problem has its result.
+  bool has_some_ = false;
 };
 
 }  // namespace planwright::server

@@ -59,11 +59,15 @@ absl::Status Executor::Submit(Job job) {
 }
 
 void Executor::Requeue(Job job) {
+  std::stop_source stop = job.stop;
+  bool is_stopped = false;
   {
     const std::lock_guard lock(mutex_);
+    is_stopped = stopped_;
     bytes_ += job.bytes;
     waiting_.Push(std::move(job), options_.now());
   }
+  if (is_stopped) stop.request_stop();
   work_arrived_.notify_one();
 }
 
@@ -86,6 +90,7 @@ void Executor::StopAll() {
   std::vector<std::stop_source> running;
   {
     const std::lock_guard lock(mutex_);
+    stopped_ = true;
     refused = waiting_.TakeIf([](const Job&) { return true; });
     for (const Job& job : refused) bytes_ -= job.bytes;
     running.assign(running_.begin(), running_.end());

@@ -70,7 +70,7 @@ class Executor {
   // Puts the rest of a job at the end of the queue, so that others have their turn: its place is its own, so it is
   // never refused. To be called as the last act of `run`, where for a moment the job counts twice, or later, when its
   // client has taken what there was. Its `run` is called as if it had been submitted, also after StopAdmission; after
-  // StopAll its stop has been requested.
+  // StopAll its stop is requested.
   void Requeue(Job job);
 
   // Limits of tenants, for jobs that are not running yet.
@@ -114,6 +114,7 @@ class Executor {
   Clock::time_point last_start_;
   int64_t bytes_ = 0;
   bool admitting_ = true;
+  bool stopped_ = false;
   bool ending_ = false;
   // Last: the threads use all of the above.
   std::vector<std::jthread> workers_;

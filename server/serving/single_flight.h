@@ -56,7 +56,7 @@ class SingleFlight {
     Flight(std::string key, TimePoint answer_by) : key_(std::move(key)), answer_by_(answer_by) {}
 
     const std::string key_;
-    // No caller needs the result before this.
+    // When the result is there at the latest.
     const TimePoint answer_by_;
     std::stop_source stop_;
     std::mutex mutex_;
@@ -74,12 +74,12 @@ class SingleFlight {
     bool leads = false;
   };
 
-  // Joins the flight of `key` unless that may take longer than `answer_by`, else opens one; later callers join the one
-  // that was opened last.
-  Seat Join(const std::string& key, TimePoint answer_by, Waiter waiter) {
+  // Joins the flight of `key` unless that may take longer than `patience`, else opens one, which takes no longer than
+  // `answer_by`; later callers join the one that was opened last.
+  Seat Join(const std::string& key, TimePoint answer_by, TimePoint patience, Waiter waiter) {
     const std::lock_guard lock(mutex_);
     const auto found = flights_.find(key);
-    if (found != flights_.end() && found->second->answer_by_ <= answer_by) {
+    if (found != flights_.end() && found->second->answer_by_ <= patience) {
       Seat seat{found->second};
       if (TakeSeat(seat, waiter)) return seat;
     }

@@ -109,10 +109,16 @@ class SqliteConnection final : public Connection {
       SqlRow& row = result.rows.emplace_back();
       for (int column = 0; column < sqlite3_column_count(raw); ++column) row.push_back(ColumnOf(raw, column));
     }
-    if (step != SQLITE_DONE) return ErrorOf(handle_, step);
+    if (step != SQLITE_DONE) {
+      is_read_only_ = is_read_only_ || (step & 0xFF) == SQLITE_READONLY;
+      return ErrorOf(handle_, step);
+    }
     result.affected = sqlite3_changes64(handle_);
     return result;
   }
+
+  // A connection that has met a database that was read-only takes it for one for ever.
+  bool is_read_only() const { return is_read_only_; }
 
  private:
   explicit SqliteConnection(sqlite3* handle) : handle_(handle) {}
@@ -146,6 +152,7 @@ class SqliteConnection final : public Connection {
   }
 
   sqlite3* handle_;
+  bool is_read_only_ = false;
 };
 
 // A connection for every thread that works on the database at the same time; they are kept for the next ones.
@@ -164,8 +171,7 @@ class SqliteDatabase final : public Database {
     if (status.ok()) status = connection->Execute("COMMIT").status();
     // Fails where the error has rolled back already.
     if (!status.ok()) connection->Execute("ROLLBACK").status().IgnoreError();
-    // One that has seen a read-only database takes it for one for ever.
-    if (!absl::IsUnavailable(status)) Return(std::move(connection));
+    if (!connection->is_read_only()) Return(std::move(connection));
     return status;
   }
 

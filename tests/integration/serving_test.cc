@@ -392,6 +392,51 @@ TEST(StreamPlanTest, AFullServerRefuses) {
   hard.Cancel();
 }
 
+grpc::Status SendBatch(Client& client, const v1::BatchCreatePlansRequest& batch,
+                       v1::BatchCreatePlansResponse& response) {
+  grpc::ClientContext context;
+  return client.stub().BatchCreatePlans(&context, batch, &response);
+}
+
+TEST(BatchTest, ProblemsShareSearchesWithOtherCalls) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  v1::CreatePlanRequest hard = HardRequest();
+  hard.mutable_options()->mutable_time_limit()->set_seconds(2);
+  Call call(client, hard);
+  EXPECT_FALSE(daemon.WaitForLog("search started").empty());
+  v1::BatchCreatePlansRequest batch;
+  *batch.mutable_cluster() = hard.cluster();
+  for (int i = 0; i < 2; ++i) {
+    *batch.add_requests()->mutable_graph() = hard.graph();
+    *batch.mutable_requests(i)->mutable_options() = hard.options();
+  }
+  v1::BatchCreatePlansResponse response;
+  const grpc::Status status = SendBatch(client, batch, response);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(call.Wait().ok());
+  ASSERT_EQ(response.results_size(), 2);
+  for (const auto& result : response.results()) EXPECT_TRUE(result.plan().provenance().cached());
+  const std::string log = daemon.log_text();
+  const std::size_t first = log.find("search started");
+  EXPECT_EQ(log.find("search started", first + 1), std::string::npos);
+}
+
+TEST(BatchTest, AFullServerRefuses) {
+  DaemonProcess daemon({"--max_running=1", "--max_waiting=0"});
+  Client client(daemon.address());
+  Call hard(client, HardRequest());
+  EXPECT_FALSE(daemon.WaitForLog("search started").empty());
+  v1::BatchCreatePlansRequest batch;
+  *batch.mutable_cluster() = SmallRequest().cluster();
+  *batch.add_requests()->mutable_graph() = SmallRequest().graph();
+  v1::BatchCreatePlansResponse response;
+  const grpc::Status refused = SendBatch(client, batch, response);
+  EXPECT_EQ(ReasonOf(refused), "SERVER_FULL");
+  EXPECT_TRUE(DetailOf<google::rpc::RetryInfo>(refused).has_value());
+  hard.Cancel();
+}
+
 TEST(ServingTest, RequestsThatWaitMayHoldAQuarterOfTheMemoryBudget) {
   DaemonProcess daemon({"--max_running=1", "--max_waiting=9", "--memory_budget=16MiB"});
   Client client(daemon.address());

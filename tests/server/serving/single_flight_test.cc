@@ -29,7 +29,7 @@ class SingleFlightTest : public testing::Test {
  protected:
   Flights::Seat Join(const std::string& key, int answer_by = 100, Counter* listener = nullptr) {
     return flights_.Join(
-        key, At(answer_by),
+        key, At(answer_by), At(answer_by),
         {.on_result = [this](const std::string& result) { results_.push_back(result); }, .listener = listener});
   }
 
@@ -95,6 +95,13 @@ TEST_F(SingleFlightTest, NobodyWaitsForMoreTimeThanTheyHave) {
   EXPECT_FALSE(Join("a", 20).leads);
 }
 
+TEST_F(SingleFlightTest, TheImpatientMayTakeLongerThemselves) {
+  const Flights::Seat leader = Join("a", 50);
+  const auto ignore = [](const std::string&) {};
+  EXPECT_TRUE(flights_.Join("a", At(100), At(20), {.on_result = ignore, .listener = nullptr}).leads);
+  EXPECT_FALSE(flights_.Join("a", At(100), At(100), {.on_result = ignore, .listener = nullptr}).leads);
+}
+
 TEST_F(SingleFlightTest, ListenersHearEventsWhileTheyStay) {
   Counter first;
   Counter second;
@@ -120,8 +127,8 @@ TEST(SingleFlightThreadsTest, EveryCallerIsToldOnceOrHasLeft) {
     threads.emplace_back([&, thread] {
       start.arrive_and_wait();
       for (int round = 0; round < kRounds; ++round) {
-        const Flights::Seat seat =
-            flights.Join("key", At(100), {.on_result = [&told](const std::string&) { ++told; }, .listener = nullptr});
+        const Flights::Seat seat = flights.Join(
+            "key", At(100), At(100), {.on_result = [&told](const std::string&) { ++told; }, .listener = nullptr});
         if ((round + thread) % 3 == 0 && flights.Leave(seat)) ++left;
         if (seat.leads) flights.Complete(seat.flight, "plan");
       }
