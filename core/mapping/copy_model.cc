@@ -95,7 +95,7 @@ std::vector<int32_t> CopyModel::PartsWithin(double ms_per_byte) const {
 
 double CopyModel::TimeOf(const StageLink& link, int32_t a, int32_t b) const {
   const LinkTime& out = Between(a, b);
-  const LinkTime& in = Between(b, a);
+  const LinkTime& in = link_times_.is_symmetric() ? out : Between(b, a);
   return out.Of(link.bytes_out, link.transfers_out) + in.Of(link.bytes_in, link.transfers_in);
 }
 

@@ -53,26 +53,28 @@ DeviceSymmetry DeviceSymmetry::None(const CopyModel& model) {
   return symmetry;
 }
 
-DeviceSymmetry DeviceSymmetry::Of(const CopyModel& model) {
+DeviceSymmetry DeviceSymmetry::Of(const CopyModel& model, const SolveLimits& limits) {
   if (model.num_devices() > kMostDevices) return None(model);
   DeviceSymmetry symmetry(model);
-  symmetry.FindTwins(model);
-  symmetry.FindBlocks(model);
+  Poller poller(limits);
+  symmetry.FindTwins(model, poller);
+  symmetry.FindBlocks(model, poller);
+  if (poller.ShouldStopNow()) return None(model);
   symmetry.NumberRoles();
   return symmetry;
 }
 
 // Being twins is transitive, so the lowest device of each group stands for it.
-void DeviceSymmetry::FindTwins(const CopyModel& model) {
+void DeviceSymmetry::FindTwins(const CopyModel& model, Poller& poller) {
   const int32_t count = model.num_devices();
   std::vector<uint64_t> hash(Index(count), 0);
-  for (int32_t device = 0; device < count; ++device) {
+  for (int32_t device = 0; device < count && !poller.ShouldStopNow(); ++device) {
     for (int32_t other = 0; other < count; ++other) {
       if (other != device) hash[Index(device)] += LinkHash(model, device, other);
     }
   }
   std::vector<int32_t> firsts;
-  for (int32_t device = 0; device < count; ++device) {
+  for (int32_t device = 0; device < count && !poller.ShouldStopNow(); ++device) {
     const auto is_twin = [&](int32_t first) {
       return hash[Index(device)] - LinkHash(model, device, first) ==
                  hash[Index(first)] - LinkHash(model, first, device) &&
@@ -84,7 +86,7 @@ void DeviceSymmetry::FindTwins(const CopyModel& model) {
   }
 }
 
-void DeviceSymmetry::FindBlocks(const CopyModel& model) {
+void DeviceSymmetry::FindBlocks(const CopyModel& model, Poller& poller) {
   std::vector<double> speeds;
   for (int32_t device = 0; device < model.num_devices(); ++device) {
     for (const NearDevice& near : model.NearOf(device)) {
@@ -95,11 +97,11 @@ void DeviceSymmetry::FindBlocks(const CopyModel& model) {
   }
   std::sort(speeds.begin(), speeds.end());
   for (const double speed : speeds) {
-    if (TryBlocks(model, speed)) return;
+    if (poller.ShouldStopNow() || TryBlocks(model, speed, poller)) return;
   }
 }
 
-bool DeviceSymmetry::TryBlocks(const CopyModel& model, double most_ms_per_byte) {
+bool DeviceSymmetry::TryBlocks(const CopyModel& model, double most_ms_per_byte, Poller& poller) {
   const std::vector<int32_t> labels = model.PartsWithin(most_ms_per_byte);
   std::vector<std::vector<int32_t>> blocks(Index(*std::max_element(labels.begin(), labels.end())) + 1);
   for (int32_t device = 0; device < model.num_devices(); ++device) {
@@ -109,6 +111,7 @@ bool DeviceSymmetry::TryBlocks(const CopyModel& model, double most_ms_per_byte) 
   std::vector<int32_t> kinds;
   bool are_some_alike = false;
   for (std::size_t block = 0; block < blocks.size(); ++block) {
+    if (poller.ShouldStopNow()) return false;
     int32_t kind = static_cast<int32_t>(block);
     for (std::size_t other = 0; other < block && Index(kind) == block; ++other) {
       if (Index(kinds[other]) != other || blocks[other].size() != blocks[block].size()) continue;

@@ -12,6 +12,8 @@
 #include <functional>
 #include <vector>
 
+#include "core/base/limits.h"
+#include "core/base/polling.h"
 #include "core/mapping/copy_model.h"
 
 namespace planwright {
@@ -37,8 +39,9 @@ class DeviceSymmetry {
 
   // No two devices are alike.
   static DeviceSymmetry None(const CopyModel& model);
-  // Complexity O(devices^2) and O(devices x block) for each pair of blocks and speed that looks alike.
-  static DeviceSymmetry Of(const CopyModel& model);
+  // None where the limits say stop. Complexity O(devices^2) and O(devices x block) for each pair of blocks and speed
+  // that looks alike.
+  static DeviceSymmetry Of(const CopyModel& model, const SolveLimits& limits = {});
 
   // Twins of a block share a number; devices of a group ascending.
   int32_t TwinsOf(int32_t device) const { return twins_of_[Index(device)]; }
@@ -56,9 +59,9 @@ class DeviceSymmetry {
 
  private:
   explicit DeviceSymmetry(const CopyModel& model);
-  void FindTwins(const CopyModel& model);
-  void FindBlocks(const CopyModel& model);
-  bool TryBlocks(const CopyModel& model, double most_ms_per_byte);
+  void FindTwins(const CopyModel& model, Poller& poller);
+  void FindBlocks(const CopyModel& model, Poller& poller);
+  bool TryBlocks(const CopyModel& model, double most_ms_per_byte, Poller& poller);
   void NumberRoles();
 
   std::vector<int32_t> twins_of_;

@@ -18,10 +18,12 @@ LinkTimes::LinkTimes(const Network& network, std::size_t num_devices) : network_
   for (std::size_t link = 0; link < network.num_link_classes(); ++link) times_.push_back(TimeOf(network.speed(link)));
   if (num_devices > kTabledDevices) return;
   classes_.resize(num_devices * num_devices);
+  is_symmetric_ = true;
   for (std::size_t a = 0; a < num_devices; ++a) {
     for (std::size_t b = 0; b < num_devices; ++b) {
       if (a == b) continue;
       classes_[a * num_devices + b] = static_cast<uint32_t>(network.LinkClassOf(DeviceId(a), DeviceId(b)));
+      if (b < a && classes_[a * num_devices_ + b] != classes_[b * num_devices_ + a]) is_symmetric_ = false;
     }
   }
 }

@@ -32,6 +32,8 @@ class LinkTimes {
   std::size_t ClassOf(DeviceId a, DeviceId b) const {
     return classes_.empty() ? network_.LinkClassOf(a, b) : classes_[a.index() * num_devices_ + b.index()];
   }
+  // Whether both directions of every pair are known to be alike.
+  bool is_symmetric() const { return is_symmetric_; }
   // By link class.
   const std::vector<LinkTime>& times() const { return times_; }
   std::size_t num_devices() const { return num_devices_; }
@@ -44,6 +46,7 @@ class LinkTimes {
   std::size_t num_devices_;
   std::vector<LinkTime> times_;
   std::vector<uint32_t> classes_;
+  bool is_symmetric_ = false;
 };
 
 }  // namespace planwright

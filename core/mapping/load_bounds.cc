@@ -250,12 +250,12 @@ double StarBound(const CopyModel& model, const std::vector<double>& star_loads) 
   return bound;
 }
 
-double QuotientBound(const CopyModel& model, std::span<const double> surcharge_ms, double most_ms, int64_t most_nodes,
+double QuotientBound(const CopyModel& model, std::span<const double> surcharge_ms, double most_ms, int64_t& nodes_left,
                      Poller& poller) {
   double bound = 0;
   const std::vector<Parts> all = PartsByUnion(model).All();
-  for (auto parts = all.rbegin(); parts != all.rend() && most_nodes > 0; ++parts) {
-    bound = std::max(bound, QuotientSearch(model, surcharge_ms, *parts, most_nodes, poller).Run(most_ms));
+  for (auto parts = all.rbegin(); parts != all.rend() && nodes_left > 0; ++parts) {
+    bound = std::max(bound, QuotientSearch(model, surcharge_ms, *parts, nodes_left, poller).Run(most_ms));
   }
   return bound;
 }

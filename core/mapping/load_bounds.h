@@ -22,10 +22,10 @@ double StarBound(const CopyModel& model, const std::vector<double>& star_loads);
 // at most c < S devices, every copy is spread over several of them. All ways to do that are enumerated, parts being
 // alike: neighbours in the same part are as near as the fastest devices of a part get, others as near as parts get.
 // The least largest weighted load over all such ways, for the speed that gives the best bound; 0 where the machine has
-// no such parts. Branch and bound of at most `most_nodes` nodes for each speed; what is cut gives no bound. A poller
-// that stops leaves what is proved so far.
+// no such parts. Branch and bound of at most `nodes_left` nodes, of which it leaves what it did not need; what is cut
+// gives no bound. A poller that stops leaves what is proved so far.
 // Never above `most_ms`, beyond which nobody asks.
-double QuotientBound(const CopyModel& model, std::span<const double> surcharge_ms, double most_ms, int64_t most_nodes,
+double QuotientBound(const CopyModel& model, std::span<const double> surcharge_ms, double most_ms, int64_t& nodes_left,
                      Poller& poller);
 
 }  // namespace planwright

@@ -4,13 +4,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/mapping/target_precision.h"
+
 namespace planwright {
 namespace {
 
-// Targets that close to a value count as just below it: closer than mappings that differ, further than rounding.
-constexpr double kJustBelow = 1 - 5e-10;
-// What is refuted and what is not are as close as that before the next means is used.
-constexpr double kClose = 1 + 1e-7;
 constexpr double kFirstStride = 1e-6;
 constexpr double kStrideGrowth = 4;
 constexpr double kLeastAmbition = 1.0 / 64;
@@ -37,7 +35,7 @@ void LoadProver::Raise(double value_ms, const std::string& method) {
 std::optional<CopyPlaces> LoadProver::Step(double value_ms, int64_t work, Poller& poller) {
   if (phase_ == Phase::kCover) return Search(value_ms, work, poller);
   const int64_t before = refuter_.work();
-  while (phase_ != Phase::kCover && bound_ms_ < value_ms * kJustBelow && refuter_.work() - before < work &&
+  while (phase_ != Phase::kCover && bound_ms_ < value_ms * kJustBelowValue && refuter_.work() - before < work &&
          !poller.ShouldStopNow()) {
     Filter(value_ms, work - (refuter_.work() - before), poller);
   }
@@ -47,7 +45,7 @@ std::optional<CopyPlaces> LoadProver::Step(double value_ms, int64_t work, Poller
 double LoadProver::NextTarget(double value_ms) const {
   const double gallop = bound_ms_ * (1 + stride_);
   const double next = std::isinf(open_ms_) ? gallop : std::sqrt(bound_ms_ * open_ms_);
-  return std::min(next, value_ms * kJustBelow);
+  return std::min(next, value_ms * kJustBelowValue);
 }
 
 void LoadProver::Filter(double value_ms, int64_t work, Poller& poller) {
@@ -62,7 +60,7 @@ void LoadProver::Filter(double value_ms, int64_t work, Poller& poller) {
     open_ms_ = target;
     allowed_ = refuter_.Allowed();
   }
-  if (open_ms_ <= bound_ms_ * kClose) EndPhase();
+  if (open_ms_ <= bound_ms_ * kTargetsMeet) EndPhase();
 }
 
 void LoadProver::EndPhase() {
@@ -76,7 +74,7 @@ void LoadProver::EndPhase() {
 }
 
 std::optional<CopyPlaces> LoadProver::Search(double value_ms, int64_t work, Poller& poller) {
-  const double target = std::min(bound_ms_ + (value_ms - bound_ms_) * ambition_, value_ms * kJustBelow);
+  const double target = std::min(bound_ms_ + (value_ms - bound_ms_) * ambition_, value_ms * kJustBelowValue);
   if (target <= bound_ms_) return std::nullopt;
   if (refuter_.RefutesByEmbedding(target, work / 4, poller)) {
     Raise(target, "embedding");

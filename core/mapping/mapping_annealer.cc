@@ -10,22 +10,23 @@
 namespace planwright {
 namespace {
 
-// Temperature at the end of a cycle: the least violation is mended but by chance.
-constexpr double kCold = 0.02;
 // What a cycle in vain changes.
 constexpr double kCycleGrowth = 1.25;
 constexpr double kAmbitionDecay = 0.6;
 constexpr double kLeastAmbition = 1e-4;
+constexpr int64_t kSweepGrowth = 2;
 constexpr int64_t kMovesPerBudget = 2048;
 constexpr int64_t kMovesPerLook = 256;
 // A value this close to the bound is the bound; one this little better is none.
 constexpr double kRounding = 1e-9;
 
-// After a cycle in vain. What is as modest as can be begins anew: the trap needs another way out.
-MappingHeat After(MappingHeat heat) {
-  heat.ambition *= kAmbitionDecay;
+// After a cycle in vain. What is as modest as can be begins anew, with longer cycles: the trap needs another way out.
+MappingHeat After(MappingHeat heat, double most_ambition) {
+  heat.ambition = std::min(heat.ambition, most_ambition) * kAmbitionDecay;
   heat.cycle_moves = static_cast<int64_t>(static_cast<double>(heat.cycle_moves) * kCycleGrowth);
-  return heat.ambition < kLeastAmbition ? MappingHeat{.hot = heat.hot} : heat;
+  if (heat.ambition >= kLeastAmbition) return heat;
+  const int64_t first_cycle = heat.first_cycle_moves * kSweepGrowth;
+  return {.hot = heat.hot, .cold = heat.cold, .cycle_moves = first_cycle, .first_cycle_moves = first_cycle};
 }
 
 class Annealer {
@@ -46,19 +47,21 @@ class Annealer {
       const double before = run_.value.value_ms;
       RunCycle(std::min(run_.heat.cycle_moves, moves - run_.moves));
       if (run_.value.value_ms < before) continue;
-      run_.heat = After(run_.heat);
+      run_.heat = After(run_.heat, MostAmbition());
       penalties_.SetTarget(Target());
     }
     return std::move(run_);
   }
 
  private:
-  double Target() const { return std::max(bound_ms_, run_.value.value_ms * (1 - run_.heat.ambition)); }
+  // Half of the gap, relative to the value: what the bound allows is seldom there.
+  double MostAmbition() const { return (1 - bound_ms_ / run_.value.value_ms) / 2; }
+  double Target() const { return run_.value.value_ms * (1 - std::min(run_.heat.ambition, MostAmbition())); }
   bool IsDone() const { return is_stopped_ || run_.value.value_ms <= bound_ms_ * (1 + kRounding); }
 
   void RunCycle(int64_t moves) {
     const int64_t first = run_.moves;
-    const double cooling = std::log(kCold / run_.heat.hot) / static_cast<double>(moves);
+    const double cooling = std::log(run_.heat.cold / run_.heat.hot) / static_cast<double>(moves);
     double temperature = run_.heat.hot;
     while (run_.moves - first < moves && !IsDone()) {
       if (++steps_ % kMovesPerLook == 0) {

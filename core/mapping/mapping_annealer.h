@@ -1,8 +1,9 @@
 // One run of simulated annealing of a mapping (device-mapping.md section 6, "LS").
 //
 // The run aims at a target below the best value that it knows; the energy is MappingPenalties. The temperature falls
-// geometrically over a cycle of moves. Whenever a better mapping is found, the target follows it down; a cycle without
-// one makes the target less ambitious and the next cycle longer.
+// geometrically over a cycle of moves. Whenever a better mapping is found, the target follows it down, never by more
+// than half of the gap; a cycle without one makes the target less ambitious and the next cycle longer. The most modest
+// target in vain is followed by the most ambitious one again, with cycles twice as long as the last time.
 #ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALER_H_
 #define PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALER_H_
 
@@ -18,13 +19,17 @@ namespace planwright {
 
 // How boldly a run moves; a run hands its own on, so that the next one goes on where it ended.
 struct MappingHeat {
-  // Temperature at the start of a cycle. Penalties of single copies are 0.03 .. 1: low heat settles large machines,
-  // high heat leaves the traps of small uneven ones.
+  // Temperature at the start of a cycle. Penalties of single copies are 0.03 .. 1: low heat settles large machines
+  // where any pair may be fast, high heat leaves the traps of uneven ones.
   double hot = 0.3;
+  // At its end: the least violation is mended but by chance.
+  double cold = 0.02;
   // The target is this share below the best value, and no longer that much after a cycle in vain.
   double ambition = 0.1;
   // Of the next cycle.
   int64_t cycle_moves = 20'000;
+  // Of the cycle that it began with; it begins anew after the most modest target in vain.
+  int64_t first_cycle_moves = 20'000;
 };
 
 struct MappingRun {

@@ -18,8 +18,8 @@ constexpr double kSliceGrowth = 1.2;
 constexpr double kMaxSliceMoves = 4'000'000;
 // Every so many slices of an arm one starts from the incumbent.
 constexpr int64_t kVisitsPerIncumbent = 3;
-constexpr double kHeats[] = {0.12, 0.3, 1.0};
-// The greedy mapping of more devices takes longer than nobody looks at the clock.
+constexpr MappingHeat kHeats[] = {{.hot = 0.04, .cold = 0.01}, {.hot = 0.12}, {.hot = 0.5}};
+// The greedy mapping of more devices takes longer than what it is worth.
 constexpr std::size_t kGreedyDevices = 1024;
 constexpr double kRounding = 1e-9;
 
@@ -33,7 +33,7 @@ MappingAnnealing::MappingAnnealing(const MappingTables& tables, const KindAssign
   value_ = Evaluate(instance, tables.links(), incumbent_);
   Offer(incumbent_);
   Offer(MapCopiesTogether(instance, kinds));
-  if (instance.num_devices() <= kGreedyDevices) Offer(MapGreedily(instance, tables.links(), kinds));
+  if (instance.num_devices() <= kGreedyDevices) Offer(MapGreedily(instance, tables.links(), kinds, limits));
   start_ = incumbent_;
   AddArms();
 }
@@ -56,8 +56,8 @@ void MappingAnnealing::StartDetour(MappingObjective objective, const Mapping& ma
   }
 }
 
-bool MappingAnnealing::RunBatch() {
-  std::vector<Slice> batch = NextBatch();
+bool MappingAnnealing::RunBatch(int64_t most_moves) {
+  std::vector<Slice> batch = NextBatch(most_moves);
   arena_.ParallelFor(batch.size(), 1, [&](std::size_t i) { Run(batch[i]); });
   for (Slice& slice : batch) Merge(slice);
   return !IsDone();
@@ -69,8 +69,8 @@ void MappingAnnealing::AddArms() {
     AddDetour(MappingObjective::kAllReduce);
   }
   for (const bool starts_afresh : {false, true}) {
-    for (const double hot : kHeats) {
-      arms_.push_back({.heat = {.hot = hot}, .mapping = {}, .starts_afresh = starts_afresh, .detour = {}});
+    for (const MappingHeat& heat : kHeats) {
+      arms_.push_back({.heat = heat, .mapping = {}, .starts_afresh = starts_afresh, .detour = {}});
     }
   }
 }
@@ -84,14 +84,15 @@ void MappingAnnealing::AddDetour(MappingObjective objective) {
       {.heat = {}, .mapping = {}, .detour = Detour{.tables = other_tables_.back().get(), .mapping = {}, .heat = {}}});
 }
 
-std::vector<MappingAnnealing::Slice> MappingAnnealing::NextBatch() {
+std::vector<MappingAnnealing::Slice> MappingAnnealing::NextBatch(int64_t most_moves) {
   const double growth = std::pow(kSliceGrowth, static_cast<double>(slices_ / static_cast<int64_t>(kBatch)));
   const auto slice_moves = static_cast<int64_t>(std::min(kMaxSliceMoves, kFirstSliceMoves * growth));
+  const int64_t end = planned_moves_ + std::min(most_moves, limits_.work - planned_moves_);
   std::vector<Slice> batch;
-  while (batch.size() < kBatch && planned_moves_ < limits_.work) {
+  while (batch.size() < kBatch && planned_moves_ < end) {
     Slice slice{.result = {}};
     slice.arm = ChooseArm();
-    slice.moves = std::min(slice_moves, limits_.work - planned_moves_);
+    slice.moves = std::min(slice_moves, end - planned_moves_);
     slice.stream = static_cast<uint64_t>(slices_) + 1;
     slice.result = arms_[slice.arm];
     planned_moves_ += slice.moves;

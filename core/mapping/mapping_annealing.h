@@ -41,8 +41,9 @@ class MappingAnnealing {
   // No mapping is better than this; annealing stops there.
   void RaiseBound(double bound_ms) { bound_ms_ = std::max(bound_ms_, bound_ms); }
 
-  // One batch of slices. False: the bound is reached, the work is used up, or the limits say stop.
-  bool RunBatch();
+  // One batch of slices of `most_moves` at most. False: the bound is reached, the work is used up, or the limits say
+  // stop.
+  bool RunBatch(int64_t most_moves = std::numeric_limits<int64_t>::max());
 
   const Mapping& incumbent() const { return incumbent_; }
   const MappingValue& value() const { return value_; }
@@ -77,7 +78,7 @@ class MappingAnnealing {
 
   void AddArms();
   void AddDetour(MappingObjective objective);
-  std::vector<Slice> NextBatch();
+  std::vector<Slice> NextBatch(int64_t most_moves);
   std::size_t ChooseArm() const;
   void Run(Slice& slice) const;
   void RunDetour(Slice& slice, RandomStream& random) const;

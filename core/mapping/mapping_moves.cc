@@ -164,9 +164,14 @@ template <typename Time>
 DeviceId MappingMoves::NearDevice(DeviceId centre, double limit, Time time) {
   const std::span<const DeviceId> near = tables_.near().Of(centre);
   if (near.empty()) return centre;
-  const auto end =
-      std::partition_point(near.begin(), near.end(), [&](DeviceId device) { return time(device) <= limit; });
-  const auto within = static_cast<std::size_t>(end - near.begin());
+  const auto is_within = [&](DeviceId device) { return time(device) <= limit; };
+  // Few are within the limit as a rule, so the end is looked for from the front.
+  std::size_t tried = kFewestNear;
+  while (tried < near.size() && is_within(near[tried])) tried *= 2;
+  const auto begin = near.begin() + static_cast<std::ptrdiff_t>(tried / 2);
+  const auto end = near.begin() + static_cast<std::ptrdiff_t>(std::min(tried, near.size()));
+  const std::size_t within =
+      tried == kFewestNear ? 0 : static_cast<std::size_t>(std::partition_point(begin, end, is_within) - near.begin());
   return near[Pick(std::min(near.size(), std::max(within, kFewestNear)))];
 }
 

@@ -14,18 +14,18 @@ namespace {
 
 constexpr double kRounding = 1e-9;
 constexpr double kMostGap = 0.99;
-constexpr double kClose = 1e-6;
-// Exact searches count steps of some nanoseconds; that many take as long as a device moved on trial.
-constexpr int64_t kStepsPerUnit = 50;
+constexpr double kNearlyClosed = 1e-6;
+// Exact searches count steps of some twenty nanoseconds; that many take as long as a device moved on trial.
+constexpr int64_t kStepsPerUnit = 12;
 // Work of each task in the first round, and most; the last is some tenths of a second.
 constexpr int64_t kFirstRound = 4'000;
-constexpr int64_t kMostOfRound = 200'000;
-// Exact rounds come before annealing until they have had that much. Then they get as much as annealing; or a share of
-// it where they only prove, and after so many rounds that brought next to nothing.
+constexpr int64_t kMostOfRound = 800'000;
+// Exact rounds come before annealing until they have had that much. Then they get as much as annealing while they bring
+// as much for their work; or a share of it, and where they only prove.
 constexpr int64_t kExactHeadStart = 100'000;
+// Of a yield, every turn.
+constexpr double kFading = 0.8;
 constexpr int64_t kLesserShare = 6;
-constexpr int64_t kPatience = 6;
-constexpr double kWorthWhile = 1e-4;
 // Devices of a tile at most, ways to tile that are tried, and work for each.
 constexpr int32_t kMostOfTile = 64;
 constexpr std::size_t kMostTilings = 12;
@@ -33,7 +33,12 @@ constexpr int64_t kTileWork = 200'000;
 // Work for each of the paper's instantiations, and into how many shares time and work are divided for it.
 constexpr int64_t kInstantiationWork = 2'000'000;
 constexpr std::size_t kSharesOfInstantiation = 5;
+// Nodes of the quotient bound at most, work for each, and the share of the work that they may take.
 constexpr int64_t kQuotientNodes = 200'000;
+constexpr int64_t kWorkOfNode = 4;
+constexpr int64_t kQuotientShare = 4;
+// Tables, lists and symmetry look at every pair of devices some times: so many pairs for a unit.
+constexpr int64_t kPairsPerUnit = 8;
 // A dive that has not ended after that many steps for each device starts anew in another order.
 constexpr int64_t kDiveSteps = 20'000;
 // Where dives aim between what is not refuted and the best value, in turn.
@@ -55,9 +60,10 @@ MappingSearch::MappingSearch(const MappingInstance& instance, const KindAssignme
       tables_(instance, limits, arena),
       annealing_(tables_, kinds, options.seed, limits, arena),
       model_(instance, tables_.links(), limits),
-      symmetry_(DeviceSymmetry::Of(model_)),
+      symmetry_(DeviceSymmetry::Of(model_, limits)),
       all_devices_(Index(model_.num_devices())),
-      round_work_(kFirstRound) {
+      round_work_(kFirstRound),
+      other_work_(int64_t{model_.num_devices()} * model_.num_devices() / kPairsPerUnit) {
   std::iota(all_devices_.begin(), all_devices_.end(), 0);
   outcome_.bounds = {{.value_ms = instance.load_weight * kinds.bottleneck_ms, .method = "compute"}};
 }
@@ -87,11 +93,21 @@ MappingOutcome MappingSearch::Run() {
   return std::move(outcome_);
 }
 
+void MappingSearch::Yield::Add(double gap_closed, int64_t work_done) {
+  gap = gap * kFading + gap_closed;
+  work = work * kFading + static_cast<double>(work_done);
+}
+
+double MappingSearch::RelativeGap() const { return 1 - outcome_.bound_ms() / annealing_.value().value_ms; }
+
 void MappingSearch::RunAnnealing() {
   const int64_t before = annealing_.moves();
-  annealing_.RunBatch();
+  const double gap = RelativeGap();
+  annealing_.RunBatch(limits_.work - outcome_.work);
   const int64_t moves = annealing_.moves() - before;
-  exact_due_ += IsExact() && rounds_in_vain_ < kPatience ? moves : moves / kLesserShare;
+  annealing_yield_.Add(gap - RelativeGap(), moves);
+  const bool is_worth_it = IsExact() && exact_yield_.PerWork() >= annealing_yield_.PerWork();
+  exact_due_ += is_worth_it ? moves : moves / kLesserShare;
 }
 
 bool MappingSearch::IsExactTurn() const {
@@ -123,8 +139,10 @@ bool MappingSearch::IsDone() {
   return true;
 }
 
+void MappingSearch::CountWork() { outcome_.work = annealing_.moves() + exact_work_ + other_work_; }
+
 void MappingSearch::TakeIncumbent() {
-  outcome_.work = annealing_.moves() + exact_work_ + other_work_;
+  CountWork();
   outcome_.counters["moves"] = annealing_.moves();
   if (!outcome_.mapping.devices.empty() && annealing_.value().value_ms >= outcome_.value.value_ms) return;
   outcome_.mapping = annealing_.incumbent();
@@ -149,6 +167,8 @@ void MappingSearch::BoundRings() {
   Poller poller(limits_);
   rings_ = std::make_unique<RingBounds>(model_, with_compute);
   const double bound = rings_->LargestRefuted(outcome_.value.value_ms, poller);
+  other_work_ += rings_->work() / kStepsPerUnit;
+  CountWork();
   OfferBound(bound, "rings");
   if (instance_.objective == MappingObjective::kLoadPlusLargestAllReduce) rings_apart_ms_ = bound;
   if (is_sum) surcharge_ms_ = RingSurcharges(model_);
@@ -157,7 +177,7 @@ void MappingSearch::BoundRings() {
 // What bisection leaves between a bound and a value that it was not told.
 void MappingSearch::CloseRings() {
   const double value = outcome_.value.value_ms;
-  if (rings_ == nullptr || outcome_.bound_ms() >= value || outcome_.bound_ms() < value * (1 - kClose)) return;
+  if (rings_ == nullptr || outcome_.bound_ms() >= value || outcome_.bound_ms() < value * (1 - kNearlyClosed)) return;
   if (value == last_closed_ms_) return;
   last_closed_ms_ = value;
   Poller poller(limits_);
@@ -170,8 +190,12 @@ void MappingSearch::StartProving() {
   prover_->Raise(instance_.load_weight * kinds_.bottleneck_ms, "compute");
   prover_->Raise(StarBound(model_, star_loads_), "nearest_neighbours");
   Poller poller(limits_);
-  prover_->Raise(QuotientBound(model_, surcharge_ms_, LoadShare(outcome_.value.value_ms), kQuotientNodes, poller),
-                 "quotient");
+  const int64_t nodes =
+      std::clamp<int64_t>((limits_.work - outcome_.work) / kQuotientShare / kWorkOfNode, 0, kQuotientNodes);
+  int64_t left = nodes;
+  prover_->Raise(QuotientBound(model_, surcharge_ms_, LoadShare(outcome_.value.value_ms), left, poller), "quotient");
+  other_work_ += (nodes - left) * kWorkOfNode;
+  CountWork();
   OfferLoadBound();
   repair_ = std::make_unique<CopyRepair>(model_, symmetry_);
 }
@@ -237,13 +261,12 @@ void MappingSearch::RunRound() {
   arena_.ParallelFor(tasks_.size(), 1, [&](std::size_t slot) { findings[slot] = RunTask(slot, work); });
   exact_work_ += work * tasks;
   ++round_;
-  const double gap = outcome_.value.value_ms - outcome_.bound_ms();
+  const double gap = RelativeGap();
   for (const Findings& found : findings) {
     if (found.has_value()) annealing_.Offer(*found);
   }
   OfferLoadBound();
-  const double gain = gap - (annealing_.value().value_ms - outcome_.bound_ms());
-  rounds_in_vain_ = gain > kWorthWhile * outcome_.value.value_ms ? 0 : rounds_in_vain_ + 1;
+  exact_yield_.Add(gap - RelativeGap(), work * tasks);
   int64_t nodes = prover_->nodes() + repair_->nodes();
   for (const auto& diver : divers_) nodes += diver->nodes();
   outcome_.counters["nodes"] = nodes;

@@ -47,7 +47,16 @@ class MappingSearch {
   // A mapping that a task of a round came by.
   using Findings = std::optional<Mapping>;
   enum class Task { kProve, kDive, kRepair };
+  // What work has brought lately: the gap that it closed, relative to the value, and itself; both fade with every turn.
+  struct Yield {
+    double gap = 0;
+    double work = 0;
 
+    void Add(double gap_closed, int64_t work_done);
+    double PerWork() const { return work > 0 ? gap / work : 0; }
+  };
+
+  void CountWork();
   void TakeIncumbent();
   void OfferBound(double value_ms, const std::string& method);
   void OfferLoadBound();
@@ -56,6 +65,7 @@ class MappingSearch {
   void CloseRings();
   bool IsExact() const;
   bool IsExactTurn() const;
+  double RelativeGap() const;
   double LoadShare(double value_ms) const { return value_ms - rings_apart_ms_; }
   void StartProving();
   void OfferInstantiations();
@@ -99,10 +109,11 @@ class MappingSearch {
   // Of each task in the next round, and of all tasks so far.
   int64_t round_work_ = 0;
   int64_t exact_work_ = 0;
-  // What exact rounds have earned by annealing, and how many of the last brought next to nothing.
+  // What exact rounds have earned by annealing.
   int64_t exact_due_ = 0;
-  int64_t rounds_in_vain_ = 0;
-  // Of searches for the paper's instantiations, and for tiles.
+  Yield exact_yield_;
+  Yield annealing_yield_;
+  // Of set-up, of bounds, and of searches for the paper's instantiations and for tiles.
   int64_t other_work_ = 0;
   MappingOutcome outcome_;
 };

@@ -147,11 +147,10 @@ int32_t MappingState::Step(int32_t vertex, int32_t by) const {
 
 MappingState::EdgeTimes MappingState::TimesOf(const StageTraffic& traffic, DeviceId from, DeviceId to) const {
   const LinkTimes& links = tables_.links();
-  EdgeTimes times{.forward = links.Between(from, to).Of(traffic.forward_bytes, traffic.forward_transfers)};
-  if (traffic.backward_bytes > 0 || traffic.backward_transfers > 0) {
-    times.backward = links.Between(to, from).Of(traffic.backward_bytes, traffic.backward_transfers);
-  }
-  return times;
+  const LinkTime& there = links.Between(from, to);
+  const LinkTime& back = links.is_symmetric() ? there : links.Between(to, from);
+  return {.forward = there.Of(traffic.forward_bytes, traffic.forward_transfers),
+          .backward = back.Of(traffic.backward_bytes, traffic.backward_transfers)};
 }
 
 double MappingState::LoadOf(int32_t vertex) const {

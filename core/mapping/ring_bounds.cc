@@ -6,12 +6,11 @@
 #include <numeric>
 
 #include "core/base/union_find.h"
+#include "core/mapping/target_precision.h"
 
 namespace planwright {
 namespace {
 
-constexpr double kJustBelow = 1 - 5e-10;
-constexpr double kClose = 1 + 1e-7;
 constexpr double kLeastShare = 1e-3;
 // Longer rings than that are not searched for, and none with more steps for a device.
 constexpr int32_t kLongestCycle = 8;
@@ -65,11 +64,11 @@ RingBounds::RingBounds(const CopyModel& model, bool with_compute)
 }
 
 double RingBounds::LargestRefuted(double most_ms, Poller& poller) {
-  if (Refutes(most_ms * kJustBelow, poller)) return most_ms;
+  if (Refutes(most_ms * kJustBelowValue, poller)) return most_ms;
   double refuted = 0;
   double open = most_ms;
   double target = most_ms * kLeastShare;
-  while (open > refuted * kClose && target < open && !poller.ShouldStopNow()) {
+  while (open > refuted * kTargetsMeet && target < open && !poller.ShouldStopNow()) {
     (Refutes(target, poller) ? refuted : open) = target;
     if (refuted == 0) break;
     target = std::sqrt(refuted * open);
@@ -208,6 +207,7 @@ void RingBounds::DropWithoutCycle(int32_t stage, Poller& poller) {
     is_on_path_[Index(device)] = 1;
     const bool is_on_cycle = IsOnCycle(stage, device, device, 1, steps);
     is_on_path_[Index(device)] = 0;
+    cycle_work_ += kStepsOfCycle - steps;
     if (!is_on_cycle) Drop(stage, device);
   }
 }

@@ -39,6 +39,9 @@ class RingBounds {
   // Whether no mapping keeps every stage within the target. What an interruption leaves open is not refuted.
   bool Refutes(double target_ms, Poller& poller);
 
+  // Steps of some nanoseconds since the object was made.
+  int64_t work() const { return domains_.work() + matching_.work() + cycle_work_; }
+
  private:
   void SetReach(double target_ms);
   bool Filter(Poller& poller);
@@ -63,6 +66,7 @@ class RingBounds {
   // By stage: slowest link that its ring may use.
   std::vector<double> reach_;
   std::vector<uint8_t> is_on_path_;
+  int64_t cycle_work_ = 0;
 };
 
 }  // namespace planwright

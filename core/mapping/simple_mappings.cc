@@ -44,9 +44,11 @@ std::vector<std::vector<Neighbour>> NeighboursByStage(const MappingInstance& ins
 
 class GreedyMapper {
  public:
-  GreedyMapper(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds)
+  GreedyMapper(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds,
+               const SolveLimits& limits)
       : instance_(instance),
         links_(links),
+        limits_(limits),
         neighbours_(NeighboursByStage(instance)),
         room_(kinds.copies),
         free_(ParticipatingDevices(instance)),
@@ -63,10 +65,12 @@ class GreedyMapper {
 
  private:
   void Place(int32_t stage, int32_t copy) {
+    const bool is_stopped = CheckInterruption(limits_).has_value();
     std::optional<std::size_t> best;
     double best_value = 0;
     for (std::size_t place = 0; place < free_.size(); ++place) {
       if (RoomFor(stage, free_[place]) == 0) continue;
+      if (is_stopped && best.has_value()) break;
       const double value = ValueAt(stage, copy, free_[place]);
       if (best.has_value() && value >= best_value) continue;
       best = place;
@@ -137,6 +141,7 @@ class GreedyMapper {
 
   const MappingInstance& instance_;
   const LinkTimes& links_;
+  const SolveLimits& limits_;
   const std::vector<std::vector<Neighbour>> neighbours_;
   // Copies of a stage that a kind of device still takes.
   std::vector<int32_t> room_;
@@ -165,8 +170,9 @@ Mapping MapCopiesTogether(const MappingInstance& instance, const KindAssignment&
           .rings = RingsInCopyOrder(instance)};
 }
 
-Mapping MapGreedily(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds) {
-  return GreedyMapper(instance, links, kinds).Map();
+Mapping MapGreedily(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds,
+                    const SolveLimits& limits) {
+  return GreedyMapper(instance, links, kinds, limits).Map();
 }
 
 Mapping MapRandomly(const MappingInstance& instance, const KindAssignment& kinds, RandomStream& random) {

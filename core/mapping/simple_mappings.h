@@ -5,6 +5,7 @@
 #ifndef PLANWRIGHT_CORE_MAPPING_SIMPLE_MAPPINGS_H_
 #define PLANWRIGHT_CORE_MAPPING_SIMPLE_MAPPINGS_H_
 
+#include "core/base/limits.h"
 #include "core/base/random.h"
 #include "core/mapping/link_times.h"
 #include "core/mapping/mapping_instance.h"
@@ -19,8 +20,10 @@ Mapping MapConsecutively(const MappingInstance& instance, const KindAssignment& 
 Mapping MapCopiesTogether(const MappingInstance& instance, const KindAssignment& kinds);
 
 // Copy by copy and stage by stage, each on the device that is best for it and for its neighbours placed so far, the
-// first such. Complexity O(copies x devices x traffic).
-Mapping MapGreedily(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds);
+// first such. Where the limits say stop, which is looked at for every copy of a stage, the rest go to the first devices
+// with room. Complexity O(copies x devices x traffic).
+Mapping MapGreedily(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds,
+                    const SolveLimits& limits = {});
 
 // Devices in random order.
 Mapping MapRandomly(const MappingInstance& instance, const KindAssignment& kinds, RandomStream& random);

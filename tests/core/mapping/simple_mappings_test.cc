@@ -86,6 +86,9 @@ TEST(SimpleMappingsTest, AllAreMappingsWhereStagesFitSomeKindsOnly) {
   EXPECT_TRUE(IsMapping(instance, MapConsecutively(instance, kinds)));
   EXPECT_TRUE(IsMapping(instance, MapCopiesTogether(instance, kinds)));
   EXPECT_TRUE(IsMapping(instance, MapGreedily(instance, links, kinds)));
+  SolveLimits no_time;
+  no_time.deadline = SolveLimits::Clock::now();
+  EXPECT_TRUE(IsMapping(instance, MapGreedily(instance, links, kinds, no_time)));
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(IsMapping(instance, MapRandomly(instance, kinds, random)));
 }
 
