@@ -28,10 +28,10 @@ PlanningProblem RelaxedPipeline(PlanningProblem problem) {
 
 }  // namespace
 
-std::optional<Bound> FastestLinksBound(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena) {
+FlatBound FastestLinksBound(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena) {
   if (request.problem.replication != Replication::kNone || request.problem.micro_batches.has_value() ||
-      request.graph.operators.size() > kMaxOperators) {
-    return std::nullopt;
+      request.graph.operators.size() > kMaxOperators || limits.work <= 0) {
+    return {};
   }
   const FlatProblem flat = FlattenProblem(request, ConsumerCharge::kPerStage, AssumedSpeed::kFastest);
   const PlanningProblem problem = RelaxedPipeline(flat.problem);
@@ -49,17 +49,19 @@ std::optional<Bound> FastestLinksBound(const SearchRequest& request, const Solve
     return CostPlan(flat.graph, flat.cluster, problem, flat.costs, placement).objective;
   };
   SolveLimits relaxed_limits = limits;
-  relaxed_limits.work = kMaxIdeals;
+  relaxed_limits.work = std::min(kMaxIdeals, limits.work);
   const absl::StatusOr<SearchOutcome> outcome =
       SolveContiguousThroughput(relaxed, relaxed_limits, arena, callbacks.Silenced());
-  if (!outcome.ok()) return std::nullopt;
-  std::optional<Bound> best;
+  FlatBound found{.bound = {}, .is_interrupted = CheckInterruption(limits).has_value()};
+  if (!outcome.ok()) return found;
+  if (const auto work = outcome->counters.find("work"); work != outcome->counters.end()) found.work = work->second;
+  std::optional<Bound>& best = found.bound;
   for (const Bound& bound : outcome->bounds) {
     if (bound.scope != BoundScope::kProblem) continue;
     if (!best.has_value() || bound.value > best->value) best = bound;
   }
   if (best.has_value()) best->method = "fastest_links";
-  return best;
+  return found;
 }
 
 }  // namespace planwright

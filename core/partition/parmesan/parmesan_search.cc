@@ -110,7 +110,8 @@ class Search {
     ImproveFinalists();
     RaisePartitionBounds();
     CountWork(shapes);
-    record_.set_stop_reason(StopReasonOf(limits_, StopReason::kExhausted));
+    const StopReason usual = is_bound_interrupted_ ? StopReason::kTimeLimit : StopReason::kExhausted;
+    record_.set_stop_reason(StopReasonOf(limits_, usual));
     return std::move(record_).Finish(Advice());
   }
 
@@ -148,8 +149,12 @@ class Search {
   // After the first placements, which it may take longer than.
   void RaiseRelaxedBound() {
     if (record_.is_settled() || CheckInterruption(limits_).has_value()) return;
-    const std::optional<Bound> bound = FastestLinksBound(request_, ShareOfTime(limits_, 4), arena_);
-    if (bound.has_value()) record_.RaiseBound(*bound);
+    SolveLimits limits = ShareOfTime(limits_, 4);
+    limits.work = work_ - record_.work();
+    const FlatBound flat = FastestLinksBound(request_, limits, arena_);
+    record_.AddWork(flat.work);
+    is_bound_interrupted_ = flat.is_interrupted;
+    if (flat.bound.has_value()) record_.RaiseBound(*flat.bound);
   }
 
   void TryShapes(const std::vector<StageShape>& shapes) {
@@ -318,6 +323,8 @@ class Search {
   // At least one.
   const std::vector<std::unique_ptr<Assumption>> assumptions_;
   std::vector<Candidate> finalists_;
+  // By its share of the clock.
+  bool is_bound_interrupted_ = false;
   // Of the best placement, if a mapping made it.
   std::optional<MappingOutcome> winner_;
 };
