@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "client/cli/commands.h"
 #include "client/cli/errors.h"
+#include "client/cli/progress.h"
 #include "client/cli/shared_flags.h"
 #include "client/cli/time_limit.h"
 #include "client/library/closest_name.h"
@@ -51,10 +52,12 @@ class CompareCommand final : public Command {
            "Exit code 0: at least one of them made a plan.\n"
            "\n"
            "Examples:\n"
-           "  planwright compare --graph=bert.json\n"
-           "  planwright compare --graph=bert.json --split=non_contiguous --algorithms=auto,local_search,scotch\n"
-           "  planwright compare --graph=bert.json --output=svg --output_file=bert.svg\n"
-           "  planwright compare --graph=bert.json --output=json --server=localhost:50051\n";
+           "  planwright compare --graph=zoo:bert-large --cluster=zoo:pcie:4 --algorithms=auto,greedy,pipedream\n"
+           "  planwright compare --graph=zoo:bert-large --cluster=zoo:pcie:4 --split=non_contiguous --time_limit=5s\n"
+           "  planwright compare --graph=zoo:bert-large --cluster=zoo:pcie:4 --time_limit=5s --output=svg "
+           "--output_file=compared.svg\n"
+           "  planwright compare --graph=zoo:bert-large --cluster=zoo:pcie:4 --algorithms=auto --output=json "
+           "--server=localhost:50051\n";
   }
 
   std::vector<FlagGroup> Flags() override {
@@ -65,6 +68,7 @@ class CompareCommand final : public Command {
     search.insert(search.begin(),
                   StringFlag("algorithms", "all|NAME,...",
                              "which algorithms plan; `planwright server-info` lists them (default: all)", algorithms_));
+    groups.back().flags.push_back(ProgressFlag(progress_));
     return groups;
   }
 
@@ -113,19 +117,20 @@ class CompareCommand final : public Command {
   static absl::Status UnknownAlgorithm(const std::string& name, const std::vector<NamedAlgorithm>& known) {
     std::vector<std::string> names;
     for (const NamedAlgorithm& algorithm : known) names.push_back(algorithm.name);
-    const std::string closest = ClosestTo(name, names);
-    return UsageError(absl::StrCat("--algorithms: \"", name, "\" is no algorithm",
-                                   closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?")),
+    return UsageError(absl::StrCat("--algorithms: \"", name, "\" is no algorithm", DidYouMean(name, names)),
                       absl::StrCat("Algorithms: all, or some of ", absl::StrJoin(names, ", "), "."));
   }
 
-  static absl::StatusOr<std::vector<ComparisonRow>> Compare(PlanningClient& client, v1::CreatePlanRequest request,
-                                                            const std::vector<NamedAlgorithm>& algorithms,
-                                                            const Environment& environment) {
+  absl::StatusOr<std::vector<ComparisonRow>> Compare(PlanningClient& client, v1::CreatePlanRequest request,
+                                                     const std::vector<NamedAlgorithm>& algorithms,
+                                                     const Environment& environment) const {
     std::vector<ComparisonRow> rows;
     for (const NamedAlgorithm& algorithm : algorithms) {
       request.mutable_options()->set_algorithm(algorithm.algorithm);
-      const CallOptions call{.deadline = SettleTimeLimit(request), .stop = environment.interrupt};
+      const std::string title = absl::StrCat(rows.size() + 1, " of ", algorithms.size(), ", ", algorithm.name);
+      const auto display = MakeProgressDisplay(environment.err_is_terminal, progress_, environment.err, title);
+      const CallOptions call{
+          .deadline = SettleTimeLimit(request), .stop = environment.interrupt, .progress = display.get()};
       auto response = client.CreatePlan(request, call);
       if (!response.ok() && EndsComparison(response.status())) return response.status();
       if (response.ok()) {
@@ -154,6 +159,7 @@ class CompareCommand final : public Command {
   v1::PlanningProblem problem_;
   v1::SolverOptions options_;
   std::string algorithms_ = kAll;
+  bool progress_ = false;
   ServerFlags server_;
   OutputFlags output_{{"text", "json", "svg"}};
 };

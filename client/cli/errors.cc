@@ -82,7 +82,7 @@ std::string HintFor(const absl::Status& status, const ErrorDetails& details) {
   }
 }
 
-void PrintLine(std::string_view text, std::ostream& out) { out << "error: " << Printable(text) << "\n"; }
+void PrintLine(std::string_view text, std::ostream& out) { PrintNote("error: ", text, out); }
 
 void PrintUnlisted(int64_t count, std::ostream& out) {
   if (count > 0) PrintLine(absl::StrCat("... and ", count, " more"), out);
@@ -97,13 +97,17 @@ void PrintViolations(const ErrorDetails& details, std::ostream& out) {
 
 }  // namespace
 
+void PrintNote(std::string_view kind, std::string_view text, std::ostream& out) {
+  out << Wrapped(std::string(kind) + Printable(text), kind.size()) << "\n";
+}
+
 absl::Status WithHint(absl::Status status, std::string_view hint) {
   status.SetPayload(kHintPayload, absl::Cord(std::string(hint)));
   return status;
 }
 
 absl::Status WithDefaultHint(absl::Status status, std::string_view hint) {
-  if (status.ok() || status.GetPayload(kHintPayload).has_value()) return status;
+  if (status.ok() || absl::IsCancelled(status) || status.GetPayload(kHintPayload).has_value()) return status;
   return WithHint(std::move(status), hint);
 }
 
@@ -130,7 +134,7 @@ void PrintError(const absl::Status& status, std::ostream& out) {
   }
   const auto payload = status.GetPayload(kHintPayload);
   const std::string hint = payload.has_value() ? std::string(*payload) : HintFor(status, details);
-  if (!hint.empty()) out << Printable(hint) << "\n";
+  if (!hint.empty()) PrintNote("", hint, out);
 }
 
 ExitCode ExitCodeFor(const absl::Status& status) {

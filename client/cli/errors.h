@@ -14,7 +14,7 @@ namespace planwright::client {
 // `status` with a sentence that says what to do next; replaces one that is there.
 absl::Status WithHint(absl::Status status, std::string_view hint);
 
-// `status` with a hint unless it has one.
+// `status` with a hint unless it has one, or says that it was interrupted.
 absl::Status WithDefaultHint(absl::Status status, std::string_view hint);
 
 // The same, where `status` says that what was named is not there.
@@ -22,6 +22,9 @@ absl::Status WithNotFoundHint(absl::Status status, std::string_view hint);
 
 // INVALID_ARGUMENT with a hint.
 absl::Status UsageError(std::string_view message, std::string_view hint);
+
+// A message of the given kind, such as "warning: ", in lines that are not too long.
+void PrintNote(std::string_view kind, std::string_view text, std::ostream& out);
 
 // "error: PATH: RULE" for every violation or shortage, else "error: MESSAGE"; then the hint, or one that follows from
 // the code.

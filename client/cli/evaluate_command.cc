@@ -23,9 +23,10 @@ class EvaluateCommand final : public Command {
            "judged under its own problem unless flags say otherwise. Exit code 3: the plan is not valid.\n"
            "\n"
            "Examples:\n"
-           "  planwright evaluate --graph=bert.json --plan=plan.json\n"
-           "  planwright plan --graph=bert.json --output=json | planwright evaluate --graph=bert.json --plan=-\n"
-           "  planwright evaluate --graph=layer_bert24_inference.json --plan=expert_bert24_inference.json\n";
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file=plan.json\n"
+           "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=plan.json\n"
+           "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=- --overlap=overlapped < "
+           "plan.json\n";
   }
 
   std::vector<FlagGroup> Flags() override {

@@ -50,11 +50,12 @@ class ExportCommand final : public Command {
            "servers do not do that. Its objective is the plan's, in the unit that the head of the file states.\n"
            "\n"
            "Examples:\n"
-           "  planwright export --problem --to=lp --graph=bert.json --split=non_contiguous --output_file=bert.lp\n"
-           "  planwright export --problem --to=mps --form=printed --graph=bert.json --split=non_contiguous\n"
-           "  planwright export --plan=plan.json --to=megatron --graph=zoo:gpt-1.3b\n"
-           "  planwright export --plan=plan.json --to=hostfile --cluster=zoo:dgx-h100:4 --output_file=hosts.txt\n"
-           "  planwright export --plan=plan.json --to=dot --graph=bert.json | dot -Tsvg > plan.svg\n";
+           "  planwright plan --graph=zoo:gpt-1.3b --cluster=zoo:pcie:4 --granularity=layer --output=json "
+           "--output_file=gpt.json\n"
+           "  planwright export --plan=gpt.json --to=megatron --graph=zoo:gpt-1.3b\n"
+           "  planwright export --plan=gpt.json --to=hostfile --cluster=zoo:pcie:4 --output_file=hosts.txt\n"
+           "  planwright export --plan=gpt.json --to=svg --graph=zoo:gpt-1.3b --output_file=plan.svg\n"
+           "  planwright export --problem --to=lp --graph=zoo:gpt-125m --cluster=zoo:pcie:4 --granularity=layer\n";
   }
 
   std::vector<FlagGroup> Flags() override {
@@ -96,7 +97,7 @@ class ExportCommand final : public Command {
     if (!exported.ok()) return Explained(exported.status());
     const absl::Status written = WriteOutput(exported->text, output_file_, environment.out);
     if (!written.ok()) return written;
-    if (!exported->advice.empty()) environment.err << "note: " << exported->advice << "\n";
+    if (!exported->advice.empty()) PrintNote("note: ", exported->advice, environment.err);
     return ExitCode::kOk;
   }
 
@@ -137,10 +138,7 @@ class ExportCommand final : public Command {
     const std::string known = absl::StrCat("Targets: ", absl::StrJoin(names, ", "), ".");
     if (target_.empty()) return UsageError("--to is missing", known);
     if (const ExportTarget* target = FindExportTarget(target_)) return target;
-    const std::string closest = ClosestTo(target_, names);
-    return UsageError(absl::StrCat("--to: \"", target_, "\" is no target",
-                                   closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?")),
-                      known);
+    return UsageError(absl::StrCat("--to: \"", target_, "\" is no target", DidYouMean(target_, names)), known);
   }
 
   // Graph and cluster themselves, as far as the target needs them: what is named is asked for.

@@ -25,6 +25,7 @@ absl::StatusOr<std::string> ReadAll(const std::string& path, std::istream& in) {
     text.append(block.data(), static_cast<std::size_t>(in.gcount()));
     if (text.size() > kMaxInputBytes) return CannotUse("read", path, "it is larger than 1 GiB");
   }
+  if (in.bad() && errno == EINTR) return absl::CancelledError("interrupted");
   if (in.bad()) return CannotUse("read", path, std::strerror(errno));
   return text;
 }

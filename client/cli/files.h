@@ -13,7 +13,7 @@
 namespace planwright::client {
 
 // The whole of the file, or of `in` when `path` is "-".
-// Errors: INVALID_ARGUMENT when it cannot be read or is larger than 1 GiB.
+// Errors: INVALID_ARGUMENT when it cannot be read or is larger than 1 GiB, CANCELLED when that was interrupted.
 absl::StatusOr<std::string> ReadInput(const std::string& path, std::istream& in);
 
 // How errors and reports name an input: its path, or "standard input".

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/library/closest_name.h"
 
@@ -15,10 +16,11 @@ constexpr std::string_view kPrefix = "--";
 constexpr std::size_t kHelpColumn = 34;
 constexpr std::size_t kHelpWidth = 100;
 
-const Flag* Find(std::span<const FlagGroup> groups, std::string_view name) {
+template <typename Predicate>
+const Flag* FindIf(std::span<const FlagGroup> groups, const Predicate& is_sought) {
   for (const FlagGroup& group : groups) {
     for (const Flag& flag : group.flags) {
-      if (flag.name == name) return &flag;
+      if (is_sought(flag)) return &flag;
     }
   }
   return nullptr;
@@ -29,10 +31,8 @@ absl::Status UnknownFlag(std::string_view name, std::span<const FlagGroup> group
   for (const FlagGroup& group : groups) {
     for (const Flag& flag : group.flags) names.push_back(flag.name);
   }
-  const std::string closest = ClosestTo(name, names);
-  return absl::InvalidArgumentError(absl::StrCat("--", std::string(name), " is not a flag of this command",
-                                                 closest.empty() ? "" : "; did you mean --", closest,
-                                                 closest.empty() ? "" : "?"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", std::string(name), " is not a flag of this command", DidYouMean(name, names, kPrefix)));
 }
 
 std::string HelpOf(const Flag& flag) {
@@ -74,6 +74,36 @@ Argument TakeApart(std::string_view text) {
   return argument;
 }
 
+bool IsFlag(std::string_view argument) { return argument.starts_with(kPrefix) && argument.size() > kPrefix.size(); }
+
+absl::Status Set(const Flag& flag, std::string_view value) {
+  const absl::Status status = flag.set(value);
+  return status.ok() ? status : absl::Status(status.code(), absl::StrCat("--", flag.name, ": ", status.message()));
+}
+
+// Sets what the first argument, and the second where it is its value, says; takes them off `arguments`.
+absl::Status TakeFirst(std::span<const std::string>& arguments, std::span<const FlagGroup> groups) {
+  const std::string& first = arguments.front();
+  arguments = arguments.subspan(1);
+  if (!IsFlag(first)) {
+    const Flag* bare = FindIf(groups, [](const Flag& flag) { return flag.is_bare; });
+    if (bare != nullptr && !first.starts_with(kPrefix)) return Set(*bare, first);
+    return absl::InvalidArgumentError(absl::StrCat("\"", first, "\" is not a flag; flags begin with --"));
+  }
+  const Argument argument = TakeApart(first);
+  const Flag* flag = FindIf(groups, [&](const Flag& any) { return any.name == argument.name; });
+  if (flag == nullptr) return UnknownFlag(argument.name, groups);
+  if (argument.has_value) return Set(*flag, argument.value);
+  if (flag->value.empty()) return Set(*flag, "true");
+  if (arguments.empty() || arguments.front().starts_with(kPrefix)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag->name, " needs a value: --", flag->name, "=", flag->value));
+  }
+  const std::string& value = arguments.front();
+  arguments = arguments.subspan(1);
+  return Set(*flag, value);
+}
+
 }  // namespace
 
 Flag StringFlag(std::string name, std::string value, std::string help, std::string& target) {
@@ -98,25 +128,15 @@ absl::Status ParseSwitch(std::string_view text, bool& target) {
   return absl::OkStatus();
 }
 
+absl::Status NotOneOf(std::string_view text, std::span<const std::string> choices) {
+  return absl::InvalidArgumentError(absl::StrCat("must be one of ", absl::StrJoin(choices, ", "), ", is \"",
+                                                 std::string(text), "\"", DidYouMean(text, choices)));
+}
+
 absl::Status ParseFlags(std::span<const std::string> arguments, std::span<const FlagGroup> groups) {
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].starts_with(kPrefix) || arguments[i].size() == kPrefix.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("\"", arguments[i], "\" is not a flag; flags begin with --"));
-    }
-    Argument argument = TakeApart(arguments[i]);
-    const Flag* flag = Find(groups, argument.name);
-    if (flag == nullptr) return UnknownFlag(argument.name, groups);
-    if (!argument.has_value && flag->value.empty()) {
-      argument.value = "true";
-    } else if (!argument.has_value) {
-      if (i + 1 == arguments.size() || arguments[i + 1].starts_with(kPrefix)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("--", flag->name, " needs a value: --", flag->name, "=", flag->value));
-      }
-      argument.value = arguments[++i];
-    }
-    const absl::Status status = flag->set(argument.value);
-    if (!status.ok()) return {status.code(), absl::StrCat("--", flag->name, ": ", status.message())};
+  while (!arguments.empty()) {
+    const absl::Status status = TakeFirst(arguments, groups);
+    if (!status.ok()) return status;
   }
   for (const FlagGroup& group : groups) {
     const absl::Status status = group.check ? group.check() : absl::OkStatus();

@@ -23,6 +23,8 @@ struct Flag {
   std::string help;
   // Takes the value. Its error says what the value must be, e.g. "must be >= 0, is -1"; the flag is named for it.
   std::function<absl::Status(std::string_view value)> set;
+  // Whether an argument that is no flag is its value; at most one of a command.
+  bool is_bare = false;
 };
 
 // Flags that the help shows together.
@@ -39,6 +41,9 @@ Flag SwitchFlag(std::string name, std::string help, bool& target);
 
 // The boolean that `text` says: true, false, 1, 0, yes, no. INVALID_ARGUMENT otherwise.
 absl::Status ParseSwitch(std::string_view text, bool& target);
+
+// INVALID_ARGUMENT: `text` is none of `choices`; names them, and the closest.
+absl::Status NotOneOf(std::string_view text, std::span<const std::string> choices);
 
 // Sets the flags that `arguments` give. INVALID_ARGUMENT: unknown flag (with the closest known one), bad or missing
 // value, an argument that is no flag, flags of a group that do not go together.

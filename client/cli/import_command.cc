@@ -24,8 +24,8 @@ class ImportCommand final : public Command {
            "the way to see what a built-in model holds, and to change it.\n"
            "\n"
            "Examples:\n"
-           "  planwright import --graph=zoo:bert-large --cluster=zoo:pcie:4 --output_file=request.json\n"
-           "  planwright import --cluster=cluster.yaml\n";
+           "  planwright import --graph=zoo:bert-large --cluster=zoo:pcie:4 --output_file=bert.json\n"
+           "  planwright plan --graph=bert.json\n";
   }
 
   std::vector<FlagGroup> Flags() override {

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -88,18 +89,21 @@ class TopologiesCommand final : public Command {
   std::string_view name() const override { return "topologies"; }
   std::string_view summary() const override { return "list the built-in clusters, or make one"; }
   std::string_view usage() const override {
-    return "planwright topologies [--show=NAME] [--output=json] [--output_file=FILE]\n"
+    return "planwright topologies [--show=NAME|FILE] [--output=json] [--output_file=FILE]\n"
            "\n"
-           "The JSON of one is a file for --cluster, to be changed by hand.\n"
+           "The JSON of one is a file for --cluster, to be changed by hand. --show describes such files too.\n"
            "\n"
            "Examples:\n"
            "  planwright topologies\n"
            "  planwright topologies --show='dgx1-mesh:4?between_gb=25'\n"
-           "  planwright topologies --show=torus2d:8 --output=json --output_file=torus.json\n";
+           "  planwright topologies --show=torus2d:8 --output=json --output_file=torus.json\n"
+           "  planwright topologies --show=torus.json\n";
   }
 
   std::vector<FlagGroup> Flags() override {
-    return {{"Topologies", {StringFlag("show", "NAME", "one of them, with its number and keys: mesh2d:8", show_)}},
+    return {{"Topologies",
+             {StringFlag("show", "NAME|FILE",
+                         "one of them, with its number and keys (mesh2d:8), or the cluster in a file", show_)}},
             server_.Flags(),
             output_.Flags()};
   }
@@ -112,14 +116,25 @@ class TopologiesCommand final : public Command {
 
  private:
   absl::StatusOr<ExitCode> ShowOne(Environment& environment) const {
-    v1::GetClusterRequest request;
-    request.set_name(show_.starts_with(kZooPrefix) ? show_ : std::string(kZooPrefix) + show_);
-    const auto response = server_.Connect(environment)->GetCluster(request, PatientCall(environment));
-    const absl::Status answered = Answered(response, server_.Address(environment));
-    if (!answered.ok()) return WithNotFoundHint(answered, "`planwright topologies` lists what there is.");
-    const v1::Cluster& cluster = response->cluster();
-    return Show(output_.is_json() ? JsonText(cluster, DefaultValues::kOmitted) : ClusterReport(request.name(), cluster),
+    std::error_code ignored;
+    const bool is_file = show_ == "-" || std::filesystem::exists(show_, ignored);
+    const std::string name = is_file || IsReference(show_) ? show_ : std::string(kZooPrefix) + show_;
+    const auto cluster = is_file ? ReadCluster(name, environment) : GetCluster(name, environment);
+    if (!cluster.ok()) return cluster.status();
+    return Show(output_.is_json() ? JsonText(*cluster, DefaultValues::kOmitted) : ClusterReport(name, *cluster),
                 output_, environment);
+  }
+
+  absl::StatusOr<v1::Cluster> GetCluster(const std::string& name, Environment& environment) const {
+    v1::GetClusterRequest request;
+    request.set_name(name);
+    auto response = server_.Connect(environment)->GetCluster(request, PatientCall(environment));
+    const absl::Status answered = Answered(response, server_.Address(environment));
+    if (!answered.ok()) {
+      return WithNotFoundHint(answered,
+                              "`planwright topologies` lists what there is. Check the path if a file was meant.");
+    }
+    return std::move(*response->mutable_cluster());
   }
 
   std::string show_;
@@ -131,14 +146,22 @@ class TopologiesCommand final : public Command {
 
 std::unique_ptr<Command> MakeModelsCommand() {
   return std::make_unique<InfoCommand>(InfoView{"models", "list the built-in models",
-                                                "planwright models [--output=json]\n", &ModelsReport, &ModelsJson});
+                                                "planwright models [--output=json]\n"
+                                                "\n"
+                                                "Examples:\n"
+                                                "  planwright models\n",
+                                                &ModelsReport, &ModelsJson});
 }
 
 std::unique_ptr<Command> MakeTopologiesCommand() { return std::make_unique<TopologiesCommand>(); }
 
 std::unique_ptr<Command> MakeServerInfoCommand() {
   return std::make_unique<InfoCommand>(InfoView{"server-info", "show version, algorithms and limits",
-                                                "planwright server-info [--server=HOST:PORT] [--output=json]\n",
+                                                "planwright server-info [--server=HOST:PORT] [--output=json]\n"
+                                                "\n"
+                                                "Examples:\n"
+                                                "  planwright server-info\n"
+                                                "  planwright server-info --server=localhost:50051\n",
                                                 &ServerInfoReport, &InfoJson});
 }
 

@@ -3,12 +3,14 @@
 
 #include <cstdlib>
 #include <iostream>
+#include <istream>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "client/cli/interrupt.h"
 #include "client/cli/program.h"
+#include "client/cli/standard_input.h"
 #include "client/library/remote_planning_client.h"
 #include "client/library/version.h"
 #include "client/local/local_planning_client.h"
@@ -36,12 +38,15 @@ ServerConnection ConnectionOfEnvironment() {
 }
 
 int Main(const std::vector<std::string>& arguments) {
-  Environment environment{.in = std::cin,
+  const std::stop_token interrupt = StopOnInterrupt();
+  StandardInput standard_input(STDIN_FILENO, interrupt);
+  std::istream in(&standard_input);
+  Environment environment{.in = in,
                           .out = std::cout,
                           .err = std::cerr,
                           .err_is_terminal = isatty(STDERR_FILENO) == 1,
                           .default_connection = ConnectionOfEnvironment(),
-                          .interrupt = StopOnInterrupt(),
+                          .interrupt = interrupt,
                           .connect = &Connect};
   return static_cast<int>(RunProgram(arguments, environment));
 }

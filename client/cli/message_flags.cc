@@ -94,7 +94,9 @@ absl::Status SetEnum(std::string_view text, const Place& place) {
     }
     return absl::OkStatus();
   }
-  return MustBe(absl::StrCat("one of ", ChoicesText(place.field->enum_type(), ", ")), text);
+  std::vector<std::string> names;
+  for (const auto& [name, number] : Choices(place.field->enum_type())) names.push_back(name);
+  return NotOneOf(text, names);
 }
 
 template <typename Number>

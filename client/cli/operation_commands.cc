@@ -24,7 +24,9 @@ class SubmitCommand final : public Command {
            "Prints the name of the operation and ends; `planwright wait` waits for it.\n"
            "\n"
            "Examples:\n"
-           "  planwright submit --graph=bert.json --time_limit=30m --request_id=bert-monday --server=localhost:50051\n";
+           "  planwright submit --graph=zoo:bert-large --cluster=zoo:pcie:4 --time_limit=30m --server=localhost:50051\n"
+           "  planwright submit --graph=zoo:bert-large --cluster=zoo:pcie:4 --request_id=bert-monday "
+           "--server=localhost:50051\n";
   }
 
   std::vector<FlagGroup> Flags() override {
@@ -73,19 +75,26 @@ class WaitCommand final : public Command {
   std::string_view name() const override { return "wait"; }
   std::string_view summary() const override { return "wait for an operation and print what it made"; }
   std::string_view usage() const override {
-    return "planwright wait --operation=operations/ID --server=HOST:PORT [--output=json]\n"
+    return "planwright wait operations/ID --server=HOST:PORT [--output=json]\n"
            "\n"
-           "^C ends the waiting, not the operation. Exit codes are those of `planwright plan`.\n";
+           "^C ends the waiting, not the operation. Exit codes are those of `planwright plan`.\n"
+           "\n"
+           "Examples:\n"
+           "  planwright wait operations/ID --server=localhost:50051\n"
+           "  planwright wait --operation=operations/ID --output=json --server=localhost:50051\n";
   }
 
   std::vector<FlagGroup> Flags() override {
-    return {{"Operation", {StringFlag("operation", "operations/ID", "as `planwright submit` printed it", operation_)}},
-            server_.Flags(),
-            output_.Flags()};
+    Flag operation = StringFlag("operation", "operations/ID",
+                                "as `planwright submit` printed it; --operation= may be left out", operation_);
+    operation.is_bare = true;
+    return {{"Operation", {std::move(operation)}}, server_.Flags(), output_.Flags()};
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
-    if (operation_.empty()) return UsageError("--operation is missing", "`planwright operations` lists them.");
+    if (operation_.empty())
+      return UsageError("the name of the operation is missing",
+                        "`planwright submit` printed it; `planwright operations` lists them.");
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();
     const auto ended = WaitForEnd(*access->store, operation_, environment);
@@ -104,7 +113,11 @@ class OperationsCommand final : public Command {
   std::string_view name() const override { return "operations"; }
   std::string_view summary() const override { return "list what is planned in the background, or cancel it"; }
   std::string_view usage() const override {
-    return "planwright operations [--cancel=operations/ID] --server=HOST:PORT [--output=json]\n";
+    return "planwright operations [--cancel=operations/ID] --server=HOST:PORT [--output=json]\n"
+           "\n"
+           "Examples:\n"
+           "  planwright operations --server=localhost:50051\n"
+           "  planwright operations --cancel=operations/ID --server=localhost:50051\n";
   }
 
   std::vector<FlagGroup> Flags() override {

@@ -2,7 +2,9 @@
 
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "client/cli/errors.h"
+#include "client/cli/progress.h"
 #include "client/library/error_details.h"
 #include "client/report/json.h"
 #include "client/report/store_report.h"
@@ -20,6 +22,13 @@ std::string TextOf(const v1::Operation& operation, const OutputFlags& output) {
   if (operation.has_sweep()) return SweepReport(operation);
   if (operation.has_plan()) return PlanReport(operation.plan(), operation.name());
   return operation.name() + ": " + StateText(operation.state()) + "\n";
+}
+
+void ShowState(const v1::Operation& operation, ProgressDisplay& display) {
+  const v1::SweepResult& sweep = operation.sweep();
+  display.OnPhase(sweep.rows().empty() ? StateText(operation.state())
+                                       : absl::StrCat(sweep.ended(), " of ", sweep.rows_size(), " rows have ended"));
+  if (operation.metadata().has_objective_ms()) display.OnIncumbent(operation.metadata().objective_ms());
 }
 
 absl::Status StatusOf(const google::rpc::Status& error) {
@@ -43,10 +52,14 @@ ExitCode ExitCodeOf(const v1::Operation& operation) {
 absl::StatusOr<v1::Operation> WaitForEnd(StoreClient& store, const std::string& name, const Environment& environment) {
   v1::WaitOperationRequest request;
   request.set_name(name);
+  const auto display = MakeProgressDisplay(environment.err_is_terminal, /*was_asked_for=*/false, environment.err);
+  // Who watches wants news.
+  if (display != nullptr) request.mutable_timeout()->set_seconds(1);
   while (true) {
     auto response = store.WaitOperation(request, ShortCall(environment));
     if (!response.ok()) return WithNotFoundHint(response.status(), "`planwright operations` lists what there is.");
     if (HasEnded(response->operation().state())) return response->operation();
+    if (display != nullptr) ShowState(response->operation(), *display);
   }
 }
 

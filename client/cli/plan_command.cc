@@ -26,10 +26,10 @@ class PlanCommand final : public Command {
            "\n"
            "Examples:\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:dgx1-v100:1\n"
-           "  planwright plan --graph=bert.json --time_limit=10s --gap=0.01\n"
-           "  planwright plan --graph=bert.json --output=json --output_file=plan.json\n"
-           "  planwright plan --graph=bert.json --start_from=plan.json --exclude=gpu3\n"
-           "  planwright plan --graph=bert.json --server=localhost:50051\n";
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --time_limit=10s --gap=0.01 --explain\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file=plan.json\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --start_from=plan.json --exclude=host0/gpu3\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --server=localhost:50051\n";
   }
 
   std::vector<FlagGroup> Flags() override {
@@ -45,8 +45,7 @@ class PlanCommand final : public Command {
                                           problem_));
     groups.back().flags.push_back(StringFlag(
         "plan_id", "ID", "have the server keep the plan as plans/ID (`planwright plans` lists them)", plan_id_));
-    groups.back().flags.push_back(
-        SwitchFlag("progress", "report progress on standard error (a live line where that is a terminal)", progress_));
+    groups.back().flags.push_back(ProgressFlag(progress_));
     return groups;
   }
 
@@ -103,12 +102,7 @@ class PlanCommand final : public Command {
 
   absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request,
                                                 CallOptions::Clock::time_point deadline, Environment& environment) {
-    std::unique_ptr<ProgressDisplay> display;
-    if (environment.err_is_terminal) {
-      display = std::make_unique<ProgressDisplay>(ProgressStyle::kLiveLine, environment.err);
-    } else if (progress_) {
-      display = std::make_unique<ProgressDisplay>(ProgressStyle::kLog, environment.err);
-    }
+    const auto display = MakeProgressDisplay(environment.err_is_terminal, progress_, environment.err);
     const std::string address = server_.Address(environment);
     if (display != nullptr && !address.empty()) display->OnPhase("asking " + address);
     const CallOptions call{.deadline = deadline, .stop = environment.interrupt, .progress = display.get()};

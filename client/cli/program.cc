@@ -57,9 +57,7 @@ absl::StatusOr<std::unique_ptr<Command>> FindCommand(const std::string& name) {
     if (command->name() == name) return std::move(command);
     names.emplace_back(command->name());
   }
-  const std::string closest = ClosestTo(name, names);
-  return UsageError(absl::StrCat("\"", name, "\" is not a command",
-                                 closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?")),
+  return UsageError(absl::StrCat("\"", name, "\" is not a command", DidYouMean(name, names)),
                     "`planwright help` lists the commands.");
 }
 

@@ -1,5 +1,7 @@
 #include "client/cli/progress.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/report/table.h"
@@ -15,7 +17,8 @@ constexpr char kEraseLine[] = "\r\x1b[K";
 
 }  // namespace
 
-ProgressDisplay::ProgressDisplay(ProgressStyle style, std::ostream& out) : style_(style), out_(out) {
+ProgressDisplay::ProgressDisplay(ProgressStyle style, std::ostream& out, std::string title)
+    : style_(style), title_(std::move(title)), out_(out) {
   refresher_ = std::jthread(
       [this](const std::stop_token& stop) { style_ == ProgressStyle::kLiveLine ? Refresh(stop) : Beat(stop); });
 }
@@ -26,6 +29,18 @@ ProgressDisplay::~ProgressDisplay() {
     refresher_.join();
   }
   if (is_shown_) out_ << kEraseLine << std::flush;
+}
+
+Flag ProgressFlag(bool& was_asked_for) {
+  return SwitchFlag("progress", "report progress on standard error (a live line where that is a terminal)",
+                    was_asked_for);
+}
+
+std::unique_ptr<ProgressDisplay> MakeProgressDisplay(bool is_terminal, bool was_asked_for, std::ostream& out,
+                                                     std::string title) {
+  if (!is_terminal && !was_asked_for) return nullptr;
+  const ProgressStyle style = is_terminal ? ProgressStyle::kLiveLine : ProgressStyle::kLog;
+  return std::make_unique<ProgressDisplay>(style, out, std::move(title));
 }
 
 void ProgressDisplay::OnPhase(std::string_view phase) {
@@ -48,7 +63,8 @@ void ProgressDisplay::OnBound(double lower_bound_ms) {
 
 std::string ProgressDisplay::Line() const {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
-  std::string line = absl::StrFormat("%6.1f s  %-16s", elapsed.count(), Printable(phase_));
+  std::string line =
+      absl::StrFormat("%6.1f s  %s%s%-16s", elapsed.count(), title_, title_.empty() ? "" : ": ", Printable(phase_));
   if (objective_ms_.has_value()) absl::StrAppendFormat(&line, "  incumbent %.3f ms", *objective_ms_);
   if (lower_bound_ms_.has_value()) absl::StrAppendFormat(&line, "  bound %.3f ms", *lower_bound_ms_);
   if (objective_ms_.has_value() && lower_bound_ms_.has_value() && *objective_ms_ > 0) {

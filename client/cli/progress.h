@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <ostream>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "client/cli/flags.h"
 #include "client/library/planning_client.h"
 
 namespace planwright::client {
@@ -25,7 +27,8 @@ enum class ProgressStyle {
 // Shows progress while it lives. Thread-safe. Nobody else may write to `out` meanwhile.
 class ProgressDisplay final : public ProgressListener {
  public:
-  ProgressDisplay(ProgressStyle style, std::ostream& out);
+  // `title` stands before the phases; may be empty.
+  ProgressDisplay(ProgressStyle style, std::ostream& out, std::string title = "");
   // Erases the live line.
   ~ProgressDisplay() override;
 
@@ -42,6 +45,7 @@ class ProgressDisplay final : public ProgressListener {
   void Beat(const std::stop_token& stop);
 
   const ProgressStyle style_;
+  const std::string title_;
   std::ostream& out_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 
@@ -56,6 +60,13 @@ class ProgressDisplay final : public ProgressListener {
   // Last: it uses all of the above.
   std::jthread refresher_;
 };
+
+// --progress.
+Flag ProgressFlag(bool& was_asked_for);
+
+// A display on `out` where it is a terminal, or where it `was_asked_for`; else nullptr.
+std::unique_ptr<ProgressDisplay> MakeProgressDisplay(bool is_terminal, bool was_asked_for, std::ostream& out,
+                                                     std::string title = "");
 
 }  // namespace planwright::client
 

@@ -18,6 +18,7 @@
 #include "client/cli/message_flags.h"
 #include "client/importer/importer.h"
 #include "client/library/tls_check.h"
+#include "client/report/table.h"
 
 namespace planwright::client {
 namespace {
@@ -37,8 +38,7 @@ Flag ChoiceFlag(std::string name, std::string help, std::vector<std::string> cho
           [choices = std::move(choices), &target](std::string_view text) {
             target = text;
             if (std::find(choices.begin(), choices.end(), text) != choices.end()) return absl::OkStatus();
-            return absl::InvalidArgumentError(
-                absl::StrCat("must be one of ", absl::StrJoin(choices, ", "), ", is \"", target, "\""));
+            return NotOneOf(text, choices);
           }};
 }
 
@@ -60,10 +60,20 @@ absl::Status CheckAddress(std::string_view address) {
       absl::StrCat("must be HOST:PORT with a port from 1 to 65535, is \"", std::string(address), "\""));
 }
 
+// Whether `input` names what a server keeps. Files in folders of these names are files.
+bool IsKept(const std::string& input) {
+  std::error_code ignored;
+  return (input.starts_with("graphs/") || input.starts_with("clusters/")) && !std::filesystem::exists(input, ignored);
+}
+
 // What a title calls an input.
 std::string ShortName(const std::string& input) {
+  // Digests are told from each other by their first digits.
+  constexpr std::size_t kLongestDigest = 24;
+  if (IsKept(input)) return input.size() <= kLongestDigest ? input : input.substr(0, kLongestDigest - 2) + "..";
+  constexpr std::size_t kLongestFile = 48;
   if (input.starts_with(kZooPrefix) || input == "-") return InputName(input);
-  return std::filesystem::path(input).filename().string();
+  return Shortened(std::filesystem::path(input).filename().string(), kLongestFile);
 }
 
 // The paths of violations in a file are paths in that file.
@@ -72,6 +82,8 @@ absl::Status FromFile(absl::Status status, const std::string& path) {
 }
 
 }  // namespace
+
+bool IsReference(const std::string& input) { return input.starts_with(kZooPrefix) || IsKept(input); }
 
 FlagGroup InputFlags::Flags() {
   std::vector<std::string> formats;
@@ -116,7 +128,7 @@ absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanReque
   if (graph_.empty()) {
     return UsageError("--graph is missing", "Name a file, or one of the models that `planwright models` lists.");
   }
-  if (graph_.starts_with(kZooPrefix) || graph_.starts_with("graphs/")) {
+  if (IsReference(graph_)) {
     request.set_graph_reference(graph_);
     return absl::OkStatus();
   }
@@ -124,7 +136,7 @@ absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanReque
   if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);
   auto imported = ImportGraph(*text, InputName(graph_), FormatOf(graph_format_));
   if (!imported.ok()) return FromFile(imported.status(), graph_);
-  for (const std::string& warning : imported->warnings) environment.err << "warning: " << warning << "\n";
+  for (const std::string& warning : imported->warnings) PrintNote("warning: ", warning, environment.err);
   warnings_ = std::move(imported->warnings);
   request = std::move(imported->request);
   return absl::OkStatus();
@@ -136,19 +148,24 @@ absl::Status InputFlags::LoadCluster(Environment& environment, v1::CreatePlanReq
     return UsageError("--cluster is missing",
                       "Name a file, or one of the clusters that `planwright topologies` lists.");
   }
-  if (cluster_.starts_with(kZooPrefix) || cluster_.starts_with("clusters/")) {
+  if (IsReference(cluster_)) {
     request.set_cluster_reference(cluster_);
     return absl::OkStatus();
   }
   if (cluster_ == "-" && graph_ == "-") {
     return UsageError("graph and cluster cannot both come from standard input", "Put one of them into a file.");
   }
-  const auto text = ReadInput(cluster_, environment.in);
+  auto cluster = ReadCluster(cluster_, environment);
+  if (cluster.ok()) *request.mutable_cluster() = *std::move(cluster);
+  return cluster.status();
+}
+
+absl::StatusOr<v1::Cluster> ReadCluster(const std::string& path, Environment& environment) {
+  const auto text = ReadInput(path, environment.in);
   if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);
-  auto cluster = ImportCluster(*text, InputName(cluster_));
-  if (!cluster.ok()) return FromFile(cluster.status(), cluster_);
-  *request.mutable_cluster() = *std::move(cluster);
-  return absl::OkStatus();
+  auto cluster = ImportCluster(*text, InputName(path));
+  if (!cluster.ok()) return FromFile(cluster.status(), path);
+  return cluster;
 }
 
 FlagGroup ServerFlags::Flags() {

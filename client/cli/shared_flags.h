@@ -22,6 +22,13 @@ namespace planwright::client {
 // How names of built-in models and clusters begin.
 inline constexpr std::string_view kZooPrefix = "zoo:";
 
+// Whether `input` is the name of a built-in or a registered graph or cluster, which the service looks up; else it is
+// the name of a file.
+bool IsReference(const std::string& input);
+
+// The cluster in the file `path`, or on standard input ("-"). INVALID_ARGUMENT.
+absl::StatusOr<v1::Cluster> ReadCluster(const std::string& path, Environment& environment);
+
 // Graph and cluster, each a file or a name of the zoo.
 class InputFlags {
  public:

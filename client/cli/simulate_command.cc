@@ -36,9 +36,12 @@ class SimulateCommand final : public Command {
            "tasks, separated by commas, such as gpu0,0F0,0F1,0B0,0B1 (stage, operation, micro-batch).\n"
            "\n"
            "Examples:\n"
-           "  planwright simulate --graph=zoo:bert-large --cluster=zoo:dgx1-v100:1 --plan=plan.json\n"
-           "  planwright simulate --graph=bert.json --plan=plan.json --schedule=gpipe --micro_batches=32\n"
-           "  planwright simulate --graph=bert.json --plan=plan.json --output=trace --output_file=trace.json\n";
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file=plan.json\n"
+           "  planwright simulate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=plan.json\n"
+           "  planwright simulate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=plan.json --schedule=gpipe "
+           "--micro_batches=32\n"
+           "  planwright simulate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=plan.json --output=trace "
+           "--output_file=trace.json\n";
   }
 
   std::vector<FlagGroup> Flags() override {

@@ -26,7 +26,7 @@ class RegisterCommand final : public Command {
            "Prints the names to give to --graph and --cluster from then on.\n"
            "\n"
            "Examples:\n"
-           "  planwright register --graph=bert.json --server=localhost:50051\n";
+           "  planwright register --graph=zoo:bert-large --cluster=zoo:pcie:4 --server=localhost:50051\n";
   }
 
   std::vector<FlagGroup> Flags() override { return {input_.Flags(), server_.Flags(), output_.Flags()}; }

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace planwright::client {
 namespace {
 
@@ -36,6 +38,11 @@ std::string ClosestTo(std::string_view word, std::span<const std::string> candid
     closest = candidate;
   }
   return closest;
+}
+
+std::string DidYouMean(std::string_view word, std::span<const std::string> candidates, std::string_view prefix) {
+  const std::string closest = ClosestTo(word, candidates);
+  return closest.empty() ? "" : absl::StrCat("; did you mean ", std::string(prefix), closest, "?");
 }
 
 }  // namespace planwright::client

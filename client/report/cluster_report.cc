@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -16,6 +17,13 @@ namespace {
 
 using Interconnect = v1::Interconnect;
 
+// a x b, or the greatest number where that is none; 0 where one of them is negative: files may say anything.
+int64_t Times(int64_t a, int64_t b) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  if (a <= 0 || b <= 0) return 0;
+  return a > kMost / b ? kMost : a * b;
+}
+
 // By class.
 std::map<std::string, int64_t> DeviceCounts(const v1::Cluster& cluster) {
   std::map<std::string, int64_t> counts;
@@ -25,7 +33,7 @@ std::map<std::string, int64_t> DeviceCounts(const v1::Cluster& cluster) {
 }
 
 std::string ClassesSection(const v1::Cluster& cluster) {
-  Table table({{"class"},
+  Table table({Table::Cutting("class"),
                {"devices", Table::Align::kRight},
                {"memory", Table::Align::kRight},
                {"peak", Table::Align::kRight},
@@ -61,8 +69,8 @@ class LinkRows {
     std::string below = leaf;
     for (const Interconnect::Hierarchy::Level& level : levels) {
       const int64_t inner = size;
-      size *= level.fan_out();
-      Add(absl::StrCat(below, " of a group of ", level.fan_out()), devices_ * (size - inner) / 2,
+      size = Times(size, level.fan_out());
+      Add(absl::StrCat(below, " of a group of ", level.fan_out()), Times(devices_, size - inner) / 2,
           level.bandwidth_bytes_per_second(), level.latency_ms());
       below = absl::StrCat("groups of ", size);
     }
@@ -77,9 +85,9 @@ class LinkRows {
       ++links[{-link.bandwidth_bytes_per_second(), link.latency_ms()}];
     }
     for (const auto& [speed, count] : links) {
-      Add(absl::StrCat("linked devices of a node of ", size), count * machines, -speed.first, speed.second);
+      Add(absl::StrCat("linked devices of a node of ", size), Times(count, machines), -speed.first, speed.second);
     }
-    Add("other devices of a node", (size * (size - 1) / 2 - nodes.links_size()) * machines,
+    Add("other devices of a node", Times(Times(size, size - 1) / 2 - nodes.links_size(), machines),
         nodes.bandwidth_bytes_per_second(), nodes.latency_ms());
     AddLevels(nodes.levels(), size, "nodes");
   }
@@ -90,20 +98,19 @@ class LinkRows {
     int64_t neighbours = 0;
     for (const int32_t size : grid.dimensions()) {
       const bool is_ring = grid.wrap_around() && size > 2;
-      neighbours += devices_ / std::max(1, size) * (is_ring ? size : size - 1);
+      neighbours += Times(devices_ / std::max(1, size), is_ring ? size : size - 1);
     }
     const std::string speed = SpeedText(grid.link_bandwidth_bytes_per_second());
     const bool divides = grid.non_adjacent() == Interconnect::NON_ADJACENT_DIVIDED_BY_HOPS;
     Add("neighbours in the " + shape, GroupedText(neighbours), speed, grid.latency_ms());
-    Add("others", GroupedText(devices_ * (devices_ - 1) / 2 - neighbours), divides ? speed + " / hops" : speed,
-        grid.latency_ms());
+    Add("others", GroupedText(AllPairs() - neighbours), divides ? speed + " / hops" : speed, grid.latency_ms());
   }
 
   void AddMatrix(const Interconnect::Matrix& matrix) {
     double least = 0;
     double greatest = 0;
     const auto& bandwidths = matrix.bandwidth_bytes_per_second();
-    for (int64_t i = 0; i < bandwidths.size(); ++i) {
+    for (int64_t i = 0; devices_ > 0 && i < bandwidths.size(); ++i) {
       if (i / devices_ == i % devices_) continue;
       const double bandwidth = bandwidths.Get(static_cast<int>(i));
       least = least == 0 ? bandwidth : std::min(least, bandwidth);
@@ -122,7 +129,7 @@ class LinkRows {
     for (const auto& [speed, count] : speeds) Add("links", count, -speed.first, speed.second);
   }
 
-  int64_t AllPairs() const { return devices_ * (devices_ - 1) / 2; }
+  int64_t AllPairs() const { return Times(devices_, devices_ - 1) / 2; }
 
   std::string ToString() const { return table_.ToString(); }
 
@@ -177,8 +184,8 @@ std::string LinksSection(const Interconnect& interconnect, int64_t devices) {
 std::string ClusterReport(const std::string& title, const v1::Cluster& cluster) {
   int64_t devices = 0;
   for (const auto& [device_class, count] : DeviceCounts(cluster)) devices += count;
-  return absl::StrCat(Printable(title), ": ", CountedText(devices, "device", "devices"), "\n\n",
-                      ClassesSection(cluster), "\n", LinksSection(cluster.interconnect(), devices));
+  return absl::StrCat(Wrapped(Printable(absl::StrCat(title, ": ", CountedText(devices, "device", "devices"))), 2),
+                      "\n\n", ClassesSection(cluster), "\n", LinksSection(cluster.interconnect(), devices));
 }
 
 }  // namespace planwright::client

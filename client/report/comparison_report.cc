@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/library/error_details.h"
@@ -51,10 +50,6 @@ std::string Ratio(double objective_ms, double best_ms) {
   return objective_ms > 0 ? "" : "1.000x";
 }
 
-std::string StopText(const v1::Plan& plan) {
-  return absl::AsciiStrToUpper(EnumText(v1::StopReason_Name(plan.provenance().stop_reason()), "STOP_REASON_"));
-}
-
 std::vector<std::string> Cells(const ComparisonRow& row, double best_ms) {
   if (!row.plan.ok()) return {row.algorithm, "-", "", "", "", "", "", ReasonText(row)};
   const v1::Plan& plan = *row.plan;
@@ -66,7 +61,7 @@ std::vector<std::string> Cells(const ComparisonRow& row, double best_ms) {
           has_bound ? absl::StrFormat("%.2f %%", 100 * plan.relative_gap()) : "",
           absl::StrCat(plan.stages_size()),
           absl::StrFormat("%.1f", plan.provenance().cpu_time_ms()),
-          StopText(plan)};
+          StopReasonText(plan.provenance().stop_reason())};
 }
 
 nlohmann::ordered_json JsonRow(const ComparisonRow& row) {
@@ -83,7 +78,7 @@ nlohmann::ordered_json JsonRow(const ComparisonRow& row) {
   put("stages", [](const v1::Plan& plan) { return plan.stages_size(); });
   put("cpu_time_ms", [](const v1::Plan& plan) { return plan.provenance().cpu_time_ms(); });
   put("wall_time_ms", [](const v1::Plan& plan) { return plan.provenance().wall_time_ms(); });
-  put("stop_reason", StopText);
+  put("stop_reason", [](const v1::Plan& plan) { return v1::StopReason_Name(plan.provenance().stop_reason()); });
   json["error"] = is_planned ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(ReasonOf(row.plan.status()));
   return json;
 }
@@ -98,11 +93,10 @@ std::string ComparisonReport(const std::vector<ComparisonRow>& rows, const std::
                {"gap", kRight},
                {"stages", kRight},
                {"CPU ms", kRight},
-               {"stopped, or why there is no plan"}},
-              Table::Overflow::kWrapped);
+               Table::Wrapping("stopped, or why there is no plan")});
   const double best_ms = BestObjective(rows).value_or(0);
   for (const ComparisonRow& row : rows) table.AddRow(Cells(row, best_ms));
-  return absl::StrCat(Printable(title), "\n", table.ToString());
+  return absl::StrCat(Wrapped(Printable(title), 2), "\n", table.ToString());
 }
 
 std::string ComparisonJson(const std::vector<ComparisonRow>& rows, const std::string& title) {

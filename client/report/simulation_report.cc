@@ -24,10 +24,10 @@ constexpr char kIdle = '.';
 std::string Percent(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
 std::string Headline(const v1::SimulationSummary& summary, const std::string& title) {
-  return Printable(absl::StrCat(title, title.empty() ? "" : ": ", "a step of ",
-                                CountedText(summary.micro_batches(), "micro-batch", "micro-batches"), " takes ",
-                                MillisecondsText(summary.step_time_ms()))) +
-         "\n";
+  const std::string line = Printable(absl::StrCat(title, title.empty() ? "" : ": ", "a step of ",
+                                                  CountedText(summary.micro_batches(), "micro-batch", "micro-batches"),
+                                                  " takes ", MillisecondsText(summary.step_time_ms())));
+  return Wrapped(line, 2) + "\n";
 }
 
 std::string Overview(const v1::SimulationSummary& summary) {
@@ -87,7 +87,7 @@ class Row {
 };
 
 std::string DevicesSection(const v1::SimulationSummary& summary) {
-  Table table({{"device"},
+  Table table({Table::Cutting("device"),
                {"tasks", kRight},
                {"busy ms", kRight},
                {"bubbles", kRight},
@@ -113,7 +113,7 @@ std::string LinksSection(const v1::SimulationSummary& summary) {
   if (links.empty()) return "";
   std::stable_sort(links.begin(), links.end(),
                    [](const Resource* a, const Resource* b) { return a->busy_ms() > b->busy_ms(); });
-  Table table({{"link"}, {"transfers", kRight}, {"busy ms", kRight}, {"utilization", kRight}});
+  Table table({Table::Cutting("link", 24), {"transfers", kRight}, {"busy ms", kRight}, {"utilization", kRight}});
   for (std::size_t i = 0; i < std::min(links.size(), kMaxRows); ++i) {
     table.AddRow({links[i]->name(), GroupedText(links[i]->tasks()), absl::StrFormat("%.3f", links[i]->busy_ms()),
                   Percent(links[i]->utilization())});
@@ -143,8 +143,7 @@ std::string TimelineText(const Simulation& simulation) {
     const Resource& resource = resources.Get(static_cast<int>(i));
     if (resource.kind() != Resource::KIND_DEVICE || ++devices > kMaxRows) continue;
     const std::string& name = resource.name();
-    table.AddRow(
-        {name.size() <= kMaxNameLength ? name : name.substr(0, kMaxNameLength - 2) + "..", rows[i].ToString()});
+    table.AddRow({Shortened(name, kMaxNameLength), rows[i].ToString()});
   }
   const std::string rest = devices > kMaxRows ? absl::StrCat("  and ", devices - kMaxRows, " more devices\n") : "";
   return absl::StrCat(table.ToString(), rest,

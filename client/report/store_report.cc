@@ -14,6 +14,16 @@ namespace {
 
 using google::protobuf::util::TimeUtil;
 
+constexpr Table::Align kRight = Table::Align::kRight;
+// Of the names that servers give: they are to be copied.
+constexpr std::size_t kNameLength = 44;
+
+// To the second.
+std::string TimeText(google::protobuf::Timestamp time) {
+  time.set_nanos(0);
+  return TimeUtil::ToString(time);
+}
+
 std::string GapText(double gap) { return absl::StrFormat("%.2f %%", 100 * gap); }
 
 // The first 12 digits of a digest tell the graphs of one person apart.
@@ -50,10 +60,14 @@ std::string StateText(v1::Operation::State state) { return EnumText(v1::Operatio
 
 std::string PlansReport(const std::vector<v1::PlanSummary>& plans) {
   if (plans.empty()) return "No plans are kept.\n";
-  Table table(
-      {{"plan"}, {"made"}, {"time", Table::Align::kRight}, {"gap", Table::Align::kRight}, {"graph"}, {"cluster"}});
+  Table table({Table::Cutting("plan", kNameLength),
+               {"made"},
+               {"time", kRight},
+               {"gap", kRight},
+               Table::Cutting("graph"),
+               Table::Cutting("cluster")});
   for (const v1::PlanSummary& plan : plans) {
-    table.AddRow({plan.name(), TimeUtil::ToString(plan.create_time()), MillisecondsText(plan.objective_ms()),
+    table.AddRow({plan.name(), TimeText(plan.create_time()), MillisecondsText(plan.objective_ms()),
                   GapText(plan.relative_gap()), InputText(plan.graph_display_name(), plan.graph_digest()),
                   InputText(plan.cluster_display_name(), plan.cluster_digest())});
   }
@@ -65,12 +79,12 @@ std::string OperationsReport(const std::vector<v1::Operation>& operations) {
   Table table({{"operation"},
                {"state"},
                {"submitted"},
-               {"best time", Table::Align::kRight},
-               {"attempts", Table::Align::kRight},
-               {"request"}});
+               {"best time", kRight},
+               {"attempts", kRight},
+               Table::Cutting("request")});
   for (const v1::Operation& operation : operations) {
     const v1::OperationMetadata& metadata = operation.metadata();
-    table.AddRow({operation.name(), StateText(operation.state()), TimeUtil::ToString(metadata.create_time()),
+    table.AddRow({operation.name(), StateText(operation.state()), TimeText(metadata.create_time()),
                   metadata.has_objective_ms() ? MillisecondsText(metadata.objective_ms()) : "",
                   absl::StrCat(metadata.attempts()), metadata.request_id()});
   }
@@ -79,13 +93,12 @@ std::string OperationsReport(const std::vector<v1::Operation>& operations) {
 
 std::string SweepReport(const v1::Operation& operation) {
   const v1::SweepResult& sweep = operation.sweep();
-  Table table({{"rank", Table::Align::kRight},
-               {"time", Table::Align::kRight},
-               {"gap", Table::Align::kRight},
+  Table table({{"rank", kRight},
+               {"time", kRight},
+               {"gap", kRight},
                {"state"},
-               {"settings"},
-               {"operation, or why there is no plan"}},
-              Table::Overflow::kWrapped);
+               Table::Wrapping("settings"),
+               Table::Wrapping("operation, or why there is no plan")});
   for (const v1::SweepResult::Row& row : sweep.rows()) {
     table.AddRow({row.rank() > 0 ? absl::StrCat(row.rank()) : "",
                   row.has_objective_ms() ? MillisecondsText(row.objective_ms()) : "",

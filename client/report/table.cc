@@ -4,16 +4,87 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 namespace planwright::client {
 namespace {
 
+bool ContinuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
 // Characters of UTF-8 text: every byte but those that continue one.
 std::size_t Width(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), ContinuesCharacter));
+}
+
+// The byte at which character `count` of `text` begins; its size where there are fewer.
+std::size_t BytesOf(std::string_view text, std::size_t count) {
+  std::size_t byte = 0;
+  for (; byte < text.size(); ++byte) {
+    if (!ContinuesCharacter(text[byte]) && count-- == 0) break;
+  }
+  return byte;
 }
 
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+// What of `text` goes into a line of `room` characters, without the blank behind it. A word that is longer is broken
+// where `breaks_words`, else it has its line.
+std::string_view NextLine(std::string_view text, std::size_t room, bool breaks_words) {
+  if (Width(text) <= room) return text;
+  const std::size_t most = BytesOf(text, room);
+  std::size_t end = text.rfind(' ', most);
+  if (end != std::string_view::npos && end > 0) return text.substr(0, end);
+  if (breaks_words) return text.substr(0, most);
+  end = text.find(' ', most);
+  return text.substr(0, end);
+}
+
+std::vector<std::string> Lines(std::string_view text, std::size_t room, bool breaks_words) {
+  std::vector<std::string> lines;
+  do {
+    const std::string_view line = NextLine(text, room, breaks_words);
+    lines.emplace_back(line);
+    text.remove_prefix(line.size());
+    if (text.starts_with(' ')) text.remove_prefix(1);
+  } while (!text.empty());
+  return lines;
+}
+
+// The lines of a cell, all but the last column's no longer than `width`.
+std::vector<std::string> CellLines(const std::string& cell, const Table::Column& column, std::size_t width,
+                                   bool is_last) {
+  switch (column.overflow) {
+    case Table::Overflow::kCut:
+      return {Shortened(cell, width)};
+    case Table::Overflow::kWrapped:
+      return Lines(cell, width, /*breaks_words=*/!is_last);
+    default:
+      return {cell};
+  }
+}
+
+std::string RowText(const std::vector<std::string>& cells, const std::vector<Table::Column>& columns,
+                    const std::vector<std::size_t>& widths) {
+  std::vector<std::vector<std::string>> lines;
+  std::size_t height = 1;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    lines.push_back(CellLines(cells[i], columns[i], widths[i], i + 1 == cells.size()));
+    height = std::max(height, lines.back().size());
+  }
+  std::string text;
+  for (std::size_t line = 0; line < height; ++line) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::string part = line < lines[i].size() ? lines[i][line] : "";
+      const std::string padding(widths[i] - std::min(widths[i], Width(part)), ' ');
+      text += "  ";
+      text += columns[i].align == Table::Align::kRight ? padding + part : part + padding;
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    text += '\n';
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -27,7 +98,24 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
-Table::Table(std::vector<Column> columns, Overflow overflow) : columns_(std::move(columns)), overflow_(overflow) {
+std::string Shortened(std::string_view text, std::size_t max_length) {
+  const std::size_t width = Width(text);
+  if (width <= max_length) return std::string(text);
+  const std::size_t kept = (max_length - 2) / 2;
+  return absl::StrCat(std::string(text.substr(0, BytesOf(text, kept))), "..",
+                      std::string(text.substr(BytesOf(text, width - kept))));
+}
+
+std::string Wrapped(std::string_view text, std::size_t indent) {
+  std::string wrapped(NextLine(text, kMaxLineLength, /*breaks_words=*/false));
+  text.remove_prefix(std::min(text.size(), wrapped.size() + 1));
+  if (text.empty()) return wrapped;
+  const std::string separator = "\n" + std::string(indent, ' ');
+  return absl::StrCat(wrapped, separator,
+                      absl::StrJoin(Lines(text, kMaxLineLength - indent, /*breaks_words=*/false), separator));
+}
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
   for (const Column& column : columns_) widths_.push_back(Width(column.heading));
 }
 
@@ -39,50 +127,35 @@ void Table::AddRow(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::Line(const std::vector<std::string>& cells) const {
-  std::string line;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::string padding(widths_[i] - Width(cells[i]), ' ');
-    line += "  ";
-    line += columns_[i].align == Align::kRight ? padding + cells[i] : cells[i] + padding;
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + "\n";
-}
-
 std::size_t Table::width() const { return std::accumulate(widths_.begin(), widths_.end(), 2 * widths_.size()); }
 
+std::vector<std::size_t> Table::FittingWidths() const {
+  std::vector<std::size_t> widths = widths_;
+  for (std::size_t excess = width() - std::min(width(), kMaxLineLength); excess > 0; --excess) {
+    std::size_t widest = columns_.size();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::size_t least = std::max(columns_[i].least_width, Width(columns_[i].heading));
+      if (columns_[i].overflow == Overflow::kKept || widths[i] <= least) continue;
+      if (widest == columns_.size() || widths[i] > widths[widest]) widest = i;
+    }
+    if (widest == columns_.size()) break;
+    --widths[widest];
+  }
+  return widths;
+}
+
 std::string Table::ToString() const {
+  const std::vector<std::size_t> widths = FittingWidths();
   std::vector<std::string> headings;
   for (const Column& column : columns_) headings.push_back(column.heading);
   const bool has_headings = std::any_of(headings.begin(), headings.end(), [](const auto& h) { return !h.empty(); });
-  std::string text = has_headings ? Line(headings) : "";
-  for (const auto& row : rows_) text += overflow_ == Overflow::kWrapped ? Wrapped(row) : Line(row);
+  std::string text = has_headings ? RowText(headings, columns_, widths) : "";
+  for (const auto& row : rows_) text += RowText(row, columns_, widths);
   return text;
 }
 
-std::string Table::Wrapped(std::vector<std::string> cells) const {
-  std::size_t start = 2;
-  for (std::size_t i = 0; i + 1 < widths_.size(); ++i) start += widths_[i] + 2;
-  const std::size_t room = kMaxLineLength > start ? kMaxLineLength - start : 1;
-  std::string rest = std::move(cells.back());
-  std::string text;
-  while (Width(rest) > room) {
-    // Bytes, of which there are at least as many as characters: a line may be shorter than it could be.
-    std::size_t end = rest.rfind(' ', room);
-    if (end == std::string::npos || end == 0) end = rest.find(' ', room);
-    if (end == std::string::npos) break;
-    cells.back() = rest.substr(0, end);
-    text += Line(cells);
-    rest.erase(0, end + 1);
-    std::fill(cells.begin(), cells.end(), "");
-  }
-  cells.back() = std::move(rest);
-  return text + Line(cells);
-}
-
 std::string ListText(const std::vector<std::string>& items) {
-  Table table({{""}, {""}}, Table::Overflow::kWrapped);
+  Table table({{""}, Table::Wrapping("")});
   for (const std::string& item : items) table.AddRow({"-", item});
   return table.ToString();
 }

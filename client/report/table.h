@@ -1,54 +1,70 @@
-// Aligned columns of text.
+// Aligned columns of text, and text in lines that are not too long.
 #ifndef PLANWRIGHT_CLIENT_REPORT_TABLE_H_
 #define PLANWRIGHT_CLIENT_REPORT_TABLE_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace planwright::client {
 
+// Characters of the longest line that reports and messages have where words allow it.
+inline constexpr std::size_t kMaxLineLength = 120;
+
 // `text` without control characters, which could steer the terminal of whoever reads a report: each becomes '?'.
 std::string Printable(std::string_view text);
+
+// `text` in at most `max_length` characters (at least 3), cut in its middle, where names differ least: "enco..norm".
+std::string Shortened(std::string_view text, std::size_t max_length);
+
+// Lines of at most kMaxLineLength characters, broken at blanks; all but the first begin with `indent` blanks. No line
+// break at the end.
+std::string Wrapped(std::string_view text, std::size_t indent);
 
 // Collects rows, then prints them two spaces apart. Names come from strangers: cells are made printable.
 class Table {
  public:
   enum class Align { kLeft, kRight };
-  // What happens to a last column that is too wide.
-  enum class Overflow { kKept, kWrapped };
-
-  // Lines of tables whose last column is wrapped are no longer than this where words allow it.
-  static constexpr std::size_t kMaxLineLength = 120;
+  // What happens to a column where lines would be longer than kMaxLineLength; the widest such column gives way first.
+  enum class Overflow { kKept, kCut, kWrapped };
 
   struct Column {
     std::string heading;
     Align align = Align::kLeft;
+    Overflow overflow = Overflow::kKept;
+    // Characters that a column keeps which gives way.
+    std::size_t least_width = 12;
   };
 
-  explicit Table(std::vector<Column> columns, Overflow overflow = Overflow::kKept);
+  // A column whose cells are continued below.
+  static Column Wrapping(std::string heading) { return {std::move(heading), Align::kLeft, Overflow::kWrapped, 24}; }
+  // A column whose cells are Shortened.
+  static Column Cutting(std::string heading, std::size_t least_width = 12) {
+    return {std::move(heading), Align::kLeft, Overflow::kCut, least_width};
+  }
+
+  explicit Table(std::vector<Column> columns);
 
   // REQUIRES: as many cells as columns.
   void AddRow(std::vector<std::string> cells);
 
-  // Of the longest line, where no column is wrapped.
+  // Of the longest line, if no column gives way.
   std::size_t width() const;
 
   // Every line indented by two spaces and without trailing spaces; the headings first unless all are empty.
   std::string ToString() const;
 
  private:
-  std::string Line(const std::vector<std::string>& cells) const;
-  // The row, and what of its last cell goes into lines of their own.
-  std::string Wrapped(std::vector<std::string> cells) const;
+  // Widths at which lines are short enough, or at which every column has given way.
+  std::vector<std::size_t> FittingWidths() const;
 
   std::vector<Column> columns_;
-  Overflow overflow_;
   std::vector<std::size_t> widths_;
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Every item on a line of its own after a dash, wrapped as the last column of a table.
+// Every item after a dash, wrapped.
 std::string ListText(const std::vector<std::string>& items);
 
 }  // namespace planwright::client

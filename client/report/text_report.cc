@@ -20,6 +20,8 @@ namespace planwright::client {
 namespace {
 
 constexpr Table::Align kRight = Table::Align::kRight;
+// Of lines below a title.
+constexpr std::size_t kIndent = 2;
 constexpr std::size_t kBarWidth = 20;
 constexpr std::size_t kMaxIdleNamed = 8;
 // Of what is shown of a name.
@@ -28,11 +30,6 @@ constexpr std::size_t kShortestName = 8;
 constexpr std::size_t kShortestDevice = 16;
 
 std::string Milliseconds(double value) { return absl::StrFormat("%.3f", value); }
-
-// "ideal limit" of STOP_REASON_IDEAL_LIMIT.
-std::string StopText(v1::StopReason reason) {
-  return absl::StrReplaceAll(EnumText(v1::StopReason_Name(reason), "STOP_REASON_"), {{"_", " "}});
-}
 
 std::string GapText(double relative_gap) {
   if (relative_gap == 0) return "gap 0 %";
@@ -69,7 +66,7 @@ std::string Headline(const v1::Plan& plan, const std::string& title) {
     absl::StrAppendFormat(&line, ", at most %.3g %% above the optimum",
                           (plan.objective_ms() / plan.lower_bound_ms() - 1) * 100);
   }
-  return Printable(line) + "\n";
+  return Wrapped(Printable(line), kIndent) + "\n";
 }
 
 std::string ThroughputText(const v1::Estimate& estimate) {
@@ -118,7 +115,7 @@ std::string SearchText(const v1::Provenance& provenance) {
 }
 
 std::string Summary(const v1::Plan& plan) {
-  Table table({{""}, {""}}, Table::Overflow::kWrapped);
+  Table table({{""}, Table::Wrapping("")});
   if (plan.has_estimate()) table.AddRow({"throughput", ThroughputText(plan.estimate())});
   if (plan.estimate().step_time_ms() > 0) table.AddRow({"step", StepText(plan)});
   if (plan.has_replanning()) table.AddRow({"moved", MovedText(plan.replanning())});
@@ -129,20 +126,11 @@ std::string Summary(const v1::Plan& plan) {
       table.AddRow({"lower bound",
                     absl::StrCat(Milliseconds(plan.lower_bound_ms()), " ms (", GapText(plan.relative_gap()), ")")});
     }
-    table.AddRow({"stopped", StopText(provenance.stop_reason())});
+    table.AddRow({"stopped", StopReasonText(provenance.stop_reason())});
     table.AddRow({"algorithm", AlgorithmText(provenance)});
     table.AddRow({"search", SearchText(provenance)});
   }
   return table.ToString();
-}
-
-// A name cut in its middle, where names of operators differ least.
-std::string Shortened(const std::string& name, std::size_t max_length) {
-  const std::size_t kept = (max_length - 2) / 2;
-  const bool is_ascii =
-      std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  if (name.size() <= max_length || !is_ascii) return name;
-  return absl::StrCat(name.substr(0, kept), "..", name.substr(name.size() - kept));
 }
 
 // "host0/gpu0", "host0/gpu0 x 8" for eight replicas.
@@ -172,9 +160,10 @@ bool HasPattern(const v1::Plan& plan) {
 Table StagesTable(const v1::Plan& plan, std::size_t max_name_length) {
   const bool has_replicas = HasReplicas(plan);
   const bool has_pattern = HasPattern(plan);
-  std::vector<Table::Column> columns = {
-      {"stage", kRight},      {"device"},        {"operators", kRight}, {"first .. last"},
-      {"compute ms", kRight}, {"in ms", kRight}, {"out ms", kRight}};
+  std::vector<Table::Column> columns = {{"stage", kRight},      Table::Cutting("device", kShortestDevice),
+                                        {"operators", kRight},  {"first .. last"},
+                                        {"compute ms", kRight}, {"in ms", kRight},
+                                        {"out ms", kRight}};
   if (has_replicas) columns.push_back({"reduce ms", kRight});
   columns.insert(columns.end(), {{has_pattern ? "in flight" : "load ms", kRight}, {"memory", kRight}});
   Table table(std::move(columns));
@@ -198,7 +187,7 @@ Table StagesTable(const v1::Plan& plan, std::size_t max_name_length) {
 std::string StagesSection(const v1::Plan& plan) {
   std::size_t max_name_length = kLongestName;
   Table table = StagesTable(plan, max_name_length);
-  while (table.width() > Table::kMaxLineLength && max_name_length > kShortestName) {
+  while (table.width() > kMaxLineLength && max_name_length > kShortestName) {
     max_name_length -= 2;
     table = StagesTable(plan, max_name_length);
   }
@@ -223,11 +212,15 @@ std::string IdleLine(const std::vector<std::string>& idle) {
   std::string line =
       absl::StrCat("  idle: ", absl::StrJoin(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(named), ", "));
   if (named < idle.size()) absl::StrAppend(&line, " and ", idle.size() - named, " more");
-  return Printable(line) + "\n";
+  return Wrapped(Printable(line), kIndent + std::string_view("idle: ").size()) + "\n";
 }
 
 std::string DevicesSection(const v1::Plan& plan) {
-  Table table({{"device"}, {"stages", kRight}, {"load ms", kRight}, {"share of the objective"}, {"memory", kRight}});
+  Table table({Table::Cutting("device", kShortestDevice),
+               {"stages", kRight, Table::Overflow::kCut},
+               {"load ms", kRight},
+               {"share of the objective"},
+               {"memory", kRight}});
   std::vector<std::string> idle;
   for (const v1::DeviceUsage& device : plan.devices()) {
     if (device.stages().empty()) {
@@ -256,12 +249,15 @@ std::string ContiguityNote(const v1::Plan& plan) {
     if (!stage.backward_contiguous()) stages.push_back(stage.index());
   }
   if (stages.empty() || plan.problem().workload() != v1::WORKLOAD_TRAINING) return "";
-  return absl::StrCat("\nThe backward operators are not contiguous in stage ", absl::StrJoin(stages, ", "), ".\n");
+  return absl::StrCat(
+      "\n",
+      Wrapped(absl::StrCat("The backward operators are not contiguous in stage ", absl::StrJoin(stages, ", "), "."), 0),
+      "\n");
 }
 
 std::string BaselinesSection(const v1::Plan& plan) {
   if (plan.baselines().empty()) return "";
-  Table table({{"baseline"}, {"ms", kRight}, {""}}, Table::Overflow::kWrapped);
+  Table table({{"baseline"}, {"ms", kRight}, Table::Wrapping("")});
   for (const v1::Baseline& baseline : plan.baselines()) {
     table.AddRow({baseline.algorithm(), baseline.has_objective_ms() ? Milliseconds(baseline.objective_ms()) : "-",
                   baseline.reason()});
@@ -277,7 +273,7 @@ std::string ReliefText(double objective_ms, double predicted_ms) {
 std::string ExplanationSection(const v1::Plan& plan) {
   if (!plan.has_explanation()) return "";
   const v1::Explanation& explanation = plan.explanation();
-  Table table({{""}, {""}}, Table::Overflow::kWrapped);
+  Table table({{""}, Table::Wrapping("")});
   table.AddRow({"bottleneck", explanation.bottleneck()});
   table.AddRow({"next busiest", absl::StrCat(Milliseconds(explanation.slack_ms()), " ms less")});
   for (const v1::Explanation::Relief& relief : explanation.relief()) {
@@ -297,13 +293,13 @@ std::string PlanBody(const v1::Plan& plan) {
 }
 
 std::string ZooTable(const google::protobuf::RepeatedPtrField<v1::ZooEntry>& entries) {
-  Table table({{""}, {""}}, Table::Overflow::kWrapped);
+  Table table({{""}, Table::Wrapping("")});
   for (const v1::ZooEntry& entry : entries) table.AddRow({absl::StrCat("zoo:", entry.name()), entry.description()});
   return table.ToString();
 }
 
 std::string AlgorithmsSection(const v1::GetServerInfoResponse& info) {
-  Table table({{"algorithm"}, {"version"}, {"description; unit of work"}}, Table::Overflow::kWrapped);
+  Table table({{"algorithm"}, {"version"}, Table::Wrapping("description; unit of work")});
   for (const v1::AlgorithmInfo& algorithm : info.algorithms()) {
     table.AddRow(
         {algorithm.name(), algorithm.version(), absl::StrCat(algorithm.description(), "; ", algorithm.work_unit())});
@@ -319,7 +315,7 @@ std::string ChoicesText(const Numbers& numbers, Name name, std::string_view pref
 
 // What the row allows of each setting.
 std::string SettingsTable(const v1::Capability& row) {
-  Table table({{""}, {""}, {""}}, Table::Overflow::kWrapped);
+  Table table({{""}, {""}, Table::Wrapping("")});
   const auto add = [&table](const char* setting, std::string choices) {
     if (!choices.empty()) table.AddRow({"", setting, std::move(choices)});
   };
@@ -337,7 +333,7 @@ std::string SettingsTable(const v1::Capability& row) {
 std::string CapabilitiesSection(const v1::GetServerInfoResponse& info) {
   std::string text = "\nPlans\n";
   for (const v1::Capability& capability : info.capabilities()) {
-    Table description({{""}, {""}}, Table::Overflow::kWrapped);
+    Table description({{""}, Table::Wrapping("")});
     description.AddRow({"-", capability.description()});
     absl::StrAppend(&text, description.ToString(), SettingsTable(capability));
   }

@@ -1,5 +1,7 @@
 #include "core/base/infeasibility.h"
 
+#include <utility>
+
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -32,13 +34,22 @@ Shortage ToShortage(const Record& record) {
 
 }  // namespace
 
+void Infeasibility::Add(Shortage shortage) {
+  if (shortages.size() == kMaxListed) {
+    ++unlisted;
+  } else {
+    shortages.push_back(std::move(shortage));
+  }
+}
+
 absl::Status InfeasibleError(const Infeasibility& infeasibility) {
   std::string message = "no plan exists";
-  std::vector<Record> records = {{absl::StrCat(infeasibility.minimum_devices)}};
+  std::vector<Record> records = {{absl::StrCat(infeasibility.minimum_devices), absl::StrCat(infeasibility.unlisted)}};
   for (const Shortage& shortage : infeasibility.shortages) {
     absl::StrAppend(&message, records.size() == 1 ? ": " : "; ", shortage.description);
     records.push_back(ToRecord(shortage));
   }
+  if (infeasibility.unlisted > 0) absl::StrAppend(&message, "; and ", infeasibility.unlisted, " more");
   absl::Status status = absl::FailedPreconditionError(message);
   status.SetPayload(kInfeasibleUrl, absl::Cord(PackRecords(records)));
   return status;
@@ -50,6 +61,7 @@ std::optional<Infeasibility> InfeasibilityOf(const absl::Status& status) {
   const std::vector<Record> records = UnpackRecords(static_cast<std::string>(*payload));
   Infeasibility infeasibility;
   infeasibility.minimum_devices = static_cast<int32_t>(ToInteger(records.at(0).at(0)));
+  infeasibility.unlisted = ToInteger(records.at(0).at(1));
   for (std::size_t i = 1; i < records.size(); ++i) infeasibility.shortages.push_back(ToShortage(records[i]));
   return infeasibility;
 }

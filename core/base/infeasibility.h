@@ -3,6 +3,7 @@
 #ifndef PLANWRIGHT_CORE_BASE_INFEASIBILITY_H_
 #define PLANWRIGHT_CORE_BASE_INFEASIBILITY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,9 +28,17 @@ struct Shortage {
 };
 
 struct Infeasibility {
+  // Of one search; messages for people are few.
+  static constexpr std::size_t kMaxListed = 10;
+
+  // Keeps the first kMaxListed and counts the rest.
+  void Add(Shortage shortage);
+
   std::vector<Shortage> shortages;
   // See InfeasibleDetail.minimum_devices; 0: none or not known.
   int32_t minimum_devices = 0;
+  // Shortages beside those that are listed.
+  int64_t unlisted = 0;
 
   bool operator==(const Infeasibility&) const = default;
 };

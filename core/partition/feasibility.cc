@@ -7,13 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quantity_text.h"
 #include "core/partition/unknown_classes.h"
 
 namespace planwright {
 namespace {
-
-// Blocks are many, messages for people are few.
-constexpr std::size_t kMaxShortages = 10;
 
 // Bytes that a block needs on any device, whatever shares the device with it.
 int64_t BlockBytes(const BlockMemory& memory, std::size_t block) {
@@ -60,6 +58,12 @@ std::size_t LargestBlock(const BlockInstance& instance) {
   return largest;
 }
 
+// "operator "embedding" with 1.50 GiB".
+std::string TightestText(const OperatorGraph& graph, const BlockInstance& instance) {
+  const std::size_t largest = LargestBlock(instance);
+  return absl::StrCat(BlockName(graph, instance, largest), " with ", SizeText(BlockBytes(instance.memory, largest)));
+}
+
 // The largest memory of a device that can run `block`; nullopt: unlimited. `runs_anywhere` tells whether there is one.
 std::optional<int64_t> LargestDevice(const BlockInstance& instance, std::size_t block, bool& runs_anywhere) {
   std::optional<int64_t> largest = 0;
@@ -84,9 +88,10 @@ Shortage UnsupportedBlock(const OperatorGraph& graph, const Cluster& cluster, co
 Shortage OversizedBlock(const OperatorGraph& graph, const BlockInstance& instance, std::size_t block,
                         int64_t available) {
   const int64_t needed = BlockBytes(instance.memory, block);
-  return {"memory", SubjectOf(graph, instance, block), needed, available,
-          absl::StrCat(BlockName(graph, instance, block), " needs ", needed, " bytes, but the largest device that can ",
-                       "run it offers ", available, " bytes: ", needed - available, " bytes are missing")};
+  return {
+      "memory", SubjectOf(graph, instance, block), needed, available,
+      absl::StrCat(BlockName(graph, instance, block), " needs ", SizeText(needed), ", but the largest device that can ",
+                   "run it offers ", SizeText(available), ": ", MissingText(needed - available))};
 }
 
 // Devices until the memory suffices when more of the largest kind are added; 0: more than can be told.
@@ -106,9 +111,8 @@ Shortage TooLargeAltogether(const OperatorGraph& graph, const BlockInstance& ins
                             int64_t available) {
   const std::size_t largest = LargestBlock(instance);
   return {"memory", SubjectOf(graph, instance, largest), needed, available,
-          absl::StrCat("the model needs ", needed, " bytes, but all devices together offer ", available,
-                       " bytes: ", needed - available, " bytes are missing; the tightest is ",
-                       BlockName(graph, instance, largest), " with ", BlockBytes(instance.memory, largest), " bytes")};
+          absl::StrCat("the model needs ", SizeText(needed), ", but all devices together offer ", SizeText(available),
+                       ": ", MissingText(needed - available), "; the tightest is ", TightestText(graph, instance))};
 }
 
 }  // namespace
@@ -118,14 +122,13 @@ std::optional<Infeasibility> FindShortages(const OperatorGraph& graph, const Clu
   Infeasibility infeasibility;
   UnknownClasses unknown_classes(graph, cluster);
   for (std::size_t block = 0; block < instance.operators.size(); ++block) {
-    if (infeasibility.shortages.size() == kMaxShortages) return infeasibility;
     bool runs_anywhere = false;
     const std::optional<int64_t> available = LargestDevice(instance, block, runs_anywhere);
     if (!runs_anywhere && unknown_classes.Explain(instance.operators[block])) continue;
     if (!runs_anywhere) {
-      infeasibility.shortages.push_back(UnsupportedBlock(graph, cluster, instance, block));
+      infeasibility.Add(UnsupportedBlock(graph, cluster, instance, block));
     } else if (available.has_value() && BlockBytes(instance.memory, block) > *available) {
-      infeasibility.shortages.push_back(OversizedBlock(graph, instance, block, *available));
+      infeasibility.Add(OversizedBlock(graph, instance, block, *available));
     }
   }
   for (Shortage& shortage : unknown_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
@@ -140,17 +143,28 @@ std::optional<Infeasibility> FindShortages(const OperatorGraph& graph, const Clu
   return infeasibility;
 }
 
+std::string MemoryDemandText(const OperatorGraph& graph, const Cluster& cluster, const BlockInstance& instance) {
+  const std::optional<int64_t> capacity = Capacity(instance);
+  if (!capacity.has_value()) return "";
+  const auto largest =
+      std::max_element(instance.pools.begin(), instance.pools.end(),
+                       [](const DevicePool& a, const DevicePool& b) { return a.memory_bytes < b.memory_bytes; });
+  return absl::StrCat("the model needs at least ", SizeText(TotalBytes(instance.memory)), " of ", SizeText(*capacity),
+                      " on all devices; the tightest is ", TightestText(graph, instance), ", of ",
+                      SizeText(*largest->memory_bytes), " on device \"",
+                      cluster.devices[largest->devices.front().index()].name, "\"");
+}
+
 Infeasibility NoSplitFits(const OperatorGraph& graph, const BlockInstance& instance) {
   const std::size_t largest = LargestBlock(instance);
   const int64_t needed = TotalBytes(instance.memory);
   const int64_t available = Capacity(instance).value_or(0);
-  return {
-      {{"memory", SubjectOf(graph, instance, largest), needed, available,
-        absl::StrCat("every contiguous split overfills a device: the model needs ", needed, " bytes of ", available,
-                     " bytes on all devices, but its operators do not divide into stages that fit; the tightest is ",
-                     BlockName(graph, instance, largest), " with ", BlockBytes(instance.memory, largest),
-                     " bytes. Use devices with more memory, or more of them")}},
-      0};
+  return {{{"memory", SubjectOf(graph, instance, largest), needed, available,
+            absl::StrCat("every contiguous split overfills a device: the model needs ", SizeText(needed), " of ",
+                         SizeText(available),
+                         " on all devices, but its operators do not divide into stages that fit; the tightest is ",
+                         TightestText(graph, instance), ". Use devices with more memory, or more of them")}},
+          0};
 }
 
 }  // namespace planwright

@@ -6,13 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quantity_text.h"
 #include "core/partition/unknown_classes.h"
 
 namespace planwright {
 namespace {
-
-// Groups are many, messages for people are few.
-constexpr std::size_t kMaxShortages = 10;
 
 std::size_t At(int32_t value) { return static_cast<std::size_t>(value); }
 
@@ -47,9 +45,9 @@ Shortage NowhereAllowed(const OperatorGraph& graph, const Cluster& cluster, cons
 Shortage Oversized(const OperatorGraph& graph, const LatencyInstance& instance, int32_t group, int64_t available) {
   const int64_t needed = LeastGroupBytes(instance, group);
   return {"memory", SubjectOf(graph, instance, group), needed, available,
-          absl::StrCat(GroupName(graph, instance, group), " needs ", needed, " bytes and may not be on a CPU, but the ",
-                       "largest accelerator that it may be on offers ", available, " bytes: ", needed - available,
-                       " bytes are missing")};
+          absl::StrCat(GroupName(graph, instance, group), " needs ", SizeText(needed),
+                       " and may not be on a CPU, but the ", "largest accelerator that it may be on offers ",
+                       SizeText(available), ": ", MissingText(needed - available))};
 }
 
 // The memory of the largest accelerator that the group may be on; nullopt: unlimited. 0: there is none.
@@ -80,9 +78,9 @@ std::optional<Shortage> TooLargeAltogether(const OperatorGraph& graph, const Lat
   }
   if (needed <= available) return std::nullopt;
   return Shortage{"memory", SubjectOf(graph, instance, largest), needed, available,
-                  absl::StrCat("the operators that may not be on CPUs need ", needed,
-                               " bytes, but all accelerators together offer ", available,
-                               " bytes: ", needed - available, " bytes are missing")};
+                  absl::StrCat("the operators that may not be on CPUs need ", SizeText(needed),
+                               ", but all accelerators together offer ", SizeText(available), ": ",
+                               MissingText(needed - available))};
 }
 
 }  // namespace
@@ -103,16 +101,15 @@ std::optional<Infeasibility> FindLatencyShortages(const OperatorGraph& graph, co
   Infeasibility infeasibility;
   UnknownClasses unknown_classes(graph, cluster);
   for (int32_t group = 0; group < instance.num_groups(); ++group) {
-    if (infeasibility.shortages.size() == kMaxShortages) return infeasibility;
     if (instance.allowed_on_cpu[At(group)]) continue;
     const std::vector<bool>& allowed = instance.allowed[At(group)];
     const std::optional<int64_t> largest = LargestAccelerator(instance, group);
     const bool runs_anywhere = std::find(allowed.begin(), allowed.end(), true) != allowed.end();
     if (!runs_anywhere && unknown_classes.Explain(OperatorsOf(instance, group))) continue;
     if (!runs_anywhere) {
-      infeasibility.shortages.push_back(NowhereAllowed(graph, cluster, instance, group));
+      infeasibility.Add(NowhereAllowed(graph, cluster, instance, group));
     } else if (largest.has_value() && LeastGroupBytes(instance, group) > *largest) {
-      infeasibility.shortages.push_back(Oversized(graph, instance, group, *largest));
+      infeasibility.Add(Oversized(graph, instance, group, *largest));
     }
   }
   for (Shortage& shortage : unknown_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));

@@ -304,14 +304,15 @@ std::string Unsupported(std::string_view value, std::string_view supported) {
 struct Miss {
   const char* path;
   std::string value;
-  std::string allowed;
+  std::vector<std::string> allowed;
 };
 
 template <typename Value>
 void CheckSetting(const Value& value, const std::vector<Value>& allowed, const char* path, std::vector<Miss>& misses) {
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return;
-  const auto append_name = [](std::string* out, const Value& name) { absl::StrAppend(out, ToAbsl(NameOf(name))); };
-  misses.push_back({path, std::string(NameOf(value)), absl::StrJoin(allowed, ", ", append_name)});
+  std::vector<std::string> names;
+  for (const Value& name : allowed) names.emplace_back(NameOf(name));
+  misses.push_back({path, std::string(NameOf(value)), std::move(names)});
 }
 
 std::vector<Algorithm> WithAuto(std::vector<Algorithm> algorithms) {
@@ -333,7 +334,7 @@ std::vector<Miss> MissesOf(const Capability& row, std::string_view interconnect,
   if (problem.micro_batches.has_value() != row.counts_micro_batches) {
     misses.push_back({"problem.micro_batches",
                       problem.micro_batches.has_value() ? absl::StrCat(*problem.micro_batches) : "unset",
-                      row.counts_micro_batches ? "a number" : "unset"});
+                      {row.counts_micro_batches ? "a number" : "unset"}});
   }
   return misses;
 }
@@ -349,12 +350,13 @@ std::string Explain(const Miss& miss, const std::vector<std::vector<Miss>>& miss
     if (std::ranges::any_of(misses, is_same)) continue;
     if (rivals == nullptr || HasFewer(misses, *rivals)) rivals = &misses;
   }
-  if (rivals == nullptr) return Unsupported(miss.value, miss.allowed);
+  const std::string allowed = absl::StrJoin(miss.allowed, ", ");
+  if (rivals == nullptr) return Unsupported(miss.value, allowed);
   const auto append_rival = [](std::string* out, const Miss& rival) {
     absl::StrAppend(out, rival.path, " ", rival.value);
   };
   return absl::StrCat(miss.value, " does not go with ", absl::StrJoin(*rivals, " and ", append_rival),
-                      " in this version; supported with it: ", miss.allowed);
+                      " in this version; supported with it: ", allowed);
 }
 
 // Of rows that miss equally many settings, one that knows the schedule: most settings mean something under it only.
@@ -362,6 +364,16 @@ bool IsCloser(const std::vector<Miss>& a, const std::vector<Miss>& b) {
   const auto is_schedule = [](const Miss& miss) { return std::string_view(miss.path) == "problem.schedule"; };
   if (a.size() != b.size()) return a.size() < b.size();
   return !std::ranges::any_of(a, is_schedule) && std::ranges::any_of(b, is_schedule);
+}
+
+// Adds to `miss`, all that some row misses, what other rows allow that miss nothing else either.
+void AddAlternatives(const std::vector<std::vector<Miss>>& misses_of_rows, Miss& miss) {
+  for (const std::vector<Miss>& misses : misses_of_rows) {
+    if (misses.size() != 1 || std::string_view(misses.front().path) != miss.path) continue;
+    for (const std::string& name : misses.front().allowed) {
+      if (std::ranges::find(miss.allowed, name) == miss.allowed.end()) miss.allowed.push_back(name);
+    }
+  }
 }
 
 // What rules out the row that comes closest.
@@ -372,7 +384,9 @@ std::vector<Violation> FewestMisses(const std::vector<Capability>& table, const 
   misses_of_rows.reserve(table.size());
   for (const Capability& row : table) misses_of_rows.push_back(MissesOf(row, interconnect, problem, options));
   std::vector<Violation> violations;
-  for (const Miss& miss : *std::ranges::min_element(misses_of_rows, IsCloser)) {
+  std::vector<Miss> closest = *std::ranges::min_element(misses_of_rows, IsCloser);
+  if (closest.size() == 1) AddAlternatives(misses_of_rows, closest.front());
+  for (const Miss& miss : closest) {
     violations.push_back({miss.path, Explain(miss, misses_of_rows)});
   }
   return violations;
@@ -441,17 +455,18 @@ void CheckPeriodicFit(const OperatorGraph& graph, const Cluster& cluster, const 
            "problem.workload", "PERIODIC with BACKWARD operators only, which INFERENCE drops,", "TRAINING", violations);
 }
 
-// `problem` has a schedule.
-void RefuseComponents(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
+// `problem` has a schedule. `instead` is what else would do, with a comma before it, or empty.
+void RefuseComponents(const OperatorGraph& graph, const PlanningProblem& problem, const char* instead,
+                      Violations& violations) {
   if (ResolveProblem(graph, problem).memory_model.kind != MemoryModel::Kind::kComponents) return;
   if (problem.memory_model.kind.has_value()) {
     violations.Add("problem.memory_model.kind",
                    Unsupported(absl::StrCat("COMPONENTS with problem.schedule ", ToAbsl(NameOf(problem.schedule))),
-                               "DECLARED, or an unspecified schedule"));
+                               absl::StrCat("DECLARED", instead, ", or an unspecified schedule")));
   } else {
     violations.Add("problem.schedule",
                    Unsupported(absl::StrCat(ToAbsl(NameOf(problem.schedule)), " with COMPONENTS memory"),
-                               "unspecified, or memory_bytes on every operator"));
+                               absl::StrCat("unspecified", instead, ", or memory_bytes on every operator")));
   }
 }
 
@@ -551,7 +566,9 @@ void CheckHeeded(const OperatorGraph& graph, const Cluster& cluster, const Plann
         Unsupported(extra.value, absl::StrCat(extra.neutral, offers_parmesan ? ", or options.algorithm PARMESAN" : "",
                                               shares_devices_instead ? ", or problem.split NON_CONTIGUOUS" : "")));
   }
-  if (!IsParmesan(*algorithm) && KeepsActivationsByStage(graph, problem)) RefuseComponents(graph, problem, violations);
+  if (!IsParmesan(*algorithm) && KeepsActivationsByStage(graph, problem)) {
+    RefuseComponents(graph, problem, offers_parmesan ? ", options.algorithm PARMESAN" : "", violations);
+  }
 }
 
 // A limit on the number of devices is divided among the device classes, which presumes that the devices of one class
@@ -575,9 +592,15 @@ void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, V
 }
 
 // GPIPE holds the activations of all micro-batches, which have no number in the limit of many.
-void CheckActivations(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
-  const bool holds_all = problem.schedule == ScheduleKind::kGpipe;
-  if (holds_all && !problem.micro_batches.has_value()) RefuseComponents(graph, problem, violations);
+void CheckActivations(const std::vector<Capability>& table, const OperatorGraph& graph, const Cluster& cluster,
+                      const PlanningProblem& problem, Violations& violations) {
+  if (problem.schedule != ScheduleKind::kGpipe || problem.micro_batches.has_value()) return;
+  PlanningProblem counted = problem;
+  counted.micro_batches = 1;
+  const std::string interconnect = InterconnectName(cluster.interconnect);
+  const bool can_count = std::ranges::any_of(
+      table, [&](const Capability& row) { return MissesOf(row, interconnect, counted, SolverOptions()).empty(); });
+  RefuseComponents(graph, problem, can_count ? ", a number of problem.micro_batches" : "", violations);
 }
 
 // Only patterns know how many micro-batches pay for the forward pass that runs again.
@@ -603,7 +626,7 @@ void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph,
   CheckUnknown(problem, violations);
   CheckFit(graph, problem, violations);
   CheckPeriodicFit(graph, cluster, problem, violations);
-  CheckActivations(graph, problem, violations);
+  CheckActivations(table, graph, cluster, problem, violations);
   CheckRecomputation(graph, problem, violations);
 }
 

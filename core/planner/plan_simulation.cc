@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <set>
@@ -9,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
+#include "core/base/quantity_text.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/cost/cost_table.h"
@@ -211,10 +213,26 @@ void AddMemoryWarnings(PlanSimulation& simulation) {
     const std::optional<int64_t>& limit = simulation.memory_limits[i];
     const int64_t peak_bytes = simulation.report.resources[i].peak_memory_bytes;
     if (!limit.has_value() || peak_bytes <= *limit) continue;
-    simulation.warnings.push_back(absl::StrCat(simulation.list.resources[i].name, " needs ", peak_bytes,
-                                               " bytes at its peak and has ", *limit, "; it is short of ",
-                                               peak_bytes - *limit));
+    simulation.warnings.push_back(absl::StrCat(simulation.list.resources[i].name, " needs ", SizeText(peak_bytes),
+                                               " at its peak and has ", SizeText(*limit), ": ",
+                                               MissingText(peak_bytes - *limit)));
   }
+}
+
+// What stands in for a schedule that neither the plan nor the request states, where the plan's memory counts otherwise.
+void AddAssumption(const PlanningProblem& problem, const Plan& plan, const SimulationSettings& asked,
+                   PlanSimulation& simulation) {
+  const bool is_stated = asked.schedule.has_value() || problem.schedule != ScheduleKind::kSteadyState;
+  const bool stores =
+      plan.problem.workload == Workload::kTraining && plan.problem.memory_model.kind == MemoryModel::Kind::kComponents;
+  if (is_stated || !stores) return;
+  const int64_t most = std::min<int64_t>(std::ssize(plan.stages), *simulation.settings.micro_batches);
+  const std::string counted = problem.micro_batches.has_value()
+                                  ? absl::StrCat("all ", *problem.micro_batches, ", as GPIPE has")
+                                  : std::string("one, that of the steady state");
+  simulation.warnings.push_back(absl::StrCat("the plan states no schedule, so that this is ONE_F_ONE_B with up to ",
+                                             most, " micro-batches in flight in a stage; the plan's memory counts ",
+                                             counted, ". Name a schedule to run another one"));
 }
 
 void AddScheduleWarnings(const OperatorGraph& graph, const Plan& plan, PlanSimulation& simulation) {
@@ -270,7 +288,9 @@ absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, con
   const CostTable costs(request.graph, request.cluster, *problem.workload);
   const Plan plan = CostPlan(request.graph, request.cluster, problem, costs, PlacementOf(*verdict.costed));
   ASSIGN_OR_RETURN(SimulationSettings resolved, Resolve(request.problem, plan, settings));
-  return Run(request, plan, costs, std::move(resolved), limits);
+  ASSIGN_OR_RETURN(PlanSimulation simulation, Run(request, plan, costs, std::move(resolved), limits));
+  AddAssumption(request.problem, plan, settings, simulation);
+  return simulation;
 }
 
 }  // namespace planwright

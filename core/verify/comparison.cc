@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "core/verify/text.h"
+#include "core/base/quantity_text.h"
 
 namespace planwright {
 namespace {

@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quantity_text.h"
 #include "core/base/units.h"
-#include "core/verify/text.h"
 
 namespace planwright {
 namespace {
@@ -83,11 +83,10 @@ void CheckMemory(const Cluster& cluster, const Assignment& assignment, const Pla
     if (usage.stages.empty() || !usage.memory_limit_bytes.has_value()) continue;
     const int64_t excess = usage.memory_bytes - *usage.memory_limit_bytes;
     if (excess <= 0) continue;
-    violations.Add(
-        assignment.StagePath(usage.stages.front().index()),
-        absl::StrCat("memory: needs ", SizeText(usage.memory_bytes), ", device '",
-                     cluster.devices[usage.device.index()].name, "' offers ", SizeText(*usage.memory_limit_bytes), " (",
-                     CountText(excess), excess == 1 ? " byte too many)" : " bytes too many)"));
+    violations.Add(assignment.StagePath(usage.stages.front().index()),
+                   absl::StrCat("memory: needs ", SizeText(usage.memory_bytes), ", device '",
+                                cluster.devices[usage.device.index()].name, "' offers ",
+                                SizeText(*usage.memory_limit_bytes), ": ", ExactSizeText(excess), " too many"));
   }
 }
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quantity_text.h"
 #include "core/base/strings.h"
-#include "core/verify/text.h"
 
 namespace planwright {
 namespace {

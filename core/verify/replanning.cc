@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/verify/text.h"
+#include "core/base/quantity_text.h"
 
 namespace planwright {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/quantity_text.h"
 
 namespace planwright {
 namespace {
@@ -135,8 +136,8 @@ class RuleCheck {
   void CheckNumbers() {
     const std::size_t stages = assignment_.stages.size();
     if (problem_.num_stages.has_value() && !std::cmp_equal(stages, *problem_.num_stages)) {
-      violations_.Add("plan.stages",
-                      absl::StrCat("has ", stages, " stages, not ", *problem_.num_stages, " (problem.num_stages)"));
+      violations_.Add("plan.stages", absl::StrCat("has ", CountedText(static_cast<int64_t>(stages), "stage"), ", not ",
+                                                  *problem_.num_stages, " (problem.num_stages)"));
     }
     for (std::size_t stage = 0; stage < stages; ++stage) CheckReplicas(stage);
   }
@@ -145,8 +146,8 @@ class RuleCheck {
     const std::size_t replicas = assignment_.stages[stage].devices.size();
     const std::string path = absl::StrCat(assignment_.StagePath(stage), ".replicas");
     if (problem_.num_replicas.has_value() && !std::cmp_equal(replicas, *problem_.num_replicas)) {
-      violations_.Add(
-          path, absl::StrCat("has ", replicas, " replicas, not ", *problem_.num_replicas, " (problem.num_replicas)"));
+      violations_.Add(path, absl::StrCat("has ", CountedText(static_cast<int64_t>(replicas), "replica"), ", not ",
+                                         *problem_.num_replicas, " (problem.num_replicas)"));
     }
     const std::size_t of_first = assignment_.stages.front().devices.size();
     if (problem_.replication != Replication::kUniform || replicas == of_first) return;
@@ -193,8 +194,9 @@ class RuleCheck {
       }
     }
     if (!selection.max_devices.has_value() || std::cmp_less_equal(used.size(), *selection.max_devices)) return;
-    violations_.Add("plan.stages", absl::StrCat("uses ", used.size(), " devices, more than ", *selection.max_devices,
-                                                " (problem.devices_to_use.max_devices)"));
+    violations_.Add("plan.stages",
+                    absl::StrCat("uses ", CountedText(static_cast<int64_t>(used.size()), "device"), ", more than ",
+                                 *selection.max_devices, " (problem.devices_to_use.max_devices)"));
   }
 
   // CONTIGUOUS allows one stage per device unless the problem says how many.

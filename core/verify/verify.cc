@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/quantity_text.h"
 #include "core/verify/assignment.h"
 #include "core/verify/comparison.h"
 #include "core/verify/costing.h"
@@ -14,7 +15,6 @@
 #include "core/verify/replanning.h"
 #include "core/verify/rules.h"
 #include "core/verify/subgraphs.h"
-#include "core/verify/text.h"
 
 namespace planwright {
 namespace {

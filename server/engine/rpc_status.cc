@@ -139,7 +139,8 @@ google::rpc::Status ToRpcStatus(const absl::Status& status, std::size_t max_byte
   if (!violations.empty()) (*info.mutable_metadata())["violations"] = absl::StrCat(violation_count);
   const auto infeasibility = InfeasibilityOf(status);
   if (infeasibility.has_value()) {
-    (*info.mutable_metadata())["reasons"] = absl::StrCat(infeasibility->shortages.size());
+    (*info.mutable_metadata())["reasons"] =
+        absl::StrCat(static_cast<int64_t>(infeasibility->shortages.size()) + infeasibility->unlisted);
   }
   if (const auto limit = LimitName(SpentLimitOf(status))) (*info.mutable_metadata())["limit"] = *limit;
   rpc_status.add_details()->PackFrom(info);

@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/infeasibility.h"
+#include "core/base/quantity_text.h"
 #include "core/base/time_share.h"
+#include "core/cost/stage_memory.h"
 #include "core/mapping/mapping.h"
 #include "core/partition/feasibility.h"
 #include "core/partition/load_windows.h"
@@ -97,9 +100,9 @@ class Search {
 
   absl::StatusOr<SearchOutcome> Run() {
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
-    const std::optional<Infeasibility> shortages =
-        FindShortages(request_.graph, request_.cluster, partitioner().blocks());
-    if (shortages.has_value()) return InfeasibleError(*shortages);
+    std::optional<Infeasibility> shortages =
+        FindShortages(request_.graph, request_.cluster, partitioner().LeastStored());
+    if (shortages.has_value()) return InfeasibleError(WithStored(*std::move(shortages)));
     std::vector<StageShape> shapes =
         ShapesOf(partitioner().blocks(), request_.problem, FastestRule(), partitioner().num_clusters());
     std::erase_if(shapes, [&](const StageShape& shape) { return shape.replicas > partitioner().max_replicas(); });
@@ -120,14 +123,38 @@ class Search {
   std::string Advice() const {
     const int32_t stages = request_.problem.num_stages.value_or(1);
     const int32_t parts = partitioner().blocks().num_blocks();
-    std::string advice = "no number of stages and replicas makes a pipeline that fits; ";
+    const std::string claim = "no number of stages and replicas makes a pipeline that fits";
     if (stages > parts) {
-      return absl::StrCat(advice, "the graph comes apart into ", parts, " parts: ask for at most so many stages");
+      return absl::StrCat(claim, "; the graph comes apart into ", parts, " parts: ask for at most so many stages");
     }
-    if (partitioner().num_clusters() < parts) absl::StrAppend(&advice, "raise options.clusters, or ");
-    absl::StrAppend(&advice, "allow devices with more memory");
-    const bool is_restricted = !request_.problem.pinned.empty() || !request_.problem.forbidden.empty();
-    return is_restricted ? absl::StrCat(advice, " or fewer pins and bans") : advice;
+    const std::string demand = MemoryDemandText(request_.graph, request_.cluster, partitioner().LeastStored());
+    std::vector<std::string> ways = {"allow devices with more memory, or more of them"};
+    if (partitioner().num_clusters() < parts) ways.emplace_back("raise options.clusters");
+    if (!request_.problem.pinned.empty() || !request_.problem.forbidden.empty()) {
+      ways.emplace_back("pin and ban less");
+    }
+    return absl::StrCat(claim, demand.empty() ? "" : ": ", demand, demand.empty() ? "" : StoredText(), "; ",
+                        absl::StrJoin(ways, "; or "));
+  }
+
+  // What memory counts of micro-batches in flight, and what would be less; empty where it counts one.
+  std::string StoredText() const {
+    const PlanningProblem& problem = request_.problem;
+    const bool stores =
+        *problem.workload == Workload::kTraining && *problem.memory_model.kind == MemoryModel::Kind::kComponents;
+    if (!stores) return "";
+    const int32_t least = InFlightMicroBatches(problem, 0);
+    if (InFlightMicroBatches(problem, 1) != least) return ", and each stage before the last one stores more";
+    if (least == 1) return "";
+    return absl::StrCat(", with all ", CountText(least),
+                        " micro-batches in flight: problem.schedule ONE_F_ONE_B has fewer");
+  }
+
+  // Said once.
+  Infeasibility WithStored(Infeasibility infeasibility) const {
+    Shortage& first = infeasibility.shortages.front();
+    if (first.resource == "memory") first.description += StoredText();
+    return infeasibility;
   }
 
   PipelineRule FastestRule() const {

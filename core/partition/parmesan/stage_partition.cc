@@ -96,14 +96,24 @@ int32_t StagePartitioner::max_replicas() const {
   return static_cast<int32_t>(least);
 }
 
+BlockInstance StagePartitioner::LeastStored() const {
+  BlockInstance stored = blocks_;
+  CountStored(/*stages_behind=*/0, stored);
+  return stored;
+}
+
+void StagePartitioner::CountStored(std::size_t stages_behind, BlockInstance& instance) const {
+  if (*problem_.workload != Workload::kTraining) return;
+  if (*problem_.memory_model.kind != MemoryModel::Kind::kComponents) return;
+  const int32_t in_flight = InFlightMicroBatches(problem_, stages_behind);
+  for (int64_t& bytes : instance.memory.linear) bytes = SaturatingMultiply(bytes, in_flight);
+}
+
 // What the number of stages and replicas makes of times and memory.
 void StagePartitioner::CountShape(const StageShape& shape, BlockInstance& instance) const {
   if (*problem_.workload != Workload::kTraining) return;
-  if (*problem_.memory_model.kind == MemoryModel::Kind::kComponents) {
-    // Of the first stage, which stores the most.
-    const int32_t in_flight = InFlightMicroBatches(problem_, Index(shape.num_stages()) - 1);
-    for (int64_t& bytes : instance.memory.linear) bytes = SaturatingMultiply(bytes, in_flight);
-  }
+  // The first stage stores the most.
+  CountStored(Index(shape.num_stages()) - 1, instance);
   for (DevicePool& pool : instance.pools) {
     for (std::size_t block = 0; block < pool.time.size(); ++block) {
       pool.time[block] += AllReduceShare(instance.operators[block], shape.replicas);

@@ -60,6 +60,8 @@ class StagePartitioner {
 
   // Operators that are in one stage of any contiguous placement.
   const BlockInstance& blocks() const { return blocks_; }
+  // The same, storing what the last stage of a pipeline does of them: no stage stores less.
+  BlockInstance LeastStored() const;
   int32_t num_clusters() const { return clusters_.num_blocks(); }
   // The most devices that pins and bans leave to every block.
   int32_t max_replicas() const;
@@ -77,6 +79,8 @@ class StagePartitioner {
  private:
   BlockInstance Shaped(const BlockInstance& instance, const StageShape& shape) const;
   void CountShape(const StageShape& shape, BlockInstance& instance) const;
+  // Makes memory that of a stage with `stages_behind` after it.
+  void CountStored(std::size_t stages_behind, BlockInstance& instance) const;
   std::optional<BlockSplit> Split(const BlockInstance& shaped, const StageShape& shape, int64_t exact_work,
                                   const SolveLimits& limits, TaskArena& arena, int64_t& work) const;
   int64_t AllReduceShare(const std::vector<OperatorId>& operators, int32_t replicas) const;

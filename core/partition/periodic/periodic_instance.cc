@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
 #include "core/base/infeasibility.h"
+#include "core/base/quantity_text.h"
 #include "core/base/strings.h"
 #include "core/cost/chain_costs.h"
 #include "core/cost/cluster_part.h"
@@ -102,9 +103,9 @@ absl::Status LeftOver(const OperatorGraph& graph, const PeriodicInstance& instan
          absl::StrCat(ToAbsl(claim), "with one stage on each of ", instance.devices.count,
                       " devices, and the stages behind it as long as memory allows, the least stage that begins with "
                       "operator \"",
-                      name, "\" needs ", shortage.needed_bytes, " bytes, but a device offers ",
-                      shortage.available_bytes, " bytes: ", missing,
-                      " bytes are missing. Use devices with more memory, ", ToAbsl(advice))}},
+                      name, "\" needs ", SizeText(shortage.needed_bytes), ", but a device offers ",
+                      SizeText(shortage.available_bytes), ": ", MissingText(missing),
+                      ". Use devices with more memory, ", ToAbsl(advice))}},
        0});
 }
 

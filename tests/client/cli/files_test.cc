@@ -2,10 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <istream>
 #include <sstream>
+#include <stop_token>
 #include <string>
+
+#include "client/cli/standard_input.h"
 
 namespace planwright::client {
 namespace {
@@ -27,6 +32,32 @@ TEST(FilesTest, ADashIsTheStandardStream) {
   ASSERT_TRUE(WriteOutput("a", "-", out).ok());
   ASSERT_TRUE(WriteOutput("b", "", out).ok());
   EXPECT_EQ(out.str(), "ab");
+}
+
+TEST(FilesTest, AStopRequestEndsTheWaitForStandardInput) {
+  int ends[2] = {};
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "te", 2), 2);
+  std::stop_source stop;
+  StandardInput input(ends[0], stop.get_token());
+  std::istream in(&input);
+  EXPECT_EQ(in.get(), 't');
+  stop.request_stop();
+  const absl::Status status = ReadInput("-", in).status();
+  EXPECT_EQ(status, absl::CancelledError("interrupted"));
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST(FilesTest, ReadsAllOfAPipe) {
+  int ends[2] = {};
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "text", 4), 4);
+  close(ends[1]);
+  StandardInput input(ends[0], std::stop_token());
+  std::istream in(&input);
+  EXPECT_EQ(ReadInput("-", in).value(), "text");
+  close(ends[0]);
 }
 
 TEST(FilesTest, SaysWhyAFileCannotBeUsed) {

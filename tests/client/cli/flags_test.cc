@@ -50,6 +50,13 @@ TEST_F(FlagsTest, RefusesWhatIsNoFlagOrHasNoValue) {
   EXPECT_EQ(Parse({"--local=maybe"}).message(), "--local: must be true or false, is \"maybe\"");
 }
 
+TEST_F(FlagsTest, AnArgumentMayBeTheValueOfABareFlag) {
+  groups_[0].flags[0].is_bare = true;
+  ASSERT_TRUE(Parse({"--local", "bert.json"}).ok());
+  EXPECT_EQ(graph_, "bert.json");
+  EXPECT_EQ(Parse({"--"}).message(), "\"--\" is not a flag; flags begin with --");
+}
+
 TEST_F(FlagsTest, HelpShowsEveryFlagUnderItsHeading) {
   const std::string help = FlagsHelp(groups_);
   EXPECT_THAT(help, HasSubstr("Input:\n  --graph=FILE                    the graph\n\nSearch:\n"));

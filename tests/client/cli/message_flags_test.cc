@@ -11,6 +11,7 @@ namespace planwright::client {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::StartsWith;
 
 TEST(MessageFlagTest, EnumsTakeTheirNamesInLowerCase) {
@@ -22,6 +23,12 @@ TEST(MessageFlagTest, EnumsTakeTheirNamesInLowerCase) {
   EXPECT_EQ(objective.set("fastest").message(),
             "must be one of max_throughput, min_latency, min_devices, is \"fastest\"");
   EXPECT_FALSE(objective.set("unspecified").ok());
+  EXPECT_EQ(objective.set("max_troughput").message(),
+            "must be one of max_throughput, min_latency, min_devices, is \"max_troughput\"; did you mean "
+            "max_throughput?");
+  v1::SolverOptions options;
+  EXPECT_THAT(std::string(MessageFlag("algorithm", "algorithm", "", options).set("parmezan").message()),
+              EndsWith("; did you mean parmesan?"));
 }
 
 TEST(MessageFlagTest, EnumsTakeTheSpellingsThatUsersTry) {

@@ -543,6 +543,43 @@ TEST_F(ProgramTest, TopologiesShowsAndWritesOneCluster) {
   EXPECT_THAT(out_.str(), StartsWith("{\n \"interconnect\": {\n  \"grid\": {\n   \"dimensions\": ["));
 }
 
+TEST_F(ProgramTest, TopologiesShowsAFileToo) {
+  in_.str(R"({"device_classes": [{"name": "a"}], "devices": [{"name": "d", "device_class": "a"}],
+              "interconnect": {"hierarchy": {"levels": [{"fan_out": 2147483647}, {"fan_out": 2147483647},
+                                                        {"fan_out": 2147483647}]}}})");
+  EXPECT_EQ(Run({"topologies", "--show=-"}), ExitCode::kOk) << err_.str();
+  EXPECT_THAT(out_.str(), StartsWith("-: 1 device\n"));
+  EXPECT_EQ(service_.server, "never connected");
+  in_.str("{");
+  EXPECT_EQ(Run({"topologies", "--show=-"}), ExitCode::kUsage);
+}
+
+TEST_F(ProgramTest, NoLineOfAnErrorIsLongerThanATerminal) {
+  EXPECT_EQ(Plan({"--algorithm=parmezan"}), ExitCode::kUsage);
+  std::istringstream lines(err_.str());
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+  EXPECT_THAT(err_.str(), StartsWith("error: --algorithm: must be one of auto, "));
+  EXPECT_THAT(err_.str(), HasSubstr("\n       mip, "));
+}
+
+TEST_F(ProgramTest, DigestsInTitlesAreShort) {
+  const std::string digest(64, 'a');
+  EXPECT_EQ(Run({"plan", "--graph=graphs/" + digest, "--cluster=clusters/" + digest}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), StartsWith("graphs/aaaaaaaaaaaaaaa.. on clusters/aaaaaaaaaaaaa..: 12.500 ms"));
+}
+
+TEST_F(ProgramTest, FilesInAFolderCalledGraphsAreFiles) {
+  EXPECT_EQ(service_.plan_request.graph_reference(), "");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(::testing::TempDir());
+  std::filesystem::create_directories("graphs");
+  std::ofstream("graphs/g.json") << R"({"operators": [{"name": "op"}]})";
+  EXPECT_EQ(Run({"plan", "--graph=graphs/g.json", "--cluster=zoo:c"}), ExitCode::kOk) << err_.str();
+  std::filesystem::remove_all("graphs");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(service_.plan_request.graph().operators_size(), 1);
+}
+
 TEST_F(ProgramTest, TopologiesSaysWhereNamesAreListed) {
   service_.cluster = [] { return absl::NotFoundError("the zoo has no cluster \"mash\""); };
   EXPECT_EQ(Run({"topologies", "--show=mash"}), ExitCode::kUsage);

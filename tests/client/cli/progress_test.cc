@@ -22,5 +22,12 @@ TEST(ProgressDisplayTest, LogsALineForEachEvent) {
                                        ".*ideal_dp +incumbent 30.000 ms  bound 27.000 ms  gap 10.00 %\n$"));
 }
 
+TEST(ProgressDisplayTest, StandsOnTerminalsOrWhereAskedFor) {
+  std::ostringstream out;
+  EXPECT_EQ(MakeProgressDisplay(/*is_terminal=*/false, /*was_asked_for=*/false, out), nullptr);
+  MakeProgressDisplay(false, true, out, "2 of 3, greedy")->OnPhase("baselines");
+  EXPECT_THAT(out.str(), ContainsRegex("s  2 of 3, greedy: baselines +\n$"));
+}
+
 }  // namespace
 }  // namespace planwright::client

@@ -15,5 +15,11 @@ TEST(ClosestToTest, CountsSwapsAsOne) {
   EXPECT_EQ(ClosestTo("serve", names), "");
 }
 
+TEST(DidYouMeanTest, SaysSoOnlyWhereSomethingIsClose) {
+  const std::vector<std::string> names = {"plan", "models"};
+  EXPECT_EQ(DidYouMean("paln", names, "--"), "; did you mean --plan?");
+  EXPECT_EQ(DidYouMean("serve", names), "");
+}
+
 }  // namespace
 }  // namespace planwright::client

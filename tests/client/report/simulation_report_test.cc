@@ -40,7 +40,7 @@ Simulation Sample(int devices) {
 }
 
 TEST(SimulationReportTest, DrawsWhatADeviceDoesForMostOfEachColumn) {
-  EXPECT_THAT(TimelineText(Sample(1)), HasSubstr("  a-device-with-..  " + std::string(48, '.') + std::string(48, '3')));
+  EXPECT_THAT(TimelineText(Sample(1)), HasSubstr("  a-devic..-name-0  " + std::string(48, '.') + std::string(48, '3')));
 }
 
 TEST(SimulationReportTest, BackwardPassesAreLetters) {

@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "absl/strings/str_cat.h"
+
 namespace planwright {
 namespace {
 
@@ -12,12 +14,21 @@ TEST(InfeasibilityTest, StatusCarriesAndNamesIt) {
   const Infeasibility infeasibility = {
       .shortages = {{"memory", "embedding", 3'000'000'000, 2'000'000'000, "operator \"embedding\" needs 1 GB more"},
                     {"support", "", 0, std::numeric_limits<int64_t>::max(), "no device runs it"}},
-      .minimum_devices = 4};
+      .minimum_devices = 4,
+      .unlisted = 3};
   const absl::Status status = InfeasibleError(infeasibility);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(status.message(), "no plan exists: operator \"embedding\" needs 1 GB more; no device runs it");
+  EXPECT_EQ(status.message(), "no plan exists: operator \"embedding\" needs 1 GB more; no device runs it; and 3 more");
   EXPECT_EQ(InfeasibilityOf(status), infeasibility);
   EXPECT_FALSE(IsNoPlanFound(status));
+}
+
+TEST(InfeasibilityTest, ListsTheFirstAndCountsTheRest) {
+  Infeasibility infeasibility;
+  for (int i = 0; i < 12; ++i) infeasibility.Add({.resource = "memory", .subject = absl::StrCat(i), .description = ""});
+  ASSERT_EQ(infeasibility.shortages.size(), 10U);
+  EXPECT_EQ(infeasibility.shortages.back().subject, "9");
+  EXPECT_EQ(infeasibility.unlisted, 2);
 }
 
 TEST(InfeasibilityTest, HostileNamesStayInTheirField) {

@@ -98,13 +98,27 @@ TEST(FindShortagesTest, CountsTheDevicesThatWouldHoldTheModel) {
   EXPECT_EQ(infeasibility->minimum_devices, 3);
 }
 
-TEST(FindShortagesTest, PutsTheWholeModelFirstAndListsTenAtMost) {
+TEST(FindShortagesTest, PutsTheWholeModelFirstAndListsTenOperatorsAtMost) {
   const auto both = Find(WithMemory({12, 3}), MakeCluster(1, 0, 10));
   ASSERT_THAT(Descriptions(both), SizeIs(2));
   EXPECT_EQ(both->shortages[0].needed_bytes, 15);
   EXPECT_EQ(both->shortages[1].needed_bytes, 12);
   EXPECT_EQ(both->minimum_devices, 0);
-  EXPECT_THAT(Descriptions(Find(WithMemory(std::vector<int64_t>(20, 11)), MakeCluster(1, 0, 10))), SizeIs(10));
+  const auto many = Find(WithMemory(std::vector<int64_t>(20, 11)), MakeCluster(1, 0, 10));
+  ASSERT_THAT(Descriptions(many), SizeIs(11));
+  EXPECT_EQ(many->shortages[0].needed_bytes, 220);
+  EXPECT_EQ(many->unlisted, 10);
+}
+
+TEST(MemoryDemandTextTest, SaysWhatIsNeededOfWhatThereIs) {
+  const OperatorGraph graph = WithMemory({6, 5});
+  const Cluster cluster = MakeCluster(2, 0, 10);
+  EXPECT_EQ(
+      MemoryDemandText(graph, cluster, Build(graph, cluster)),
+      "the model needs at least 11 bytes of 20 bytes on all devices; the tightest is operator \"a\" with 6 bytes, "
+      "of 10 bytes on device \"acc0\"");
+  const Cluster unlimited = MakeCluster(2, 1, 10);
+  EXPECT_EQ(MemoryDemandText(graph, unlimited, Build(graph, unlimited)), "");
 }
 
 TEST(NoSplitFitsTest, SaysThatTheDivisionIsTheProblem) {

@@ -357,7 +357,33 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.schedule = ScheduleKind::kPipedreamAsync;
                     },
                     "problem.schedule",
-                    Not("PIPEDREAM_ASYNC with COMPONENTS memory", "unspecified, or memory_bytes on every operator")}),
+                    Not("PIPEDREAM_ASYNC with COMPONENTS memory", "unspecified, or memory_bytes on every operator")},
+        RefusedCase{"GpipeWithComponentsWhereStepsAreCounted",
+                    [](Request& r) {
+                      UseComponents(r);
+                      r.problem.schedule = ScheduleKind::kGpipe;
+                      r.cluster.interconnect = UniformInterconnect{1e9};
+                    },
+                    "problem.schedule",
+                    Not("GPIPE with COMPONENTS memory",
+                        "unspecified, a number of problem.micro_batches, or memory_bytes on every operator")},
+        RefusedCase{"ComponentsUnderAScheduleThatParmesanPlans",
+                    [](Request& r) {
+                      UseComponents(r);
+                      r.problem.schedule = ScheduleKind::kOneFOneB;
+                      r.cluster.interconnect = UniformInterconnect{1e9};
+                      r.options.algorithm = Algorithm::kIdealDp;
+                    },
+                    "problem.schedule",
+                    Not("ONE_F_ONE_B with COMPONENTS memory",
+                        "unspecified, options.algorithm PARMESAN, or memory_bytes on every operator")},
+        RefusedCase{"ReplicasPerStageOnAGrid",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kPerStage;
+                      r.cluster.interconnect = GridInterconnect();
+                    },
+                    "cluster.interconnect",
+                    DoesNotGo("grid", "problem.replication PER_STAGE", "host_staged, uniform, hierarchy")}),
     RefusedCaseName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -529,7 +555,8 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.schedule = ScheduleKind::kGpipe;
                     },
                     "problem.schedule",
-                    Not("GPIPE with COMPONENTS memory", "unspecified, or memory_bytes on every operator")}),
+                    Not("GPIPE with COMPONENTS memory",
+                        "unspecified, a number of problem.micro_batches, or memory_bytes on every operator")}),
     RefusedCaseName);
 
 // Devices of one class must differ in their memory only.

@@ -64,7 +64,23 @@ TEST(PlanSimulationTest, DefaultsAreOneFOneBWithFourMicroBatchesPerStage) {
   EXPECT_EQ(simulation->settings.schedule, ScheduleKind::kOneFOneB);
   EXPECT_EQ(simulation->settings.micro_batches, 16);
   EXPECT_EQ(simulation->report.step_time, Milliseconds((16 + 3) * 30));
-  EXPECT_THAT(simulation->warnings, IsEmpty());
+  EXPECT_THAT(simulation->warnings, ElementsAre(HasSubstr("states no schedule")));
+}
+
+TEST(PlanSimulationTest, SaysWhatStandsInForAScheduleThatNobodyStates) {
+  Simulated run;
+  run.problem.memory_model.kind = MemoryModel::Kind::kComponents;
+  const auto steady = run();
+  ASSERT_TRUE(steady.ok()) << steady.status();
+  EXPECT_THAT(
+      steady->warnings,
+      ElementsAre("the plan states no schedule, so that this is ONE_F_ONE_B with up to 4 micro-batches in flight "
+                  "in a stage; the plan's memory counts one, that of the steady state. Name a schedule to run "
+                  "another one"));
+  run.problem.micro_batches = 12;
+  EXPECT_THAT(run()->warnings, ElementsAre(HasSubstr("the plan's memory counts all 12, as GPIPE has")));
+  run.problem.schedule = ScheduleKind::kOneFOneB;
+  EXPECT_THAT(run()->warnings, IsEmpty());
 }
 
 TEST(PlanSimulationTest, InferenceIsAPipelineOfForwardPasses) {
@@ -123,7 +139,7 @@ TEST(PlanSimulationTest, APlanThatDoesNotFitIsSimulatedAndSaysSo) {
   const auto simulation = run();
   ASSERT_TRUE(simulation.ok()) << simulation.status();
   EXPECT_EQ(simulation->memory_limits.front(), 10);
-  EXPECT_THAT(simulation->warnings, Contains("acc0 needs 16 bytes at its peak and has 10; it is short of 6"));
+  EXPECT_THAT(simulation->warnings, Contains("acc0 needs 16 bytes at its peak and has 10 bytes: 6 bytes are missing"));
 }
 
 TEST(PlanSimulationTest, AGivenOrderThatWaitsForEverIsRefusedWithTheCycle) {

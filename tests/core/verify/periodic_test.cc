@@ -224,8 +224,8 @@ TEST_F(VerifyPeriodicTest, HugeShiftsAreCountedAndNotOverflowed) {
   example_.cluster.device_classes[0].memory_bytes = 1'000'000;
   EXPECT_THAT(ViolationsAfter(1, shift_backward),
               ElementsAre(Breaks("plan.stages[0]",
-                                 "memory: needs 600 GB, device 'acc0' offers 1 MB (599,999,000,532 bytes "
-                                 "too many)")));
+                                 "memory: needs 558.79 GiB, device 'acc0' offers 976.56 KiB: 558.79 GiB "
+                                 "(599,999,000,532 bytes) too many")));
   Placement placement = example_.Fastest();
   placement.pattern->period = Picoseconds(int64_t{1} << 59);
   placement.pattern->tasks[1].shift = 2'000'000'000;
@@ -302,7 +302,7 @@ TEST_F(VerifyPeriodicTest, MemoryIsThatOfThePattern) {
   example_.cluster.device_classes[0].memory_bytes = 1131;
   EXPECT_THAT(
       ViolationsIn(example_.Fastest()),
-      ElementsAre(Breaks("plan.stages[0]", "memory: needs 1.13 kB, device 'acc0' offers 1.13 kB (1 byte too many)")));
+      ElementsAre(Breaks("plan.stages[0]", "memory: needs 1.11 KiB, device 'acc0' offers 1.10 KiB: 1 byte too many")));
   EXPECT_THAT(ViolationsIn(example_.Smaller()), IsEmpty());
 }
 

@@ -150,7 +150,7 @@ TEST_F(VerifyPlacementTest, SaysHowMuchMemoryIsMissing) {
   const Verdict verdict = Verify(Place({{}, {0, 1}, {2, 3}}, {0, 0, 1}));
   EXPECT_THAT(
       verdict.violations.listed(),
-      ElementsAre(Is("plan.stages[2]", "memory: needs 8 bytes, device 'acc1' offers 7 bytes (1 byte too many)")));
+      ElementsAre(Is("plan.stages[2]", "memory: needs 8 bytes, device 'acc1' offers 7 bytes: 1 byte too many")));
   EXPECT_TRUE(verdict.costed.has_value());
 }
 
@@ -159,7 +159,8 @@ TEST_F(VerifyPlacementTest, WritesLargeSizesForPeople) {
   for (Operator& op : graph_.operators) op.memory_bytes = 4'000'308'642;
   EXPECT_THAT(
       ViolationsIn(Place({{0, 1, 2, 3}})),
-      ElementsAre(Is("plan.stages[0]", "memory: needs 16 GB, device 'acc0' offers 16 GB (1,234,568 bytes too many)")));
+      ElementsAre(Is("plan.stages[0]",
+                     "memory: needs 14.90 GiB, device 'acc0' offers 14.90 GiB: 1.18 MiB (1,234,568 bytes) too many")));
 }
 
 TEST_F(VerifyPlacementTest, NamesACycleOfStages) {
@@ -314,8 +315,8 @@ TEST_F(VerifyPlacementTest, NumbersOfStagesAndReplicasAreThoseOfTheProblem) {
   problem_.num_replicas = 2;
   EXPECT_THAT(ViolationsIn(Place({{0, 1}, {2, 3}})),
               ElementsAre(Is("plan.stages", "has 2 stages, not 3 (problem.num_stages)"),
-                          Is("plan.stages[0].replicas", "has 1 replicas, not 2 (problem.num_replicas)"),
-                          Is("plan.stages[1].replicas", "has 1 replicas, not 2 (problem.num_replicas)")));
+                          Is("plan.stages[0].replicas", "has 1 replica, not 2 (problem.num_replicas)"),
+                          Is("plan.stages[1].replicas", "has 1 replica, not 2 (problem.num_replicas)")));
 }
 
 TEST_F(VerifyPlacementTest, StagesThatShareADeviceHaveTheSameReplicas) {
@@ -342,7 +343,7 @@ TEST_F(VerifyPlacementTest, EveryReplicaNeedsItsMemory) {
   placement.stages[1].devices = {DeviceId(1), DeviceId(2)};
   EXPECT_THAT(
       ViolationsIn(placement),
-      ElementsAre(Is("plan.stages[1]", "memory: needs 8 bytes, device 'acc2' offers 7 bytes (1 byte too many)")));
+      ElementsAre(Is("plan.stages[1]", "memory: needs 8 bytes, device 'acc2' offers 7 bytes: 1 byte too many")));
 }
 
 TEST_F(VerifyPlacementTest, PutsStagesInPipelineOrderAndDropsEmptyOnes) {

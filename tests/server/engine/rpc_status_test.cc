@@ -116,6 +116,12 @@ TEST(RpcStatusTest, CarriesTheProofOfInfeasibility) {
   EXPECT_EQ(detail->reasons(0).description(), "too large");
 }
 
+TEST(RpcStatusTest, CountsReasonsThatAreNotListed) {
+  const Infeasibility infeasibility = {.shortages = {{"memory", "a", 2, 1, "too large"}}, .unlisted = 41};
+  const google::rpc::Status status = ToRpcStatus(InfeasibleError(infeasibility));
+  EXPECT_EQ(DetailOf<google::rpc::ErrorInfo>(status)->metadata().at("reasons"), "42");
+}
+
 TEST(RpcStatusTest, CarriesTheRetryDelay) {
   const auto retry = DetailOf<google::rpc::RetryInfo>(
       ToRpcStatus(WithRetryDelay(absl::ResourceExhaustedError("full"), std::chrono::milliseconds(1500))));

@@ -1,4 +1,4 @@
-#include "core/verify/text.h"
+#include "core/base/quantity_text.h"
 
 #include <gtest/gtest.h>
 
@@ -30,13 +30,27 @@ TEST(CountTextTest, GroupsDigitsByThree) {
   EXPECT_EQ(CountText(std::numeric_limits<int64_t>::min()), "-9,223,372,036,854,775,808");
 }
 
-TEST(SizeTextTest, KeepsThreeDigits) {
+TEST(CountedTextTest, OneIsOne) {
+  EXPECT_EQ(CountedText(1, "stage"), "1 stage");
+  EXPECT_EQ(CountedText(0, "stage"), "0 stages");
+  EXPECT_EQ(CountedText(1024, "stage"), "1,024 stages");
+}
+
+TEST(SizeTextTest, HasBinaryUnits) {
   EXPECT_EQ(SizeText(0), "0 bytes");
-  EXPECT_EQ(SizeText(999), "999 bytes");
-  EXPECT_EQ(SizeText(1000), "1 kB");
-  EXPECT_EQ(SizeText(999'500), "1 MB");
-  EXPECT_EQ(SizeText(17'179'869'184), "17.2 GB");
-  EXPECT_EQ(SizeText(std::numeric_limits<int64_t>::max()), "9.22 EB");
+  EXPECT_EQ(SizeText(1), "1 byte");
+  EXPECT_EQ(SizeText(1023), "1,023 bytes");
+  EXPECT_EQ(SizeText(1024), "1.00 KiB");
+  EXPECT_EQ(SizeText(-1536), "-1.50 KiB");
+  EXPECT_EQ(SizeText(17'179'869'184), "16.00 GiB");
+  EXPECT_EQ(SizeText(std::numeric_limits<int64_t>::max()), "8.00 EiB");
+}
+
+TEST(SizeTextTest, SaysTheBytesWhereTheyDecide) {
+  EXPECT_EQ(ExactSizeText(12), "12 bytes");
+  EXPECT_EQ(MissingText(1), "1 byte is missing");
+  EXPECT_EQ(MissingText(2048), "2.00 KiB (2,048 bytes) are missing");
+  EXPECT_EQ(ExactSizeText(212'400'168), "202.56 MiB (212,400,168 bytes)");
 }
 
 }  // namespace

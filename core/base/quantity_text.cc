@@ -1,4 +1,4 @@
-#include "core/verify/text.h"
+#include "core/base/quantity_text.h"
 
 #include <array>
 #include <cstddef>
@@ -28,17 +28,26 @@ std::string CountText(int64_t count) {
   return text;
 }
 
+std::string CountedText(int64_t count, std::string_view noun) {
+  return absl::StrCat(CountText(count), " ", std::string(noun), count == 1 ? "" : "s");
+}
+
 std::string SizeText(int64_t bytes) {
-  constexpr std::array<const char*, 6> kUnits = {"kB", "MB", "GB", "TB", "PB", "EB"};
-  if (bytes > -1000 && bytes < 1000) return absl::StrCat(bytes, " bytes");
-  double size = static_cast<double>(bytes) / 1000;
+  constexpr std::array<const char*, 6> kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes > -1024 && bytes < 1024) return CountedText(bytes, "byte");
+  double size = static_cast<double>(bytes) / 1024;
   std::size_t unit = 0;
-  // 999.5 would be printed as 1e+03.
-  while ((size >= 999.5 || size <= -999.5) && unit + 1 < kUnits.size()) {
-    size /= 1000;
-    ++unit;
-  }
-  return absl::StrFormat("%.3g %s", size, kUnits[unit]);
+  for (; (size >= 1024 || size <= -1024) && unit + 1 < kUnits.size(); ++unit) size /= 1024;
+  return absl::StrFormat("%.2f %s", size, kUnits[unit]);
+}
+
+std::string ExactSizeText(int64_t bytes) {
+  if (bytes > -1024 && bytes < 1024) return SizeText(bytes);
+  return absl::StrCat(SizeText(bytes), " (", CountText(bytes), " bytes)");
+}
+
+std::string MissingText(int64_t bytes) {
+  return absl::StrCat(ExactSizeText(bytes), bytes == 1 ? " is missing" : " are missing");
 }
 
 }  // namespace planwright
