@@ -88,10 +88,10 @@ Shortage UnsupportedBlock(const OperatorGraph& graph, const Cluster& cluster, co
 Shortage OversizedBlock(const OperatorGraph& graph, const BlockInstance& instance, std::size_t block,
                         int64_t available) {
   const int64_t needed = BlockBytes(instance.memory, block);
-  return {
-      "memory", SubjectOf(graph, instance, block), needed, available,
-      absl::StrCat(BlockName(graph, instance, block), " needs ", SizeText(needed), ", but the largest device that can ",
-                   "run it offers ", SizeText(available), ": ", MissingText(needed - available))};
+  return {"memory", SubjectOf(graph, instance, block), needed, available,
+          absl::StrCat(BlockName(graph, instance, block), instance.operators[block].size() == 1 ? " needs " : " need ",
+                       SizeText(needed), ", but the largest device that can ", "run it offers ", SizeText(available),
+                       ": ", MissingText(needed - available))};
 }
 
 // Devices until the memory suffices when more of the largest kind are added; 0: more than can be told.

@@ -84,7 +84,7 @@ TEST_P(BadInputTest, GetsAClearError) {
   const Finished planned = Planwright({"plan", "--graph=-"}, GetParam().text);
   EXPECT_EQ(planned.exit_code, GetParam().exit_code) << planned.err;
   EXPECT_THAT(planned.out, IsEmpty());
-  EXPECT_THAT(planned.err, HasSubstr(GetParam().error));
+  EXPECT_THAT(Unwrapped(planned.err), HasSubstr(GetParam().error));
 }
 
 constexpr char kCost[] = R"({"name": "o", "costs": [{"device_class": "a", "forward_ms": )";
@@ -161,6 +161,29 @@ INSTANTIATE_TEST_SUITE_P(
                  "error: no number of stages and replicas makes a pipeline that fits"},
         BadInput{"AnImage", "\x89PNG\r\n", 2, "error: standard input: is neither JSON nor text proto"}),
     [](const auto& instance) { return instance.param.name; });
+
+// Micro-batches in flight count, and the numbers say what is missing of what.
+TEST(StepMemoryTest, AStepWhoseActivationsNeverFitIsProvenInfeasible) {
+  const std::vector<std::string> plan = {"plan", "--graph=zoo:bert-base", "--cluster=zoo:torus2d:2",
+                                         "--micro_batches=100000"};
+  const Finished all = Planwright(plan);
+  EXPECT_EQ(all.exit_code, 3);
+  EXPECT_THAT(Unwrapped(all.err), HasSubstr("but all devices together offer 320.00 GiB: "));
+  EXPECT_THAT(Unwrapped(all.err), HasSubstr("with all 100,000 micro-batches in flight: problem.schedule ONE_F_ONE_B"));
+  EXPECT_THAT(all.err, ContainsRegex("error: ... and [0-9]+ more\n"));
+  std::vector<std::string> early = plan;
+  early.emplace_back("--schedule=one_f_one_b");
+  EXPECT_EQ(Planwright(early).exit_code, 0);
+}
+
+TEST(StepMemoryTest, SaysWhatIsNeededWhereNoPipelineFits) {
+  const Finished planned = Planwright({"plan", "--graph=zoo:bert-large", "--cluster=zoo:torus2d:2?memory_gib=3",
+                                       "--micro_batches=1000", "--schedule=one_f_one_b", "--stages=4"});
+  EXPECT_EQ(planned.exit_code, 5);
+  EXPECT_THAT(Unwrapped(planned.err), HasSubstr("the model needs at least 8.20 GiB of 12.00 GiB on all devices; the "
+                                                "tightest is operator \"encoder.0/attention_dropout\" with 224.00 MiB, "
+                                                "of 3.00 GiB on device \"host0/gpu0\""));
+}
 
 // The help marks what every problem with it is refused for.
 TEST(HelpTest, MarksWhatIsNotPlannedYet) {

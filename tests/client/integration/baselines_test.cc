@@ -72,7 +72,7 @@ TEST(CompareTest, SaysTheSameThroughAServer) {
   DaemonProcess daemon;
   const json local = Compared({"--local"});
   ASSERT_EQ(local.size(), 3U);
-  EXPECT_EQ(local[0]["stop_reason"], "OPTIMAL");
+  EXPECT_EQ(local[0]["stop_reason"], "STOP_REASON_OPTIMAL");
   EXPECT_GE(local[1]["objective_ms"], local[0]["objective_ms"]);
   EXPECT_THAT(local[2]["error"].get<std::string>(), ::testing::HasSubstr("MAX_LOAD"));
   EXPECT_EQ(Compared({"--server=" + daemon.address()}), local);

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace planwright::client {
 namespace {
@@ -89,6 +90,8 @@ Finished Child::Wait() {
   finished.err = ReadFile(absl::StrCat(folder_, "/err"));
   return finished;
 }
+
+std::string Unwrapped(const std::string& errors) { return absl::StrReplaceAll(errors, {{"\n       ", " "}}); }
 
 Finished Planwright(std::vector<std::string> arguments, std::string_view input) {
   arguments.insert(arguments.begin(), PLANWRIGHT_PROGRAM);

@@ -87,7 +87,7 @@ TEST_F(StoreCommandsTest, SweepsWithoutAPlanEndAsComparisonsDo) {
 TEST_F(StoreCommandsTest, SaysWhatIsMissing) {
   EXPECT_THAT(Run({"plans", "--show=plans/nobody"}).err, HasSubstr("nothing is stored as \"plans/nobody\""));
   EXPECT_THAT(Planwright({"plans"}).err, HasSubstr("kept by a server"));
-  EXPECT_THAT(Run({"wait"}).err, HasSubstr("--operation is missing"));
+  EXPECT_THAT(Run({"wait"}).err, HasSubstr("the name of the operation is missing"));
   EXPECT_THAT(Run({"wait", "--operation=operations/nobody"}).err, HasSubstr("there is no operation"));
   EXPECT_THAT(Run({"register"}).err, HasSubstr("neither --graph nor --cluster"));
   EXPECT_THAT(Run({"sweep", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4", "--stages=a"}).err,
