@@ -100,8 +100,10 @@ class Beam {
   // The best plans of a cell, best first.
   using Cell = std::vector<PartialPlan>;
 
+  // 0 where nothing can run the block, and there is no plan.
   int64_t LeastTime(const LatencyBlock& block) const {
-    int64_t least = MayBeOnCpu(instance_, block) ? CpuTime(instance_, block) : std::numeric_limits<int64_t>::max();
+    constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+    int64_t least = MayBeOnCpu(instance_, block) ? CpuTime(instance_, block) : kNever;
     for (const LatencyClass& device_class : instance_.classes) {
       int64_t time = 0;
       for (const int32_t group : block) {
@@ -109,7 +111,7 @@ class Beam {
       }
       least = std::min(least, time);
     }
-    return least;
+    return least == kNever ? 0 : least;
   }
 
   // When the results that block `position` reads of those before `begin` are ready.

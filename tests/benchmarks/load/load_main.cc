@@ -258,7 +258,8 @@ void MeasureOverload() {
   const Lattice lattice = MakeLattice("tow_9x12_hi").value();
   const double seconds = absl::GetFlag(FLAGS_seconds);
   const milliseconds deadline{1000};
-  const double capacity = Capacity(client, lattice, size.max_running, seconds);
+  // As many callers as are not refused: no worker waits for one.
+  const double capacity = Capacity(client, lattice, size.max_running + size.max_waiting, seconds);
   Outcomes outcomes;
   Flood(client, lattice, 10 * capacity, seconds, deadline, outcomes);
   const std::vector<double>& accepted = outcomes.milliseconds_by_code[grpc::StatusCode::OK];
