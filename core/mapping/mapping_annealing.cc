@@ -18,7 +18,7 @@ constexpr double kSliceGrowth = 1.2;
 constexpr double kMaxSliceMoves = 4'000'000;
 // Every so many slices of an arm one starts from the incumbent.
 constexpr int64_t kVisitsPerIncumbent = 3;
-constexpr MappingHeat kHeats[] = {{.hot = 0.04, .cold = 0.01}, {.hot = 0.12}, {.hot = 0.5}};
+constexpr MappingHeat kHeats[] = {{.hot = 0.04, .cold = 0.01}, {.hot = 0.12}, {.hot = 0.3}, {.hot = 1.0}};
 // The greedy mapping of more devices takes longer than what it is worth.
 constexpr std::size_t kGreedyDevices = 1024;
 constexpr double kRounding = 1e-9;
