@@ -57,7 +57,7 @@ class PlanCommand final : public Command {
     request->set_plan_id(plan_id_);
     const absl::Status started = AddStart(*request, environment);
     if (!started.ok()) return started;
-    const auto deadline = SettleTimeLimit(*request);
+    const auto deadline = SettleTimeLimit(*request, input_.import_time());
     auto response = Search(*request, deadline, environment);
     if (!response.ok()) return Explained(response.status(), environment);
     v1::Plan& plan = *response->mutable_plan();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <span>
 #include <sstream>
@@ -134,7 +135,9 @@ absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanReque
   }
   const auto text = ReadInput(graph_, environment.in);
   if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);
+  const auto start = std::chrono::steady_clock::now();
   auto imported = ImportGraph(*text, InputName(graph_), FormatOf(graph_format_));
+  import_time_ = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
   if (!imported.ok()) return FromFile(imported.status(), graph_);
   for (const std::string& warning : imported->warnings) PrintNote("warning: ", warning, environment.err);
   warnings_ = std::move(imported->warnings);

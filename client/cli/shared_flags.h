@@ -4,6 +4,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -45,6 +46,8 @@ class InputFlags {
   std::string Title() const;
 
   const std::string& graph() const { return graph_; }
+  // What it took to understand the graph's file, without the time that reading waited for it.
+  std::chrono::milliseconds import_time() const { return import_time_; }
   // What the import of the graph had to say; for the plan's own warnings.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -56,6 +59,7 @@ class InputFlags {
   std::string graph_format_ = "auto";
   std::string cluster_;
   std::vector<std::string> warnings_;
+  std::chrono::milliseconds import_time_{0};
 };
 
 // Where the service runs.

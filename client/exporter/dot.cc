@@ -53,7 +53,7 @@ class DotWriter {
       if (nodes_.size() <= kMaxNodes || detail == Detail::kStages) break;
     }
     return absl::StrCat(
-        "digraph plan {\n  rankdir=TB;\n  graph [fontname=\"sans-serif\", fontsize=11];\n  node [shape=box, "
+        "digraph plan {\n  rankdir=LR;\n  graph [fontname=\"sans-serif\", fontsize=11];\n  node [shape=box, "
         "fontname=\"sans-serif\", fontsize=10];\n  edge [fontname=\"sans-serif\", fontsize=9];\n",
         Clusters(), Edges(), "}\n");
   }

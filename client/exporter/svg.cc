@@ -84,8 +84,8 @@ class SvgWriter {
     const double height = kTop + kRowHeight * static_cast<double>(bars_.size()) + 40;
     std::string svg = absl::StrCat(Title(), Legend());
     for (std::size_t row = 0; row < bars_.size(); ++row) absl::StrAppend(&svg, Row(bars_[row], row));
-    absl::StrAppend(&svg, Line(plan_.lower_bound_ms(), "bound", "#31a354"),
-                    Line(plan_.objective_ms(), "plan", "#de2d26"));
+    absl::StrAppend(&svg, Line(plan_.lower_bound_ms(), "bound", "#de2d26"),
+                    Line(plan_.objective_ms(), "plan", "#333333"));
     return SvgPicture(kWidth, height, svg);
   }
 

@@ -156,7 +156,7 @@ std::string ComparisonSvg(const std::vector<ComparisonRow>& rows, const std::str
   if (longest_ms <= 0) longest_ms = 1;
   std::string svg = absl::StrFormat(
       "<text x=\"16\" y=\"26\" font-size=\"16\">%s</text>\n"
-      "<text x=\"16\" y=\"44\">time per plan; red: proven bound; green: proven optimal</text>\n",
+      "<text x=\"16\" y=\"44\">objective of each plan; red line: proven bound; green: proven optimal</text>\n",
       SvgText(title));
   double y = kTop;
   for (const ComparisonRow& row : rows) {

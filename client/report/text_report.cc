@@ -275,7 +275,11 @@ std::string ExplanationSection(const v1::Plan& plan) {
   const v1::Explanation& explanation = plan.explanation();
   Table table({{""}, Table::Wrapping("")});
   table.AddRow({"bottleneck", explanation.bottleneck()});
-  table.AddRow({"next busiest", absl::StrCat(Milliseconds(explanation.slack_ms()), " ms less")});
+  const bool is_alone = std::all_of(plan.devices().begin(), plan.devices().end(), [&](const v1::DeviceUsage& device) {
+    return device.load_ms() <= explanation.slack_ms();
+  });
+  table.AddRow(
+      {"next busiest", is_alone ? "no other stage" : absl::StrCat(Milliseconds(explanation.slack_ms()), " ms less")});
   for (const v1::Explanation::Relief& relief : explanation.relief()) {
     table.AddRow({relief.amount(), ReliefText(plan.objective_ms(), relief.predicted_objective_ms())});
   }

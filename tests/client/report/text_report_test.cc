@@ -132,6 +132,34 @@ TEST(TextReportTest, SaysHowManyDevicesMeetTheTarget) {
                                                "the target of 20.000 ms\n"));
 }
 
+TEST(TextReportTest, AStageAloneIsNotAheadOfAnybody) {
+  v1::Plan plan = Parse<v1::Plan>(R"pb(
+    objective_ms: 12.5
+    explanation { bottleneck: "device a: 12.500 ms of work" slack_ms: 12.5 }
+    devices { device: "a" stages: 0 load_ms: 12.5 }
+  )pb");
+  EXPECT_THAT(PlanReport(plan, ""), HasSubstr("  next busiest  no other stage\n"));
+  v1::DeviceUsage& other = *plan.add_devices();
+  other.add_stages(1);
+  other.set_load_ms(10);
+  plan.mutable_explanation()->set_slack_ms(2.5);
+  EXPECT_THAT(PlanReport(plan, ""), HasSubstr("  next busiest  2.500 ms less\n"));
+}
+
+TEST(TextReportTest, LinesOfWidePlansFit) {
+  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  v1::DeviceUsage& device = *plan.mutable_devices(0);
+  device.set_device(std::string(200, 'd'));
+  for (int stage = 0; stage < 100; ++stage) device.add_stages(stage);
+  for (int i = 0; i < 20; ++i) plan.add_devices()->set_device("rack0/host" + std::to_string(i) + "/accelerator");
+  plan.mutable_stages(0)->mutable_replicas(0)->set_device(std::string(200, 'd'));
+  for (int stage = 2; stage < 60; ++stage) plan.add_stages()->set_index(stage);
+  const std::string report = PlanReport(plan, std::string(60, 'g') + " on " + std::string(60, 'c'));
+  std::istringstream lines(report);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120U) << line;
+  EXPECT_THAT(report, HasSubstr(" and 13 more\n"));
+}
+
 TEST(TextReportTest, NamesFewIdleDevicesAndCountsTheRest) {
   v1::Plan plan;
   for (int i = 0; i < 1000; ++i) plan.add_devices()->set_device("d");
