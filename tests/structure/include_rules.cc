@@ -64,6 +64,7 @@ const std::vector<FolderRule>& Rules() {
        {"grpc"}},
       {"server/observability", {"core/"}, {"grpc", "google/"}},
       {"client", {"client/", "planwright/v1/"}, {"prometheus/"}},
+      {"docs/examples", {"client/"}, {"server/", "prometheus/"}},
       {"client/local", {"client/", "server/", "core/", "planwright/v1/"}, {"prometheus/"}},
   };
   return kRules;
