@@ -18,6 +18,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/library/closest_name.h"
 #include "client/library/error_details.h"
 #include "planwright/v1/cluster.pb.h"
@@ -46,8 +47,7 @@ std::string Suggestion(const std::string& path, const google::protobuf::Descript
   const std::string unknown = path.substr(path.rfind('.') + 1);
   // Another message may have a field of that name.
   std::erase(names, unknown);
-  const std::string closest = ClosestTo(unknown, names);
-  return closest.empty() ? "" : absl::StrCat("; did you mean ", closest, "?");
+  return DidYouMean(unknown, names);
 }
 
 std::string Without(std::string text, std::string_view removed) {
@@ -59,6 +59,24 @@ std::string Without(std::string text, std::string_view removed) {
 bool IsFieldName(std::string_view text) {
   return std::all_of(text.begin(), text.end(),
                      [](char c) { return c == '_' || absl::ascii_isalnum(static_cast<unsigned char>(c)); });
+}
+
+// "must be one of PASS_FORWARD, PASS_BACKWARD, is "FORWARD"; did you mean PASS_FORWARD?" of protobuf's rule
+// "invalid value "FORWARD" for type planwright.v1.Pass"; other rules as they are.
+std::string WithChoices(const std::string& rule) {
+  constexpr std::string_view kBegin = "invalid value \"";
+  constexpr std::string_view kBetween = "\" for type ";
+  const std::size_t between = rule.rfind(kBetween);
+  if (!rule.starts_with(kBegin) || between == std::string::npos) return rule;
+  const google::protobuf::EnumDescriptor* type =
+      google::protobuf::DescriptorPool::generated_pool()->FindEnumTypeByName(rule.substr(between + kBetween.size()));
+  if (type == nullptr) return rule;
+  const std::string value = rule.substr(kBegin.size(), between - kBegin.size());
+  std::vector<std::string> choices;
+  // The first one is what a field that is left out has.
+  for (int i = 1; i < type->value_count(); ++i) choices.push_back(type->value(i)->name());
+  return absl::StrCat("must be one of ", absl::StrJoin(choices, ", "), ", is \"", value, "\"",
+                      DidYouMean(value, choices));
 }
 
 // Splits protobuf's "(operators[0].costs[1]) forward: Cannot find field.", "(operators[0].name): invalid value ..." or
@@ -80,7 +98,7 @@ FieldViolation JsonViolation(std::string_view message, std::string_view prefix) 
   path += rest.substr(0, colon);
   const std::string rule(rest.substr(colon + 2));
   if (rule.starts_with("Cannot find field")) return {path, kUnknownField};
-  return {path, Without(rule, "type.googleapis.com/")};
+  return {path, WithChoices(Without(rule, "type.googleapis.com/"))};
 }
 
 // Whether every string of `message` is UTF-8: text proto lets any bytes in, but such a message can be neither sent nor

@@ -11,6 +11,7 @@ namespace planwright::client {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -116,9 +117,11 @@ TEST(ImporterTest, NativeJsonErrorsHavePaths) {
   EXPECT_THAT(
       violations(R"({"operators": [{"memory_bytes": "many"}]})"),
       ElementsAre(FieldViolation{"graph.operators[0].memory_bytes", "invalid value \"many\" for type TYPE_INT64"}));
-  EXPECT_THAT(
-      violations(R"({"operators": [{"pass": "SIDEWAYS"}]})"),
-      ElementsAre(FieldViolation{"graph.operators[0].pass", "invalid value \"SIDEWAYS\" for type planwright.v1.Pass"}));
+  EXPECT_THAT(violations(R"({"operators": [{"pass": "SIDEWAYS"}]})"),
+              ElementsAre(FieldViolation{"graph.operators[0].pass",
+                                         "must be one of PASS_FORWARD, PASS_BACKWARD, is \"SIDEWAYS\""}));
+  EXPECT_THAT(violations(R"({"operators": [{"pass": "PAS_BACKWARD"}]})").front().description,
+              EndsWith("is \"PAS_BACKWARD\"; did you mean PASS_BACKWARD?"));
   EXPECT_THAT(violations(R"({"graph": {"operators": 5}})"), SizeIs(1));
   EXPECT_THAT(violations(R"({"graph": {}, "clusters": {}})"),
               ElementsAre(FieldViolation{"clusters", "is not a field of this format; did you mean cluster?"}));
