@@ -9,22 +9,9 @@ if [[ ! -x /usr/bin/grpc_python_plugin ]] || ! /usr/bin/python3 -c 'import grpc'
   echo "skipped: protobuf-compiler-grpc or python3-grpcio is not installed"
   exit 77
 fi
-port=$((20000 + RANDOM % 6000))
-folder=$(mktemp -d)
-"$bin/planwrightd" --listen_address="127.0.0.1:$port" --metrics_address="127.0.0.1:$((port + 6000))" --store=none \
-  2>"$folder/log" &
-server=$!
-finish() {
-  kill -TERM "$server"
-  wait "$server"
-  rm -rf "$folder"
-}
-trap finish EXIT
-for _ in $(seq 100); do
-  kill -0 "$server"
-  "$bin/planwright" server-info --server="127.0.0.1:$port" >/dev/null 2>&1 && break
-  sleep 0.1
-done
+# shellcheck source=tests/readme/server.sh
+source tests/readme/server.sh
+start_server "$bin" --store=none
 
 plans=0
 # shellcheck disable=SC2016  # backticks are the document's

@@ -5,26 +5,12 @@
 set -euo pipefail
 
 bin=$(realpath "$1")
-port=$((20000 + RANDOM % 6000))
-folder=$(mktemp -d)
+# shellcheck source=tests/readme/server.sh
+source "$(dirname "${BASH_SOURCE[0]}")/server.sh"
 export PATH=$bin:$PATH XDG_STATE_HOME=$folder/state
 unset PLANWRIGHT_SERVER
-
-planwrightd --listen_address="127.0.0.1:$port" --metrics_address="127.0.0.1:$((port + 6000))" 2>"$folder/log" &
-server=$!
-finish() {
-  kill -TERM "$server"
-  wait "$server"
-  rm -rf "$folder"
-}
-trap finish EXIT
-
+start_server "$bin"
 cd "$folder"
-for _ in $(seq 100); do
-  kill -0 "$server"
-  planwright server-info --server="127.0.0.1:$port" >/dev/null 2>&1 && break
-  sleep 0.1
-done
 
 operation=
 count=0
