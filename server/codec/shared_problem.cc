@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/model/device_selection.h"
 #include "server/codec/canonical_hash.h"
+#include "server/codec/canonical_order.h"
 #include "server/codec/digest.h"
 
 namespace planwright::server {
@@ -18,8 +19,11 @@ namespace {
 // What joins the members of every group of one level, innermost first.
 struct Joint {
   std::size_t fan_out = 1;
-  std::optional<double> bandwidth_bytes_per_second;
+  std::optional<double> bandwidth_bytes_per_second = std::nullopt;
   Picoseconds latency{0};
+  // The machine whose places the members are at, which some links join better than others; nullptr: all are joined
+  // alike.
+  const NodesInterconnect* node = nullptr;
 };
 
 // The tree of an interconnect by its levels; empty: it is none.
@@ -28,11 +32,10 @@ struct JointMaker {
 
   std::vector<Joint> operator()(const HostStagedInterconnect& flat) const { return Flat(flat); }
   std::vector<Joint> operator()(const UniformInterconnect& flat) const { return Flat(flat); }
-  std::vector<Joint> operator()(const HierarchyInterconnect& hierarchy) const {
-    std::vector<Joint> joints;
-    for (const HierarchyInterconnect::Level& level : hierarchy.levels) {
-      joints.push_back({static_cast<std::size_t>(level.fan_out), level.bandwidth_bytes_per_second, level.latency});
-    }
+  std::vector<Joint> operator()(const HierarchyInterconnect& hierarchy) const { return Levels(hierarchy.levels); }
+  std::vector<Joint> operator()(const NodesInterconnect& nodes) const {
+    std::vector<Joint> joints = Levels(nodes.levels);
+    joints.insert(joints.begin(), {.fan_out = static_cast<std::size_t>(nodes.devices_per_node), .node = &nodes});
     return joints;
   }
   template <typename Interconnect>
@@ -41,6 +44,13 @@ struct JointMaker {
   }
 
  private:
+  static std::vector<Joint> Levels(const std::vector<HierarchyInterconnect::Level>& levels) {
+    std::vector<Joint> joints;
+    for (const HierarchyInterconnect::Level& level : levels) {
+      joints.push_back({static_cast<std::size_t>(level.fan_out), level.bandwidth_bytes_per_second, level.latency});
+    }
+    return joints;
+  }
   template <typename Interconnect>
   std::vector<Joint> Flat(const Interconnect& flat) const {
     return {{num_devices, flat.bandwidth_bytes_per_second, flat.latency}};
@@ -112,14 +122,67 @@ Subtree Leaf(const Cluster& cluster, const Roles& roles, DeviceId id) {
   return {.position = id.index(), .code = hash.Hex(), .devices = {id}};
 }
 
+// What joins each two members of a machine.
+class NodeLinks {
+ public:
+  NodeLinks(const NodesInterconnect& node, const std::vector<Subtree>& members) : node_(node) {
+    const auto size = static_cast<std::size_t>(node.devices_per_node);
+    for (const Subtree& member : members) places_.push_back(static_cast<int32_t>(member.position % size));
+  }
+
+  JointKind operator()(std::size_t a, std::size_t b) const {
+    for (const NodesInterconnect::Link& link : node_.links) {
+      const bool is_it = (link.place_a == places_[a] && link.place_b == places_[b]) ||
+                         (link.place_a == places_[b] && link.place_b == places_[a]);
+      if (is_it) return {link.bandwidth_bytes_per_second, link.latency.count()};
+    }
+    return {node_.bandwidth_bytes_per_second, node_.latency.count()};
+  }
+
+ private:
+  const NodesInterconnect& node_;
+  std::vector<int32_t> places_;
+};
+
+// Puts the members of a machine into their canonical order, or, where that takes too long, leaves them at their places,
+// which count then.
+void OrderByLinks(const NodesInterconnect& node, std::vector<Subtree>& members, CanonicalHash& hash) {
+  std::vector<std::string> codes;
+  for (const Subtree& member : members) codes.push_back(member.code);
+  const NodeLinks links(node, members);
+  const auto order = CanonicalOrder(codes, links);
+  hash.Add(order.has_value());
+  if (order.has_value()) {
+    std::vector<Subtree> ordered;
+    for (const std::size_t member : *order) ordered.push_back(std::move(members[member]));
+    members = std::move(ordered);
+  }
+  const NodeLinks ordered_links(node, members);
+  for (std::size_t a = 0; a < members.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const auto [bandwidth, latency] = ordered_links(a, b);
+      hash.Add(bandwidth);
+      hash.Add(latency);
+    }
+  }
+}
+
+void OrderByCodes(const Joint& joint, std::vector<Subtree>& members, CanonicalHash& hash) {
+  std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.code < b.code; });
+  hash.Add(joint.bandwidth_bytes_per_second);
+  hash.Add(joint.latency);
+}
+
 // The members of one group. A group of one is what its member is: nothing is joined.
 Subtree Join(std::vector<Subtree> members, const Joint& joint) {
   const std::size_t position = members.front().position / joint.fan_out;
   if (members.size() > 1) {
-    std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.code < b.code; });
-    CanonicalHash hash("planwright.group.1");
-    hash.Add(joint.bandwidth_bytes_per_second);
-    hash.Add(joint.latency);
+    CanonicalHash hash(joint.node != nullptr ? "planwright.machine.1" : "planwright.group.1");
+    if (joint.node != nullptr) {
+      OrderByLinks(*joint.node, members, hash);
+    } else {
+      OrderByCodes(joint, members, hash);
+    }
     hash.Add(members.size());
     for (const Subtree& member : members) hash.Add(member.code);
     for (std::size_t i = 1; i < members.size(); ++i) {

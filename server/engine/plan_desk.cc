@@ -145,10 +145,11 @@ void PlanDesk::GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& 
 
 void PlanDesk::Begin(const ErrandPtr& errand, const FlightPtr& flight) {
   if (errand->order.task.skip_cache || !engine_.MayFetch()) return Launch(errand, flight);
-  Queue(storing_, errand, flight, [this, errand, flight] { AskStore(errand, flight); });
+  Queue(storing_, /*running_bytes=*/0, errand, flight, [this, errand, flight] { AskStore(errand, flight); });
 }
 
-void PlanDesk::Queue(Executor& executor, const ErrandPtr& errand, const FlightPtr& flight, std::function<void()> run) {
+void PlanDesk::Queue(Executor& executor, int64_t running_bytes, const ErrandPtr& errand, const FlightPtr& flight,
+                     std::function<void()> run) {
   const Order& order = errand->order;
   Job job{.deadline = order.context.deadline,
           .stop = flight->stop(),
@@ -158,6 +159,7 @@ void PlanDesk::Queue(Executor& executor, const ErrandPtr& errand, const FlightPt
                 Fail(*errand, flight, admission);
               },
           .bytes = order.bytes,
+          .running_bytes = running_bytes,
           .tenant = order.context.tenant,
           .priority = order.priority};
   if (order.has_place) return executor.Requeue(std::move(job));
@@ -204,7 +206,8 @@ bool PlanDesk::IsWorthWaiting(const Errand& errand, std::chrono::milliseconds ex
 }
 
 void PlanDesk::Launch(const ErrandPtr& errand, const FlightPtr& flight) {
-  Queue(searching_, errand, flight, [this, errand, flight] { Run(errand, flight); });
+  Queue(searching_, engine_.TableBytes(errand->order.task), errand, flight,
+        [this, errand, flight] { Run(errand, flight); });
 }
 
 void PlanDesk::Run(const ErrandPtr& errand, const FlightPtr& flight) {

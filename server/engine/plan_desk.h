@@ -130,7 +130,8 @@ class PlanDesk {
   bool IsWorthWaiting(const Errand& errand, std::chrono::milliseconds expected) const;
   void Fail(const Errand& errand, const FlightPtr& flight, const absl::Status& why);
   // Has `run` called on `executor`, or fails the flight.
-  void Queue(Executor& executor, const ErrandPtr& errand, const FlightPtr& flight, std::function<void()> run);
+  void Queue(Executor& executor, int64_t running_bytes, const ErrandPtr& errand, const FlightPtr& flight,
+             std::function<void()> run);
   void Launch(const ErrandPtr& errand, const FlightPtr& flight);
   void Run(const ErrandPtr& errand, const FlightPtr& flight);
   FoundPlan Search(Errand& errand, Flights::Flight& flight);

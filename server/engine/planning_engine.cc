@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/message_differencer.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,9 +22,11 @@
 #include "server/codec/plan_key.h"
 #include "server/codec/problem.h"
 #include "server/codec/simulation.h"
+#include "server/engine/memory_shares.h"
 #include "server/engine/request_input.h"
 #include "server/engine/resource_name.h"
 #include "server/engine/server_info.h"
+#include "server/engine/task_memory.h"
 
 namespace planwright::server {
 namespace {
@@ -155,18 +158,13 @@ absl::Status CheckDigests(const v1::Plan& plan, AnswerEncoder& encoder) {
   return violations.ToStatus();
 }
 
-// What a request that brings a plan says of it: graph and cluster, and the problem, else that of the plan.
-struct GivenPlan {
-  RequestInput input;
-  PlanningProblem problem;
-};
-
 template <typename Request>
-absl::StatusOr<GivenPlan> ReadGivenPlan(const Request& request, const ModelLimits& limits, const NamedInputs& names) {
+absl::StatusOr<GivenPlan> ReadAnyGivenPlan(const Request& request, const ModelLimits& limits,
+                                           const NamedInputs& names) {
   Violations violations;
-  GivenPlan given;
-  ASSIGN_OR_RETURN(given.input, ReadInput(request, limits, names, violations));
-  const auto& [graph, cluster] = given.input;
+  ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, limits, names, violations));
+  GivenPlan given{.graph = std::move(input.graph), .cluster = std::move(input.cluster), .problem = {}};
+  const auto& [graph, cluster, problem] = given;
   if (!request.has_plan()) violations.Add("plan", "must be set");
   const FieldPath plan_path("plan");
   given.problem = request.has_problem()
@@ -391,7 +389,7 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const P
   SolveLimits limits;
   limits.deadline = start + found->effort.time;
   limits.work = found->effort.work_limit.value_or(limits.work);
-  limits.memory_bytes = config_.memory_budget_bytes / (config_.max_running + config_.max_operations);
+  limits.memory_bytes = TableBytes(task);
   limits.stop = context.stop;
 
   const std::optional<Placement> known = task.start.has_value() ? task.start : KnownPlacement(task);
@@ -407,6 +405,14 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const P
   if (plan.provenance.stop_reason == StopReason::kCancelled) found->effort.time = Clock::now() - start;
   cache_.Offer(task.shared_key, found);
   return found;
+}
+
+int64_t PlanningEngine::TableBytes(const PlanTask& task) const {
+  // Less is not worth the doubt about the estimate.
+  constexpr int64_t kLeast = int64_t{64} << 20;
+  const int64_t searches = std::min(config_.max_running, kLargeSearches) + config_.max_operations;
+  const int64_t most = MemoryShares(config_.memory_budget_bytes).tables / searches;
+  return std::min(std::max(EstimateTables(task), kLeast), most);
 }
 
 std::optional<Placement> PlanningEngine::KnownPlacement(const PlanTask& task) {
@@ -451,19 +457,41 @@ absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::Stre
   return response;
 }
 
+absl::StatusOr<GivenPlan> PlanningEngine::ReadGivenPlan(const v1::EvaluatePlanRequest& request,
+                                                        const CallContext& context) {
+  return ReadAnyGivenPlan(request, model_limits(), NamesFor(context.tenant));
+}
+
+absl::StatusOr<GivenPlan> PlanningEngine::ReadGivenPlan(const v1::SimulatePlanRequest& request,
+                                                        const CallContext& context) {
+  return ReadAnyGivenPlan(request, model_limits(), NamesFor(context.tenant));
+}
+
 absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::EvaluatePlanRequest& request,
                                                                       const CallContext& context) {
-  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, model_limits(), NamesFor(context.tenant)));
-  AnswerEncoder encoder(given.input.graph, given.input.cluster);
+  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, context));
+  return EvaluatePlan(request, given, context);
+}
+
+absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::EvaluatePlanRequest& request,
+                                                                      const GivenPlan& given,
+                                                                      const CallContext& context) const {
+  AnswerEncoder encoder(given.graph, given.cluster);
   RETURN_IF_ERROR(CheckDigests(request.plan(), encoder));
-  return Judge(request.plan(), {given.input.graph, given.input.cluster, given.problem, SolverOptions{}}, model_limits(),
+  return Judge(request.plan(), {given.graph, given.cluster, given.problem, SolverOptions{}}, model_limits(),
                LimitsOf(context), encoder);
 }
 
 absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::SimulatePlanRequest& request,
                                                                 const CallContext& context) {
-  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, model_limits(), NamesFor(context.tenant)));
-  const auto& [graph, cluster] = given.input;
+  ASSIGN_OR_RETURN(const GivenPlan given, ReadGivenPlan(request, context));
+  return SimulatePlan(request, given, context);
+}
+
+absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::SimulatePlanRequest& request,
+                                                                const GivenPlan& given,
+                                                                const CallContext& context) const {
+  const auto& [graph, cluster, problem] = given;
   AnswerEncoder encoder(graph, cluster);
   RETURN_IF_ERROR(CheckDigests(request.plan(), encoder));
   Violations violations;
@@ -471,8 +499,8 @@ absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::Simula
   const SimulationSettings settings = DecodeSimulationSettings(request, graph, cluster, violations);
   RETURN_IF_ERROR(violations.ToStatus());
   ASSIGN_OR_RETURN(PlanSimulation simulation,
-                   SimulatePlacement({graph, cluster, given.problem, SolverOptions{}}, model_limits(), placement,
-                                     settings, LimitsOf(context)));
+                   SimulatePlacement({graph, cluster, problem, SolverOptions{}}, model_limits(), placement, settings,
+                                     LimitsOf(context)));
   return SimulationMessages(std::move(simulation), graph.samples_per_micro_batch,
                             request.view() == v1::SimulatePlanRequest::VIEW_FULL);
 }

@@ -39,8 +39,7 @@ struct EngineConfig {
   TimeLimits time_limits;
   // Threads of the arena that all searches share. >= 1.
   int cpus = 1;
-  // Memory of the tables of all searches; each may take its share of max_running and max_operations. The share does not
-  // depend on how many run, so that the plan does not either.
+  // Of the process (memory_shares.h).
   int64_t memory_budget_bytes = int64_t{8} << 30;
   // >= 1.
   int max_running = 1;
@@ -77,6 +76,13 @@ struct CallContext {
 // REQUIRES: `cached` is in the words of the task (PlanningEngine::InWordsOf).
 v1::Plan AnswerOf(const PlanTask& task, const CachedPlan& cached, bool from_cache);
 
+// What a request that brings a plan says of it: graph and cluster, and the problem, else that of the plan.
+struct GivenPlan {
+  OperatorGraph graph;
+  Cluster cluster;
+  PlanningProblem problem;
+};
+
 // Thread-safe. Calls compute on the calling thread and on the arena.
 class PlanningEngine {
  public:
@@ -94,6 +100,13 @@ class PlanningEngine {
   // Stops between its steps as well.
   absl::StatusOr<SimulationMessages> SimulatePlan(const v1::SimulatePlanRequest& request,
                                                   const CallContext& context = CallContext());
+  // The same in two steps, the first of which may wait for the store: `given` is what the request was read to.
+  absl::StatusOr<GivenPlan> ReadGivenPlan(const v1::EvaluatePlanRequest& request, const CallContext& context);
+  absl::StatusOr<GivenPlan> ReadGivenPlan(const v1::SimulatePlanRequest& request, const CallContext& context);
+  absl::StatusOr<v1::EvaluatePlanResponse> EvaluatePlan(const v1::EvaluatePlanRequest& request, const GivenPlan& given,
+                                                        const CallContext& context) const;
+  absl::StatusOr<SimulationMessages> SimulatePlan(const v1::SimulatePlanRequest& request, const GivenPlan& given,
+                                                  const CallContext& context) const;
   // The plan of a task that has been read, without the others who ask for the same. Errors: those of MakePlan.
   absl::StatusOr<v1::Plan> PlanAlone(const PlanTask& task, const CallContext& context);
   absl::StatusOr<v1::GetGraphResponse> GetGraph(const v1::GetGraphRequest& request,
@@ -127,6 +140,13 @@ class PlanningEngine {
   // Keeps what was found for the task in the store, in the task's shared form, unless a better plan is known. Blocks on
   // the store.
   void StoreShared(const PlanTask& task, const CachedPlan& found);
+  // What the tables of a search for the task may take: as much as they are estimated to need, at most the tables' share
+  // of the budget divided by the searches that may run, or by kLargeSearches and the operations. Whoever runs searches
+  // sees to it that those that run may not take more than the share together. It does not depend on what else runs, so
+  // that the plan does not either.
+  int64_t TableBytes(const PlanTask& task) const;
+  // Searches of calls that may take as much as there is for one of them, at the same time.
+  static constexpr int kLargeSearches = 8;
   // What a call with this task would be given by a search now.
   SearchEffort EffortFor(const PlanTask& task, const CallContext& context) const;
 

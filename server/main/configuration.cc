@@ -22,6 +22,7 @@
 #include "core/base/strings.h"
 #include "core/base/violations.h"
 #include "core/zoo/closest_name.h"
+#include "server/engine/memory_shares.h"
 #include "server/main/byte_size.h"
 #include "server/main/config_sources.h"
 #include "server/main/listen_address.h"
@@ -47,9 +48,10 @@ ABSL_FLAG(std::string, auth_config, "",
 ABSL_FLAG(std::string, metrics_address, "127.0.0.1:9464",
           "where /metrics, /livez and /readyz are served over HTTP; empty: nowhere");
 ABSL_FLAG(int32_t, cpus, 0, "threads that searches share; 0: what CPU affinity and cgroup quota allow");
-ABSL_FLAG(ByteSize, memory_budget, ByteSize{},
-          "memory for the tables of all searches, e.g. 8GiB; each may take its share of --max_running. The requests "
-          "that run and wait may have a quarter of it in bytes. 0: 80 % of what the cgroup or the machine has");
+ABSL_FLAG(
+    ByteSize, memory_budget, ByteSize{},
+    "memory for the process, e.g. 8GiB: half of it for the tables of searches, an eighth for plans that are kept, the "
+    "rest for requests. 0: 80 % of what the cgroup or the machine has");
 ABSL_FLAG(int32_t, max_running, 0, "requests worked on at the same time; 0: half of --cpus, at least 2");
 ABSL_FLAG(int32_t, max_waiting, 64, "requests that may wait; more are refused with RESOURCE_EXHAUSTED");
 ABSL_FLAG(absl::Duration, default_time_limit, kUnsetDefaultTimeLimit,
@@ -66,7 +68,7 @@ ABSL_FLAG(int64_t, max_devices, planwright::ModelLimits{}.max_devices, "most dev
 ABSL_FLAG(int64_t, max_batch_size, planwright::server::EngineConfig{}.max_batch_size,
           "most problems of one BatchCreatePlans");
 ABSL_FLAG(ByteSize, cache_bytes, ByteSize{int64_t{256} << 20},
-          "plans that are kept in memory for those who ask again; 0: none");
+          "plans that are kept in memory for those who ask again, at most an eighth of --memory_budget; 0: none");
 ABSL_FLAG(int64_t, max_name_bytes, planwright::ModelLimits{}.max_name_bytes, "longest name");
 ABSL_FLAG(std::string, store, planwright::server::kDefaultStore,
           "where plans, registered graphs and clusters and operations are kept: sqlite:PATH, postgresql:CONNECTION as "
@@ -344,7 +346,8 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   config.max_waiting = Between(absl::GetFlag(FLAGS_max_waiting), 0, kMostWaiting, "max_waiting", violations);
   config.max_batch_size = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_batch_size), 1, "max_batch_size", violations);
   // One half for plans, one for their encoded answers.
-  config.cache_bytes = absl::GetFlag(FLAGS_cache_bytes).bytes / 2;
+  config.cache_bytes =
+      std::min(absl::GetFlag(FLAGS_cache_bytes).bytes, MemoryShares(config.memory_budget_bytes).caching) / 2;
   config.max_operations = Between(absl::GetFlag(FLAGS_max_operations), 0, kMostThreads, "max_operations", violations);
   config.quota = ReadQuota(violations);
   config.retention = ReadRetention(violations);

@@ -19,6 +19,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "grpc/health/v1/health.pb.h"
+#include "server/engine/memory_shares.h"
 #include "server/engine/operation_work.h"
 #include "server/engine/operations.h"
 #include "server/main/listen_address.h"
@@ -58,9 +59,6 @@ constexpr int kMaxUnread = 1000;
 // Graphs that may be on their way in fragments at the same time.
 constexpr int kMaxUploads = 100;
 
-// Part of the memory budget that the bytes of requests may have while they run and wait.
-constexpr int64_t kRequestShare = 4;
-
 // gRPC's reflection library adds its service to every server of a process that links it; this takes it out again.
 class WithoutReflection final : public grpc::ServerBuilderOption {
  public:
@@ -92,23 +90,20 @@ class GrpcDaemon final : public Daemon {
         store_(std::move(store)),
         engine_(configuration.engine, store_.get()),
         claims_(store_ != nullptr ? std::make_unique<Claims>(*store_) : nullptr),
-        desk_({engine_, executor_, serving_, storing_, claims_.get()},
-              configuration.engine.memory_budget_bytes / kRequestShare),
+        shares_(configuration.engine.memory_budget_bytes),
+        desk_({engine_, executor_, serving_, storing_, claims_.get()}, shares_.sharing),
         answers_(configuration.engine.cache_bytes),
-        storing_({.max_running = kStoringThreads,
-                  .max_waiting = kMaxUnread,
-                  .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
+        storing_({.max_running = kStoringThreads, .max_waiting = kMaxUnread, .max_bytes = shares_.storing}),
         serving_({.max_running = std::max(kMinServingThreads, configuration.engine.cpus),
                   .max_waiting = kMaxUnread,
-                  .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
+                  .max_bytes = shares_.reading}),
         executor_({.nice = kSearchNiceness,
                    .max_running = configuration.engine.max_running,
                    .max_waiting = configuration.engine.max_waiting,
-                   .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
-        lookups_({.max_running = kLookupThreads,
-                  .max_waiting = kMaxUnread,
-                  .max_bytes = configuration.engine.memory_budget_bytes / kRequestShare}),
-        uploads_(kMaxUploads, configuration.engine.memory_budget_bytes / kRequestShare),
+                   .max_bytes = shares_.searching,
+                   .max_running_bytes = TablesOfCalls()}),
+        lookups_({.max_running = kLookupThreads, .max_waiting = kMaxUnread, .max_bytes = shares_.looking_up}),
+        uploads_(kMaxUploads, shares_.uploading),
         operations_(engine_, store_.get(), [this] { WakeRunner(); }),
         service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, uploads_, authenticator_,
                   in_flight_, metrics_, log_, configuration.slow_search}) {}
@@ -178,6 +173,13 @@ class GrpcDaemon final : public Daemon {
     return secrets.auth != nullptr ? secrets.auth->tenants : TenantTable();
   }
 
+  // Operations have threads, and room for their tables, of their own.
+  int64_t TablesOfCalls() const {
+    const EngineConfig& engine = configuration_.engine;
+    const int64_t searches = std::min(engine.max_running, PlanningEngine::kLargeSearches);
+    return shares_.tables / (searches + engine.max_operations) * searches;
+  }
+
   // Who may call, and what of the server they may have.
   void Accept(const Secrets& secrets) {
     authenticator_.Replace(secrets.auth);
@@ -207,7 +209,7 @@ class GrpcDaemon final : public Daemon {
   // closes idle connections. At least one message in and one out, so that each can be served alone.
   std::size_t QuotaBytes() const {
     const EngineConfig& engine = configuration_.engine;
-    return static_cast<std::size_t>(std::max(engine.memory_budget_bytes / kRequestShare, 2 * engine.max_message_bytes));
+    return static_cast<std::size_t>(std::max(shares_.transport, 2 * engine.max_message_bytes));
   }
 
   absl::Status StartGrpc(std::span<grpc::Service* const> others) {
@@ -343,6 +345,7 @@ class GrpcDaemon final : public Daemon {
   // The server ends before the executors, whose workers finish its calls, and all of them before what the calls use.
   // Searches hand their results to the serving threads, so they end first.
   std::unique_ptr<Claims> claims_;
+  const MemoryShares shares_;
   PlanDesk desk_;
   AnswerCache answers_;
   Executor storing_;

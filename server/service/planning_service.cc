@@ -14,6 +14,7 @@
 #include "server/service/batch_plan_call.h"
 #include "server/service/call_messages.h"
 #include "server/service/create_plan_call.h"
+#include "server/service/evaluate_plan_call.h"
 #include "server/service/method_roles.h"
 #include "server/service/simulate_plan_call.h"
 #include "server/service/status_conversion.h"
@@ -113,12 +114,8 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::BatchCreatePlans(grpc::CallbackSe
 grpc::ServerUnaryReactor* PlanningServiceImpl::EvaluatePlan(grpc::CallbackServerContext* context,
                                                             const grpc::ByteBuffer* request,
                                                             grpc::ByteBuffer* response) {
-  using Call = UnaryCall<v1::EvaluatePlanRequest, v1::EvaluatePlanResponse>;
-  auto handler = [this](const v1::EvaluatePlanRequest& message, const CallContext& call) {
-    return services_.engine.EvaluatePlan(message, call);
-  };
-  return (new Call(services_, services_.executor, Begin("EvaluatePlan", *context), *request, *response, handler))
-      ->Start();
+  // The call deletes itself (OnDone).
+  return (new EvaluatePlanCall(services_, Begin("EvaluatePlan", *context), *request, *response))->Start();
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* PlanningServiceImpl::SimulatePlan(grpc::CallbackServerContext* context,

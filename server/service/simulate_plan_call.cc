@@ -1,8 +1,6 @@
 #include "server/service/simulate_plan_call.h"
 
-#include <google/protobuf/arena.h>
-
-#include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -18,17 +16,21 @@ SimulatePlanCall::SimulatePlanCall(const CallServices& services, CallStart start
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* SimulatePlanCall::Start() {
-  const absl::Status accepted = start_.permitted.ok() ? services_.executor.Submit(Job()) : start_.permitted;
+  using Given = absl::StatusOr<std::shared_ptr<const GivenRequest<v1::SimulatePlanRequest>>>;
+  const absl::Status accepted =
+      SubmitGiven<v1::SimulatePlanRequest>(services_, start_, stop_, request_, [this](const Given& request) {
+        SendNext(request.ok() ? WithoutExceptions([&] { return Simulate(**request); }) : request.status());
+      });
   if (!accepted.ok()) End(accepted);
   return this;
 }
 
 void SimulatePlanCall::OnWriteDone(bool ok) {
-  if (ok) {
-    services_.serving.Requeue(Job());
-  } else {
-    End(absl::CancelledError("the client has gone"));
-  }
+  if (!ok) return End(absl::CancelledError("the client has gone"));
+  services_.serving.Requeue({.deadline = start_.deadline,
+                             .stop = stop_,
+                             .run = [this](const absl::Status& admission) { SendNext(admission); },
+                             .tenant = start_.caller.tenant});
 }
 
 void SimulatePlanCall::OnDone() {
@@ -37,32 +39,20 @@ void SimulatePlanCall::OnDone() {
   in_flight.Leave();
 }
 
-Executor::Job SimulatePlanCall::Job() {
-  return {.deadline = start_.deadline,
-          .stop = stop_,
-          .run = [this](const absl::Status& admission) { Run(admission); },
-          .bytes = static_cast<int64_t>(request_.Length())};
+absl::Status SimulatePlanCall::Simulate(const GivenRequest<v1::SimulatePlanRequest>& request) {
+  ASSIGN_OR_RETURN(messages_, services_.engine.SimulatePlan(request.message, request.given,
+                                                            {.deadline = start_.deadline, .stop = stop_.get_token()}));
+  return absl::OkStatus();
 }
 
-void SimulatePlanCall::Run(const absl::Status& admission) {
-  const absl::Status status = admission.ok() ? WithoutExceptions([this] { return PrepareNext(); }) : admission;
-  if (!status.ok() || is_done_) {
-    End(status);
-  } else {
-    // The next worker may run the call before this one has returned.
-    StartWrite(&writing_);
-  }
+void SimulatePlanCall::SendNext(absl::Status status) {
+  if (status.ok()) status = WithoutExceptions([this] { return PrepareNext(); });
+  if (!status.ok() || is_done_) return End(status);
+  // The next worker may run the call before this one has returned.
+  StartWrite(&writing_);
 }
 
 absl::Status SimulatePlanCall::PrepareNext() {
-  if (!messages_.has_value()) {
-    google::protobuf::Arena arena;
-    auto& request = *google::protobuf::Arena::CreateMessage<v1::SimulatePlanRequest>(&arena);
-    RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), request));
-    ASSIGN_OR_RETURN(messages_, services_.engine.SimulatePlan(request, {.deadline = start_.deadline,
-                                                                        .stop = stop_.get_token(),
-                                                                        .tenant = start_.caller.tenant}));
-  }
   const std::optional<v1::SimulatePlanResponse> next = messages_->Next();
   is_done_ = !next.has_value();
   writing_.Clear();

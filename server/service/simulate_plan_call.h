@@ -12,6 +12,7 @@
 #include "server/engine/simulation_messages.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
+#include "server/service/given_requests.h"
 
 namespace planwright::server {
 
@@ -31,9 +32,10 @@ class SimulatePlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
   void OnDone() override;
 
  private:
-  Executor::Job Job();
-  void Run(const absl::Status& admission);
-  // Simulates, the first time, and puts the next message into writing_; after the last, is_done_ is set.
+  absl::Status Simulate(const GivenRequest<v1::SimulatePlanRequest>& request);
+  // Sends the next message, if `status` is OK and there is one; else ends the call.
+  void SendNext(absl::Status status);
+  // Puts the next message into writing_; after the last, is_done_ is set.
   absl::Status PrepareNext();
   // Once; the call may be gone when it returns.
   void End(const absl::Status& status);

@@ -116,13 +116,16 @@ void Executor::Work() {
   while (std::optional<Job> job = Next(lock)) {
     const Clock::time_point start = last_start_;
     const auto running = running_.insert(running_.end(), job->stop);
+    running_bytes_ += job->running_bytes;
     lock.unlock();
     job->run(Admission(*job));
     const int64_t bytes = job->bytes;
+    const int64_t running_bytes = job->running_bytes;
     const std::string tenant = std::move(job->tenant);
     job.reset();
     lock.lock();
     bytes_ -= bytes;
+    running_bytes_ -= running_bytes;
     running_.erase(running);
     NoteEnd(tenant, start);
   }
@@ -131,7 +134,10 @@ void Executor::Work() {
 std::optional<Job> Executor::Next(std::unique_lock<std::mutex>& lock) {
   while (true) {
     last_start_ = options_.now();
-    std::optional<Job> job = waiting_.Pop(last_start_, /*any=*/ending_);
+    const auto fits = [this](const Job& job) {
+      return running_.empty() || job.running_bytes <= options_.max_running_bytes - running_bytes_;
+    };
+    std::optional<Job> job = waiting_.Pop(last_start_, /*any=*/ending_, fits);
     if (job.has_value() || ending_) return job;
     work_arrived_.wait(lock);
   }
@@ -143,8 +149,8 @@ void Executor::NoteEnd(const std::string& tenant, Clock::time_point start) {
   const double seconds = std::chrono::duration<double>(now - start).count();
   mean_seconds_ = kMemory * mean_seconds_.value_or(seconds) + (1 - kMemory) * seconds;
   waiting_.Finish(tenant, start, now);
-  // Another job of the tenant may run now, although this worker may take one of another tenant.
-  if (waiting_.waiting() > 0) work_arrived_.notify_one();
+  // Other jobs may run now, of the tenant or for want of room, although this worker takes one of another tenant.
+  if (waiting_.waiting() > 0) work_arrived_.notify_all();
 }
 
 absl::Status Executor::Admission(const Job& job) const {

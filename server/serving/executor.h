@@ -28,8 +28,9 @@ namespace planwright::server {
 
 // Thread-safe.
 //
-// Invariants: (1) at most max_running jobs run and at most max_waiting wait, and they hold at most max_bytes; (2) `run`
-// of an accepted job is called exactly once, with OK only on a worker; (3) no lock is held while `run` runs.
+// Invariants: (1) at most max_running jobs run and at most max_waiting wait, they hold at most max_bytes, and those
+// that run at most max_running_bytes besides: a job whose turn it is waits until there is room, and is not overtaken;
+// (2) `run` of an accepted job is called exactly once, with OK only on a worker; (3) no lock is held while `run` runs.
 class Executor {
  public:
   using Clock = std::chrono::steady_clock;
@@ -43,6 +44,8 @@ class Executor {
     int max_waiting = 0;
     // Of the jobs that wait and run together; a job that is alone may be larger.
     int64_t max_bytes = std::numeric_limits<int64_t>::max();
+    // Of Job::running_bytes of the jobs that run; a job that runs alone may take more.
+    int64_t max_running_bytes = std::numeric_limits<int64_t>::max();
     // What a refused caller is told to wait.
     std::chrono::milliseconds retry_delay{1000};
     // Replaced by tests.
@@ -113,6 +116,8 @@ class Executor {
   // When the job that was taken last began.
   Clock::time_point last_start_;
   int64_t bytes_ = 0;
+  // Of the jobs that run.
+  int64_t running_bytes_ = 0;
   bool admitting_ = true;
   bool stopped_ = false;
   bool ending_ = false;

@@ -55,11 +55,15 @@ void FairQueue::Push(Job job, TimePoint now) {
   ++waiting_;
 }
 
-std::optional<Job> FairQueue::Pop(TimePoint now, bool any) {
+std::optional<Job> FairQueue::Pop(TimePoint now, bool any, const std::function<bool(const Job&)>& fits) {
   const std::vector<std::string> turns = shares_.InTurn(now, any);
   if (turns.empty()) return std::nullopt;
   Tenant& next = tenants_[turns.front()];
-  Job job = TakeFirst(next);
+  std::deque<Job>& jobs = NextJobs(next);
+  if (fits && !fits(jobs.front())) return std::nullopt;
+  Job job = std::move(jobs.front());
+  jobs.pop_front();
+  ++next.turns;
   --waiting_;
   shares_.Start(turns.front(), now);
   shares_.SetWaiting(turns.front(), next.waiting_count() > 0, now);
@@ -94,13 +98,10 @@ std::size_t FairQueue::Ahead(const std::string& name) const {
   return ahead;
 }
 
-Job FairQueue::TakeFirst(Tenant& tenant) {
-  const bool is_background_turn = ++tenant.turns % kTurns == 0;
+std::deque<Job>& FairQueue::NextJobs(Tenant& tenant) {
+  const bool is_background_turn = (tenant.turns + 1) % kTurns == 0;
   std::deque<Job>& preferred = tenant.waiting[is_background_turn ? 1 : 0];
-  std::deque<Job>& jobs = preferred.empty() ? tenant.waiting[is_background_turn ? 0 : 1] : preferred;
-  Job job = std::move(jobs.front());
-  jobs.pop_front();
-  return job;
+  return preferred.empty() ? tenant.waiting[is_background_turn ? 0 : 1] : preferred;
 }
 
 }  // namespace planwright::server

@@ -41,9 +41,9 @@ class FairQueue {
   // Whatever the limits say.
   void Push(Job job, TimePoint now);
 
-  // The job whose turn it is, which runs from now on; nullopt: there is none that may run. `any`: limits of tenants do
-  // not count.
-  std::optional<Job> Pop(TimePoint now, bool any = false);
+  // The job whose turn it is, which runs from now on; nullopt: there is none that may run, or it does not fit yet.
+  // `any`: limits of tenants do not count.
+  std::optional<Job> Pop(TimePoint now, bool any = false, const std::function<bool(const Job&)>& fits = {});
 
   // A job of `tenant` that was popped at `start` has ended.
   void Finish(const std::string& tenant, TimePoint start, TimePoint now);
@@ -66,7 +66,8 @@ class FairQueue {
     std::size_t waiting_count() const { return waiting[0].size() + waiting[1].size(); }
   };
 
-  static Job TakeFirst(Tenant& tenant);
+  // The jobs of the tenant whose first one is next. REQUIRES: there is one.
+  static std::deque<Job>& NextJobs(Tenant& tenant);
 
   TenantShares shares_;
   std::map<std::string, Tenant> tenants_;

@@ -27,6 +27,8 @@ struct Job {
   std::function<void(const absl::Status& admission)> run;
   // What the job holds from Executor::Submit until `run` returns. >= 0.
   int64_t bytes = 0;
+  // What it may take besides while it runs. >= 0.
+  int64_t running_bytes = 0;
   // Whose share of the server it uses.
   std::string tenant = kDefaultTenant;
   Priority priority = Priority::kInteractive;

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
 #include <stdexcept>
 
 extern char** environ;
@@ -75,6 +76,15 @@ void DaemonProcess::Signal(int signal) const { kill(pid_, signal); }
 void DaemonProcess::LimitFiles(std::optional<std::uintmax_t> bytes) const {
   const rlimit limit{bytes.value_or(RLIM_INFINITY), RLIM_INFINITY};
   if (prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr) != 0) throw std::runtime_error("prlimit fails");
+}
+
+int64_t DaemonProcess::PeakBytes() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  std::string word;
+  int64_t kibibytes = 0;
+  while (status >> word && word != "VmHWM:") continue;
+  status >> kibibytes;
+  return kibibytes * 1024;
 }
 
 int DaemonProcess::WaitForExit() {

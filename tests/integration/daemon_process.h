@@ -34,6 +34,8 @@ class DaemonProcess {
   void Signal(int signal) const;
   // The size beyond which it cannot write files, as on a full disk; nullopt: there is none.
   void LimitFiles(std::optional<std::uintmax_t> bytes) const;
+  // The most memory that it has had so far.
+  int64_t PeakBytes() const;
   // Exit code, or minus the number of the signal that ended it.
   int WaitForExit();
   // Everything that it has written that is not a log line; complete after WaitForExit.

@@ -4,6 +4,7 @@ Usage: python_client_test.py PLANWRIGHTD MAKE_LATTICE PROTO_FOLDER. Exit code 77
 installed.
 """
 import contextlib
+import hashlib
 import json
 import os
 import pathlib
@@ -488,6 +489,23 @@ class StoreTest(unittest.TestCase):
         code, details = self.refusal(plan_id="refused")
         self.assertEqual(code, grpc.StatusCode.FAILED_PRECONDITION)
         self.assertIn("newer planwrightd", details)
+
+
+class ReloadTest(unittest.TestCase):
+    def test_counts_what_went_wrong_and_lets_the_old_tokens_in(self):
+        file = os.path.join(GENERATED, "auth.json")
+        token = {"name": "ci", "sha256": hashlib.sha256(b"secret").hexdigest(), "tenant": "team", "role": "reader"}
+        with open(file, "w", encoding="utf-8") as config:
+            json.dump({"tokens": [token]}, config)
+        daemon = Daemon(f"--auth_config={file}")
+        with open(file, "w", encoding="utf-8") as config:
+            config.write('{"tokens": [{"name"')
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.wait_for("reload failed, nothing has changed")
+        self.assertIn('planwright_reloads_total{outcome="failed"} 1', daemon.get("/metrics")[1])
+        daemon.stub.GetServerInfo(planning_service_pb2.GetServerInfoRequest(), timeout=60,
+                                  metadata=[("authorization", "Bearer secret")])
+        self.assertEqual(daemon.end(), 0)
 
 
 class DrainTest(unittest.TestCase):

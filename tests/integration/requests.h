@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -48,14 +49,17 @@ inline v1::CreatePlanRequest StoredRequest(const std::string& plan_id) {
   return request;
 }
 
-// Needs far longer than any test.
-inline v1::CreatePlanRequest HardRequest() {
-  const Lattice lattice = MakeLattice("tow_9x12_hi").value();
+// The lattice called `name` (tests/support/lattices.h).
+inline v1::CreatePlanRequest RequestOf(std::string_view name) {
+  const Lattice lattice = MakeLattice(name).value();
   v1::CreatePlanRequest request;
   *request.mutable_graph() = server::EncodeGraph(lattice.graph);
   *request.mutable_cluster() = server::EncodeCluster(lattice.cluster);
   return request;
 }
+
+// Needs far longer than any test.
+inline v1::CreatePlanRequest HardRequest() { return RequestOf("tow_9x12_hi"); }
 
 // The detail of one type in an error; nullopt: it carries none.
 template <typename Detail>

@@ -90,6 +90,36 @@ TEST_F(RemotePlanningClientTest, RetriesUnavailableAndSendsADeadline) {
   EXPECT_TRUE(has_deadline);
 }
 
+// A headless service has several addresses.
+TEST_F(RemotePlanningClientTest, GoesRoundTheAddressesOfAService) {
+  FakeService other;
+  std::atomic<int> calls_here = 0;
+  std::atomic<int> calls_there = 0;
+  const auto count = [](std::atomic<int>& calls) {
+    return [&calls](grpc::ServerContext&, v1::GetServerInfoResponse&) {
+      ++calls;
+      return grpc::Status::OK;
+    };
+  };
+  service_.info = count(calls_here);
+  other.info = count(calls_there);
+  int other_port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &other_port);
+  builder.RegisterService(&other);
+  const std::unique_ptr<grpc::Server> other_server = builder.BuildAndStart();
+  ServerConnection both;
+  both.address = "ipv4:127.0.0.1:" + std::to_string(port_) + ",127.0.0.1:" + std::to_string(other_port);
+  RemotePlanningClient client(both);
+  // The second connection may come a moment after the first.
+  for (int i = 0; i < 10'000 && calls_there * calls_here == 0; ++i) ASSERT_TRUE(client.GetServerInfo({}, {}).ok());
+  const int here = calls_here;
+  const int there = calls_there;
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(client.GetServerInfo({}, {}).ok());
+  EXPECT_EQ(calls_here, here + 5);
+  EXPECT_EQ(calls_there, there + 5);
+}
+
 TEST_F(RemotePlanningClientTest, SaysWhoCallsAndForWhichTrace) {
   std::multimap<std::string, std::string> received;
   service_.info = [&](grpc::ServerContext& context, v1::GetServerInfoResponse&) {

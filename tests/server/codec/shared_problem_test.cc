@@ -136,6 +136,36 @@ TEST(SharedProblemTest, WhatTheProblemSaysOfADeviceGoesWithIt) {
                                           })pb")));
 }
 
+TEST(SharedProblemTest, MachinesAreAlikeAndSoArePlacesThatTheirLinksDoNotTellApart) {
+  // Two machines of four devices, the first two of which are joined by a better link, as are the last two.
+  const v1::Cluster cluster = EightDevices(R"pb(
+    interconnect {
+      nodes {
+        devices_per_node: 4
+        links { place_a: 0 place_b: 1 bandwidth_bytes_per_second: 4e10 }
+        links { place_a: 2 place_b: 3 bandwidth_bytes_per_second: 4e10 }
+        bandwidth_bytes_per_second: 1e10
+        levels { fan_out: 2 bandwidth_bytes_per_second: 1e9 }
+      }
+    })pb");
+  const auto joined = Share(cluster, R"pb(devices_to_use { devices: "d0" devices: "d1" })pb");
+  EXPECT_TRUE(AreAlike(joined, Share(cluster, R"pb(devices_to_use { devices: "d7" devices: "d6" })pb")));
+  const auto apart = Share(cluster, R"pb(devices_to_use { devices: "d0" devices: "d2" })pb");
+  EXPECT_FALSE(AreAlike(joined, apart));
+  EXPECT_TRUE(AreAlike(apart, Share(cluster, R"pb(devices_to_use { devices: "d5" devices: "d7" })pb")));
+  EXPECT_FALSE(AreAlike(apart, Share(cluster, R"pb(devices_to_use { devices: "d0" devices: "d4" })pb")));
+  EXPECT_TRUE(AreAlike(Share(cluster, R"pb(devices_to_use { hosts: "host0" })pb"),
+                       Share(cluster, R"pb(devices_to_use { hosts: "host1" })pb")));
+  // The lonely one of either stands at the same place.
+  const auto three = Share(cluster, R"pb(devices_to_use { devices: "d0" devices: "d1" devices: "d2" })pb");
+  const auto mirrored = Share(cluster, R"pb(devices_to_use { devices: "d5" devices: "d6" devices: "d7" })pb");
+  ASSERT_TRUE(AreAlike(three, mirrored));
+  const auto place = [](const std::vector<std::string>& devices, const std::string& name) {
+    return std::find(devices.begin(), devices.end(), name) - devices.begin();
+  };
+  EXPECT_EQ(place(three->devices, "d2"), place(mirrored->devices, "d5"));
+}
+
 TEST(SharedProblemTest, WhereNamesMatterNothingIsShared) {
   const auto matrix = Wire<v1::Cluster>(R"pb(
     device_classes { name: "gpu" }

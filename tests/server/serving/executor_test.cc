@@ -151,6 +151,35 @@ TEST(ExecutorTest, TakesALargeJobWhenItIsAlone) {
   running.Release();
 }
 
+TEST(ExecutorTest, JobsWaitForRoomAndAreNotOvertaken) {
+  Executor executor({.max_running = 3, .max_waiting = 9, .max_running_bytes = 10});
+  Blocker first;
+  Blocker large;
+  Blocker small;
+  const auto submit = [&executor](Blocker& blocker, int64_t running_bytes) {
+    Executor::Job job = blocker.job();
+    job.running_bytes = running_bytes;
+    return executor.Submit(std::move(job));
+  };
+  ASSERT_TRUE(submit(first, 6).ok());
+  first.WaitUntilStarted();
+  ASSERT_TRUE(submit(large, 9).ok());
+  ASSERT_TRUE(submit(small, 1).ok());
+  EXPECT_EQ(executor.load().running, 1);
+  EXPECT_EQ(executor.load().waiting, 2);
+  first.Release();
+  large.WaitUntilStarted();
+  small.WaitUntilStarted();
+  // More than there is: alone only.
+  Blocker huge;
+  ASSERT_TRUE(submit(huge, 11).ok());
+  EXPECT_EQ(executor.load().waiting, 1);
+  large.Release();
+  small.Release();
+  huge.WaitUntilStarted();
+  huge.Release();
+}
+
 TEST(ExecutorTest, AbandonedJobsMakeRoomForBytes) {
   Executor executor({.max_running = 1, .max_waiting = 9, .max_bytes = 100});
   Blocker running;
