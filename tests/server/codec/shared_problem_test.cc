@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,6 +61,10 @@ bool AreAlike(const std::optional<SharedProblem>& a, const std::optional<SharedP
          a->problem.SerializeAsString() == b->problem.SerializeAsString() && a->devices.size() == b->devices.size();
 }
 
+std::ptrdiff_t PlaceOf(const std::string& device, const std::optional<SharedProblem>& shared) {
+  return std::find(shared->devices.begin(), shared->devices.end(), device) - shared->devices.begin();
+}
+
 TEST(SharedProblemTest, NamesOfUniformDevicesDoNotCount) {
   const auto shared = Share(EightDevices(kUniform), "");
   EXPECT_TRUE(AreAlike(shared, Share(EightDevices(kUniform, "gpu"), "")));
@@ -91,10 +96,7 @@ TEST(SharedProblemTest, IrregularPartsOfAHierarchyKeepTheirShape) {
   const auto mirrored = Share(cluster, R"pb(devices_to_use { devices: "d3" devices: "d6" devices: "d7" })pb");
   ASSERT_TRUE(AreAlike(three, mirrored));
   // The lonely one of either stands at the same place.
-  const auto place = [](const std::vector<std::string>& devices, const std::string& name) {
-    return std::find(devices.begin(), devices.end(), name) - devices.begin();
-  };
-  EXPECT_EQ(place(three->devices, "d4"), place(mirrored->devices, "d3"));
+  EXPECT_EQ(PlaceOf("d4", three), PlaceOf("d3", mirrored));
 }
 
 TEST(SharedProblemTest, ClassAndMemoryTellDevicesApart) {
@@ -105,8 +107,7 @@ TEST(SharedProblemTest, ClassAndMemoryTellDevicesApart) {
   const auto first = Share(one, "");
   const auto second = Share(other, "");
   ASSERT_TRUE(AreAlike(first, second));
-  const auto big = std::find(first->devices.begin(), first->devices.end(), "d0") - first->devices.begin();
-  EXPECT_EQ(second->devices[static_cast<std::size_t>(big)], "d5");
+  EXPECT_EQ(PlaceOf("d5", second), PlaceOf("d0", first));
   EXPECT_FALSE(AreAlike(first, Share(EightDevices(kUniform), "")));
   v1::Cluster reserved = EightDevices(kUniform);
   reserved.mutable_devices(0)->set_reserved_memory_bytes(1);
@@ -120,8 +121,8 @@ TEST(SharedProblemTest, WhatTheProblemSaysOfADeviceGoesWithIt) {
   const auto other = Share(cluster, R"pb(pinned { operator: "a" device: "d0" }
                                          forbidden { operator: "b" device: "d7" })pb");
   ASSERT_TRUE(AreAlike(shared, other));
-  const auto pinned = std::find(shared->devices.begin(), shared->devices.end(), "d3") - shared->devices.begin();
-  EXPECT_EQ(other->devices[static_cast<std::size_t>(pinned)], "d0");
+  const std::ptrdiff_t pinned = PlaceOf("d3", shared);
+  EXPECT_EQ(PlaceOf("d0", other), pinned);
   EXPECT_EQ(shared->problem.pinned(0).device(), absl::StrCat(pinned));
   EXPECT_FALSE(AreAlike(shared, Share(cluster, R"pb(pinned { operator: "a" device: "d3" }
                                                     forbidden { operator: "b" device: "d3" })pb")));
@@ -160,10 +161,7 @@ TEST(SharedProblemTest, MachinesAreAlikeAndSoArePlacesThatTheirLinksDoNotTellApa
   const auto three = Share(cluster, R"pb(devices_to_use { devices: "d0" devices: "d1" devices: "d2" })pb");
   const auto mirrored = Share(cluster, R"pb(devices_to_use { devices: "d5" devices: "d6" devices: "d7" })pb");
   ASSERT_TRUE(AreAlike(three, mirrored));
-  const auto place = [](const std::vector<std::string>& devices, const std::string& name) {
-    return std::find(devices.begin(), devices.end(), name) - devices.begin();
-  };
-  EXPECT_EQ(place(three->devices, "d2"), place(mirrored->devices, "d5"));
+  EXPECT_EQ(PlaceOf("d2", three), PlaceOf("d5", mirrored));
 }
 
 TEST(SharedProblemTest, WhereNamesMatterNothingIsShared) {
