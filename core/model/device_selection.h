@@ -6,6 +6,7 @@
 #define PLANWRIGHT_CORE_MODEL_DEVICE_SELECTION_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,6 +17,13 @@
 #include "core/model/problem.h"
 
 namespace planwright {
+
+// A limit on how many of some devices may be used.
+struct DeviceLimit {
+  // Ascending.
+  std::vector<DeviceId> devices;
+  int64_t most = 0;
+};
 
 // Devices that `selection` allows, ascending: those on one of `hosts`, among `devices` and with every label of
 // `match_labels`, each where it is set, without `excluded_devices`. Does not look at max_devices, which says how many

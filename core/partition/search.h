@@ -14,6 +14,7 @@
 #include "core/base/task_arena.h"
 #include "core/cost/cost_table.h"
 #include "core/model/cluster.h"
+#include "core/model/device_selection.h"
 #include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
@@ -40,6 +41,9 @@ struct SearchRequest {
   // Whoever asks only wants to know whether a placement takes at most this, and stops the search when it is known. A
   // search may look there first.
   std::optional<Picoseconds> target = std::nullopt;
+  // How many devices a placement may use, beside those that it must not use at all, which `cluster` does not hold. Each
+  // limit speaks of whole device classes. Only Parmesan's search heeds them: others are given the devices to use.
+  std::vector<DeviceLimit> device_limits = {};
 };
 
 struct SearchOutcome {

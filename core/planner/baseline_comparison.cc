@@ -8,6 +8,7 @@
 #include "core/base/violations.h"
 #include "core/model/validator.h"
 #include "core/partition/baselines/baselines.h"
+#include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/periodic/periodic_search.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/device_search.h"
@@ -30,17 +31,14 @@ class Comparison {
 
   BaselineComparison Run() && {
     Try(Algorithm::kSingleDevice);
-    if (search_.problem.schedule == ScheduleKind::kPeriodic || IsParmesan()) Try(Algorithm::kPipedream);
+    if (search_.problem.schedule == ScheduleKind::kPeriodic || IsParmesan(search_.algorithm))
+      Try(Algorithm::kPipedream);
     if (search_.problem.objective == Objective::kMaxThroughput) TryDataParallel();
     if (search_.graph.operators.size() <= kMaxOperatorsForGreedy) Try(Algorithm::kGreedy);
     return std::move(comparison_);
   }
 
  private:
-  bool IsParmesan() const {
-    return search_.algorithm == Algorithm::kParmesan || search_.algorithm == Algorithm::kParmesanPaper;
-  }
-
   // Runs `algorithm` under the problem as posed, where that is planned at all.
   void Try(Algorithm algorithm) { Try(algorithm, search_.problem, ""); }
 
@@ -50,7 +48,7 @@ class Comparison {
       return;
     }
     PlanningProblem replicated = search_.problem;
-    replicated.replication = IsParmesan() ? Replication::kUniform : Replication::kPerStage;
+    replicated.replication = IsParmesan(search_.algorithm) ? Replication::kUniform : Replication::kPerStage;
     replicated.split = Split::kContiguous;
     Try(Algorithm::kDataParallel, replicated, "the problem does not allow replication");
   }

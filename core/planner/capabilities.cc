@@ -13,6 +13,7 @@
 #include "core/model/device_selection.h"
 #include "core/partition/baselines/baselines.h"
 #include "core/partition/baselines/scotch_mapping.h"
+#include "core/partition/parmesan/parmesan_search.h"
 
 namespace planwright {
 namespace {
@@ -489,10 +490,6 @@ std::vector<Extra> ExtrasOf(const PlanningProblem& problem) {
           {"problem.allreduce.ring", problem.allreduce.ring != AllReduce::Ring::kFree, "INDEX", "FREE"}};
 }
 
-bool IsParmesan(Algorithm algorithm) {
-  return algorithm == Algorithm::kParmesan || algorithm == Algorithm::kParmesanPaper;
-}
-
 // Parmesan heeds all of them; where devices may hold several stages without replicas, and for latency, every search
 // heeds pins and bans.
 bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& extra) {
@@ -572,8 +569,13 @@ void CheckHeeded(const OperatorGraph& graph, const Cluster& cluster, const Plann
 }
 
 // A limit on the number of devices is divided among the device classes, which presumes that the devices of one class
-// differ in nothing but their memory and their places in a hierarchy (device_choices.h).
-void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, Violations& violations) {
+// differ in nothing but their memory and their places in a hierarchy (device_choices.h). Parmesan's search heeds it on
+// any interconnect.
+void CheckDeviceCounts(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                       const SolverOptions& options, Violations& violations) {
+  const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, options);
+  if (!algorithm.has_value() || IsParmesan(*algorithm)) return;
+  const std::string instead = CanAskForParmesan(cluster, problem) ? ", or options.algorithm PARMESAN" : "";
   const auto refuse = [&](std::string_view obstacle, std::string_view supported) {
     if (problem.objective == Objective::kMinDevices) {
       violations.Add("problem.objective", Unsupported(absl::StrCat("MIN_DEVICES with ", ToAbsl(obstacle)), supported));
@@ -585,10 +587,11 @@ void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, V
   };
   const std::string interconnect = InterconnectName(cluster.interconnect);
   if (interconnect != "host_staged" && interconnect != "uniform" && interconnect != "hierarchy") {
-    refuse(absl::StrCat("cluster.interconnect.", interconnect), "host_staged, uniform, hierarchy");
+    refuse(absl::StrCat("cluster.interconnect.", interconnect),
+           absl::StrCat("host_staged, uniform, hierarchy", instead));
   }
-  if (!problem.pinned.empty()) refuse("problem.pinned", "without");
-  if (!problem.forbidden.empty()) refuse("problem.forbidden", "without");
+  if (!problem.pinned.empty()) refuse("problem.pinned", absl::StrCat("without", instead));
+  if (!problem.forbidden.empty()) refuse("problem.forbidden", absl::StrCat("without", instead));
 }
 
 // GPIPE holds the activations of all micro-batches, which have no number in the limit of many.
@@ -648,7 +651,7 @@ void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const Pl
   if (options.algorithm == Algorithm::kScotch && !HasScotch()) {
     violations.Add("options.algorithm", "SCOTCH is not part of this build; install libscotch-dev and build again");
   }
-  CheckDeviceCounts(cluster, problem, violations);
+  CheckDeviceCounts(graph, cluster, problem, options, violations);
 }
 
 void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,

@@ -7,6 +7,9 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/status_macros.h"
+#include "core/partition/parmesan/parmesan_search.h"
+
 namespace planwright {
 namespace {
 
@@ -30,6 +33,7 @@ std::vector<std::vector<DeviceId>> ByClass(const Cluster& cluster, std::span<con
 }
 
 using Devices = std::vector<DeviceId>;
+using Choices = std::vector<Devices>;
 
 // `devices` (ascending) by groups of `size` consecutive ids.
 std::vector<Devices> Grouped(const Devices& devices, std::size_t size) {
@@ -192,6 +196,17 @@ absl::StatusOr<std::vector<std::vector<DeviceId>>> DeviceChoices(const Cluster& 
         "device classes");
   }
   return enumeration.TakeChoices();
+}
+
+absl::StatusOr<LimitedSearch> WithinLimits(const SearchRequest& request, std::span<const DeviceId> selected,
+                                           std::vector<DeviceLimit> limits) {
+  if (IsParmesan(request.algorithm)) {
+    LimitedSearch search{request, {{selected.begin(), selected.end()}}};
+    search.request.device_limits = std::move(limits);
+    return search;
+  }
+  ASSIGN_OR_RETURN(Choices choices, DeviceChoices(request.cluster, selected, limits));
+  return LimitedSearch{request, std::move(choices)};
 }
 
 }  // namespace planwright

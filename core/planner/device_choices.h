@@ -9,18 +9,13 @@
 #include "absl/status/statusor.h"
 #include "core/base/ids.h"
 #include "core/model/cluster.h"
+#include "core/model/device_selection.h"
+#include "core/partition/search.h"
 
 namespace planwright {
 
 // The devices whose number MIN_DEVICES keeps small: the accelerators among `devices`; all of them where there is none.
 std::vector<DeviceId> CountedDevices(const Cluster& cluster, std::span<const DeviceId> devices);
-
-// A limit on how many of some devices may be used.
-struct DeviceLimit {
-  // Ascending.
-  std::vector<DeviceId> devices;
-  int64_t most = 0;
-};
 
 // The largest subsets of `selected` within all limits, of which one holds (a plan no worse than) any plan within the
 // limits: one for each division of the limits among the device classes, and of a class the devices with the greatest
@@ -32,6 +27,18 @@ struct DeviceLimit {
 absl::StatusOr<std::vector<std::vector<DeviceId>>> DeviceChoices(const Cluster& cluster,
                                                                  std::span<const DeviceId> selected,
                                                                  std::span<const DeviceLimit> limits);
+
+// What to search so that no limit is broken.
+struct LimitedSearch {
+  SearchRequest request;
+  // One search on each of these sets finds the best plan.
+  std::vector<std::vector<DeviceId>> choices;
+};
+
+// Parmesan's search leaves devices idle by itself, so one search on all of `selected` is told the limits, and chooses
+// the devices by how they are connected. Others go through DeviceChoices. REQUIRES and errors: those of DeviceChoices.
+absl::StatusOr<LimitedSearch> WithinLimits(const SearchRequest& request, std::span<const DeviceId> selected,
+                                           std::vector<DeviceLimit> limits);
 
 }  // namespace planwright
 

@@ -129,9 +129,10 @@ absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const S
   if (problem.devices_to_use.max_devices.has_value()) {
     device_limits.push_back({selected, *problem.devices_to_use.max_devices});
   }
-  ASSIGN_OR_RETURN(const Choices choices, DeviceChoices(request.cluster, selected, device_limits));
-  if (choices.size() == 1) return SolveOnPart(solve, request, choices.front(), limits, arena, callbacks);
-  return BestOfChoices(solve, request, limits, arena, callbacks).Run(choices);
+  ASSIGN_OR_RETURN(const LimitedSearch search, WithinLimits(request, selected, std::move(device_limits)));
+  const Choices& choices = search.choices;
+  if (choices.size() == 1) return SolveOnPart(solve, search.request, choices.front(), limits, arena, callbacks);
+  return BestOfChoices(solve, search.request, limits, arena, callbacks).Run(choices);
 }
 
 }  // namespace planwright

@@ -12,11 +12,11 @@
 
 namespace planwright {
 
-// Without any of those settings `solve` itself. With max_devices one search for each way to divide it among the device
-// classes (device_choices.h), each with an equal share of the time that is left; one ends early when its bound meets
-// the best plan of those before, and the least of all bounds is the bound of the problem. MIN_DEVICES:
-// fewest_devices.h. options.work_limit holds for each of the searches.
-// Errors: those of `solve`; RESOURCE_EXHAUSTED, too many divisions.
+// Without any of those settings `solve` itself. With max_devices (but for Parmesan's search, which heeds it itself) one
+// search for each way to divide it among the device classes (device_choices.h), each with an equal share of the time
+// that is left; one ends early when its bound meets the best plan of those before, and the least of all bounds is the
+// bound of the problem. MIN_DEVICES: fewest_devices.h. options.work_limit holds for each of the searches. Errors: those
+// of `solve`; RESOURCE_EXHAUSTED, too many divisions.
 absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const SearchRequest& request,
                                                     const SolveLimits& limits, TaskArena& arena,
                                                     const SearchCallbacks& callbacks);

@@ -118,13 +118,12 @@ class FewestDevices {
     if (request_.problem.devices_to_use.max_devices.has_value()) {
       device_limits.push_back({selected_, *request_.problem.devices_to_use.max_devices});
     }
-    ASSIGN_OR_RETURN(const auto choices, DeviceChoices(request_.cluster, selected_, device_limits));
+    ASSIGN_OR_RETURN(const LimitedSearch search, WithinLimits(request_, selected_, std::move(device_limits)));
     CountAnswer answer;
-    answer.divisions = choices.size();
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      Add(SolveUntilDecided(solve_, request_, choices[i], target_, ShareOfTime(limits, choices.size() - i), arena_,
-                            Silently()),
-          answer);
+    answer.divisions = search.choices.size();
+    for (std::size_t i = 0; i < search.choices.size(); ++i) {
+      const SolveLimits share = ShareOfTime(limits, search.choices.size() - i);
+      Add(SolveUntilDecided(solve_, search.request, search.choices[i], target_, share, arena_, Silently()), answer);
       if (answer.decision == Decision::kReached) break;
     }
     return answer;

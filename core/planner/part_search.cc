@@ -51,6 +51,19 @@ std::vector<SearchStart> ToPart(const ClusterPart& part, const std::vector<Searc
   return kept;
 }
 
+std::vector<DeviceLimit> ToPart(const ClusterPart& part, const std::vector<DeviceLimit>& limits) {
+  std::vector<DeviceLimit> kept;
+  for (const DeviceLimit& limit : limits) {
+    DeviceLimit& in_part = kept.emplace_back();
+    in_part.most = limit.most;
+    for (const DeviceId id : limit.devices) {
+      const std::optional<DeviceId> device = part.ToPart(id);
+      if (device.has_value()) in_part.devices.push_back(*device);
+    }
+  }
+  return kept;
+}
+
 SearchOutcome ToWhole(const ClusterPart& part, SearchOutcome outcome) {
   outcome.placement = part.ToWhole(std::move(outcome.placement));
   return outcome;
@@ -149,6 +162,7 @@ absl::StatusOr<SearchOutcome> SolveIn(const ClusterPart& part, SolveFunction sol
   SearchRequest part_request{
       request.graph, part.cluster(), problem, costs, request.options, request.algorithm, ToPart(part, request.starts)};
   part_request.target = request.target;
+  part_request.device_limits = ToPart(part, request.device_limits);
   SearchCallbacks part_callbacks = callbacks;
   part_callbacks.objective = [&](const Placement& placement) { return callbacks.objective(part.ToWhole(placement)); };
   part_callbacks.objection = [&](const Placement& placement) { return callbacks.objection(part.ToWhole(placement)); };

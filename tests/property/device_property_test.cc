@@ -11,6 +11,7 @@
 #include "core/base/infeasibility.h"
 #include "tests/property/brute_force.h"
 #include "tests/property/planning.h"
+#include "tests/support/mode_instance.h"
 
 namespace planwright {
 namespace {
@@ -25,18 +26,26 @@ struct DeviceSet {
   std::optional<Picoseconds> optimum;
 };
 
+// The devices of `mask`, without an optimum.
+DeviceSet SetOf(const Instance& instance, std::size_t mask) {
+  DeviceSet set;
+  for (std::size_t i = 0; i < instance.cluster.devices.size(); ++i) {
+    if ((mask >> i & 1U) == 0) continue;
+    set.devices.emplace_back(i);
+    if (instance.cluster.class_of(DeviceId(i)).kind == DeviceKind::kAccelerator) ++set.accelerators;
+  }
+  return set;
+}
+
+// REQUIRES: all pairs of devices are connected alike.
 std::vector<DeviceSet> AllSets(const Instance& instance) {
   std::vector<DeviceSet> sets;
-  const std::size_t devices = instance.cluster.devices.size();
-  for (std::size_t mask = 1; mask < (std::size_t{1} << devices); ++mask) {
-    DeviceSet set;
+  for (std::size_t mask = 1; mask < (std::size_t{1} << instance.cluster.devices.size()); ++mask) {
+    DeviceSet set = SetOf(instance, mask);
     Instance reduced = instance;
     reduced.cluster.devices.clear();
-    for (std::size_t i = 0; i < devices; ++i) {
-      if ((mask >> i & 1U) == 0) continue;
-      set.devices.emplace_back(i);
-      if (instance.cluster.class_of(DeviceId(i)).kind == DeviceKind::kAccelerator) ++set.accelerators;
-      reduced.cluster.devices.push_back(instance.cluster.devices[i]);
+    for (const DeviceId device : set.devices) {
+      reduced.cluster.devices.push_back(instance.cluster.devices[device.index()]);
     }
     set.optimum = NaiveJudge(reduced).Optimum();
     sets.push_back(set);
@@ -224,6 +233,99 @@ TEST(DevicePropertyTest, MinDevicesAgreesWithMaxDevicesInOtherModes) {
     }
   });
   EXPECT_GT(asked, 50);
+}
+
+// Stages, with equally many replicas or none, on accelerators of one class joined in any way. Brute force looks at one
+// order of each ring, so what it finds is a plan but need not be the best one.
+std::optional<Instance> OnAnyInterconnect(uint64_t seed) {
+  Instance instance = MakeModeInstance(InstanceMode::kSteps, seed, 5);
+  for (Device& device : instance.cluster.devices) device.device_class = instance.cluster.devices.front().device_class;
+  const DeviceClassId used = instance.cluster.devices.front().device_class;
+  instance.cluster.device_classes[used.index()].kind = DeviceKind::kAccelerator;
+  // The activations that brute force counts for a stage depend on the order of its list.
+  if (instance.problem.schedule == ScheduleKind::kOneFOneB) return std::nullopt;
+  instance.problem.num_stages.reset();
+  instance.problem.num_replicas.reset();
+  return instance;
+}
+
+TEST(DevicePropertyTest, AnyInterconnectHasPlansWithinALimit) {
+  SolverOptions options;
+  options.algorithm = Algorithm::kParmesan;
+  options.work_limit = 20'000;
+  int found = 0;
+  int best = 0;
+  int proven = 0;
+  for (uint64_t seed = 0; seed < NumCases(150) && !::testing::Test::HasFailure(); ++seed) {
+    const std::optional<Instance> instance = OnAnyInterconnect(seed);
+    if (!instance.has_value() || !IsSupported(*instance, options)) continue;
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(*instance));
+    for (std::size_t most = 1; most <= instance->cluster.devices.size(); ++most) {
+      Instance limited = *instance;
+      limited.problem.devices_to_use.max_devices = static_cast<int32_t>(most);
+      const std::optional<Picoseconds> optimum = NaiveJudge(limited).Optimum();
+      const absl::StatusOr<Plan> plan = MakePlanOf(limited, options);
+      EXPECT_FALSE(optimum.has_value() && InfeasibilityOf(plan.status()).has_value()) << plan.status();
+      if (!optimum.has_value()) continue;
+      ++found;
+      EXPECT_TRUE(!plan.ok() || plan->lower_bound <= *optimum);
+      if (plan.ok() && plan->objective <= *optimum) ++best;
+      if (*optimum <= Picoseconds(0)) continue;
+      // So few devices are enough, whatever is proven of fewer.
+      limited.problem.devices_to_use.max_devices.reset();
+      limited.problem.objective = Objective::kMinDevices;
+      limited.problem.target_period = *optimum;
+      const absl::StatusOr<Plan> fewer = MakePlanOf(limited, options);
+      EXPECT_FALSE(InfeasibilityOf(fewer.status()).has_value()) << fewer.status();
+      if (!fewer.ok()) continue;
+      EXPECT_LE(fewer->objective, *optimum);
+      EXPECT_LE(fewer->provenance.counters.at("devices_needed"), static_cast<int64_t>(most));
+      proven += fewer->provenance.proven_optimal ? 1 : 0;
+    }
+  }
+  EXPECT_GT(found, 100);
+  EXPECT_GE(best, 0.95 * found) << best << " of " << found;
+  EXPECT_GT(proven, 20);
+}
+
+// Only accelerators count where CPUs take part as well.
+TEST(DevicePropertyTest, ParmesanCountsAcceleratorsBesideCpus) {
+  SolverOptions options;
+  options.algorithm = Algorithm::kParmesan;
+  options.work_limit = 20'000;
+  int met = 0;
+  for (uint64_t seed = 0; seed < NumCases(120) && !::testing::Test::HasFailure(); ++seed) {
+    Instance instance = MakeModeInstance(InstanceMode::kSteps, seed, 5);
+    instance.problem.replication = Replication::kNone;
+    instance.problem.allreduce = {};
+    instance.problem.num_replicas.reset();
+    if (instance.problem.schedule == ScheduleKind::kOneFOneB || !IsSupported(instance, options)) continue;
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
+    std::vector<DeviceSet> sets;
+    for (std::size_t mask = 1; mask < (std::size_t{1} << instance.cluster.devices.size()); ++mask) {
+      DeviceSet& set = sets.emplace_back(SetOf(instance, mask));
+      Instance selected = instance;
+      selected.problem.devices_to_use.devices = set.devices;
+      set.optimum = NaiveJudge(selected).Optimum();
+    }
+    if (sets.back().accelerators == 0 || sets.back().accelerators == sets.back().devices.size()) continue;
+    for (const DeviceSet& target : sets) {
+      if (target.optimum.value_or(Picoseconds(0)) == Picoseconds(0)) continue;
+      std::size_t fewest = target.accelerators;
+      for (const DeviceSet& set : sets) {
+        if (set.optimum.has_value() && *set.optimum <= *target.optimum) fewest = std::min(fewest, set.accelerators);
+      }
+      instance.problem.objective = Objective::kMinDevices;
+      instance.problem.target_period = target.optimum;
+      const absl::StatusOr<Plan> plan = MakePlanOf(instance, options);
+      EXPECT_FALSE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
+      if (!plan.ok()) continue;
+      ++met;
+      EXPECT_GE(plan->provenance.counters.at("devices_used"), static_cast<int64_t>(fewest));
+      EXPECT_LE(plan->provenance.counters.at("devices_needed"), static_cast<int64_t>(fewest));
+    }
+  }
+  EXPECT_GT(met, 100);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ void ProposeAlikeStages(const SearchRequest& chain, const SolveLimits& limits, T
   const StagePartitioner partitioner(flat, chain.problem, options, limits);
   const PipelineRule rule = PipelineRuleOf(chain.problem, LinkSpeed());
   const std::vector<StageShape> shapes =
-      ShapesOf(partitioner.blocks(), chain.problem, rule, partitioner.num_clusters());
+      ShapesOf(partitioner.blocks(), chain.problem, chain.device_limits, rule, partitioner.num_clusters());
   for (std::size_t i = 0; i < std::min(kMaxShapes, shapes.size()); ++i) {
     const auto partition = partitioner.Partition(shapes[i], /*exact_work=*/0, limits, arena);
     if (partition.has_value()) proposals.Propose(OnConsecutiveDevices(*partition, shapes[i].replicas));

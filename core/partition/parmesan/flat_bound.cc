@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "core/cost/plan_costing.h"
 #include "core/partition/contiguous_throughput.h"
+#include "core/partition/parmesan/device_room.h"
 #include "core/partition/parmesan/flat_problem.h"
 
 namespace planwright {
@@ -33,7 +35,8 @@ FlatBound FastestLinksBound(const SearchRequest& request, const SolveLimits& lim
       request.graph.operators.size() > kMaxOperators || limits.work <= 0) {
     return {};
   }
-  const FlatProblem flat = FlattenProblem(request, ConsumerCharge::kPerStage, AssumedSpeed::kFastest);
+  FlatProblem flat = FlattenProblem(request, ConsumerCharge::kPerStage, AssumedSpeed::kFastest);
+  flat.cluster = WithinLimits(std::move(flat.cluster), request.device_limits);
   const PlanningProblem problem = RelaxedPipeline(flat.problem);
   SolverOptions options;
   options.ideal_limit = kMaxIdeals;

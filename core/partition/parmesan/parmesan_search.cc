@@ -18,6 +18,7 @@
 #include "core/partition/feasibility.h"
 #include "core/partition/load_windows.h"
 #include "core/partition/lower_bounds.h"
+#include "core/partition/parmesan/device_room.h"
 #include "core/partition/parmesan/flat_bound.h"
 #include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/pipedream_stages.h"
@@ -100,11 +101,11 @@ class Search {
 
   absl::StatusOr<SearchOutcome> Run() {
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
-    std::optional<Infeasibility> shortages =
-        FindShortages(request_.graph, request_.cluster, partitioner().LeastStored());
-    if (shortages.has_value()) return InfeasibleError(WithStored(*std::move(shortages)));
+    const std::optional<Infeasibility> shortages = Shortages();
+    if (shortages.has_value()) return InfeasibleError(*shortages);
     std::vector<StageShape> shapes =
-        ShapesOf(partitioner().blocks(), request_.problem, FastestRule(), partitioner().num_clusters());
+        ShapesOf(partitioner().blocks(), request_.problem, request_.device_limits, FastestRule(),
+                 partitioner().num_clusters());
     std::erase_if(shapes, [&](const StageShape& shape) { return shape.replicas > partitioner().max_replicas(); });
     RaiseBounds();
     callbacks_.on_phase(name_);
@@ -119,6 +120,24 @@ class Search {
   }
 
  private:
+  // Proofs that there is no placement.
+  std::optional<Infeasibility> Shortages() const {
+    const BlockInstance& blocks = partitioner().blocks();
+    const int64_t most = MostDevices(blocks, request_.device_limits);
+    const int64_t least = int64_t{request_.problem.num_stages.value_or(1)} * request_.problem.num_replicas.value_or(1);
+    if (least <= most) {
+      std::optional<Infeasibility> shortages = FindShortages(
+          request_.graph, request_.cluster, WithinLimits(partitioner().LeastStored(), request_.device_limits));
+      if (shortages.has_value()) return WithStored(*std::move(shortages));
+      return std::nullopt;
+    }
+    Shortage shortage;
+    shortage.resource = "devices";
+    shortage.description = absl::StrCat("a device for each copy of each stage makes ", least, ", but only ", most,
+                                        " may be used: allow more devices");
+    return Infeasibility{.shortages = {shortage}};
+  }
+
   // What to do where nothing was found.
   std::string Advice() const {
     const int32_t stages = request_.problem.num_stages.value_or(1);
@@ -167,10 +186,11 @@ class Search {
   void RaiseBounds() {
     const BlockInstance& blocks = partitioner().blocks();
     if (request_.problem.replication == Replication::kNone) {
-      const LoadWindows windows(blocks);
+      const LoadWindows windows(WithinLimits(blocks, request_.device_limits));
       record_.RaiseBound({Picoseconds(windows.WorkBound(TrivialLoadBound(blocks))), "work", BoundScope::kProblem});
     }
-    record_.RaiseBound({LeastBound(blocks, request_.problem, FastestRule()), "shape", BoundScope::kProblem});
+    record_.RaiseBound(
+        {LeastBound(blocks, request_.problem, request_.device_limits, FastestRule()), "shape", BoundScope::kProblem});
   }
 
   // After the first placements, which it may take longer than.
@@ -292,7 +312,9 @@ class Search {
       const auto used = std::find_if(stages_of_pool.begin(), stages_of_pool.end(), [](int32_t n) { return n > 0; });
       const auto pool_index = static_cast<std::size_t>(used - stages_of_pool.begin());
       const DevicePool& pool = finalist.partitioner->blocks().pools[pool_index];
-      if (finalist.shape.num_stages() == 1 || !pool.supports_all) continue;
+      const bool is_of_one_pool = *used == finalist.shape.num_stages();
+      const bool may_take_all = is_of_one_pool || request_.device_limits.empty();
+      if (finalist.shape.num_stages() == 1 || !pool.supports_all || !may_take_all) continue;
       Candidate candidate{finalist.shape, finalist.partitioner, {}, std::nullopt};
       auto stages = PipedreamStages(flat, pool.device_class, finalist.shape.num_stages());
       if (!stages.has_value()) continue;
@@ -357,6 +379,10 @@ class Search {
 };
 
 }  // namespace
+
+bool IsParmesan(Algorithm algorithm) {
+  return algorithm == Algorithm::kParmesan || algorithm == Algorithm::kParmesanPaper;
+}
 
 absl::StatusOr<SearchOutcome> SolveParmesan(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                             const SearchCallbacks& callbacks) {

@@ -17,10 +17,12 @@
 
 namespace planwright {
 
+bool IsParmesan(Algorithm algorithm);
+
 // Algorithms kParmesan and kParmesanPaper: MAX_THROUGHPUT, CONTIGUOUS, replication NONE or UNIFORM, any interconnect
-// but host_staged. Work: devices moved on trial by mappings, ideals enumerated or queried. Bounds of scope PROBLEM hold
-// for all shapes; those of the mapping are GIVEN_PARTITION. The same outcome for any arena unless the clock or a stop
-// request ends it.
+// but host_staged. Heeds request.device_limits: which devices stay idle is up to the mapping. Work: devices moved on
+// trial by mappings, ideals enumerated or queried. Bounds of scope PROBLEM hold for all shapes; those of the mapping
+// are GIVEN_PARTITION. The same outcome for any arena unless the clock or a stop request ends it.
 absl::StatusOr<SearchOutcome> SolveParmesan(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                             const SearchCallbacks& callbacks);
 

@@ -25,12 +25,19 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 // times count as well.
 constexpr double kBytePerPicosecond = 1e12;
 
+// Whether the devices of some classes count and those of others do not.
+bool LimitsSomeClasses(const SearchRequest& request) {
+  return std::any_of(request.device_limits.begin(), request.device_limits.end(),
+                     [&](const DeviceLimit& limit) { return limit.devices.size() < request.cluster.devices.size(); });
+}
+
 class InstanceBuilder {
  public:
   InstanceBuilder(const SearchRequest& request, const StagePartition& partition, int32_t replicas)
       : request_(request),
         partition_(partition),
         replicas_(replicas),
+        keeps_classes_(replicas > 1 || LimitsSomeClasses(request)),
         is_uniform_(std::holds_alternative<UniformInterconnect>(request.cluster.interconnect)),
         stage_of_(request.graph.operators.size(), kDropped) {
     for (std::size_t stage = 0; stage < partition.stages.size(); ++stage) {
@@ -137,7 +144,7 @@ class InstanceBuilder {
 
   bool MayRun(std::size_t stage, DeviceId device) const {
     const DeviceClassId device_class = request_.cluster.devices[device.index()].device_class;
-    if (replicas_ > 1 && device_class != partition_.classes[stage]) return false;
+    if (keeps_classes_ && device_class != partition_.classes[stage]) return false;
     const auto is_here = [&](const OperatorDevice& rule) {
       return stage_of_[rule.op.index()] == static_cast<int32_t>(stage);
     };
@@ -197,6 +204,8 @@ class InstanceBuilder {
   const SearchRequest& request_;
   const StagePartition& partition_;
   const int32_t replicas_;
+  // Every stage stays on the class that it was made for.
+  const bool keeps_classes_;
   const bool is_uniform_;
   std::vector<int32_t> stage_of_;
   std::vector<int64_t> boundary_bytes_;

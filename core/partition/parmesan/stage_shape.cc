@@ -7,6 +7,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/allreduce.h"
+#include "core/partition/parmesan/device_room.h"
 
 namespace planwright {
 namespace {
@@ -62,22 +63,20 @@ std::vector<std::size_t> PoolOrder(const BlockInstance& instance) {
   return order;
 }
 
-std::vector<int32_t> Divide(const BlockInstance& instance, const std::vector<std::size_t>& order, int32_t stages,
-                            int32_t replicas) {
-  std::vector<int32_t> stages_of_pool(instance.pools.size(), 0);
+std::vector<int32_t> Divide(DeviceRoom room, const std::vector<std::size_t>& order, int32_t stages, int32_t replicas) {
+  std::vector<int32_t> stages_of_pool(order.size(), 0);
   for (const std::size_t pool : order) {
-    const auto room = static_cast<int32_t>(instance.pools[pool].devices.size()) / replicas;
-    stages_of_pool[pool] = std::min(room, stages);
+    stages_of_pool[pool] = std::min(static_cast<int32_t>(room.Of(pool)) / replicas, stages);
     stages -= stages_of_pool[pool];
+    room.Take(pool, int64_t{stages_of_pool[pool]} * replicas);
   }
   return stages_of_pool;
 }
 
-// Calls visit(stages, replicas) for all that the devices and the problem allow, the fewest replicas and stages first.
-void ForEachShape(const BlockInstance& instance, const PlanningProblem& problem, int32_t max_stages,
+// Calls visit(stages, replicas) for all that so many devices and the problem allow, the fewest replicas and stages
+// first.
+void ForEachShape(int32_t devices, const PlanningProblem& problem, int32_t max_stages,
                   const std::function<void(int32_t, int32_t)>& visit) {
-  int32_t devices = 0;
-  for (const DevicePool& pool : instance.pools) devices += static_cast<int32_t>(pool.devices.size());
   const int32_t max_replicas = problem.replication == Replication::kNone ? 1 : devices;
   for (int32_t replicas = 1; replicas <= max_replicas; ++replicas) {
     if (problem.num_replicas.value_or(replicas) != replicas) continue;
@@ -130,12 +129,14 @@ PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& spe
 }
 
 std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
-                                 const PipelineRule& rule, int32_t max_stages) {
+                                 const std::vector<DeviceLimit>& limits, const PipelineRule& rule, int32_t max_stages) {
   const LeastWork work = LeastWorkOf(instance);
   const std::vector<std::size_t> order = PoolOrder(instance);
   std::vector<StageShape> shapes;
-  ForEachShape(instance, problem, max_stages, [&](int32_t stages, int32_t replicas) {
-    StageShape shape{replicas, Divide(instance, order, stages, replicas), BoundOf(work, rule, stages, replicas)};
+  const DeviceRoom room(instance, limits);
+  const auto devices = static_cast<int32_t>(MostDevices(instance, limits));
+  ForEachShape(devices, problem, max_stages, [&](int32_t stages, int32_t replicas) {
+    StageShape shape{replicas, Divide(room, order, stages, replicas), BoundOf(work, rule, stages, replicas)};
     if (shape.num_stages() == stages) shapes.push_back(std::move(shape));
   });
   std::stable_sort(shapes.begin(), shapes.end(),
@@ -143,13 +144,15 @@ std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningPr
   return shapes;
 }
 
-Picoseconds LeastBound(const BlockInstance& instance, const PlanningProblem& problem, const PipelineRule& rule) {
+Picoseconds LeastBound(const BlockInstance& instance, const PlanningProblem& problem,
+                       const std::vector<DeviceLimit>& limits, const PipelineRule& rule) {
   const LeastWork work = LeastWorkOf(instance);
   Picoseconds least = Picoseconds::max();
   // Operators of one block may be in different stages where some of them take no time.
   std::size_t operators = 0;
   for (const std::vector<OperatorId>& block : instance.operators) operators += block.size();
-  ForEachShape(instance, problem, static_cast<int32_t>(operators), [&](int32_t stages, int32_t replicas) {
+  const auto devices = static_cast<int32_t>(MostDevices(instance, limits));
+  ForEachShape(devices, problem, static_cast<int32_t>(operators), [&](int32_t stages, int32_t replicas) {
     least = std::min(least, BoundOf(work, rule, stages, replicas));
   });
   return least == Picoseconds::max() ? Picoseconds(0) : least;

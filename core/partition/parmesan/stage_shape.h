@@ -8,6 +8,7 @@
 
 #include "core/base/units.h"
 #include "core/cost/transfer.h"
+#include "core/model/device_selection.h"
 #include "core/model/problem.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/load_rule.h"
@@ -48,15 +49,16 @@ struct PipelineRule {
 // `problem` is resolved. Rings run at `speed`.
 PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& speed);
 
-// All shapes that the cluster and the problem allow with at most `max_stages` stages, by ascending bound, then with the
-// fewest replicas and stages first. Stages go to the pools on which the graph takes the least time, then to those with
-// more memory. `rule`: with the fastest ring there is. O(devices log devices) shapes.
+// All shapes that the cluster, the problem and the limits (device_room.h) allow with at most `max_stages` stages, by
+// ascending bound, then with the fewest replicas and stages first. Stages go to the pools on which the graph takes the
+// least time, then to those with more memory. `rule`: with the fastest ring there is. O(devices log devices) shapes.
 std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
-                                 const PipelineRule& rule, int32_t max_stages);
+                                 const std::vector<DeviceLimit>& limits, const PipelineRule& rule, int32_t max_stages);
 
 // The least bound of all numbers of stages and replicas that a placement may have, however its devices are divided: no
 // placement takes less. `rule` as in ShapesOf. O(devices log devices).
-Picoseconds LeastBound(const BlockInstance& instance, const PlanningProblem& problem, const PipelineRule& rule);
+Picoseconds LeastBound(const BlockInstance& instance, const PlanningProblem& problem,
+                       const std::vector<DeviceLimit>& limits, const PipelineRule& rule);
 
 }  // namespace planwright
 

@@ -559,19 +559,23 @@ INSTANTIATE_TEST_SUITE_P(
                         "unspecified, a number of problem.micro_batches, or memory_bytes on every operator")}),
     RefusedCaseName);
 
-// Devices of one class must differ in their memory only.
+// Of one class they must differ in their memory only, except for Parmesan's search, which chooses them itself.
 TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
   Request request = Supported();
   request.problem.objective = Objective::kMinDevices;
   request.problem.devices_to_use.max_devices = 2;
   EXPECT_THAT(Check(request), IsEmpty());
   request.cluster.interconnect = MatrixInterconnect();
+  EXPECT_THAT(Check(request), IsEmpty());
+  request.options.algorithm = Algorithm::kGreedy;
   std::vector<std::string> rules;
   for (const Violation& violation : Check(request)) rules.push_back(violation.path + ": " + violation.rule);
-  EXPECT_THAT(rules, Contains("problem.objective: " +
-                              Not("MIN_DEVICES with cluster.interconnect.matrix", "host_staged, uniform, hierarchy")));
+  EXPECT_THAT(rules,
+              Contains("problem.objective: " + Not("MIN_DEVICES with cluster.interconnect.matrix",
+                                                   "host_staged, uniform, hierarchy, or options.algorithm PARMESAN")));
   EXPECT_THAT(rules, Contains("problem.devices_to_use.max_devices: " +
-                              Not("a limit with cluster.interconnect.matrix", "host_staged, uniform, hierarchy")));
+                              Not("a limit with cluster.interconnect.matrix",
+                                  "host_staged, uniform, hierarchy, or options.algorithm PARMESAN")));
 }
 
 // On `uniform` several algorithms plan contiguous stages.
