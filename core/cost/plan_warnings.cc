@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/cost/latency_schedule.h"
 #include "core/cost/transfer.h"
 
@@ -12,6 +13,8 @@ namespace {
 
 constexpr double kLeastPlausibleRatio = 1e-4;
 constexpr double kGreatestPlausibleRatio = 1e2;
+// In a list for people.
+constexpr std::size_t kMaxNames = 5;
 
 // The upper median; reorders `times`. nullopt: there are none.
 std::optional<Picoseconds> Median(std::vector<Picoseconds>& times) {
@@ -129,6 +132,21 @@ void WarnOfMemory(const OperatorGraph& graph, const Cluster& cluster, const Plan
   }
 }
 
+// Names of people's clusters: a slip of the pen looks like a device that has failed.
+void WarnOfAbsentDevices(const Plan& plan, std::vector<std::string>& warnings) {
+  std::vector<std::string> names;
+  for (const AbsentDevice& absent : plan.problem.absent_devices) {
+    if (std::find(names.begin(), names.end(), absent.name) == names.end()) names.push_back(absent.name);
+  }
+  if (names.empty()) return;
+  const std::size_t more = names.size() - std::min(names.size(), kMaxNames);
+  names.resize(names.size() - more);
+  warnings.push_back(absl::StrCat("of problem.start_from, ", absl::StrJoin(names, ", "),
+                                  more == 0 ? "" : absl::StrCat(" and ", more, " more"),
+                                  names.size() == 1 ? " is" : " are", " not in this cluster: what ",
+                                  names.size() == 1 ? "it" : "they", " held moves"));
+}
+
 }  // namespace
 
 std::vector<std::string> PlanWarnings(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs,
@@ -141,6 +159,7 @@ std::vector<std::string> PlanWarnings(const OperatorGraph& graph, const Cluster&
   WarnOfMissingLayers(graph, plan, warnings);
   WarnOfCpuConcurrency(graph, cluster, costs, plan, warnings);
   WarnOfMemory(graph, cluster, plan, warnings);
+  WarnOfAbsentDevices(plan, warnings);
   return warnings;
 }
 

@@ -110,6 +110,14 @@ struct Placement {
   std::optional<PeriodicPattern> pattern = std::nullopt;
 };
 
+// A device of PlanningProblem::start_from that the cluster does not have.
+struct AbsentDevice {
+  // Of which stage, and where in the list of its devices, absent ones included.
+  std::size_t stage = 0;
+  std::size_t position = 0;
+  std::string name;
+};
+
 struct PlanningProblem {
   Objective objective = Objective::kMaxThroughput;
   std::optional<Picoseconds> target_period;
@@ -132,8 +140,9 @@ struct PlanningProblem {
   DeviceSelection devices_to_use;
   std::vector<OperatorDevice> pinned;
   std::vector<OperatorDevice> forbidden;
-  // Devices that have disappeared are left out of it.
+  // Devices that have disappeared are left out of it, and listed by stage and position beside it.
   std::optional<Placement> start_from;
+  std::vector<AbsentDevice> absent_devices;
   std::optional<double> replan_tolerance;
 };
 

@@ -1,12 +1,14 @@
 #include "core/planner/planner.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <exception>
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -288,13 +290,27 @@ class Planning {
     if (!provenance.proven_optimal && problem_.objective == Objective::kMinDevices) {
       plan.warnings.push_back(absl::StrCat("it is not proven that fewer devices miss the target; ",
                                            provenance.counters.at("devices_needed"), " are needed at least"));
-    } else if (!provenance.proven_optimal && !RulesOf(request_.cluster.interconnect).pay_once &&
-               problem_.schedule != ScheduleKind::kPeriodic) {
+    } else if (!provenance.proven_optimal && BoundCountsTensorsOnce(plan)) {
       plan.warnings.emplace_back(
           "the bound counts each tensor once per device, the plan once for every device that reads it: part of the gap "
           "may be due to that");
     }
     return plan;
+  }
+
+  // Whether the bound is that of a program for which a device pays once for a tensor that several others read.
+  bool BoundCountsTensorsOnce(const Plan& plan) const {
+    if (RulesOf(request_.cluster.interconnect).pay_once || problem_.schedule == ScheduleKind::kPeriodic) return false;
+    const auto is_best = [&](const Bound& bound) {
+      return bound.scope == BoundScope::kProblem && bound.value == plan.lower_bound;
+    };
+    const auto best = std::find_if(plan.bounds.begin(), plan.bounds.end(), is_best);
+    if (best == plan.bounds.end()) return false;
+    // The others know nothing of tensors, or count every reader.
+    static constexpr std::array<std::string_view, 5> kOthers = {"work", "largest_block", "shape", "fan_out_dp", "mip"};
+    const bool may_count_once = std::find(kOthers.begin(), kOthers.end(), best->method) == kOthers.end();
+    return may_count_once && std::any_of(request_.graph.tensors.begin(), request_.graph.tensors.end(),
+                                         [](const Tensor& tensor) { return tensor.consumers.size() > 1; });
   }
 
   Replanning ReplanningOf(const Plan& plan) const {

@@ -9,6 +9,7 @@
 
 #include "core/base/index.h"
 #include "core/model/device_selection.h"
+#include "core/planner/boundary_shifts.h"
 
 namespace planwright {
 namespace {
@@ -65,6 +66,10 @@ class Repair {
 
   // Without rings; with copies that are whole first where stages have equally many.
   Placement Living(Placement placement) const {
+    for (const AbsentDevice& absent : request_.problem.absent_devices) {
+      std::vector<DeviceId>& devices = placement.stages[absent.stage].devices;
+      devices.insert(devices.begin() + static_cast<std::ptrdiff_t>(absent.position), kGone);
+    }
     for (Placement::Stage& stage : placement.stages) {
       for (DeviceId& device : stage.devices) {
         if (!IsUsable(device)) device = kGone;
@@ -139,7 +144,13 @@ class Repair {
     std::vector<std::pair<std::size_t, std::size_t>> filled;
     if (!Fill(placement, filled)) return;
     Improve(filled, placement);
-    if (callbacks_.objection(placement).empty()) found_.push_back({std::move(placement), "start_from"});
+    if (!callbacks_.objection(placement).empty()) return;
+    if (request_.problem.split == Split::kContiguous) {
+      for (Placement& balanced : ShiftBoundaries(request_, callbacks_, placement)) {
+        found_.push_back({std::move(balanced), "start_from"});
+      }
+    }
+    found_.push_back({std::move(placement), "start_from"});
   }
 
   std::vector<DeviceId> IdleIn(const Placement& placement) const {

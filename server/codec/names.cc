@@ -24,14 +24,9 @@ std::vector<OperatorId> RequestNames::ResolveOperators(const Strings& names, std
   return operators;
 }
 
-std::vector<DeviceId> RequestNames::FindDevices(const Strings& names) {
+std::optional<DeviceId> RequestNames::FindDevice(std::string_view name) {
   if (!devices_.has_value()) devices_ = IndexNames<DeviceId>(cluster_.devices);
-  std::vector<DeviceId> devices;
-  for (const std::string& name : names) {
-    const std::optional<DeviceId> device = devices_->Find(name);
-    if (device.has_value()) devices.push_back(*device);
-  }
-  return devices;
+  return devices_->Find(name);
 }
 
 std::vector<DeviceId> RequestNames::ResolveDevices(const Strings& names, std::string_view field, const FieldPath& path,

@@ -30,8 +30,8 @@ class RequestNames {
   std::optional<OperatorId> ResolveOperator(std::string_view name, const FieldPath& path, Violations& violations);
   std::optional<DeviceId> ResolveDevice(std::string_view name, const FieldPath& path, Violations& violations);
 
-  // Those of the names that the cluster has.
-  std::vector<DeviceId> FindDevices(const Strings& names);
+  // nullopt: the cluster has no device of that name.
+  std::optional<DeviceId> FindDevice(std::string_view name);
 
   // The names of the repeated field `field` of the message at `path`; those that do not resolve are left out.
   std::vector<OperatorId> ResolveOperators(const Strings& names, std::string_view field, const FieldPath& path,

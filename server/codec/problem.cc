@@ -1,8 +1,11 @@
 #include "server/codec/problem.h"
 
+#include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "server/codec/names.h"
 #include "server/codec/scalars.h"
 
@@ -54,17 +57,39 @@ std::vector<OperatorDevice> DecodePairs(const RepeatedPtrField<v1::OperatorDevic
   return pairs;
 }
 
-// Devices that the cluster no longer has are left out.
-Placement DecodeStart(const v1::Placement& wire, RequestNames& names, const FieldPath& path, Violations& violations) {
-  Placement placement;
+// One of the cluster's at least, or it is a placement on another cluster.
+void CheckStart(const PlanningProblem& problem, const FieldPath& path, Violations& violations) {
+  const std::vector<Placement::Stage>& stages = problem.start_from->stages;
+  const bool is_any_left = std::any_of(stages.begin(), stages.end(), [](const auto& s) { return !s.devices.empty(); });
+  if (is_any_left || problem.absent_devices.empty()) return;
+  violations.Add(path.ToString(),
+                 absl::StrCat("must be on devices of which the cluster has one at least, it has none: \"",
+                              problem.absent_devices.front().name, "\""));
+}
+
+// Devices that the cluster no longer has are left out and noted.
+void DecodeStart(const v1::Placement& wire, RequestNames& names, const FieldPath& path, Violations& violations,
+                 PlanningProblem& problem) {
+  Placement& placement = problem.start_from.emplace();
   for (int i = 0; i < wire.stages_size(); ++i) {
-    const FieldPath stage_path = path.Element("stages", i);
-    placement.stages.push_back(
-        {.operators = names.ResolveOperators(wire.stages(i).operators(), "operators", stage_path, violations),
-         .devices = names.FindDevices(wire.stages(i).devices()),
-         .ring = names.FindDevices(wire.stages(i).ring_order())});
+    Placement::Stage& stage = placement.stages.emplace_back();
+    stage.operators =
+        names.ResolveOperators(wire.stages(i).operators(), "operators", path.Element("stages", i), violations);
+    for (int j = 0; j < wire.stages(i).devices_size(); ++j) {
+      const std::string& name = wire.stages(i).devices(j);
+      const std::optional<DeviceId> device = names.FindDevice(name);
+      if (device.has_value()) {
+        stage.devices.push_back(*device);
+      } else {
+        problem.absent_devices.push_back({static_cast<std::size_t>(i), static_cast<std::size_t>(j), name});
+      }
+    }
+    for (const std::string& name : wire.stages(i).ring_order()) {
+      const std::optional<DeviceId> device = names.FindDevice(name);
+      if (device.has_value()) stage.ring.push_back(*device);
+    }
   }
-  return placement;
+  CheckStart(problem, path, violations);
 }
 
 void EncodeMemoryModel(const MemoryModel& model, v1::MemoryModel& wire) {
@@ -95,11 +120,26 @@ void EncodePair(const OperatorDevice& pair, const OperatorGraph& graph, const Cl
   wire.set_device(cluster.devices[pair.device.index()].name);
 }
 
-void EncodeStart(const Placement& placement, const OperatorGraph& graph, const Cluster& cluster, v1::Placement& wire) {
-  for (const Placement::Stage& stage : placement.stages) {
+// REQUIRES: problem.start_from is set.
+void EncodeStart(const PlanningProblem& problem, const OperatorGraph& graph, const Cluster& cluster,
+                 v1::Placement& wire) {
+  auto absent = problem.absent_devices.begin();
+  for (std::size_t i = 0; i < problem.start_from->stages.size(); ++i) {
+    const Placement::Stage& stage = problem.start_from->stages[i];
     v1::Placement::PlacedStage& encoded = *wire.add_stages();
     for (const OperatorId op : stage.operators) encoded.add_operators(graph.operators[op.index()].name);
-    for (const DeviceId device : stage.devices) encoded.add_devices(cluster.devices[device.index()].name);
+    const auto add_absent = [&] {
+      for (; absent != problem.absent_devices.end() && absent->stage == i &&
+             std::cmp_equal(absent->position, encoded.devices_size());
+           ++absent) {
+        encoded.add_devices(absent->name);
+      }
+    };
+    for (const DeviceId device : stage.devices) {
+      add_absent();
+      encoded.add_devices(cluster.devices[device.index()].name);
+    }
+    add_absent();
     for (const DeviceId device : stage.ring) encoded.add_ring_order(cluster.devices[device.index()].name);
   }
 }
@@ -172,7 +212,7 @@ PlanningProblem DecodeProblem(const v1::PlanningProblem& wire, const OperatorGra
   problem.pinned = DecodePairs(wire.pinned(), names, "pinned", path, violations);
   problem.forbidden = DecodePairs(wire.forbidden(), names, "forbidden", path, violations);
   if (wire.has_start_from()) {
-    problem.start_from = DecodeStart(wire.start_from(), names, path.Field("start_from"), violations);
+    DecodeStart(wire.start_from(), names, path.Field("start_from"), violations, problem);
   }
   return problem;
 }
@@ -187,7 +227,7 @@ v1::PlanningProblem EncodeProblem(const PlanningProblem& problem, const Operator
   for (const OperatorDevice& pair : problem.pinned) EncodePair(pair, graph, cluster, *wire.add_pinned());
   for (const OperatorDevice& pair : problem.forbidden) EncodePair(pair, graph, cluster, *wire.add_forbidden());
   if (problem.start_from.has_value()) {
-    EncodeStart(*problem.start_from, graph, cluster, *wire.mutable_start_from());
+    EncodeStart(problem, graph, cluster, *wire.mutable_start_from());
   }
   return wire;
 }

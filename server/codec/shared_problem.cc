@@ -242,6 +242,8 @@ v1::PlanningProblem WithPositions(v1::PlanningProblem problem, const std::vector
 
 std::optional<SharedProblem> ShareProblem(const OperatorGraph& graph, const Cluster& cluster, const ModelLimits& limits,
                                           const PlanningProblem& problem, const v1::PlanningProblem& resolved) {
+  // Their names stand in the plan.
+  if (!problem.absent_devices.empty()) return std::nullopt;
   const std::vector<Joint> joints = std::visit(JointMaker{cluster.devices.size()}, cluster.interconnect);
   if (joints.empty()) return std::nullopt;
   const std::vector<DeviceId> usable = UsableDevices(cluster, limits, problem.devices_to_use);

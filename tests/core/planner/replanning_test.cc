@@ -124,6 +124,53 @@ TEST(ReplanningTest, EqualReplicasShrinkTogether) {
   EXPECT_EQ(plan->stages[1].replicas[0].device, DeviceId(3));
 }
 
+// Copies of different stages belong together, those of devices that have gone too.
+TEST(ReplanningTest, CopiesThatAreLeftStayTogether) {
+  Request request;
+  request.problem.replication = Replication::kUniform;
+  request.problem.start_from = Placement{{StageOn({0, 1, 2}, {3}), StageOn({3, 4, 5}, {0, 1})}};
+  request.problem.absent_devices = {{0, 0, "gone"}};
+  request.problem.num_stages = 2;
+  request.problem.num_replicas = 1;
+  request.problem.replan_tolerance = 0.5;
+  request.options.work_limit = 100'000;
+  const absl::StatusOr<Plan> plan = request.Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->replanning->moved_stages, 0);
+  EXPECT_EQ(plan->stages[0].replicas[0].device, DeviceId(3));
+  EXPECT_EQ(plan->stages[1].replicas[0].device, DeviceId(1));
+  EXPECT_THAT(plan->warnings,
+              testing::Contains("of problem.start_from, gone is not in this cluster: what it held moves"));
+}
+
+// Twenty-four operators of 10 ms in six stages, one of which must be divided among the others.
+TEST(ReplanningTest, NeighboursShareTheStageOfADeviceThatFailed) {
+  Request request;
+  request.cluster = SmallCluster(6, 0, UniformInterconnect());
+  request.graph = {};
+  for (std::size_t i = 0; i < 24; ++i) {
+    request.graph.operators.push_back(MeasuredOperator("op" + std::to_string(i), 10));
+    request.graph.operators.back().memory_bytes = 1;
+    if (i > 0) request.graph.tensors.push_back(TimedTensor("t" + std::to_string(i), i - 1, {i}, 0));
+  }
+  Placement before;
+  for (std::size_t stage = 0; stage < 6; ++stage) {
+    const std::size_t first = 4 * stage;
+    before.stages.push_back(StageOn({first, first + 1, first + 2, first + 3}, {5 - stage}));
+  }
+  request.problem.start_from = before;
+  request.problem.devices_to_use.excluded_devices = {DeviceId(3)};
+  // Five stages take 50 ms at best. One of 60 ms beside 40 ms takes half of what failed.
+  request.problem.replan_tolerance = 0.2;
+  absl::StatusOr<Plan> plan = request.Make();
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->replanning->best_objective, Milliseconds(50));
+  EXPECT_EQ(plan->objective, Milliseconds(60));
+  EXPECT_EQ(plan->replanning->moved_stages, 2);
+  request.problem.replan_tolerance = 1;
+  EXPECT_EQ(request.Make()->replanning->moved_stages, 1);
+}
+
 // The tensors of Request by size: 1 ms over 10^6 bytes per second.
 Request SizedRequest(Interconnect interconnect) {
   Request request;

@@ -107,7 +107,7 @@ TEST(ProblemCodecTest, ReportsEveryNameThatResolvesToNothing) {
            devices_to_use { devices: "x" excluded_devices: "g0" excluded_devices: "y" }
            pinned { operator: "a" device: "z" }
            forbidden { operator: "q" device: "g0" }
-           start_from { stages { operators: "r" devices: "s" } }
+           start_from { stages { operators: "r" devices: "s" devices: "g0" } }
          )pb"),
          violations);
   EXPECT_THAT(Lines(violations),
@@ -118,14 +118,36 @@ TEST(ProblemCodecTest, ReportsEveryNameThatResolvesToNothing) {
                           "problem.start_from.stages[0].operators[0]: must name an operator of the graph, is \"r\""));
 }
 
-TEST(ProblemCodecTest, DevicesOfTheStartThatHaveDisappearedAreLeftOut) {
+TEST(ProblemCodecTest, DevicesOfTheStartThatHaveDisappearedAreKeptByName) {
   Violations violations;
-  const auto wire = Wire<v1::PlanningProblem>(R"pb(
-    start_from { stages { operators: "a" devices: "gone" devices: "g1" ring_order: "g1" ring_order: "gone" } })pb");
+  auto wire = Wire<v1::PlanningProblem>(R"pb(
+    start_from {
+      stages { operators: "a" devices: "gone" devices: "g1" ring_order: "g1" ring_order: "gone" }
+      stages { operators: "b" devices: "g0" devices: "gone too" devices: "lost" }
+    })pb");
   const PlanningProblem problem = Decode(wire, violations);
   EXPECT_THAT(Lines(violations), IsEmpty());
   EXPECT_THAT(problem.start_from->stages[0].devices, ElementsAre(DeviceId(1)));
   EXPECT_THAT(problem.start_from->stages[0].ring, ElementsAre(DeviceId(1)));
+  ASSERT_EQ(problem.absent_devices.size(), 3U);
+  EXPECT_EQ(problem.absent_devices[0].position, 0U);
+  EXPECT_EQ(problem.absent_devices[2].stage, 1U);
+  EXPECT_EQ(problem.absent_devices[2].position, 2U);
+  // Said again where they were; rings count for nothing without them.
+  wire.mutable_start_from()->mutable_stages(0)->mutable_ring_order()->RemoveLast();
+  EXPECT_TRUE(MessageDifferencer::Equivalent(EncodeProblem(problem, TwoOperators(), TwoDevices()).start_from(),
+                                             wire.start_from()));
+}
+
+TEST(ProblemCodecTest, RefusesAStartOnAnotherCluster) {
+  Violations violations;
+  Decode(Wire<v1::PlanningProblem>(R"pb(start_from {
+                                          stages { operators: "a" devices: "gqu0" }
+                                          stages { operators: "b" devices: "gqu1" }
+                                        })pb"),
+         violations);
+  EXPECT_THAT(Lines(violations), ElementsAre("problem.start_from: must be on devices of which the cluster has one at "
+                                             "least, it has none: \"gqu0\""));
 }
 
 TEST(ProblemCodecTest, ReportsTimesAndUnknownEnumNumbersBelowTheGivenPath) {
