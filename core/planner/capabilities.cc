@@ -115,8 +115,9 @@ const std::vector<Capability>& Table() {
       ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kPerStage},
                     {Split::kContiguous, Split::kNonContiguous}, {Algorithm::kDataParallel},
                     "the baseline for replicated stages"),
-      ThroughputRow({"hierarchy"}, SchedulesOfLoads(), {Replication::kPerStage}, {Split::kContiguous},
-                    {Algorithm::kDataParallel, Algorithm::kSingleDevice}, "baselines for replicated stages"),
+      ThroughputRow({"hierarchy", "grid", "links", "matrix", "nodes"}, SchedulesOfLoads(), {Replication::kPerStage},
+                    {Split::kContiguous}, {Algorithm::kDataParallel, Algorithm::kSingleDevice},
+                    "baselines for replicated stages"),
       ThroughputRow({"hierarchy"}, SchedulesOfLoads(), {Replication::kNone}, {Split::kContiguous},
                     {Algorithm::kSingleDevice}, "the baseline that needs no links"),
       PeriodicRow({Split::kContiguous},
@@ -132,6 +133,11 @@ const std::vector<Capability>& Table() {
           {Algorithm::kParmesan, Algorithm::kParmesanPaper},
           "contiguous stages on devices connected in any way, all with equally many replicas: partition, then "
           "device mapping"),
+      ThroughputRow(
+          NetworkInterconnects(), SchedulesOfLoads(), {Replication::kPerStage}, {Split::kContiguous},
+          {Algorithm::kParmesan},
+          "the same with a number of replicas for each stage: the exact program over ideals on alike devices, "
+          "then device mapping"),
       StepRow(NetworkInterconnects(), {Algorithm::kParmesan, Algorithm::kParmesanPaper},
               "the same in synchronous steps of a number of micro-batches"),
       ThroughputRow({"grid", "links", "matrix"}, SchedulesOfLoads(), {Replication::kNone}, {Split::kContiguous},
@@ -490,17 +496,17 @@ std::vector<Extra> ExtrasOf(const PlanningProblem& problem) {
           {"problem.allreduce.ring", problem.allreduce.ring != AllReduce::Ring::kFree, "INDEX", "FREE"}};
 }
 
-// Parmesan heeds all of them; where devices may hold several stages without replicas, and for latency, every search
-// heeds pins and bans.
+// Parmesan heeds all of them, pins and bans only with equal replicas; where devices may hold several stages without
+// replicas, and for latency, every search heeds pins and bans.
 bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& extra) {
   // The planner repairs the placement, whatever the search.
   if (std::string_view(extra.path) == "problem.start_from") {
     return problem.objective == Objective::kMaxThroughput && problem.schedule != ScheduleKind::kPeriodic &&
            !IsBaseline(algorithm);
   }
-  if (IsParmesan(algorithm)) return true;
   const bool is_rule =
       std::string_view(extra.path) == "problem.pinned" || std::string_view(extra.path) == "problem.forbidden";
+  if (IsParmesan(algorithm)) return !is_rule || problem.replication != Replication::kPerStage;
   // PipeDream's do; the verifier refuses what the simpler ones make otherwise.
   const bool has_alike_stages = problem.replication == Replication::kUniform || problem.micro_batches.has_value();
   if (has_alike_stages && IsBaseline(algorithm) && !is_rule) return true;
@@ -558,9 +564,10 @@ void CheckHeeded(const OperatorGraph& graph, const Cluster& cluster, const Plann
     const bool is_contiguous = problem.split == Split::kContiguous && problem.schedule != ScheduleKind::kPeriodic &&
                                problem.replication == Replication::kNone;
     const bool shares_devices_instead = std::string_view(extra.neutral) == "empty" && is_contiguous;
+    const bool parmesan_heeds = offers_parmesan && Heeds(Algorithm::kParmesan, problem, extra);
     violations.Add(
         extra.path,
-        Unsupported(extra.value, absl::StrCat(extra.neutral, offers_parmesan ? ", or options.algorithm PARMESAN" : "",
+        Unsupported(extra.value, absl::StrCat(extra.neutral, parmesan_heeds ? ", or options.algorithm PARMESAN" : "",
                                               shares_devices_instead ? ", or problem.split NON_CONTIGUOUS" : "")));
   }
   if (!IsParmesan(*algorithm) && KeepsActivationsByStage(graph, problem)) {

@@ -7,7 +7,7 @@
 #include "core/partition/min_latency.h"
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/noncontiguous_throughput.h"
-#include "core/partition/parmesan/parmesan_search.h"
+#include "core/partition/parmesan/uneven_search.h"
 #include "core/partition/periodic/periodic_search.h"
 
 namespace planwright {
@@ -35,7 +35,7 @@ SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule) {
       return SolveByMip;
     case Algorithm::kParmesan:
     case Algorithm::kParmesanPaper:
-      return SolveParmesan;
+      return SolveUnevenStages;
     default:
       // Not reached: CheckSupported lets only Algorithms() through.
       std::abort();

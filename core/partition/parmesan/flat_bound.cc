@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <set>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -16,6 +16,7 @@ namespace planwright {
 namespace {
 
 constexpr int64_t kMaxIdeals = 200'000;
+constexpr int kMaxPrograms = 8;
 // Beyond, first splits alone take seconds.
 constexpr std::size_t kMaxOperators = 20'000;
 
@@ -28,19 +29,23 @@ PlanningProblem RelaxedPipeline(PlanningProblem problem) {
   return problem;
 }
 
+// At most `most` devices of each class.
+std::vector<DeviceLimit> LimitsOfClasses(const Cluster& cluster, int64_t most) {
+  std::vector<DeviceLimit> limits(cluster.device_classes.size());
+  for (std::size_t i = 0; i < cluster.devices.size(); ++i) {
+    limits[cluster.devices[i].device_class.index()].devices.emplace_back(i);
+  }
+  for (DeviceLimit& limit : limits) limit.most = most;
+  return limits;
+}
+
 }  // namespace
 
-FlatBound FastestLinksBound(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena) {
-  if (request.problem.replication != Replication::kNone || request.problem.micro_batches.has_value() ||
-      request.graph.operators.size() > kMaxOperators || limits.work <= 0) {
-    return {};
-  }
-  FlatProblem flat = FlattenProblem(request, ConsumerCharge::kPerStage, AssumedSpeed::kFastest);
-  flat.cluster = WithinLimits(std::move(flat.cluster), request.device_limits);
-  const PlanningProblem problem = RelaxedPipeline(flat.problem);
+absl::StatusOr<SearchOutcome> SolveFlat(const FlatProblem& flat, const PlanningProblem& problem,
+                                        const SolveLimits& limits, TaskArena& arena) {
   SolverOptions options;
   options.ideal_limit = kMaxIdeals;
-  const SearchRequest relaxed{.graph = flat.graph,
+  const SearchRequest request{.graph = flat.graph,
                               .cluster = flat.cluster,
                               .problem = problem,
                               .costs = flat.costs,
@@ -51,10 +56,12 @@ FlatBound FastestLinksBound(const SearchRequest& request, const SolveLimits& lim
   callbacks.objective = [&](const Placement& placement) {
     return CostPlan(flat.graph, flat.cluster, problem, flat.costs, placement).objective;
   };
-  SolveLimits relaxed_limits = limits;
-  relaxed_limits.work = std::min(kMaxIdeals, limits.work);
-  const absl::StatusOr<SearchOutcome> outcome =
-      SolveContiguousThroughput(relaxed, relaxed_limits, arena, callbacks.Silenced());
+  SolveLimits program_limits = limits;
+  program_limits.work = std::min(kMaxIdeals, limits.work);
+  return SolveContiguousThroughput(request, program_limits, arena, callbacks.Silenced());
+}
+
+FlatBound FlatBoundOf(const absl::StatusOr<SearchOutcome>& outcome, const SolveLimits& limits) {
   FlatBound found{.bound = {}, .is_interrupted = CheckInterruption(limits).has_value()};
   if (!outcome.ok()) return found;
   if (const auto work = outcome->counters.find("work"); work != outcome->counters.end()) found.work = work->second;
@@ -64,6 +71,41 @@ FlatBound FastestLinksBound(const SearchRequest& request, const SolveLimits& lim
     if (!best.has_value() || bound.value > best->value) best = bound;
   }
   if (best.has_value()) best->method = "fastest_links";
+  return found;
+}
+
+FlatBound FastestLinksBound(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena) {
+  const bool is_plain = request.problem.replication == Replication::kNone && !request.problem.micro_batches.has_value();
+  if (!is_plain || request.graph.operators.size() > kMaxOperators || limits.work <= 0) return {};
+  FlatProblem flat = FlattenProblem(request, ConsumerCharge::kPerStage, AssumedSpeed::kFastest);
+  flat.cluster = WithinLimits(std::move(flat.cluster), request.device_limits);
+  return FlatBoundOf(SolveFlat(flat, RelaxedPipeline(flat.problem), limits, arena), limits);
+}
+
+FlatBound FastestShapesBound(const SearchRequest& request, const PipelineRule& rule, std::vector<ShapeBound> shapes,
+                             Picoseconds enough, const SolveLimits& limits, TaskArena& arena) {
+  if (shapes.empty() || request.graph.operators.size() > kMaxOperators) return {};
+  FlatProblem flat = FlattenProblem(request, ConsumerCharge::kPerStage, AssumedSpeed::kFastest);
+  const Cluster whole = WithinLimits(std::move(flat.cluster), request.device_limits);
+  const PlanningProblem problem = RelaxedPipeline(flat.problem);
+  FlatBound found;
+  std::set<int32_t> bounded;
+  SolveLimits left = limits;
+  for (int program = 0; program < kMaxPrograms && left.work > 0 && !found.is_interrupted; ++program) {
+    const ShapeBound& least = *std::ranges::min_element(shapes, {}, &ShapeBound::bound);
+    const int32_t stages = least.stages;
+    if (least.bound >= enough || !bounded.insert(stages).second) break;
+    flat.cluster = WithinLimits(whole, LimitsOfClasses(whole, stages));
+    const FlatBound load = FlatBoundOf(SolveFlat(flat, problem, left, arena), left);
+    found.work += load.work;
+    left.work -= load.work;
+    found.is_interrupted = load.is_interrupted;
+    if (!load.bound.has_value()) break;
+    for (ShapeBound& shape : shapes) {
+      if (shape.stages <= stages) shape.bound = shape.WithLoad(rule, load.bound->value.count());
+    }
+  }
+  found.bound = Bound{std::min(LeastBound(shapes), enough), "fastest_links", BoundScope::kProblem};
   return found;
 }
 

@@ -103,9 +103,8 @@ class Search {
     for (const SearchStart& start : request_.starts) record_.Offer(start.placement, start.made_by);
     const std::optional<Infeasibility> shortages = Shortages();
     if (shortages.has_value()) return InfeasibleError(*shortages);
-    std::vector<StageShape> shapes =
-        ShapesOf(partitioner().blocks(), request_.problem, request_.device_limits, FastestRule(),
-                 partitioner().num_clusters());
+    std::vector<StageShape> shapes = ShapesOf(partitioner().blocks(), request_.problem, request_.device_limits,
+                                              FastestRule(), partitioner().num_clusters());
     std::erase_if(shapes, [&](const StageShape& shape) { return shape.replicas > partitioner().max_replicas(); });
     RaiseBounds();
     callbacks_.on_phase(name_);
@@ -189,8 +188,8 @@ class Search {
       const LoadWindows windows(WithinLimits(blocks, request_.device_limits));
       record_.RaiseBound({Picoseconds(windows.WorkBound(TrivialLoadBound(blocks))), "work", BoundScope::kProblem});
     }
-    record_.RaiseBound(
-        {LeastBound(blocks, request_.problem, request_.device_limits, FastestRule()), "shape", BoundScope::kProblem});
+    record_.RaiseBound({LeastBound(ShapeBounds(blocks, request_.problem, request_.device_limits, FastestRule())),
+                        "shape", BoundScope::kProblem});
   }
 
   // After the first placements, which it may take longer than.
@@ -198,10 +197,22 @@ class Search {
     if (record_.is_settled() || CheckInterruption(limits_).has_value()) return;
     SolveLimits limits = ShareOfTime(limits_, 4);
     limits.work = work_ - record_.work();
-    const FlatBound flat = FastestLinksBound(request_, limits, arena_);
+    const bool is_alike =
+        request_.problem.replication == Replication::kUniform || request_.problem.micro_batches.has_value();
+    const FlatBound flat = is_alike ? BoundOfShapes(limits) : FastestLinksBound(request_, limits, arena_);
     record_.AddWork(flat.work);
     is_bound_interrupted_ = flat.is_interrupted;
     if (flat.bound.has_value()) record_.RaiseBound(*flat.bound);
+  }
+
+  // Several programs, which leave work for the placements.
+  FlatBound BoundOfShapes(SolveLimits limits) {
+    limits.work /= 4;
+    const Picoseconds enough = record_.has_placement() ? record_.objective() : Picoseconds(kMaxQuantity);
+    return FastestShapesBound(
+        request_, FastestRule(),
+        ShapeBounds(partitioner().blocks(), request_.problem, request_.device_limits, FastestRule()), enough, limits,
+        arena_);
   }
 
   void TryShapes(const std::vector<StageShape>& shapes) {

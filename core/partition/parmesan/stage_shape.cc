@@ -33,7 +33,7 @@ LeastWork LeastWorkOf(const BlockInstance& instance) {
   return work;
 }
 
-Picoseconds BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t stages, int32_t replicas) {
+ShapeBound BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t stages, int32_t replicas) {
   const int64_t mean = CeilDivide(work.total, stages);
   // Rounded down: a byte takes far longer than rounding quotients up.
   const int64_t mean_parameters = work.total_parameters / stages;
@@ -43,7 +43,7 @@ Picoseconds BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t sta
   const int64_t of_largest = rule.TimePerMicroBatch(stages, {work.largest, 0}, replicas);
   // Of a mean share and a mean all-reduce, both rounded up, the sum may exceed what a stage has of both by 1.
   const bool adds_means = stages > 1 && mean_stage.allreduce > 0 && !rule.micro_batches.has_value();
-  return Picoseconds(std::max(of_means - (adds_means ? 1 : 0), of_largest));
+  return {stages, replicas, mean_stage, Picoseconds(std::max(of_means - (adds_means ? 1 : 0), of_largest))};
 }
 
 // Pools in the order in which stages go to them.
@@ -136,7 +136,7 @@ std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningPr
   const DeviceRoom room(instance, limits);
   const auto devices = static_cast<int32_t>(MostDevices(instance, limits));
   ForEachShape(devices, problem, max_stages, [&](int32_t stages, int32_t replicas) {
-    StageShape shape{replicas, Divide(room, order, stages, replicas), BoundOf(work, rule, stages, replicas)};
+    StageShape shape{replicas, Divide(room, order, stages, replicas), BoundOf(work, rule, stages, replicas).bound};
     if (shape.num_stages() == stages) shapes.push_back(std::move(shape));
   });
   std::stable_sort(shapes.begin(), shapes.end(),
@@ -144,18 +144,28 @@ std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningPr
   return shapes;
 }
 
-Picoseconds LeastBound(const BlockInstance& instance, const PlanningProblem& problem,
-                       const std::vector<DeviceLimit>& limits, const PipelineRule& rule) {
+Picoseconds ShapeBound::WithLoad(const PipelineRule& rule, int64_t load) const {
+  // In steps the largest load and the largest all-reduce count, wherever they are.
+  const int64_t allreduce = rule.micro_batches.has_value() ? mean.allreduce : 0;
+  return std::max(bound, Picoseconds(rule.TimePerMicroBatch(stages, {load, allreduce}, replicas)));
+}
+
+std::vector<ShapeBound> ShapeBounds(const BlockInstance& instance, const PlanningProblem& problem,
+                                    const std::vector<DeviceLimit>& limits, const PipelineRule& rule) {
   const LeastWork work = LeastWorkOf(instance);
-  Picoseconds least = Picoseconds::max();
+  std::vector<ShapeBound> shapes;
   // Operators of one block may be in different stages where some of them take no time.
   std::size_t operators = 0;
   for (const std::vector<OperatorId>& block : instance.operators) operators += block.size();
   const auto devices = static_cast<int32_t>(MostDevices(instance, limits));
-  ForEachShape(devices, problem, static_cast<int32_t>(operators), [&](int32_t stages, int32_t replicas) {
-    least = std::min(least, BoundOf(work, rule, stages, replicas));
-  });
-  return least == Picoseconds::max() ? Picoseconds(0) : least;
+  ForEachShape(devices, problem, static_cast<int32_t>(operators),
+               [&](int32_t stages, int32_t replicas) { shapes.push_back(BoundOf(work, rule, stages, replicas)); });
+  return shapes;
+}
+
+Picoseconds LeastBound(const std::vector<ShapeBound>& shapes) {
+  if (shapes.empty()) return Picoseconds(0);
+  return std::ranges::min(shapes, {}, &ShapeBound::bound).bound;
 }
 
 }  // namespace planwright

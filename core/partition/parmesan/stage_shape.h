@@ -55,10 +55,25 @@ PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& spe
 std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
                                  const std::vector<DeviceLimit>& limits, const PipelineRule& rule, int32_t max_stages);
 
-// The least bound of all numbers of stages and replicas that a placement may have, however its devices are divided: no
-// placement takes less. `rule` as in ShapesOf. O(devices log devices).
-Picoseconds LeastBound(const BlockInstance& instance, const PlanningProblem& problem,
-                       const std::vector<DeviceLimit>& limits, const PipelineRule& rule);
+// A number of stages and replicas, and what no placement of that shape, on whatever devices, undercuts.
+struct ShapeBound {
+  int32_t stages = 1;
+  int32_t replicas = 1;
+  // Of the mean stage, all-reduce included.
+  StageTime mean;
+  Picoseconds bound{0};
+
+  // What follows where the slowest stage has at least this undivided load.
+  Picoseconds WithLoad(const PipelineRule& rule, int64_t load) const;
+};
+
+// Of all numbers of stages and replicas that a placement may have, however its devices are divided: no placement takes
+// less than the least of them. `rule` as in ShapesOf. O(devices log devices).
+std::vector<ShapeBound> ShapeBounds(const BlockInstance& instance, const PlanningProblem& problem,
+                                    const std::vector<DeviceLimit>& limits, const PipelineRule& rule);
+
+// The least of them; 0 where there are none.
+Picoseconds LeastBound(const std::vector<ShapeBound>& shapes);
 
 }  // namespace planwright
 

@@ -120,6 +120,14 @@ INSTANTIATE_TEST_SUITE_P(
                       r.cluster.interconnect = UniformInterconnect();
                       r.options.algorithm = Algorithm::kParmesan;
                     }},
+        PlannedCase{"ReplicasPerStageOnAnyInterconnect",
+                    [](Request& r) {
+                      r.cluster.interconnect = MatrixInterconnect();
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.objective = Objective::kMinDevices;
+                      r.problem.target_period = Milliseconds(1);
+                      r.problem.num_stages = 1;
+                    }},
         PlannedCase{"Ring", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kRing; }},
         PlannedCase{"Declared", [](Request& r) { r.problem.memory_model.kind = MemoryModel::Kind::kDeclared; }},
         PlannedCase{"Components",
@@ -321,6 +329,13 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCase{"PinnedReplicas",
                     [](Request& r) {
                       r.problem.split = Split::kNonContiguous;
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                    },
+                    "problem.pinned", Not("pinning", "empty")},
+        RefusedCase{"PinnedReplicasPerStage",
+                    [](Request& r) {
+                      r.cluster.interconnect = MatrixInterconnect();
                       r.problem.replication = Replication::kPerStage;
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
                     },

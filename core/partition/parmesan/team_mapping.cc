@@ -1,0 +1,187 @@
+#include "core/partition/parmesan/team_mapping.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/base/random.h"
+#include "core/cost/allreduce.h"
+#include "core/mapping/evaluation.h"
+#include "core/partition/parmesan/stage_mapping.h"
+
+namespace planwright {
+namespace {
+
+constexpr int64_t kMaxTrials = 20'000;
+// Of the value of the start: temperatures of the first and the last trial.
+constexpr double kHot = 0.1;
+constexpr double kCold = 0.0005;
+constexpr double kShareOfMean = 0.1;
+// Trials between two looks at the clock.
+constexpr int64_t kTrialsPerLook = 64;
+
+}  // namespace
+
+TeamMapping::TeamMapping(const SearchRequest& request, const StagePartition& partition, std::vector<int32_t> replicas)
+    : request_(request),
+      partition_(partition),
+      replicas_(std::move(replicas)),
+      // Two copies, so that each stage stays on its class.
+      pairs_(MappingInstanceOf(request, partition, /*replicas=*/2)),
+      links_(pairs_.network, pairs_.num_devices()) {
+  for (std::size_t stage = 0; stage < replicas_.size(); ++stage) {
+    first_of_stage_.push_back(stage_of_copy_.size());
+    stage_of_copy_.insert(stage_of_copy_.end(), Index(replicas_[stage]), stage);
+    parameter_bytes_.push_back(ParameterBytes(request.graph, partition.stages[stage]));
+  }
+}
+
+std::optional<Placement> TeamMapping::Find(const SolveLimits& limits) {
+  std::optional<Devices> devices = FirstDevices();
+  if (!devices.has_value()) return std::nullopt;
+  Anneal(limits, *devices);
+  return PlacementOf(*devices);
+}
+
+double TeamMapping::ValueMs(const Placement& placement) const {
+  Devices devices;
+  for (const Placement::Stage& stage : placement.stages) {
+    devices.insert(devices.end(), stage.devices.begin(), stage.devices.end());
+  }
+  return ValueOf(devices).slowest;
+}
+
+bool TeamMapping::MayHold(std::size_t copy, DeviceId device) const {
+  return std::isfinite(pairs_.ComputeMs(static_cast<int32_t>(stage_of_copy_[copy]), device));
+}
+
+// Neighbouring devices for the copies of a stage. Which devices a stage may be on depends on their class and memory, so
+// the choosiest stages go first and leave the largest devices to the others.
+std::optional<TeamMapping::Devices> TeamMapping::FirstDevices() const {
+  std::vector<DeviceId> order;
+  for (std::size_t i = 0; i < pairs_.num_devices(); ++i) order.emplace_back(i);
+  const auto memory = [&](DeviceId device) {
+    return UsableMemoryBytes(request_.cluster, device).value_or(std::numeric_limits<int64_t>::max());
+  };
+  std::stable_sort(order.begin(), order.end(), [&](DeviceId a, DeviceId b) { return memory(a) < memory(b); });
+  std::vector<std::pair<std::ptrdiff_t, std::size_t>> stages;
+  for (std::size_t stage = 0; stage < replicas_.size(); ++stage) {
+    const auto may_hold = [&](DeviceId device) { return MayHold(first_of_stage_[stage], device); };
+    stages.emplace_back(std::count_if(order.begin(), order.end(), may_hold), stage);
+  }
+  std::sort(stages.begin(), stages.end());
+  Devices devices(stage_of_copy_.size());
+  for (const auto& [count, stage] : stages) {
+    for (std::size_t copy = first_of_stage_[stage]; copy < first_of_stage_[stage] + Index(replicas_[stage]); ++copy) {
+      const auto found =
+          std::find_if(order.begin(), order.end(), [&](DeviceId device) { return MayHold(copy, device); });
+      if (found == order.end()) return std::nullopt;
+      devices[copy] = *found;
+      order.erase(found);
+    }
+  }
+  return devices;
+}
+
+void TeamMapping::Anneal(const SolveLimits& limits, Devices& devices) const {
+  constexpr std::size_t kIdle = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> holds(pairs_.num_devices(), kIdle);
+  for (std::size_t copy = 0; copy < devices.size(); ++copy) holds[devices[copy].index()] = copy;
+  const auto cost_of = [&] {
+    const Value value = ValueOf(devices);
+    return value.slowest + kShareOfMean * value.mean;
+  };
+  RandomStream random(static_cast<uint64_t>(request_.options.seed));
+  double cost = cost_of();
+  double best_cost = cost;
+  Devices best = devices;
+  const double scale = cost;
+  const int64_t trials = std::min(limits.work, kMaxTrials);
+  for (int64_t trial = 0; trial < trials; ++trial) {
+    if (trial % kTrialsPerLook == 0 && CheckInterruption(limits).has_value()) break;
+    const std::size_t copy = random.Below(devices.size());
+    const DeviceId from = devices[copy];
+    const DeviceId to(random.Below(holds.size()));
+    const std::size_t other = holds[to.index()];
+    if (other == copy || !MayHold(copy, to) || (other != kIdle && !MayHold(other, from))) continue;
+    const auto exchange = [&](DeviceId mine, DeviceId its) {
+      devices[copy] = mine;
+      if (other != kIdle) devices[other] = its;
+    };
+    exchange(to, from);
+    const double moved = cost_of();
+    const double progress = static_cast<double>(trial) / static_cast<double>(trials);
+    const double temperature = scale * kHot * std::pow(kCold / kHot, progress);
+    if (moved > cost && random.Unit() >= std::exp((cost - moved) / temperature)) {
+      exchange(from, to);
+      continue;
+    }
+    cost = moved;
+    holds[to.index()] = copy;
+    holds[from.index()] = other;
+    if (cost >= best_cost) continue;
+    best_cost = cost;
+    best = devices;
+  }
+  devices = std::move(best);
+}
+
+TeamMapping::Value TeamMapping::ValueOf(const Devices& devices) const {
+  std::vector<CopyWork> work(devices.size());
+  for (std::size_t copy = 0; copy < devices.size(); ++copy) {
+    work[copy].compute_ms = pairs_.ComputeMs(static_cast<int32_t>(stage_of_copy_[copy]), devices[copy]);
+  }
+  for (const StageTraffic& traffic : pairs_.traffic) {
+    const int32_t senders = replicas_[Index(traffic.from)];
+    const int32_t readers = replicas_[Index(traffic.to)];
+    const int32_t common = std::gcd(senders, readers);
+    for (int32_t sender = 0; sender < senders; ++sender) {
+      for (int32_t reader = sender % common; reader < readers; reader += common) {
+        const std::size_t a = first_of_stage_[Index(traffic.from)] + Index(sender);
+        const std::size_t b = first_of_stage_[Index(traffic.to)] + Index(reader);
+        const double forward =
+            common * links_.Between(devices[a], devices[b]).Of(traffic.forward_bytes, traffic.forward_transfers);
+        const double backward =
+            common * links_.Between(devices[b], devices[a]).Of(traffic.backward_bytes, traffic.backward_transfers);
+        // Each of the two meets as many copies as the other stage has, divided by what they have in common.
+        work[a].out_ms += forward / readers;
+        work[a].in_ms += backward / readers;
+        work[b].in_ms += forward / senders;
+        work[b].out_ms += backward / senders;
+      }
+    }
+  }
+  Value value;
+  for (std::size_t stage = 0; stage < replicas_.size(); ++stage) {
+    const auto begin = devices.begin() + static_cast<std::ptrdiff_t>(first_of_stage_[stage]);
+    const double allreduce = AllReduceMs(stage, {begin, begin + replicas_[stage]});
+    for (std::size_t copy = first_of_stage_[stage]; copy < first_of_stage_[stage] + Index(replicas_[stage]); ++copy) {
+      const double share = work[copy].LoadMs(pairs_.overlap) / replicas_[stage];
+      const double time = pairs_.overlap == Overlap::kSerial ? share + allreduce : std::max(share, allreduce);
+      value.slowest = std::max(value.slowest, time);
+      value.mean += time / static_cast<double>(devices.size());
+    }
+  }
+  return value;
+}
+
+double TeamMapping::AllReduceMs(std::size_t stage, std::vector<DeviceId> ring) const {
+  if (ring.size() < 2 || *request_.problem.workload != Workload::kTraining) return 0;
+  if (pairs_.free_ring_order) std::sort(ring.begin(), ring.end());
+  return ToMilliseconds(AllReduceTime(parameter_bytes_[stage], replicas_[stage],
+                                      RingSpeed(request_.costs.network(), ring), request_.problem.allreduce.factor));
+}
+
+Placement TeamMapping::PlacementOf(const Devices& devices) const {
+  Placement placement;
+  for (std::size_t stage = 0; stage < replicas_.size(); ++stage) {
+    const auto begin = devices.begin() + static_cast<std::ptrdiff_t>(first_of_stage_[stage]);
+    placement.stages.push_back({partition_.stages[stage], {begin, begin + replicas_[stage]}});
+  }
+  return placement;
+}
+
+}  // namespace planwright
