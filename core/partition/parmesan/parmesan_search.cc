@@ -33,6 +33,7 @@ namespace {
 // Shapes of a round. Not the number of threads, on which nothing may depend.
 constexpr std::size_t kShapesPerRound = 16;
 constexpr int kMaxRounds = 16;
+constexpr int kMaxRoundsWithoutPlan = 64;
 // Shapes that are partitioned exactly at the end.
 constexpr std::size_t kFinalists = 3;
 // Where the request sets no limit.
@@ -217,7 +218,10 @@ class Search {
 
   void TryShapes(const std::vector<StageShape>& shapes) {
     std::size_t next = 0;
-    for (int round = 0; round < kMaxRounds && next < shapes.size(); ++round) {
+    const auto may_go_on = [&](int round) {
+      return round < kMaxRounds || (round < kMaxRoundsWithoutPlan && !record_.has_placement());
+    };
+    for (int round = 0; may_go_on(round) && next < shapes.size(); ++round) {
       std::vector<StageShape> round_shapes;
       for (; next < shapes.size() && round_shapes.size() < kShapesPerRound; ++next) {
         if (CanImprove(shapes[next])) round_shapes.push_back(shapes[next]);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/base/index.h"
 #include "core/cost/allreduce.h"
@@ -135,12 +137,22 @@ std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningPr
   std::vector<StageShape> shapes;
   const DeviceRoom room(instance, limits);
   const auto devices = static_cast<int32_t>(MostDevices(instance, limits));
-  ForEachShape(devices, problem, max_stages, [&](int32_t stages, int32_t replicas) {
-    StageShape shape{replicas, Divide(room, order, stages, replicas), BoundOf(work, rule, stages, replicas).bound};
-    if (shape.num_stages() == stages) shapes.push_back(std::move(shape));
-  });
-  std::stable_sort(shapes.begin(), shapes.end(),
-                   [](const StageShape& a, const StageShape& b) { return a.bound < b.bound; });
+  std::set<std::pair<int32_t, std::vector<int32_t>>> known;
+  // Each pool in front once: where the first one lacks memory or operators, another may not.
+  for (std::size_t first = 0; first < order.size(); ++first) {
+    std::vector<std::size_t> preferred = order;
+    std::rotate(preferred.begin(), preferred.begin() + static_cast<std::ptrdiff_t>(first),
+                preferred.begin() + static_cast<std::ptrdiff_t>(first) + 1);
+    const std::size_t before = shapes.size();
+    ForEachShape(devices, problem, max_stages, [&](int32_t stages, int32_t replicas) {
+      StageShape shape{replicas, Divide(room, preferred, stages, replicas),
+                       BoundOf(work, rule, stages, replicas).bound};
+      const bool is_new = shape.num_stages() == stages && known.emplace(replicas, shape.stages_of_pool).second;
+      if (is_new) shapes.push_back(std::move(shape));
+    });
+    std::stable_sort(shapes.begin() + static_cast<std::ptrdiff_t>(before), shapes.end(),
+                     [](const StageShape& a, const StageShape& b) { return a.bound < b.bound; });
+  }
   return shapes;
 }
 

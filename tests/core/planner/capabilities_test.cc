@@ -391,14 +391,7 @@ INSTANTIATE_TEST_SUITE_P(
                     },
                     "problem.schedule",
                     Not("ONE_F_ONE_B with COMPONENTS memory",
-                        "unspecified, options.algorithm PARMESAN, or memory_bytes on every operator")},
-        RefusedCase{"ReplicasPerStageOnAGrid",
-                    [](Request& r) {
-                      r.problem.replication = Replication::kPerStage;
-                      r.cluster.interconnect = GridInterconnect();
-                    },
-                    "cluster.interconnect",
-                    DoesNotGo("grid", "problem.replication PER_STAGE", "host_staged, uniform, hierarchy")}),
+                        "unspecified, options.algorithm PARMESAN, or memory_bytes on every operator")}),
     RefusedCaseName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -599,6 +592,13 @@ TEST(CapabilitiesTest, AutoTakesTheFirstAlgorithmThatHeedsEverySetting) {
   request.cluster.interconnect = UniformInterconnect();
   const auto chosen = [&] { return ChosenAlgorithm(request.graph, request.cluster, request.problem, request.options); };
   EXPECT_EQ(chosen(), Algorithm::kIdealDp);
+  for (const Interconnect& network : {Interconnect(GridInterconnect()), Interconnect(NodesInterconnect())}) {
+    Request replicated = request;
+    replicated.cluster.interconnect = network;
+    replicated.problem.replication = Replication::kPerStage;
+    EXPECT_EQ(ChosenAlgorithm(replicated.graph, replicated.cluster, replicated.problem, replicated.options),
+              Algorithm::kParmesan);
+  }
   request.problem.num_stages = 1;
   EXPECT_EQ(chosen(), Algorithm::kParmesan);
   EXPECT_THAT(Check(request), IsEmpty());
