@@ -13,7 +13,7 @@ namespace planwright::server {
 namespace {
 
 // How exactly the time of the last use is known.
-constexpr int64_t kUseGrain = 24 * 3600 * 1000;
+constexpr int64_t kUseGrain = int64_t{24} * 3600 * 1000;
 
 constexpr std::string_view kUsage =
     "SELECT COUNT(*), CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM documents WHERE tenant = $1 AND kind IN ($2, "
