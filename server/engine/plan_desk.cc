@@ -200,9 +200,12 @@ bool PlanDesk::IsWorthWaiting(const Errand& errand, std::chrono::milliseconds ex
   if (!searching_.is_admitting() || waiting_bytes_ + errand.order.bytes > max_waiting_bytes_) return false;
   const std::chrono::nanoseconds waited = Executor::Clock::now() - errand.start;
   const std::chrono::nanoseconds left = engine_.EffortFor(errand.order.task, errand.order.context).time;
-  // A deadline shrinks what is left, a time limit does not.
-  const std::chrono::nanoseconds all = errand.order.context.deadline.has_value() ? waited + left : left;
-  return expected <= all + all / 20 + kClockGrain && waited < all - all / 10;
+  // A deadline shrinks what is left, and of what is left some is for a search of its own. A time limit does not: the
+  // other search takes as long, and its plan has to be stored.
+  const bool has_deadline = errand.order.context.deadline.has_value();
+  const std::chrono::nanoseconds all = has_deadline ? waited + left : left;
+  const std::chrono::nanoseconds patience = has_deadline ? all - all / 10 : all + all / 2 + kLongestPause;
+  return expected <= all + all / 20 + kClockGrain && waited < patience;
 }
 
 void PlanDesk::Launch(const ErrandPtr& errand, const FlightPtr& flight) {
