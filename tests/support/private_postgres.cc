@@ -2,10 +2,13 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
+#include <thread>
 
 namespace planwright {
 namespace {
@@ -30,6 +33,21 @@ fs::path MakeFolder() {
   std::string name = (fs::temp_directory_path() / "planwright-postgres-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
   return name;
+}
+
+// Whether it runs, or could; not where it is stopped, dead or gone.
+bool IsGoing(pid_t process) {
+  std::ifstream stat("/proc/" + std::to_string(process) + "/stat");
+  std::string number, name;
+  char state = 'X';
+  stat >> number >> name >> state;
+  return std::string_view("TtZX").find(state) == std::string_view::npos;
+}
+
+// A signal to stop has stopped the process when this returns: until then it may still fork, or answer.
+void SignalProcess(pid_t process, int signal) {
+  kill(process, signal);
+  while (signal == SIGSTOP && IsGoing(process)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 }  // namespace
@@ -86,11 +104,11 @@ void PrivatePostgres::Signal(int signal) const {
   pid_t postmaster = 0;
   std::ifstream(folder_ / "data" / "postmaster.pid") >> postmaster;
   if (postmaster <= 0) throw std::runtime_error("there is no postmaster.pid in " + folder_.string());
-  const std::string process = std::to_string(postmaster);
   // The postmaster first, so that it has no new children then.
-  kill(postmaster, signal);
+  SignalProcess(postmaster, signal);
+  const std::string process = std::to_string(postmaster);
   std::ifstream children("/proc/" + process + "/task/" + process + "/children");
-  for (pid_t child = 0; children >> child;) kill(child, signal);
+  for (pid_t child = 0; children >> child;) SignalProcess(child, signal);
 }
 
 void PrivatePostgres::Run(const std::string& command) const {
