@@ -8,6 +8,7 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,13 +50,13 @@ class OperationRunnerTest : public testing::Test {
                                        OperationRunner::Options options = Quick()) {
     return std::make_unique<OperationRunner>(
         *store_, options,
-        OperationRunner::Hooks{.work = std::move(work),
-                               .give_up =
-                                   [](const Operation&) {
-                                     return OperationEnd{OperationState::kFailed, "given up", ""};
-                                   },
-                               .on_event = [this](const Operation&, const char* event,
-                                                  const absl::Status&) { events_.emplace_back(event); }});
+        OperationRunner::Hooks{
+            .work = std::move(work),
+            .give_up =
+                [](const Operation&) {
+                  return OperationEnd{OperationState::kFailed, "given up", ""};
+                },
+            .on_event = [this](const Operation&, const char* event, const absl::Status&) { Record(event); }});
   }
 
   static OperationRunner::Options Quick() {
@@ -75,8 +76,16 @@ class OperationRunnerTest : public testing::Test {
 
   const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / absl::StrCat("runner-", getpid());
   std::unique_ptr<Store> store_ = OpenStore("sqlite:" + (folder_ / "store.db").string(), /*migrate=*/false).value();
-  // Written by the one worker, read when the runner has ended.
+  // Of all workers; read when the runner has ended.
   std::vector<std::string> events_;
+
+ private:
+  void Record(const char* event) {
+    const std::lock_guard lock(mutex_);
+    events_.emplace_back(event);
+  }
+
+  std::mutex mutex_;
 };
 
 TEST_F(OperationRunnerTest, RunsWhatIsSubmittedInItsOrder) {
