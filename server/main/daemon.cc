@@ -49,6 +49,8 @@ constexpr int kMinPingIntervalMs = 10'000;
 // 50 ms; encoding a large plan takes longer.
 constexpr std::chrono::seconds kStopGrace{10};
 
+// Searches yield to the threads that read requests and hand out answers, so that those are quick on a busy machine.
+constexpr int kSearchNiceness = 10;
 // Threads that read requests and answer what needs no search; more where there are more CPUs.
 constexpr int kMinServingThreads = 2;
 // Requests that may wait to be read, which takes milliseconds.
@@ -95,8 +97,7 @@ class GrpcDaemon final : public Daemon {
         serving_({.max_running = std::max(kMinServingThreads, configuration.engine.cpus),
                   .max_waiting = kMaxUnread,
                   .max_bytes = shares_.reading}),
-        // So that requests are read and answers handed out quickly while every core searches.
-        executor_({.only_when_idle = true,
+        executor_({.nice = kSearchNiceness,
                    .max_running = configuration.engine.max_running,
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = shares_.searching,

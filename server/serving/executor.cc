@@ -1,6 +1,6 @@
 #include "server/serving/executor.h"
 
-#include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,10 +13,11 @@
 namespace planwright::server {
 namespace {
 
-// Of the calling thread: Linux keeps the policy by thread, and those that it starts begin with its own.
-void RunOnlyWhenIdle() {
-  constexpr sched_param kNone{};
-  sched_setscheduler(gettid(), SCHED_IDLE, &kNone);
+// Of the calling thread: Linux keeps niceness by thread, and those that it starts begin with its own.
+void BeNicer(int by) {
+  if (by == 0) return;
+  const auto thread = static_cast<id_t>(gettid());
+  setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + by);
 }
 
 }  // namespace
@@ -110,7 +111,7 @@ bool Executor::is_admitting() const {
 }
 
 void Executor::Work() {
-  if (options_.only_when_idle) RunOnlyWhenIdle();
+  BeNicer(options_.nice);
   std::unique_lock lock(mutex_);
   while (std::optional<Job> job = Next(lock)) {
     const Clock::time_point start = last_start_;

@@ -36,9 +36,8 @@ class Executor {
   using Clock = std::chrono::steady_clock;
 
   struct Options {
-    // Workers and the threads that they start run only on what the others of the process leave (SCHED_IDLE), and are
-    // interrupted at once: niceness lets a thread finish its slice of up to 4 ms first.
-    bool only_when_idle = false;
+    // Added to the niceness of the workers and of the threads that they start; >= 0.
+    int nice = 0;
     // >= 1.
     int max_running = 1;
     // >= 0.

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <atomic>
 #include <future>
@@ -10,7 +9,6 @@
 #include <limits>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -68,23 +66,6 @@ class Outcome {
   std::promise<absl::Status> admission_;
   std::future<absl::Status> future_ = admission_.get_future();
 };
-
-// The scheduling policy of a thread that a job of such an executor starts.
-int PolicyOfStartedThreads(Executor::Options options) {
-  std::promise<int> policy;
-  Executor executor(std::move(options));
-  const absl::Status accepted = executor.Submit(
-      {.deadline = std::nullopt, .stop = std::stop_source(std::nostopstate), .run = [&policy](const absl::Status&) {
-         std::jthread([&policy] { policy.set_value(sched_getscheduler(0)); });
-       }});
-  EXPECT_TRUE(accepted.ok()) << accepted;
-  return policy.get_future().get();
-}
-
-TEST(ExecutorTest, SearchesRunOnWhatOthersLeave) {
-  EXPECT_EQ(PolicyOfStartedThreads({.only_when_idle = true, .max_waiting = 1}), SCHED_IDLE);
-  EXPECT_EQ(PolicyOfStartedThreads({.max_waiting = 1}), SCHED_OTHER);
-}
 
 TEST(ExecutorTest, RunsJobsInTheOrderOfTheirArrival) {
   Executor executor({.max_running = 1, .max_waiting = 3});
