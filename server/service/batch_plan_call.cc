@@ -10,19 +10,12 @@
 #include "server/service/call_messages.h"
 #include "server/service/plan_orders.h"
 #include "server/service/search_log.h"
-#include "server/service/status_conversion.h"
 #include "server/serving/retry_delay.h"
 
 namespace planwright::server {
 
-BatchPlanCall::BatchPlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
-                             grpc::ByteBuffer& response)
-    : services_(services), start_(std::move(start)), bytes_(request), response_(response) {
-  services_.in_flight.Enter();
-}
-
 grpc::ServerUnaryReactor* BatchPlanCall::Start() {
-  const absl::Status accepted = SubmitReading(services_, start_, stop_, bytes_, [this](absl::Status admission) {
+  const absl::Status accepted = SubmitReading(services_, start_, stop_, request_, [this](absl::Status admission) {
     if (admission.ok()) admission = WithoutExceptions([this] { return Read(); });
     if (!admission.ok()) End(admission);
   });
@@ -30,19 +23,13 @@ grpc::ServerUnaryReactor* BatchPlanCall::Start() {
   return this;
 }
 
-void BatchPlanCall::OnDone() {
-  InFlight& in_flight = services_.in_flight;
-  delete this;
-  in_flight.Leave();
-}
-
 absl::Status BatchPlanCall::Read() {
-  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.model_limits(), request_));
+  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), message_));
   reading_ = NamesStored() ? &services_.lookups : &services_.serving;
   return reading_->Submit(Reading([this](absl::Status status) {
     if (status.ok()) {
       status = WithoutExceptions([this] {
-        ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, request_,
+        ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, message_,
                                                       {.deadline = start_.deadline, .tenant = start_.caller.tenant}));
         return absl::OkStatus();
       });
@@ -53,8 +40,8 @@ absl::Status BatchPlanCall::Read() {
 }
 
 bool BatchPlanCall::NamesStored() const {
-  return NamesRegistered(request_) ||
-         std::any_of(request_.requests().begin(), request_.requests().end(),
+  return NamesRegistered(message_) ||
+         std::any_of(message_.requests().begin(), message_.requests().end(),
                      [](const auto& entry) { return absl::StartsWith(entry.graph_reference(), "graphs/"); });
 }
 
@@ -62,7 +49,7 @@ Executor::Job BatchPlanCall::Reading(std::function<void(const absl::Status&)> ru
   return {.deadline = start_.deadline,
           .stop = stop_,
           .run = std::move(run),
-          .bytes = static_cast<int64_t>(bytes_.Length()),
+          .bytes = static_cast<int64_t>(request_.Length()),
           .tenant = start_.caller.tenant,
           .priority = Priority::kBackground};
 }
@@ -82,7 +69,7 @@ PlanDesk::Order BatchPlanCall::OrderOf(PlanTask task) {
   order.context = batch_->ContextOfNext(stop_.get_token(), /*observer=*/nullptr);
   order.log =
       std::make_unique<SearchLog>(start_.record->request_id(), services_.metrics, services_.log, services_.slow_search);
-  order.bytes = EstimateMemory(order.task) + static_cast<int64_t>(bytes_.Length());
+  order.bytes = EstimateMemory(order.task) + static_cast<int64_t>(request_.Length());
   order.priority = Priority::kBackground;
   order.has_place = has_place_;
   // Nobody else's search may take the time of the problems behind this one.
@@ -115,12 +102,6 @@ absl::Status BatchPlanCall::Stopped(const absl::Status& error) const {
   if (absl::IsCancelled(error)) return absl::UnavailableError("the server is shutting down");
   // The queue is full, or shut.
   return RetryDelayOf(error).has_value() ? error : absl::OkStatus();
-}
-
-void BatchPlanCall::End(const absl::Status& status) {
-  start_.record->SetStatus(status);
-  start_.record.reset();
-  Finish(ToGrpcStatus(status));
 }
 
 }  // namespace planwright::server

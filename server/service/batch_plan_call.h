@@ -2,37 +2,29 @@
 #ifndef PLANWRIGHT_SERVER_SERVICE_BATCH_PLAN_CALL_H_
 #define PLANWRIGHT_SERVER_SERVICE_BATCH_PLAN_CALL_H_
 
-#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <functional>
 #include <memory>
-#include <stop_token>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/batch_planning.h"
 #include "server/engine/plan_desk.h"
-#include "server/service/call_services.h"
-#include "server/service/call_start.h"
+#include "server/service/unary_reactor.h"
 
 namespace planwright::server {
 
 // Owns itself from Start until gRPC has sent the answer (OnDone). Orders the plan of one problem at a time, as
 // CreatePlan would, in the background, so a batch delays nobody longer than one of its problems does. The first search
 // has to be admitted; those behind it have its place.
-class BatchPlanCall final : public grpc::ServerUnaryReactor {
+class BatchPlanCall final : public UnaryReactor {
  public:
-  // `request` and `response` live until OnDone.
-  BatchPlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
-                grpc::ByteBuffer& response);
+  using UnaryReactor::UnaryReactor;
 
   // Queues the call, or answers it at once when it is not permitted or too many wait.
   grpc::ServerUnaryReactor* Start();
-
-  void OnCancel() override { stop_.request_stop(); }
-  void OnDone() override;
 
  private:
   // Reads the message, and goes on where its problems can be read.
@@ -48,15 +40,8 @@ class BatchPlanCall final : public grpc::ServerUnaryReactor {
   void Take(absl::StatusOr<v1::Plan> plan, PlanSource source);
   // What ends the batch rather than a problem of it; OK: nothing.
   absl::Status Stopped(const absl::Status& error) const;
-  // Once; the call may be gone when it returns.
-  void End(const absl::Status& status);
 
-  CallServices services_;
-  CallStart start_;
-  const grpc::ByteBuffer& bytes_;
-  grpc::ByteBuffer& response_;
-  std::stop_source stop_;
-  v1::BatchCreatePlansRequest request_;
+  v1::BatchCreatePlansRequest message_;
   // Where problems are read; nullptr until it is known.
   Executor* reading_ = nullptr;
   // Empty until the problems' common parts are read.

@@ -13,7 +13,6 @@
 #include "server/service/answer_cache.h"
 #include "server/service/call_messages.h"
 #include "server/service/plan_orders.h"
-#include "server/service/status_conversion.h"
 
 namespace planwright::server {
 namespace {
@@ -23,12 +22,6 @@ constexpr std::size_t kSmallRequest = 256 << 10;
 constexpr std::chrono::seconds kShortLife{10};
 
 }  // namespace
-
-CreatePlanCall::CreatePlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
-                               grpc::ByteBuffer& response)
-    : services_(services), start_(std::move(start)), request_(request), response_(response) {
-  services_.in_flight.Enter();
-}
 
 grpc::ServerUnaryReactor* CreatePlanCall::Start() {
   // A small request is hashed right here, in a fraction of a millisecond; a large one by a serving thread.
@@ -53,12 +46,6 @@ bool CreatePlanCall::AnswerKnown() {
   start_.record->SetPlanSource(NameOf(PlanSource::kCached));
   End(absl::OkStatus());
   return true;
-}
-
-void CreatePlanCall::OnDone() {
-  InFlight& in_flight = services_.in_flight;
-  delete this;
-  in_flight.Leave();
 }
 
 absl::Status CreatePlanCall::Order() {
@@ -92,12 +79,6 @@ absl::Status CreatePlanCall::Answer(absl::StatusOr<v1::Plan> plan, Life life) {
   if (life == Life::kShort) answer.expires = AnswerCache::Clock::now() + kShortLife;
   services_.answers.Keep(answer_key_, std::move(answer));
   return absl::OkStatus();
-}
-
-void CreatePlanCall::End(const absl::Status& status) {
-  start_.record->SetStatus(status);
-  start_.record.reset();
-  Finish(ToGrpcStatus(status));
 }
 
 }  // namespace planwright::server

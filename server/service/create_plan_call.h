@@ -2,34 +2,26 @@
 #ifndef PLANWRIGHT_SERVER_SERVICE_CREATE_PLAN_CALL_H_
 #define PLANWRIGHT_SERVER_SERVICE_CREATE_PLAN_CALL_H_
 
-#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
-#include <stop_token>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/plan_desk.h"
-#include "server/service/call_services.h"
-#include "server/service/call_start.h"
+#include "server/service/unary_reactor.h"
 
 namespace planwright::server {
 
 // Owns itself from Start until gRPC has sent the answer (OnDone). A serving thread reads it; while it waits for a
 // search it holds no thread (plan_desk.h).
-class CreatePlanCall final : public grpc::ServerUnaryReactor {
+class CreatePlanCall final : public UnaryReactor {
  public:
-  // `request` and `response` live until OnDone.
-  CreatePlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
-                 grpc::ByteBuffer& response);
+  using UnaryReactor::UnaryReactor;
 
   // Queues the call, or answers it at once when it is not permitted or too many wait.
   grpc::ServerUnaryReactor* Start();
-
-  void OnCancel() override { stop_.request_stop(); }
-  void OnDone() override;
 
  private:
   // How long an answer may be given to those who send the same bytes.
@@ -41,14 +33,7 @@ class CreatePlanCall final : public grpc::ServerUnaryReactor {
   // Reads the request and asks for its plan.
   absl::Status Order();
   absl::Status Answer(absl::StatusOr<v1::Plan> plan, Life life);
-  // Once; the call may be gone when it returns.
-  void End(const absl::Status& status);
 
-  CallServices services_;
-  CallStart start_;
-  const grpc::ByteBuffer& request_;
-  grpc::ByteBuffer& response_;
-  std::stop_source stop_;
   // Of the request's bytes.
   std::string answer_key_;
 };

@@ -6,15 +6,8 @@
 #include "core/base/status_macros.h"
 #include "server/engine/without_exceptions.h"
 #include "server/service/call_messages.h"
-#include "server/service/status_conversion.h"
 
 namespace planwright::server {
-
-EvaluatePlanCall::EvaluatePlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
-                                   grpc::ByteBuffer& response)
-    : services_(services), start_(std::move(start)), request_(request), response_(response) {
-  services_.in_flight.Enter();
-}
 
 grpc::ServerUnaryReactor* EvaluatePlanCall::Start() {
   using Given = absl::StatusOr<std::shared_ptr<const GivenRequest<v1::EvaluatePlanRequest>>>;
@@ -26,23 +19,11 @@ grpc::ServerUnaryReactor* EvaluatePlanCall::Start() {
   return this;
 }
 
-void EvaluatePlanCall::OnDone() {
-  InFlight& in_flight = services_.in_flight;
-  delete this;
-  in_flight.Leave();
-}
-
 absl::Status EvaluatePlanCall::Answer(const GivenRequest<v1::EvaluatePlanRequest>& request) {
   ASSIGN_OR_RETURN(const v1::EvaluatePlanResponse response,
                    services_.engine.EvaluatePlan(request.message, request.given,
                                                  {.deadline = start_.deadline, .stop = stop_.get_token()}));
   return WriteMessage(response, response_);
-}
-
-void EvaluatePlanCall::End(const absl::Status& status) {
-  start_.record->SetStatus(status);
-  start_.record.reset();
-  Finish(ToGrpcStatus(status));
 }
 
 }  // namespace planwright::server

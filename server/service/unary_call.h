@@ -15,31 +15,24 @@
 #include "core/base/status_macros.h"
 #include "server/engine/without_exceptions.h"
 #include "server/service/call_messages.h"
-#include "server/service/call_services.h"
-#include "server/service/call_start.h"
 #include "server/service/search_log.h"
-#include "server/service/status_conversion.h"
+#include "server/service/unary_reactor.h"
 
 namespace planwright::server {
 
 // Owns itself from Start until gRPC has sent the answer (OnDone). The worker finishes the call as its last act and
 // touches nothing afterwards.
 template <typename Request, typename Response>
-class UnaryCall final : public grpc::ServerUnaryReactor {
+class UnaryCall final : public UnaryReactor {
  public:
   using Handler = std::function<absl::StatusOr<Response>(const Request&, const CallContext&)>;
 
   // `executor`: one of `services`. `request` and `response` live until OnDone.
   UnaryCall(const CallServices& services, Executor& executor, CallStart start, const grpc::ByteBuffer& request,
             grpc::ByteBuffer& response, Handler handler)
-      : services_(services),
+      : UnaryReactor(services, std::move(start), request, response),
         executor_(executor),
-        start_(std::move(start)),
-        request_(request),
-        response_(response),
-        handler_(std::move(handler)) {
-    services_.in_flight.Enter();
-  }
+        handler_(std::move(handler)) {}
 
   // Queues the call, or answers it at once when it is not permitted or the queue is full.
   grpc::ServerUnaryReactor* Start() {
@@ -54,14 +47,6 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
                                                     .tenant = start_.caller.tenant});
     if (!accepted.ok()) End(accepted);
     return this;
-  }
-
-  void OnCancel() override { stop_.request_stop(); }
-
-  void OnDone() override {
-    InFlight& in_flight = services_.in_flight;
-    delete this;
-    in_flight.Leave();
   }
 
  private:
@@ -82,19 +67,8 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
     return WriteMessage(response, response_);
   }
 
-  void End(const absl::Status& status) {
-    start_.record->SetStatus(status);
-    start_.record.reset();
-    Finish(ToGrpcStatus(status));
-  }
-
-  CallServices services_;
   Executor& executor_;
-  CallStart start_;
-  const grpc::ByteBuffer& request_;
-  grpc::ByteBuffer& response_;
   Handler handler_;
-  std::stop_source stop_;
 };
 
 }  // namespace planwright::server

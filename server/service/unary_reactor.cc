@@ -1,0 +1,27 @@
+#include "server/service/unary_reactor.h"
+
+#include <utility>
+
+#include "server/service/status_conversion.h"
+
+namespace planwright::server {
+
+UnaryReactor::UnaryReactor(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
+                           grpc::ByteBuffer& response)
+    : services_(services), start_(std::move(start)), request_(request), response_(response) {
+  services_.in_flight.Enter();
+}
+
+void UnaryReactor::OnDone() {
+  InFlight& in_flight = services_.in_flight;
+  delete this;
+  in_flight.Leave();
+}
+
+void UnaryReactor::End(const absl::Status& status) {
+  start_.record->SetStatus(status);
+  start_.record.reset();
+  Finish(ToGrpcStatus(status));
+}
+
+}  // namespace planwright::server

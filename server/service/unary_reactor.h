@@ -1,0 +1,39 @@
+// What unary calls have in common: their life, their cancellation and their end.
+#ifndef PLANWRIGHT_SERVER_SERVICE_UNARY_REACTOR_H_
+#define PLANWRIGHT_SERVER_SERVICE_UNARY_REACTOR_H_
+
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <stop_token>
+
+#include "absl/status/status.h"
+#include "server/service/call_services.h"
+#include "server/service/call_start.h"
+
+namespace planwright::server {
+
+// Owns itself until gRPC has sent the answer (OnDone).
+class UnaryReactor : public grpc::ServerUnaryReactor {
+ public:
+  // `request` and `response` live until OnDone.
+  UnaryReactor(const CallServices& services, CallStart start, const grpc::ByteBuffer& request,
+               grpc::ByteBuffer& response);
+
+  void OnCancel() final { stop_.request_stop(); }
+  void OnDone() final;
+
+ protected:
+  // Once; the call may be gone when it returns.
+  void End(const absl::Status& status);
+
+  CallServices services_;
+  CallStart start_;
+  const grpc::ByteBuffer& request_;
+  grpc::ByteBuffer& response_;
+  std::stop_source stop_;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVICE_UNARY_REACTOR_H_
