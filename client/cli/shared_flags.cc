@@ -247,7 +247,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
     const char* path;
     const char* help;
   };
-  constexpr std::array<Setting, 26> kSettings = {{
+  constexpr std::array<Setting, 28> kSettings = {{
       {"objective", "objective", "what is optimised (default: max_throughput)"},
       {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
       {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
@@ -276,6 +276,10 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
        "whether activations are kept or computed again (full: with schedule periodic)"},
       {"reserved_bytes", "memory_model.reserved_bytes", "bytes that every device keeps for other things"},
       {"allreduce", "allreduce.factor", "share of the parameters that crosses the slowest ring edge"},
+      {"allreduce_charge", "allreduce.charge",
+       "without --micro_batches gradients are reduced per_round of the replicas (default) or per_micro_batch"},
+      {"amortize_allreduce", "allreduce.amortize_over_micro_batches",
+       "without --micro_batches: steps are so long that reducing gradients takes no time"},
       {"ring", "allreduce.ring", "uniform: index makes rings visit replicas in the order of copies (default: free)"},
       {"hosts", "devices_to_use.hosts", "use only devices of these hosts; node[01-04] as in Slurm"},
       {"exclude", "devices_to_use.excluded_devices", "devices not to use; host0/gpu[4-7] as in Slurm"},

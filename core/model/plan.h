@@ -15,6 +15,10 @@
 
 namespace planwright {
 
+// Which rules the numbers of a plan follow (docs/cost-model.md); raised whenever one of them changes. Plans that state
+// none are of version 1.
+inline constexpr int32_t kCostModelVersion = 2;
+
 enum class StopReason {
   kOptimal,
   kGapReached,
@@ -63,6 +67,9 @@ struct Stage {
   Picoseconds load{0};
   int64_t memory_bytes = 0;
   int32_t in_flight_micro_batches = 1;
+  // Turns of the pipeline that what the stage receives from earlier ones, and gives back to them, takes beside its own
+  // turn (core/cost/pipeline_fill.h).
+  int32_t transfer_slots = 0;
   bool backward_contiguous = true;
 };
 
@@ -162,6 +169,8 @@ struct Provenance {
 };
 
 struct Plan {
+  // Of the rules that its numbers follow.
+  int32_t cost_model_version = kCostModelVersion;
   // Resolved (ResolveProblem).
   PlanningProblem problem;
   Picoseconds objective{0};

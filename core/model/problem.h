@@ -52,14 +52,21 @@ enum class Algorithm {
   kMadpipe,
   kPeriodicAnnealing,
   kParmesan,
-  kParmesanPaper
+  kParmesanPaper,
+  kEnumeration,
+  kSequenceDp,
+  kStageAnnealing
 };
 
 struct AllReduce {
   enum class Factor { kRing, kHalf };
   // Whether rings visit replicas in any order, or in that of the copies.
   enum class Ring { kFree, kIndex };
+  // In the limit of many micro-batches: once for each round in which every replica has done one, or once for each
+  // micro-batch (device-placement, C.2).
+  enum class Charge { kPerRound, kPerMicroBatch };
   Factor factor = Factor::kRing;
+  Charge charge = Charge::kPerRound;
   bool amortize_over_micro_batches = false;
   Ring ring = Ring::kFree;
 };
@@ -130,7 +137,8 @@ struct PlanningProblem {
   Replication replication = Replication::kNone;
   Overlap overlap = Overlap::kSerial;
   ScheduleKind schedule = ScheduleKind::kSteadyState;
-  // nullopt: the limit of many.
+  // Of one step: with replication UNIFORM those of each copy of the pipeline, otherwise all of them. nullopt: the limit
+  // of many.
   std::optional<int32_t> micro_batches;
   AllReduce allreduce;
   MemoryModel memory_model;

@@ -295,11 +295,28 @@ std::string_view NameOf(Overlap value) {
 }
 
 std::string_view NameOf(Algorithm value) {
-  static constexpr std::array<std::string_view, 19> kNames = {
-      "AUTO",          "IDEAL_DP",      "LINEARIZED_DP",       "NET_ANNEALING", "LATENCY_ANNEALING",  "HIERARCHICAL_DP",
-      "MIP",           "SINGLE_DEVICE", "DATA_PARALLEL",       "GREEDY",        "LOCAL_SEARCH",       "PIPEDREAM",
-      "SCOTCH",        "MAX_LOAD",      "CONTIGUOUS_PERIODIC", "MADPIPE",       "PERIODIC_ANNEALING", "PARMESAN",
-      "PARMESAN_PAPER"};
+  static constexpr std::array<std::string_view, 22> kNames = {"AUTO",
+                                                              "IDEAL_DP",
+                                                              "LINEARIZED_DP",
+                                                              "NET_ANNEALING",
+                                                              "LATENCY_ANNEALING",
+                                                              "HIERARCHICAL_DP",
+                                                              "MIP",
+                                                              "SINGLE_DEVICE",
+                                                              "DATA_PARALLEL",
+                                                              "GREEDY",
+                                                              "LOCAL_SEARCH",
+                                                              "PIPEDREAM",
+                                                              "SCOTCH",
+                                                              "MAX_LOAD",
+                                                              "CONTIGUOUS_PERIODIC",
+                                                              "MADPIPE",
+                                                              "PERIODIC_ANNEALING",
+                                                              "PARMESAN",
+                                                              "PARMESAN_PAPER",
+                                                              "ENUMERATION",
+                                                              "SEQUENCE_DP",
+                                                              "STAGE_ANNEALING"};
   return kNames.at(static_cast<std::size_t>(value));
 }
 

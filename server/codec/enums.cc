@@ -130,7 +130,13 @@ constexpr EnumTable<v1::Granularity, Granularity, 3> kGranularityTable = {{
     {v1::GRANULARITY_LAYER, Granularity::kLayer},
 }};
 
-constexpr EnumTable<v1::Algorithm, Algorithm, 20> kAlgorithmTable = {{
+constexpr EnumTable<v1::AllReduce::Charge, AllReduce::Charge, 3> kChargeTable = {{
+    {v1::AllReduce::CHARGE_UNSPECIFIED, AllReduce::Charge::kPerRound},
+    {v1::AllReduce::CHARGE_PER_ROUND, AllReduce::Charge::kPerRound},
+    {v1::AllReduce::CHARGE_PER_MICRO_BATCH, AllReduce::Charge::kPerMicroBatch},
+}};
+
+constexpr EnumTable<v1::Algorithm, Algorithm, 23> kAlgorithmTable = {{
     {v1::ALGORITHM_UNSPECIFIED, Algorithm::kAuto},
     {v1::ALGORITHM_AUTO, Algorithm::kAuto},
     {v1::ALGORITHM_IDEAL_DP, Algorithm::kIdealDp},
@@ -151,6 +157,9 @@ constexpr EnumTable<v1::Algorithm, Algorithm, 20> kAlgorithmTable = {{
     {v1::ALGORITHM_PERIODIC_ANNEALING, Algorithm::kPeriodicAnnealing},
     {v1::ALGORITHM_PARMESAN, Algorithm::kParmesan},
     {v1::ALGORITHM_PARMESAN_PAPER, Algorithm::kParmesanPaper},
+    {v1::ALGORITHM_ENUMERATION, Algorithm::kEnumeration},
+    {v1::ALGORITHM_SEQUENCE_DP, Algorithm::kSequenceDp},
+    {v1::ALGORITHM_STAGE_ANNEALING, Algorithm::kStageAnnealing},
 }};
 
 constexpr EnumTable<v1::StopReason, StopReason, 8> kStopReasonTable = {{
@@ -220,6 +229,9 @@ v1::AllReduce::Factor ToWire(AllReduce::Factor core) { return FindWire(kFactorTa
 
 std::optional<AllReduce::Ring> ToCore(v1::AllReduce::Ring wire) { return FindCore(kRingTable, wire); }
 v1::AllReduce::Ring ToWire(AllReduce::Ring core) { return FindWire(kRingTable, core); }
+
+std::optional<AllReduce::Charge> ToCore(v1::AllReduce::Charge wire) { return FindCore(kChargeTable, wire); }
+v1::AllReduce::Charge ToWire(AllReduce::Charge core) { return FindWire(kChargeTable, core); }
 
 std::optional<MemoryModel::Kind> ToCore(v1::MemoryModel::Kind wire) { return FindCore(kMemoryKindTable, wire); }
 v1::MemoryModel::Kind ToWire(MemoryModel::Kind core) { return FindWire(kMemoryKindTable, core); }

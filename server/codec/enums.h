@@ -55,6 +55,8 @@ v1::AllReduce::Factor ToWire(AllReduce::Factor core);
 
 std::optional<AllReduce::Ring> ToCore(v1::AllReduce::Ring wire);
 v1::AllReduce::Ring ToWire(AllReduce::Ring core);
+std::optional<AllReduce::Charge> ToCore(v1::AllReduce::Charge wire);
+v1::AllReduce::Charge ToWire(AllReduce::Charge core);
 
 std::optional<MemoryModel::Kind> ToCore(v1::MemoryModel::Kind wire);
 v1::MemoryModel::Kind ToWire(MemoryModel::Kind core);

@@ -27,6 +27,7 @@ class PlanEncoder {
     wire.set_memory_bytes(stage.memory_bytes);
     wire.set_in_flight_micro_batches(stage.in_flight_micro_batches);
     wire.set_backward_contiguous(stage.backward_contiguous);
+    wire.set_transfer_slots(stage.transfer_slots);
   }
 
   void Encode(const DeviceUsage& usage, v1::DeviceUsage& wire) const {
@@ -181,6 +182,7 @@ bool StatesPattern(const v1::Plan& wire) {
 v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster& cluster) {
   const PlanEncoder encoder(graph, cluster);
   v1::Plan wire;
+  wire.set_cost_model_version(plan.cost_model_version);
   *wire.mutable_problem() = EncodeProblem(plan.problem, graph, cluster);
   wire.set_objective_ms(ToMilliseconds(plan.objective));
   wire.set_lower_bound_ms(ToMilliseconds(plan.lower_bound));

@@ -19,6 +19,7 @@ AllReduce DecodeAllReduce(const v1::AllReduce& wire, const FieldPath& path, Viol
   allreduce.factor = DecodeEnum(wire.factor(), path.Field("factor"), violations);
   allreduce.amortize_over_micro_batches = wire.amortize_over_micro_batches();
   allreduce.ring = DecodeEnum(wire.ring(), path.Field("ring"), violations);
+  allreduce.charge = DecodeEnum(wire.charge(), path.Field("charge"), violations);
   return allreduce;
 }
 
@@ -155,6 +156,7 @@ void EncodeModes(const PlanningProblem& problem, v1::PlanningProblem& wire) {
   wire.mutable_allreduce()->set_factor(ToWire(problem.allreduce.factor));
   wire.mutable_allreduce()->set_amortize_over_micro_batches(problem.allreduce.amortize_over_micro_batches);
   wire.mutable_allreduce()->set_ring(ToWire(problem.allreduce.ring));
+  wire.mutable_allreduce()->set_charge(ToWire(problem.allreduce.charge));
   EncodeMemoryModel(problem.memory_model, *wire.mutable_memory_model());
   wire.set_granularity(ToWire(problem.granularity));
 }
