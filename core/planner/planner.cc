@@ -26,11 +26,11 @@
 #include "core/partition/search.h"
 #include "core/planner/baseline_comparison.h"
 #include "core/planner/capabilities.h"
-#include "core/planner/device_search.h"
 #include "core/planner/explanation.h"
+#include "core/planner/fewest_devices.h"
 #include "core/planner/pattern_completion.h"
 #include "core/planner/replanning.h"
-#include "core/planner/solvers.h"
+#include "core/planner/solve_in_turn.h"
 
 namespace planwright {
 namespace {
@@ -134,10 +134,10 @@ std::string VersionOf(std::string_view algorithm) {
   return "";
 }
 
-absl::StatusOr<SearchOutcome> SolveByAlgorithm(const SearchRequest& request, const SolveLimits& limits,
-                                               TaskArena& arena, const SearchCallbacks& callbacks) {
-  return SolveOnAllowedDevices(SolverOf(request.algorithm, request.problem.schedule), request, limits, arena,
-                               callbacks);
+absl::StatusOr<SearchOutcome> SolveAsAsked(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                           const SearchCallbacks& callbacks) {
+  if (request.problem.objective != Objective::kMinDevices) return SolveInTurn(request, limits, arena, callbacks);
+  return SolveFewestDevices(SolveInTurn, request, limits, arena, callbacks);
 }
 
 // One request on its way through the facade.
@@ -160,7 +160,7 @@ class Planning {
     callbacks.on_incumbent = [this](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
       ReportIncumbent(so_far, work, algorithm);
     };
-    const Algorithm algorithm = ChosenAlgorithm(request_.graph, request_.cluster, problem_, request_.options);
+    const Algorithm algorithm = request_.options.algorithm;
     SearchRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options, algorithm, {}};
     // A baseline knows no target.
     if (!IsBaseline(algorithm) && problem_.objective != Objective::kMinDevices) {
@@ -168,7 +168,7 @@ class Planning {
       AddWarmStart(callbacks, search);
     }
     const std::vector<SearchStart> repaired = AddRepairedPlacements(callbacks, search);
-    ASSIGN_OR_RETURN(SearchOutcome outcome, SolveByAlgorithm(search, limits_, arena_, callbacks));
+    ASSIGN_OR_RETURN(SearchOutcome outcome, SolveAsAsked(search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
     if (problem_.start_from.has_value()) {
       best_objective_ = outcome.objective;
@@ -227,7 +227,7 @@ class Planning {
 
   void Explain(const SearchRequest& search, Plan& plan) {
     observer_.OnPhase("explain");
-    plan.explanation = ExplainPlan(search, SolveByAlgorithm, plan, limits_, arena_);
+    plan.explanation = ExplainPlan(search, SolveAsAsked, plan, limits_, arena_);
     NoteTimes(plan);
   }
 

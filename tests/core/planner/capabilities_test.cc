@@ -7,14 +7,20 @@
 #include <set>
 #include <string>
 
+#include "core/partition/baselines/baselines.h"
 #include "tests/support/small_models.h"
 
 namespace planwright {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Ne;
+using ::testing::ResultOf;
 
 struct Request {
   OperatorGraph graph;
@@ -587,30 +593,44 @@ TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
 }
 
 // On `uniform` several algorithms plan contiguous stages.
-TEST(CapabilitiesTest, AutoTakesTheFirstAlgorithmThatHeedsEverySetting) {
+TEST(CapabilitiesTest, AutoTakesEveryAlgorithmThatHeedsAllSettings) {
   Request request = Supported();
   request.cluster.interconnect = UniformInterconnect();
-  const auto chosen = [&] { return ChosenAlgorithm(request.graph, request.cluster, request.problem, request.options); };
-  EXPECT_EQ(chosen(), Algorithm::kIdealDp);
+  const auto chosen = [](const Request& r) { return AlgorithmsInTurn(r.graph, r.cluster, r.problem, r.options); };
+  EXPECT_THAT(chosen(request), IsSupersetOf({Algorithm::kIdealDp, Algorithm::kParmesan}));
+  EXPECT_EQ(chosen(request).front(), Algorithm::kIdealDp);
   for (const Interconnect& network : {Interconnect(GridInterconnect()), Interconnect(NodesInterconnect())}) {
     Request replicated = request;
     replicated.cluster.interconnect = network;
     replicated.problem.replication = Replication::kPerStage;
-    EXPECT_EQ(ChosenAlgorithm(replicated.graph, replicated.cluster, replicated.problem, replicated.options),
-              Algorithm::kParmesan);
+    EXPECT_THAT(chosen(replicated), Contains(Algorithm::kParmesan));
+    EXPECT_THAT(chosen(replicated), Each(Ne(Algorithm::kIdealDp)));
   }
   request.problem.num_stages = 1;
-  EXPECT_EQ(chosen(), Algorithm::kParmesan);
+  EXPECT_THAT(chosen(request), Contains(Algorithm::kParmesan));
+  EXPECT_THAT(chosen(request), Each(Ne(Algorithm::kIdealDp)));
   EXPECT_THAT(Check(request), IsEmpty());
   request.options.algorithm = Algorithm::kIdealDp;
+  EXPECT_THAT(chosen(request), ElementsAre(Algorithm::kIdealDp));
   EXPECT_THAT(Check(request),
               ElementsAre(Violation{"problem.num_stages", Not("1", "unset, or options.algorithm PARMESAN")}));
   request = Supported();
   request.cluster.interconnect = UniformInterconnect();
   request.problem.schedule = ScheduleKind::kOneFOneB;
   UseComponents(request);
-  EXPECT_EQ(chosen(), Algorithm::kParmesan);
+  EXPECT_THAT(chosen(request), Each(Ne(Algorithm::kIdealDp)));
   EXPECT_THAT(Check(request), IsEmpty());
+}
+
+TEST(CapabilitiesTest, AutoTakesNeitherBaselinesNorTheIntegerProgram) {
+  Request request = Supported();
+  for (const Objective objective : {Objective::kMaxThroughput, Objective::kMinLatency}) {
+    request.problem.objective = objective;
+    const std::vector<Algorithm> chosen =
+        AlgorithmsInTurn(request.graph, request.cluster, request.problem, request.options);
+    EXPECT_FALSE(chosen.empty());
+    EXPECT_THAT(chosen, Each(AllOf(Ne(Algorithm::kMip), ResultOf(IsBaseline, false))));
+  }
 }
 
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {

@@ -1,0 +1,248 @@
+#include "core/planner/solve_in_turn.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
+#include "core/base/time_share.h"
+#include "core/partition/parmesan/parmesan_search.h"
+#include "core/partition/search_record.h"
+#include "core/planner/capabilities.h"
+#include "core/planner/device_search.h"
+#include "core/planner/solvers.h"
+
+namespace planwright {
+namespace {
+
+// No round counts for less than this part of the work of all.
+constexpr int64_t kMostRounds = 24;
+// In rounds, one after the other: Parmesan's K, coarser and finer than it takes by itself.
+constexpr std::array<int32_t, 4> kClusters = {64, 16, 32, 96};
+
+// Whether another seed may give another placement, and the search ends long before any limit.
+bool IsRepeated(Algorithm algorithm) {
+  return algorithm == Algorithm::kParmesan || algorithm == Algorithm::kStageAnnealing;
+}
+
+class Turns {
+ public:
+  Turns(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
+      : request_(request), limits_(limits), arena_(arena), callbacks_(callbacks) {}
+
+  absl::StatusOr<SearchOutcome> Run() {
+    const std::vector<Algorithm> algorithms =
+        AlgorithmsInTurn(request_.graph, request_.cluster, request_.problem, request_.options);
+    for (std::size_t i = 0; i < algorithms.size() && !IsDone(); ++i) {
+      Search(algorithms[i], request_.options, ShareOfTime(limits_, algorithms.size() - i));
+    }
+    if (request_.options.algorithm == Algorithm::kAuto) RunRounds(algorithms);
+    return Finish();
+  }
+
+ private:
+  bool IsSettled() const {
+    return best_.has_value() && RelativeGap(best_->objective, bound_.value) <= request_.options.relative_gap;
+  }
+  bool IsAboveTarget() const { return request_.target.has_value() && bound_.value > *request_.target; }
+  // Nothing is left to be found, or nobody waits for it.
+  bool IsDone() const {
+    return IsSettled() || IsAboveTarget() || InfeasibilityOf(error_).has_value() ||
+           CheckInterruption(limits_).has_value();
+  }
+
+  // Returns the work that was done.
+  int64_t Search(Algorithm algorithm, const SolverOptions& options, SolveLimits limits) {
+    std::stop_source stop;
+    const std::stop_callback forward(limits_.stop, [&stop] { stop.request_stop(); });
+    limits.stop = stop.get_token();
+    limits.work = std::min(limits.work, options.work_limit.value_or(limits.work));
+    SearchRequest request{request_.graph, request_.cluster, request_.problem, request_.costs,        options,
+                          algorithm,      request_.starts,  request_.target,  request_.device_limits};
+    if (best_.has_value()) {
+      request.starts.push_back({best_->placement, best_->fallback.empty() ? best_->algorithm : best_->fallback});
+    }
+    bool is_best = false;
+    SearchCallbacks listening = callbacks_;
+    listening.on_bound = [&](const Bound& bound) {
+      RaiseBound(bound);
+      if (IsSettled() || IsAboveTarget()) stop.request_stop();
+    };
+    listening.on_incumbent = [&](const SearchOutcome& so_far, int64_t work, std::string_view made_by) {
+      if (IsSettled() || !Take(so_far)) return;
+      is_best = true;
+      callbacks_.on_incumbent(SoFar(), work_ + work, made_by);
+      if (IsSettled()) stop.request_stop();
+    };
+    const absl::StatusOr<SearchOutcome> outcome =
+        SolveOnAllowedDevices(SolverOf(algorithm, request_.problem.schedule), request, limits, arena_, listening);
+    const int64_t work = Conclude(outcome, is_best);
+    work_ += work;
+    return work;
+  }
+
+  void RaiseBound(const Bound& bound) {
+    if (bound.scope != BoundScope::kProblem || bound.value <= bound_.value) return;
+    bound_ = bound;
+    callbacks_.on_bound(bound);
+  }
+
+  bool Take(const SearchOutcome& outcome) {
+    if (best_.has_value() && outcome.objective >= best_->objective) return false;
+    best_ = outcome;
+    return true;
+  }
+
+  // `is_best`: the best placement was told by this search.
+  int64_t Conclude(const absl::StatusOr<SearchOutcome>& outcome, bool is_best) {
+    if (!outcome.ok()) {
+      const bool is_proof = InfeasibilityOf(outcome.status()).has_value();
+      if (error_.ok() || is_proof) error_ = outcome.status();
+      stop_reasons_.push_back(ReasonOf(outcome.status()));
+      return 0;
+    }
+    for (const Bound& bound : outcome->bounds) Add(bound);
+    stop_reasons_.push_back(outcome->stop_reason);
+    counters_.merge(std::map(outcome->counters));
+    // Told in full what it has told before, or what it kept for itself.
+    if (!Take(*outcome) && is_best && outcome->objective == best_->objective) best_ = *outcome;
+    const auto work = outcome->counters.find("work");
+    return work == outcome->counters.end() ? 0 : work->second;
+  }
+
+  static StopReason ReasonOf(const absl::Status& error) {
+    switch (SpentLimitOf(error)) {
+      case SpentLimit::kTime:
+        return StopReason::kTimeLimit;
+      case SpentLimit::kWork:
+        return StopReason::kWorkLimit;
+      case SpentLimit::kNone:
+        break;
+    }
+    return absl::IsResourceExhausted(error) ? StopReason::kMemoryLimit : StopReason::kExhausted;
+  }
+
+  // The best of each method.
+  void Add(const Bound& bound) {
+    if (bound.scope != BoundScope::kProblem) return;
+    RaiseBound(bound);
+    const auto same = std::ranges::find(bounds_, bound.method, &Bound::method);
+    if (same == bounds_.end()) {
+      bounds_.push_back(bound);
+    } else {
+      same->value = std::max(same->value, bound.value);
+    }
+  }
+
+  void RunRounds(const std::vector<Algorithm>& algorithms) {
+    std::vector<Algorithm> repeated;
+    std::ranges::copy_if(algorithms, std::back_inserter(repeated), IsRepeated);
+    for (const Algorithm algorithm : repeated) RunRounds(algorithm);
+  }
+
+  void RunRounds(Algorithm algorithm) {
+    const int64_t work_limit = request_.options.work_limit.value_or(kWorkOfRounds);
+    int64_t work = 0;
+    for (int64_t round = 1; work < work_limit && !IsDone(); ++round) {
+      SolverOptions options = request_.options;
+      options.seed += round;
+      options.work_limit = work_limit - work;
+      if (!options.clusters.has_value())
+        options.clusters = kClusters[static_cast<std::size_t>(round) % kClusters.size()];
+      const int64_t done = Search(algorithm, options, limits_);
+      work += std::max(done, work_limit / kMostRounds + 1);
+      ++rounds_;
+    }
+    if (work >= work_limit) stop_reasons_.push_back(StopReason::kWorkLimit);
+  }
+
+  // The outcome if the searches ended now. REQUIRES: there is a placement.
+  SearchOutcome SoFar() const {
+    SearchOutcome outcome = *best_;
+    std::erase_if(outcome.bounds, [](const Bound& bound) { return bound.scope == BoundScope::kProblem; });
+    outcome.bounds.insert(outcome.bounds.end(), bounds_.begin(), bounds_.end());
+    const auto is_listed = [&](const Bound& bound) {
+      return bound.scope == BoundScope::kProblem && bound.value == bound_.value;
+    };
+    if (!bound_.method.empty() && std::ranges::none_of(outcome.bounds, is_listed)) outcome.bounds.push_back(bound_);
+    std::ranges::stable_sort(outcome.bounds, {}, &Bound::value);
+    outcome.stop_reason = StopReason::kCancelled;
+    if (outcome.objective <= bound_.value) {
+      outcome.stop_reason = StopReason::kOptimal;
+    } else if (IsSettled()) {
+      outcome.stop_reason = StopReason::kGapReached;
+    }
+    return outcome;
+  }
+
+  absl::StatusOr<SearchOutcome> Finish() {
+    if (!best_.has_value()) return NothingFound();
+    SearchOutcome outcome = SoFar();
+    if (IsSettled()) {
+      outcome.fallback.clear();
+    } else {
+      outcome.stop_reason = StopReasonOf(limits_, MostTelling());
+    }
+    outcome.counters.merge(counters_);
+    if (work_ > 0) outcome.counters["work"] = work_;
+    if (rounds_ > 0) outcome.counters["rounds"] = rounds_;
+    return outcome;
+  }
+
+  // Of what ended the searches: a limit that more of would have helped.
+  StopReason MostTelling() const {
+    static constexpr std::array kTelling = {StopReason::kTimeLimit, StopReason::kIdealLimit, StopReason::kMemoryLimit,
+                                            StopReason::kWorkLimit};
+    const auto found = std::ranges::find_if(
+        kTelling, [&](StopReason reason) { return std::ranges::find(stop_reasons_, reason) != stop_reasons_.end(); });
+    return found == kTelling.end() ? StopReason::kExhausted : *found;
+  }
+
+  absl::Status NothingFound() const {
+    if (InfeasibilityOf(error_).has_value() || !IsNoPlanFound(error_)) return error_;
+    const StopReason reason = StopReasonOf(limits_, MostTelling());
+    if (reason == StopReason::kCancelled) return absl::CancelledError("cancelled before a plan was found");
+    if (SpentLimitOf(error_) != SpentLimit::kNone) return error_;
+    const std::string why(error_.message());
+    if (reason == StopReason::kTimeLimit) {
+      return NoPlanFoundError(absl::StrCat("no plan was found in time: ", why, "; or allow more time"),
+                              SpentLimit::kTime);
+    }
+    if (reason == StopReason::kWorkLimit) {
+      return NoPlanFoundError(absl::StrCat("no plan was found within the work limit: ", why, "; or allow more work"),
+                              SpentLimit::kWork);
+    }
+    return error_;
+  }
+
+  const SearchRequest& request_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const SearchCallbacks& callbacks_;
+  std::optional<SearchOutcome> best_;
+  // The best of scope PROBLEM; 0: there is none.
+  Bound bound_;
+  std::vector<Bound> bounds_;
+  std::map<std::string, int64_t> counters_;
+  std::vector<StopReason> stop_reasons_;
+  int64_t work_ = 0;
+  int64_t rounds_ = 0;
+  // Of the first search without a plan; a proof goes before it.
+  absl::Status error_;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchOutcome> SolveInTurn(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                          const SearchCallbacks& callbacks) {
+  return Turns(request, limits, arena, callbacks).Run();
+}
+
+}  // namespace planwright
