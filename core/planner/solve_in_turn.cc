@@ -40,7 +40,8 @@ class Turns {
   absl::StatusOr<SearchOutcome> Run() {
     const std::vector<Algorithm> algorithms =
         AlgorithmsInTurn(request_.graph, request_.cluster, request_.problem, request_.options);
-    for (std::size_t i = 0; i < algorithms.size() && !IsDone(); ++i) {
+    // The first one takes the starts at least.
+    for (std::size_t i = 0; i < algorithms.size() && (i == 0 || !IsDone()); ++i) {
       Search(algorithms[i], request_.options, ShareOfTime(limits_, algorithms.size() - i));
     }
     if (request_.options.algorithm == Algorithm::kAuto) RunRounds(algorithms);

@@ -87,6 +87,16 @@ INSTANTIATE_TEST_SUITE_P(
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.factor = AllReduce::Factor::kHalf;
                     }},
+        PlannedCase{"AmortizedAllReduce",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.allreduce.amortize_over_micro_batches = true;
+                    }},
+        PlannedCase{"AllReducePerMicroBatch",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+                    }},
         PlannedCase{"EqualReplicasInSteps",
                     [](Request& r) {
                       UseComponents(r);
@@ -301,9 +311,25 @@ INSTANTIATE_TEST_SUITE_P(
                     DoesNotGo("8", "cluster.interconnect host_staged", "unset")},
         RefusedCase{"HalfAllReduce", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kHalf; },
                     "problem.allreduce.factor", Not("HALF without replication", "RING")},
-        RefusedCase{"AmortizedAllReduce", [](Request& r) { r.problem.allreduce.amortize_over_micro_batches = true; },
-                    "problem.allreduce.amortize_over_micro_batches",
-                    Not("true without problem.micro_batches", "false")},
+        RefusedCase{"AllReducePerMicroBatchAmortized",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+                      r.problem.allreduce.amortize_over_micro_batches = true;
+                    },
+                    "problem.allreduce.charge", Not("PER_MICRO_BATCH with amortize_over_micro_batches", "PER_ROUND")},
+        RefusedCase{"AllReducePerMicroBatchInSteps",
+                    [](Request& r) {
+                      r.cluster.interconnect = UniformInterconnect();
+                      r.problem.replication = Replication::kUniform;
+                      r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+                      r.problem.micro_batches = 2;
+                    },
+                    "problem.allreduce.charge",
+                    Not("PER_MICRO_BATCH with problem.micro_batches, which says how often steps reduce,", "PER_ROUND")},
+        RefusedCase{"AllReducePerMicroBatchWithoutReplicas",
+                    [](Request& r) { r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch; },
+                    "problem.allreduce.charge", Not("PER_MICRO_BATCH without replication", "PER_ROUND")},
         RefusedCase{"Recomputation",
                     [](Request& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull; },
                     "problem.memory_model.recomputation", Not("FULL", "NONE, or schedule PERIODIC")},
