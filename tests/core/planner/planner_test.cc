@@ -346,9 +346,9 @@ TEST(MakePlanTest, ADeadlineInThePastStillGetsTheGreedyPlanOrSaysThereIsNone) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->provenance.stop_reason, StopReason::kTimeLimit);
 
-  // Only {a, c} and {b, d} fit, which are intervals of neither linear order.
+  // Only {a, c} and {b, d} fit, which are intervals of neither linear order of the canonical numbering.
   Request tight;
-  const std::vector<int64_t> bytes = {4, 2, 4, 6};
+  const std::vector<int64_t> bytes = {5, 2, 3, 6};
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const OperatorId op = AddOperator(tight.graph, std::string(1, static_cast<char>('a' + i)), 10, 10);
     tight.graph.operators[op.index()].memory_bytes = bytes[i];
