@@ -45,6 +45,19 @@ struct Order {
   const IntervalTable table;
 };
 
+// What the blocks take, each wherever it is quickest.
+int64_t LeastWorkOf(const BlockInstance& blocks) {
+  int64_t total = 0;
+  for (std::size_t block = 0; block < blocks.operators.size(); ++block) {
+    int64_t least = kMaxQuantity;
+    for (const DevicePool& pool : blocks.pools) {
+      if (pool.supported[block]) least = std::min(least, pool.time[block]);
+    }
+    total = SaturatingAdd(total, least);
+  }
+  return total;
+}
+
 class Search {
  public:
   Search(const SearchRequest& request, const SolveLimits& limits, const SearchCallbacks& callbacks)
@@ -54,6 +67,7 @@ class Search {
         callbacks_(callbacks),
         record_(kName, request.options.relative_gap, callbacks),
         orders_(request, kMaxUnits),
+        least_work_(LeastWorkOf(orders_.blocks())),
         devices_differ_(DevicesDiffer(request)) {
     AddRules();
   }
@@ -101,23 +115,9 @@ class Search {
 
   int64_t MostDevicesUsed() const { return MostDevices(orders_.blocks(), request_.device_limits); }
 
-  // What each block takes wherever it is quickest, divided among all devices.
   void RaiseBound() {
     const int64_t devices = MostDevicesUsed();
-    if (devices > 0) record_.RaiseBound({Picoseconds(CeilDivide(LeastWork(), devices)), "work", BoundScope::kProblem});
-  }
-
-  int64_t LeastWork() const {
-    const BlockInstance& blocks = orders_.blocks();
-    int64_t total = 0;
-    for (std::size_t block = 0; block < blocks.operators.size(); ++block) {
-      int64_t least = kMaxQuantity;
-      for (const DevicePool& pool : blocks.pools) {
-        if (pool.supported[block]) least = std::min(least, pool.time[block]);
-      }
-      total = SaturatingAdd(total, least);
-    }
-    return total;
+    if (devices > 0) record_.RaiseBound({Picoseconds(CeilDivide(least_work_, devices)), "work", BoundScope::kProblem});
   }
 
   bool ShouldStop() const {
@@ -206,10 +206,9 @@ class Search {
   int64_t LeastOf(const Order& order, const SequenceRule& rule, std::size_t devices, int32_t replicas) const {
     int64_t least = kMaxQuantity;
     const int64_t most = std::min(static_cast<int64_t>(order.table.size()), static_cast<int64_t>(devices) / replicas);
-    const int64_t work = LeastWork();
     for (int64_t stages = 1; stages <= most; ++stages) {
       if (request_.problem.num_stages.value_or(stages) != stages) continue;
-      least = std::min(least, rule.Estimate(rule.LeastValue(work / stages, replicas), stages * replicas, replicas));
+      least = std::min(least, rule.Estimate(rule.LeastValue(least_work_ / stages, replicas), stages * replicas, replicas));
     }
     return least;
   }
@@ -253,6 +252,7 @@ class Search {
   const SearchCallbacks& callbacks_;
   SearchRecord record_;
   const UnitOrders orders_;
+  const int64_t least_work_;
   const bool devices_differ_;
   std::vector<SequenceRule> rules_;
   // Of the best placement.
