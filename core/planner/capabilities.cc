@@ -85,8 +85,18 @@ Capability PeriodicRow(std::vector<Split> splits, std::vector<Algorithm> algorit
           .description = description};
 }
 
-const std::vector<Capability>& Table() {
-  static const std::vector<Capability> kTable = {
+// A search for contiguous stages in every mode that has them.
+void AddEverywhere(Algorithm algorithm, std::string_view description, std::vector<Capability>& table) {
+  const std::vector<Replication> replications = {Replication::kNone, Replication::kUniform, Replication::kPerStage};
+  table.push_back(ThroughputRow({"host_staged"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                                {Split::kContiguous}, {algorithm}, description));
+  table.push_back(ThroughputRow(NetworkInterconnects(), SchedulesOfLoads(), replications, {Split::kContiguous},
+                                {algorithm}, description));
+  table.push_back(StepRow(NetworkInterconnects(), replications, {algorithm}, description));
+}
+
+std::vector<Capability> MakeTable() {
+  std::vector<Capability> table = {
       ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
                     {Split::kContiguous}, {Algorithm::kIdealDp, Algorithm::kLinearizedDp},
                     "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
@@ -156,6 +166,13 @@ const std::vector<Capability>& Table() {
       StepRow(NetworkInterconnects(), {Replication::kPerStage}, {Algorithm::kSingleDevice, Algorithm::kDataParallel},
               "baselines for synchronous steps of stages with replicas of their own"),
   };
+  AddEverywhere(Algorithm::kSequenceDp, "contiguous stages along linear orders of operators and devices", table);
+  AddEverywhere(Algorithm::kStageAnnealing, "contiguous stages and their devices, annealed", table);
+  return table;
+}
+
+const std::vector<Capability>& Table() {
+  static const std::vector<Capability> kTable = MakeTable();
   return kTable;
 }
 
@@ -175,7 +192,7 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-constexpr std::array<AlgorithmInfo, 18> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 20> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
      .version = "1",
@@ -272,6 +289,16 @@ constexpr std::array<AlgorithmInfo, 18> kAlgorithms = {{
      .version = "1",
      .description = "the same with communication counted as in the paper (equation 3)",
      .work_unit = "as parmesan"},
+    {.algorithm = Algorithm::kSequenceDp,
+     .name = "sequence_dp",
+     .version = "1",
+     .description = "dynamic programs along linear orders of operators and devices, with the true links and memory",
+     .work_unit = "stages looked at with one way to go on behind each"},
+    {.algorithm = Algorithm::kStageAnnealing,
+     .name = "stage_annealing",
+     .version = "1",
+     .description = "simulated annealing of contiguous stages and their devices on the true objective",
+     .work_unit = "about 10 ns: a block, an end of a tensor or a pair of replicas looked at"},
 }};
 
 std::string_view NameOf(Objective value) {

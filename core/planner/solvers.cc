@@ -9,6 +9,8 @@
 #include "core/partition/noncontiguous_throughput.h"
 #include "core/partition/parmesan/uneven_search.h"
 #include "core/partition/periodic/periodic_search.h"
+#include "core/partition/sequence/sequence_search.h"
+#include "core/partition/stage_annealing/stage_annealing.h"
 
 namespace planwright {
 
@@ -36,6 +38,10 @@ SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule) {
     case Algorithm::kParmesan:
     case Algorithm::kParmesanPaper:
       return SolveUnevenStages;
+    case Algorithm::kSequenceDp:
+      return SolveAlongSequences;
+    case Algorithm::kStageAnnealing:
+      return SolveByStageAnnealing;
     default:
       // Not reached: CheckSupported lets only Algorithms() through.
       std::abort();
