@@ -1,9 +1,12 @@
 #include "core/partition/sequence/device_teams.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "core/base/index.h"
 #include "core/cost/allreduce.h"
+#include "core/cost/device_load.h"
 #include "core/partition/parmesan/allowed_devices.h"
 
 namespace planwright {
@@ -26,6 +29,23 @@ const DeviceTeam& DeviceTeams::TeamAt(std::size_t begin) {
   return *teams_[begin];
 }
 
+std::vector<DeviceId> RingOf(const SearchRequest& request, std::vector<DeviceId> devices) {
+  if (request.problem.allreduce.ring != AllReduce::Ring::kFree) return devices;
+  std::sort(devices.begin(), devices.end());
+  const Network& network = request.costs.network();
+  if (devices.size() < 4 || network.num_link_classes() == 1) return devices;
+  const auto key = [](const LinkSpeed& speed) {
+    return std::pair(speed.bandwidth_bytes_per_second.value_or(0), -speed.latency);
+  };
+  std::vector<DeviceId> nearest = devices;
+  for (auto next = nearest.begin() + 1; next != nearest.end(); ++next) {
+    const DeviceId last = *std::prev(next);
+    const auto speed = [&](DeviceId device) { return key(network.speed(network.LinkClassOf(last, device))); };
+    std::iter_swap(next, std::ranges::max_element(next, nearest.end(), {}, speed));
+  }
+  return key(RingSpeed(network, devices)) < key(RingSpeed(network, nearest)) ? nearest : devices;
+}
+
 DeviceTeam DeviceTeams::MakeTeam(std::size_t begin) const {
   DeviceTeam team;
   if (begin + Index(replicas_) > sequence_.size()) return team;
@@ -46,9 +66,8 @@ DeviceTeam DeviceTeams::MakeTeam(std::size_t begin) const {
     }
   }
   team.is_valid = true;
-  if (replicas_ > 1 && *request_.problem.workload == Workload::kTraining) {
-    if (request_.problem.allreduce.ring == AllReduce::Ring::kFree) std::sort(devices.begin(), devices.end());
-    team.ring = RingSpeed(request_.costs.network(), devices);
+  if (replicas_ > 1 && ReducesGradients(request_.problem)) {
+    team.ring = RingSpeed(request_.costs.network(), RingOf(request_, std::move(devices)));
   }
   return team;
 }

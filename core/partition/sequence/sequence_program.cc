@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kMostPairs = 64;
 // Last stages may begin at so many borders of groups.
 constexpr std::size_t kMostStarts = 16;
+// States made ready in the time that a stage takes.
+constexpr int64_t kStatesPerWork = 8;
 // Work between two looks at the clock.
 constexpr int64_t kWorkPerLook = 1 << 14;
 
@@ -76,11 +78,12 @@ class Program {
 
   bool MayAllocate() {
     const auto states = static_cast<int64_t>((table_.size() + 1) * gaps_.size());
+    outcome_.work = states / kStatesPerWork;
     outcome_.is_interrupted = states > limits_.memory_bytes / static_cast<int64_t>(sizeof(std::vector<Pair>));
     return !outcome_.is_interrupted;
   }
 
-  // Whether devices of a sequence differ, or are connected differently from those before.
+  // Whether devices differ from those before, or are connected differently from those before.
   std::vector<bool> GroupBorders(std::size_t size) const {
     const DeviceTeams& teams = teams_.front();
     const auto link_before = [&](std::size_t position) {
@@ -291,6 +294,7 @@ class Program {
       }
       std::sort(stage.operators.begin(), stage.operators.end());
       stage.devices = teams_[Index(pair.size)].DevicesFrom(Index(pair.position));
+      if (stage.devices.size() > 1) stage.ring = RingOf(request_, stage.devices);
       if (pair.behind_state < 0) return placement;
       begin = end;
       pair = pairs_[Index(pair.behind_state)][Index(pair.behind_pair)];

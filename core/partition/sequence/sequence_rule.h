@@ -7,6 +7,7 @@
 
 #include "core/base/units.h"
 #include "core/cost/device_load.h"
+#include "core/cost/pipeline_fill.h"
 #include "core/model/problem.h"
 
 namespace planwright {
@@ -23,8 +24,8 @@ struct PipelineFill {
 class SequenceRule {
  public:
   // `forward_share`, GPIPE only: the sum of the greatest forward and the greatest backward load is looked for where the
-  // first is this part of it. 0: both passes of a stage are added. `is_host_staged`: transfers lead through the host.
-  SequenceRule(const PlanningProblem& problem, bool is_host_staged, double forward_share);
+  // first is this part of it. 0: both passes of a stage are added. `through_host`: transfers lead through host memory.
+  SequenceRule(const PlanningProblem& problem, bool through_host, double forward_share);
 
   // Whether the filling counts, for memory or for the time of a step.
   bool counts_fill() const { return counts_fill_; }
@@ -43,13 +44,9 @@ class SequenceRule {
   int64_t Estimate(int64_t value, int64_t held, int32_t common) const;
 
  private:
-  // Of the step, or 0 in the limit of many.
-  int64_t StepMicroBatches(int32_t replicas) const;
-
   const PlanningProblem& problem_;
-  const bool is_host_staged_;
+  const TransferTurns turns_;
   const double forward_share_;
-  const bool drains_early_;
   const bool counts_fill_;
 };
 

@@ -33,8 +33,8 @@ constexpr int64_t kPassShare = 4;
 // Programs in which stages may skip any device are only run where they take at most this part.
 constexpr int64_t kFreeShare = 16;
 constexpr int kMostVariations = 400;
-// More sizes of teams than so many are thinned out.
-constexpr int64_t kMostSizes = 24;
+// Among more devices fewer numbers of replicas are tried.
+constexpr int32_t kMostSizes = 24;
 
 // One linear order and what stages along it take.
 struct Order {
@@ -90,11 +90,11 @@ class Search {
 
  private:
   void AddRules() {
-    const bool is_host_staged = std::holds_alternative<HostStagedInterconnect>(request_.cluster.interconnect);
-    rules_.emplace_back(request_.problem, is_host_staged, 0);
+    const bool through_host = std::holds_alternative<HostStagedInterconnect>(request_.cluster.interconnect);
+    rules_.emplace_back(request_.problem, through_host, 0);
     if (request_.problem.schedule != ScheduleKind::kGpipe) return;
     const double share = ForwardShare();
-    if (share > 0 && share < 1) rules_.emplace_back(request_.problem, is_host_staged, share);
+    if (share > 0 && share < 1) rules_.emplace_back(request_.problem, through_host, share);
   }
 
   // Of all compute time, on the first class that can run an operator.
@@ -137,7 +137,7 @@ class Search {
         for (const DeviceSequence& sequence : sequences) {
           if (ShouldStop()) return;
           if (skips_any && !MaySkipAny(*order, sequence)) continue;
-          if (Try(*order, sequence, skips_any)) best_sequence_ = sequence;
+          if (Try(*order, sequence, skips_any, EqualSizes(sequence.size()))) best_sequence_ = sequence;
         }
       }
     }
@@ -153,49 +153,62 @@ class Search {
       const DeviceSequence sequence = varies_devices ? Varied(best_sequence_, random) : best_sequence_;
       std::unique_ptr<Order> other =
           varies_order ? std::make_unique<Order>(request_, orders_.Random(random)) : std::move(order);
-      const bool is_better = Try(*other, WithinLimits(request_, sequence), MaySkipAny(*other, sequence));
+      const bool is_better = Try(*other, WithinLimits(request_, sequence), MaySkipAny(*other, sequence), SizesOfBest());
       if (is_better) best_sequence_ = sequence;
       if (is_better || order == nullptr) order = std::move(other);
     }
+  }
+
+  // Where all stages have equally many replicas, so many; where they do not, none; all where nothing was found.
+  std::vector<int32_t> SizesOfBest() const {
+    if (!record_.has_placement()) return EqualSizes(best_sequence_.size());
+    const std::vector<Placement::Stage>& stages = record_.placement().stages;
+    const auto size = static_cast<int32_t>(stages.front().devices.size());
+    return std::ranges::all_of(stages, [&](const auto& stage) { return Index(size) == stage.devices.size(); })
+               ? std::vector<int32_t>{size}
+               : std::vector<int32_t>();
   }
 
   bool MaySkipAny(const Order& order, const DeviceSequence& sequence) const {
     if (!devices_differ_) return false;
     const auto units = static_cast<int64_t>(order.table.size());
     const auto devices = static_cast<int64_t>(sequence.size());
-    const auto sizes = static_cast<int64_t>(Sizes(sequence.size()).size());
+    const auto sizes = static_cast<int64_t>(MixedSizes(sequence.size()).size()) + 1;
     const int64_t states = SaturatingMultiply(units * units / 2, devices * devices / 2);
     return SaturatingMultiply(states, devices * sizes / 2 + 1) <= work_ / kFreeShare;
   }
 
-  // Numbers of replicas that a stage may have. Many are thinned out as they grow.
-  std::vector<int32_t> Sizes(std::size_t devices) const {
-    if (request_.problem.replication == Replication::kNone) return {1};
-    const std::optional<int32_t> fixed = request_.problem.num_replicas;
-    if (fixed.has_value()) return Index(*fixed) <= devices ? std::vector<int32_t>{*fixed} : std::vector<int32_t>();
+  // Numbers of replicas that all stages may have.
+  std::vector<int32_t> EqualSizes(std::size_t devices) const {
+    const auto most = request_.problem.replication == Replication::kNone ? 1 : static_cast<int32_t>(devices);
     std::vector<int32_t> sizes;
-    const bool is_thin =
-        request_.problem.replication == Replication::kPerStage && static_cast<int64_t>(devices) > kMostSizes;
-    for (int32_t size = 1; Index(size) <= devices; size += is_thin ? std::max(1, size / 4) : 1) sizes.push_back(size);
-    if (!sizes.empty() && Index(sizes.back()) < devices) sizes.push_back(static_cast<int32_t>(devices));
+    for (int32_t size = 1; size <= most; ++size) {
+      if (request_.problem.num_replicas.value_or(size) == size) sizes.push_back(size);
+    }
     return sizes;
   }
 
-  // Whether it found something better, or as good as the best.
-  bool Try(const Order& order, const DeviceSequence& sequence, bool skips_any) {
+  // Numbers of replicas that each stage may have, where they may differ. Many are thinned out as they grow.
+  std::vector<int32_t> MixedSizes(std::size_t devices) const {
+    if (request_.problem.replication != Replication::kPerStage || request_.problem.num_replicas.has_value()) return {};
+    const auto most = static_cast<int32_t>(devices);
+    std::vector<int32_t> sizes;
+    for (int32_t size = 1; size <= most; size += most > kMostSizes ? std::max(1, size / 3) : 1) sizes.push_back(size);
+    return sizes;
+  }
+
+  // Whether it found something better. `sizes`: equal numbers of replicas to try.
+  bool Try(const Order& order, const DeviceSequence& sequence, bool skips_any, const std::vector<int32_t>& sizes) {
     bool is_better = false;
     for (const SequenceRule& rule : rules_) {
-      if (request_.problem.replication != Replication::kUniform) {
-        is_better |= RunProgram(order, rule, sequence, {Sizes(sequence.size()), skips_any});
-        continue;
-      }
-      for (const int32_t size : ByBound(order, rule, sequence.size())) {
+      for (const int32_t size : ByBound(order, rule, sequence.size(), sizes)) {
         if (ShouldStop() || LeastOf(order, rule, sequence.size(), size) >= BestKnown()) break;
         is_better |= RunProgram(order, rule, sequence, {{size}, skips_any});
         if (size > 1 && Index(size) < sequence.size() && request_.costs.network().num_link_classes() > 1) {
           is_better |= RunProgram(order, rule, InLanes(sequence, size), {{size}, skips_any});
         }
       }
+      if (!ShouldStop()) is_better |= RunProgram(order, rule, sequence, {MixedSizes(sequence.size()), skips_any});
     }
     return is_better;
   }
@@ -208,17 +221,20 @@ class Search {
     const int64_t most = std::min(static_cast<int64_t>(order.table.size()), static_cast<int64_t>(devices) / replicas);
     for (int64_t stages = 1; stages <= most; ++stages) {
       if (request_.problem.num_stages.value_or(stages) != stages) continue;
-      least = std::min(least, rule.Estimate(rule.LeastValue(least_work_ / stages, replicas), stages * replicas, replicas));
+      least =
+          std::min(least, rule.Estimate(rule.LeastValue(least_work_ / stages, replicas), stages * replicas, replicas));
     }
     return least;
   }
 
-  std::vector<int32_t> ByBound(const Order& order, const SequenceRule& rule, std::size_t devices) const {
-    std::vector<std::pair<int64_t, int32_t>> sizes;
-    for (const int32_t size : Sizes(devices)) sizes.emplace_back(LeastOf(order, rule, devices, size), size);
-    std::ranges::stable_sort(sizes, {}, [](const auto& entry) { return entry.first; });
+  // The most promising numbers of replicas first.
+  std::vector<int32_t> ByBound(const Order& order, const SequenceRule& rule, std::size_t devices,
+                               const std::vector<int32_t>& sizes) const {
+    std::vector<std::pair<int64_t, int32_t>> bounds;
+    for (const int32_t size : sizes) bounds.emplace_back(LeastOf(order, rule, devices, size), size);
+    std::ranges::stable_sort(bounds, {}, [](const auto& entry) { return entry.first; });
     std::vector<int32_t> ordered;
-    for (const auto& [bound, size] : sizes) ordered.push_back(size);
+    for (const auto& [bound, size] : bounds) ordered.push_back(size);
     return ordered;
   }
 
