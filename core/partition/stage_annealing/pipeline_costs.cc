@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "core/cost/stage_memory.h"
-
 namespace planwright {
 namespace {
 
@@ -26,11 +23,6 @@ class Greatest {
   double sum_ = 0;
 };
 
-PhaseLoads LoadsOf(const PlanningProblem& problem, const StageCosts& stage) {
-  if (problem.micro_batches.has_value()) return stage.undivided;
-  return ReplicaLoads(stage.undivided, stage.replicas, stage.allreduce, problem.schedule, problem.overlap);
-}
-
 double OverflowOf(const StageCosts& stage, int32_t in_flight) {
   const int64_t bytes = SaturatingAdd(stage.fixed_bytes, SaturatingMultiply(stage.kept_bytes, in_flight));
   if (bytes <= stage.limit_bytes) return 0;
@@ -39,35 +31,56 @@ double OverflowOf(const StageCosts& stage, int32_t in_flight) {
 
 }  // namespace
 
-PipelineCosts CostsOf(const PlanningProblem& problem, const std::vector<const StageCosts*>& stages) {
+PhaseLoads PipelineCosting::LoadsOf(const StageCosts& stage) const {
+  const int32_t replicas = stage.turns.replicas;
+  if (!problem_.micro_batches.has_value()) {
+    return ReplicaLoads(stage.undivided, replicas, stage.allreduce, ReductionRuleOf(problem_));
+  }
+  return {.main = step_.TimeOf(stage.undivided.main, replicas),
+          .backward = step_.TimeOf(stage.undivided.backward, replicas)};
+}
+
+void PipelineCosting::AddMemory(std::span<const StageCosts* const> stages, PipelineCosts& costs) const {
+  FillFromEnd fill(turns_);
+  for (std::size_t i = stages.size(); i > 0; --i) {
+    const StageCosts& stage = *stages[i - 1];
+    const int32_t replicas = stage.turns.replicas;
+    costs.overflow += OverflowOf(stage, InFlightMicroBatches(problem_, fill.HeldBy(replicas), replicas));
+    fill.Add(stage.turns);
+  }
+}
+
+PipelineCosts PipelineCosting::CostsOf(std::span<const StageCosts* const> stages) {
+  const bool counts_steps = problem_.micro_batches.has_value();
+  if (counts_steps) {
+    stage_turns_.clear();
+    for (const StageCosts* stage : stages) stage_turns_.push_back(stage->turns);
+    step_ = TurnsOfStep(problem_, turns_, stage_turns_);
+  }
   PipelineCosts costs;
   Greatest main;
   Greatest backward;
   Greatest allreduce;
   Picoseconds busiest{-1};
   for (std::size_t position = 0; position < stages.size(); ++position) {
-    const StageCosts& stage = *stages[position];
-    const PhaseLoads loads = LoadsOf(problem, stage);
+    const PhaseLoads loads = LoadsOf(*stages[position]);
     main.Add(loads.main);
     backward.Add(loads.backward);
-    allreduce.Add(stage.allreduce);
+    allreduce.Add(stages[position]->allreduce);
     if (loads.total() > busiest) {
       busiest = loads.total();
       costs.busiest = position;
     }
-    costs.overflow += OverflowOf(stage, InFlightMicroBatches(problem, stages.size() - 1 - position));
-    costs.misplaced += stage.misplaced;
+    costs.misplaced += stages[position]->misplaced;
   }
-  const PhaseLoads greatest{.main = main.exact(), .backward = backward.exact()};
-  costs.objective = greatest.total();
+  AddMemory(stages, costs);
+  costs.objective = main.exact() + backward.exact();
   costs.smooth = main.smooth() + backward.smooth();
-  if (!problem.micro_batches.has_value()) return costs;
-  const int32_t micro_batches = *problem.micro_batches;
-  const int32_t replicas = stages.front()->replicas;
-  costs.objective =
-      ShareOfStep(StepTime(micro_batches, stages.size(), greatest, allreduce.exact()), micro_batches, replicas);
-  const double turns = static_cast<double>(micro_batches) + static_cast<double>(stages.size()) - 1;
-  costs.smooth = (turns * costs.smooth + allreduce.smooth()) / (static_cast<double>(micro_batches) * replicas);
+  if (!counts_steps) return costs;
+  const int64_t micro_batches = MicroBatchesOfStep(problem_, stages.front()->turns.replicas);
+  const int64_t step = SaturatingAdd(costs.objective.count(), allreduce.exact().count());
+  costs.objective = Picoseconds(CeilDivide(step, micro_batches));
+  costs.smooth = (costs.smooth + allreduce.smooth()) / static_cast<double>(micro_batches);
   return costs;
 }
 

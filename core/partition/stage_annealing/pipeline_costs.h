@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/base/units.h"
 #include "core/cost/device_load.h"
+#include "core/cost/pipeline_fill.h"
 #include "core/model/problem.h"
 
 namespace planwright {
@@ -17,7 +19,7 @@ struct StageCosts {
   // Of a replica that did every micro-batch: the greatest of each phase.
   PhaseLoads undivided;
   Picoseconds allreduce{0};
-  int32_t replicas = 1;
+  StageTurns turns;
   // Memory without activations, activations of one micro-batch, and what the smallest device has.
   int64_t fixed_bytes = 0;
   int64_t kept_bytes = 0;
@@ -37,8 +39,25 @@ struct PipelineCosts {
   std::size_t busiest = 0;
 };
 
-// REQUIRES: at least one stage. O(stages).
-PipelineCosts CostsOf(const PlanningProblem& problem, const std::vector<const StageCosts*>& stages);
+// For one thread; the problem outlives it.
+class PipelineCosting {
+ public:
+  PipelineCosting(const PlanningProblem& problem, const TransferTurns& turns) : problem_(problem), turns_(turns) {}
+
+  // REQUIRES: at least one stage. O(stages).
+  PipelineCosts CostsOf(std::span<const StageCosts* const> stages);
+
+ private:
+  // What each phase of the stage counts in the objective: the load of a replica, or what it makes of a step.
+  PhaseLoads LoadsOf(const StageCosts& stage) const;
+  void AddMemory(std::span<const StageCosts* const> stages, PipelineCosts& costs) const;
+
+  const PlanningProblem& problem_;
+  const TransferTurns turns_;
+  // Of the pipeline that is being costed, where micro-batches are counted.
+  std::vector<StageTurns> stage_turns_;
+  StepTurns step_;
+};
 
 }  // namespace planwright
 

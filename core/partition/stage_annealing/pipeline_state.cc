@@ -24,6 +24,8 @@ void ForEachPartnership(std::size_t replicas_a, std::size_t replicas_b, Visit vi
 
 PipelineState::PipelineState(const PipelineTables& tables, const Pipeline& pipeline)
     : tables_(tables),
+      turns_(TransferTurns::Of(tables.problem(), tables.pays_once())),
+      costing_(tables.problem(), turns_),
       slot_of_(Index(tables.num_blocks()), 0),
       owner_(Index(tables.num_devices()), kIdle),
       num_idle_(tables.num_devices()),
@@ -219,7 +221,7 @@ const PipelineCosts& PipelineState::Evaluate() {
   in_order_.clear();
   for (const int32_t slot : order_) in_order_.push_back(&stage_costs_[Index(slot)]);
   work_ += num_stages();
-  trial_costs_ = CostsOf(tables_.problem(), in_order_);
+  trial_costs_ = costing_.CostsOf(in_order_);
   return trial_costs_;
 }
 
@@ -253,11 +255,11 @@ void PipelineState::Cost(int32_t slot) {
   const PipelineStage& own = stage(slot);
   StageCosts& costs = stage_costs_[Index(slot)];
   costs = StageCosts();
-  costs.replicas = static_cast<int32_t>(own.devices.size());
+  costs.turns.replicas = static_cast<int32_t>(own.devices.size());
   costs.allreduce = AllReduceOf(own);
   MicroBatchWork work = ComputeOf(own);
   const int64_t boundary_bytes = MeasureTraffic(slot, work);
-  costs.undivided = GreatestLoads(slot, work);
+  AddLoads(slot, work, costs);
   AddMemory(slot, boundary_bytes, costs);
   AddMisplaced(own, costs);
   work_ += static_cast<int64_t>(own.blocks.size());
@@ -275,7 +277,7 @@ MicroBatchWork PipelineState::ComputeOf(const PipelineStage& stage) const {
 }
 
 Picoseconds PipelineState::AllReduceOf(const PipelineStage& stage) const {
-  if (stage.devices.size() == 1 || !tables_.is_training()) return Picoseconds(0);
+  if (stage.devices.size() == 1 || !ReducesGradients(tables_.problem())) return Picoseconds(0);
   int64_t parameter_bytes = 0;
   for (const int32_t block : stage.blocks) parameter_bytes += tables_.bytes(block).parameters;
   const Network& network = tables_.network();
@@ -410,23 +412,22 @@ PipelineState::Partner& PipelineState::PartnerOf(int32_t slot, int32_t other) {
   return partner;
 }
 
-PhaseLoads PipelineState::GreatestLoads(int32_t slot, const MicroBatchWork& work) {
+void PipelineState::AddLoads(int32_t slot, const MicroBatchWork& work, StageCosts& costs) {
   const PipelineStage& own = stage(slot);
-  const PlanningProblem& problem = tables_.problem();
   if (tables_.pays_once() && tables_.is_cpu(tables_.class_of(own.devices.front()))) {
-    const MicroBatchWork compute{.forward = {.compute = work.forward.compute},
-                                 .backward = {.compute = work.backward.compute}};
-    return LoadsOf(compute, problem.schedule, problem.overlap);
+    replica_works_ = {{.forward = {.compute = work.forward.compute}, .backward = {.compute = work.backward.compute}}};
+  } else {
+    // Without links of their own, replicas are alike.
+    replica_works_.assign(num_partners_ == 0 ? 1 : own.devices.size(), work);
   }
-  replica_works_.assign(num_partners_ == 0 ? 1 : own.devices.size(), work);
   for (std::size_t i = 0; i < num_partners_; ++i) ChargePartner(own, partners_[i], replica_works_);
-  PhaseLoads greatest;
+  const PlanningProblem& problem = tables_.problem();
   for (const MicroBatchWork& replica : replica_works_) {
     const PhaseLoads loads = LoadsOf(replica, problem.schedule, problem.overlap);
-    greatest.main = std::max(greatest.main, loads.main);
-    greatest.backward = std::max(greatest.backward, loads.backward);
+    costs.undivided.main = std::max(costs.undivided.main, loads.main);
+    costs.undivided.backward = std::max(costs.undivided.backward, loads.backward);
+    costs.turns.slots = std::max(costs.turns.slots, turns_.SlotsOf(replica));
   }
-  return greatest;
 }
 
 void PipelineState::ChargePartner(const PipelineStage& own, const Partner& partner,

@@ -115,10 +115,13 @@ class PipelineState {
   void AddToWork(const Exchange& sent, const Exchange& received, MicroBatchWork& work) const;
   Exchange ExchangeOf(int32_t net, std::size_t link_class) const;
   Partner& PartnerOf(int32_t slot, int32_t other);
-  PhaseLoads GreatestLoads(int32_t slot, const MicroBatchWork& work);
+  // `work` without what goes over links of their own.
+  void AddLoads(int32_t slot, const MicroBatchWork& work, StageCosts& costs);
   void ChargePartner(const PipelineStage& stage, const Partner& partner, std::vector<MicroBatchWork>& works);
 
   const PipelineTables& tables_;
+  const TransferTurns turns_;
+  PipelineCosting costing_;
   std::vector<PipelineStage> stages_;
   std::vector<StageCosts> stage_costs_;
   std::vector<int32_t> free_slots_;

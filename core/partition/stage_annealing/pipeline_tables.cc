@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/cost/device_load.h"
 #include "core/graph/operator_unions.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/parmesan/allowed_devices.h"
@@ -153,7 +154,7 @@ std::size_t PipelineTables::LinkClassOf(int32_t a, int32_t b) const {
 }
 
 bool PipelineTables::orders_rings() const {
-  return is_training_ && !links_are_alike() && problem_.replication != Replication::kNone &&
+  return ReducesGradients(problem_) && !links_are_alike() && problem_.replication != Replication::kNone &&
          problem_.allreduce.ring == AllReduce::Ring::kFree;
 }
 
