@@ -45,10 +45,10 @@ class CanonicalRequest {
   // Rings that a placement leaves to the order of its devices are spelled out, because that order changes.
   Placement ToGiven(Placement placement) const;
   Placement ToCanonical(Placement placement) const;
-
- private:
   // Ascending.
   std::vector<DeviceId> ToCanonical(std::vector<DeviceId> devices) const;
+
+ private:
   Placement Renumbered(Placement placement, const std::vector<OperatorId>& operators,
                        const std::vector<DeviceId>& devices) const;
 

@@ -166,6 +166,11 @@ std::vector<Capability> MakeTable() {
       StepRow(NetworkInterconnects(), {Replication::kPerStage}, {Algorithm::kSingleDevice, Algorithm::kDataParallel},
               "baselines for synchronous steps of stages with replicas of their own"),
   };
+  AddEverywhere(Algorithm::kEnumeration, "every placement of a small problem", table);
+  table.push_back(ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(),
+                                {Replication::kNone, Replication::kPerStage}, {Split::kNonContiguous},
+                                {Algorithm::kEnumeration}, "every split of a small problem"));
+  table.push_back(LatencyRow({Algorithm::kEnumeration}, "every choice of subgraphs of a small problem"));
   AddEverywhere(Algorithm::kSequenceDp, "contiguous stages along linear orders of operators and devices", table);
   AddEverywhere(Algorithm::kStageAnnealing, "contiguous stages and their devices, annealed", table);
   return table;
@@ -192,7 +197,7 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-constexpr std::array<AlgorithmInfo, 20> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 21> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
      .version = "1",
@@ -289,6 +294,11 @@ constexpr std::array<AlgorithmInfo, 20> kAlgorithms = {{
      .version = "1",
      .description = "the same with communication counted as in the paper (equation 3)",
      .work_unit = "as parmesan"},
+    {.algorithm = Algorithm::kEnumeration,
+     .name = "enumeration",
+     .version = "1",
+     .description = "every placement of a problem that has at most ten million, by branch and bound",
+     .work_unit = "partial placements"},
     {.algorithm = Algorithm::kSequenceDp,
      .name = "sequence_dp",
      .version = "1",
@@ -639,11 +649,12 @@ std::vector<Algorithm> Candidates(const Cluster& cluster, const PlanningProblem&
 }
 
 // What the request names, or what decides whether AUTO heeds its settings: the first candidate that heeds all, else the
-// first. nullopt: no row plans the problem.
+// first; not enumeration, which takes small problems only. nullopt: no row plans the problem.
 std::optional<Algorithm> AlgorithmFor(const OperatorGraph& graph, const Cluster& cluster,
                                       const PlanningProblem& problem, const SolverOptions& options) {
   if (options.algorithm != Algorithm::kAuto) return options.algorithm;
-  const std::vector<Algorithm> candidates = Candidates(cluster, problem, options);
+  std::vector<Algorithm> candidates = Candidates(cluster, problem, options);
+  std::erase(candidates, Algorithm::kEnumeration);
   if (candidates.empty()) return std::nullopt;
   const auto heeds_all = [&](Algorithm algorithm) { return HeedsAll(algorithm, graph, cluster, problem); };
   const auto heeding = std::ranges::find_if(candidates, heeds_all);

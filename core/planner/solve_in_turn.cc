@@ -13,8 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/time_share.h"
-#include "core/partition/parmesan/parmesan_search.h"
+#include "core/partition/enumeration/enumeration.h"
 #include "core/partition/search_record.h"
+#include "core/planner/canonical_request.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/device_search.h"
 #include "core/planner/solvers.h"
@@ -23,13 +24,49 @@ namespace planwright {
 namespace {
 
 // No round counts for less than this part of the work of all.
-constexpr int64_t kMostRounds = 24;
+constexpr int64_t kMostRounds = 16;
 // In rounds, one after the other: Parmesan's K, coarser and finer than it takes by itself.
 constexpr std::array<int32_t, 4> kClusters = {64, 16, 32, 96};
 
-// Whether another seed may give another placement, and the search ends long before any limit.
-bool IsRepeated(Algorithm algorithm) {
-  return algorithm == Algorithm::kParmesan || algorithm == Algorithm::kStageAnnealing;
+// Whether the search ends long before any limit, and takes another way where numbers are others.
+bool HasRounds(Algorithm algorithm) { return algorithm == Algorithm::kParmesan; }
+
+// Callbacks that name placements of `part` as the given request does.
+SearchCallbacks Translated(const CanonicalRequest& part, const SearchCallbacks& callbacks) {
+  SearchCallbacks translated = callbacks;
+  translated.objective = [&](const Placement& placement) { return callbacks.objective(part.ToGiven(placement)); };
+  translated.objection = [&](const Placement& placement) { return callbacks.objection(part.ToGiven(placement)); };
+  translated.on_incumbent = [&](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
+    SearchOutcome given = so_far;
+    given.placement = part.ToGiven(std::move(given.placement));
+    callbacks.on_incumbent(given, work, algorithm);
+  };
+  return translated;
+}
+
+absl::StatusOr<SearchOutcome> SolveOnce(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                        const SearchCallbacks& callbacks) {
+  return SolveOnAllowedDevices(SolverOf(request.algorithm, request.problem.schedule), request, limits, arena,
+                               callbacks);
+}
+
+// SolveOnce with operators in another order.
+absl::StatusOr<SearchOutcome> SolveInOtherOrder(const SearchRequest& request, int64_t variant,
+                                                const SolveLimits& limits, TaskArena& arena,
+                                                const SearchCallbacks& callbacks) {
+  const CanonicalRequest other(request.graph, request.cluster, request.problem, variant);
+  const CostTable costs(other.graph(), other.cluster(), *request.problem.workload);
+  SearchRequest renumbered{
+      other.graph(), other.cluster(), other.problem(), costs, request.options, request.algorithm, {}, request.target};
+  for (const SearchStart& start : request.starts) {
+    renumbered.starts.push_back({other.ToCanonical(start.placement), start.made_by});
+  }
+  for (const DeviceLimit& limit : request.device_limits) {
+    renumbered.device_limits.push_back({other.ToCanonical(limit.devices), limit.most});
+  }
+  absl::StatusOr<SearchOutcome> outcome = SolveOnce(renumbered, limits, arena, Translated(other, callbacks));
+  if (outcome.ok()) outcome->placement = other.ToGiven(std::move(outcome->placement));
+  return outcome;
 }
 
 class Turns {
@@ -38,17 +75,31 @@ class Turns {
       : request_(request), limits_(limits), arena_(arena), callbacks_(callbacks) {}
 
   absl::StatusOr<SearchOutcome> Run() {
-    const std::vector<Algorithm> algorithms =
-        AlgorithmsInTurn(request_.graph, request_.cluster, request_.problem, request_.options);
+    const std::vector<Algorithm> algorithms = Algorithms();
     // The first one takes the starts at least.
     for (std::size_t i = 0; i < algorithms.size() && (i == 0 || !IsDone()); ++i) {
-      Search(algorithms[i], request_.options, ShareOfTime(limits_, algorithms.size() - i));
+      const SolveLimits share = ShareOfTime(limits_, algorithms.size() - i);
+      if (HasRounds(algorithms[i]) && algorithms.size() > 1) {
+        SearchInRounds(algorithms[i], share);
+      } else {
+        Search(algorithms[i], request_.options, /*variant=*/0, share);
+      }
     }
-    if (request_.options.algorithm == Algorithm::kAuto) RunRounds(algorithms);
     return Finish();
   }
 
  private:
+  // Without enumeration where it is not known that it ends.
+  std::vector<Algorithm> Algorithms() const {
+    std::vector<Algorithm> algorithms =
+        AlgorithmsInTurn(request_.graph, request_.cluster, request_.problem, request_.options);
+    if (algorithms.size() > 1 && std::ranges::find(algorithms, Algorithm::kEnumeration) != algorithms.end() &&
+        !CountPlacements(request_).has_value()) {
+      std::erase(algorithms, Algorithm::kEnumeration);
+    }
+    return algorithms;
+  }
+
   bool IsSettled() const {
     return best_.has_value() && RelativeGap(best_->objective, bound_.value) <= request_.options.relative_gap;
   }
@@ -60,7 +111,7 @@ class Turns {
   }
 
   // Returns the work that was done.
-  int64_t Search(Algorithm algorithm, const SolverOptions& options, SolveLimits limits) {
+  int64_t Search(Algorithm algorithm, const SolverOptions& options, int64_t variant, SolveLimits limits) {
     std::stop_source stop;
     const std::stop_callback forward(limits_.stop, [&stop] { stop.request_stop(); });
     limits.stop = stop.get_token();
@@ -82,8 +133,9 @@ class Turns {
       callbacks_.on_incumbent(SoFar(), work_ + work, made_by);
       if (IsSettled()) stop.request_stop();
     };
-    const absl::StatusOr<SearchOutcome> outcome =
-        SolveOnAllowedDevices(SolverOf(algorithm, request_.problem.schedule), request, limits, arena_, listening);
+    const absl::StatusOr<SearchOutcome> outcome = variant == 0
+                                                      ? SolveOnce(request, limits, arena_, listening)
+                                                      : SolveInOtherOrder(request, variant, limits, arena_, listening);
     const int64_t work = Conclude(outcome, is_best);
     work_ += work;
     return work;
@@ -142,23 +194,18 @@ class Turns {
     }
   }
 
-  void RunRounds(const std::vector<Algorithm>& algorithms) {
-    std::vector<Algorithm> repeated;
-    std::ranges::copy_if(algorithms, std::back_inserter(repeated), IsRepeated);
-    for (const Algorithm algorithm : repeated) RunRounds(algorithm);
-  }
-
-  void RunRounds(Algorithm algorithm) {
+  // As it was asked for, then with other seeds, orders and numbers of clusters.
+  void SearchInRounds(Algorithm algorithm, const SolveLimits& limits) {
+    Search(algorithm, request_.options, /*variant=*/0, limits);
     const int64_t work_limit = request_.options.work_limit.value_or(kWorkOfRounds);
     int64_t work = 0;
-    for (int64_t round = 1; work < work_limit && !IsDone(); ++round) {
+    for (int64_t round = 1; work < work_limit && !IsDone() && !CheckInterruption(limits).has_value(); ++round) {
       SolverOptions options = request_.options;
       options.seed += round;
       options.work_limit = work_limit - work;
       if (!options.clusters.has_value())
         options.clusters = kClusters[static_cast<std::size_t>(round) % kClusters.size()];
-      const int64_t done = Search(algorithm, options, limits_);
-      work += std::max(done, work_limit / kMostRounds + 1);
+      work += std::max(Search(algorithm, options, round, limits), work_limit / kMostRounds + 1);
       ++rounds_;
     }
     if (work >= work_limit) stop_reasons_.push_back(StopReason::kWorkLimit);

@@ -2,8 +2,10 @@
 //
 // Each search starts from the best placement so far and gets an equal share of the time that is left; the best
 // placement and the best bound of scope PROBLEM of all are the answer, and the first bound that meets a placement, or
-// comes as close as was asked for, ends them all. Then those that chance decides run again, in rounds with other seeds
-// and other numbers of clusters, until the work is done that each may do: options.work_limit, else kWorkOfRounds.
+// comes as close as was asked for, ends them all. Enumeration takes its turn only where it is known to end soon.
+// Parmesan's search, which ends long before its limits, runs again in rounds with other seeds, other orders of the
+// operators and other numbers of clusters, until the work is done that it may do: options.work_limit, else
+// kWorkOfRounds.
 #ifndef PLANWRIGHT_CORE_PLANNER_SOLVE_IN_TURN_H_
 #define PLANWRIGHT_CORE_PLANNER_SOLVE_IN_TURN_H_
 

@@ -4,6 +4,7 @@
 
 #include "core/partition/baselines/baselines.h"
 #include "core/partition/contiguous_throughput.h"
+#include "core/partition/enumeration/enumeration.h"
 #include "core/partition/min_latency.h"
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/noncontiguous_throughput.h"
@@ -38,6 +39,8 @@ SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule) {
     case Algorithm::kParmesan:
     case Algorithm::kParmesanPaper:
       return SolveUnevenStages;
+    case Algorithm::kEnumeration:
+      return SolveByEnumeration;
     case Algorithm::kSequenceDp:
       return SolveAlongSequences;
     case Algorithm::kStageAnnealing:
