@@ -32,7 +32,7 @@ class Enumeration {
         tensors_(MakeTensorTable(request, groups)),
         pays_once_(RulesOf(request.cluster.interconnect).pay_once),
         gradients_follow_(GradientsFollowTensors(request.graph, *problem_.workload)),
-        reduces_(*problem_.workload == Workload::kTraining && !problem_.allreduce.amortize_over_micro_batches),
+        reduces_(ReducesGradients(problem_)),
         stages_(request.graph, problem_),
         free_(devices),
         team_of_(groups.size(), kNowhere),
@@ -136,7 +136,7 @@ class Enumeration {
       if (!pays_once_ || !devices_[team.members.front()].is_cpu) work += borders[i].work;
       const PhaseLoads loads =
           ReplicaLoads(LoadsOf(work, problem_.schedule, problem_.overlap), static_cast<int32_t>(team.members.size()),
-                       AllReduceOf(team), problem_.schedule, problem_.overlap);
+                       AllReduceOf(team), ReductionRuleOf(problem_));
       greatest.main = std::max(greatest.main, loads.main);
       greatest.backward = std::max(greatest.backward, loads.backward);
     }

@@ -11,6 +11,7 @@
 #include "core/base/index.h"
 #include "core/cost/allreduce.h"
 #include "core/cost/device_load.h"
+#include "core/cost/pipeline_fill.h"
 #include "core/cost/stage_memory.h"
 #include "core/cost/transfer.h"
 #include "core/partition/enumeration/ring_choice.h"
@@ -38,8 +39,8 @@ class Enumeration {
         tensors_(MakeTensorTable(request, blocks.operators)),
         pays_once_(RulesOf(request.cluster.interconnect).pay_once),
         gradients_follow_(GradientsFollowTensors(request.graph, *problem_.workload)),
-        reduces_(*problem_.workload == Workload::kTraining &&
-                 (problem_.micro_batches.has_value() || !problem_.allreduce.amortize_over_micro_batches)),
+        reduces_(ReducesGradients(problem_)),
+        turns_(TransferTurns::Of(problem_, pays_once_)),
         ignores_order_(IgnoresOrderOfStages(problem_)),
         teams_(devices),
         rings_(network_, problem_.allreduce),
@@ -88,12 +89,16 @@ class Enumeration {
     Picoseconds allreduce{0};
     // Of its first replica in the list of works.
     std::size_t first_work = 0;
+    // Its slots may be more, once all transfers are known.
+    StageTurns least_turns;
   };
 
   // Bounds and works of all replicas, at one depth.
   struct Front {
     std::vector<MicroBatchWork> works;
     Picoseconds floor{0};
+    // Micro-batches in the stages so far, at least (FillFromEnd::behind).
+    int64_t behind = 0;
   };
 
   void AddBlock(const std::vector<OperatorId>& operators) {
@@ -288,7 +293,9 @@ class Enumeration {
     if (!fronts_.empty()) front = fronts_.back();
     stage.first_work = front.works.size();
     AddWorks(candidate, team, front);
-    front.floor = std::max(front.floor, FloorOfStages(front.works, BorderOf(candidate, team)));
+    const MicroBatchWork border = BorderOf(candidate, team);
+    FillAtLeast(border, stage, front);
+    front.floor = std::max(front.floor, FloorOfStages(front.works, border));
     if (judge_.CanImprove(front.floor) && judge_.CanImprove(FloorOfRest())) {
       fronts_.push_back(std::move(front));
       ExtendPipeline();
@@ -303,16 +310,11 @@ class Enumeration {
     return std::all_of(team.begin(), team.end(), [&](std::size_t position) { return devices_[position].Fits(bytes); });
   }
 
-  // Micro-batches that the next stage keeps at least; transfers may add to them.
-  int32_t LeastInFlight(std::size_t replicas) const {
-    const auto count = static_cast<int32_t>(replicas);
-    const bool shares = problem_.replication == Replication::kPerStage;
-    const int32_t all = static_cast<int32_t>(CeilDivide(problem_.micro_batches.value_or(1), shares ? count : 1));
-    if (!DrainsEarly(problem_.schedule)) return all;
-    int32_t behind = 0;
-    for (const PlacedStage& stage : stages_) behind += static_cast<int32_t>(stage.devices.size());
-    const auto fill = static_cast<int32_t>(CeilDivide(behind + count, count));
-    return problem_.micro_batches.has_value() ? std::min(fill, all) : fill;
+  // Micro-batches that the next stage keeps at least.
+  int32_t LeastInFlight(std::size_t team_size) const {
+    const auto replicas = static_cast<int32_t>(team_size);
+    const FillFromEnd fill(turns_, fronts_.empty() ? 0 : fronts_.back().behind);
+    return InFlightMicroBatches(problem_, fill.HeldBy(replicas), replicas);
   }
 
   void ChooseRing(PlacedStage& stage) {
@@ -362,6 +364,20 @@ class Enumeration {
     charge(to, from, false);
   }
 
+  void FillAtLeast(const MicroBatchWork& border, PlacedStage& stage, Front& front) const {
+    stage.least_turns.replicas = static_cast<int32_t>(stage.devices.size());
+    for (std::size_t i = stage.first_work; i < front.works.size(); ++i) {
+      MicroBatchWork work = front.works[i];
+      work += border;
+      // What else there will be to send may make two slots one again.
+      const int32_t slots = turns_.through_host ? turns_.SlotsOf(work) : std::min(turns_.SlotsOf(work), 1);
+      stage.least_turns.slots = std::max(stage.least_turns.slots, slots);
+    }
+    FillFromEnd fill(turns_, front.behind);
+    fill.Add(stage.least_turns);
+    front.behind = fill.behind();
+  }
+
   MicroBatchWork BorderOf(const Candidate& candidate, const std::vector<std::size_t>& team) const {
     const bool pays = !pays_once_ || !devices_[team.front()].is_cpu;
     return pays ? candidate.border : MicroBatchWork();
@@ -377,45 +393,55 @@ class Enumeration {
       counted = &with_border;
     }
     for (std::size_t i = stages_.back().first_work; i < counted->size(); ++i) (*counted)[i] += border;
+    const int64_t turns = problem_.micro_batches.has_value() ? LeastTurns() : 0;
     PhaseLoads greatest;
     Picoseconds allreduce{0};
     for (const PlacedStage& stage : stages_) {
       allreduce = std::max(allreduce, stage.allreduce);
       for (std::size_t i = 0; i < stage.devices.size(); ++i) {
-        const PhaseLoads loads = FloorOfReplica((*counted)[stage.first_work + i], stage);
+        const PhaseLoads loads = FloorOfReplica((*counted)[stage.first_work + i], stage, turns);
         greatest.main = std::max(greatest.main, loads.main);
         greatest.backward = std::max(greatest.backward, loads.backward);
       }
     }
     if (!problem_.micro_batches.has_value()) return greatest.total();
-    return Share(greatest.total() + allreduce, static_cast<std::size_t>(MicroBatchesOfStep()));
+    return Share(greatest.total() + allreduce, static_cast<std::size_t>(AllMicroBatches()));
   }
 
-  PhaseLoads FloorOfReplica(const MicroBatchWork& work, const PlacedStage& stage) const {
+  // `turns` of a step, if it has a number of micro-batches.
+  PhaseLoads FloorOfReplica(const MicroBatchWork& work, const PlacedStage& stage, int64_t turns) const {
     const PhaseLoads undivided = LoadsOf(work, problem_.schedule, problem_.overlap);
     const auto replicas = static_cast<int32_t>(stage.devices.size());
     if (!problem_.micro_batches.has_value()) {
-      return ReplicaLoads(undivided, replicas, stage.allreduce, problem_.schedule, problem_.overlap);
+      return ReplicaLoads(undivided, replicas, stage.allreduce, ReductionRuleOf(problem_));
     }
     const auto in_turns = [&](Picoseconds load) {
-      return Share(Picoseconds(SaturatingMultiply(LeastTurns(), load.count())), stage.devices.size());
+      return Share(Picoseconds(SaturatingMultiply(turns, load.count())), stage.devices.size());
     };
     return {.main = in_turns(undivided.main), .backward = in_turns(undivided.backward)};
   }
 
-  int64_t MicroBatchesOfStep() const {
-    return int64_t{*problem_.micro_batches} * static_cast<int64_t>(uniform_replicas_.value_or(1));
+  int64_t AllMicroBatches() const {
+    return MicroBatchesOfStep(problem_, static_cast<int32_t>(uniform_replicas_.value_or(1)));
   }
 
-  // Of single micro-batches: all of a step, and those that fill the pipeline but for one of each copy.
+  // Turns of a step, each of one micro-batch: at least those of the stages so far. Numbers of replicas that differ may
+  // lose their common divisor g, so of those it only counts that (turns + 1) x g is at least their sum and all that a
+  // step does.
   int64_t LeastTurns() const {
-    int64_t fill = 0;
-    std::size_t fewest = stages_.front().devices.size();
-    for (const PlacedStage& stage : stages_) {
-      fill += static_cast<int64_t>(stage.devices.size());
-      fewest = std::min(fewest, stage.devices.size());
+    if (problem_.replication != Replication::kPerStage) {
+      std::vector<StageTurns> stages;
+      for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) stages.push_back(stage->least_turns);
+      const StepTurns turns = TurnsOfStep(problem_, turns_, stages);
+      return turns.count * turns.side_by_side;
     }
-    return MicroBatchesOfStep() + fill - static_cast<int64_t>(fewest);
+    int64_t sum = 0;
+    int64_t fewest = stages_.front().least_turns.replicas;
+    for (const PlacedStage& stage : stages_) {
+      sum += stage.least_turns.replicas;
+      fewest = std::min<int64_t>(fewest, stage.least_turns.replicas);
+    }
+    return AllMicroBatches() + sum - fewest;
   }
 
   // What is left, shared by the devices that are idle.
@@ -443,6 +469,7 @@ class Enumeration {
   const bool pays_once_;
   const bool gradients_follow_;
   const bool reduces_;
+  const TransferTurns turns_;
   const bool ignores_order_;
   TeamChooser teams_;
   RingChoice rings_;
@@ -480,7 +507,9 @@ TeamOrder OrderOfTeams(const SearchRequest& request) {
 bool IgnoresOrderOfStages(const PlanningProblem& problem) {
   const bool keeps_by_position =
       problem.memory_model.kind == MemoryModel::Kind::kComponents && DrainsEarly(problem.schedule);
-  return !problem.micro_batches.has_value() && !keeps_by_position;
+  // Each stage of a step takes one turn more to fill, wherever it is; only slots depend on it, and numbers of replicas.
+  const bool fills_alike = problem.overlap == Overlap::kSerial && problem.replication != Replication::kPerStage;
+  return !keeps_by_position && (!problem.micro_batches.has_value() || fills_alike);
 }
 
 }  // namespace planwright

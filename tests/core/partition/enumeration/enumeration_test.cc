@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,22 +82,18 @@ std::optional<std::optional<Picoseconds>> OptimumByBruteForce(InstanceMode mode,
   return judge.Optimum();
 }
 
-// Brute force looks at one order of each ring and at one order of the stages.
-bool LooksAtEverything(const PlanningProblem& problem, const SearchOutcome& outcome) {
-  if (problem.schedule == ScheduleKind::kOneFOneB) return false;
-  for (const Placement::Stage& stage : outcome.placement.stages) {
-    if (stage.devices.size() > 3 && problem.allreduce.ring == AllReduce::Ring::kFree) return false;
-  }
-  return true;
-}
-
 TEST_P(EnumerationModeTest, AgreesWithBruteForce) {
   int solved = 0;
   int refuted = 0;
+  int uncounted = 0;
+  int sizes[8] = {};
   for (uint64_t seed = 0; seed < NumCases(GetParam().instances) && !HasFailure(); ++seed) {
     const Case tried(MakeModeInstance(GetParam().mode, seed, GetParam().max_operators));
     const std::optional<int64_t> count = CountPlacements(tried.Request());
-    if (!count.has_value()) continue;
+    if (!count.has_value()) {
+      ++uncounted;
+      continue;
+    }
     const auto known = OptimumByBruteForce(GetParam().mode, tried.instance());
     if (!known.has_value()) continue;
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(tried.instance()));
@@ -108,20 +105,19 @@ TEST_P(EnumerationModeTest, AgreesWithBruteForce) {
       continue;
     }
     ++solved;
+    for (auto& st : outcome->placement.stages) ++sizes[st.devices.size()];
     EXPECT_EQ(tried.Objection(outcome->placement), "");
     EXPECT_EQ(outcome->stop_reason, StopReason::kOptimal);
     ASSERT_FALSE(outcome->bounds.empty());
     EXPECT_EQ(outcome->bounds.back().value, outcome->objective);
     EXPECT_LE(outcome->counters.at("placements"), *count);
-    if (LooksAtEverything(tried.problem(), *outcome)) {
-      EXPECT_EQ(outcome->objective.count(), known->value_or(Picoseconds(-1)).count());
-    } else if (known->has_value()) {
-      EXPECT_LE(outcome->objective, **known);
-    }
+    EXPECT_EQ(outcome->objective.count(), known->value_or(Picoseconds(-1)).count());
   }
   EXPECT_GT(solved, 20);
   EXPECT_GT(refuted, 0);
-  RecordProperty("solved", solved);
+  std::cerr << GetParam().name << " solved " << solved << " refuted " << refuted << " uncounted " << uncounted
+            << " sizes " << sizes[1] << " " << sizes[2] << " " << sizes[3] << " " << sizes[4] << " " << sizes[5]
+            << "\n";
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, EnumerationModeTest,
@@ -130,6 +126,9 @@ INSTANTIATE_TEST_SUITE_P(Modes, EnumerationModeTest,
                                            ModeCase{"Hierarchy", InstanceMode::kHierarchy, 100, 5},
                                            ModeCase{"Topology", InstanceMode::kTopology, 100, 5},
                                            ModeCase{"Steps", InstanceMode::kSteps, 100, 5},
+                                           ModeCase{"TightMemory", InstanceMode::kTightMemory, 100, 5},
+                                           ModeCase{"PerStageSteps", InstanceMode::kPerStageSteps, 80, 4},
+                                           ModeCase{"Constrained", InstanceMode::kConstrained, 80, 5},
                                            ModeCase{"NonContiguous", InstanceMode::kNonContiguous, 150, 7},
                                            ModeCase{"Latency", InstanceMode::kLatency, 80, 6}),
                          [](const auto& mode_case) { return mode_case.param.name; });
