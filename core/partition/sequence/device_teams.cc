@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <variant>
 
 #include "core/base/index.h"
 #include "core/cost/allreduce.h"
@@ -10,6 +11,12 @@
 #include "core/partition/parmesan/allowed_devices.h"
 
 namespace planwright {
+namespace {
+
+// Larger rings stay in the order of the cluster.
+constexpr std::size_t kMostToOrder = 64;
+
+}  // namespace
 
 DeviceTeams::DeviceTeams(const SearchRequest& request, const IntervalTable& table, const DeviceSequence& sequence,
                          const std::vector<std::vector<std::size_t>>& first_begin_of, int32_t replicas)
@@ -33,7 +40,8 @@ std::vector<DeviceId> RingOf(const SearchRequest& request, std::vector<DeviceId>
   if (request.problem.allreduce.ring != AllReduce::Ring::kFree) return devices;
   std::sort(devices.begin(), devices.end());
   const Network& network = request.costs.network();
-  if (devices.size() < 4 || network.num_link_classes() == 1) return devices;
+  const bool is_tree = std::holds_alternative<HierarchyInterconnect>(request.cluster.interconnect);
+  if (is_tree || devices.size() < 4 || devices.size() > kMostToOrder || network.num_link_classes() == 1) return devices;
   const auto key = [](const LinkSpeed& speed) {
     return std::pair(speed.bandwidth_bytes_per_second.value_or(0), -speed.latency);
   };

@@ -65,8 +65,8 @@ class DeviceTeams {
 };
 
 // The devices of a stage, given in the order of its copies, in the order in which its ring visits them: that of the
-// copies where it must be; else that of the cluster, or from one device to the nearest one left where that is faster.
-// O(devices^2).
+// copies where it must be; else that of the cluster, on a hierarchy it is the best; elsewhere from one device to the
+// nearest one left where that is faster. O(devices^2), at most 64 of them.
 std::vector<DeviceId> RingOf(const SearchRequest& request, std::vector<DeviceId> devices);
 
 // By device and end: where the longest stage begins whose operators pins and bans let be on the device. Empty:

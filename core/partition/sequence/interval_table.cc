@@ -219,6 +219,12 @@ int64_t IntervalTable::LeastMemoryBytes(std::size_t begin, std::size_t end, int6
                                    (is_declared_ ? 0 : request_.problem.memory_model.reserved_bytes));
 }
 
+int64_t IntervalTable::SharedMemoryBytes() const {
+  const int64_t state =
+      is_declared_ ? 0 : ParameterStateBytes(parameters_before_.back(), request_.problem.memory_model);
+  return state + stored_before_.back() + fixed_before_.back();
+}
+
 int64_t IntervalTable::MemoryBytes(std::size_t begin, std::size_t end, int64_t in_flight) const {
   const Cell& cell = cells_[CellOf(begin, end)];
   const int64_t border_bytes = is_declared_ ? 0 : cell.before.bytes + cell.behind.bytes;

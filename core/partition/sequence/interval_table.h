@@ -48,6 +48,8 @@ class IntervalTable {
   int64_t MemoryBytes(std::size_t begin, std::size_t end, int64_t in_flight) const;
   // The same without transfer buffers: grows with the stage.
   int64_t LeastMemoryBytes(std::size_t begin, std::size_t end, int64_t in_flight) const;
+  // What all stages of a pipeline hold together at least.
+  int64_t SharedMemoryBytes() const;
   int64_t ParameterBytes(std::size_t begin, std::size_t end) const {
     return parameters_before_[end] - parameters_before_[begin];
   }

@@ -215,16 +215,26 @@ class Search {
 
   int64_t BestKnown() const { return record_.has_placement() ? record_.objective().count() : kMaxQuantity; }
 
-  // What no pipeline of equal numbers of replicas undercuts.
+  // What no pipeline of equal numbers of replicas undercuts; kMaxQuantity: none has the memory.
   int64_t LeastOf(const Order& order, const SequenceRule& rule, std::size_t devices, int32_t replicas) const {
     int64_t least = kMaxQuantity;
     const int64_t most = std::min(static_cast<int64_t>(order.table.size()), static_cast<int64_t>(devices) / replicas);
-    for (int64_t stages = 1; stages <= most; ++stages) {
+    for (int64_t stages = LeastStages(order); stages <= most; ++stages) {
       if (request_.problem.num_stages.value_or(stages) != stages) continue;
       least =
           std::min(least, rule.Estimate(rule.LeastValue(least_work_ / stages, replicas), stages * replicas, replicas));
     }
     return least;
+  }
+
+  // Whose devices together have the memory.
+  int64_t LeastStages(const Order& order) const {
+    int64_t most_bytes = 1;
+    for (const DevicePool& pool : orders_.blocks().pools) {
+      if (!pool.memory_bytes.has_value()) return 1;
+      most_bytes = std::max(most_bytes, *pool.memory_bytes);
+    }
+    return std::max<int64_t>(1, CeilDivide(order.table.SharedMemoryBytes(), most_bytes));
   }
 
   // The most promising numbers of replicas first.
