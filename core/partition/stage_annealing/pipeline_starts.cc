@@ -1,6 +1,7 @@
 #include "core/partition/stage_annealing/pipeline_starts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -62,14 +63,16 @@ std::vector<int32_t> TakeTeam(const PipelineTables& tables, int32_t replicas, st
   return {};
 }
 
+// Up to as many as the largest class has, small numbers as likely as large ones.
 int32_t ChooseReplicas(const PipelineTables& tables, RandomStream& random) {
   if (tables.fixed_replicas().has_value()) return *tables.fixed_replicas();
-  // Few stages of many replicas are as likely as many of few.
-  const int32_t stages = 1 + Below(random, tables.problem().num_stages.value_or(tables.num_devices()));
-  return std::max(1, tables.num_devices() / tables.problem().num_stages.value_or(stages));
+  std::vector<int32_t> sizes(Index(tables.num_classes()), 0);
+  for (int32_t device = 0; device < tables.num_devices(); ++device) ++sizes[Index(tables.class_of(device))];
+  const int32_t most = *std::max_element(sizes.begin(), sizes.end());
+  if (random.Below(2) == 0) return std::max(1, most / (1 + Below(random, most)));
+  return std::min(most, static_cast<int32_t>(std::pow(most + 1, random.Unit())));
 }
 
-// Of stages of `count` at most; 0: there are none.
 std::vector<std::vector<int32_t>> ChooseTeams(const PipelineTables& tables, RandomStream& random) {
   std::vector<int32_t> devices = DeviceOrder(tables, random);
   const bool resizes = !tables.has_equal_replicas();
