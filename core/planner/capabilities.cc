@@ -661,12 +661,12 @@ std::optional<Algorithm> AlgorithmFor(const OperatorGraph& graph, const Cluster&
   return heeding == candidates.end() ? candidates.front() : *heeding;
 }
 
-bool CanAskForParmesan(const Cluster& cluster, const PlanningProblem& problem) {
-  SolverOptions options;
-  options.algorithm = Algorithm::kParmesan;
-  const std::string interconnect = InterconnectName(cluster.interconnect);
-  return std::ranges::any_of(
-      Table(), [&](const Capability& row) { return MissesOf(row, interconnect, problem, options).empty(); });
+// Whether leaving the choice of the algorithm to the planner would do.
+bool CanAskForAuto(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                   const SolverOptions& options) {
+  if (options.algorithm == Algorithm::kAuto) return false;
+  const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, SolverOptions());
+  return algorithm.has_value() && HeedsAll(*algorithm, graph, cluster, problem);
 }
 
 // Settings that the search to be run does not heed must keep their defaults.
@@ -674,20 +674,19 @@ void CheckHeeded(const OperatorGraph& graph, const Cluster& cluster, const Plann
                  const SolverOptions& options, Violations& violations) {
   const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, options);
   if (!algorithm.has_value()) return;
-  const bool offers_parmesan = CanAskForParmesan(cluster, problem);
+  const std::string instead = CanAskForAuto(graph, cluster, problem, options) ? ", or options.algorithm AUTO" : "";
   for (const Extra& extra : ExtrasOf(problem)) {
     if (!extra.is_set || Heeds(*algorithm, problem, extra)) continue;
     const bool is_contiguous = problem.split == Split::kContiguous && problem.schedule != ScheduleKind::kPeriodic &&
                                problem.replication == Replication::kNone;
     const bool shares_devices_instead = std::string_view(extra.neutral) == "empty" && is_contiguous;
-    const bool parmesan_heeds = offers_parmesan && Heeds(Algorithm::kParmesan, problem, extra);
     violations.Add(
         extra.path,
-        Unsupported(extra.value, absl::StrCat(extra.neutral, parmesan_heeds ? ", or options.algorithm PARMESAN" : "",
+        Unsupported(extra.value, absl::StrCat(extra.neutral, instead,
                                               shares_devices_instead ? ", or problem.split NON_CONTIGUOUS" : "")));
   }
   if (!CountsActivations(*algorithm, graph, problem)) {
-    RefuseComponents(graph, problem, offers_parmesan ? ", options.algorithm PARMESAN" : "", violations);
+    RefuseComponents(graph, problem, instead.empty() ? "" : ", options.algorithm AUTO", violations);
   }
 }
 
@@ -696,7 +695,7 @@ void CheckDeviceCounts(const OperatorGraph& graph, const Cluster& cluster, const
                        const SolverOptions& options, Violations& violations) {
   const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, options);
   if (!algorithm.has_value() || HeedsDeviceLimits(*algorithm)) return;
-  const std::string instead = CanAskForParmesan(cluster, problem) ? ", or options.algorithm PARMESAN" : "";
+  const std::string instead = CanAskForAuto(graph, cluster, problem, options) ? ", or options.algorithm AUTO" : "";
   const auto refuse = [&](std::string_view obstacle, std::string_view supported) {
     if (problem.objective == Objective::kMinDevices) {
       violations.Add("problem.objective", Unsupported(absl::StrCat("MIN_DEVICES with ", ToAbsl(obstacle)), supported));

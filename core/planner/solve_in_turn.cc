@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -23,6 +25,8 @@
 namespace planwright {
 namespace {
 
+// Work of the programs along sequences, which would vary orders for seconds, for each operator: some milliseconds.
+constexpr int64_t kSequenceWorkPerOperator = 40'000;
 // No round counts for less than this part of the work of all.
 constexpr int64_t kMostRounds = 16;
 // In rounds, one after the other: Parmesan's K, coarser and finer than it takes by itself.
@@ -110,12 +114,20 @@ class Turns {
            CheckInterruption(limits_).has_value();
   }
 
+  // Where others come before and behind, it need not be all that the algorithm would do alone.
+  int64_t DefaultWork(Algorithm algorithm) const {
+    const auto operators = static_cast<int64_t>(request_.graph.operators.size());
+    const bool is_one_of_several = request_.options.algorithm == Algorithm::kAuto;
+    return algorithm == Algorithm::kSequenceDp && is_one_of_several ? operators * kSequenceWorkPerOperator
+                                                                    : std::numeric_limits<int64_t>::max();
+  }
+
   // Returns the work that was done.
   int64_t Search(Algorithm algorithm, const SolverOptions& options, int64_t variant, SolveLimits limits) {
     std::stop_source stop;
     const std::stop_callback forward(limits_.stop, [&stop] { stop.request_stop(); });
     limits.stop = stop.get_token();
-    limits.work = std::min(limits.work, options.work_limit.value_or(limits.work));
+    limits.work = std::min(limits.work, options.work_limit.value_or(DefaultWork(algorithm)));
     SearchRequest request{request_.graph, request_.cluster, request_.problem, request_.costs,        options,
                           algorithm,      request_.starts,  request_.target,  request_.device_limits};
     if (best_.has_value()) {

@@ -350,14 +350,25 @@ INSTANTIATE_TEST_SUITE_P(
             },
             "problem.memory_model.recomputation",
             Not("FULL with DECLARED memory, of which it saves nothing,", "NONE, or memory_model.kind COMPONENTS")},
-        RefusedCase{"Stages", [](Request& r) { r.problem.num_stages = 3; }, "problem.num_stages", Not("3", "unset")},
-        RefusedCase{"Replicas", [](Request& r) { r.problem.num_replicas = 2; }, "problem.num_replicas",
-                    Not("2", "unset")},
+        RefusedCase{"Stages",
+                    [](Request& r) {
+                      r.problem.num_stages = 3;
+                      r.options.algorithm = Algorithm::kIdealDp;
+                    },
+                    "problem.num_stages", Not("3", "unset, or options.algorithm AUTO")},
+        RefusedCase{"Replicas",
+                    [](Request& r) {
+                      r.problem.num_replicas = 2;
+                      r.options.algorithm = Algorithm::kIdealDp;
+                    },
+                    "problem.num_replicas", Not("2", "unset, or options.algorithm AUTO")},
         RefusedCase{"Pinned",
                     [](Request& r) {
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                      r.options.algorithm = Algorithm::kIdealDp;
                     },
-                    "problem.pinned", Not("pinning", "empty, or problem.split NON_CONTIGUOUS")},
+                    "problem.pinned",
+                    Not("pinning", "empty, or options.algorithm AUTO, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"PinnedReplicas",
                     [](Request& r) {
                       r.problem.split = Split::kNonContiguous;
@@ -370,41 +381,49 @@ INSTANTIATE_TEST_SUITE_P(
                       r.cluster.interconnect = MatrixInterconnect();
                       r.problem.replication = Replication::kPerStage;
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                      r.options.algorithm = Algorithm::kParmesan;
                     },
-                    "problem.pinned", Not("pinning", "empty")},
+                    "problem.pinned", Not("pinning", "empty, or options.algorithm AUTO")},
         RefusedCase{"Forbidden",
                     [](Request& r) {
                       r.problem.forbidden = {{OperatorId(0), DeviceId(0)}};
+                      r.options.algorithm = Algorithm::kIdealDp;
                     },
-                    "problem.forbidden", Not("forbidding", "empty, or problem.split NON_CONTIGUOUS")},
+                    "problem.forbidden",
+                    Not("forbidding", "empty, or options.algorithm AUTO, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"StartOfABaseline",
                     [](Request& r) {
                       r.problem.start_from = Placement();
                       r.options.algorithm = Algorithm::kGreedy;
                     },
-                    "problem.start_from", Not("a placement to start from", "unset")},
+                    "problem.start_from", Not("a placement to start from", "unset, or options.algorithm AUTO")},
         RefusedCase{"ReplanTolerance", [](Request& r) { r.problem.replan_tolerance = 0.5; }, "problem.replan_tolerance",
                     Not("0.5 without problem.start_from", "unset")},
         RefusedCase{"RingByIndex",
                     [](Request& r) {
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.ring = AllReduce::Ring::kIndex;
+                      r.options.algorithm = Algorithm::kIdealDp;
                     },
-                    "problem.allreduce.ring", Not("INDEX", "FREE")},
+                    "problem.allreduce.ring", Not("INDEX", "FREE, or options.algorithm AUTO")},
         RefusedCase{"ComponentsAskedForUnderASchedule",
                     [](Request& r) {
                       r.problem.schedule = ScheduleKind::kOneFOneB;
+                      r.options.algorithm = Algorithm::kIdealDp;
                       r.problem.memory_model.kind = MemoryModel::Kind::kComponents;
                     },
                     "problem.memory_model.kind",
-                    Not("COMPONENTS with problem.schedule ONE_F_ONE_B", "DECLARED, or an unspecified schedule")},
+                    Not("COMPONENTS with problem.schedule ONE_F_ONE_B",
+                        "DECLARED, options.algorithm AUTO, or an unspecified schedule")},
         RefusedCase{"ComponentsInferredUnderASchedule",
                     [](Request& r) {
                       UseComponents(r);
                       r.problem.schedule = ScheduleKind::kPipedreamAsync;
+                      r.options.algorithm = Algorithm::kIdealDp;
                     },
                     "problem.schedule",
-                    Not("PIPEDREAM_ASYNC with COMPONENTS memory", "unspecified, or memory_bytes on every operator")},
+                    Not("PIPEDREAM_ASYNC with COMPONENTS memory",
+                        "unspecified, options.algorithm AUTO, or memory_bytes on every operator")},
         RefusedCase{"GpipeWithComponentsWhereStepsAreCounted",
                     [](Request& r) {
                       UseComponents(r);
@@ -414,7 +433,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "problem.schedule",
                     Not("GPIPE with COMPONENTS memory",
                         "unspecified, a number of problem.micro_batches, or memory_bytes on every operator")},
-        RefusedCase{"ComponentsUnderAScheduleThatParmesanPlans",
+        RefusedCase{"ComponentsUnderAScheduleThatOthersPlan",
                     [](Request& r) {
                       UseComponents(r);
                       r.problem.schedule = ScheduleKind::kOneFOneB;
@@ -423,7 +442,7 @@ INSTANTIATE_TEST_SUITE_P(
                     },
                     "problem.schedule",
                     Not("ONE_F_ONE_B with COMPONENTS memory",
-                        "unspecified, options.algorithm PARMESAN, or memory_bytes on every operator")}),
+                        "unspecified, options.algorithm AUTO, or memory_bytes on every operator")}),
     RefusedCaseName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -612,10 +631,10 @@ TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
   for (const Violation& violation : Check(request)) rules.push_back(violation.path + ": " + violation.rule);
   EXPECT_THAT(rules,
               Contains("problem.objective: " + Not("MIN_DEVICES with cluster.interconnect.matrix",
-                                                   "host_staged, uniform, hierarchy, or options.algorithm PARMESAN")));
+                                                   "host_staged, uniform, hierarchy, or options.algorithm AUTO")));
   EXPECT_THAT(rules, Contains("problem.devices_to_use.max_devices: " +
                               Not("a limit with cluster.interconnect.matrix",
-                                  "host_staged, uniform, hierarchy, or options.algorithm PARMESAN")));
+                                  "host_staged, uniform, hierarchy, or options.algorithm AUTO")));
 }
 
 // On `uniform` several algorithms plan contiguous stages.
@@ -639,7 +658,7 @@ TEST(CapabilitiesTest, AutoTakesEveryAlgorithmThatHeedsAllSettings) {
   request.options.algorithm = Algorithm::kIdealDp;
   EXPECT_THAT(chosen(request), ElementsAre(Algorithm::kIdealDp));
   EXPECT_THAT(Check(request),
-              ElementsAre(Violation{"problem.num_stages", Not("1", "unset, or options.algorithm PARMESAN")}));
+              ElementsAre(Violation{"problem.num_stages", Not("1", "unset, or options.algorithm AUTO")}));
   request = Supported();
   request.cluster.interconnect = UniformInterconnect();
   request.problem.schedule = ScheduleKind::kOneFOneB;

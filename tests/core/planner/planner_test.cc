@@ -116,7 +116,9 @@ TEST(MakePlanTest, ReplicatesAcrossDevicesWhoseMemoryDiffersButSuffices) {
 }
 
 TEST(MakePlanTest, DoesNotClaimWhatReplicasOnUnequalMemoryCouldRefute) {
-  const absl::StatusOr<Plan> plan = Make(ReplicasOnUnequalMemory(3));
+  Request request = ReplicasOnUnequalMemory(3);
+  request.options.algorithm = Algorithm::kIdealDp;
+  const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->objective, Picoseconds(10));
   EXPECT_EQ(plan->lower_bound, Picoseconds(5));
@@ -371,6 +373,7 @@ TEST(MakePlanTest, ADeadlineInThePastStillGetsTheGreedyPlanOrSaysThereIsNone) {
 
 TEST(MakePlanTest, LimitsNameWhatStoppedTheSearchAndWhoMadeThePlan) {
   Request request = LatticeRequest("tow_4x8_lo");
+  request.options.algorithm = Algorithm::kIdealDp;
   request.options.ideal_limit = 20;
   const absl::StatusOr<Plan> ideals = Make(request);
   ASSERT_TRUE(ideals.ok()) << ideals.status();
