@@ -25,8 +25,9 @@
 namespace planwright {
 namespace {
 
-// Work of the programs along sequences, which would vary orders for seconds, for each operator: some milliseconds.
+// Work for each operator of searches that would go on for seconds: some milliseconds.
 constexpr int64_t kSequenceWorkPerOperator = 40'000;
+constexpr int64_t kAnnealingWorkPerOperator = 300'000;
 // No round counts for less than this part of the work of all.
 constexpr int64_t kMostRounds = 16;
 // In rounds, one after the other: Parmesan's K, coarser and finer than it takes by itself.
@@ -114,12 +115,14 @@ class Turns {
            CheckInterruption(limits_).has_value();
   }
 
-  // Where others come before and behind, it need not be all that the algorithm would do alone.
+  // One of several need not do all that it would do alone.
   int64_t DefaultWork(Algorithm algorithm) const {
     const auto operators = static_cast<int64_t>(request_.graph.operators.size());
-    const bool is_one_of_several = request_.options.algorithm == Algorithm::kAuto;
-    return algorithm == Algorithm::kSequenceDp && is_one_of_several ? operators * kSequenceWorkPerOperator
-                                                                    : std::numeric_limits<int64_t>::max();
+    if (request_.options.algorithm == Algorithm::kAuto) {
+      if (algorithm == Algorithm::kSequenceDp) return operators * kSequenceWorkPerOperator;
+      if (algorithm == Algorithm::kStageAnnealing) return operators * kAnnealingWorkPerOperator;
+    }
+    return std::numeric_limits<int64_t>::max();
   }
 
   // Returns the work that was done.
