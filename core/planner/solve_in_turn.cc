@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/time_share.h"
+#include "core/model/colocation.h"
 #include "core/partition/enumeration/enumeration.h"
 #include "core/partition/search_record.h"
 #include "core/planner/canonical_request.h"
@@ -25,13 +26,24 @@
 namespace planwright {
 namespace {
 
-// Work for each operator of searches that would go on for seconds: some milliseconds.
-constexpr int64_t kSequenceWorkPerOperator = 40'000;
-constexpr int64_t kAnnealingWorkPerOperator = 300'000;
+// Work for each operator or layer of searches that would go on for seconds: some milliseconds.
+constexpr int64_t kSequenceWorkPerUnit = 40'000;
+constexpr int64_t kAnnealingWorkPerUnit = 300'000;
 // No round counts for less than this part of the work of all.
 constexpr int64_t kMostRounds = 16;
 // In rounds, one after the other: Parmesan's K, coarser and finer than it takes by itself.
 constexpr std::array<int32_t, 4> kClusters = {64, 16, 32, 96};
+
+// Whether what it does for small or simple problems ends with a proof.
+bool IsInexact(Algorithm algorithm) {
+  return algorithm != Algorithm::kIdealDp && algorithm != Algorithm::kHierarchicalDp &&
+         algorithm != Algorithm::kContiguousPeriodic && algorithm != Algorithm::kEnumeration;
+}
+
+int64_t CountUnits(const OperatorGraph& graph, const PlanningProblem& problem) {
+  const std::vector<int32_t> unions = ColocationUnions(graph, problem);
+  return unions.empty() ? 0 : 1 + *std::ranges::max_element(unions);
+}
 
 // Whether the search ends long before any limit, and takes another way where numbers are others.
 bool HasRounds(Algorithm algorithm) { return algorithm == Algorithm::kParmesan; }
@@ -77,12 +89,18 @@ absl::StatusOr<SearchOutcome> SolveInOtherOrder(const SearchRequest& request, in
 class Turns {
  public:
   Turns(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
-      : request_(request), limits_(limits), arena_(arena), callbacks_(callbacks) {}
+      : request_(request),
+        limits_(limits),
+        arena_(arena),
+        callbacks_(callbacks),
+        units_(CountUnits(request.graph, request.problem)) {}
 
   absl::StatusOr<SearchOutcome> Run() {
     const std::vector<Algorithm> algorithms = Algorithms();
     // The first one takes the starts at least.
     for (std::size_t i = 0; i < algorithms.size() && (i == 0 || !IsDone()); ++i) {
+      if (IsInexact(algorithms[i]) && !has_tried_layers_) TryLayers(ShareOfTime(limits_, algorithms.size() - i + 1));
+      if (i > 0 && IsDone()) break;
       const SolveLimits share = ShareOfTime(limits_, algorithms.size() - i);
       if (HasRounds(algorithms[i]) && algorithms.size() > 1) {
         SearchInRounds(algorithms[i], share);
@@ -117,12 +135,27 @@ class Turns {
 
   // One of several need not do all that it would do alone.
   int64_t DefaultWork(Algorithm algorithm) const {
-    const auto operators = static_cast<int64_t>(request_.graph.operators.size());
     if (request_.options.algorithm == Algorithm::kAuto) {
-      if (algorithm == Algorithm::kSequenceDp) return operators * kSequenceWorkPerOperator;
-      if (algorithm == Algorithm::kStageAnnealing) return operators * kAnnealingWorkPerOperator;
+      if (algorithm == Algorithm::kSequenceDp) return units_ * kSequenceWorkPerUnit;
+      if (algorithm == Algorithm::kStageAnnealing) return units_ * kAnnealingWorkPerUnit;
     }
     return std::numeric_limits<int64_t>::max();
+  }
+
+  // The same with whole layers, as a start: what it finds is a plan of operators, what it proves says nothing of those.
+  void TryLayers(const SolveLimits& limits) {
+    has_tried_layers_ = true;
+    if (request_.options.algorithm != Algorithm::kAuto) return;
+    PlanningProblem problem = request_.problem;
+    problem.granularity = Granularity::kLayer;
+    if (CountUnits(request_.graph, problem) == units_) return;
+    SearchRequest layers{request_.graph,        request_.cluster,   problem, request_.costs,
+                         request_.options,      request_.algorithm, {},      request_.target,
+                         request_.device_limits};
+    const SearchCallbacks silent = callbacks_.Silenced();
+    const absl::StatusOr<SearchOutcome> outcome = Turns(layers, limits, arena_, silent).Run();
+    if (!outcome.ok() || !Take(*outcome)) return;
+    callbacks_.on_incumbent(SoFar(), work_, outcome->algorithm);
   }
 
   // Returns the work that was done.
@@ -289,6 +322,9 @@ class Turns {
   const SolveLimits& limits_;
   TaskArena& arena_;
   const SearchCallbacks& callbacks_;
+  // What must share a device counts as one.
+  const int64_t units_;
+  bool has_tried_layers_ = false;
   std::optional<SearchOutcome> best_;
   // The best of scope PROBLEM; 0: there is none.
   Bound bound_;
