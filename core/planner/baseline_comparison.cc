@@ -2,13 +2,13 @@
 
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/violations.h"
 #include "core/model/validator.h"
 #include "core/partition/baselines/baselines.h"
-#include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/periodic/periodic_search.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/device_search.h"
@@ -31,8 +31,7 @@ class Comparison {
 
   BaselineComparison Run() && {
     Try(Algorithm::kSingleDevice);
-    if (search_.problem.schedule == ScheduleKind::kPeriodic || IsParmesan(search_.algorithm))
-      Try(Algorithm::kPipedream);
+    if (!std::holds_alternative<HostStagedInterconnect>(search_.cluster.interconnect)) Try(Algorithm::kPipedream);
     if (search_.problem.objective == Objective::kMaxThroughput) TryDataParallel();
     if (search_.graph.operators.size() <= kMaxOperatorsForGreedy) Try(Algorithm::kGreedy);
     return std::move(comparison_);
@@ -48,7 +47,8 @@ class Comparison {
       return;
     }
     PlanningProblem replicated = search_.problem;
-    replicated.replication = IsParmesan(search_.algorithm) ? Replication::kUniform : Replication::kPerStage;
+    const bool is_step = search_.problem.micro_batches.has_value();
+    replicated.replication = is_step ? Replication::kUniform : Replication::kPerStage;
     replicated.split = Split::kContiguous;
     Try(Algorithm::kDataParallel, replicated, "the problem does not allow replication");
   }

@@ -24,9 +24,10 @@ struct BaselineComparison {
 using CallbacksFor = std::function<SearchCallbacks(const PlanningProblem& problem)>;
 
 // Runs the baselines that are cheap beside a search: a single device, data parallelism (also where the problem does not
-// allow it, so that its price is known), under PERIODIC PipeDream's stages and, for graphs of up to
-// kMaxOperatorsForGreedy operators, greedy filling. `search` says what is to be planned, and with which settings; its
-// starts are not looked at. O(operators + tensor ends) for each class of devices, times a logarithm for greedy filling.
+// allow it, so that its price is known), PipeDream's stages where devices have links of their own and, for graphs of up
+// to kMaxOperatorsForGreedy operators, greedy filling. `search` says what is to be planned, and with which settings;
+// its starts are not looked at. O(operators + tensor ends) for each class of devices, times a logarithm for greedy
+// filling.
 BaselineComparison CompareBaselines(const SearchRequest& search, const SolveLimits& limits, TaskArena& arena,
                                     const CallbacksFor& callbacks_for);
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -63,11 +64,11 @@ Capability LatencyRow(std::vector<Algorithm> algorithms, std::string_view descri
 }
 
 // Synchronous steps of a number of micro-batches.
-Capability StepRow(std::vector<std::string_view> interconnects, std::vector<Algorithm> algorithms,
-                   std::string_view description) {
-  Capability row = ThroughputRow(
-      std::move(interconnects), {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB},
-      {Replication::kNone, Replication::kUniform}, {Split::kContiguous}, std::move(algorithms), description);
+Capability StepRow(std::vector<std::string_view> interconnects, std::vector<Replication> replications,
+                   std::vector<Algorithm> algorithms, std::string_view description) {
+  Capability row = ThroughputRow(std::move(interconnects),
+                                 {ScheduleKind::kSteadyState, ScheduleKind::kGpipe, ScheduleKind::kOneFOneB},
+                                 std::move(replications), {Split::kContiguous}, std::move(algorithms), description);
   row.counts_micro_batches = true;
   return row;
 }
@@ -84,8 +85,18 @@ Capability PeriodicRow(std::vector<Split> splits, std::vector<Algorithm> algorit
           .description = description};
 }
 
-const std::vector<Capability>& Table() {
-  static const std::vector<Capability> kTable = {
+// A search for contiguous stages in every mode that has them.
+void AddEverywhere(Algorithm algorithm, std::string_view description, std::vector<Capability>& table) {
+  const std::vector<Replication> replications = {Replication::kNone, Replication::kUniform, Replication::kPerStage};
+  table.push_back(ThroughputRow({"host_staged"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                                {Split::kContiguous}, {algorithm}, description));
+  table.push_back(ThroughputRow(NetworkInterconnects(), SchedulesOfLoads(), replications, {Split::kContiguous},
+                                {algorithm}, description));
+  table.push_back(StepRow(NetworkInterconnects(), replications, {algorithm}, description));
+}
+
+std::vector<Capability> MakeTable() {
+  std::vector<Capability> table = {
       ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
                     {Split::kContiguous}, {Algorithm::kIdealDp, Algorithm::kLinearizedDp},
                     "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
@@ -137,20 +148,36 @@ const std::vector<Capability>& Table() {
           {Algorithm::kParmesan},
           "the same with a number of replicas for each stage: the exact program over ideals on alike devices, "
           "then device mapping"),
-      StepRow(NetworkInterconnects(), {Algorithm::kParmesan, Algorithm::kParmesanPaper},
+      StepRow(NetworkInterconnects(), {Replication::kNone, Replication::kUniform},
+              {Algorithm::kParmesan, Algorithm::kParmesanPaper},
               "the same in synchronous steps of a number of micro-batches"),
       ThroughputRow({"grid", "links", "matrix", "nodes"}, SchedulesOfLoads(), {Replication::kPerStage},
                     {Split::kContiguous}, {Algorithm::kDataParallel, Algorithm::kSingleDevice},
                     "baselines for stages with replicas of their own on devices connected in any way"),
-      ThroughputRow({"grid", "links", "matrix"}, SchedulesOfLoads(), {Replication::kNone}, {Split::kContiguous},
-                    {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kPipedream},
+      ThroughputRow({"grid", "links", "matrix", "nodes"}, SchedulesOfLoads(), {Replication::kNone},
+                    {Split::kContiguous}, {Algorithm::kSingleDevice, Algorithm::kGreedy, Algorithm::kPipedream},
                     "baselines for contiguous stages on devices connected in any way"),
       ThroughputRow(NetworkInterconnects(), SchedulesOfLoads(), {Replication::kUniform}, {Split::kContiguous},
                     {Algorithm::kSingleDevice, Algorithm::kDataParallel, Algorithm::kPipedream},
                     "baselines for stages with equally many replicas"),
-      StepRow(NetworkInterconnects(), {Algorithm::kSingleDevice, Algorithm::kDataParallel, Algorithm::kPipedream},
+      StepRow(NetworkInterconnects(), {Replication::kNone, Replication::kUniform},
+              {Algorithm::kSingleDevice, Algorithm::kDataParallel, Algorithm::kPipedream},
               "baselines for synchronous steps"),
+      StepRow(NetworkInterconnects(), {Replication::kPerStage}, {Algorithm::kSingleDevice, Algorithm::kDataParallel},
+              "baselines for synchronous steps of stages with replicas of their own"),
   };
+  AddEverywhere(Algorithm::kEnumeration, "every placement of a small problem", table);
+  table.push_back(ThroughputRow({"host_staged", "uniform"}, SchedulesOfLoads(),
+                                {Replication::kNone, Replication::kPerStage}, {Split::kNonContiguous},
+                                {Algorithm::kEnumeration}, "every split of a small problem"));
+  table.push_back(LatencyRow({Algorithm::kEnumeration}, "every choice of subgraphs of a small problem"));
+  AddEverywhere(Algorithm::kSequenceDp, "contiguous stages along linear orders of operators and devices", table);
+  AddEverywhere(Algorithm::kStageAnnealing, "contiguous stages and their devices, annealed", table);
+  return table;
+}
+
+const std::vector<Capability>& Table() {
+  static const std::vector<Capability> kTable = MakeTable();
   return kTable;
 }
 
@@ -160,7 +187,8 @@ const std::vector<Capability>& JudgedTable() {
       ThroughputRow(EveryInterconnect(), SchedulesOfLoads(),
                     {Replication::kNone, Replication::kUniform, Replication::kPerStage}, {Split::kContiguous}, {},
                     "contiguous stages, each on one device or on several replicas"),
-      StepRow(EveryInterconnect(), {}, "the same in steps of a number of micro-batches"),
+      StepRow(EveryInterconnect(), {Replication::kNone, Replication::kUniform, Replication::kPerStage}, {},
+              "the same in steps of a number of micro-batches"),
       ThroughputRow(EveryInterconnect(), SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
                     {Split::kNonContiguous}, {}, "devices, or teams of replicas, that hold several stages"),
       LatencyRow({}, "subgraphs one after the other, for one micro-batch"),
@@ -169,103 +197,118 @@ const std::vector<Capability>& JudgedTable() {
   return kTable;
 }
 
-constexpr std::array<AlgorithmInfo, 18> kAlgorithms = {{
+constexpr std::array<AlgorithmInfo, 21> kAlgorithms = {{
     {.algorithm = Algorithm::kIdealDp,
      .name = "ideal_dp",
-     .version = "1",
+     .version = "2",
      .description = "exact dynamic program over ideals (Tarnawski et al., Efficient algorithms for device placement of "
                     "DNN graph operators, 2020, 5.1.1)",
      .work_unit = "ideals enumerated or queried"},
     {.algorithm = Algorithm::kLinearizedDp,
      .name = "linearized_dp",
-     .version = "1",
+     .version = "2",
      .description = "dynamic program along one linear order of the operators (the same, 5.1.2)",
      .work_unit = "none: it always runs to its end"},
     {.algorithm = Algorithm::kHierarchicalDp,
      .name = "hierarchical_dp",
-     .version = "1",
+     .version = "2",
      .description = "dynamic programs over ideals and linear orders on a hierarchy of devices (the same, C.3)",
      .work_unit = "ideals enumerated or queried"},
     {.algorithm = Algorithm::kLatencyAnnealing,
      .name = "latency_annealing",
-     .version = "1",
+     .version = "2",
      .description =
          "simulated annealing on the subgraphs of accelerators and their schedule (the problem: the same, 4)",
      .work_unit = "about 10 ns: 1 for each subgraph or CPU operator scheduled, 6 for each operator moved, 3 for each "
                   "group chosen, 10 for each move proposed"},
     {.algorithm = Algorithm::kNetAnnealing,
      .name = "net_annealing",
-     .version = "1",
+     .version = "2",
      .description =
          "portfolio of annealing runs on the net form, seeded by the best contiguous split (for the problem of "
          "the same, 5.2)",
      .work_unit = "groups moved on trial"},
     {.algorithm = Algorithm::kMip,
      .name = "mip",
-     .version = "1",
+     .version = "2",
      .description = "integer programs, solved by CBC (the same, 4 and 5.1.3)",
      .work_unit = "nodes of the search tree"},
     {.algorithm = Algorithm::kSingleDevice,
      .name = "single_device",
-     .version = "1",
+     .version = "2",
      .description = "baseline: everything on one device",
      .work_unit = "none"},
     {.algorithm = Algorithm::kDataParallel,
      .name = "data_parallel",
-     .version = "1",
+     .version = "2",
      .description = "baseline: the whole graph on every device of one class (replication per stage only)",
      .work_unit = "none"},
     {.algorithm = Algorithm::kGreedy,
      .name = "greedy",
-     .version = "1",
+     .version = "2",
      .description = "baseline: fills one device after the other along a topological order (the same, section 7)",
      .work_unit = "none"},
     {.algorithm = Algorithm::kLocalSearch,
      .name = "local_search",
-     .version = "1",
+     .version = "2",
      .description = "baseline: steepest descent from 10 random assignments (the same, section 6)",
      .work_unit = "moves looked at"},
     {.algorithm = Algorithm::kPipedream,
      .name = "pipedream",
-     .version = "1",
+     .version = "2",
      .description = "baseline: branchings contracted, then the linearized program (the same, section 6)",
      .work_unit = "none"},
     {.algorithm = Algorithm::kScotch,
      .name = "scotch",
-     .version = "1",
+     .version = "2",
      .description = "baseline: k-way partitioning by the library Scotch (the same, sections 6 and 7)",
      .work_unit = "none: it cannot be interrupted"},
     {.algorithm = Algorithm::kMaxLoad,
      .name = "max_load",
-     .version = "1",
+     .version = "2",
      .description = "baseline for latency: the split of greatest throughput (the same, section 7)",
      .work_unit = "as ideal_dp"},
     {.algorithm = Algorithm::kContiguousPeriodic,
      .name = "contiguous_periodic",
-     .version = "1",
+     .version = "2",
      .description =
          "optimal contiguous stages of a chain under memory with their optimal schedule, 1F1B* (MadPipe, 4.1)",
      .work_unit = "none"},
     {.algorithm = Algorithm::kMadpipe,
      .name = "madpipe",
-     .version = "1",
+     .version = "2",
      .description = "one device may hold several stages: exact dynamic program, then the best pattern (MadPipe, 4.2)",
      .work_unit = "nodes of the pattern search"},
     {.algorithm = Algorithm::kPeriodicAnnealing,
      .name = "periodic_annealing",
-     .version = "1",
+     .version = "2",
      .description = "any device may hold several stages: annealing of allocations, each with its best pattern",
      .work_unit = "about half a microsecond: 1 for each move, steps^2 / 32 for each node of a pattern search"},
     {.algorithm = Algorithm::kParmesan,
      .name = "parmesan",
-     .version = "1",
+     .version = "2",
      .description = "operator clustering, dynamic program over ideals, refinement, device mapping (Parmesan)",
      .work_unit = "ideals enumerated or queried, devices moved on trial"},
     {.algorithm = Algorithm::kParmesanPaper,
      .name = "parmesan_paper",
-     .version = "1",
+     .version = "2",
      .description = "the same with communication counted as in the paper (equation 3)",
      .work_unit = "as parmesan"},
+    {.algorithm = Algorithm::kEnumeration,
+     .name = "enumeration",
+     .version = "1",
+     .description = "every placement of a problem that has at most ten million, by branch and bound",
+     .work_unit = "partial placements"},
+    {.algorithm = Algorithm::kSequenceDp,
+     .name = "sequence_dp",
+     .version = "1",
+     .description = "dynamic programs along linear orders of operators and devices, with the true links and memory",
+     .work_unit = "stages looked at with one way to go on behind each"},
+    {.algorithm = Algorithm::kStageAnnealing,
+     .name = "stage_annealing",
+     .version = "1",
+     .description = "simulated annealing of contiguous stages and their devices on the true objective",
+     .work_unit = "about 10 ns: a block, an end of a tensor or a pair of replicas looked at"},
 }};
 
 std::string_view NameOf(Objective value) {
@@ -426,8 +469,13 @@ void RefuseIf(bool refused, const char* path, std::string_view value, std::strin
 // Settings that nothing heeds yet: each must keep its default.
 void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
   RefuseIf(problem.require_contiguous_backward, "problem.require_contiguous_backward", "true", "false", violations);
-  RefuseIf(problem.allreduce.amortize_over_micro_batches && !problem.micro_batches.has_value(),
-           "problem.allreduce.amortize_over_micro_batches", "true without problem.micro_batches", "false", violations);
+  if (problem.allreduce.charge == AllReduce::Charge::kPerRound) return;
+  const auto refuse_charge = [&](bool refused, const char* with) {
+    RefuseIf(refused, "problem.allreduce.charge", absl::StrCat("PER_MICRO_BATCH ", with), "PER_ROUND", violations);
+  };
+  refuse_charge(problem.allreduce.amortize_over_micro_batches, "with amortize_over_micro_batches");
+  refuse_charge(problem.micro_batches.has_value(), "with problem.micro_batches, which says how often steps reduce,");
+  refuse_charge(problem.replication == Replication::kNone, "without replication");
 }
 
 // Settings that only some modes heed.
@@ -515,20 +563,25 @@ std::vector<Extra> ExtrasOf(const PlanningProblem& problem) {
           {"problem.allreduce.ring", problem.allreduce.ring != AllReduce::Ring::kFree, "INDEX", "FREE"}};
 }
 
+// Written for every setting.
+bool HeedsEverything(Algorithm algorithm) {
+  return algorithm == Algorithm::kEnumeration || algorithm == Algorithm::kSequenceDp ||
+         algorithm == Algorithm::kStageAnnealing;
+}
+
 // Parmesan heeds all of them, pins and bans only with equal replicas; where devices may hold several stages without
-// replicas, and for latency, every search heeds pins and bans.
+// replicas, and for latency, every search heeds pins and bans. What baselines make is verified.
 bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& extra) {
   // The planner repairs the placement, whatever the search.
   if (std::string_view(extra.path) == "problem.start_from") {
     return problem.objective == Objective::kMaxThroughput && problem.schedule != ScheduleKind::kPeriodic &&
            !IsBaseline(algorithm);
   }
+  if (HeedsEverything(algorithm)) return true;
   const bool is_rule =
       std::string_view(extra.path) == "problem.pinned" || std::string_view(extra.path) == "problem.forbidden";
   if (IsParmesan(algorithm)) return !is_rule || problem.replication != Replication::kPerStage;
-  // PipeDream's do; the verifier refuses what the simpler ones make otherwise.
-  const bool has_alike_stages = problem.replication == Replication::kUniform || problem.micro_batches.has_value();
-  if (has_alike_stages && IsBaseline(algorithm) && !is_rule) return true;
+  if (IsBaseline(algorithm) && problem.schedule != ScheduleKind::kPeriodic) return true;
   const bool shares_devices = problem.split == Split::kNonContiguous && problem.schedule != ScheduleKind::kPeriodic &&
                               problem.replication == Replication::kNone;
   return is_rule && (problem.objective == Objective::kMinLatency || shares_devices);
@@ -542,34 +595,78 @@ bool KeepsActivationsByStage(const OperatorGraph& graph, const PlanningProblem& 
   return drains_early && ResolveProblem(graph, problem).memory_model.kind == MemoryModel::Kind::kComponents;
 }
 
-bool HeedsAll(Algorithm algorithm, const OperatorGraph& graph, const PlanningProblem& problem) {
+// Whether what `algorithm` makes fits in memory by what a stage keeps in its place.
+bool CountsActivations(Algorithm algorithm, const OperatorGraph& graph, const PlanningProblem& problem) {
+  return IsParmesan(algorithm) || HeedsEverything(algorithm) || IsBaseline(algorithm) ||
+         !KeepsActivationsByStage(graph, problem);
+}
+
+// Whether a limit on the number of devices can be divided among the device classes (device_choices.h), which presumes
+// that the devices of one class differ in nothing but their memory and their places in a hierarchy.
+bool CanDivideDevices(const Cluster& cluster, const PlanningProblem& problem) {
+  const bool is_alike = std::holds_alternative<HostStagedInterconnect>(cluster.interconnect) ||
+                        std::holds_alternative<UniformInterconnect>(cluster.interconnect) ||
+                        std::holds_alternative<HierarchyInterconnect>(cluster.interconnect);
+  return is_alike && problem.pinned.empty() && problem.forbidden.empty();
+}
+
+bool LimitsDevices(const PlanningProblem& problem) {
+  return problem.objective == Objective::kMinDevices || problem.devices_to_use.max_devices.has_value();
+}
+
+bool HeedsAll(Algorithm algorithm, const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem) {
   const std::vector<Extra> extras = ExtrasOf(problem);
-  return (IsParmesan(algorithm) || !KeepsActivationsByStage(graph, problem)) &&
+  return CountsActivations(algorithm, graph, problem) &&
+         (HeedsDeviceLimits(algorithm) || !LimitsDevices(problem) || CanDivideDevices(cluster, problem)) &&
          std::all_of(extras.begin(), extras.end(),
                      [&](const Extra& extra) { return !extra.is_set || Heeds(algorithm, problem, extra); });
 }
 
-// What the request names, or what AUTO stands for: the first algorithm of the first row that plans the problem and
-// heeds all of its settings, else of the first that plans it. nullopt: no row does.
+// Where AUTO has a choice: exact programs, which may be done soon, go before what takes all the time there is.
+std::size_t TurnOf(Algorithm algorithm) {
+  static constexpr std::array<Algorithm, 10> kTurns = {
+      Algorithm::kIdealDp,       Algorithm::kHierarchicalDp,   Algorithm::kContiguousPeriodic,
+      Algorithm::kEnumeration,   Algorithm::kSequenceDp,       Algorithm::kParmesan,
+      Algorithm::kNetAnnealing,  Algorithm::kLatencyAnnealing, Algorithm::kPeriodicAnnealing,
+      Algorithm::kStageAnnealing};
+  return static_cast<std::size_t>(std::find(kTurns.begin(), kTurns.end(), algorithm) - kTurns.begin());
+}
+
+// What AUTO may take in the rows that plan the problem, whether it heeds all settings or not, in turn.
+std::vector<Algorithm> Candidates(const Cluster& cluster, const PlanningProblem& problem,
+                                  const SolverOptions& options) {
+  const std::string interconnect = InterconnectName(cluster.interconnect);
+  std::vector<Algorithm> candidates;
+  for (const Capability& row : Table()) {
+    const Algorithm first = row.algorithms.front();
+    if (IsBaseline(first) || first == Algorithm::kMip || std::ranges::find(candidates, first) != candidates.end()) {
+      continue;
+    }
+    if (MissesOf(row, interconnect, problem, options).empty()) candidates.push_back(first);
+  }
+  std::ranges::stable_sort(candidates, {}, TurnOf);
+  return candidates;
+}
+
+// What the request names, or what decides whether AUTO heeds its settings: the first candidate that heeds all, else the
+// first; not enumeration, which takes small problems only. nullopt: no row plans the problem.
 std::optional<Algorithm> AlgorithmFor(const OperatorGraph& graph, const Cluster& cluster,
                                       const PlanningProblem& problem, const SolverOptions& options) {
   if (options.algorithm != Algorithm::kAuto) return options.algorithm;
-  const std::string interconnect = InterconnectName(cluster.interconnect);
-  std::optional<Algorithm> first;
-  for (const Capability& row : Table()) {
-    if (!MissesOf(row, interconnect, problem, options).empty()) continue;
-    if (HeedsAll(row.algorithms.front(), graph, problem)) return row.algorithms.front();
-    if (!first.has_value()) first = row.algorithms.front();
-  }
-  return first;
+  std::vector<Algorithm> candidates = Candidates(cluster, problem, options);
+  std::erase(candidates, Algorithm::kEnumeration);
+  if (candidates.empty()) return std::nullopt;
+  const auto heeds_all = [&](Algorithm algorithm) { return HeedsAll(algorithm, graph, cluster, problem); };
+  const auto heeding = std::ranges::find_if(candidates, heeds_all);
+  return heeding == candidates.end() ? candidates.front() : *heeding;
 }
 
-bool CanAskForParmesan(const Cluster& cluster, const PlanningProblem& problem) {
-  SolverOptions options;
-  options.algorithm = Algorithm::kParmesan;
-  const std::string interconnect = InterconnectName(cluster.interconnect);
-  return std::ranges::any_of(
-      Table(), [&](const Capability& row) { return MissesOf(row, interconnect, problem, options).empty(); });
+// Whether leaving the choice of the algorithm to the planner would do.
+bool CanAskForAuto(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                   const SolverOptions& options) {
+  if (options.algorithm == Algorithm::kAuto) return false;
+  const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, SolverOptions());
+  return algorithm.has_value() && HeedsAll(*algorithm, graph, cluster, problem);
 }
 
 // Settings that the search to be run does not heed must keep their defaults.
@@ -577,31 +674,28 @@ void CheckHeeded(const OperatorGraph& graph, const Cluster& cluster, const Plann
                  const SolverOptions& options, Violations& violations) {
   const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, options);
   if (!algorithm.has_value()) return;
-  const bool offers_parmesan = CanAskForParmesan(cluster, problem);
+  const std::string instead = CanAskForAuto(graph, cluster, problem, options) ? ", or options.algorithm AUTO" : "";
   for (const Extra& extra : ExtrasOf(problem)) {
     if (!extra.is_set || Heeds(*algorithm, problem, extra)) continue;
     const bool is_contiguous = problem.split == Split::kContiguous && problem.schedule != ScheduleKind::kPeriodic &&
                                problem.replication == Replication::kNone;
     const bool shares_devices_instead = std::string_view(extra.neutral) == "empty" && is_contiguous;
-    const bool parmesan_heeds = offers_parmesan && Heeds(Algorithm::kParmesan, problem, extra);
     violations.Add(
         extra.path,
-        Unsupported(extra.value, absl::StrCat(extra.neutral, parmesan_heeds ? ", or options.algorithm PARMESAN" : "",
+        Unsupported(extra.value, absl::StrCat(extra.neutral, instead,
                                               shares_devices_instead ? ", or problem.split NON_CONTIGUOUS" : "")));
   }
-  if (!IsParmesan(*algorithm) && KeepsActivationsByStage(graph, problem)) {
-    RefuseComponents(graph, problem, offers_parmesan ? ", options.algorithm PARMESAN" : "", violations);
+  if (!CountsActivations(*algorithm, graph, problem)) {
+    RefuseComponents(graph, problem, instead.empty() ? "" : ", options.algorithm AUTO", violations);
   }
 }
 
-// A limit on the number of devices is divided among the device classes, which presumes that the devices of one class
-// differ in nothing but their memory and their places in a hierarchy (device_choices.h). Parmesan's search heeds it on
-// any interconnect.
+// Limits on the number of devices need a search that heeds them itself, or devices that are alike.
 void CheckDeviceCounts(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                        const SolverOptions& options, Violations& violations) {
   const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, options);
-  if (!algorithm.has_value() || IsParmesan(*algorithm)) return;
-  const std::string instead = CanAskForParmesan(cluster, problem) ? ", or options.algorithm PARMESAN" : "";
+  if (!algorithm.has_value() || HeedsDeviceLimits(*algorithm)) return;
+  const std::string instead = CanAskForAuto(graph, cluster, problem, options) ? ", or options.algorithm AUTO" : "";
   const auto refuse = [&](std::string_view obstacle, std::string_view supported) {
     if (problem.objective == Objective::kMinDevices) {
       violations.Add("problem.objective", Unsupported(absl::StrCat("MIN_DEVICES with ", ToAbsl(obstacle)), supported));
@@ -663,10 +757,15 @@ void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph,
 
 std::span<const Capability> Capabilities() { return Table(); }
 
-Algorithm ChosenAlgorithm(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                          const SolverOptions& options) {
-  return AlgorithmFor(graph, cluster, problem, options).value();
+std::vector<Algorithm> AlgorithmsInTurn(const OperatorGraph& graph, const Cluster& cluster,
+                                        const PlanningProblem& problem, const SolverOptions& options) {
+  if (options.algorithm != Algorithm::kAuto) return {options.algorithm};
+  std::vector<Algorithm> algorithms = Candidates(cluster, problem, options);
+  std::erase_if(algorithms, [&](Algorithm algorithm) { return !HeedsAll(algorithm, graph, cluster, problem); });
+  return algorithms;
 }
+
+bool HeedsDeviceLimits(Algorithm algorithm) { return IsParmesan(algorithm) || HeedsEverything(algorithm); }
 
 std::span<const AlgorithmInfo> Algorithms() { return kAlgorithms; }
 

@@ -26,7 +26,7 @@ struct Capability {
   std::vector<Overlap> overlaps;
   // Whether problem.micro_batches is set; false: it is the limit of many.
   bool counts_micro_batches = false;
-  // The first one is what AUTO takes; the others can be asked for.
+  // The first one is among what AUTO takes, unless it is a baseline or the integer program; all can be asked for.
   std::vector<Algorithm> algorithms;
   std::string_view description;
 };
@@ -56,10 +56,14 @@ void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const Pl
 void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                  Violations& violations);
 
-// options.algorithm, or what AUTO stands for: the first algorithm of the first row that plans the problem and heeds all
-// of its settings. REQUIRES: CheckSupported found nothing.
-Algorithm ChosenAlgorithm(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                          const SolverOptions& options);
+// What runs, one after the other: options.algorithm, or what AUTO stands for: of every row that plans the problem the
+// first algorithm, where it heeds all settings; exact ones first, those that take whatever time is left last.
+// REQUIRES: CheckSupported found nothing.
+std::vector<Algorithm> AlgorithmsInTurn(const OperatorGraph& graph, const Cluster& cluster,
+                                        const PlanningProblem& problem, const SolverOptions& options);
+
+// Whether the search heeds SearchRequest::device_limits; others are given sets of devices (device_choices.h).
+bool HeedsDeviceLimits(Algorithm algorithm);
 
 }  // namespace planwright
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "core/base/status_macros.h"
-#include "core/partition/parmesan/parmesan_search.h"
+#include "core/planner/capabilities.h"
 
 namespace planwright {
 namespace {
@@ -200,13 +200,15 @@ absl::StatusOr<std::vector<std::vector<DeviceId>>> DeviceChoices(const Cluster& 
 
 absl::StatusOr<LimitedSearch> WithinLimits(const SearchRequest& request, std::span<const DeviceId> selected,
                                            std::vector<DeviceLimit> limits) {
-  if (IsParmesan(request.algorithm)) {
+  if (HeedsDeviceLimits(request.algorithm)) {
     LimitedSearch search{request, {{selected.begin(), selected.end()}}};
     search.request.device_limits = std::move(limits);
     return search;
   }
   ASSIGN_OR_RETURN(Choices choices, DeviceChoices(request.cluster, selected, limits));
-  return LimitedSearch{request, std::move(choices)};
+  LimitedSearch search{request, std::move(choices)};
+  search.request.device_limits.clear();
+  return search;
 }
 
 }  // namespace planwright

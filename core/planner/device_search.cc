@@ -13,7 +13,6 @@
 #include "core/model/device_selection.h"
 #include "core/partition/search_record.h"
 #include "core/planner/device_choices.h"
-#include "core/planner/fewest_devices.h"
 #include "core/planner/part_search.h"
 
 namespace planwright {
@@ -51,7 +50,7 @@ class BestOfChoices {
     listening.on_bound = [&](const Bound& proven) {
       if (proven.scope != BoundScope::kProblem || proven.value <= bound.value) return;
       bound = proven;
-      if (best_.has_value() && bound.value >= best_->objective) stop.request_stop();
+      if ((best_.has_value() && bound.value >= best_->objective) || IsAboveTarget(bound.value)) stop.request_stop();
     };
     listening.on_incumbent = [&](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
       Hear(so_far, work, algorithm);
@@ -59,6 +58,8 @@ class BestOfChoices {
     const absl::StatusOr<SearchOutcome> outcome = SolveOnPart(solve_, request_, devices, limits, arena_, listening);
     Conclude(outcome, std::move(bound));
   }
+
+  bool IsAboveTarget(Picoseconds bound) const { return request_.target.has_value() && bound > *request_.target; }
 
   // What is proven so far is proven for one set only.
   static SearchOutcome WithoutProof(SearchOutcome outcome) {
@@ -87,7 +88,10 @@ class BestOfChoices {
   }
 
   absl::StatusOr<SearchOutcome> Finish() {
-    if (!best_.has_value()) return error_;
+    if (!best_.has_value()) {
+      if (bound_.has_value() && !bound_->method.empty()) callbacks_.on_bound(*bound_);
+      return error_;
+    }
     SearchOutcome outcome = *std::move(best_);
     outcome.stop_reason = stop_reason_;
     bound_->value = std::min(bound_->value, outcome.objective);
@@ -122,10 +126,9 @@ absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const S
                                                     const SolveLimits& limits, TaskArena& arena,
                                                     const SearchCallbacks& callbacks) {
   const PlanningProblem& problem = request.problem;
-  if (problem.objective == Objective::kMinDevices) return SolveFewestDevices(solve, request, limits, arena, callbacks);
-  if (problem.devices_to_use.empty()) return solve(request, limits, arena, callbacks);
+  if (problem.devices_to_use.empty() && request.device_limits.empty()) return solve(request, limits, arena, callbacks);
   const std::vector<DeviceId> selected = SelectedDevices(request.cluster, problem.devices_to_use);
-  std::vector<DeviceLimit> device_limits;
+  std::vector<DeviceLimit> device_limits = request.device_limits;
   if (problem.devices_to_use.max_devices.has_value()) {
     device_limits.push_back({selected, *problem.devices_to_use.max_devices});
   }

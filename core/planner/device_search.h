@@ -1,4 +1,4 @@
-// A search on the devices that the problem lets a plan use: devices_to_use, max_devices, MIN_DEVICES.
+// A search on the devices that the problem lets a plan use: devices_to_use, max_devices, and what MIN_DEVICES asks.
 //
 // Any SolveFunction can be underneath: it sees clusters that hold no other devices (part_search.h), so that neither its
 // plans nor its bounds can speak of them.
@@ -12,11 +12,12 @@
 
 namespace planwright {
 
-// Without any of those settings `solve` itself. With max_devices (but for Parmesan's search, which heeds it itself) one
-// search for each way to divide it among the device classes (device_choices.h), each with an equal share of the time
-// that is left; one ends early when its bound meets the best plan of those before, and the least of all bounds is the
-// bound of the problem. MIN_DEVICES: fewest_devices.h. options.work_limit holds for each of the searches. Errors: those
-// of `solve`; RESOURCE_EXHAUSTED, too many divisions.
+// Without any of those settings, and without request.device_limits, `solve` itself. A limit on the number of devices
+// takes (unless the search heeds it itself) one search for each way to divide it among the device classes
+// (device_choices.h), each with an equal share of the time that is left; one ends early when its bound meets the best
+// plan of those before, or exceeds request.target, and the least of all bounds is the bound of the problem. MIN_DEVICES
+// is taken for MAX_THROUGHPUT. options.work_limit holds for each of the searches. Errors: those of `solve`;
+// RESOURCE_EXHAUSTED, too many divisions.
 absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const SearchRequest& request,
                                                     const SolveLimits& limits, TaskArena& arena,
                                                     const SearchCallbacks& callbacks);

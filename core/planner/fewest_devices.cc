@@ -37,17 +37,6 @@ Picoseconds LeastWork(const SearchRequest& request, const std::vector<DeviceId>&
   return sum;
 }
 
-// What is known of one number of devices.
-struct CountAnswer {
-  Decision decision = Decision::kRefuted;
-  // As in DecidedSearch; of several divisions the least bound, and the outcome that decided.
-  absl::StatusOr<SearchOutcome> outcome = absl::UnknownError("no devices");
-  Bound bound{Picoseconds(kMaxQuantity), "", BoundScope::kFewerDevices};
-  std::optional<Picoseconds> best_found;
-  // Ways to have that number.
-  std::size_t divisions = 0;
-};
-
 class FewestDevices {
  public:
   FewestDevices(SolveFunction solve, const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
@@ -63,13 +52,12 @@ class FewestDevices {
         others_(static_cast<int64_t>(selected_.size() - counted_.size())) {}
 
   absl::StatusOr<SearchOutcome> Run() {
-    ASSIGN_OR_RETURN(CountAnswer all, Ask(static_cast<int64_t>(counted_.size()), limits_));
+    DecidedSearch all = Ask(static_cast<int64_t>(counted_.size()), limits_);
     if (all.decision != Decision::kReached) return WhyNot(std::move(all));
-    // Bounds on one division of max_devices do not hold for the others.
-    if (all.divisions == 1) problem_bounds_ = all.outcome->bounds;
+    problem_bounds_ = all.outcome->bounds;
     Take(*std::move(all.outcome));
     StartFromWork();
-    RETURN_IF_ERROR(Narrow());
+    Narrow();
     return Finish();
   }
 
@@ -85,7 +73,7 @@ class FewestDevices {
   }
 
   // Until the fewest devices are found, or nothing more can be decided.
-  absl::Status Narrow() {
+  void Narrow() {
     // The greatest number that was missed, refuted or not.
     int64_t missed = refuted_;
     int64_t step = 1;
@@ -93,7 +81,7 @@ class FewestDevices {
     while (missed + 1 < count_ && !CheckInterruption(limits_).has_value()) {
       const int64_t middle = missed + (count_ - missed) / 2;
       const int64_t count = is_bisecting ? middle : std::min(missed + step, middle);
-      ASSIGN_OR_RETURN(CountAnswer answer, Ask(count, ShareOfTime(limits_, 2)));
+      DecidedSearch answer = Ask(count, ShareOfTime(limits_, 2));
       if (answer.decision == Decision::kReached) {
         Take(*std::move(answer.outcome));
         is_bisecting = true;
@@ -102,31 +90,20 @@ class FewestDevices {
       missed = count;
       step *= 2;
       if (answer.decision == Decision::kRefuted) {
-        Refute(count, std::move(answer.bound));
+        Refute(count, {answer.lower_bound, answer.bound_method});
       } else if (answer.outcome.ok()) {
         open_reason_ = answer.outcome->stop_reason;
       }
     }
-    return absl::OkStatus();
   }
 
-  // Each way to have at most `count` of the counted devices, until one meets the target.
-  absl::StatusOr<CountAnswer> Ask(int64_t count, const SolveLimits& limits) {
+  // Whether at most `count` of the counted devices meet the target.
+  DecidedSearch Ask(int64_t count, const SolveLimits& limits) {
     callbacks_.on_phase(absl::StrCat("devices_", count));
     ++counts_tried_;
-    std::vector<DeviceLimit> device_limits = {{counted_, count}};
-    if (request_.problem.devices_to_use.max_devices.has_value()) {
-      device_limits.push_back({selected_, *request_.problem.devices_to_use.max_devices});
-    }
-    ASSIGN_OR_RETURN(const LimitedSearch search, WithinLimits(request_, selected_, std::move(device_limits)));
-    CountAnswer answer;
-    answer.divisions = search.choices.size();
-    for (std::size_t i = 0; i < search.choices.size(); ++i) {
-      const SolveLimits share = ShareOfTime(limits, search.choices.size() - i);
-      Add(SolveUntilDecided(solve_, search.request, search.choices[i], target_, share, arena_, Silently()), answer);
-      if (answer.decision == Decision::kReached) break;
-    }
-    return answer;
+    SearchRequest request = request_;
+    request.device_limits = {{counted_, count}};
+    return SolveUntilDecided(solve_, request, target_, limits, arena_, Silently());
   }
 
   // Bounds hold for the devices asked only.
@@ -134,21 +111,6 @@ class FewestDevices {
     SearchCallbacks silent = callbacks_;
     silent.on_bound = [](const Bound&) {};
     return silent;
-  }
-
-  static void Add(DecidedSearch search, CountAnswer& answer) {
-    if (search.best_found.has_value()) {
-      answer.best_found = std::min(answer.best_found.value_or(*search.best_found), *search.best_found);
-    }
-    if (search.lower_bound < answer.bound.value) {
-      answer.bound = {search.lower_bound, search.bound_method, BoundScope::kFewerDevices};
-    }
-    const bool decides = search.decision == Decision::kReached ||
-                         (search.decision == Decision::kOpen && answer.decision == Decision::kRefuted);
-    if (decides) answer.decision = search.decision;
-    if (decides || answer.outcome.status().code() == absl::StatusCode::kUnknown) {
-      answer.outcome = std::move(search.outcome);
-    }
   }
 
   // The placement may use fewer devices than it was allowed.
@@ -203,9 +165,9 @@ class FewestDevices {
   }
 
   // No plan on all devices meets the target, as far as `all` knows.
-  absl::Status WhyNot(CountAnswer all) const {
+  absl::Status WhyNot(DecidedSearch all) const {
     const absl::Status& status = all.outcome.status();
-    if (all.decision == Decision::kRefuted && all.bound.value.count() >= kMaxQuantity) return status;
+    if (all.decision == Decision::kRefuted && all.lower_bound.count() >= kMaxQuantity) return status;
     const bool was_stopped = limits_.stop.stop_requested();
     if (all.decision == Decision::kOpen && (was_stopped || status.code() == absl::StatusCode::kResourceExhausted)) {
       return was_stopped ? absl::CancelledError("cancelled before a plan within the target was found") : status;
@@ -218,13 +180,13 @@ class FewestDevices {
       Shortage shortage;
       shortage.resource = "time";
       shortage.description = absl::StrCat(target, " cannot be met: every plan on all ", selected_.size(), " devices ",
-                                          TakesAbove(all.bound.value), " (", all.bound.method, ")", found);
+                                          TakesAbove(all.lower_bound), " (", all.bound_method, ")", found);
       return InfeasibleError({.shortages = {shortage}});
     }
     const bool ran_out_of_time = CheckInterruption(limits_).has_value();
     return NoPlanFoundError(absl::StrCat("no plan within ", target,
                                          " was found, and none was proven impossible: every plan takes at least ",
-                                         ToMilliseconds(all.bound.value), " ms", found, "; allow more ",
+                                         ToMilliseconds(all.lower_bound), " ms", found, "; allow more ",
                                          ran_out_of_time ? "time" : "work", " or a longer period"),
                             ran_out_of_time ? SpentLimit::kTime : SpentLimit::kWork);
   }

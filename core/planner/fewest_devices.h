@@ -8,8 +8,8 @@
 // usually close, and is then bisected. A step that cannot be decided within half of the time that is left counts as
 // missed but not as refuted: then the plan is the best one found and is not proven.
 //
-// Counts are those of CountedDevices: several accelerator classes count alike, and each division of the count among
-// them is asked. Source: bisection on a monotone predicate; the work bound of exact-dp.md.
+// Counts are those of CountedDevices: several accelerator classes count alike. Source: bisection on a monotone
+// predicate; the work bound of exact-dp.md.
 #ifndef PLANWRIGHT_CORE_PLANNER_FEWEST_DEVICES_H_
 #define PLANWRIGHT_CORE_PLANNER_FEWEST_DEVICES_H_
 
@@ -20,12 +20,12 @@
 
 namespace planwright {
 
-// `solve` is the search of MAX_THROUGHPUT. The outcome's bounds are those on the time with all devices (PROBLEM) and,
-// where the number is proven, one of scope kFewerDevices above the target. Its counters say "device_counts_tried",
-// "devices_used", as counted, and "devices_needed", the least number that is not refuted.
-// REQUIRES: request.problem is MIN_DEVICES with a target period.
-// Errors: FAILED_PRECONDITION (InfeasibilityOf) with a proof that no plan on all devices meets the target;
-// DEADLINE_EXCEEDED (IsNoPlanFound) without one; RESOURCE_EXHAUSTED; CANCELLED.
+// `solve` is the search of MAX_THROUGHPUT, which heeds problem.devices_to_use and request.device_limits. The outcome's
+// bounds are those on the time with all devices (PROBLEM) and, where the number is proven, one of scope kFewerDevices
+// above the target. Its counters say "device_counts_tried", "devices_used", as counted, and "devices_needed", the least
+// number that is not refuted. REQUIRES: request.problem is MIN_DEVICES with a target period. Errors:
+// FAILED_PRECONDITION (InfeasibilityOf) with a proof that no plan on all devices meets the target; DEADLINE_EXCEEDED
+// (IsNoPlanFound) without one; RESOURCE_EXHAUSTED; CANCELLED.
 absl::StatusOr<SearchOutcome> SolveFewestDevices(SolveFunction solve, const SearchRequest& request,
                                                  const SolveLimits& limits, TaskArena& arena,
                                                  const SearchCallbacks& callbacks);

@@ -207,17 +207,15 @@ absl::StatusOr<SearchOutcome> SolveOnPart(SolveFunction solve, const SearchReque
   return SolveIn(part, solve, started, limits, arena, callbacks);
 }
 
-DecidedSearch SolveUntilDecided(SolveFunction solve, const SearchRequest& request, const std::vector<DeviceId>& devices,
-                                Picoseconds target, const SolveLimits& limits, TaskArena& arena,
-                                const SearchCallbacks& callbacks) {
+DecidedSearch SolveUntilDecided(SolveFunction solve, const SearchRequest& request, Picoseconds target,
+                                const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks) {
   SearchRequest asking = request;
   asking.target = target;
   Decider decider(target, callbacks);
   const std::stop_callback forward(limits.stop, [&] { decider.stop().request_stop(); });
   SolveLimits decider_limits = limits;
   decider_limits.stop = decider.stop().get_token();
-  absl::StatusOr<SearchOutcome> outcome =
-      SolveOnPart(solve, asking, devices, decider_limits, arena, decider.Listening());
+  absl::StatusOr<SearchOutcome> outcome = solve(asking, decider_limits, arena, decider.Listening());
   return std::move(decider).Conclude(std::move(outcome));
 }
 

@@ -29,18 +29,17 @@ struct DecidedSearch {
   Decision decision = Decision::kOpen;
   // kReached: the first placement found within the target. kOpen: what the search ended with.
   absl::StatusOr<SearchOutcome> outcome = absl::UnknownError("no search yet");
-  // No plan on the devices takes less; 0: nothing is proven. Proven impossible at any speed: kMaxQuantity.
+  // No plan takes less; 0: nothing is proven. Proven impossible at any speed: kMaxQuantity.
   Picoseconds lower_bound{0};
   std::string bound_method;
   // The least objective that was found; nullopt: no plan was.
   std::optional<Picoseconds> best_found;
 };
 
-// As SolveOnPart, but only until it is known whether a plan takes at most `target`. The answer does not depend on when
+// Runs `solve`, but only until it is known whether a plan takes at most `target`. The answer does not depend on when
 // the search notices that it may stop. `callbacks` are not told of incumbents.
-DecidedSearch SolveUntilDecided(SolveFunction solve, const SearchRequest& request, const std::vector<DeviceId>& devices,
-                                Picoseconds target, const SolveLimits& limits, TaskArena& arena,
-                                const SearchCallbacks& callbacks);
+DecidedSearch SolveUntilDecided(SolveFunction solve, const SearchRequest& request, Picoseconds target,
+                                const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks);
 
 }  // namespace planwright
 

@@ -25,12 +25,13 @@
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/search.h"
 #include "core/planner/baseline_comparison.h"
+#include "core/planner/canonical_request.h"
 #include "core/planner/capabilities.h"
-#include "core/planner/device_search.h"
 #include "core/planner/explanation.h"
+#include "core/planner/fewest_devices.h"
 #include "core/planner/pattern_completion.h"
 #include "core/planner/replanning.h"
-#include "core/planner/solvers.h"
+#include "core/planner/solve_in_turn.h"
 
 namespace planwright {
 namespace {
@@ -134,10 +135,10 @@ std::string VersionOf(std::string_view algorithm) {
   return "";
 }
 
-absl::StatusOr<SearchOutcome> SolveByAlgorithm(const SearchRequest& request, const SolveLimits& limits,
-                                               TaskArena& arena, const SearchCallbacks& callbacks) {
-  return SolveOnAllowedDevices(SolverOf(request.algorithm, request.problem.schedule), request, limits, arena,
-                               callbacks);
+absl::StatusOr<SearchOutcome> SolveAsAsked(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                           const SearchCallbacks& callbacks) {
+  if (request.problem.objective != Objective::kMinDevices) return SolveInTurn(request, limits, arena, callbacks);
+  return SolveFewestDevices(SolveInTurn, request, limits, arena, callbacks);
 }
 
 // One request on its way through the facade.
@@ -151,38 +152,46 @@ class Planning {
         wants_incumbent_plans_(observer.wants_incumbent_plans()),
         stopwatch_(arena),
         problem_(ResolveProblem(request.graph, request.problem)),
-        costs_(request.graph, request.cluster, *problem_.workload) {}
+        given_costs_(request.graph, request.cluster, *problem_.workload),
+        canonical_(request.graph, request.cluster, problem_),
+        costs_(canonical_.graph(), canonical_.cluster(), *problem_.workload) {}
 
   absl::StatusOr<Plan> Run() {
-    SearchCallbacks callbacks = JudgingCallbacks(problem_);
+    SearchCallbacks callbacks = JudgingCallbacks(canonical_.problem());
     callbacks.on_phase = [this](std::string_view phase) { observer_.OnPhase(phase); };
     callbacks.on_bound = [this](const Bound& bound) { observer_.OnBound(bound); };
     callbacks.on_incumbent = [this](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
       ReportIncumbent(so_far, work, algorithm);
     };
-    const Algorithm algorithm = ChosenAlgorithm(request_.graph, request_.cluster, problem_, request_.options);
-    SearchRequest search{request_.graph, request_.cluster, problem_, costs_, request_.options, algorithm, {}};
+    SearchRequest search{canonical_.graph(),
+                         canonical_.cluster(),
+                         canonical_.problem(),
+                         costs_,
+                         request_.options,
+                         request_.options.algorithm,
+                         {}};
     // A baseline knows no target.
-    if (!IsBaseline(algorithm) && problem_.objective != Objective::kMinDevices) {
+    if (!IsBaseline(search.algorithm) && problem_.objective != Objective::kMinDevices) {
       RunBaselines(search);
       AddWarmStart(callbacks, search);
     }
     const std::vector<SearchStart> repaired = AddRepairedPlacements(callbacks, search);
-    ASSIGN_OR_RETURN(SearchOutcome outcome, SolveByAlgorithm(search, limits_, arena_, callbacks));
+    ASSIGN_OR_RETURN(SearchOutcome outcome, SolveAsAsked(search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
     if (problem_.start_from.has_value()) {
       best_objective_ = outcome.objective;
-      outcome = ChooseFewMoves(problem_, repaired, callbacks, std::move(outcome));
+      outcome = ChooseFewMoves(canonical_.problem(), repaired, callbacks, std::move(outcome));
     }
     observer_.OnPhase("verify");
-    ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(std::move(outcome)));
-    if (request_.options.explain) Explain(search, plan);
+    ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(outcome));
+    if (request_.options.explain) Explain(search, outcome, plan);
     return plan;
   }
 
  private:
-  Plan Cost(const Placement& placement) const {
-    return CostPlan(request_.graph, request_.cluster, problem_, costs_, placement);
+  // What searches see is canonical: `search`, placements, costs_. Only Assemble translates.
+  Plan Cost(const Placement& placement, const PlanningProblem& problem) const {
+    return CostPlan(canonical_.graph(), canonical_.cluster(), problem, costs_, placement);
   }
 
   // Callbacks that judge placements under `problem`, which outlives them, and do no more.
@@ -191,11 +200,9 @@ class Planning {
     callbacks.on_phase = [](std::string_view) {};
     callbacks.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
     callbacks.on_bound = [](const Bound&) {};
-    callbacks.objective = [this, &problem](const Placement& placement) {
-      return CostPlan(request_.graph, request_.cluster, problem, costs_, placement).objective;
-    };
+    callbacks.objective = [this, &problem](const Placement& placement) { return Cost(placement, problem).objective; };
     callbacks.objection = [this, &problem](const Placement& placement) {
-      const Verdict verdict = VerifyPlacement(request_.graph, request_.cluster, problem, placement);
+      const Verdict verdict = VerifyPlacement(canonical_.graph(), canonical_.cluster(), problem, placement);
       if (verdict.violations.empty()) return std::string();
       const Violation& first = verdict.violations.listed().front();
       return absl::StrCat(first.path, ": ", first.rule);
@@ -213,8 +220,9 @@ class Planning {
   }
 
   void AddWarmStart(const SearchCallbacks& callbacks, SearchRequest& search) const {
-    if (request_.warm_start == nullptr || !callbacks.objection(*request_.warm_start).empty()) return;
-    search.starts.push_back({*request_.warm_start, "warm_start"});
+    if (request_.warm_start == nullptr) return;
+    Placement start = canonical_.ToCanonical(*request_.warm_start);
+    if (callbacks.objection(start).empty()) search.starts.push_back({std::move(start), "warm_start"});
   }
 
   // What is left of the placement to start from, as starts of the search.
@@ -225,9 +233,11 @@ class Planning {
     return repaired;
   }
 
-  void Explain(const SearchRequest& search, Plan& plan) {
+  void Explain(const SearchRequest& search, const SearchOutcome& outcome, Plan& plan) {
     observer_.OnPhase("explain");
-    plan.explanation = ExplainPlan(search, SolveByAlgorithm, plan, limits_, arena_);
+    Plan canonical = Cost(outcome.placement, canonical_.problem());
+    canonical.provenance.algorithm = outcome.algorithm;
+    plan.explanation = ExplainPlan(search, SolveAsAsked, canonical, limits_, arena_);
     NoteTimes(plan);
   }
 
@@ -270,7 +280,8 @@ class Planning {
   }
 
   Plan Assemble(SearchOutcome outcome) const {
-    Plan plan = Cost(outcome.placement);
+    Plan plan = CostPlan(request_.graph, request_.cluster, problem_, given_costs_,
+                         canonical_.ToGiven(std::move(outcome.placement)));
     plan.bounds = std::move(outcome.bounds);
     plan.lower_bound = BestOf(plan.bounds);
     Provenance& provenance = plan.provenance;
@@ -335,6 +346,8 @@ class Planning {
   const bool wants_incumbent_plans_;
   const Stopwatch stopwatch_;
   const PlanningProblem problem_;
+  const CostTable given_costs_;
+  const CanonicalRequest canonical_;
   const CostTable costs_;
   std::vector<Baseline> baselines_;
   std::vector<Incumbent> incumbents_;

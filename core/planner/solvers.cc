@@ -4,11 +4,14 @@
 
 #include "core/partition/baselines/baselines.h"
 #include "core/partition/contiguous_throughput.h"
+#include "core/partition/enumeration/enumeration.h"
 #include "core/partition/min_latency.h"
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/noncontiguous_throughput.h"
 #include "core/partition/parmesan/uneven_search.h"
 #include "core/partition/periodic/periodic_search.h"
+#include "core/partition/sequence/sequence_search.h"
+#include "core/partition/stage_annealing/stage_annealing.h"
 
 namespace planwright {
 
@@ -36,6 +39,12 @@ SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule) {
     case Algorithm::kParmesan:
     case Algorithm::kParmesanPaper:
       return SolveUnevenStages;
+    case Algorithm::kEnumeration:
+      return SolveByEnumeration;
+    case Algorithm::kSequenceDp:
+      return SolveAlongSequences;
+    case Algorithm::kStageAnnealing:
+      return SolveByStageAnnealing;
     default:
       // Not reached: CheckSupported lets only Algorithms() through.
       std::abort();

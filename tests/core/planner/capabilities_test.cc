@@ -7,14 +7,20 @@
 #include <set>
 #include <string>
 
+#include "core/partition/baselines/baselines.h"
 #include "tests/support/small_models.h"
 
 namespace planwright {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Ne;
+using ::testing::ResultOf;
 
 struct Request {
   OperatorGraph graph;
@@ -80,6 +86,16 @@ INSTANTIATE_TEST_SUITE_P(
                     [](Request& r) {
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.factor = AllReduce::Factor::kHalf;
+                    }},
+        PlannedCase{"AmortizedAllReduce",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.allreduce.amortize_over_micro_batches = true;
+                    }},
+        PlannedCase{"AllReducePerMicroBatch",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
                     }},
         PlannedCase{"EqualReplicasInSteps",
                     [](Request& r) {
@@ -295,9 +311,25 @@ INSTANTIATE_TEST_SUITE_P(
                     DoesNotGo("8", "cluster.interconnect host_staged", "unset")},
         RefusedCase{"HalfAllReduce", [](Request& r) { r.problem.allreduce.factor = AllReduce::Factor::kHalf; },
                     "problem.allreduce.factor", Not("HALF without replication", "RING")},
-        RefusedCase{"AmortizedAllReduce", [](Request& r) { r.problem.allreduce.amortize_over_micro_batches = true; },
-                    "problem.allreduce.amortize_over_micro_batches",
-                    Not("true without problem.micro_batches", "false")},
+        RefusedCase{"AllReducePerMicroBatchAmortized",
+                    [](Request& r) {
+                      r.problem.replication = Replication::kPerStage;
+                      r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+                      r.problem.allreduce.amortize_over_micro_batches = true;
+                    },
+                    "problem.allreduce.charge", Not("PER_MICRO_BATCH with amortize_over_micro_batches", "PER_ROUND")},
+        RefusedCase{"AllReducePerMicroBatchInSteps",
+                    [](Request& r) {
+                      r.cluster.interconnect = UniformInterconnect();
+                      r.problem.replication = Replication::kUniform;
+                      r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+                      r.problem.micro_batches = 2;
+                    },
+                    "problem.allreduce.charge",
+                    Not("PER_MICRO_BATCH with problem.micro_batches, which says how often steps reduce,", "PER_ROUND")},
+        RefusedCase{"AllReducePerMicroBatchWithoutReplicas",
+                    [](Request& r) { r.problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch; },
+                    "problem.allreduce.charge", Not("PER_MICRO_BATCH without replication", "PER_ROUND")},
         RefusedCase{"Recomputation",
                     [](Request& r) { r.problem.memory_model.recomputation = MemoryModel::Recomputation::kFull; },
                     "problem.memory_model.recomputation", Not("FULL", "NONE, or schedule PERIODIC")},
@@ -318,14 +350,25 @@ INSTANTIATE_TEST_SUITE_P(
             },
             "problem.memory_model.recomputation",
             Not("FULL with DECLARED memory, of which it saves nothing,", "NONE, or memory_model.kind COMPONENTS")},
-        RefusedCase{"Stages", [](Request& r) { r.problem.num_stages = 3; }, "problem.num_stages", Not("3", "unset")},
-        RefusedCase{"Replicas", [](Request& r) { r.problem.num_replicas = 2; }, "problem.num_replicas",
-                    Not("2", "unset")},
+        RefusedCase{"Stages",
+                    [](Request& r) {
+                      r.problem.num_stages = 3;
+                      r.options.algorithm = Algorithm::kIdealDp;
+                    },
+                    "problem.num_stages", Not("3", "unset, or options.algorithm AUTO")},
+        RefusedCase{"Replicas",
+                    [](Request& r) {
+                      r.problem.num_replicas = 2;
+                      r.options.algorithm = Algorithm::kIdealDp;
+                    },
+                    "problem.num_replicas", Not("2", "unset, or options.algorithm AUTO")},
         RefusedCase{"Pinned",
                     [](Request& r) {
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                      r.options.algorithm = Algorithm::kIdealDp;
                     },
-                    "problem.pinned", Not("pinning", "empty, or problem.split NON_CONTIGUOUS")},
+                    "problem.pinned",
+                    Not("pinning", "empty, or options.algorithm AUTO, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"PinnedReplicas",
                     [](Request& r) {
                       r.problem.split = Split::kNonContiguous;
@@ -338,41 +381,49 @@ INSTANTIATE_TEST_SUITE_P(
                       r.cluster.interconnect = MatrixInterconnect();
                       r.problem.replication = Replication::kPerStage;
                       r.problem.pinned = {{OperatorId(0), DeviceId(0)}};
+                      r.options.algorithm = Algorithm::kParmesan;
                     },
-                    "problem.pinned", Not("pinning", "empty")},
+                    "problem.pinned", Not("pinning", "empty, or options.algorithm AUTO")},
         RefusedCase{"Forbidden",
                     [](Request& r) {
                       r.problem.forbidden = {{OperatorId(0), DeviceId(0)}};
+                      r.options.algorithm = Algorithm::kIdealDp;
                     },
-                    "problem.forbidden", Not("forbidding", "empty, or problem.split NON_CONTIGUOUS")},
+                    "problem.forbidden",
+                    Not("forbidding", "empty, or options.algorithm AUTO, or problem.split NON_CONTIGUOUS")},
         RefusedCase{"StartOfABaseline",
                     [](Request& r) {
                       r.problem.start_from = Placement();
                       r.options.algorithm = Algorithm::kGreedy;
                     },
-                    "problem.start_from", Not("a placement to start from", "unset")},
+                    "problem.start_from", Not("a placement to start from", "unset, or options.algorithm AUTO")},
         RefusedCase{"ReplanTolerance", [](Request& r) { r.problem.replan_tolerance = 0.5; }, "problem.replan_tolerance",
                     Not("0.5 without problem.start_from", "unset")},
         RefusedCase{"RingByIndex",
                     [](Request& r) {
                       r.problem.replication = Replication::kPerStage;
                       r.problem.allreduce.ring = AllReduce::Ring::kIndex;
+                      r.options.algorithm = Algorithm::kIdealDp;
                     },
-                    "problem.allreduce.ring", Not("INDEX", "FREE")},
+                    "problem.allreduce.ring", Not("INDEX", "FREE, or options.algorithm AUTO")},
         RefusedCase{"ComponentsAskedForUnderASchedule",
                     [](Request& r) {
                       r.problem.schedule = ScheduleKind::kOneFOneB;
+                      r.options.algorithm = Algorithm::kIdealDp;
                       r.problem.memory_model.kind = MemoryModel::Kind::kComponents;
                     },
                     "problem.memory_model.kind",
-                    Not("COMPONENTS with problem.schedule ONE_F_ONE_B", "DECLARED, or an unspecified schedule")},
+                    Not("COMPONENTS with problem.schedule ONE_F_ONE_B",
+                        "DECLARED, options.algorithm AUTO, or an unspecified schedule")},
         RefusedCase{"ComponentsInferredUnderASchedule",
                     [](Request& r) {
                       UseComponents(r);
                       r.problem.schedule = ScheduleKind::kPipedreamAsync;
+                      r.options.algorithm = Algorithm::kIdealDp;
                     },
                     "problem.schedule",
-                    Not("PIPEDREAM_ASYNC with COMPONENTS memory", "unspecified, or memory_bytes on every operator")},
+                    Not("PIPEDREAM_ASYNC with COMPONENTS memory",
+                        "unspecified, options.algorithm AUTO, or memory_bytes on every operator")},
         RefusedCase{"GpipeWithComponentsWhereStepsAreCounted",
                     [](Request& r) {
                       UseComponents(r);
@@ -382,7 +433,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "problem.schedule",
                     Not("GPIPE with COMPONENTS memory",
                         "unspecified, a number of problem.micro_batches, or memory_bytes on every operator")},
-        RefusedCase{"ComponentsUnderAScheduleThatParmesanPlans",
+        RefusedCase{"ComponentsUnderAScheduleThatOthersPlan",
                     [](Request& r) {
                       UseComponents(r);
                       r.problem.schedule = ScheduleKind::kOneFOneB;
@@ -391,7 +442,7 @@ INSTANTIATE_TEST_SUITE_P(
                     },
                     "problem.schedule",
                     Not("ONE_F_ONE_B with COMPONENTS memory",
-                        "unspecified, options.algorithm PARMESAN, or memory_bytes on every operator")}),
+                        "unspecified, options.algorithm AUTO, or memory_bytes on every operator")}),
     RefusedCaseName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -580,37 +631,51 @@ TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
   for (const Violation& violation : Check(request)) rules.push_back(violation.path + ": " + violation.rule);
   EXPECT_THAT(rules,
               Contains("problem.objective: " + Not("MIN_DEVICES with cluster.interconnect.matrix",
-                                                   "host_staged, uniform, hierarchy, or options.algorithm PARMESAN")));
+                                                   "host_staged, uniform, hierarchy, or options.algorithm AUTO")));
   EXPECT_THAT(rules, Contains("problem.devices_to_use.max_devices: " +
                               Not("a limit with cluster.interconnect.matrix",
-                                  "host_staged, uniform, hierarchy, or options.algorithm PARMESAN")));
+                                  "host_staged, uniform, hierarchy, or options.algorithm AUTO")));
 }
 
 // On `uniform` several algorithms plan contiguous stages.
-TEST(CapabilitiesTest, AutoTakesTheFirstAlgorithmThatHeedsEverySetting) {
+TEST(CapabilitiesTest, AutoTakesEveryAlgorithmThatHeedsAllSettings) {
   Request request = Supported();
   request.cluster.interconnect = UniformInterconnect();
-  const auto chosen = [&] { return ChosenAlgorithm(request.graph, request.cluster, request.problem, request.options); };
-  EXPECT_EQ(chosen(), Algorithm::kIdealDp);
+  const auto chosen = [](const Request& r) { return AlgorithmsInTurn(r.graph, r.cluster, r.problem, r.options); };
+  EXPECT_THAT(chosen(request), IsSupersetOf({Algorithm::kIdealDp, Algorithm::kParmesan}));
+  EXPECT_EQ(chosen(request).front(), Algorithm::kIdealDp);
   for (const Interconnect& network : {Interconnect(GridInterconnect()), Interconnect(NodesInterconnect())}) {
     Request replicated = request;
     replicated.cluster.interconnect = network;
     replicated.problem.replication = Replication::kPerStage;
-    EXPECT_EQ(ChosenAlgorithm(replicated.graph, replicated.cluster, replicated.problem, replicated.options),
-              Algorithm::kParmesan);
+    EXPECT_THAT(chosen(replicated), Contains(Algorithm::kParmesan));
+    EXPECT_THAT(chosen(replicated), Each(Ne(Algorithm::kIdealDp)));
   }
   request.problem.num_stages = 1;
-  EXPECT_EQ(chosen(), Algorithm::kParmesan);
+  EXPECT_THAT(chosen(request), Contains(Algorithm::kParmesan));
+  EXPECT_THAT(chosen(request), Each(Ne(Algorithm::kIdealDp)));
   EXPECT_THAT(Check(request), IsEmpty());
   request.options.algorithm = Algorithm::kIdealDp;
+  EXPECT_THAT(chosen(request), ElementsAre(Algorithm::kIdealDp));
   EXPECT_THAT(Check(request),
-              ElementsAre(Violation{"problem.num_stages", Not("1", "unset, or options.algorithm PARMESAN")}));
+              ElementsAre(Violation{"problem.num_stages", Not("1", "unset, or options.algorithm AUTO")}));
   request = Supported();
   request.cluster.interconnect = UniformInterconnect();
   request.problem.schedule = ScheduleKind::kOneFOneB;
   UseComponents(request);
-  EXPECT_EQ(chosen(), Algorithm::kParmesan);
+  EXPECT_THAT(chosen(request), Each(Ne(Algorithm::kIdealDp)));
   EXPECT_THAT(Check(request), IsEmpty());
+}
+
+TEST(CapabilitiesTest, AutoTakesNeitherBaselinesNorTheIntegerProgram) {
+  Request request = Supported();
+  for (const Objective objective : {Objective::kMaxThroughput, Objective::kMinLatency}) {
+    request.problem.objective = objective;
+    const std::vector<Algorithm> chosen =
+        AlgorithmsInTurn(request.graph, request.cluster, request.problem, request.options);
+    EXPECT_FALSE(chosen.empty());
+    EXPECT_THAT(chosen, Each(AllOf(Ne(Algorithm::kMip), ResultOf(IsBaseline, false))));
+  }
 }
 
 TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {

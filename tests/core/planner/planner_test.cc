@@ -116,7 +116,9 @@ TEST(MakePlanTest, ReplicatesAcrossDevicesWhoseMemoryDiffersButSuffices) {
 }
 
 TEST(MakePlanTest, DoesNotClaimWhatReplicasOnUnequalMemoryCouldRefute) {
-  const absl::StatusOr<Plan> plan = Make(ReplicasOnUnequalMemory(3));
+  Request request = ReplicasOnUnequalMemory(3);
+  request.options.algorithm = Algorithm::kIdealDp;
+  const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->objective, Picoseconds(10));
   EXPECT_EQ(plan->lower_bound, Picoseconds(5));
@@ -346,9 +348,9 @@ TEST(MakePlanTest, ADeadlineInThePastStillGetsTheGreedyPlanOrSaysThereIsNone) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->provenance.stop_reason, StopReason::kTimeLimit);
 
-  // Only {a, c} and {b, d} fit, which are intervals of neither linear order.
+  // Only {a, c} and {b, d} fit, which are intervals of neither linear order of the canonical numbering.
   Request tight;
-  const std::vector<int64_t> bytes = {4, 2, 4, 6};
+  const std::vector<int64_t> bytes = {5, 2, 3, 6};
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const OperatorId op = AddOperator(tight.graph, std::string(1, static_cast<char>('a' + i)), 10, 10);
     tight.graph.operators[op.index()].memory_bytes = bytes[i];
@@ -371,6 +373,7 @@ TEST(MakePlanTest, ADeadlineInThePastStillGetsTheGreedyPlanOrSaysThereIsNone) {
 
 TEST(MakePlanTest, LimitsNameWhatStoppedTheSearchAndWhoMadeThePlan) {
   Request request = LatticeRequest("tow_4x8_lo");
+  request.options.algorithm = Algorithm::kIdealDp;
   request.options.ideal_limit = 20;
   const absl::StatusOr<Plan> ideals = Make(request);
   ASSERT_TRUE(ideals.ok()) << ideals.status();

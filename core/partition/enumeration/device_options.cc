@@ -1,0 +1,90 @@
+#include "core/partition/enumeration/device_options.h"
+
+#include "core/model/cluster.h"
+#include "core/model/device_selection.h"
+
+namespace planwright {
+
+DeviceOptions::DeviceOptions(const SearchRequest& request) : request_(request) {
+  const Cluster& cluster = request.cluster;
+  for (const DeviceId device : SelectedDevices(cluster, request.problem.devices_to_use)) {
+    options_.push_back({.device = device,
+                        .device_class = cluster.devices[device.index()].device_class,
+                        .memory_bytes = UsableMemoryBytes(cluster, device),
+                        .is_cpu = cluster.class_of(device).kind == DeviceKind::kCpu});
+  }
+  AddLimits();
+  AddKinds();
+}
+
+void DeviceOptions::AddLimits() {
+  max_used_ = options_.size();
+  if (request_.problem.devices_to_use.max_devices.has_value()) {
+    const int64_t most = *request_.problem.devices_to_use.max_devices;
+    limits_.push_back({std::vector<bool>(options_.size(), true), most});
+    max_used_ = std::min(max_used_, static_cast<std::size_t>(most));
+  }
+  for (const DeviceLimit& limit : request_.device_limits) {
+    Limit& made = limits_.emplace_back();
+    made.most = limit.most;
+    std::size_t unlimited = 0;
+    for (const DeviceOption& option : options_) {
+      made.counts.push_back(std::binary_search(limit.devices.begin(), limit.devices.end(), option.device));
+      if (!made.counts.back()) ++unlimited;
+    }
+    max_used_ = std::min(max_used_, unlimited + static_cast<std::size_t>(limit.most));
+  }
+}
+
+void DeviceOptions::AddKinds() {
+  for (std::size_t position = 0; position < options_.size(); ++position) {
+    const auto kind = std::find_if(kinds_.begin(), kinds_.end(),
+                                   [&](const auto& members) { return AreAlike(members.front(), position); });
+    options_[position].kind = static_cast<std::size_t>(kind - kinds_.begin());
+    if (kind == kinds_.end()) {
+      kinds_.push_back({position});
+    } else {
+      kind->push_back(position);
+    }
+  }
+}
+
+bool DeviceOptions::AreAlike(std::size_t a, std::size_t b) const {
+  const DeviceOption& option_a = options_[a];
+  const DeviceOption& option_b = options_[b];
+  if (option_a.device_class != option_b.device_class || option_a.memory_bytes != option_b.memory_bytes) return false;
+  const auto names_either = [&](const OperatorDevice& rule) {
+    return rule.device == option_a.device || rule.device == option_b.device;
+  };
+  const PlanningProblem& problem = request_.problem;
+  if (std::any_of(problem.pinned.begin(), problem.pinned.end(), names_either)) return false;
+  if (std::any_of(problem.forbidden.begin(), problem.forbidden.end(), names_either)) return false;
+  for (const Limit& limit : limits_) {
+    if (limit.counts[a] != limit.counts[b]) return false;
+  }
+  const Network& network = request_.costs.network();
+  if (network.num_link_classes() < 2) return true;
+  return std::all_of(options_.begin(), options_.end(), [&](const DeviceOption& other) {
+    return other.device == option_a.device || other.device == option_b.device ||
+           network.LinkClassOf(option_a.device, other.device) == network.LinkClassOf(option_b.device, other.device);
+  });
+}
+
+std::vector<bool> DeviceOptions::MayHold(const std::vector<OperatorId>& operators) const {
+  const PlanningProblem& problem = request_.problem;
+  const auto runs = [&](OperatorId op, const DeviceOption& option) {
+    if (!request_.costs.time(op, option.device_class).supported) return false;
+    const auto is_elsewhere = [&](const OperatorDevice& pin) { return pin.op == op && pin.device != option.device; };
+    const auto is_here = [&](const OperatorDevice& ban) { return ban.op == op && ban.device == option.device; };
+    return std::none_of(problem.pinned.begin(), problem.pinned.end(), is_elsewhere) &&
+           std::none_of(problem.forbidden.begin(), problem.forbidden.end(), is_here);
+  };
+  std::vector<bool> may_hold;
+  for (const DeviceOption& option : options_) {
+    may_hold.push_back(
+        std::all_of(operators.begin(), operators.end(), [&](OperatorId op) { return runs(op, option); }));
+  }
+  return may_hold;
+}
+
+}  // namespace planwright

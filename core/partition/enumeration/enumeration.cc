@@ -1,0 +1,133 @@
+#include "core/partition/enumeration/enumeration.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/infeasibility.h"
+#include "core/base/units.h"
+#include "core/partition/block_instance.h"
+#include "core/partition/enumeration/allocation_enumeration.h"
+#include "core/partition/enumeration/device_options.h"
+#include "core/partition/enumeration/pipeline_enumeration.h"
+#include "core/partition/enumeration/placement_count.h"
+#include "core/partition/enumeration/placement_judge.h"
+#include "core/partition/enumeration/ring_choice.h"
+#include "core/partition/enumeration/subgraph_enumeration.h"
+#include "core/partition/feasibility.h"
+#include "core/partition/net_instance.h"
+#include "core/partition/search_record.h"
+
+namespace planwright {
+namespace {
+
+constexpr char kName[] = "enumeration";
+
+enum class Form { kPipelines, kAllocations, kSubgraphs, kNone };
+
+Form FormOf(const SearchRequest& request) {
+  const PlanningProblem& problem = request.problem;
+  if (problem.schedule == ScheduleKind::kPeriodic) return Form::kNone;
+  if (problem.objective == Objective::kMinLatency) return Form::kSubgraphs;
+  if (problem.split == Split::kContiguous) return Form::kPipelines;
+  const bool is_plain = IgnoresOrderOfStages(problem) && GivenTimesCount(request.cluster.interconnect) &&
+                        problem.replication != Replication::kUniform && !problem.num_stages.has_value() &&
+                        !problem.num_replicas.has_value();
+  return is_plain ? Form::kAllocations : Form::kNone;
+}
+
+// A problem in the form in which it is enumerated.
+class Instance {
+ public:
+  explicit Instance(const SearchRequest& request)
+      : request_(request),
+        form_(FormOf(request)),
+        devices_(request),
+        blocks_(form_ == Form::kAllocations
+                    ? BuildNetInstance(request.graph, request.cluster, request.problem, request.costs).blocks
+                    : BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs,
+                                         MergeRule::kNever)) {}
+
+  std::optional<int64_t> Count() const {
+    switch (form_) {
+      case Form::kPipelines:
+        if (HasTooLargeRings()) return std::nullopt;
+        return CountPipelines(request_, blocks_.precedence, devices_);
+      case Form::kAllocations:
+        return CountAllocations(request_, blocks_.operators.size(), devices_);
+      case Form::kSubgraphs:
+        return CountSubgraphs(request_, devices_);
+      default:
+        return std::nullopt;
+    }
+  }
+
+  void Enumerate(PlacementJudge& judge) const {
+    if (form_ == Form::kPipelines) EnumeratePipelines(request_, blocks_, devices_, judge);
+    if (form_ == Form::kAllocations) EnumerateAllocations(request_, blocks_.operators, devices_, judge);
+    if (form_ == Form::kSubgraphs) EnumerateSubgraphs(request_, devices_, judge);
+  }
+
+  // Why there is no placement, once all have been looked at.
+  Infeasibility WhyNone(bool has_overfull) const {
+    std::optional<Infeasibility> shortages = FindShortages(request_.graph, request_.cluster, blocks_);
+    if (shortages.has_value()) return *std::move(shortages);
+    Infeasibility none;
+    if (has_overfull) {
+      none.Add({"memory", "", 0, 0,
+                "every placement that the problem allows overfills a device; use devices with more memory, or more of "
+                "them"});
+    } else {
+      none.Add({"devices", "", 0, 0,
+                "no placement has the numbers of stages and replicas, the pins and the bans that the problem asks for; "
+                "allow more devices, or ask for less"});
+    }
+    return none;
+  }
+
+ private:
+  bool HasTooLargeRings() const {
+    return OrderOfTeams(request_) != TeamOrder::kAscending && request_.problem.replication != Replication::kNone &&
+           devices_.max_used() > RingChoice::kMaxReplicas;
+  }
+
+  const SearchRequest& request_;
+  const Form form_;
+  const DeviceOptions devices_;
+  const BlockInstance blocks_;
+};
+
+}  // namespace
+
+std::optional<int64_t> CountPlacements(const SearchRequest& request) {
+  if (FormOf(request) == Form::kNone) return std::nullopt;
+  return Instance(request).Count();
+}
+
+absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, const SolveLimits& limits,
+                                                 TaskArena& /*arena*/, const SearchCallbacks& callbacks) {
+  SearchRecord record(kName, request.options.relative_gap, callbacks);
+  for (const SearchStart& start : request.starts) record.Offer(start.placement, start.made_by);
+  const Instance instance(request);
+  const std::optional<int64_t> count = instance.Count();
+  if (!count.has_value()) {
+    record.NameFallback();
+    return std::move(record).Finish("the problem has too many placements to look at all of them");
+  }
+  record.counters()["placements_at_most"] = *count;
+  callbacks.on_phase("enumeration");
+  PlacementJudge judge(request, limits, limits.work, record);
+  instance.Enumerate(judge);
+  if (judge.has_stopped()) {
+    record.set_stop_reason(judge.is_out_of_work() ? StopReason::kWorkLimit
+                                                  : StopReasonOf(limits, StopReason::kTimeLimit));
+    record.NameFallback();
+  } else if (!record.has_placement()) {
+    return InfeasibleError(instance.WhyNone(judge.has_overfull()));
+  } else {
+    record.RaiseBound({.value = judge.ProvenBound(), .method = kName, .scope = BoundScope::kProblem});
+  }
+  return std::move(record).Finish("");
+}
+
+}  // namespace planwright

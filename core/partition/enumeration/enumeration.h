@@ -1,0 +1,30 @@
+// Small problems by looking at everything: the best placement, proven, or a proof that there is none.
+#ifndef PLANWRIGHT_CORE_PARTITION_ENUMERATION_ENUMERATION_H_
+#define PLANWRIGHT_CORE_PARTITION_ENUMERATION_ENUMERATION_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/partition/search.h"
+
+namespace planwright {
+
+// At most how many placements the problem has (placement_count.h); nullopt: more than kMaxPlacements, too many to be
+// counted, or of a mode that is not enumerated (PERIODIC; NON_CONTIGUOUS where links differ or stages keep activations
+// by position). Some milliseconds beside O(operators + tensors + devices^2).
+std::optional<int64_t> CountPlacements(const SearchRequest& request);
+
+// Heeds every setting of the problem: pins, bans, devices_to_use with max_devices, numbers of stages and replicas, ring
+// orders; and device_limits. Without interruption the outcome is optimal with a bound of scope PROBLEM and method
+// "enumeration", or FAILED_PRECONDITION (InfeasibilityOf): both are proofs. Work is counted in partial placements. A
+// problem that CountPlacements does not count is not searched: the outcome is the best of the starts, or
+// DEADLINE_EXCEEDED (IsNoPlanFound).
+absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, const SolveLimits& limits,
+                                                 TaskArena& arena, const SearchCallbacks& callbacks);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_ENUMERATION_ENUMERATION_H_

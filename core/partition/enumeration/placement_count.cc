@@ -1,0 +1,293 @@
+#include "core/partition/enumeration/placement_count.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/partition/enumeration/pipeline_enumeration.h"
+#include "core/partition/enumeration/subgraph_enumeration.h"
+
+namespace planwright {
+namespace {
+
+// Steps of counting: some milliseconds.
+constexpr int64_t kMaxSteps = 300'000;
+
+// Numbers of ways by the number of stages; doubles, which saturate by themselves.
+using Ways = std::vector<double>;
+
+// In how many ways devices are given to stages in turn.
+class TeamCount {
+ public:
+  TeamCount(const SearchRequest& request, const DeviceOptions& devices, std::size_t most_stages)
+      : problem_(request.problem),
+        devices_(devices),
+        tells_order_(OrderOfTeams(request) != TeamOrder::kAscending),
+        most_stages_(most_stages) {}
+
+  // nullopt: too many steps.
+  std::optional<Ways> Count() {
+    std::vector<std::size_t> all;
+    for (const std::vector<std::size_t>& kind : devices_.kinds()) all.push_back(kind.size());
+    const std::size_t most = problem_.replication == Replication::kNone ? 1 : devices_.max_used();
+    Ways ways(most_stages_ + 1);
+    const bool is_uniform = problem_.replication == Replication::kUniform;
+    for (std::size_t replicas = is_uniform ? 1 : most; replicas <= most && steps_ <= kMaxSteps; ++replicas) {
+      const bool is_asked_for = !problem_.num_replicas.has_value() || std::cmp_equal(*problem_.num_replicas, replicas);
+      if (is_uniform && !is_asked_for) continue;
+      min_size_ = is_uniform ? replicas : 1;
+      max_size_ = replicas;
+      known_.clear();
+      const Ways some = WaysFrom(all, devices_.max_used());
+      for (std::size_t k = 0; k <= most_stages_; ++k) ways[k] += some[k];
+    }
+    if (steps_ > kMaxSteps) return std::nullopt;
+    return ways;
+  }
+
+ private:
+  using Idle = std::vector<std::size_t>;
+
+  // By the number of stages that `idle` devices of each kind serve, `room` of them.
+  Ways WaysFrom(const Idle& idle, std::size_t room) {
+    const auto known = known_.find({idle, room});
+    if (known != known_.end()) return known->second;
+    Ways ways(most_stages_ + 1);
+    ways[0] = 1;
+    for (const DeviceClassId device_class : Classes()) {
+      Idle rest = idle;
+      AddTeams(device_class, 0, 0, 1, rest, room, ways);
+    }
+    known_[{idle, room}] = ways;
+    return ways;
+  }
+
+  std::vector<DeviceClassId> Classes() const {
+    std::vector<DeviceClassId> classes;
+    for (const DeviceOption& option : devices_.options()) {
+      if (std::find(classes.begin(), classes.end(), option.device_class) == classes.end()) {
+        classes.push_back(option.device_class);
+      }
+    }
+    return classes;
+  }
+
+  // Adds the teams with `size` devices so far, in `orders` orders, and more of the kinds from `kind` on.
+  void AddTeams(DeviceClassId device_class, std::size_t kind, std::size_t size, double orders, Idle& rest,
+                std::size_t room, Ways& ways) {
+    if (++steps_ > kMaxSteps) return;
+    if (kind == rest.size()) {
+      if (size < std::max<std::size_t>(1, min_size_) || size > max_size_) return;
+      const Ways behind = WaysFrom(rest, room - size);
+      for (std::size_t k = 1; k <= most_stages_; ++k) ways[k] += orders * behind[k - 1];
+      return;
+    }
+    const bool is_of_class = devices_[devices_.kinds()[kind].front()].device_class == device_class;
+    const std::size_t most = is_of_class ? std::min({rest[kind], max_size_ - size, room - size}) : 0;
+    for (std::size_t taken = 0; taken <= most; ++taken) {
+      rest[kind] -= taken;
+      AddTeams(device_class, kind + 1, size + taken, orders * (tells_order_ ? Choose(size + taken, taken) : 1), rest,
+               room, ways);
+      rest[kind] += taken;
+    }
+  }
+
+  static double Choose(std::size_t n, std::size_t k) {
+    double ways = 1;
+    for (std::size_t i = 1; i <= k; ++i) ways = ways * static_cast<double>(n - k + i) / static_cast<double>(i);
+    return ways;
+  }
+
+  const PlanningProblem& problem_;
+  const DeviceOptions& devices_;
+  const bool tells_order_;
+  const std::size_t most_stages_;
+  std::size_t min_size_ = 1;
+  std::size_t max_size_ = 1;
+  std::map<std::pair<Idle, std::size_t>, Ways> known_;
+  int64_t steps_ = 0;
+};
+
+// Chains of ideals by the number of their steps.
+class ChainCount {
+ public:
+  ChainCount(const Digraph& precedence, std::size_t most_stages) : precedence_(precedence), most_stages_(most_stages) {}
+
+  std::optional<Ways> Count() {
+    const Ways ways = WaysFrom(Left(Index(precedence_.num_vertices()), true));
+    if (steps_ > kMaxSteps) return std::nullopt;
+    return ways;
+  }
+
+ private:
+  using Left = std::vector<bool>;
+
+  Ways WaysFrom(const Left& left) {
+    const auto known = known_.find(left);
+    if (known != known_.end()) return known->second;
+    Ways ways(most_stages_ + 1);
+    if (std::none_of(left.begin(), left.end(), [](bool is_left) { return is_left; })) {
+      ways[0] = 1;
+    } else {
+      Left rest = left;
+      Grow(left, precedence_.num_vertices() - 1, rest, /*is_empty=*/true, ways);
+    }
+    known_[left] = ways;
+    return ways;
+  }
+
+  // Every last stage of what is left, decided down to `vertex`; `rest` is without it.
+  void Grow(const Left& left, int32_t vertex, Left& rest, bool is_empty, Ways& ways) {
+    while (vertex >= 0 && !left[Index(vertex)]) --vertex;
+    if (++steps_ > kMaxSteps) return;
+    if (vertex < 0) {
+      if (is_empty) return;
+      const Ways before = WaysFrom(rest);
+      for (std::size_t k = 1; k <= most_stages_; ++k) ways[k] += before[k - 1];
+      return;
+    }
+    const auto successors = precedence_.successors(vertex);
+    if (std::none_of(successors.begin(), successors.end(), [&](int32_t next) { return rest[Index(next)]; })) {
+      rest[Index(vertex)] = false;
+      Grow(left, vertex - 1, rest, false, ways);
+      rest[Index(vertex)] = true;
+    }
+    Grow(left, vertex - 1, rest, is_empty, ways);
+  }
+
+  const Digraph& precedence_;
+  const std::size_t most_stages_;
+  std::map<Left, Ways> known_;
+  int64_t steps_ = 0;
+};
+
+// Stirling numbers of the second kind, of n elements in k parts for every k.
+Ways Divisions(std::size_t n, std::size_t most_parts) {
+  Ways ways(most_parts + 1);
+  ways[0] = 1;
+  for (std::size_t element = 0; element < n; ++element) {
+    for (std::size_t k = most_parts; k >= 1; --k) ways[k] = static_cast<double>(k) * ways[k] + ways[k - 1];
+    ways[0] = 0;
+  }
+  return ways;
+}
+
+double Product(const Ways& a, const Ways& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+std::optional<int64_t> Small(double count) {
+  if (!(count <= static_cast<double>(kMaxPlacements))) return std::nullopt;
+  return std::llround(count);
+}
+
+// Stages of at most one group and one device each.
+std::size_t MostStages(const SearchRequest& request, std::size_t num_groups, const DeviceOptions& devices) {
+  const std::size_t most = std::min(num_groups, devices.max_used());
+  const std::optional<int32_t>& asked_for = request.problem.num_stages;
+  return asked_for.has_value() ? std::min(most, static_cast<std::size_t>(*asked_for)) : most;
+}
+
+// Ways to divide some forward and some backward operators, by their numbers.
+using Table = std::vector<std::vector<double>>;
+
+double Factorial(std::size_t n) { return std::tgamma(static_cast<double>(n) + 1); }
+
+double Choose(std::size_t n, std::size_t k) { return std::round(Factorial(n) / Factorial(k) / Factorial(n - k)); }
+
+// Into ordered subgraphs on one accelerator.
+Table OnAccelerator(std::size_t forward, std::size_t backward, std::size_t most_subgraphs) {
+  Table table(forward + 1, Ways(backward + 1));
+  for (std::size_t f = 0; f <= forward; ++f) {
+    for (std::size_t b = 0; b <= backward; ++b) {
+      const Ways of_f = Divisions(f, std::min(f, most_subgraphs));
+      const Ways of_b = Divisions(b, std::min(b, most_subgraphs));
+      for (std::size_t i = 0; i < of_f.size(); ++i) {
+        for (std::size_t j = 0; j < of_b.size(); ++j) table[f][b] += of_f[i] * of_b[j] * Factorial(i + j);
+      }
+    }
+  }
+  return table;
+}
+
+// Each operator on one of `choices`.
+Table OnCpus(std::size_t forward, std::size_t backward, std::size_t choices) {
+  Table table(forward + 1, Ways(backward + 1));
+  for (std::size_t f = 0; f <= forward; ++f) {
+    for (std::size_t b = 0; b <= backward; ++b) table[f][b] = std::pow(choices, f + b);
+  }
+  return table;
+}
+
+// Operators of both.
+Table Combined(const Table& a, const Table& b) {
+  Table combined(a.size(), Ways(a.front().size()));
+  for (std::size_t f = 0; f < a.size(); ++f) {
+    for (std::size_t g = 0; g < a.front().size(); ++g) {
+      for (std::size_t i = 0; i <= f; ++i) {
+        for (std::size_t j = 0; j <= g; ++j) {
+          combined[f][g] += Choose(f, i) * Choose(g, j) * a[i][j] * b[f - i][g - j];
+        }
+      }
+    }
+  }
+  return combined;
+}
+
+}  // namespace
+
+std::optional<int64_t> CountPipelines(const SearchRequest& request, const Digraph& precedence,
+                                      const DeviceOptions& devices) {
+  const std::size_t num_blocks = Index(precedence.num_vertices());
+  const std::size_t most_stages = MostStages(request, num_blocks, devices);
+  const std::optional<Ways> teams = TeamCount(request, devices, most_stages).Count();
+  if (!teams.has_value()) return std::nullopt;
+  if (IgnoresOrderOfStages(request.problem)) {
+    const std::optional<int64_t> divided = Small(Product(Divisions(num_blocks, most_stages), *teams));
+    if (divided.has_value()) return divided;
+  }
+  const std::optional<Ways> chains = ChainCount(precedence, most_stages).Count();
+  if (!chains.has_value()) return std::nullopt;
+  return Small(Product(*chains, *teams));
+}
+
+std::optional<int64_t> CountAllocations(const SearchRequest& request, std::size_t num_groups,
+                                        const DeviceOptions& devices) {
+  const std::size_t most_stages = MostStages(request, num_groups, devices);
+  const std::optional<Ways> teams = TeamCount(request, devices, most_stages).Count();
+  if (!teams.has_value()) return std::nullopt;
+  return Small(Product(Divisions(num_groups, most_stages), *teams));
+}
+
+std::optional<int64_t> CountSubgraphs(const SearchRequest& request, const DeviceOptions& devices) {
+  // Already with one accelerator as many subgraphs are too many.
+  constexpr std::size_t kMaxOperators = 32;
+  std::size_t forward = 0;
+  std::size_t backward = 0;
+  for (const Operator& op : request.graph.operators) {
+    if (op.pass == Pass::kForward) ++forward;
+    if (op.pass == Pass::kBackward && request.problem.workload == Workload::kTraining) ++backward;
+  }
+  if (forward + backward > kMaxOperators || devices.size() > kMaxOperators) return std::nullopt;
+  std::size_t cpus = 0;
+  std::size_t accelerators = 0;
+  for (const std::vector<std::size_t>& kind : devices.kinds()) {
+    const DeviceOption& option = devices[kind.front()];
+    if (option.is_cpu) {
+      cpus += option.memory_bytes.has_value() ? kind.size() : 1;
+    } else {
+      accelerators += kind.size();
+    }
+  }
+  const auto most_subgraphs = static_cast<std::size_t>(MostSubgraphs(request.problem));
+  const Table one = OnAccelerator(forward, backward, most_subgraphs);
+  Table table = OnCpus(forward, backward, cpus);
+  for (std::size_t i = 0; i < accelerators; ++i) table = Combined(table, one);
+  return Small(table[forward][backward]);
+}
+
+}  // namespace planwright

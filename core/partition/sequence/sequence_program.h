@@ -1,0 +1,68 @@
+// The best pipeline of consecutive units on consecutive devices of a sequence.
+//
+// A dynamic program from the last stage to the first. Its states are borders between two stages: which units lie
+// behind, where the devices of the stage behind end in the sequence and where those of the stage before it begin, so
+// that a stage's transfers on both sides go over the links that they will have. States keep all pairs of (slowest
+// stage, filling of the pipeline) that no other pair beats in both: what is in flight behind decides how much memory a
+// stage needs and how long a step takes, and more of it is never better. Pairs are kept apart by the number of stages
+// where that is fixed.
+//
+// For a chain, one number of replicas, one speed of links and an objective of one maximum (no GPIPE, no step with an
+// all-reduce) the pipeline found is the best along the order and the sequence. Elsewhere the links of stages whose
+// neighbours have another number of replicas, and tensors with several readers, are estimates: cost what is found.
+//
+// Complexity O(units^2 x states x numbers of replicas x pairs). Source: ours; the program along a linear order is that
+// of Tarnawski et al., Efficient algorithms for device placement of DNN graph operators, 2020, 5.1.2.
+#ifndef PLANWRIGHT_CORE_PARTITION_SEQUENCE_SEQUENCE_PROGRAM_H_
+#define PLANWRIGHT_CORE_PARTITION_SEQUENCE_SEQUENCE_PROGRAM_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/model/problem.h"
+#include "core/partition/search.h"
+#include "core/partition/sequence/device_teams.h"
+#include "core/partition/sequence/interval_table.h"
+#include "core/partition/sequence/sequence_rule.h"
+
+namespace planwright {
+
+struct SequenceOptions {
+  // Numbers of replicas that a stage may have, ascending; one of them where all stages have the same.
+  std::vector<int32_t> replicas = {1};
+  // Whether a stage may leave any number of devices before the next one unused; else only those up to the next border
+  // of a group of devices.
+  bool skips_any = false;
+  // Nothing is looked for whose estimate is not below.
+  int64_t bound = kMaxQuantity;
+  // How many pipelines are handed back at most.
+  std::size_t most_found = 4;
+};
+
+struct SequenceFinding {
+  // Picoseconds for each micro-batch.
+  int64_t estimate = 0;
+  Placement placement;
+};
+
+struct SequenceOutcome {
+  // The best first, with different estimates.
+  std::vector<SequenceFinding> found;
+  // Stages looked at with one pair behind each; never more than limits.work.
+  int64_t work = 0;
+  // By the limits.
+  bool is_interrupted = false;
+};
+
+// `first_begin_of` as of DeviceTeams.
+SequenceOutcome RunSequenceProgram(const SearchRequest& request, const IntervalTable& table, const SequenceRule& rule,
+                                   const DeviceSequence& sequence,
+                                   const std::vector<std::vector<std::size_t>>& first_begin_of,
+                                   const SequenceOptions& options, const SolveLimits& limits);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_SEQUENCE_SEQUENCE_PROGRAM_H_

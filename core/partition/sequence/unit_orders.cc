@@ -1,0 +1,71 @@
+#include "core/partition/sequence/unit_orders.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/base/index.h"
+#include "core/graph/topological_order.h"
+#include "core/partition/coarse_order.h"
+
+namespace planwright {
+namespace {
+
+// Some block need not come right after the one before it.
+bool HasSeveralOrders(const BlockInstance& blocks) {
+  for (int32_t block = 1; block < blocks.num_blocks(); ++block) {
+    const auto before = blocks.precedence.predecessors(block);
+    if (std::ranges::find(before, block - 1) == before.end()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+UnitOrders::UnitOrders(const SearchRequest& request, std::size_t max_units)
+    : request_(request),
+      max_units_(max_units),
+      blocks_(BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs,
+                                 request.graph.operators.size() <= max_units ? MergeRule::kNever : MergeRule::kExact)),
+      has_choice_(HasSeveralOrders(blocks_)) {}
+
+UnitOrder UnitOrders::InOrder(const std::vector<int32_t>& order) const {
+  UnitOrder units;
+  if (order.size() <= max_units_) {
+    for (const int32_t block : order) units.push_back(blocks_.operators[Index(block)]);
+    return units;
+  }
+  const std::vector<int32_t> run_of = RunsOf(blocks_, order, max_units_);
+  units.resize(Index(*std::ranges::max_element(run_of)) + 1);
+  for (const int32_t block : order) {
+    UnitOrder::value_type& unit = units[Index(run_of[Index(block)])];
+    unit.insert(unit.end(), blocks_.operators[Index(block)].begin(), blocks_.operators[Index(block)].end());
+  }
+  return units;
+}
+
+UnitOrder UnitOrders::Plain() const {
+  std::vector<int32_t> order(Index(blocks_.num_blocks()));
+  std::iota(order.begin(), order.end(), 0);
+  return InOrder(order);
+}
+
+UnitOrder UnitOrders::Random(RandomStream& random) const {
+  std::vector<int64_t> priority(Index(blocks_.num_blocks()));
+  for (int64_t& value : priority) value = static_cast<int64_t>(random.Below(uint64_t{1} << 32U));
+  return InOrder(DepthFirstTopologicalOrder(blocks_.precedence, priority));
+}
+
+std::optional<UnitOrder> UnitOrders::Layers() const {
+  const bool has_layers =
+      std::ranges::any_of(request_.graph.operators, [](const Operator& op) { return !op.layer.empty(); });
+  if (!has_layers || request_.problem.granularity == Granularity::kLayer) return std::nullopt;
+  PlanningProblem problem = request_.problem;
+  problem.granularity = Granularity::kLayer;
+  BlockInstance layers =
+      BuildBlockInstance(request_.graph, request_.cluster, problem, request_.costs, MergeRule::kNever);
+  if (layers.operators.size() > max_units_ || layers.operators.size() == blocks_.operators.size()) return std::nullopt;
+  return std::move(layers.operators);
+}
+
+}  // namespace planwright

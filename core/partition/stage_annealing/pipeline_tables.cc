@@ -1,0 +1,215 @@
+#include "core/partition/stage_annealing/pipeline_tables.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/cost/device_load.h"
+#include "core/graph/operator_unions.h"
+#include "core/partition/block_instance.h"
+#include "core/partition/parmesan/allowed_devices.h"
+
+namespace planwright {
+namespace {
+
+// Beyond these, times and classes are worked out when they are asked for.
+constexpr std::size_t kMaxNetTimes = std::size_t{1} << 22U;
+constexpr std::size_t kMaxPairedDevices = 2048;
+
+std::vector<DeviceId> DeviceIds(const std::vector<int32_t>& devices) {
+  std::vector<DeviceId> ids;
+  ids.reserve(devices.size());
+  for (const int32_t device : devices) ids.emplace_back(Index(device));
+  return ids;
+}
+
+std::vector<int32_t> DeviceNumbers(const std::vector<DeviceId>& ids) {
+  std::vector<int32_t> devices;
+  devices.reserve(ids.size());
+  for (const DeviceId id : ids) devices.push_back(static_cast<int32_t>(id.index()));
+  return devices;
+}
+
+}  // namespace
+
+PipelineTables::PipelineTables(const SearchRequest& request)
+    : graph_(request.graph),
+      problem_(request.problem),
+      network_(request.costs.network()),
+      pays_once_(RulesOf(request.cluster.interconnect).pay_once),
+      gradients_follow_(GradientsFollowTensors(request.graph, *request.problem.workload)),
+      is_training_(*request.problem.workload == Workload::kTraining) {
+  AddBlocks(request);
+  AddNets(request);
+  AddDevices(request);
+}
+
+void PipelineTables::AddBlocks(const SearchRequest& request) {
+  BlockInstance blocks = BuildBlockInstance(graph_, request.cluster, problem_, request.costs, MergeRule::kNever);
+  operators_ = std::move(blocks.operators);
+  precedence_ = std::move(blocks.precedence);
+  allowed_ = AllowedDevices(problem_, request.cluster.devices.size(), graph_.operators.size(), operators_);
+  block_of_.assign(graph_.operators.size(), kDropped);
+  num_classes_ = static_cast<int32_t>(request.cluster.device_classes.size());
+  for (std::size_t block = 0; block < operators_.size(); ++block) {
+    BlockBytes& bytes = bytes_.emplace_back();
+    for (const OperatorId id : operators_[block]) {
+      const Operator& op = graph_.operators[id.index()];
+      block_of_[id.index()] = static_cast<int32_t>(block);
+      bytes.declared += op.memory_bytes.value_or(0);
+      bytes.parameters += op.parameter_bytes;
+      bytes.activations += op.activation_bytes;
+      bytes.workspace = std::max(bytes.workspace, op.workspace_bytes);
+    }
+    for (std::size_t device_class = 0; device_class < Index(num_classes_); ++device_class) {
+      Times& times = times_.emplace_back();
+      for (const OperatorId id : operators_[block]) {
+        const OperatorTime& time = request.costs.time(id, DeviceClassId(device_class));
+        times.forward += time.forward;
+        times.backward += time.backward;
+        times.supported = times.supported && time.supported;
+      }
+    }
+  }
+}
+
+void PipelineTables::AddNets(const SearchRequest& request) {
+  std::map<std::tuple<int32_t, Pass, std::vector<int32_t>>, std::size_t> known;
+  for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
+    const Tensor& tensor = graph_.tensors[i];
+    const int32_t producer = block_of_[tensor.producer.index()];
+    if (producer == kDropped) continue;
+    std::vector<int32_t> consumers;
+    for (const OperatorId consumer : tensor.consumers) {
+      const int32_t block = block_of_[consumer.index()];
+      if (block != kDropped && block != producer) consumers.push_back(block);
+    }
+    std::sort(consumers.begin(), consumers.end());
+    consumers.erase(std::unique(consumers.begin(), consumers.end()), consumers.end());
+    if (consumers.empty()) continue;
+    const Pass pass = graph_.operators[tensor.producer.index()].pass;
+    const auto [entry, is_new] = known.try_emplace({producer, pass, consumers}, nets_.size());
+    if (is_new) nets_.push_back({.producer = producer, .consumers = std::move(consumers), .pass = pass, .tensors = {}});
+    nets_[entry->second].bytes += tensor.size_bytes;
+    nets_[entry->second].tensors.emplace_back(i);
+  }
+  produced_.resize(operators_.size());
+  consumed_.resize(operators_.size());
+  for (std::size_t net = 0; net < nets_.size(); ++net) {
+    produced_[Index(nets_[net].producer)].push_back(static_cast<int32_t>(net));
+    for (const int32_t block : nets_[net].consumers) consumed_[Index(block)].push_back(static_cast<int32_t>(net));
+  }
+  const std::size_t link_classes = request.costs.network().num_link_classes();
+  if (nets_.size() * link_classes > kMaxNetTimes) return;
+  std::vector<Picoseconds> times;
+  for (int32_t net = 0; net < num_nets(); ++net) {
+    for (std::size_t link_class = 0; link_class < link_classes; ++link_class) {
+      times.push_back(TransferTime(net, link_class));
+    }
+  }
+  net_times_ = std::move(times);
+}
+
+void PipelineTables::AddDevices(const SearchRequest& request) {
+  const Cluster& cluster = request.cluster;
+  for (const DeviceClass& device_class : cluster.device_classes) {
+    is_cpu_.push_back(device_class.kind == DeviceKind::kCpu);
+  }
+  for (std::size_t device = 0; device < cluster.devices.size(); ++device) {
+    class_of_.push_back(static_cast<int32_t>(cluster.devices[device].device_class.index()));
+    memory_limit_.push_back(UsableMemoryBytes(cluster, DeviceId(device)).value_or(std::numeric_limits<int64_t>::max()));
+  }
+  for (const DeviceLimit& limit : request.device_limits) {
+    ClassLimit& of_classes = class_limits_.emplace_back();
+    of_classes.counts.assign(Index(num_classes_), false);
+    of_classes.most = limit.most;
+    for (const DeviceId device : limit.devices) of_classes.counts[Index(class_of_[device.index()])] = true;
+  }
+  const std::size_t count = cluster.devices.size();
+  if (links_are_alike() || count > kMaxPairedDevices) return;
+  link_classes_.assign(count * count, 0);
+  for (std::size_t a = 0; a < count; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      const auto link_class = static_cast<uint32_t>(network_.LinkClassOf(DeviceId(a), DeviceId(b)));
+      link_classes_[a * count + b] = link_class;
+      link_classes_[b * count + a] = link_class;
+    }
+  }
+}
+
+Picoseconds PipelineTables::TransferTime(int32_t net, std::size_t link_class) const {
+  if (!net_times_.empty()) return net_times_[Index(net) * network_.num_link_classes() + link_class];
+  Picoseconds time{0};
+  for (const TensorId tensor : nets_[Index(net)].tensors) {
+    time += network_.TransferTime(graph_.tensors[tensor.index()], link_class);
+  }
+  return time;
+}
+
+std::size_t PipelineTables::LinkClassOf(int32_t a, int32_t b) const {
+  if (links_are_alike()) return 0;
+  if (!link_classes_.empty()) return link_classes_[Index(a) * class_of_.size() + Index(b)];
+  return network_.LinkClassOf(DeviceId(Index(a)), DeviceId(Index(b)));
+}
+
+bool PipelineTables::orders_rings() const {
+  return ReducesGradients(problem_) && !links_are_alike() && problem_.replication != Replication::kNone &&
+         problem_.allreduce.ring == AllReduce::Ring::kFree;
+}
+
+std::optional<int32_t> PipelineTables::fixed_replicas() const {
+  if (problem_.replication == Replication::kNone) return 1;
+  return problem_.num_replicas;
+}
+
+bool PipelineTables::has_equal_replicas() const {
+  return problem_.replication != Replication::kPerStage || problem_.num_replicas.has_value();
+}
+
+Placement PipelineTables::PlacementOf(const Pipeline& pipeline) const {
+  Placement placement;
+  for (const PipelineStage& stage : pipeline.stages) {
+    Placement::Stage& placed = placement.stages.emplace_back();
+    for (const int32_t block : stage.blocks) {
+      placed.operators.insert(placed.operators.end(), operators_[Index(block)].begin(), operators_[Index(block)].end());
+    }
+    std::sort(placed.operators.begin(), placed.operators.end());
+    placed.devices = DeviceIds(stage.devices);
+    placed.ring = DeviceIds(stage.ring);
+  }
+  return placement;
+}
+
+std::optional<Pipeline> PipelineTables::PipelineOf(const Placement& placement) const {
+  std::vector<bool> is_placed(operators_.size(), false);
+  Pipeline pipeline;
+  for (const Placement::Stage& placed : placement.stages) {
+    PipelineStage stage{.blocks = {}, .devices = DeviceNumbers(placed.devices), .ring = {}};
+    std::size_t kept = 0;
+    for (const OperatorId op : placed.operators) {
+      const int32_t block = block_of_[op.index()];
+      if (block == kDropped) continue;
+      ++kept;
+      if (op == operators_[Index(block)].front()) stage.blocks.push_back(block);
+    }
+    if (kept == 0) continue;
+    std::sort(stage.blocks.begin(), stage.blocks.end());
+    std::size_t held = 0;
+    for (const int32_t block : stage.blocks) {
+      is_placed[Index(block)] = true;
+      held += operators_[Index(block)].size();
+    }
+    if (kept != held) return std::nullopt;
+    if (orders_rings() && stage.devices.size() > 1) {
+      stage.ring = DeviceNumbers(placed.ring);
+      if (stage.ring.empty()) stage.ring = stage.devices;
+      if (placed.ring.empty()) std::sort(stage.ring.begin(), stage.ring.end());
+    }
+    pipeline.stages.push_back(std::move(stage));
+  }
+  const bool all_placed = std::find(is_placed.begin(), is_placed.end(), false) == is_placed.end();
+  return all_placed ? std::optional(std::move(pipeline)) : std::nullopt;
+}
+
+}  // namespace planwright

@@ -1,0 +1,135 @@
+#include "core/partition/stage_annealing/stage_annealing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/partition/search_record.h"
+#include "core/partition/stage_annealing/pipeline_annealer.h"
+#include "core/partition/stage_annealing/pipeline_starts.h"
+#include "core/partition/stage_annealing/pipeline_tables.h"
+
+namespace planwright {
+namespace {
+
+constexpr char kName[] = "stage_annealing";
+// As many runs at a time, so that the number of threads changes nothing.
+constexpr std::size_t kBatch = 4;
+// Moves of the first runs, and how those of the next batches grow.
+constexpr double kFirstMoves = 1000;
+constexpr double kGrowth = 1.25;
+constexpr double kMostMoves = 1'000'000;
+// Work without a limit of its own.
+constexpr int64_t kWorkPerPair = 400'000;
+constexpr int64_t kMostWork = 150'000'000;
+// Heat of runs from a random pipeline, and of those from the incumbent, between these.
+constexpr double kFreshHeat = 0.3;
+constexpr double kCoolestHeat = 0.002;
+constexpr double kHottestHeat = 0.2;
+
+class StageAnnealing {
+ public:
+  StageAnnealing(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                 const SearchCallbacks& callbacks)
+      : request_(request),
+        limits_(limits),
+        arena_(arena),
+        callbacks_(callbacks),
+        tables_(request),
+        record_(kName, request.options.relative_gap, callbacks),
+        seed_(static_cast<uint64_t>(request.options.seed)) {
+    work_limit_ = std::min(limits.work, request.options.work_limit.value_or(DefaultWork()));
+  }
+
+  absl::StatusOr<SearchOutcome> Run() {
+    callbacks_.on_phase(kName);
+    for (const SearchStart& start : request_.starts) {
+      if (!record_.Offer(start.placement, start.made_by)) continue;
+      std::optional<Pipeline> pipeline = tables_.PipelineOf(start.placement);
+      if (pipeline.has_value()) incumbent_ = *std::move(pipeline);
+    }
+    while (record_.work() < work_limit_ && !CheckInterruption(limits_).has_value() && !is_perfect()) RunBatch();
+    record_.counters()["moves"] = moves_;
+    record_.counters()["runs"] = runs_;
+    record_.counters()["work"] = record_.work();
+    record_.set_stop_reason(StopReasonOf(limits_, HasOwnLimit() ? StopReason::kWorkLimit : StopReason::kExhausted));
+    return std::move(record_).Finish(
+        "annealing found no stages that fit; allow more work, or devices with more memory");
+  }
+
+ private:
+  struct Task {
+    bool is_fresh = false;
+    PipelineHeat heat;
+    uint64_t stream = 0;
+    int64_t moves = 0;
+    int64_t work = 0;
+    PipelineRun run;
+  };
+
+  int64_t DefaultWork() const {
+    const int64_t pairs = SaturatingMultiply(tables_.num_blocks(), tables_.num_devices());
+    return std::min(kMostWork, SaturatingMultiply(pairs, kWorkPerPair));
+  }
+  bool HasOwnLimit() const { return request_.options.work_limit.has_value() || limits_.work == work_limit_; }
+  // Nothing takes any time.
+  bool is_perfect() const { return record_.has_placement() && record_.objective() == Picoseconds(0); }
+
+  void RunBatch() {
+    std::vector<Task> batch(kBatch);
+    for (Task& task : batch) Prepare(task);
+    arena_.ParallelFor(batch.size(), 1, [&](std::size_t i) { Anneal(batch[i]); });
+    for (Task& task : batch) Merge(task);
+  }
+
+  void Prepare(Task& task) {
+    const double growth = std::pow(kGrowth, static_cast<double>(runs_ / static_cast<int64_t>(kBatch)));
+    task.moves = static_cast<int64_t>(std::min(kMostMoves, kFirstMoves * growth));
+    task.work = (work_limit_ - record_.work()) / static_cast<int64_t>(kBatch) + 1;
+    task.is_fresh = !incumbent_.has_value() || runs_ % 2 == 1;
+    task.stream = static_cast<uint64_t>(++runs_);
+  }
+
+  void Anneal(Task& task) const {
+    RandomStream random(seed_, task.stream);
+    task.heat.smoothness = 0.05 + 0.45 * random.Unit();
+    task.heat.hot = task.is_fresh ? kFreshHeat : kCoolestHeat * std::pow(kHottestHeat / kCoolestHeat, random.Unit());
+    const Pipeline start = task.is_fresh ? RandomPipeline(tables_, random) : *incumbent_;
+    if (start.stages.empty()) return;
+    const Picoseconds to_beat = record_.has_placement() ? record_.objective() : Picoseconds(kMaxQuantity);
+    task.run = AnnealPipeline(tables_, start, to_beat, task.heat, task.moves, task.work, random, limits_);
+  }
+
+  void Merge(Task& task) {
+    moves_ += task.run.moves;
+    // A run that could not even start is work as well.
+    record_.AddWork(std::max<int64_t>(task.run.work, 1));
+    if (!task.run.best.has_value()) return;
+    const Placement placement = tables_.PlacementOf(*task.run.best);
+    if (!callbacks_.objection(placement).empty()) return;
+    if (record_.Offer(placement, kName)) incumbent_ = std::move(task.run.best);
+  }
+
+  const SearchRequest& request_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const SearchCallbacks& callbacks_;
+  const PipelineTables tables_;
+  SearchRecord record_;
+  const uint64_t seed_;
+  int64_t work_limit_ = 0;
+  std::optional<Pipeline> incumbent_;
+  int64_t moves_ = 0;
+  int64_t runs_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchOutcome> SolveByStageAnnealing(const SearchRequest& request, const SolveLimits& limits,
+                                                    TaskArena& arena, const SearchCallbacks& callbacks) {
+  return StageAnnealing(request, limits, arena, callbacks).Run();
+}
+
+}  // namespace planwright

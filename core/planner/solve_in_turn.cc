@@ -1,0 +1,347 @@
+#include "core/planner/solve_in_turn.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
+#include "core/base/time_share.h"
+#include "core/model/colocation.h"
+#include "core/partition/enumeration/enumeration.h"
+#include "core/partition/search_record.h"
+#include "core/planner/canonical_request.h"
+#include "core/planner/capabilities.h"
+#include "core/planner/device_search.h"
+#include "core/planner/solvers.h"
+
+namespace planwright {
+namespace {
+
+// Work for each operator or layer of searches that would go on for seconds: some milliseconds.
+constexpr int64_t kSequenceWorkPerUnit = 40'000;
+constexpr int64_t kAnnealingWorkPerUnit = 300'000;
+// No round counts for less than this part of the work of all.
+constexpr int64_t kMostRounds = 16;
+// In rounds, one after the other: Parmesan's K, coarser and finer than it takes by itself.
+constexpr std::array<int32_t, 4> kClusters = {64, 16, 32, 96};
+
+// Whether what it does for small or simple problems ends with a proof.
+bool IsInexact(Algorithm algorithm) {
+  return algorithm != Algorithm::kIdealDp && algorithm != Algorithm::kHierarchicalDp &&
+         algorithm != Algorithm::kContiguousPeriodic && algorithm != Algorithm::kEnumeration;
+}
+
+int64_t CountUnits(const OperatorGraph& graph, const PlanningProblem& problem) {
+  const std::vector<int32_t> unions = ColocationUnions(graph, problem);
+  return unions.empty() ? 0 : 1 + *std::ranges::max_element(unions);
+}
+
+// Whether the search ends long before any limit, and takes another way where numbers are others.
+bool HasRounds(Algorithm algorithm) { return algorithm == Algorithm::kParmesan; }
+
+// Callbacks that name placements of `part` as the given request does.
+SearchCallbacks Translated(const CanonicalRequest& part, const SearchCallbacks& callbacks) {
+  SearchCallbacks translated = callbacks;
+  translated.objective = [&](const Placement& placement) { return callbacks.objective(part.ToGiven(placement)); };
+  translated.objection = [&](const Placement& placement) { return callbacks.objection(part.ToGiven(placement)); };
+  translated.on_incumbent = [&](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
+    SearchOutcome given = so_far;
+    given.placement = part.ToGiven(std::move(given.placement));
+    callbacks.on_incumbent(given, work, algorithm);
+  };
+  return translated;
+}
+
+absl::StatusOr<SearchOutcome> SolveOnce(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                        const SearchCallbacks& callbacks) {
+  return SolveOnAllowedDevices(SolverOf(request.algorithm, request.problem.schedule), request, limits, arena,
+                               callbacks);
+}
+
+// SolveOnce with operators in another order.
+absl::StatusOr<SearchOutcome> SolveInOtherOrder(const SearchRequest& request, int64_t variant,
+                                                const SolveLimits& limits, TaskArena& arena,
+                                                const SearchCallbacks& callbacks) {
+  const CanonicalRequest other(request.graph, request.cluster, request.problem, variant);
+  const CostTable costs(other.graph(), other.cluster(), *request.problem.workload);
+  SearchRequest renumbered{
+      other.graph(), other.cluster(), other.problem(), costs, request.options, request.algorithm, {}, request.target};
+  for (const SearchStart& start : request.starts) {
+    renumbered.starts.push_back({other.ToCanonical(start.placement), start.made_by});
+  }
+  for (const DeviceLimit& limit : request.device_limits) {
+    renumbered.device_limits.push_back({other.ToCanonical(limit.devices), limit.most});
+  }
+  absl::StatusOr<SearchOutcome> outcome = SolveOnce(renumbered, limits, arena, Translated(other, callbacks));
+  if (outcome.ok()) outcome->placement = other.ToGiven(std::move(outcome->placement));
+  return outcome;
+}
+
+class Turns {
+ public:
+  Turns(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
+      : request_(request),
+        limits_(limits),
+        arena_(arena),
+        callbacks_(callbacks),
+        units_(CountUnits(request.graph, request.problem)) {}
+
+  absl::StatusOr<SearchOutcome> Run() {
+    const std::vector<Algorithm> algorithms = Algorithms();
+    // The first one takes the starts at least.
+    for (std::size_t i = 0; i < algorithms.size() && (i == 0 || !IsDone()); ++i) {
+      if (IsInexact(algorithms[i]) && !has_tried_layers_) TryLayers(ShareOfTime(limits_, algorithms.size() - i + 1));
+      if (i > 0 && IsDone()) break;
+      const SolveLimits share = ShareOfTime(limits_, algorithms.size() - i);
+      if (HasRounds(algorithms[i]) && algorithms.size() > 1) {
+        SearchInRounds(algorithms[i], share);
+      } else {
+        Search(algorithms[i], request_.options, /*variant=*/0, share);
+      }
+    }
+    return Finish();
+  }
+
+ private:
+  // Without enumeration where it is not known that it ends.
+  std::vector<Algorithm> Algorithms() const {
+    std::vector<Algorithm> algorithms =
+        AlgorithmsInTurn(request_.graph, request_.cluster, request_.problem, request_.options);
+    if (algorithms.size() > 1 && std::ranges::find(algorithms, Algorithm::kEnumeration) != algorithms.end() &&
+        !CountPlacements(request_).has_value()) {
+      std::erase(algorithms, Algorithm::kEnumeration);
+    }
+    return algorithms;
+  }
+
+  bool IsSettled() const {
+    return best_.has_value() && RelativeGap(best_->objective, bound_.value) <= request_.options.relative_gap;
+  }
+  bool IsAboveTarget() const { return request_.target.has_value() && bound_.value > *request_.target; }
+  // Nothing is left to be found, or nobody waits for it.
+  bool IsDone() const {
+    return IsSettled() || IsAboveTarget() || InfeasibilityOf(error_).has_value() ||
+           CheckInterruption(limits_).has_value();
+  }
+
+  // One of several need not do all that it would do alone.
+  int64_t DefaultWork(Algorithm algorithm) const {
+    if (request_.options.algorithm == Algorithm::kAuto) {
+      if (algorithm == Algorithm::kSequenceDp) return units_ * kSequenceWorkPerUnit;
+      if (algorithm == Algorithm::kStageAnnealing) return units_ * kAnnealingWorkPerUnit;
+    }
+    return std::numeric_limits<int64_t>::max();
+  }
+
+  // The same with whole layers, as a start: what it finds is a plan of operators, what it proves says nothing of those.
+  void TryLayers(const SolveLimits& limits) {
+    has_tried_layers_ = true;
+    if (request_.options.algorithm != Algorithm::kAuto) return;
+    PlanningProblem problem = request_.problem;
+    problem.granularity = Granularity::kLayer;
+    if (CountUnits(request_.graph, problem) == units_) return;
+    SearchRequest layers{request_.graph,        request_.cluster,   problem, request_.costs,
+                         request_.options,      request_.algorithm, {},      request_.target,
+                         request_.device_limits};
+    const SearchCallbacks silent = callbacks_.Silenced();
+    const absl::StatusOr<SearchOutcome> outcome = Turns(layers, limits, arena_, silent).Run();
+    if (!outcome.ok() || !Take(*outcome)) return;
+    callbacks_.on_incumbent(SoFar(), work_, outcome->algorithm);
+  }
+
+  // Returns the work that was done.
+  int64_t Search(Algorithm algorithm, const SolverOptions& options, int64_t variant, SolveLimits limits) {
+    std::stop_source stop;
+    const std::stop_callback forward(limits_.stop, [&stop] { stop.request_stop(); });
+    limits.stop = stop.get_token();
+    limits.work = std::min(limits.work, options.work_limit.value_or(DefaultWork(algorithm)));
+    SearchRequest request{request_.graph, request_.cluster, request_.problem, request_.costs,        options,
+                          algorithm,      request_.starts,  request_.target,  request_.device_limits};
+    if (best_.has_value()) {
+      request.starts.push_back({best_->placement, best_->fallback.empty() ? best_->algorithm : best_->fallback});
+    }
+    bool is_best = false;
+    SearchCallbacks listening = callbacks_;
+    listening.on_bound = [&](const Bound& bound) {
+      RaiseBound(bound);
+      if (IsSettled() || IsAboveTarget()) stop.request_stop();
+    };
+    listening.on_incumbent = [&](const SearchOutcome& so_far, int64_t work, std::string_view made_by) {
+      if (IsSettled() || !Take(so_far)) return;
+      is_best = true;
+      callbacks_.on_incumbent(SoFar(), work_ + work, made_by);
+      if (IsSettled()) stop.request_stop();
+    };
+    const absl::StatusOr<SearchOutcome> outcome = variant == 0
+                                                      ? SolveOnce(request, limits, arena_, listening)
+                                                      : SolveInOtherOrder(request, variant, limits, arena_, listening);
+    const int64_t work = Conclude(outcome, is_best);
+    work_ += work;
+    return work;
+  }
+
+  void RaiseBound(const Bound& bound) {
+    if (bound.scope != BoundScope::kProblem || bound.value <= bound_.value) return;
+    bound_ = bound;
+    callbacks_.on_bound(bound);
+  }
+
+  bool Take(const SearchOutcome& outcome) {
+    if (best_.has_value() && outcome.objective >= best_->objective) return false;
+    best_ = outcome;
+    return true;
+  }
+
+  // `is_best`: the best placement was told by this search.
+  int64_t Conclude(const absl::StatusOr<SearchOutcome>& outcome, bool is_best) {
+    if (!outcome.ok()) {
+      const bool is_proof = InfeasibilityOf(outcome.status()).has_value();
+      if (error_.ok() || is_proof) error_ = outcome.status();
+      stop_reasons_.push_back(ReasonOf(outcome.status()));
+      return 0;
+    }
+    for (const Bound& bound : outcome->bounds) Add(bound);
+    stop_reasons_.push_back(outcome->stop_reason);
+    counters_.merge(std::map(outcome->counters));
+    // Told in full what it has told before, or what it kept for itself.
+    if (!Take(*outcome) && is_best && outcome->objective == best_->objective) best_ = *outcome;
+    const auto work = outcome->counters.find("work");
+    return work == outcome->counters.end() ? 0 : work->second;
+  }
+
+  static StopReason ReasonOf(const absl::Status& error) {
+    switch (SpentLimitOf(error)) {
+      case SpentLimit::kTime:
+        return StopReason::kTimeLimit;
+      case SpentLimit::kWork:
+        return StopReason::kWorkLimit;
+      case SpentLimit::kNone:
+        break;
+    }
+    return absl::IsResourceExhausted(error) ? StopReason::kMemoryLimit : StopReason::kExhausted;
+  }
+
+  // The best of each method.
+  void Add(const Bound& bound) {
+    if (bound.scope != BoundScope::kProblem) return;
+    RaiseBound(bound);
+    const auto same = std::ranges::find(bounds_, bound.method, &Bound::method);
+    if (same == bounds_.end()) {
+      bounds_.push_back(bound);
+    } else {
+      same->value = std::max(same->value, bound.value);
+    }
+  }
+
+  // As it was asked for, then with other seeds, orders and numbers of clusters.
+  void SearchInRounds(Algorithm algorithm, const SolveLimits& limits) {
+    Search(algorithm, request_.options, /*variant=*/0, limits);
+    const int64_t work_limit = request_.options.work_limit.value_or(kWorkOfRounds);
+    int64_t work = 0;
+    for (int64_t round = 1; work < work_limit && !IsDone() && !CheckInterruption(limits).has_value(); ++round) {
+      SolverOptions options = request_.options;
+      options.seed += round;
+      options.work_limit = work_limit - work;
+      if (!options.clusters.has_value())
+        options.clusters = kClusters[static_cast<std::size_t>(round) % kClusters.size()];
+      work += std::max(Search(algorithm, options, round, limits), work_limit / kMostRounds + 1);
+      ++rounds_;
+    }
+    if (work >= work_limit) stop_reasons_.push_back(StopReason::kWorkLimit);
+  }
+
+  // The outcome if the searches ended now. REQUIRES: there is a placement.
+  SearchOutcome SoFar() const {
+    SearchOutcome outcome = *best_;
+    std::erase_if(outcome.bounds, [](const Bound& bound) { return bound.scope == BoundScope::kProblem; });
+    outcome.bounds.insert(outcome.bounds.end(), bounds_.begin(), bounds_.end());
+    const auto is_listed = [&](const Bound& bound) {
+      return bound.scope == BoundScope::kProblem && bound.value == bound_.value;
+    };
+    if (!bound_.method.empty() && std::ranges::none_of(outcome.bounds, is_listed)) outcome.bounds.push_back(bound_);
+    std::ranges::stable_sort(outcome.bounds, {}, &Bound::value);
+    outcome.stop_reason = StopReason::kCancelled;
+    if (outcome.objective <= bound_.value) {
+      outcome.stop_reason = StopReason::kOptimal;
+    } else if (IsSettled()) {
+      outcome.stop_reason = StopReason::kGapReached;
+    }
+    return outcome;
+  }
+
+  absl::StatusOr<SearchOutcome> Finish() {
+    if (!best_.has_value()) return NothingFound();
+    SearchOutcome outcome = SoFar();
+    if (IsSettled()) {
+      outcome.fallback.clear();
+    } else {
+      outcome.stop_reason = StopReasonOf(limits_, MostTelling());
+    }
+    outcome.counters.merge(counters_);
+    if (work_ > 0) outcome.counters["work"] = work_;
+    if (rounds_ > 0) outcome.counters["rounds"] = rounds_;
+    return outcome;
+  }
+
+  // Of what ended the searches: a limit that more of would have helped.
+  StopReason MostTelling() const {
+    static constexpr std::array kTelling = {StopReason::kTimeLimit, StopReason::kIdealLimit, StopReason::kMemoryLimit,
+                                            StopReason::kWorkLimit};
+    const auto found = std::ranges::find_if(
+        kTelling, [&](StopReason reason) { return std::ranges::find(stop_reasons_, reason) != stop_reasons_.end(); });
+    return found == kTelling.end() ? StopReason::kExhausted : *found;
+  }
+
+  absl::Status NothingFound() const {
+    if (InfeasibilityOf(error_).has_value() || !IsNoPlanFound(error_)) return error_;
+    const StopReason reason = StopReasonOf(limits_, MostTelling());
+    if (reason == StopReason::kCancelled) return absl::CancelledError("cancelled before a plan was found");
+    if (SpentLimitOf(error_) != SpentLimit::kNone) return error_;
+    const std::string why(error_.message());
+    if (reason == StopReason::kTimeLimit) {
+      return NoPlanFoundError(absl::StrCat("no plan was found in time: ", why, "; or allow more time"),
+                              SpentLimit::kTime);
+    }
+    if (reason == StopReason::kWorkLimit) {
+      return NoPlanFoundError(absl::StrCat("no plan was found within the work limit: ", why, "; or allow more work"),
+                              SpentLimit::kWork);
+    }
+    return error_;
+  }
+
+  const SearchRequest& request_;
+  const SolveLimits& limits_;
+  TaskArena& arena_;
+  const SearchCallbacks& callbacks_;
+  // What must share a device counts as one.
+  const int64_t units_;
+  bool has_tried_layers_ = false;
+  std::optional<SearchOutcome> best_;
+  // The best of scope PROBLEM; 0: there is none.
+  Bound bound_;
+  std::vector<Bound> bounds_;
+  std::map<std::string, int64_t> counters_;
+  std::vector<StopReason> stop_reasons_;
+  int64_t work_ = 0;
+  int64_t rounds_ = 0;
+  // Of the first search without a plan; a proof goes before it.
+  absl::Status error_;
+};
+
+}  // namespace
+
+absl::StatusOr<SearchOutcome> SolveInTurn(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                          const SearchCallbacks& callbacks) {
+  return Turns(request, limits, arena, callbacks).Run();
+}
+
+}  // namespace planwright

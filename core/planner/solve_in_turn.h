@@ -1,0 +1,35 @@
+// Several searches for one plan, plainly one after the other: what AUTO stands for.
+//
+// Each search starts from the best placement so far and gets an equal share of the time that is left; the best
+// placement and the best bound of scope PROBLEM of all are the answer, and the first bound that meets a placement, or
+// comes as close as was asked for, ends them all. Enumeration takes its turn only where it is known to end soon.
+// Parmesan's search, which ends long before its limits, runs again in rounds with other seeds, other orders of the
+// operators and other numbers of clusters, until the work is done that it may do: options.work_limit, else
+// kWorkOfRounds.
+#ifndef PLANWRIGHT_CORE_PLANNER_SOLVE_IN_TURN_H_
+#define PLANWRIGHT_CORE_PLANNER_SOLVE_IN_TURN_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/partition/search.h"
+
+namespace planwright {
+
+// Work of one algorithm in all its rounds where the request sets no limit: some tenths of a second.
+inline constexpr int64_t kWorkOfRounds = 1'000'000;
+
+// A SolveFunction: runs AlgorithmsInTurn on the devices that the problem and request.device_limits allow, whatever
+// request.algorithm is. options.work_limit holds for each of the algorithms. The outcome's algorithm and fallback are
+// those of the search that first came to its placement, its counters those of all with the work in sum. MIN_DEVICES is
+// taken for MAX_THROUGHPUT. Errors: FAILED_PRECONDITION (InfeasibilityOf) as soon as one search proves it; else, with
+// the words of the first search, DEADLINE_EXCEEDED (IsNoPlanFound) that says which limit was spent, CANCELLED,
+// RESOURCE_EXHAUSTED.
+absl::StatusOr<SearchOutcome> SolveInTurn(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
+                                          const SearchCallbacks& callbacks);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PLANNER_SOLVE_IN_TURN_H_
