@@ -366,12 +366,12 @@ class Enumeration {
 
   void FillAtLeast(const MicroBatchWork& border, PlacedStage& stage, Front& front) const {
     stage.least_turns.replicas = static_cast<int32_t>(stage.devices.size());
+    // What else there will be to send may make two slots one again, and another replica the one that counts.
+    stage.least_turns.slots = turns_.through_host ? 2 : 1;
     for (std::size_t i = stage.first_work; i < front.works.size(); ++i) {
       MicroBatchWork work = front.works[i];
       work += border;
-      // What else there will be to send may make two slots one again.
-      const int32_t slots = turns_.through_host ? turns_.SlotsOf(work) : std::min(turns_.SlotsOf(work), 1);
-      stage.least_turns.slots = std::max(stage.least_turns.slots, slots);
+      stage.least_turns.slots = std::min(stage.least_turns.slots, turns_.SlotsOf(work));
     }
     FillFromEnd fill(turns_, front.behind);
     fill.Add(stage.least_turns);

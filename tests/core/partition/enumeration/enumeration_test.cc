@@ -120,6 +120,56 @@ TEST_P(EnumerationModeTest, AgreesWithBruteForce) {
             << "\n";
 }
 
+// Four devices of one class that any two are connected as they like, and operators so long that all of them are worth
+// using together.
+Instance MakeReplicatedInstance(uint64_t seed) {
+  RandomStream random(seed, 31);
+  Instance instance;
+  instance.cluster.device_classes.emplace_back().name = "gpu";
+  instance.cluster.devices.resize(4);
+  for (std::size_t i = 0; i < 4; ++i) instance.cluster.devices[i].name = "gpu" + std::to_string(i);
+  MatrixInterconnect matrix{std::vector<double>(16), Picoseconds(random.Between(0, 3))};
+  for (std::size_t a = 0; a < 4; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      matrix.bandwidth_bytes_per_second[4 * a + b] = 1e12 * static_cast<double>(1 + random.Below(6));
+      matrix.bandwidth_bytes_per_second[4 * b + a] = matrix.bandwidth_bytes_per_second[4 * a + b];
+    }
+  }
+  instance.cluster.interconnect = std::move(matrix);
+  for (std::size_t i = 0; i < 3; ++i) {
+    Operator& op = instance.graph.operators.emplace_back();
+    op.name = "f" + std::to_string(i);
+    op.costs = {{"gpu", Picoseconds(random.Between(0, 60)), Picoseconds(random.Between(0, 60))}};
+    op.parameter_bytes = random.Between(0, 40);
+    op.memory_bytes = 0;
+    if (i > 0) {
+      instance.graph.tensors.push_back(
+          {"t" + std::to_string(i), OperatorId(random.Below(i)), {OperatorId(i)}, random.Between(0, 9), {}});
+    }
+  }
+  PlanningProblem& problem = instance.problem;
+  problem.replication = random.Below(2) == 0 ? Replication::kUniform : Replication::kPerStage;
+  problem.overlap = random.Below(2) == 0 ? Overlap::kSerial : Overlap::kFullDuplex;
+  if (random.Below(3) == 0) problem.allreduce.ring = AllReduce::Ring::kIndex;
+  if (random.Below(3) == 0) problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+  if (random.Below(3) == 0) problem.micro_batches = 6;
+  return instance;
+}
+
+TEST(EnumerationTest, TakesTheBestRingOfFourReplicas) {
+  int rings = 0;
+  for (uint64_t seed = 0; seed < NumCases(60) && !::testing::Test::HasFailure(); ++seed) {
+    const Case tried(MakeReplicatedInstance(seed));
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(tried.instance()));
+    const absl::StatusOr<SearchOutcome> outcome = tried.Solve(tried.Request());
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_EQ(tried.Objection(outcome->placement), "");
+    EXPECT_EQ(outcome->objective, NaiveJudge(tried.instance()).Optimum());
+    if (outcome->placement.stages.front().devices.size() == 4) ++rings;
+  }
+  EXPECT_GT(rings, 10);
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, EnumerationModeTest,
                          ::testing::Values(ModeCase{"Contiguous", InstanceMode::kContiguous, 150, 7},
                                            ModeCase{"Replicated", InstanceMode::kReplicated, 100, 5},
