@@ -118,6 +118,7 @@ absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, c
   callbacks.on_phase("enumeration");
   PlacementJudge judge(request, limits, limits.work, record);
   instance.Enumerate(judge);
+  record.counters()["work"] = record.work();
   if (judge.has_stopped()) {
     record.set_stop_reason(judge.is_out_of_work() ? StopReason::kWorkLimit
                                                   : StopReasonOf(limits, StopReason::kTimeLimit));
