@@ -112,6 +112,7 @@ void CompareThroughput(const Instance& instance, const Placement& placement, con
   if (instance.problem.split == Split::kContiguous) {
     for (std::size_t stage = 0; stage < naive.in_flight.size(); ++stage) {
       EXPECT_EQ(verdict.costed->stages[stage].in_flight_micro_batches, naive.in_flight[stage]) << "stage " << stage;
+      EXPECT_EQ(verdict.costed->stages[stage].transfer_slots, naive.slots[stage]) << "stage " << stage;
     }
   }
   ASSERT_EQ(verdict.costed->links.size(), naive.links.size());
@@ -255,7 +256,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Source{"Foundation", std::nullopt}, Source{"Contiguous", InstanceMode::kContiguous},
                       Source{"Replicated", InstanceMode::kReplicated}, Source{"Hierarchy", InstanceMode::kHierarchy},
                       Source{"Topology", InstanceMode::kTopology}, Source{"Steps", InstanceMode::kSteps},
-                      Source{"NonContiguous", InstanceMode::kNonContiguous}, Source{"Latency", InstanceMode::kLatency}),
+                      Source{"NonContiguous", InstanceMode::kNonContiguous}, Source{"Latency", InstanceMode::kLatency},
+                      Source{"TightMemory", InstanceMode::kTightMemory},
+                      Source{"PerStageSteps", InstanceMode::kPerStageSteps},
+                      Source{"Constrained", InstanceMode::kConstrained}),
     [](const auto& source) { return source.param.name; });
 
 }  // namespace

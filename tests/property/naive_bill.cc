@@ -309,6 +309,7 @@ class BillMaker {
   void FillMemory(NaiveBill& bill) const {
     bill.memory_bytes.resize(model_.num_devices());
     bill.in_flight = InFlight();
+    for (const Payer& payer : payers_) bill.slots.push_back(TransferSlots(payer));
     for (std::size_t position = 0; position < payers_.size(); ++position) {
       const Payer& payer = payers_[position];
       int64_t border_bytes = 0;

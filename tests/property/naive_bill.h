@@ -20,8 +20,10 @@ struct NaiveBill {
   // By device.
   std::vector<Picoseconds> loads;
   std::vector<int64_t> memory_bytes;
-  // By stage, of CONTIGUOUS placements: the micro-batches that a replica keeps.
+  // By stage, of CONTIGUOUS placements: the micro-batches that a replica keeps, and those that are on their way between
+  // the stage and those before it.
   std::vector<int64_t> in_flight;
+  std::vector<int64_t> slots;
   // By the two devices, the smaller one first; none for host_staged.
   std::map<std::pair<std::size_t, std::size_t>, Picoseconds> links;
   Picoseconds objective{0};
