@@ -103,7 +103,8 @@ std::vector<std::vector<bool>> NaiveJudge::OrderOfStages(const Placement& placem
   std::vector<std::vector<bool>> before(placement.stages.size(), std::vector<bool>(placement.stages.size(), false));
   for (std::size_t a = 0; a < stage_of.size(); ++a) {
     for (std::size_t b = 0; b < stage_of.size(); ++b) {
-      if (!model_.MustPrecede(a, b) || stage_of[a] == stage_of[b]) continue;
+      const bool is_placed = stage_of[a] >= 0 && stage_of[b] >= 0;
+      if (!is_placed || !model_.MustPrecede(a, b) || stage_of[a] == stage_of[b]) continue;
       before[static_cast<std::size_t>(stage_of[a])][static_cast<std::size_t>(stage_of[b])] = true;
     }
   }
