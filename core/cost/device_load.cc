@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/cost/pipeline_fill.h"
+
 namespace planwright {
 namespace {
 
@@ -30,21 +32,32 @@ PhaseLoads LoadsOf(const MicroBatchWork& work, ScheduleKind schedule, Overlap ov
   return {.main = LoadOf(work.forward, overlap), .backward = LoadOf(work.backward, overlap)};
 }
 
-PhaseLoads ReplicaLoads(const PhaseLoads& undivided, int32_t replicas, Picoseconds allreduce, ScheduleKind schedule,
-                        Overlap overlap) {
-  PhaseLoads loads{.main = Share(undivided.main, replicas), .backward = Share(undivided.backward, replicas)};
-  Picoseconds& last = schedule == ScheduleKind::kGpipe ? loads.backward : loads.main;
-  last = overlap == Overlap::kSerial ? last + allreduce : std::max(last, allreduce);
+ReductionRule ReductionRuleOf(const PlanningProblem& problem) {
+  return {problem.schedule, problem.overlap, problem.allreduce.charge};
+}
+
+bool ReducesGradients(const PlanningProblem& problem) {
+  const bool is_endless = problem.allreduce.amortize_over_micro_batches && !problem.micro_batches.has_value();
+  return problem.workload == Workload::kTraining && !is_endless;
+}
+
+PhaseLoads ReplicaLoads(const PhaseLoads& undivided, int32_t replicas, Picoseconds allreduce,
+                        const ReductionRule& rule) {
+  PhaseLoads loads = undivided;
+  Picoseconds& last = rule.schedule == ScheduleKind::kGpipe ? loads.backward : loads.main;
+  const auto reduce = [&] { last = rule.overlap == Overlap::kSerial ? last + allreduce : std::max(last, allreduce); };
+  const bool is_per_round = rule.charge == AllReduce::Charge::kPerRound;
+  if (is_per_round) reduce();
+  loads = {.main = Share(loads.main, replicas), .backward = Share(loads.backward, replicas)};
+  if (!is_per_round) reduce();
   return loads;
 }
 
-Picoseconds StepTime(int32_t micro_batches, std::size_t num_stages, const PhaseLoads& greatest, Picoseconds allreduce) {
-  const int64_t turns = int64_t{micro_batches} + static_cast<int64_t>(num_stages) - 1;
-  return Picoseconds(SaturatingAdd(SaturatingMultiply(turns, greatest.total().count()), allreduce.count()));
-}
-
-Picoseconds ShareOfStep(Picoseconds time, int32_t micro_batches, int32_t replicas) {
-  return Picoseconds(CeilDivide(time.count(), int64_t{micro_batches} * replicas));
+Picoseconds ShareOfStep(const PlanningProblem& problem, const PhaseLoads& undivided, int32_t replicas,
+                        Picoseconds allreduce) {
+  const int64_t all = MicroBatchesOfStep(problem, replicas);
+  const int64_t busy = SaturatingMultiply(CeilDivide(all, replicas), undivided.total().count());
+  return Picoseconds(CeilDivide(SaturatingAdd(busy, allreduce.count()), all));
 }
 
 }  // namespace planwright

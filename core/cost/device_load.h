@@ -53,19 +53,30 @@ Picoseconds LoadOf(const PassWork& work, Overlap overlap);
 // Loads of a device that does every micro-batch.
 PhaseLoads LoadsOf(const MicroBatchWork& work, ScheduleKind schedule, Overlap overlap);
 
-// Loads of a device that does one of `replicas` micro-batches and reduces its gradients for `allreduce`, in the last
-// phase: each phase is divided once, rounded up; SERIAL adds the all-reduce, otherwise it runs beside and the greater
-// one counts.
-PhaseLoads ReplicaLoads(const PhaseLoads& undivided, int32_t replicas, Picoseconds allreduce, ScheduleKind schedule,
-                        Overlap overlap);
+// How the gradients that replicas reduce add to their loads (cost-model.md section 6).
+struct ReductionRule {
+  ScheduleKind schedule = ScheduleKind::kSteadyState;
+  Overlap overlap = Overlap::kSerial;
+  AllReduce::Charge charge = AllReduce::Charge::kPerRound;
+};
 
-// A step of `micro_batches` M on `num_stages` S stages in turn, with the gradients reduced at its end:
-//   (M + S - 1) x greatest undivided load + greatest all-reduce
-// (Parmesan, section 3). `greatest`: over all stages, of each phase.
-Picoseconds StepTime(int32_t micro_batches, std::size_t num_stages, const PhaseLoads& greatest, Picoseconds allreduce);
+ReductionRule ReductionRuleOf(const PlanningProblem& problem);
 
-// What one micro-batch of a step has of `time`: R replicas do M micro-batches each. Rounded up once.
-Picoseconds ShareOfStep(Picoseconds time, int32_t micro_batches, int32_t replicas);
+// Whether replicas reduce gradients in time that counts: TRAINING, unless steps are said to be without limit.
+// REQUIRES: resolved.
+bool ReducesGradients(const PlanningProblem& problem);
+
+// Loads of each of `replicas` devices that take micro-batches in turn and reduce their gradients for `allreduce`, in
+// the limit of many. One reduction belongs to a round of `replicas` micro-batches, in its last phase: SERIAL adds it to
+// the undivided load, otherwise it runs beside and the greater one counts; then each phase is divided, rounded up once.
+// Charge PER_MICRO_BATCH divides first.
+PhaseLoads ReplicaLoads(const PhaseLoads& undivided, int32_t replicas, Picoseconds allreduce,
+                        const ReductionRule& rule);
+
+// What a replica is busy for per micro-batch of a step: it does its part of them, ceil(all / replicas), and reduces its
+// gradients once. Rounded up once. REQUIRES: micro_batches is set.
+Picoseconds ShareOfStep(const PlanningProblem& problem, const PhaseLoads& undivided, int32_t replicas,
+                        Picoseconds allreduce);
 
 }  // namespace planwright
 

@@ -236,6 +236,7 @@ StageWork MeasureStage(const OperatorGraph& graph, const Cluster& cluster, const
   }
   work.stored_bytes = StoredBytes(graph, plan.problem, stage.operators);
   work.allreduce = stage.allreduce;
+  work.transfer_slots = stage.transfer_slots;
   return work;
 }
 
@@ -277,6 +278,7 @@ PipelineWork MeasureWork(const OperatorGraph& graph, const Cluster& cluster, con
                          const Copies& copies) {
   PipelineWork work{costs.network()};
   work.overlap = plan.problem.overlap;
+  work.through_host = RulesOf(cluster.interconnect).pay_once;
   work.training = plan.problem.workload == Workload::kTraining;
   work.stages.reserve(plan.stages.size());
   for (const Stage& stage : plan.stages) work.stages.push_back(MeasureStage(graph, cluster, costs, plan, stage));

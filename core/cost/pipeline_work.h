@@ -45,6 +45,8 @@ struct StageWork {
   std::vector<int32_t> devices;
   // Between the copies.
   Picoseconds allreduce{0};
+  // Stage::transfer_slots.
+  int32_t transfer_slots = 0;
 };
 
 // What a transfer takes over links of one class (Network).
@@ -91,6 +93,8 @@ struct PipelineWork {
   std::vector<PipelineDevice> devices;
   Network network;
   Overlap overlap = Overlap::kSerial;
+  // Transfers are copies to host memory and from there.
+  bool through_host = false;
   // false for INFERENCE: there are no backward passes.
   bool training = true;
 };

@@ -8,6 +8,7 @@
 #include "core/cost/device_load.h"
 #include "core/cost/latency_schedule.h"
 #include "core/cost/periodic_costing.h"
+#include "core/cost/pipeline_fill.h"
 #include "core/cost/plan_warnings.h"
 #include "core/cost/stage_map.h"
 #include "core/cost/traffic.h"
@@ -79,20 +80,23 @@ PhaseLoads GreatestLoads(const std::vector<PhaseLoads>& loads) {
 class StageCosting {
  public:
   StageCosting(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, Plan& plan)
-      : graph_(graph), cluster_(cluster), costs_(costs), plan_(plan), devices_(cluster.devices.size()) {}
+      : graph_(graph),
+        cluster_(cluster),
+        costs_(costs),
+        plan_(plan),
+        turns_(TransferTurns::Of(plan.problem, RulesOf(cluster.interconnect).pay_once)),
+        devices_(cluster.devices.size()) {}
 
   // REQUIRES: in ascending order, each stage once.
   void Cost(std::size_t index, const BorderTraffic& traffic) {
     Stage& stage = plan_.stages[index];
     const int64_t parameter_bytes = ParameterBytes(graph_, stage.operators);
     stage.allreduce = AllReduce(parameter_bytes, stage.ring_order);
-    stage.in_flight_micro_batches = InFlightMicroBatches(plan_.problem, plan_.stages.size() - 1 - index);
-    stage.memory_bytes =
-        StageMemoryBytes(graph_, plan_.problem, stage.operators, traffic.boundary_bytes, stage.in_flight_micro_batches);
     const MicroBatchWork compute = ComputeOf(stage);
     stage.compute = compute.forward.compute + compute.backward.compute;
     for (std::size_t i = 0; i < stage.replicas.size(); ++i) {
       const MicroBatchWork work = CostReplica(compute, traffic.replicas[i], stage, i);
+      stage.transfer_slots = std::max(stage.transfer_slots, turns_.SlotsOf(work));
       DeviceWork& device = devices_[stage.replicas[i].device.index()];
       device.work += work;
       device.parameter_bytes += parameter_bytes;
@@ -100,15 +104,36 @@ class StageCosting {
     }
   }
 
-  // REQUIRES: the number of micro-batches is set.
+  // REQUIRES: every stage is costed.
+  void CountMemory(const Traffic& traffic) {
+    FillFromEnd fill(turns_);
+    for (std::size_t i = plan_.stages.size(); i > 0; --i) {
+      Stage& stage = plan_.stages[i - 1];
+      const auto replicas = static_cast<int32_t>(stage.replicas.size());
+      stage.in_flight_micro_batches = InFlightMicroBatches(plan_.problem, fill.HeldBy(replicas), replicas);
+      stage.memory_bytes = StageMemoryBytes(graph_, plan_.problem, stage.operators,
+                                            traffic.stages[i - 1].boundary_bytes, stage.in_flight_micro_batches);
+      fill.Add({replicas, stage.transfer_slots});
+    }
+  }
+
+  // REQUIRES: every stage is costed; the number of micro-batches is set.
   Picoseconds TimeOfStep() const {
-    std::vector<PhaseLoads> undivided;
+    std::vector<StageTurns> stages;
+    for (const Stage& stage : plan_.stages) {
+      stages.push_back({static_cast<int32_t>(stage.replicas.size()), stage.transfer_slots});
+    }
+    const StepTurns turns = TurnsOfStep(plan_.problem, turns_, stages);
+    std::vector<PhaseLoads> phases;
     Picoseconds allreduce{0};
     for (const DeviceWork& device : devices_) {
-      undivided.push_back(UndividedLoads(device.work));
+      if (device.num_stages == 0) continue;
+      const PhaseLoads undivided = UndividedLoads(device.work);
+      const int32_t replicas = ReplicasOf(device);
+      phases.push_back({turns.TimeOf(undivided.main, replicas), turns.TimeOf(undivided.backward, replicas)});
       allreduce = std::max(allreduce, AllReduceOf(device));
     }
-    return StepTime(*plan_.problem.micro_batches, plan_.stages.size(), GreatestLoads(undivided), allreduce);
+    return Picoseconds(SaturatingAdd(GreatestLoads(phases).total().count(), allreduce.count()));
   }
 
   std::vector<PhaseLoads> DeviceLoads() const {
@@ -122,7 +147,7 @@ class StageCosting {
 
  private:
   Picoseconds AllReduce(int64_t parameter_bytes, const std::vector<DeviceId>& ring) const {
-    if (ring.empty() || plan_.problem.workload == Workload::kInference) return Picoseconds(0);
+    if (ring.empty() || !ReducesGradients(plan_.problem)) return Picoseconds(0);
     return AllReduceTime(parameter_bytes, static_cast<int32_t>(ring.size()), RingSpeed(costs_.network(), ring),
                          plan_.problem.allreduce.factor);
   }
@@ -167,25 +192,28 @@ class StageCosting {
     return LoadsOf(work, plan_.problem.schedule, plan_.problem.overlap);
   }
 
+  int32_t ReplicasOf(const DeviceWork& device) const {
+    return static_cast<int32_t>(plan_.stages[device.first_stage].replicas.size());
+  }
+
   PhaseLoads LoadsOfDevice(const DeviceWork& device) const {
-    const std::size_t replicas = plan_.stages[device.first_stage].replicas.size();
-    return LoadsOfReplica(device.work, static_cast<int32_t>(replicas), AllReduceOf(device));
+    return LoadsOfReplica(device.work, ReplicasOf(device), AllReduceOf(device));
   }
 
   PhaseLoads LoadsOfReplica(const MicroBatchWork& work, int32_t replicas, Picoseconds allreduce) const {
     const PlanningProblem& problem = plan_.problem;
     const PhaseLoads undivided = UndividedLoads(work);
     if (!problem.micro_batches.has_value()) {
-      return ReplicaLoads(undivided, replicas, allreduce, problem.schedule, problem.overlap);
+      return ReplicaLoads(undivided, replicas, allreduce, ReductionRuleOf(problem));
     }
-    const Picoseconds busy = StepTime(*problem.micro_batches, /*num_stages=*/1, undivided, allreduce);
-    return {.main = ShareOfStep(busy, *problem.micro_batches, replicas)};
+    return {.main = ShareOfStep(problem, undivided, replicas, allreduce)};
   }
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   const CostTable& costs_;
   Plan& plan_;
+  const TransferTurns turns_;
   std::vector<DeviceWork> devices_;
 };
 
@@ -253,17 +281,13 @@ std::vector<ScheduledTask> SubgraphTasks(const OperatorGraph& graph, const Clust
   return tasks;
 }
 
-// Copies of the pipeline.
-int32_t CountReplicas(const Plan& plan) {
-  return plan.stages.empty() ? 1 : static_cast<int32_t>(plan.stages.front().replicas.size());
-}
-
 // Whatever follows from loads: without a pattern. REQUIRES: the problem, the stages and the devices are there.
 void CostLoads(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const StageMap& stage_of,
                Plan& plan) {
   Traffic traffic = MeasureTraffic(graph, cluster, costs.network(), plan.problem, plan.stages, stage_of);
   StageCosting costing(graph, cluster, costs, plan);
   for (std::size_t i = 0; i < plan.stages.size(); ++i) costing.Cost(i, traffic.stages[i]);
+  costing.CountMemory(traffic);
   const std::vector<PhaseLoads> loads = costing.DeviceLoads();
   FillDevices(graph, traffic, loads, plan);
   plan.links = std::move(traffic.links);
@@ -271,9 +295,11 @@ void CostLoads(const OperatorGraph& graph, const Cluster& cluster, const CostTab
     const LatencySchedule schedule = ScheduleForLatency(graph, cluster, costs, plan.stages);
     plan.objective = schedule.makespan;
     plan.tasks = SubgraphTasks(graph, cluster, plan, schedule);
-  } else if (plan.problem.micro_batches.has_value()) {
+  } else if (plan.problem.micro_batches.has_value() && !plan.stages.empty()) {
     plan.estimate.step_time = costing.TimeOfStep();
-    plan.objective = ShareOfStep(plan.estimate.step_time, *plan.problem.micro_batches, CountReplicas(plan));
+    const auto replicas = static_cast<int32_t>(plan.stages.front().replicas.size());
+    plan.objective =
+        Picoseconds(CeilDivide(plan.estimate.step_time.count(), MicroBatchesOfStep(plan.problem, replicas)));
   } else {
     plan.objective = GreatestLoads(loads).total();
   }

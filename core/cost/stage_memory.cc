@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/units.h"
+
 namespace planwright {
 namespace {
 
@@ -21,15 +23,6 @@ int64_t ParameterStateBytes(int64_t parameter_bytes, const MemoryModel& memory) 
   return static_cast<int64_t>(std::ceil(static_cast<double>(parameter_bytes) * copies));
 }
 
-int32_t InFlightMicroBatches(const PlanningProblem& problem, std::size_t stages_behind) {
-  const ScheduleKind schedule = problem.schedule;
-  const bool drains_early = schedule == ScheduleKind::kOneFOneB || schedule == ScheduleKind::kPipedreamAsync;
-  const int32_t all = problem.micro_batches.value_or(1);
-  if (!drains_early) return all;
-  const auto fill = static_cast<int32_t>(stages_behind) + 1;
-  return problem.micro_batches.has_value() ? std::min(fill, all) : fill;
-}
-
 int64_t StageMemoryBytes(const OperatorGraph& graph, const PlanningProblem& problem,
                          const std::vector<OperatorId>& operators, int64_t boundary_bytes, int32_t in_flight) {
   const MemoryModel& memory = problem.memory_model;
@@ -44,9 +37,9 @@ int64_t StageMemoryBytes(const OperatorGraph& graph, const PlanningProblem& prob
     workspace_bytes = std::max(workspace_bytes, op.workspace_bytes);
   }
   const bool training = problem.workload == Workload::kTraining;
-  const int64_t kept_bytes = training ? in_flight * activation_bytes : 0;
-  return ParameterStateBytes(parameter_bytes, memory) + kept_bytes + workspace_bytes + 2 * boundary_bytes +
-         memory.reserved_bytes;
+  const int64_t kept_bytes = training ? SaturatingMultiply(in_flight, activation_bytes) : 0;
+  const int64_t fixed_bytes = ParameterStateBytes(parameter_bytes, memory) + workspace_bytes + 2 * boundary_bytes;
+  return SaturatingAdd(SaturatingAdd(fixed_bytes, kept_bytes), memory.reserved_bytes);
 }
 
 }  // namespace planwright

@@ -22,11 +22,6 @@ namespace planwright {
 int64_t StageMemoryBytes(const OperatorGraph& graph, const PlanningProblem& problem,
                          const std::vector<OperatorId>& operators, int64_t boundary_bytes, int32_t in_flight);
 
-// Micro-batches that a stage keeps what it stored of, `stages_behind` counting those after it (docs/cost-model.md 9):
-//   micro_batches M set    ONE_F_ONE_B min(stages_behind + 1, M), otherwise M
-//   unset                  ONE_F_ONE_B and PIPEDREAM_ASYNC stages_behind + 1, otherwise 1
-int32_t InFlightMicroBatches(const PlanningProblem& problem, std::size_t stages_behind);
-
 // ceil(parameter_bytes x (weight_versions + gradient_copies + optimizer)): parameters, their versions, gradients and
 // optimizer state. REQUIRES: COMPONENTS, resolved.
 int64_t ParameterStateBytes(int64_t parameter_bytes, const MemoryModel& memory);

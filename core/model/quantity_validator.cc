@@ -200,20 +200,24 @@ class QuantityValidator {
     return std::min({on_devices, static_cast<double>(graph_.operators.size()), static_cast<double>(kMaxChainLayers)});
   }
 
+  // Micro-batches that fill a pipeline: each replica has its own turn, what rounding adds to it, and at most three of
+  // transfers (core/cost/pipeline_fill.h).
+  double MostInPipeline() const { return 5 * static_cast<double>(cluster_.devices.size()); }
+
   // Micro-batches that a stage stores at most: under PERIODIC one for each stage and transfer that it waits for, else
-  // all of a step, or in the limit of many one for each stage.
+  // all of a step, or in the limit of many those that fill the pipeline.
   double MostInFlight() const {
     if (problem_.micro_batches.has_value()) return *problem_.micro_batches;
     const bool one_for_each_stage =
         problem_.schedule == ScheduleKind::kOneFOneB || problem_.schedule == ScheduleKind::kPipedreamAsync;
-    if (one_for_each_stage) return static_cast<double>(cluster_.devices.size());
+    if (one_for_each_stage) return MostInPipeline();
     return 2 * MostStages() + 1;
   }
 
   // A step lasts as long as its micro-batches and stages take turns.
   void CheckStepTime(int64_t sum) {
     if (!problem_.micro_batches.has_value()) return;
-    const double turns = static_cast<double>(*problem_.micro_batches) + static_cast<double>(cluster_.devices.size());
+    const double turns = static_cast<double>(*problem_.micro_batches) + MostInPipeline();
     if (!IsTooLarge(turns * static_cast<double>(sum))) return;
     violations_.Add("problem.micro_batches",
                     absl::StrCat("must be so few that a step lasts less than 2^62 ps, is ", *problem_.micro_batches));

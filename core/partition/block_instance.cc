@@ -78,8 +78,8 @@ class Assembler {
     rule.overlap = problem_.overlap;
     rule.has_phases = problem_.schedule == ScheduleKind::kGpipe;
     rule.replicates = problem_.replication == Replication::kPerStage;
-    if (rule.replicates && *problem_.workload == Workload::kTraining && cluster_.devices.size() > 1) {
-      rule.ring = AllReduceRing{problem_.allreduce.factor, network_.FastestLink()};
+    if (rule.replicates && ReducesGradients(problem_) && cluster_.devices.size() > 1) {
+      rule.ring = AllReduceRing{problem_.allreduce.factor, network_.FastestLink(), problem_.allreduce.charge};
     }
     return rule;
   }

@@ -5,7 +5,8 @@ namespace {
 
 PhaseLoads LoadsUnder(const LoadRule& rule, ScheduleKind schedule, const ReplicaWork& stage, int64_t replicas) {
   return ReplicaLoads(LoadsOf(stage.work, schedule, rule.overlap), static_cast<int32_t>(replicas),
-                      Picoseconds(rule.AllReduceLoad(stage.parameter_bytes, replicas)), schedule, rule.overlap);
+                      Picoseconds(rule.AllReduceLoad(stage.parameter_bytes, replicas)),
+                      {schedule, rule.overlap, rule.charge()});
 }
 
 }  // namespace
@@ -13,6 +14,10 @@ PhaseLoads LoadsUnder(const LoadRule& rule, ScheduleKind schedule, const Replica
 int64_t LoadRule::AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const {
   if (!reduces(replicas)) return 0;
   return AllReduceTime(parameter_bytes, static_cast<int32_t>(replicas), ring->speed, ring->factor).count();
+}
+
+int64_t LoadRule::UndividedAllReduce(int64_t parameter_bytes, int64_t replicas) const {
+  return reduces(replicas) ? ring->OfRound(AllReduceLoad(parameter_bytes, replicas), replicas) : 0;
 }
 
 int64_t LoadRule::Load(const ReplicaWork& stage, int64_t replicas) const {
@@ -27,7 +32,7 @@ PhaseLoads LoadRule::LoadsByPhase(const ReplicaWork& stage, int64_t replicas) co
 }
 
 int64_t LoadRule::AdditiveLoad(int64_t undivided, int64_t parameter_bytes, int64_t replicas) const {
-  return SaturatingAdd(CeilDivide(undivided, replicas), AllReduceLoad(parameter_bytes, replicas));
+  return CeilDivide(SaturatingAdd(undivided, UndividedAllReduce(parameter_bytes, replicas)), replicas);
 }
 
 int64_t LoadRule::TotalBudget(int64_t max_load) const {

@@ -1,8 +1,9 @@
 // The load of a stage in the block form: what its work means under the overlap, the schedule and the replication of the
 // problem (cost-model.md sections 3 and 6).
 //
-// A stage on R devices of one pool does every R-th micro-batch on each, so its load is divided by R, and the all-reduce
-// of its parameters is added (SERIAL) or runs beside it.
+// A stage on R devices of one pool does every R-th micro-batch on each. The all-reduce of its parameters, once for R
+// micro-batches, is added to the load (SERIAL) or runs beside it, and the whole is divided by R. More devices may so
+// make a stage slower: no number of replicas dominates another.
 //
 // GPIPE minimizes max forward load + max backward load, which is no bottleneck objective. The programs solve it under a
 // cap on the forward load: then the load of a stage is that of its backward pass, and stages above the cap are out.
@@ -36,6 +37,12 @@ struct ReplicaWork {
 struct AllReduceRing {
   AllReduce::Factor factor = AllReduce::Factor::kRing;
   LinkSpeed speed;
+  AllReduce::Charge charge = AllReduce::Charge::kPerRound;
+
+  // What an all-reduce takes of the time that `replicas` replicas have for one micro-batch each.
+  int64_t OfRound(int64_t allreduce, int64_t replicas) const {
+    return charge == AllReduce::Charge::kPerRound ? allreduce : SaturatingMultiply(replicas, allreduce);
+  }
 };
 
 // Times in picoseconds.
@@ -55,6 +62,7 @@ struct LoadRule {
 
   // A load is compute plus transfers, divided by the replicas, plus the all-reduce.
   bool is_additive() const { return overlap == Overlap::kSerial && !forward_cap.has_value(); }
+  AllReduce::Charge charge() const { return ring.has_value() ? ring->charge : AllReduce::Charge::kPerRound; }
   bool reduces(int64_t replicas) const { return replicas > 1 && ring.has_value(); }
 
   int64_t Load(const ReplicaWork& stage, int64_t replicas) const;
@@ -63,6 +71,8 @@ struct LoadRule {
   // The same where only the sum of compute and transfers is known. REQUIRES: is_additive().
   int64_t AdditiveLoad(int64_t undivided, int64_t parameter_bytes, int64_t replicas) const;
   int64_t AllReduceLoad(int64_t parameter_bytes, int64_t replicas) const;
+  // The same as a part of the undivided load.
+  int64_t UndividedAllReduce(int64_t parameter_bytes, int64_t replicas) const;
 
   // What a stage with load <= max_load can make one device compute, ...
   int64_t ComputeBudget(int64_t max_load) const { return SaturatingAdd(max_load, forward_cap.value_or(0)); }

@@ -221,7 +221,7 @@ struct ReachedSet<W>::Probe {
     if (!has_allreduce) return limit;
     const LoadRule& rule = costs.instance().rule;
     const int64_t least = costs.ParametersOf(query.code()) - costs.ParametersOf(greatest);
-    return limit - SaturatingMultiply(query.replicas(), rule.AllReduceLoad(least, query.replicas()));
+    return limit - rule.UndividedAllReduce(least, query.replicas());
   }
 };
 

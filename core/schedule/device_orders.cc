@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
+#include "core/cost/pipeline_fill.h"
 
 namespace planwright {
 namespace {
@@ -125,11 +126,11 @@ int32_t CopyOf(const PipelineWork& work, ScheduleKind kind, int32_t stage, int32
 }
 
 int32_t InFlightLimit(const PipelineWork& work, int32_t stage) {
-  int64_t copies_ahead = 0;
-  for (std::size_t s = Index(stage); s < work.stages.size(); ++s) {
-    copies_ahead += static_cast<int64_t>(work.stages[s].devices.size());
+  FillFromEnd fill({work.overlap, /*has_phases=*/false, work.through_host});
+  for (std::size_t s = work.stages.size(); s-- > Index(stage) + 1;) {
+    fill.Add({CopiesOf(work, static_cast<int32_t>(s)), work.stages[s].transfer_slots});
   }
-  return static_cast<int32_t>(CeilDivide(copies_ahead, CopiesOf(work, stage)));
+  return static_cast<int32_t>(fill.HeldBy(CopiesOf(work, stage)));
 }
 
 std::vector<std::vector<int32_t>> StagesOfDevices(const PipelineWork& work) {

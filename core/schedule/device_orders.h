@@ -17,8 +17,7 @@ namespace planwright {
 // The copy of `stage` that works on the micro-batch.
 int32_t CopyOf(const PipelineWork& work, ScheduleKind kind, int32_t stage, int32_t micro_batch);
 
-// Micro-batches that one copy of `stage` may hold under 1F1B: one for each copy of a stage from there to the end of the
-// pipeline, shared among the copies of this one.
+// Micro-batches that one copy of `stage` may hold under 1F1B (core/cost/pipeline_fill.h).
 int32_t InFlightLimit(const PipelineWork& work, int32_t stage);
 
 // The stages of each device.

@@ -200,11 +200,12 @@ class TaskListBuilder {
     const bool is_whole_step = end - first == settings_.micro_batches;
     for (std::size_t copy = 0; copy < devices.size(); ++copy) {
       const int32_t task = AddAllReduce(stage, first, end, devices[copy]);
-      const int32_t own = first + static_cast<int32_t>(copy);
-      if (is_whole_step || own >= end) {
+      // The other copies are up to a round behind: reducing at once would make the device wait for them.
+      const auto next = static_cast<int32_t>(first + std::ssize(devices) + static_cast<int32_t>(copy));
+      if (is_whole_step || next >= settings_.micro_batches) {
         reductions_at_end_.push_back(task);
       } else {
-        reductions_after_.emplace(numbers_.OfPass({numbers_.LastBackward(), stage, own}), task);
+        reductions_after_.emplace(numbers_.OfPass({numbers_.LastBackward(), stage, next}), task);
       }
     }
   }

@@ -39,7 +39,8 @@ struct ScheduleSettings {
 //   - Transfers occupy the devices (SERIAL: receive, run the pass, send), else links of their own, first come, first
 //     served: one for each pair of devices in use, or of device and host memory; FULL_DUPLEX: for each direction.
 //   - Copies of a stage reduce their gradients once, at the end of the step; under PIPEDREAM_ASYNC, which has no end,
-//     after each round of r micro-batches. That occupies all of them (SERIAL) or a link of its own.
+//     after each round of r micro-batches. That occupies all of them (SERIAL; under PIPEDREAM_ASYNC after the backward
+//     pass of the next round, for others may be a round behind) or a link of its own.
 // REQUIRES: kChimera: work of MeasureBidirectionalWork; otherwise of MeasurePipelineWork.
 // Errors: INVALID_ARGUMENT with violations of the fields of a SimulatePlanRequest: "micro_batches", too many tasks or
 // too long times; "schedule", the plan does not fit it; "order", it is not complete. Whether a given order can run is

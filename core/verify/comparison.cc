@@ -85,6 +85,7 @@ class Comparison {
     Compare(path + ".allreduce_ms", stated.allreduce, fresh.allreduce);
     Compare(path + ".load_ms", stated.load, fresh.load);
     Compare(path + ".memory_bytes", stated.memory_bytes, fresh.memory_bytes);
+    Compare(path + ".transfer_slots", int64_t{stated.transfer_slots}, int64_t{fresh.transfer_slots});
     Compare(path + ".in_flight_micro_batches", int64_t{stated.in_flight_micro_batches},
             int64_t{fresh.in_flight_micro_batches});
     Compare(path + ".backward_contiguous", stated.backward_contiguous, fresh.backward_contiguous);

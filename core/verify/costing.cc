@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/verify/backward_contiguity.h"
 #include "core/verify/charges.h"
 #include "core/verify/estimate.h"
+#include "core/verify/fill.h"
 #include "core/verify/links.h"
 #include "core/verify/memory.h"
 #include "core/verify/operator_time.h"
@@ -41,26 +42,26 @@ PhasedLoad PhasedLoadOf(const JudgedWork& work, const PlanningProblem& problem) 
   return {Overlapped(both, problem.overlap), Picoseconds(0)};
 }
 
-// `time` of a step, of which each of `replicas` does `micro_batches`: what one of all these has of it.
-Picoseconds PerMicroBatch(Picoseconds time, int64_t micro_batches, std::size_t replicas) {
-  return Picoseconds(CeilDivide(time.count(), micro_batches * static_cast<int64_t>(replicas)));
-}
-
-// What is left for one of `replicas`, which agree on their gradients at the end of the step, or all the time.
+// What is left for one of `replicas`, which agree on their gradients at the end of the step, or after every round of
+// `replicas` micro-batches, or, where that is asked for, after each one.
 PhasedLoad Divided(const PhasedLoad& undivided, std::size_t replicas, Picoseconds allreduce,
                    const PlanningProblem& problem) {
+  const auto parts = static_cast<int64_t>(replicas);
   if (problem.micro_batches.has_value()) {
-    const int64_t micro_batches = *problem.micro_batches;
-    const Picoseconds busy(SaturatingMultiply(micro_batches, undivided.total().count()));
-    return {PerMicroBatch(busy + allreduce, micro_batches, replicas), Picoseconds(0)};
+    const int64_t of_step = StepOf(problem, /*through_host=*/false, {{parts, 0}}).micro_batches;
+    const int64_t own = CeilDivide(of_step, parts);
+    const Picoseconds busy(SaturatingMultiply(own, undivided.total().count()));
+    return {Picoseconds(CeilDivide((busy + allreduce).count(), of_step)), Picoseconds(0)};
   }
-  const auto divide = [&](Picoseconds load) {
-    return Picoseconds(CeilDivide(load.count(), static_cast<int64_t>(replicas)));
+  const auto agree = [&](Picoseconds load) {
+    return problem.overlap == Overlap::kSerial ? load + allreduce : std::max(load, allreduce);
   };
-  PhasedLoad divided{divide(undivided.first), divide(undivided.second)};
-  Picoseconds& last = problem.schedule == ScheduleKind::kGpipe ? divided.second : divided.first;
-  last = problem.overlap == Overlap::kSerial ? last + allreduce : std::max(last, allreduce);
-  return divided;
+  const auto divide = [&](Picoseconds load) { return Picoseconds(CeilDivide(load.count(), parts)); };
+  const auto last_of = [&](Picoseconds load) {
+    return problem.allreduce.charge == AllReduce::Charge::kPerRound ? divide(agree(load)) : agree(divide(load));
+  };
+  if (problem.schedule == ScheduleKind::kGpipe) return {divide(undivided.first), last_of(undivided.second)};
+  return {last_of(undivided.first), Picoseconds(0)};
 }
 
 class Costing {
@@ -73,7 +74,8 @@ class Costing {
         assignment_(assignment),
         links_(cluster.interconnect, cluster.devices.size()),
         traffic_(ChargeTensors(graph, cluster, problem, assignment)),
-        teams_(cluster.devices.size()) {
+        teams_(cluster.devices.size()),
+        through_host_(std::holds_alternative<HostStagedInterconnect>(cluster.interconnect)) {
     plan_.problem = problem;
     plan_.stages.resize(assignment.stages.size());
     plan_.links = traffic_.links;
@@ -81,6 +83,7 @@ class Costing {
 
   Plan Run() {
     for (std::size_t stage = 0; stage < plan_.stages.size(); ++stage) FillStage(stage);
+    FillMemory();
     ReportBackwardContiguity();
     FillDevices();
     if (problem_.objective == Objective::kMinLatency) FillTasks();
@@ -113,9 +116,17 @@ class Costing {
       team.stages.push_back(index);
       team.parameter_bytes = SaturatingAdd(team.parameter_bytes, parameter_bytes);
     }
-    stage.in_flight_micro_batches = InFlight(index);
-    stage.memory_bytes =
-        MemoryOf(graph_, problem_, stage.operators, traffic_.boundary_bytes[index], stage.in_flight_micro_batches);
+    turns_.push_back({static_cast<int64_t>(assigned.devices.size()), stage.transfer_slots});
+  }
+
+  void FillMemory() {
+    const std::vector<int32_t> in_flight = InFlightOf(problem_, through_host_, turns_);
+    for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
+      Stage& stage = plan_.stages[i];
+      stage.in_flight_micro_batches = in_flight[i];
+      stage.memory_bytes =
+          MemoryOf(graph_, problem_, stage.operators, traffic_.boundary_bytes[i], stage.in_flight_micro_batches);
+    }
   }
 
   JudgedWork ComputeOf(const Assignment::Stage& stage) {
@@ -139,16 +150,18 @@ class Costing {
   }
 
   Picoseconds AllReduceOf(int64_t parameter_bytes, const std::vector<DeviceId>& ring) {
-    if (*problem_.workload == Workload::kInference) return Picoseconds(0);
+    // Steps without limit reduce their gradients in no time.
+    const bool is_endless = problem_.allreduce.amortize_over_micro_batches && !problem_.micro_batches.has_value();
+    if (*problem_.workload == Workload::kInference || is_endless) return Picoseconds(0);
     return links_.RingAllReduce(parameter_bytes, ring, problem_.allreduce.factor);
   }
 
   void AddReplica(DeviceId device, const JudgedWork& work, std::size_t replicas, Stage& stage) {
     const PhasedLoad undivided = PhasedLoadOf(work, problem_);
     const PhasedLoad divided = Divided(undivided, replicas, stage.allreduce, problem_);
-    slowest_.first = std::max(slowest_.first, undivided.first);
-    slowest_.second = std::max(slowest_.second, undivided.second);
-    longest_allreduce_ = std::max(longest_allreduce_, stage.allreduce);
+    const int64_t slots =
+        TransferSlots(problem_, through_host_, work.forward.in + work.backward.out, undivided.total());
+    stage.transfer_slots = std::max(stage.transfer_slots, static_cast<int32_t>(slots));
     if (stage.replicas.empty() || undivided.total() > stage.load) {
       stage.communication_in = work.forward.in + work.backward.in;
       stage.compute = work.forward.compute + work.backward.compute;
@@ -156,16 +169,6 @@ class Costing {
       stage.load = undivided.total();
     }
     stage.replicas.push_back({device, static_cast<int32_t>(stage.replicas.size()), divided.total()});
-  }
-
-  // A stage of 1F1B holds a micro-batch for itself and one for each stage behind it, as far as a step has that many.
-  // Other synchronous steps hold all of theirs; in the limit of many that is no number, and counts as 1.
-  int32_t InFlight(std::size_t index) const {
-    const int32_t of_step = problem_.micro_batches.value_or(std::numeric_limits<int32_t>::max());
-    if (problem_.schedule == ScheduleKind::kSteadyState || problem_.schedule == ScheduleKind::kGpipe) {
-      return problem_.micro_batches.value_or(1);
-    }
-    return std::min(of_step, static_cast<int32_t>(plan_.stages.size() - index));
   }
 
   void ReportBackwardContiguity() {
@@ -193,23 +196,38 @@ class Costing {
     if (problem_.micro_batches.has_value()) FillStep();
   }
 
-  // M micro-batches pass S stages in M + S - 1 turns of the slowest; then the gradients are reduced.
+  // In each lane the micro-batches take turns of the slowest team, phase by phase; then the gradients are reduced.
   void FillStep() {
-    const auto stages = static_cast<int64_t>(plan_.stages.size());
-    const int64_t turns = *problem_.micro_batches + stages - 1;
-    const int64_t passes = SaturatingMultiply(turns, slowest_.total().count());
-    plan_.estimate.step_time = Picoseconds(SaturatingAdd(passes, longest_allreduce_.count()));
-    const std::size_t copies = plan_.stages.empty() ? 1 : plan_.stages.front().replicas.size();
-    plan_.objective = PerMicroBatch(plan_.estimate.step_time, *problem_.micro_batches, copies);
+    if (turns_.empty()) return;
+    const JudgedStep step = StepOf(problem_, through_host_, turns_);
+    PhasedLoad slowest;
+    Picoseconds longest_allreduce{0};
+    for (const Team& team : teams_) {
+      if (team.stages.empty()) continue;
+      const PhasedLoad undivided = PhasedLoadOf(team.work, problem_);
+      const int64_t in_lane = turns_[team.stages.front()].replicas / step.lanes;
+      const auto pass_all = [&](Picoseconds load) {
+        return Picoseconds(CeilDivide(SaturatingMultiply(step.turns, load.count()), in_lane));
+      };
+      slowest.first = std::max(slowest.first, pass_all(undivided.first));
+      slowest.second = std::max(slowest.second, pass_all(undivided.second));
+      longest_allreduce = std::max(longest_allreduce, AllReduceOfTeam(team));
+    }
+    plan_.estimate.step_time = Picoseconds(SaturatingAdd(slowest.total().count(), longest_allreduce.count()));
+    plan_.objective = Picoseconds(CeilDivide(plan_.estimate.step_time.count(), step.micro_batches));
   }
 
   // Its stages overlap, are divided and reduce their gradients as one, along the ring of the first.
+  Picoseconds AllReduceOfTeam(const Team& team) {
+    const Assignment::Stage& first = assignment_.stages[team.stages.front()];
+    return team.stages.size() == 1 ? plan_.stages[team.stages.front()].allreduce
+                                   : AllReduceOf(team.parameter_bytes, first.ring);
+  }
+
   PhasedLoad LoadOfTeam(const Team& team) {
     if (team.stages.empty()) return {};
-    const Assignment::Stage& first = assignment_.stages[team.stages.front()];
-    const Picoseconds allreduce = team.stages.size() == 1 ? plan_.stages[team.stages.front()].allreduce
-                                                          : AllReduceOf(team.parameter_bytes, first.ring);
-    return Divided(PhasedLoadOf(team.work, problem_), first.devices.size(), allreduce, problem_);
+    const std::size_t replicas = assignment_.stages[team.stages.front()].devices.size();
+    return Divided(PhasedLoadOf(team.work, problem_), replicas, AllReduceOfTeam(team), problem_);
   }
 
   // As if its stages were one; but subgraphs that follow each other keep what they have.
@@ -251,9 +269,9 @@ class Costing {
   const JudgedTraffic traffic_;
   // By device.
   std::vector<Team> teams_;
-  // Over all replicas, of each phase as if one did every micro-batch.
-  PhasedLoad slowest_;
-  Picoseconds longest_allreduce_{0};
+  const bool through_host_;
+  // By stage.
+  std::vector<JudgedTurns> turns_;
   Plan plan_;
 };
 

@@ -13,7 +13,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/quantity_text.h"
 #include "core/base/time_share.h"
-#include "core/cost/stage_memory.h"
+#include "core/cost/pipeline_fill.h"
 #include "core/mapping/mapping.h"
 #include "core/partition/feasibility.h"
 #include "core/partition/load_windows.h"

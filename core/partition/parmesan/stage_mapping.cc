@@ -11,6 +11,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/allreduce.h"
+#include "core/cost/pipeline_fill.h"
 #include "core/cost/stage_memory.h"
 #include "core/cost/transfer.h"
 #include "core/mapping/objective_choice.h"
@@ -55,6 +56,7 @@ class InstanceBuilder {
             is_uniform_ ? Network(UniformInterconnect{kBytePerPicosecond, Picoseconds(0)}) : request_.costs.network(),
     };
     AddTraffic(instance);
+    CountInFlight(instance);
     AddKinds(instance);
     AddCompute(instance);
     AddAllReduces(instance);
@@ -159,8 +161,8 @@ class InstanceBuilder {
   }
 
   int64_t MemoryBytes(std::size_t stage) const {
-    const int32_t in_flight = InFlightMicroBatches(problem(), partition_.stages.size() - 1 - stage);
-    return StageMemoryBytes(request_.graph, problem(), partition_.stages[stage], boundary_bytes_[stage], in_flight);
+    return StageMemoryBytes(request_.graph, problem(), partition_.stages[stage], boundary_bytes_[stage],
+                            in_flight_[stage]);
   }
 
   void AddAllReduces(MappingInstance& instance) const {
@@ -179,14 +181,39 @@ class InstanceBuilder {
     instance.allreduce_hops = is_uniform_ ? 0 : 2 * (replicas_ - 1);
   }
 
-  bool Reduces() const { return replicas_ > 1 && *problem().workload == Workload::kTraining; }
+  bool Reduces() const { return replicas_ > 1 && ReducesGradients(problem()); }
+
+  // By stage: whether an earlier one sends to it, beside what devices do.
+  std::vector<bool> ReceivesBeside(const MappingInstance& instance) const {
+    std::vector<bool> receives(partition_.stages.size());
+    if (problem().overlap == Overlap::kSerial) return receives;
+    for (const StageTraffic& traffic : instance.traffic) {
+      if (traffic.forward_bytes > 0) receives[Index(std::max(traffic.from, traffic.to))] = true;
+    }
+    return receives;
+  }
+
+  // With the most slots that the transfers of a stage may take, wherever it will be.
+  void CountInFlight(const MappingInstance& instance) {
+    const std::vector<bool> receives = ReceivesBeside(instance);
+    const int32_t most = problem().overlap == Overlap::kFullDuplex ? 2 : 1;
+    FillFromEnd fill(TransferTurns::Of(problem(), /*through_host=*/false));
+    in_flight_.resize(receives.size());
+    for (std::size_t stage = receives.size(); stage-- > 0;) {
+      in_flight_[stage] = InFlightMicroBatches(problem(), fill.HeldBy(replicas_), replicas_);
+      fill.Add({replicas_, receives[stage] ? most : 0});
+    }
+  }
 
   void SetObjective(MappingInstance& instance) const {
-    const auto stages = static_cast<double>(partition_.stages.size());
+    // Each transfer takes one turn at least.
+    const std::vector<bool> receives = ReceivesBeside(instance);
+    const auto turns = static_cast<double>(std::ssize(receives) + std::ranges::count(receives, true));
     instance.load_weight = 1.0 / replicas_;
+    if (problem().allreduce.charge == AllReduce::Charge::kPerRound) instance.allreduce_weight = 1.0 / replicas_;
     if (problem().micro_batches.has_value()) {
       const double micro_batches = *problem().micro_batches;
-      instance.load_weight = (micro_batches + stages - 1) / (micro_batches * replicas_);
+      instance.load_weight = (micro_batches + turns - 1) / (micro_batches * replicas_);
       instance.allreduce_weight = 1 / (micro_batches * replicas_);
     }
     if (!Reduces()) return;
@@ -209,6 +236,8 @@ class InstanceBuilder {
   const bool is_uniform_;
   std::vector<int32_t> stage_of_;
   std::vector<int64_t> boundary_bytes_;
+  // By stage.
+  std::vector<int32_t> in_flight_;
   std::vector<DeviceId> representatives_;
 };
 

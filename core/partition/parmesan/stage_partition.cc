@@ -7,7 +7,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/allreduce.h"
-#include "core/cost/stage_memory.h"
+#include "core/cost/pipeline_fill.h"
 #include "core/partition/block_split.h"
 #include "core/partition/ideal_dp.h"
 #include "core/partition/linearized_dp.h"
@@ -126,7 +126,8 @@ void StagePartitioner::CountShape(const StageShape& shape, BlockInstance& instan
 int64_t StagePartitioner::AllReduceShare(const std::vector<OperatorId>& operators, int32_t replicas) const {
   const bool is_sum = !problem_.micro_batches.has_value() && problem_.overlap == Overlap::kSerial;
   if (!options_.counts_allreduce || !is_sum) return 0;
-  return SaturatingMultiply(replicas, rule_.AllReduceTime(ParameterBytes(flat_.graph, operators), replicas));
+  const int64_t allreduce = rule_.AllReduceTime(ParameterBytes(flat_.graph, operators), replicas);
+  return rule_.ring.has_value() ? rule_.ring->OfRound(allreduce, replicas) : 0;
 }
 
 // The devices of each pool are its stages.

@@ -41,11 +41,12 @@ ShapeBound BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t stag
   const int64_t mean_parameters = work.total_parameters / stages;
   // Of all stages together load and all-reduce are at least the mean; the stage of the largest block has its load.
   const StageTime mean_stage{mean, rule.AllReduceTime(mean_parameters, replicas)};
-  const int64_t of_means = rule.TimePerMicroBatch(stages, mean_stage, replicas);
+  // Of a mean load and a mean all-reduce, both rounded up, the sum may exceed what a stage has of both by 1.
+  const bool adds_means = stages > 1 && mean > 0 && mean_stage.allreduce > 0 && !rule.micro_batches.has_value();
+  const int64_t of_means =
+      rule.TimePerMicroBatch(stages, {mean - (adds_means ? 1 : 0), mean_stage.allreduce}, replicas);
   const int64_t of_largest = rule.TimePerMicroBatch(stages, {work.largest, 0}, replicas);
-  // Of a mean share and a mean all-reduce, both rounded up, the sum may exceed what a stage has of both by 1.
-  const bool adds_means = stages > 1 && mean_stage.allreduce > 0 && !rule.micro_batches.has_value();
-  return {stages, replicas, mean_stage, Picoseconds(std::max(of_means - (adds_means ? 1 : 0), of_largest))};
+  return {stages, replicas, mean_stage, Picoseconds(std::max(of_means, of_largest))};
 }
 
 // Pools in the order in which stages go to them.
@@ -105,8 +106,9 @@ int64_t PipelineRule::TimePerMicroBatch(int32_t stages, const StageTime& each, i
     const int64_t step = SaturatingAdd(SaturatingMultiply(slots, each.load), each.allreduce);
     return CeilDivide(step, int64_t{*micro_batches} * replicas);
   }
-  const int64_t share = CeilDivide(each.load, replicas);
-  return overlap == Overlap::kSerial ? SaturatingAdd(share, each.allreduce) : std::max(share, each.allreduce);
+  const ReductionRule rule{ScheduleKind::kSteadyState, overlap,
+                           ring.has_value() ? ring->charge : AllReduce::Charge::kPerRound};
+  return ReplicaLoads({.main = Picoseconds(each.load)}, replicas, Picoseconds(each.allreduce), rule).main.count();
 }
 
 int64_t PipelineRule::TimePerMicroBatch(const std::vector<StageTime>& stages, int32_t replicas) const {
@@ -123,9 +125,9 @@ int64_t PipelineRule::TimePerMicroBatch(const std::vector<StageTime>& stages, in
 
 PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& speed) {
   PipelineRule rule{.micro_batches = problem.micro_batches, .overlap = problem.overlap, .ring = std::nullopt};
-  const bool reduces = *problem.workload == Workload::kTraining && problem.replication != Replication::kNone;
+  const bool reduces = ReducesGradients(problem) && problem.replication != Replication::kNone;
   if (reduces && speed.bandwidth_bytes_per_second.has_value()) {
-    rule.ring = AllReduceRing{problem.allreduce.factor, speed};
+    rule.ring = AllReduceRing{problem.allreduce.factor, speed, problem.allreduce.charge};
   }
   return rule;
 }

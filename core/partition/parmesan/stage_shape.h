@@ -32,7 +32,8 @@ struct StageTime {
   int64_t allreduce = 0;
 };
 
-// Time per micro-batch of a pipeline of S stages with R replicas each (cost-model.md section 3).
+// Time per micro-batch of a pipeline of S stages with R replicas each (cost-model.md section 3), transfers without turns
+// of their own.
 struct PipelineRule {
   // nullopt: the limit of many.
   std::optional<int32_t> micro_batches;

@@ -159,8 +159,9 @@ TeamMapping::Value TeamMapping::ValueOf(const Devices& devices) const {
     const auto begin = devices.begin() + static_cast<std::ptrdiff_t>(first_of_stage_[stage]);
     const double allreduce = AllReduceMs(stage, {begin, begin + replicas_[stage]});
     for (std::size_t copy = first_of_stage_[stage]; copy < first_of_stage_[stage] + Index(replicas_[stage]); ++copy) {
-      const double share = work[copy].LoadMs(pairs_.overlap) / replicas_[stage];
-      const double time = pairs_.overlap == Overlap::kSerial ? share + allreduce : std::max(share, allreduce);
+      const double load = work[copy].LoadMs(pairs_.overlap);
+      const double time =
+          (pairs_.overlap == Overlap::kSerial ? load + allreduce : std::max(load, allreduce)) / replicas_[stage];
       value.slowest = std::max(value.slowest, time);
       value.mean += time / static_cast<double>(devices.size());
     }
@@ -169,10 +170,12 @@ TeamMapping::Value TeamMapping::ValueOf(const Devices& devices) const {
 }
 
 double TeamMapping::AllReduceMs(std::size_t stage, std::vector<DeviceId> ring) const {
-  if (ring.size() < 2 || *request_.problem.workload != Workload::kTraining) return 0;
+  if (ring.size() < 2 || !ReducesGradients(request_.problem)) return 0;
   if (pairs_.free_ring_order) std::sort(ring.begin(), ring.end());
-  return ToMilliseconds(AllReduceTime(parameter_bytes_[stage], replicas_[stage],
-                                      RingSpeed(request_.costs.network(), ring), request_.problem.allreduce.factor));
+  const AllReduce& rule = request_.problem.allreduce;
+  const Picoseconds once = AllReduceTime(parameter_bytes_[stage], replicas_[stage],
+                                         RingSpeed(request_.costs.network(), ring), rule.factor);
+  return ToMilliseconds(once) * (rule.charge == AllReduce::Charge::kPerRound ? 1 : replicas_[stage]);
 }
 
 Placement TeamMapping::PlacementOf(const Devices& devices) const {

@@ -47,6 +47,7 @@ class TeamMapping {
   std::optional<Devices> FirstDevices() const;
   void Anneal(const SolveLimits& limits, Devices& devices) const;
   Value ValueOf(const Devices& devices) const;
+  // What a round of micro-batches has of it.
   double AllReduceMs(std::size_t stage, std::vector<DeviceId> ring) const;
   Placement PlacementOf(const Devices& devices) const;
 

@@ -29,22 +29,39 @@ TEST(LoadsOfTest, OnlyGpipeSeparatesThePasses) {
   EXPECT_EQ(apart.total(), Picoseconds(18));
 }
 
+constexpr ReductionRule Rule(ScheduleKind schedule, Overlap overlap,
+                             AllReduce::Charge charge = AllReduce::Charge::kPerRound) {
+  return {schedule, overlap, charge};
+}
+
 TEST(ReplicaLoadsTest, RoundsEachPhaseUpOnce) {
   const PhaseLoads undivided{.main = Picoseconds(10), .backward = Picoseconds(7)};
-  const PhaseLoads loads = ReplicaLoads(undivided, 3, Picoseconds(0), ScheduleKind::kGpipe, Overlap::kSerial);
+  const PhaseLoads loads = ReplicaLoads(undivided, 3, Picoseconds(0), Rule(ScheduleKind::kGpipe, Overlap::kSerial));
   EXPECT_EQ(loads.main, Picoseconds(4));
   EXPECT_EQ(loads.backward, Picoseconds(3));
 }
 
-TEST(ReplicaLoadsTest, AllReduceBelongsToTheLastPhase) {
+TEST(ReplicaLoadsTest, AnAllReduceBelongsToTheLastPhaseOfARound) {
   const PhaseLoads undivided{.main = Picoseconds(10), .backward = Picoseconds(6)};
   const auto loads = [&](ScheduleKind schedule, Overlap overlap, int64_t allreduce) {
-    return ReplicaLoads(undivided, 2, Picoseconds(allreduce), schedule, overlap);
+    return ReplicaLoads(undivided, 2, Picoseconds(allreduce), Rule(schedule, overlap));
+  };
+  EXPECT_EQ(loads(ScheduleKind::kGpipe, Overlap::kSerial, 4).backward, Picoseconds(5));
+  EXPECT_EQ(loads(ScheduleKind::kGpipe, Overlap::kFullDuplex, 4).backward, Picoseconds(3));
+  EXPECT_EQ(loads(ScheduleKind::kGpipe, Overlap::kFullDuplex, 4).main, Picoseconds(5));
+  EXPECT_EQ(loads(ScheduleKind::kSteadyState, Overlap::kSerial, 3).main, Picoseconds(7));
+  EXPECT_EQ(loads(ScheduleKind::kSteadyState, Overlap::kOverlapped, 4).main, Picoseconds(5));
+  EXPECT_EQ(loads(ScheduleKind::kSteadyState, Overlap::kOverlapped, 13).main, Picoseconds(7));
+}
+
+TEST(ReplicaLoadsTest, AChargeForEachMicroBatchIsNotDivided) {
+  const PhaseLoads undivided{.main = Picoseconds(10), .backward = Picoseconds(6)};
+  const auto loads = [&](ScheduleKind schedule, Overlap overlap, int64_t allreduce) {
+    return ReplicaLoads(undivided, 2, Picoseconds(allreduce),
+                        Rule(schedule, overlap, AllReduce::Charge::kPerMicroBatch));
   };
   EXPECT_EQ(loads(ScheduleKind::kGpipe, Overlap::kSerial, 4).backward, Picoseconds(7));
-  EXPECT_EQ(loads(ScheduleKind::kGpipe, Overlap::kFullDuplex, 4).backward, Picoseconds(4));
-  EXPECT_EQ(loads(ScheduleKind::kGpipe, Overlap::kFullDuplex, 4).main, Picoseconds(5));
-  EXPECT_EQ(loads(ScheduleKind::kSteadyState, Overlap::kOverlapped, 4).main, Picoseconds(5));
+  EXPECT_EQ(loads(ScheduleKind::kSteadyState, Overlap::kSerial, 4).main, Picoseconds(9));
   EXPECT_EQ(loads(ScheduleKind::kSteadyState, Overlap::kOverlapped, 9).main, Picoseconds(9));
 }
 

@@ -169,7 +169,7 @@ TEST(WorkedExampleTest, No15ReplicatedTraining) {
   EXPECT_THAT(Times(plan), ElementsAre(ElementsAre(2, 12, 2, 16), ElementsAre(2, 33, 2, 37)));
   EXPECT_EQ(ToMilliseconds(plan.stages[1].allreduce), 6.5);  // 6 MB x 2 (2 - 1) / 2 at 1 GB/s, 2 x 0.25
   EXPECT_EQ(plan.stages[0].allreduce, Picoseconds(0));
-  EXPECT_THAT(DeviceLoads(plan), ElementsAre(16, 25, 25));
+  EXPECT_THAT(DeviceLoads(plan), ElementsAre(16, 21.75, 21.75));
   EXPECT_THAT(Links(plan), ElementsAre(ElementsAre(0, 1, 2), ElementsAre(0, 2, 2)));
   EXPECT_THAT(plan.stages[0].ring_order, IsEmpty());
   EXPECT_THAT(plan.stages[1].ring_order, ElementsAre(DeviceId(1), DeviceId(2)));
@@ -185,20 +185,20 @@ TEST(WorkedExampleTest, No15AllReduceRunsBesideTheWorkWhereTheyOverlap) {
   EXPECT_THAT(DeviceLoads(Cost(DiamondWithParameters(true), cluster, kTwice, problem)), ElementsAre(12, 16.5, 16.5));
   OperatorGraph heavy = DiamondWithParameters(true);
   heavy.operators[1].parameter_bytes = 40'000'000;
-  EXPECT_THAT(DeviceLoads(Cost(heavy, cluster, kTwice, problem)), ElementsAre(12, 42.5, 42.5));
+  EXPECT_THAT(DeviceLoads(Cost(heavy, cluster, kTwice, problem)), ElementsAre(12, 21.25, 21.25));
   problem.allreduce.factor = AllReduce::Factor::kHalf;
-  EXPECT_THAT(DeviceLoads(Cost(heavy, cluster, kTwice, problem)), ElementsAre(12, 21.5, 21.5));
+  EXPECT_THAT(DeviceLoads(Cost(heavy, cluster, kTwice, problem)), ElementsAre(12, 16.5, 16.5));
 }
 
 TEST(WorkedExampleTest, No15GpipeReducesInTheBackwardPass) {
   const Cluster cluster = SmallCluster(3, 0, OneGigabyte());
   const PlanningProblem problem = Replicated(Overlap::kSerial, ScheduleKind::kGpipe);
   const Plan plan = Cost(DiamondWithParameters(true), cluster, kTwice, problem);
-  // Forward 4 + 2 and (2 + 11) / 2; backward 2 + 8 and (22 + 2) / 2 + 6.5.
-  EXPECT_THAT(DeviceLoads(plan), ElementsAre(16, 25, 25));
-  EXPECT_EQ(ToMilliseconds(plan.objective), 6.5 + 18.5);
+  // Forward 4 + 2 and (2 + 11) / 2; backward 2 + 8 and (22 + 2 + 6.5) / 2.
+  EXPECT_THAT(DeviceLoads(plan), ElementsAre(16, 21.75, 21.75));
+  EXPECT_EQ(ToMilliseconds(plan.objective), 6.5 + 15.25);
   const PlanningProblem overlapped = Replicated(Overlap::kOverlapped, ScheduleKind::kGpipe);
-  // Forward 4 and 11 / 2, backward 8 and max(22 / 2, 6.5).
+  // Forward 4 and 11 / 2, backward 8 and max(22, 6.5) / 2.
   EXPECT_EQ(ToMilliseconds(Cost(DiamondWithParameters(true), cluster, kTwice, overlapped).objective), 5.5 + 11);
 }
 
@@ -212,8 +212,8 @@ TEST(WorkedExampleTest, No15StagesOfATeamAreDividedAndReducedTogether) {
   const Plan plan = Cost(graph, SmallCluster(3, 0, OneGigabyte()), around, problem);
   EXPECT_EQ(ToMilliseconds(plan.stages[0].allreduce), 4.5);
   EXPECT_EQ(ToMilliseconds(plan.stages[2].allreduce), 2.5);
-  // 12 + 2 + 2 for a and 15 + 3 + 3 for c, halved, and 6 MB with the latency once.
-  EXPECT_THAT(DeviceLoads(plan), ElementsAre(18.5 + 6.5, 18.5 + 6.5, 28));
+  // 12 + 2 + 2 for a and 15 + 3 + 3 for c, and 6 MB with the latency once, halved.
+  EXPECT_THAT(DeviceLoads(plan), ElementsAre(21.75, 21.75, 28));
   // Each member has every second micro-batch of x and y, there and back.
   EXPECT_THAT(Links(plan), ElementsAre(ElementsAre(0, 2, 5), ElementsAre(1, 2, 5)));
 }
@@ -221,8 +221,25 @@ TEST(WorkedExampleTest, No15StagesOfATeamAreDividedAndReducedTogether) {
 TEST(WorkedExampleTest, No15ReplicatesOnHostStagedInterconnects) {
   const HostStagedInterconnect host{.bandwidth_bytes_per_second = 1e9, .latency = Picoseconds(250'000'000)};
   const Plan plan = Cost(DiamondWithParameters(true), SmallCluster(3, 0, host), kTwice, Replicated());
-  EXPECT_THAT(DeviceLoads(plan), ElementsAre(16, 25, 25));
+  EXPECT_THAT(DeviceLoads(plan), ElementsAre(16, 21.75, 21.75));
   EXPECT_THAT(plan.links, IsEmpty());
+}
+
+TEST(WorkedExampleTest, No15TheFormulaOfThePaperReducesAfterEachMicroBatch) {
+  const Cluster cluster = SmallCluster(3, 0, OneGigabyte());
+  PlanningProblem problem = Replicated();
+  problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+  EXPECT_THAT(DeviceLoads(Cost(DiamondWithParameters(true), cluster, kTwice, problem)), ElementsAre(16, 25, 25));
+  problem.overlap = Overlap::kOverlapped;
+  EXPECT_THAT(DeviceLoads(Cost(DiamondWithParameters(true), cluster, kTwice, problem)), ElementsAre(12, 16.5, 16.5));
+}
+
+TEST(WorkedExampleTest, No15StepsWithoutLimitReduceInNoTime) {
+  PlanningProblem problem = Replicated();
+  problem.allreduce.amortize_over_micro_batches = true;
+  const Plan plan = Cost(DiamondWithParameters(true), SmallCluster(3, 0, OneGigabyte()), kTwice, problem);
+  EXPECT_EQ(plan.stages[1].allreduce, Picoseconds(0));
+  EXPECT_THAT(DeviceLoads(plan), ElementsAre(16, 18.5, 18.5));
 }
 
 // Steps of four micro-batches: a on devices 0 and 3, b and c on 2 and 1.
@@ -247,6 +264,53 @@ TEST(WorkedExampleTest, No24StepsOfFourMicroBatches) {
   EXPECT_EQ(gpipe.stages[1].in_flight_micro_batches, 4);
   // 13 forward and 24 backward, of the same stage.
   EXPECT_EQ(gpipe.estimate.step_time, plan.estimate.step_time);
+}
+
+TEST(WorkedExampleTest, No24TheSameStepAskedForByStage) {
+  PlanningProblem problem;
+  problem.replication = Replication::kPerStage;
+  problem.schedule = ScheduleKind::kOneFOneB;
+  // All of the step, where UNIFORM counts those of one copy.
+  problem.micro_batches = 8;
+  const Placement placement = PlaceReplicated({{0}, {1, 2}}, {{0, 3}, {2, 1}});
+  const Plan plan = Cost(DiamondWithParameters(true), SmallCluster(4, 0, OneGigabyte()), placement, problem);
+  EXPECT_EQ(ToMilliseconds(plan.estimate.step_time), 191.5);
+  EXPECT_EQ(ToMilliseconds(plan.objective), 191.5 / 8);
+  EXPECT_THAT(ReplicaLoads(plan.stages[1]), ElementsAre((4 * 37 + 6.5) / 8, (4 * 37 + 6.5) / 8));
+  EXPECT_EQ(plan.stages[0].in_flight_micro_batches, 2);
+}
+
+// a on one device, b and c on two: 1 + 2 micro-batches fill the pipeline.
+TEST(WorkedExampleTest, No25StepsWithReplicasOfOneStage) {
+  PlanningProblem problem;
+  problem.replication = Replication::kPerStage;
+  problem.schedule = ScheduleKind::kOneFOneB;
+  problem.micro_batches = 4;
+  const Cluster cluster = SmallCluster(3, 0, OneGigabyte());
+  const Plan plan = Cost(DiamondWithParameters(true), cluster, kTwice, problem);
+  EXPECT_EQ(plan.stages[0].in_flight_micro_batches, 3);
+  EXPECT_EQ(plan.stages[1].in_flight_micro_batches, 1);
+  // 4 + 3 - 1 turns of max(16, 37 / 2).
+  EXPECT_EQ(ToMilliseconds(plan.estimate.step_time), 6 * 18.5 + 6.5);
+  EXPECT_EQ(ToMilliseconds(plan.objective), 117.5 / 4);
+  EXPECT_THAT(ReplicaLoads(plan.stages[1]), ElementsAre((2 * 37 + 6.5) / 4, (2 * 37 + 6.5) / 4));
+}
+
+// Each on a device, x and y take 2 and 3 ms there and back beside the devices.
+TEST(WorkedExampleTest, No26TransfersBesideTheDevicesTakeTurns) {
+  PlanningProblem problem;
+  problem.schedule = ScheduleKind::kOneFOneB;
+  problem.overlap = Overlap::kOverlapped;
+  problem.micro_batches = 4;
+  const Placement apart = Place({{0}, {1}, {2}}, {0, 1, 2});
+  const Plan plan = Cost(Diamond(true), SmallCluster(3, 0, OneGigabyte()), apart, problem);
+  EXPECT_EQ(plan.stages[0].transfer_slots, 0);
+  EXPECT_EQ(plan.stages[2].transfer_slots, 1);
+  EXPECT_EQ(plan.stages[0].in_flight_micro_batches, 4);
+  EXPECT_EQ(plan.stages[1].in_flight_micro_batches, 3);
+  EXPECT_EQ(plan.stages[2].in_flight_micro_batches, 1);
+  // 4 + 5 - 1 turns of b: max(18, 2 + 2 + 3 + 3).
+  EXPECT_EQ(ToMilliseconds(plan.estimate.step_time), 8 * 18);
 }
 
 // Two replicas of a talk to three of b: a share of a sixth for each pair.

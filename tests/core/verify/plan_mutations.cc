@@ -14,11 +14,11 @@ namespace {
 // Names every field of a plan: a new one does not compile here until somebody has thought of its mutation.
 // Not judged, because they cannot be recomputed: warnings, names of methods, and how the search went.
 [[maybe_unused]] void NameEveryField(const Plan& plan, const Stage& stage, const DeviceUsage& usage) {
-  [[maybe_unused]] const auto& [problem, objective, lower_bound, bounds, stages, devices, links, tasks, estimate,
-                                baselines, explanation, provenance, warnings, replanning] = plan;
+  [[maybe_unused]] const auto& [cost_model_version, problem, objective, lower_bound, bounds, stages, devices, links,
+                                tasks, estimate, baselines, explanation, provenance, warnings, replanning] = plan;
   [[maybe_unused]] const auto& [operators, replicas, ring_order, compute, communication_in, communication_out,
-                                allreduce, stage_load, memory_bytes, in_flight_micro_batches, backward_contiguous] =
-      stage;
+                                allreduce, stage_load, memory_bytes, in_flight_micro_batches, transfer_slots,
+                                backward_contiguous] = stage;
   [[maybe_unused]] const auto& [replica_device, copy, replica_load] = stage.replicas.front();
   [[maybe_unused]] const auto& [device, device_stages, device_load, device_memory_bytes, memory_limit_bytes] = usage;
   [[maybe_unused]] const auto& [device_a, device_b, link_load] = plan.links.front();
@@ -98,6 +98,7 @@ class Mutations {
     Number(path + ".load_ms", [i](Plan& plan) { return &plan.stages[i].load; });
     Number(path + ".memory_bytes", [i](Plan& plan) { return &plan.stages[i].memory_bytes; });
     Number(path + ".in_flight_micro_batches", [i](Plan& plan) { return &plan.stages[i].in_flight_micro_batches; });
+    Number(path + ".transfer_slots", [i](Plan& plan) { return &plan.stages[i].transfer_slots; });
     Add(path + ".backward_contiguous",
         [i](Plan& plan) { plan.stages[i].backward_contiguous = !plan.stages[i].backward_contiguous; });
     Add(path + ".ring_order", [i](Plan& plan) { plan.stages[i].ring_order.push_back(DeviceId(0)); });

@@ -230,12 +230,12 @@ TEST_F(WorkedReplication, TrainingReducesGradientsAroundTheRing) {
   // 2 x 1 / 2 x 30 bytes at 7 bytes per ps, rounded up, and twice the latency.
   EXPECT_EQ(plan.stages[1].allreduce, Picoseconds(5 + 2 * 2));
   EXPECT_EQ(plan.stages[1].load, Picoseconds(8 + 21 + 8));
-  EXPECT_EQ(plan.stages[1].replicas[0].load, Picoseconds(19 + 9));
+  EXPECT_EQ(plan.stages[1].replicas[0].load, Picoseconds(23));  // (37 + 9) / 2
   EXPECT_EQ(plan.stages[0].allreduce, Picoseconds(0));
   problem_.allreduce.factor = AllReduce::Factor::kHalf;
   EXPECT_EQ(CostReplicated().stages[1].allreduce, Picoseconds(3 + 2 * 2));
   problem_.overlap = Overlap::kOverlapped;
-  // max(ceil(max(21, 16) / 2), 7).
+  // max(21, 16, 7) / 2, rounded up.
   EXPECT_EQ(CostReplicated().stages[1].replicas[0].load, Picoseconds(11));
 }
 
@@ -245,8 +245,8 @@ TEST_F(WorkedReplication, GpipeReducesGradientsInTheBackwardPass) {
   problem_.schedule = ScheduleKind::kGpipe;
   for (Operator& op : graph_.operators) op.memory_bytes = 1;
   const Plan plan = CostReplicated();
-  // Forward 3 + 20 + 5 and backward 5 + 1 + 3, halved and rounded up; 30 bytes at 6 bytes per ps.
-  EXPECT_EQ(plan.stages[1].replicas[0].load, Picoseconds(14 + (5 + 5)));
+  // Forward 3 + 20 + 5 and backward 5 + 1 + 3 + 5, halved; 30 bytes at 6 bytes per ps.
+  EXPECT_EQ(plan.stages[1].replicas[0].load, Picoseconds(14 + 7));
 }
 
 TEST_F(WorkedReplication, StagesOfATeamAreDividedAndReducedTogether) {
@@ -258,7 +258,7 @@ TEST_F(WorkedReplication, StagesOfATeamAreDividedAndReducedTogether) {
   const Picoseconds undivided = plan.stages[0].load + plan.stages[2].load;
   EXPECT_EQ(plan.stages[0].allreduce, Picoseconds(5 + 2 * 2));
   // 60 bytes at 7 bytes per ps, rounded up, and twice the latency.
-  EXPECT_EQ(plan.devices[1].load, Picoseconds(CeilDivide(undivided.count(), 2) + 9 + 2 * 2));
+  EXPECT_EQ(plan.devices[1].load, Picoseconds(CeilDivide(undivided.count() + 9 + 2 * 2, 2)));
   EXPECT_EQ(plan.devices[0].load, plan.devices[1].load);
 }
 
@@ -314,9 +314,9 @@ TEST_F(WorkedHierarchy, ReplicasPayTheMeanOfTheLinksTheyUse) {
   ExpectStage(plan.stages[1], 32, 61, 32);
   // 2 x 2 / 3 x 200 bytes between the pairs, and four times the latency.
   EXPECT_EQ(plan.stages[1].allreduce, Picoseconds(27 + 4 * 2));
-  EXPECT_EQ(plan.stages[1].replicas[0].load, Picoseconds(23 + 35));
-  EXPECT_EQ(plan.stages[1].replicas[1].load, Picoseconds(42 + 35));
-  EXPECT_EQ(plan.objective, Picoseconds(77));
+  EXPECT_EQ(plan.stages[1].replicas[0].load, Picoseconds(35));  // (69 + 35) / 3
+  EXPECT_EQ(plan.stages[1].replicas[1].load, Picoseconds(54));  // (126 + 35) / 3
+  EXPECT_EQ(plan.objective, Picoseconds(56));
 }
 
 class WorkedLatency : public WorkedExample {
