@@ -28,6 +28,7 @@ ABSL_FLAG(int64_t, work, 0, "work limit of each plan; 0: the default");
 ABSL_FLAG(int64_t, time_limit_s, 60, "time limit of each plan");
 ABSL_FLAG(double, most_placements, 1e7, "brute force is not asked beyond so many placements");
 ABSL_FLAG(uint64_t, list, 5, "misses to print of each claim and mode");
+ABSL_FLAG(bool, describe, false, "print the instances of these misses in full");
 ABSL_FLAG(bool, unproven, true, "what is right but not proven is a miss");
 
 namespace planwright {
@@ -75,6 +76,7 @@ bool Judge(const Claim& claim, InstanceMode mode) {
     std::cout << absl::StrFormat("  %s %s %d: %s %.2f %% %s\n", ToAbsl(claim.name), ToAbsl(NameOf(mode)), seed,
                                  ToAbsl(NameOf(finding.outcome)), 100 * finding.excess, finding.text)
               << std::flush;
+    if (absl::GetFlag(FLAGS_describe)) std::cout << Describe(instance);
   }
   std::cout << absl::StrFormat("%-16s %-16s", ToAbsl(claim.name), ToAbsl(NameOf(mode)));
   for (int i = 0; i < kNumOutcomes; ++i) {
