@@ -544,7 +544,8 @@ bool IgnoresOrderOfStages(const PlanningProblem& problem) {
       problem.memory_model.kind == MemoryModel::Kind::kComponents && DrainsEarly(problem.schedule);
   // Each stage of a step takes one turn more to fill, wherever it is; only slots depend on it, and numbers of replicas.
   const bool fills_alike = problem.overlap == Overlap::kSerial && problem.replication != Replication::kPerStage;
-  return !keeps_by_position && (!problem.micro_batches.has_value() || fills_alike);
+  return problem.schedule != ScheduleKind::kPeriodic && !keeps_by_position &&
+         (!problem.micro_batches.has_value() || fills_alike);
 }
 
 }  // namespace planwright
