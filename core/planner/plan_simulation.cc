@@ -69,6 +69,8 @@ PlanningProblem ProblemOfRun(const PlanningProblem& problem, const Placement& pl
   run.memory_model.recomputation = MemoryModel::Recomputation::kNone;
   run.split = SharesDevices(placement) ? Split::kNonContiguous : Split::kContiguous;
   run.replication = IsReplicated(placement) ? Replication::kPerStage : Replication::kNone;
+  // UNIFORM may come to one replica, which reduces nothing.
+  if (run.replication == Replication::kNone) run.allreduce = AllReduce();
   if (settings.schedule.value_or(problem.schedule) == ScheduleKind::kPeriodic) {
     run.schedule = ScheduleKind::kPeriodic;
     run.memory_model.recomputation = RecomputationOf(problem, settings);

@@ -1,38 +1,28 @@
 // The oracle of throughput: looks at every placement of a small instance and judges it by the plainest reading of the
-// rules. No sharing of work between placements; what replicas exchange is found by running their micro-batches.
+// rules.
 #ifndef PLANWRIGHT_TESTS_PROPERTY_BRUTE_FORCE_H_
 #define PLANWRIGHT_TESTS_PROPERTY_BRUTE_FORCE_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "core/base/units.h"
+#include "tests/property/naive_bill.h"
 #include "tests/property/naive_model.h"
 #include "tests/support/mode_instance.h"
 #include "tests/support/random_instance.h"
 
 namespace planwright {
 
-struct NaiveVerdict {
-  // Every device can run its operators, and replicas are of one class. The numbers are meaningless otherwise.
+struct NaiveVerdict : NaiveBill {
+  // Every device can run its operators, and replicas are of one class. The bill is empty otherwise.
   bool is_supported = true;
   // Colocation, layers, pins, bans, selected devices, stages per device, numbers of stages and replicas.
   bool obeys_rules = true;
   // The stages form a pipeline.
   bool has_order = true;
-  bool fits = true;
-  // By device.
-  std::vector<Picoseconds> loads;
-  std::vector<int64_t> memory_bytes;
-  // By the two devices, the smaller one first; none for host_staged.
-  std::map<std::pair<std::size_t, std::size_t>, Picoseconds> links;
-  Picoseconds objective{0};
-  // Where the number of micro-batches is set.
-  Picoseconds step_time{0};
 
   bool is_feasible() const { return is_supported && obeys_rules && has_order && fits; }
 };
@@ -42,15 +32,21 @@ class NaiveJudge {
  public:
   explicit NaiveJudge(const Instance& instance) : model_(instance) {}
 
-  // REQUIRES: every operator that takes part in exactly one stage, every stage on at least one device, without
-  // repetition; stages that share a device have the same replicas in the same order. Rings are empty or visit each
-  // replica. Where memory depends on the place of a stage, the stages are in pipeline order.
+  // REQUIRES: that of MakeNaiveBill; every operator that takes part in exactly one stage, every stage on at least one
+  // device, without repetition.
   NaiveVerdict Judge(const Placement& placement) const;
 
   // The best objective of all feasible placements; nullopt: there is none. Exponential.
-  // Tries every way to form teams of devices (replicas), and every choice of a team for each operator; of what is alike
-  // only the first, and no choice is extended whose computation alone reaches the best objective so far.
+  // Tries every way to form teams of devices (replicas), in every order where replicas differ in their partners, with
+  // the best of all rings, every choice of a team for each operator, and every order of the stages where the step or
+  // the memory depends on it; of what is alike only the first, and no choice is extended whose computation alone
+  // reaches the best objective so far.
   std::optional<Picoseconds> Optimum() const;
+  // That, and a placement that has it.
+  std::optional<Placement> BestPlacement() const;
+
+  // How many placements full enumeration looks at, at most: teams of devices, and a team for each operator.
+  double NumPlacements() const;
 
  private:
   // The devices of one stage, in the order of their micro-batches.
@@ -58,18 +54,29 @@ class NaiveJudge {
 
   bool ObeysRules(const Placement& placement) const;
   bool HasShape(const Placement& placement) const;
+  // [a][b]: stage a comes before stage b.
+  std::vector<std::vector<bool>> OrderOfStages(const Placement& placement) const;
   bool HasOrder(const Placement& placement) const;
+  // Whether a plan's numbers depend on which of its pipeline orders it states.
+  bool OrderMatters() const;
 
   std::vector<std::vector<Team>> AllTeams() const;
   void AddDevice(std::size_t device, std::vector<Team>& teams, std::vector<std::vector<Team>>& all) const;
+  bool DevicesAreConnectedAlike() const;
   bool DevicesAreInterchangeable() const;
   bool AreAlike(const Team& a, const Team& b) const;
 
   struct Search;
+  Search Run() const;
   void Extend(Search& search, std::size_t op) const;
   bool MayJoin(const Search& search, std::size_t op, std::size_t team) const;
-  // nullopt: operators that no order can part are on several devices.
+  // nullopt: operators that no order can part are on several devices, or a team of several devices is idle, which has
+  // been seen with the devices apart.
   std::optional<Placement> PlacementOfChoice(const Search& search) const;
+  void ChooseRings(Placement& placement) const;
+  // Puts the stages into every pipeline order.
+  void TryOrders(Search& search, Placement& ordered, const std::vector<Placement::Stage>& rest) const;
+  void Consider(Search& search, const Placement& placement) const;
 
   NaiveModel model_;
 };

@@ -109,6 +109,12 @@ void CompareThroughput(const Instance& instance, const Placement& placement, con
   EXPECT_EQ(verdict.costed->objective, naive.objective);
   EXPECT_EQ(verdict.costed->estimate.step_time, naive.step_time);
   CompareDevices(instance, *verdict.costed, naive.loads, naive.memory_bytes);
+  if (instance.problem.split == Split::kContiguous) {
+    for (std::size_t stage = 0; stage < naive.in_flight.size(); ++stage) {
+      EXPECT_EQ(verdict.costed->stages[stage].in_flight_micro_batches, naive.in_flight[stage]) << "stage " << stage;
+      EXPECT_EQ(verdict.costed->stages[stage].transfer_slots, naive.slots[stage]) << "stage " << stage;
+    }
+  }
   ASSERT_EQ(verdict.costed->links.size(), naive.links.size());
   for (const LinkUsage& link : verdict.costed->links) {
     const auto found = naive.links.find({link.device_a.index(), link.device_b.index()});
@@ -250,7 +256,10 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(Source{"Foundation", std::nullopt}, Source{"Contiguous", InstanceMode::kContiguous},
                       Source{"Replicated", InstanceMode::kReplicated}, Source{"Hierarchy", InstanceMode::kHierarchy},
                       Source{"Topology", InstanceMode::kTopology}, Source{"Steps", InstanceMode::kSteps},
-                      Source{"NonContiguous", InstanceMode::kNonContiguous}, Source{"Latency", InstanceMode::kLatency}),
+                      Source{"NonContiguous", InstanceMode::kNonContiguous}, Source{"Latency", InstanceMode::kLatency},
+                      Source{"TightMemory", InstanceMode::kTightMemory},
+                      Source{"PerStageSteps", InstanceMode::kPerStageSteps},
+                      Source{"Constrained", InstanceMode::kConstrained}),
     [](const auto& source) { return source.param.name; });
 
 }  // namespace

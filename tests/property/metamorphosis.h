@@ -3,6 +3,7 @@
 #define PLANWRIGHT_TESTS_PROPERTY_METAMORPHOSIS_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "core/base/random.h"
 #include "tests/support/random_instance.h"
@@ -18,6 +19,17 @@ bool HasTransferTimes(const Instance& instance);
 
 // Operators, tensors, consumers, device classes and devices have other names and another order: the same objective.
 Instance Shuffled(const Instance& instance, RandomStream& random);
+
+// Operators, tensors and consumers have another order, and other names if `renames`: the same objective and bound.
+Instance WithGraphShuffled(Instance instance, RandomStream& random, bool renames);
+
+// Devices have another order; nullopt where that changes what they are (interconnects that count places).
+std::optional<Instance> WithDevicesShuffled(Instance instance, RandomStream& random);
+
+// Without the last device, or the last of the outermost groups: a cluster that the instance's contains, in which no
+// pair of devices has more bandwidth or less latency than there. nullopt: there is none, or the problem speaks of those
+// that have gone.
+std::optional<Instance> WithFewerDevices(Instance instance);
 
 // Transfers take half the time or less: no objective gets worse.
 Instance WithMoreBandwidth(Instance instance);

@@ -41,6 +41,15 @@ int HopsOf(const GridInterconnect& grid, std::size_t a, std::size_t b) {
   return hops;
 }
 
+// A pair that has links of its own takes the best of them; only other pairs are routed.
+LinksInterconnect WithoutDetours(LinksInterconnect links, std::size_t a, std::size_t b) {
+  const auto is_detour = [&](const LinksInterconnect::Link& link) {
+    return std::minmax(link.device_a.index(), link.device_b.index()) != std::minmax(a, b);
+  };
+  if (!std::all_of(links.links.begin(), links.links.end(), is_detour)) std::erase_if(links.links, is_detour);
+  return links;
+}
+
 }  // namespace
 
 void Close(std::vector<std::vector<bool>>& relation) {
@@ -66,6 +75,10 @@ NaiveModel::NaiveModel(const Instance& instance)
     }
   }
   gradients_return_ = training && !any_backward;
+  for (std::size_t a = 0; a < num_devices(); ++a) {
+    auto& links = links_.emplace_back();
+    for (std::size_t b = 0; b < num_devices(); ++b) links.push_back(FindLink(a, b));
+  }
   FillUnions();
   FillPrecedence();
 }
@@ -134,7 +147,7 @@ bool NaiveModel::IsAllowed(std::size_t op, std::size_t device) const {
   });
 }
 
-NaiveModel::Link NaiveModel::LinkBetween(std::size_t a, std::size_t b) const {
+NaiveModel::Link NaiveModel::FindLink(std::size_t a, std::size_t b) const {
   if (const auto* host = std::get_if<HostStagedInterconnect>(&cluster_.interconnect)) {
     return {host->bandwidth_bytes_per_second.value_or(0), host->latency};
   }
@@ -150,7 +163,7 @@ NaiveModel::Link NaiveModel::LinkBetween(std::size_t a, std::size_t b) const {
     return {grid->link_bandwidth_bytes_per_second / (divides ? hops : 1), grid->latency};
   }
   if (const auto* links = std::get_if<LinksInterconnect>(&cluster_.interconnect)) {
-    const Way way = BestWay(*links, cluster_.devices.size(), a, b);
+    const Way way = BestWay(WithoutDetours(*links, a, b), cluster_.devices.size(), a, b);
     return {way.bandwidth_bytes_per_second, way.latency};
   }
   std::size_t group = 1;
@@ -181,7 +194,7 @@ Picoseconds NaiveModel::Transfer(const Tensor& tensor, std::size_t device_a, std
   const std::string interconnect = InterconnectName(cluster_.interconnect);
   const bool times_count = interconnect == "host_staged" || interconnect == "uniform";
   if (tensor.transfer.has_value() && times_count) return *tensor.transfer;
-  const Link link = LinkBetween(device_a, device_b);
+  const Link& link = links_[device_a][device_b];
   return link.latency + TransferTime(tensor.size_bytes, link.bandwidth);
 }
 
@@ -190,7 +203,7 @@ Picoseconds NaiveModel::AllReduce(int64_t parameter_bytes, const std::vector<std
   double bandwidth = std::numeric_limits<double>::infinity();
   Picoseconds latency{0};
   for (std::size_t i = 0; i < ring.size(); ++i) {
-    const Link link = LinkBetween(ring[i], ring[i + 1 < ring.size() ? i + 1 : 0]);
+    const Link& link = LinkBetween(ring[i], ring[i + 1 < ring.size() ? i + 1 : 0]);
     bandwidth = std::min(bandwidth, link.bandwidth);
     latency = std::max(latency, link.latency);
   }

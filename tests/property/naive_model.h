@@ -15,8 +15,7 @@
 
 namespace planwright {
 
-// REQUIRES of all members: operators and devices of the instance. Measured costs only (no roofline); host_staged,
-// uniform or hierarchy.
+// REQUIRES of all members: operators and devices of the instance. Measured costs only (no roofline).
 class NaiveModel {
  public:
   explicit NaiveModel(const Instance& instance);
@@ -52,6 +51,15 @@ class NaiveModel {
   // For stages of throughput: what makes a come before b, or with it.
   bool MustPrecede(std::size_t a, std::size_t b) const { return must_precede_[a][b]; }
 
+  // 0 bytes per second: every tensor has a transfer time.
+  struct Link {
+    double bandwidth = 0;
+    Picoseconds latency{0};
+  };
+  // Of two different devices.
+  const Link& LinkBetween(std::size_t a, std::size_t b) const { return links_[a][b]; }
+
+  // Of two different devices, or on host_staged with host memory.
   Picoseconds Transfer(const Tensor& tensor, std::size_t device_a, std::size_t device_b) const;
   // Whatever crosses forward comes back as a gradient.
   bool gradients_return() const { return gradients_return_; }
@@ -65,11 +73,7 @@ class NaiveModel {
   bool Fits(std::size_t device, int64_t bytes) const;
 
  private:
-  struct Link {
-    double bandwidth = 0;
-    Picoseconds latency{0};
-  };
-  Link LinkBetween(std::size_t a, std::size_t b) const;
+  Link FindLink(std::size_t a, std::size_t b) const;
   // Of two places of one machine.
   static Link LinkInside(const NodesInterconnect& nodes, std::size_t a, std::size_t b);
   void FillUnions();
@@ -80,6 +84,8 @@ class NaiveModel {
   PlanningProblem problem_;
   // [operator][device].
   std::vector<std::vector<std::optional<Times>>> time_;
+  // [device][device].
+  std::vector<std::vector<Link>> links_;
   std::vector<std::vector<bool>> same_union_;
   std::vector<std::vector<bool>> must_precede_;
   std::vector<bool> is_orphaned_;

@@ -44,6 +44,10 @@ const std::vector<FolderRule>& Rules() {
       {"core/partition/periodic",
        {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/schedule/", "core/partition/"},
        kNotInCore},
+      // Every mode, so those of patterns too.
+      {"core/partition/enumeration",
+       {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/schedule/", "core/partition/"},
+       kNotInCore},
       // Ends in device mapping.
       {"core/partition/parmesan",
        {"core/base/", "core/model/", "core/cost/", "core/graph/", "core/mapping/", "core/partition/"},

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -23,6 +25,7 @@ class ModeMaker {
   Instance Make() {
     if (mode_ == InstanceMode::kHierarchy) LimitDevices(4);
     if (mode_ == InstanceMode::kTopology || mode_ == InstanceMode::kSteps) LimitDevices(6);
+    if (IsMixed()) LimitDevices(4);
     if (Chance(0.25)) LabelLayers();
     if (mode_ == InstanceMode::kLatency) {
       PoseLatency();
@@ -34,6 +37,7 @@ class ModeMaker {
     if (mode_ == InstanceMode::kNonContiguous) problem().split = Split::kNonContiguous;
     if (mode_ == InstanceMode::kNonContiguous || mode_ == InstanceMode::kLatency) PinAndForbid();
     if (mode_ == InstanceMode::kSteps) PoseSteps();
+    if (IsMixed()) PoseMixed();
     if (mode_ == InstanceMode::kHierarchy) Connect();
     if (mode_ == InstanceMode::kTopology) ConnectByTopology();
     const bool may_replicate = mode_ == InstanceMode::kHierarchy || mode_ == InstanceMode::kTopology;
@@ -92,6 +96,127 @@ class ModeMaker {
     if (Chance(0.1)) problem().num_stages = static_cast<int32_t>(1 + random_.Below(devices));
     if (problem().replication != Replication::kUniform || problem().num_stages.has_value()) return;
     if (Chance(0.1)) problem().num_replicas = static_cast<int32_t>(1 + random_.Below(devices));
+  }
+
+  // The modes that are drawn from every interconnect.
+  bool IsMixed() const {
+    return mode_ == InstanceMode::kTightMemory || mode_ == InstanceMode::kPerStageSteps ||
+           mode_ == InstanceMode::kConstrained;
+  }
+
+  void PoseMixed() {
+    if (mode_ == InstanceMode::kConstrained && Chance(0.5)) MixClasses();
+    if (mode_ != InstanceMode::kPerStageSteps) ReserveMemory();
+    const uint64_t interconnect = random_.Below(3);
+    if (interconnect == 0) Connect();
+    if (interconnect == 1) ConnectByTopology();
+    ChooseReplication();
+    switch (mode_) {
+      case InstanceMode::kTightMemory:
+        TightenMemory();
+        break;
+      case InstanceMode::kPerStageSteps:
+        ChooseMicroBatches();
+        problem().micro_batches = static_cast<int32_t>(random_.Between(1, 12));
+        break;
+      default:
+        Constrain();
+        break;
+    }
+    if (problem().replication != Replication::kNone && !problem().micro_batches.has_value()) ChooseCharge();
+  }
+
+  // In the limit of many micro-batches.
+  void ChooseCharge() {
+    if (Chance(0.2)) {
+      problem().allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+    } else if (Chance(0.1)) {
+      problem().allreduce.amortize_over_micro_batches = true;
+    }
+  }
+
+  // Half of the accelerators are of the other class.
+  void MixClasses() {
+    for (Device& device : cluster().devices) {
+      const bool is_accelerator = cluster().class_of(device).kind == DeviceKind::kAccelerator;
+      if (is_accelerator) device.device_class = DeviceClassId(random_.Below(2));
+    }
+  }
+
+  void ReserveMemory() {
+    for (Device& device : cluster().devices) device.reserved_memory_bytes = Chance(0.3) ? random_.Between(1, 10) : 0;
+  }
+
+  void ChooseReplication() {
+    const uint64_t choice = random_.Below(4);
+    if (mode_ == InstanceMode::kPerStageSteps || choice < 2) Replicate();
+    const bool is_uniform = mode_ != InstanceMode::kPerStageSteps && choice == 0;
+    if (is_uniform) problem().replication = Replication::kUniform;
+    if (problem().replication == Replication::kNone) return;
+    if (Chance(0.2)) problem().allreduce.ring = AllReduce::Ring::kIndex;
+    if (Chance(0.2)) problem().allreduce.factor = AllReduce::Factor::kHalf;
+  }
+
+  // What the leanest of a few random pipelines needs, and sometimes a little more.
+  void TightenMemory() {
+    problem().memory_model.kind = MemoryModel::Kind::kComponents;
+    problem().schedule = Chance(0.5) ? ScheduleKind::kOneFOneB : ScheduleKind::kPipedreamAsync;
+    const bool counts_steps = problem().schedule == ScheduleKind::kOneFOneB && Chance(0.4);
+    if (counts_steps) problem().micro_batches = static_cast<int32_t>(random_.Between(1, 8));
+    std::optional<int64_t> least;
+    for (int attempt = 0; attempt < 12; ++attempt) {
+      const int64_t need = NeedOf(MakeRandomPlacement(instance_, random_));
+      if (!least.has_value() || need < *least) least = need;
+    }
+    for (DeviceClass& device_class : cluster().device_classes) {
+      device_class.memory_bytes = *least + (Chance(0.5) ? 0 : random_.Between(0, 6));
+    }
+  }
+
+  // Memory of the fullest device with the micro-batches in flight of a pipeline whose transfers take no slots.
+  int64_t NeedOf(Placement placement) const {
+    std::erase_if(placement.stages, [](const Placement::Stage& stage) { return stage.operators.empty(); });
+    const PlanningProblem resolved = ResolveProblem(instance_.graph, instance_.problem);
+    const MemoryModel& memory = resolved.memory_model;
+    const double copies =
+        *memory.weight_versions + *memory.gradient_copies + *memory.optimizer_bytes_per_parameter_byte;
+    int64_t greatest = 0;
+    for (std::size_t position = 0; position < placement.stages.size(); ++position) {
+      const Placement::Stage& stage = placement.stages[position];
+      const auto in_flight = static_cast<int64_t>(placement.stages.size() - position);
+      int64_t parameters = 0;
+      int64_t bytes = memory.reserved_bytes;
+      int64_t workspace = 0;
+      for (const OperatorId id : stage.operators) {
+        const Operator& op = instance_.graph.operators[id.index()];
+        parameters += op.parameter_bytes;
+        if (resolved.workload == Workload::kTraining) bytes += in_flight * op.activation_bytes;
+        workspace = std::max(workspace, op.workspace_bytes);
+      }
+      for (const Tensor& tensor : instance_.graph.tensors) {
+        if (IsPartlyIn(tensor, stage.operators)) bytes += 2 * tensor.size_bytes;
+      }
+      bytes += static_cast<int64_t>(std::ceil(static_cast<double>(parameters) * copies)) + workspace;
+      bytes += instance_.cluster.devices[stage.devices.front().index()].reserved_memory_bytes;
+      greatest = std::max(greatest, bytes);
+    }
+    return greatest;
+  }
+
+  static bool IsPartlyIn(const Tensor& tensor, const std::vector<OperatorId>& operators) {
+    const auto is_inside = [&](OperatorId op) {
+      return std::find(operators.begin(), operators.end(), op) != operators.end();
+    };
+    const bool produced = is_inside(tensor.producer);
+    return std::any_of(tensor.consumers.begin(), tensor.consumers.end(),
+                       [&](OperatorId consumer) { return is_inside(consumer) != produced; });
+  }
+
+  void Constrain() {
+    if (Chance(0.4) && problem().replication != Replication::kPerStage) ChooseMicroBatches();
+    if (Chance(0.7)) PinAndForbid();
+    const std::size_t devices = cluster().devices.size();
+    if (Chance(0.3)) problem().num_stages = static_cast<int32_t>(1 + random_.Below(devices));
   }
 
   void ChooseMicroBatches() {
@@ -403,7 +528,19 @@ Placement CutAssignment(const Instance& instance, RandomStream& random) {
   return placement;
 }
 
+constexpr std::array kModes = {InstanceMode::kContiguous,    InstanceMode::kReplicated, InstanceMode::kHierarchy,
+                               InstanceMode::kTopology,      InstanceMode::kSteps,      InstanceMode::kNonContiguous,
+                               InstanceMode::kLatency,       InstanceMode::kPeriodic,   InstanceMode::kTightMemory,
+                               InstanceMode::kPerStageSteps, InstanceMode::kConstrained};
+constexpr std::array<std::string_view, kModes.size()> kModeNames = {
+    "contiguous", "replicated", "hierarchy",    "topology",        "steps",      "noncontiguous",
+    "latency",    "periodic",   "tight_memory", "per_stage_steps", "constrained"};
+
 }  // namespace
+
+std::span<const InstanceMode> AllInstanceModes() { return kModes; }
+
+std::string_view NameOf(InstanceMode mode) { return kModeNames.at(static_cast<std::size_t>(mode)); }
 
 Instance MakeModeInstance(InstanceMode mode, uint64_t seed, int max_operators) {
   return ModeMaker(mode, seed, max_operators).Make();

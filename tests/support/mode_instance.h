@@ -3,6 +3,8 @@
 #define PLANWRIGHT_TESTS_SUPPORT_MODE_INSTANCE_H_
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "core/base/random.h"
 #include "core/model/problem.h"
@@ -33,8 +35,24 @@ enum class InstanceMode {
   // and bans; CPUs have no memory limit.
   kLatency,
   // PERIODIC: accelerators of one class, uniform; one stage per device or several, with or without a limit.
-  kPeriodic
+  kPeriodic,
+  // Contiguous stages on at most four devices of any interconnect, whose memory is counted by COMPONENTS under
+  // ONE_F_ONE_B or PIPEDREAM_ASYNC and just suffices for some pipeline; some devices reserve memory; mostly without
+  // replicas.
+  kTightMemory,
+  // Contiguous stages with replicas of their own, in steps of a number of micro-batches, on at most four devices of any
+  // interconnect.
+  kPerStageSteps,
+  // Contiguous stages on at most four devices of any interconnect, often of two classes, with pins, bans, a number of
+  // stages and memory that some devices reserve; any replication.
+  kConstrained
 };
+
+// All of them.
+std::span<const InstanceMode> AllInstanceModes();
+
+// "contiguous", "tight_memory", ...
+std::string_view NameOf(InstanceMode mode);
 
 // The instance number `seed` of the mode: the same on every machine. REQUIRES: max_operators >= 4.
 Instance MakeModeInstance(InstanceMode mode, uint64_t seed, int max_operators);

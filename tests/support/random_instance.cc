@@ -260,6 +260,13 @@ void DescribeGraph(const OperatorGraph& graph, std::ostream& out) {
   }
 }
 
+void DescribeLevels(const std::vector<HierarchyInterconnect::Level>& levels, std::ostream& out) {
+  for (const HierarchyInterconnect::Level& level : levels) {
+    out << " [" << level.fan_out << " bandwidth=" << level.bandwidth_bytes_per_second
+        << " latency=" << level.latency.count() << "]";
+  }
+}
+
 void DescribeCluster(const Cluster& cluster, std::ostream& out) {
   for (const Device& device : cluster.devices) {
     out << "device " << device.name << " class=" << cluster.class_of(device).name
@@ -276,10 +283,32 @@ void DescribeCluster(const Cluster& cluster, std::ostream& out) {
   if (const auto* staged = std::get_if<HostStagedInterconnect>(&cluster.interconnect)) describe_link(*staged);
   if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect)) describe_link(*uniform);
   if (const auto* hierarchy = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) {
-    for (const HierarchyInterconnect::Level& level : hierarchy->levels) {
-      out << " [" << level.fan_out << " bandwidth=" << level.bandwidth_bytes_per_second
-          << " latency=" << level.latency.count() << "]";
+    DescribeLevels(hierarchy->levels, out);
+  }
+  if (const auto* matrix = std::get_if<MatrixInterconnect>(&cluster.interconnect)) {
+    for (const double bandwidth : matrix->bandwidth_bytes_per_second) out << " " << bandwidth;
+    out << " latency=" << matrix->latency.count();
+  }
+  if (const auto* links = std::get_if<LinksInterconnect>(&cluster.interconnect)) {
+    for (const LinksInterconnect::Link& link : links->links) {
+      out << " [" << link.device_a.index() << "-" << link.device_b.index()
+          << " bandwidth=" << link.bandwidth_bytes_per_second << " latency=" << link.latency.count() << "]";
     }
+    out << " routing " << static_cast<int>(links->routing);
+  }
+  if (const auto* grid = std::get_if<GridInterconnect>(&cluster.interconnect)) {
+    for (const int32_t size : grid->dimensions) out << " " << size;
+    out << " wrap=" << grid->wrap_around << " bandwidth=" << grid->link_bandwidth_bytes_per_second
+        << " latency=" << grid->latency.count() << " non_adjacent " << static_cast<int>(grid->non_adjacent);
+  }
+  if (const auto* nodes = std::get_if<NodesInterconnect>(&cluster.interconnect)) {
+    out << " of " << nodes->devices_per_node << " bandwidth=" << nodes->bandwidth_bytes_per_second
+        << " latency=" << nodes->latency.count();
+    for (const NodesInterconnect::Link& link : nodes->links) {
+      out << " [" << link.place_a << "-" << link.place_b << " bandwidth=" << link.bandwidth_bytes_per_second
+          << " latency=" << link.latency.count() << "]";
+    }
+    DescribeLevels(nodes->levels, out);
   }
   out << "\n";
 }
@@ -291,7 +320,11 @@ void DescribeSettings(const Instance& instance, const PlanningProblem& problem, 
   out << "objective " << static_cast<int>(problem.objective) << " split " << static_cast<int>(problem.split)
       << " replication " << static_cast<int>(problem.replication) << " overlap " << static_cast<int>(problem.overlap)
       << " granularity " << static_cast<int>(problem.granularity)
-      << " subgraphs=" << problem.max_subgraphs_per_device.value_or(0);
+      << " subgraphs=" << problem.max_subgraphs_per_device.value_or(0)
+      << " micro_batches=" << problem.micro_batches.value_or(0) << " stages=" << problem.num_stages.value_or(0)
+      << " replicas=" << problem.num_replicas.value_or(0) << " factor " << static_cast<int>(problem.allreduce.factor)
+      << " charge " << static_cast<int>(problem.allreduce.charge) << " ring "
+      << static_cast<int>(problem.allreduce.ring) << " amortized " << problem.allreduce.amortize_over_micro_batches;
   for (const OperatorDevice& pin : problem.pinned) out << " pinned " << name(pin);
   for (const OperatorDevice& ban : problem.forbidden) out << " forbidden " << name(ban);
   const DeviceSelection& use = problem.devices_to_use;

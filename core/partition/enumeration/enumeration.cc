@@ -9,6 +9,7 @@
 #include "core/partition/block_instance.h"
 #include "core/partition/enumeration/allocation_enumeration.h"
 #include "core/partition/enumeration/device_options.h"
+#include "core/partition/enumeration/periodic_enumeration.h"
 #include "core/partition/enumeration/pipeline_enumeration.h"
 #include "core/partition/enumeration/placement_count.h"
 #include "core/partition/enumeration/placement_judge.h"
@@ -23,11 +24,13 @@ namespace {
 
 constexpr char kName[] = "enumeration";
 
-enum class Form { kPipelines, kAllocations, kSubgraphs, kNone };
+enum class Form { kPipelines, kAllocations, kSubgraphs, kChains, kNone };
 
 Form FormOf(const SearchRequest& request) {
   const PlanningProblem& problem = request.problem;
-  if (problem.schedule == ScheduleKind::kPeriodic) return Form::kNone;
+  if (problem.schedule == ScheduleKind::kPeriodic) {
+    return problem.split == Split::kContiguous ? Form::kChains : Form::kNone;
+  }
   if (problem.objective == Objective::kMinLatency) return Form::kSubgraphs;
   if (problem.split == Split::kContiguous) return Form::kPipelines;
   const bool is_plain = IgnoresOrderOfStages(problem) && GivenTimesCount(request.cluster.interconnect) &&
@@ -46,7 +49,8 @@ class Instance {
         blocks_(form_ == Form::kAllocations
                     ? BuildNetInstance(request.graph, request.cluster, request.problem, request.costs).blocks
                     : BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs,
-                                         MergeRule::kNever)) {}
+                                         MergeRule::kNever)),
+        chain_blocks_(form_ == Form::kChains ? MakeChainBlocks(request.graph, request.problem) : ChainBlocks()) {}
 
   std::optional<int64_t> Count() const {
     switch (form_) {
@@ -57,6 +61,8 @@ class Instance {
         return CountAllocations(request_, blocks_.operators.size(), devices_);
       case Form::kSubgraphs:
         return CountSubgraphs(request_, devices_);
+      case Form::kChains:
+        return CountPipelines(request_, chain_blocks_.precedence, devices_);
       default:
         return std::nullopt;
     }
@@ -66,6 +72,7 @@ class Instance {
     if (form_ == Form::kPipelines) EnumeratePipelines(request_, blocks_, devices_, judge);
     if (form_ == Form::kAllocations) EnumerateAllocations(request_, blocks_.operators, devices_, judge);
     if (form_ == Form::kSubgraphs) EnumerateSubgraphs(request_, devices_, judge);
+    if (form_ == Form::kChains) EnumerateChains(request_, chain_blocks_, devices_, judge);
   }
 
   // Why there is no placement, once all have been looked at.
@@ -95,6 +102,7 @@ class Instance {
   const Form form_;
   const DeviceOptions devices_;
   const BlockInstance blocks_;
+  const ChainBlocks chain_blocks_;
 };
 
 }  // namespace
@@ -118,6 +126,7 @@ absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, c
   callbacks.on_phase("enumeration");
   PlacementJudge judge(request, limits, limits.work, record);
   instance.Enumerate(judge);
+  record.counters()["work"] = record.work();
   if (judge.has_stopped()) {
     record.set_stop_reason(judge.is_out_of_work() ? StopReason::kWorkLimit
                                                   : StopReasonOf(limits, StopReason::kTimeLimit));

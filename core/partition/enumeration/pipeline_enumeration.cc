@@ -68,11 +68,21 @@ class Enumeration {
     bool is_empty = true;
   };
 
+  // The next stage while its blocks are chosen.
+  struct Growth {
+    std::vector<int32_t> blocks;
+    // The least time of those, and of the blocks that are left to earlier stages.
+    Picoseconds work{0};
+    Picoseconds passed_over{0};
+  };
+
   // The next stage, whatever its team.
   struct Candidate {
     std::vector<int32_t> blocks;
     std::vector<OperatorId> operators;
+    // By device.
     std::vector<bool> may_hold;
+    std::vector<MicroBatchWork> compute;
     int64_t parameter_bytes = 0;
     int64_t boundary_bytes = 0;
     // To and from each of the stages behind.
@@ -124,32 +134,53 @@ class Enumeration {
   void ExtendPipeline() {
     if (blocks_left_ == 0) return JudgePipeline();
     if (problem_.num_stages.has_value() && std::cmp_greater_equal(stages_.size(), *problem_.num_stages)) return;
-    std::vector<int32_t> outer = std::exchange(grown_, {});
+    Growth outer = std::exchange(growth_, {});
     Grow(blocks_.num_blocks() - 1);
-    grown_ = std::move(outer);
+    growth_ = std::move(outer);
   }
 
   // Decides on `block` and those of smaller number, which never follow one of greater number.
   void Grow(int32_t block) {
     while (block >= 0 && stage_of_[Index(block)] != kLeft) --block;
     if (block < 0) {
-      if (!grown_.empty()) PlaceStage();
+      if (!growth_.blocks.empty()) PlaceStage();
       return;
     }
     if (judge_.has_stopped()) return;
     const auto successors = blocks_.precedence.successors(block);
     const bool is_last = std::none_of(successors.begin(), successors.end(),
                                       [this](int32_t next) { return stage_of_[Index(next)] == kLeft; });
+    const Picoseconds time = least_time_[Index(block)];
     if (is_last) {
-      grown_.push_back(block);
+      growth_.blocks.push_back(block);
+      growth_.work += time;
       Move(block, static_cast<int32_t>(stages_.size()));
-      grown_work_ += least_time_[Index(block)];
-      if (judge_.CanImprove(Share(grown_work_, MaxReplicas()))) Grow(block - 1);
-      grown_work_ -= least_time_[Index(block)];
+      if (judge_.CanImprove(FloorOfShare(growth_.work, MaxReplicas()))) Grow(block - 1);
       Move(block, kLeft);
-      grown_.pop_back();
+      growth_.work -= time;
+      growth_.blocks.pop_back();
     }
-    Grow(block - 1);
+    if (!MayBeFollowed()) return;
+    growth_.passed_over += time;
+    if (judge_.CanImprove(FloorOfShare(growth_.passed_over, teams_.idle() - MinReplicas()))) Grow(block - 1);
+    growth_.passed_over -= time;
+  }
+
+  // What it makes certain that the next stages share `time` among so many devices: a step has all its micro-batches and
+  // those that fill the stages behind to wait for the busiest.
+  Picoseconds FloorOfShare(Picoseconds time, std::size_t devices) const {
+    if (!problem_.micro_batches.has_value()) return Share(time, devices);
+    int64_t turns = AllMicroBatches();
+    for (const PlacedStage& stage : stages_) turns += static_cast<int64_t>(stage.devices.size());
+    const auto all = static_cast<std::size_t>(AllMicroBatches());
+    return Share(Picoseconds(SaturatingMultiply(turns, time.count())), std::max<std::size_t>(1, devices) * all);
+  }
+
+  // Whether there can be another stage before the one that is growing.
+  bool MayBeFollowed() const {
+    const bool may_be_more =
+        !problem_.num_stages.has_value() || std::cmp_less(stages_.size() + 1, *problem_.num_stages);
+    return may_be_more && teams_.idle() >= 2 * MinReplicas();
   }
 
   void Move(int32_t block, int32_t stage) {
@@ -177,20 +208,19 @@ class Enumeration {
 
   void PlaceStage() {
     if (ignores_order_ && !stages_.empty() && StandsBehindNext()) return;
-    const Picoseconds grown_work = std::exchange(grown_work_, Picoseconds(0));
     const Candidate candidate = MakeCandidate();
     teams_.ForEach(
         OrderOfTeam(), MinReplicas(), MaxReplicas(), [&](std::size_t position) { return candidate.may_hold[position]; },
         [&](const std::vector<std::size_t>& team) { TryTeam(candidate, team); });
-    grown_work_ = grown_work;
   }
 
   // Whether the grown blocks and the stage behind could change places, and stand the wrong way round.
   bool StandsBehindNext() const {
     const std::vector<int32_t>& next = stages_.back().candidate->blocks;
-    if (*std::min_element(grown_.begin(), grown_.end()) < *std::min_element(next.begin(), next.end())) return false;
+    if (*std::min_element(growth_.blocks.begin(), growth_.blocks.end()) < *std::min_element(next.begin(), next.end()))
+      return false;
     const auto last = static_cast<int32_t>(stages_.size()) - 1;
-    return std::none_of(grown_.begin(), grown_.end(), [&](int32_t block) {
+    return std::none_of(growth_.blocks.begin(), growth_.blocks.end(), [&](int32_t block) {
       const auto successors = blocks_.precedence.successors(block);
       return std::any_of(successors.begin(), successors.end(),
                          [&](int32_t successor) { return stage_of_[Index(successor)] == last; });
@@ -207,13 +237,15 @@ class Enumeration {
 
   Candidate MakeCandidate() {
     Candidate candidate;
-    candidate.blocks = grown_;
+    candidate.blocks = growth_.blocks;
     candidate.may_hold.assign(devices_.size(), true);
-    for (const int32_t block : grown_) {
+    candidate.compute.resize(devices_.size());
+    for (const int32_t block : growth_.blocks) {
       const std::vector<OperatorId>& operators = blocks_.operators[Index(block)];
       candidate.operators.insert(candidate.operators.end(), operators.begin(), operators.end());
       for (std::size_t position = 0; position < devices_.size(); ++position) {
         if (!may_hold_[Index(block)][position]) candidate.may_hold[position] = false;
+        candidate.compute[position] += computes_[Index(block)][position];
       }
     }
     std::sort(candidate.operators.begin(), candidate.operators.end());
@@ -221,7 +253,7 @@ class Enumeration {
     candidate.to.resize(stages_.size());
     candidate.from.resize(stages_.size());
     ++round_;
-    for (const int32_t block : grown_) {
+    for (const int32_t block : growth_.blocks) {
       for (const int32_t position : tensors_.of_group[Index(block)]) {
         if (std::exchange(seen_[Index(position)], round_) != round_)
           AddTensor(tensors_.tensors[Index(position)], candidate);
@@ -284,6 +316,7 @@ class Enumeration {
 
   void TryTeam(const Candidate& candidate, const std::vector<std::size_t>& team) {
     if (!judge_.Step()) return;
+    if (!judge_.CanImprove(FloorOfCompute(candidate, team))) return;
     if (!Fits(candidate, team)) return judge_.NoteOverfull();
     PlacedStage& stage = stages_.emplace_back();
     stage.candidate = &candidate;
@@ -302,6 +335,13 @@ class Enumeration {
       fronts_.pop_back();
     }
     stages_.pop_back();
+  }
+
+  // What the work of the next stage alone makes certain: more than its share is never waited for.
+  Picoseconds FloorOfCompute(const Candidate& candidate, const std::vector<std::size_t>& team) const {
+    MicroBatchWork work = candidate.compute[team.front()];
+    work += BorderOf(candidate, team);
+    return FloorOfShare(LoadsOf(work, problem_.schedule, problem_.overlap).total(), team.size());
   }
 
   bool Fits(const Candidate& candidate, const std::vector<std::size_t>& team) const {
@@ -325,10 +365,7 @@ class Enumeration {
   }
 
   void AddWorks(const Candidate& candidate, const std::vector<std::size_t>& team, Front& front) const {
-    for (const std::size_t position : team) {
-      MicroBatchWork& work = front.works.emplace_back();
-      for (const int32_t block : candidate.blocks) work += computes_[Index(block)][position];
-    }
+    for (const std::size_t position : team) front.works.push_back(candidate.compute[position]);
     for (std::size_t other = 0; other + 1 < stages_.size(); ++other) {
       Charge(candidate.to[other], stages_.back(), stages_[other], front.works);
       Charge(candidate.from[other], stages_[other], stages_.back(), front.works);
@@ -366,12 +403,12 @@ class Enumeration {
 
   void FillAtLeast(const MicroBatchWork& border, PlacedStage& stage, Front& front) const {
     stage.least_turns.replicas = static_cast<int32_t>(stage.devices.size());
+    // What else there will be to send may make two slots one again, and another replica the one that counts.
+    stage.least_turns.slots = turns_.through_host ? 2 : 1;
     for (std::size_t i = stage.first_work; i < front.works.size(); ++i) {
       MicroBatchWork work = front.works[i];
       work += border;
-      // What else there will be to send may make two slots one again.
-      const int32_t slots = turns_.through_host ? turns_.SlotsOf(work) : std::min(turns_.SlotsOf(work), 1);
-      stage.least_turns.slots = std::max(stage.least_turns.slots, slots);
+      stage.least_turns.slots = std::min(stage.least_turns.slots, turns_.SlotsOf(work));
     }
     FillFromEnd fill(turns_, front.behind);
     fill.Add(stage.least_turns);
@@ -447,7 +484,7 @@ class Enumeration {
   // What is left, shared by the devices that are idle.
   Picoseconds FloorOfRest() const {
     if (blocks_left_ > 0 && teams_.idle() < MinReplicas()) return Picoseconds(kMaxQuantity);
-    return Share(left_work_, teams_.idle());
+    return FloorOfShare(left_work_, teams_.idle());
   }
 
   void JudgePipeline() {
@@ -481,9 +518,7 @@ class Enumeration {
   std::vector<int32_t> stage_of_;
   std::vector<PlacedStage> stages_;
   std::vector<Front> fronts_;
-  // Of the stage that is growing.
-  std::vector<int32_t> grown_;
-  Picoseconds grown_work_{0};
+  Growth growth_;
   Picoseconds left_work_{0};
   std::size_t blocks_left_ = 0;
   std::optional<std::size_t> uniform_replicas_;
@@ -509,7 +544,8 @@ bool IgnoresOrderOfStages(const PlanningProblem& problem) {
       problem.memory_model.kind == MemoryModel::Kind::kComponents && DrainsEarly(problem.schedule);
   // Each stage of a step takes one turn more to fill, wherever it is; only slots depend on it, and numbers of replicas.
   const bool fills_alike = problem.overlap == Overlap::kSerial && problem.replication != Replication::kPerStage;
-  return !keeps_by_position && (!problem.micro_batches.has_value() || fills_alike);
+  return problem.schedule != ScheduleKind::kPeriodic && !keeps_by_position &&
+         (!problem.micro_batches.has_value() || fills_alike);
 }
 
 }  // namespace planwright

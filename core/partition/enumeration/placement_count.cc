@@ -115,8 +115,9 @@ class ChainCount {
  public:
   ChainCount(const Digraph& precedence, std::size_t most_stages) : precedence_(precedence), most_stages_(most_stages) {}
 
+  // nullopt: too many steps.
   std::optional<Ways> Count() {
-    const Ways ways = WaysFrom(Left(Index(precedence_.num_vertices()), true));
+    Ways ways = WaysFrom(Left(Index(precedence_.num_vertices()), true), most_stages_);
     if (steps_ > kMaxSteps) return std::nullopt;
     return ways;
   }
@@ -124,42 +125,44 @@ class ChainCount {
  private:
   using Left = std::vector<bool>;
 
-  Ways WaysFrom(const Left& left) {
-    const auto known = known_.find(left);
-    if (known != known_.end()) return known->second;
-    Ways ways(most_stages_ + 1);
-    if (std::none_of(left.begin(), left.end(), [](bool is_left) { return is_left; })) {
-      ways[0] = 1;
-    } else {
-      Left rest = left;
-      Grow(left, precedence_.num_vertices() - 1, rest, /*is_empty=*/true, ways);
+  // With `most` stages at most.
+  Ways WaysFrom(const Left& left, std::size_t most) {
+    Ways ways(most + 1);
+    const bool is_empty = std::none_of(left.begin(), left.end(), [](bool is_left) { return is_left; });
+    if (is_empty || most < 2) {
+      ways[is_empty ? 0 : most] = is_empty || most == 1 ? 1 : 0;
+      return ways;
     }
-    known_[left] = ways;
+    const auto known = known_.find({left, most});
+    if (known != known_.end()) return known->second;
+    Left rest = left;
+    Grow(left, precedence_.num_vertices() - 1, rest, ways);
+    known_[{left, most}] = ways;
     return ways;
   }
 
   // Every last stage of what is left, decided down to `vertex`; `rest` is without it.
-  void Grow(const Left& left, int32_t vertex, Left& rest, bool is_empty, Ways& ways) {
+  void Grow(const Left& left, int32_t vertex, Left& rest, Ways& ways) {
     while (vertex >= 0 && !left[Index(vertex)]) --vertex;
     if (++steps_ > kMaxSteps) return;
     if (vertex < 0) {
-      if (is_empty) return;
-      const Ways before = WaysFrom(rest);
-      for (std::size_t k = 1; k <= most_stages_; ++k) ways[k] += before[k - 1];
+      if (rest == left) return;
+      const Ways before = WaysFrom(rest, ways.size() - 2);
+      for (std::size_t k = 1; k < ways.size(); ++k) ways[k] += before[k - 1];
       return;
     }
     const auto successors = precedence_.successors(vertex);
     if (std::none_of(successors.begin(), successors.end(), [&](int32_t next) { return rest[Index(next)]; })) {
       rest[Index(vertex)] = false;
-      Grow(left, vertex - 1, rest, false, ways);
+      Grow(left, vertex - 1, rest, ways);
       rest[Index(vertex)] = true;
     }
-    Grow(left, vertex - 1, rest, is_empty, ways);
+    Grow(left, vertex - 1, rest, ways);
   }
 
   const Digraph& precedence_;
   const std::size_t most_stages_;
-  std::map<Left, Ways> known_;
+  std::map<std::pair<Left, std::size_t>, Ways> known_;
   int64_t steps_ = 0;
 };
 
@@ -246,13 +249,13 @@ std::optional<int64_t> CountPipelines(const SearchRequest& request, const Digrap
   const std::size_t most_stages = MostStages(request, num_blocks, devices);
   const std::optional<Ways> teams = TeamCount(request, devices, most_stages).Count();
   if (!teams.has_value()) return std::nullopt;
+  const std::optional<Ways> chains = ChainCount(precedence, most_stages).Count();
+  std::optional<int64_t> count = chains.has_value() ? Small(Product(*chains, *teams)) : std::nullopt;
   if (IgnoresOrderOfStages(request.problem)) {
     const std::optional<int64_t> divided = Small(Product(Divisions(num_blocks, most_stages), *teams));
-    if (divided.has_value()) return divided;
+    if (divided.has_value()) count = std::min(count.value_or(*divided), *divided);
   }
-  const std::optional<Ways> chains = ChainCount(precedence, most_stages).Count();
-  if (!chains.has_value()) return std::nullopt;
-  return Small(Product(*chains, *teams));
+  return count;
 }
 
 std::optional<int64_t> CountAllocations(const SearchRequest& request, std::size_t num_groups,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "core/base/limits.h"
 #include "core/base/polling.h"
@@ -28,6 +29,12 @@ class PlacementJudge {
 
   // Whether a placement that takes at least `floor` can be better than what is there.
   bool CanImprove(Picoseconds floor) const { return !record_.has_placement() || floor < record_.objective(); }
+
+  // The longest time that is better than what is there; nullopt: any is.
+  std::optional<Picoseconds> LongestBetter() const {
+    if (!record_.has_placement()) return std::nullopt;
+    return record_.objective() - Picoseconds(1);
+  }
 
   // Some part of a placement did not fit into its device.
   void NoteOverfull() { overfull_ = true; }

@@ -2,9 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <iostream>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "tests/property/cases.h"
 #include "tests/property/latency_brute_force.h"
 #include "tests/support/mode_instance.h"
+#include "tests/support/small_models.h"
 
 namespace planwright {
 namespace {
@@ -85,18 +87,13 @@ std::optional<std::optional<Picoseconds>> OptimumByBruteForce(InstanceMode mode,
 TEST_P(EnumerationModeTest, AgreesWithBruteForce) {
   int solved = 0;
   int refuted = 0;
-  int uncounted = 0;
-  int sizes[8] = {};
   for (uint64_t seed = 0; seed < NumCases(GetParam().instances) && !HasFailure(); ++seed) {
     const Case tried(MakeModeInstance(GetParam().mode, seed, GetParam().max_operators));
-    const std::optional<int64_t> count = CountPlacements(tried.Request());
-    if (!count.has_value()) {
-      ++uncounted;
-      continue;
-    }
     const auto known = OptimumByBruteForce(GetParam().mode, tried.instance());
     if (!known.has_value()) continue;
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(tried.instance()));
+    const std::optional<int64_t> count = CountPlacements(tried.Request());
+    ASSERT_TRUE(count.has_value());
     const absl::StatusOr<SearchOutcome> outcome = tried.Solve(tried.Request());
     if (!outcome.ok()) {
       ++refuted;
@@ -105,19 +102,182 @@ TEST_P(EnumerationModeTest, AgreesWithBruteForce) {
       continue;
     }
     ++solved;
-    for (auto& st : outcome->placement.stages) ++sizes[st.devices.size()];
+    EXPECT_EQ(outcome->objective.count(), known->value_or(Picoseconds(-1)).count());
     EXPECT_EQ(tried.Objection(outcome->placement), "");
     EXPECT_EQ(outcome->stop_reason, StopReason::kOptimal);
+    EXPECT_LE(outcome->counters.at("placements"), *count);
     ASSERT_FALSE(outcome->bounds.empty());
     EXPECT_EQ(outcome->bounds.back().value, outcome->objective);
-    EXPECT_LE(outcome->counters.at("placements"), *count);
-    EXPECT_EQ(outcome->objective.count(), known->value_or(Picoseconds(-1)).count());
+    EXPECT_EQ(outcome->bounds.back().method, "enumeration");
+    EXPECT_EQ(outcome->bounds.back().scope, BoundScope::kProblem);
   }
   EXPECT_GT(solved, 20);
   EXPECT_GT(refuted, 0);
-  std::cerr << GetParam().name << " solved " << solved << " refuted " << refuted << " uncounted " << uncounted
-            << " sizes " << sizes[1] << " " << sizes[2] << " " << sizes[3] << " " << sizes[4] << " " << sizes[5]
-            << "\n";
+}
+
+// Four devices of one class that any two are connected as they like, and operators so long that all of them are worth
+// using together.
+Instance MakeReplicatedInstance(uint64_t seed) {
+  RandomStream random(seed, 31);
+  Instance instance;
+  instance.cluster.device_classes.emplace_back().name = "gpu";
+  instance.cluster.devices.resize(4);
+  for (std::size_t i = 0; i < 4; ++i) instance.cluster.devices[i].name = "gpu" + std::to_string(i);
+  MatrixInterconnect matrix{std::vector<double>(16), Picoseconds(random.Between(0, 3))};
+  for (std::size_t a = 0; a < 4; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      matrix.bandwidth_bytes_per_second[4 * a + b] = 1e12 * static_cast<double>(1 + random.Below(6));
+      matrix.bandwidth_bytes_per_second[4 * b + a] = matrix.bandwidth_bytes_per_second[4 * a + b];
+    }
+  }
+  instance.cluster.interconnect = std::move(matrix);
+  for (std::size_t i = 0; i < 3; ++i) {
+    Operator& op = instance.graph.operators.emplace_back();
+    op.name = "f" + std::to_string(i);
+    op.costs = {{"gpu", Picoseconds(random.Between(0, 60)), Picoseconds(random.Between(0, 60))}};
+    op.parameter_bytes = random.Between(0, 40);
+    op.memory_bytes = 0;
+    if (i > 0) {
+      instance.graph.tensors.push_back(
+          {"t" + std::to_string(i), OperatorId(random.Below(i)), {OperatorId(i)}, random.Between(0, 9), {}});
+    }
+  }
+  PlanningProblem& problem = instance.problem;
+  problem.replication = random.Below(2) == 0 ? Replication::kUniform : Replication::kPerStage;
+  problem.overlap = random.Below(2) == 0 ? Overlap::kSerial : Overlap::kFullDuplex;
+  if (random.Below(3) == 0) problem.allreduce.ring = AllReduce::Ring::kIndex;
+  if (random.Below(3) == 0) problem.allreduce.charge = AllReduce::Charge::kPerMicroBatch;
+  if (random.Below(3) == 0) problem.micro_batches = 6;
+  return instance;
+}
+
+TEST(EnumerationTest, TakesTheBestRingOfFourReplicas) {
+  int rings = 0;
+  for (uint64_t seed = 0; seed < NumCases(60) && !::testing::Test::HasFailure(); ++seed) {
+    const Case tried(MakeReplicatedInstance(seed));
+    SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(tried.instance()));
+    const absl::StatusOr<SearchOutcome> outcome = tried.Solve(tried.Request());
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_EQ(tried.Objection(outcome->placement), "");
+    EXPECT_EQ(outcome->objective, NaiveJudge(tried.instance()).Optimum());
+    if (outcome->placement.stages.front().devices.size() == 4) ++rings;
+  }
+  EXPECT_GT(rings, 10);
+}
+
+// The best of all sets of so many devices, each as a cluster of its own, whose links are as they were.
+std::optional<Picoseconds> BestOfSubsets(const Instance& instance, std::size_t most) {
+  std::optional<Picoseconds> best;
+  const std::size_t count = instance.cluster.devices.size();
+  for (uint32_t subset = 1; subset < (1U << count); ++subset) {
+    Instance part = instance;
+    for (std::size_t i = 0; i < count; ++i) {
+      if ((subset & (1U << i)) == 0) part.problem.devices_to_use.excluded_devices.emplace_back(i);
+    }
+    if (count - part.problem.devices_to_use.excluded_devices.size() > most) continue;
+    const Case tried(std::move(part));
+    const absl::StatusOr<SearchOutcome> outcome = tried.Solve(tried.Request());
+    if (outcome.ok()) best = std::min(best.value_or(outcome->objective), outcome->objective);
+  }
+  return best;
+}
+
+TEST(EnumerationTest, HeedsLimitsOnDevices) {
+  constexpr int32_t kMost = 2;
+  for (const InstanceMode mode : {InstanceMode::kTopology, InstanceMode::kNonContiguous, InstanceMode::kLatency}) {
+    for (uint64_t seed = 0; seed < NumCases(25) && !::testing::Test::HasFailure(); ++seed) {
+      const Instance instance = MakeModeInstance(mode, seed, 5);
+      SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
+      const std::optional<Picoseconds> best = BestOfSubsets(instance, kMost);
+      Instance limited = instance;
+      limited.problem.devices_to_use.max_devices = kMost;
+      const Case by_problem(std::move(limited));
+      const absl::StatusOr<SearchOutcome> outcome = by_problem.Solve(by_problem.Request());
+      ASSERT_EQ(outcome.ok(), best.has_value()) << outcome.status();
+      const Case by_request(instance);
+      SearchRequest request = by_request.Request();
+      DeviceLimit& limit = request.device_limits.emplace_back();
+      limit.most = kMost;
+      for (std::size_t i = 0; i < instance.cluster.devices.size(); ++i) limit.devices.emplace_back(i);
+      const absl::StatusOr<SearchOutcome> same = by_request.Solve(request);
+      ASSERT_EQ(same.ok(), best.has_value()) << same.status();
+      if (!best.has_value()) continue;
+      EXPECT_EQ(outcome->objective, *best);
+      EXPECT_EQ(same->objective, *best);
+      EXPECT_EQ(by_problem.Objection(outcome->placement), "");
+    }
+  }
+}
+
+// A chain of `operators` on `devices` that are all alike.
+Case MakeChainCase(int operators, int devices, std::optional<int64_t> memory_bytes = std::nullopt) {
+  Instance instance;
+  for (int i = 0; i < operators; ++i) {
+    Operator op = MeasuredOperator("f" + std::to_string(i), 1 + i % 3);
+    op.memory_bytes = 10;
+    instance.graph.operators.push_back(std::move(op));
+    if (i > 0) {
+      const auto before = static_cast<std::size_t>(i) - 1;
+      instance.graph.tensors.push_back(TimedTensor("t" + std::to_string(i), before, {before + 1}, 1));
+    }
+  }
+  instance.cluster = SmallCluster(devices, 0, HostStagedInterconnect(), memory_bytes);
+  return Case(std::move(instance));
+}
+
+TEST(EnumerationTest, CountsDevicesThatAreAlikeOnce) {
+  // 1 + 3 + 3 + 1 ways to cut.
+  EXPECT_EQ(CountPlacements(MakeChainCase(4, 4).Request()), 8);
+  EXPECT_EQ(CountPlacements(MakeChainCase(4, 100).Request()), 8);
+  EXPECT_EQ(CountPlacements(MakeChainCase(300, 2).Request()), 300);
+  EXPECT_EQ(CountPlacements(MakeChainCase(60, 30).Request()), std::nullopt);
+}
+
+TEST(EnumerationTest, SaysThatEveryPlacementWasTooLarge) {
+  // Three operators of 10 bytes each, two devices of 15.
+  const absl::StatusOr<SearchOutcome> outcome = MakeChainCase(3, 2, 15).Solve(MakeChainCase(3, 2, 15).Request());
+  ASSERT_TRUE(InfeasibilityOf(outcome.status()).has_value()) << outcome.status();
+  EXPECT_EQ(InfeasibilityOf(outcome.status())->shortages.front().resource, "memory");
+}
+
+TEST(EnumerationTest, ClaimsNothingWhereItWasCutOff) {
+  const Case tried = MakeChainCase(8, 3);
+  SolveLimits limits;
+  limits.work = 2;
+  const absl::StatusOr<SearchOutcome> nothing = tried.Solve(tried.Request(), limits);
+  if (nothing.ok()) {
+    EXPECT_EQ(nothing->stop_reason, StopReason::kWorkLimit);
+    EXPECT_TRUE(nothing->bounds.empty());
+  } else {
+    EXPECT_TRUE(IsNoPlanFound(nothing.status())) << nothing.status();
+  }
+  std::stop_source stop;
+  stop.request_stop();
+  limits = SolveLimits();
+  limits.stop = stop.get_token();
+  SearchRequest request = tried.Request();
+  request.starts.push_back({tried.Solve(tried.Request())->placement, "warm_start"});
+  const absl::StatusOr<SearchOutcome> started = tried.Solve(request, limits);
+  ASSERT_TRUE(started.ok()) << started.status();
+  EXPECT_LE(started->objective, tried.Callbacks().objective(request.starts.front().placement));
+}
+
+TEST(EnumerationTest, IsNeverWorseThanAStart) {
+  const Case tried = MakeChainCase(8, 3);
+  const absl::StatusOr<SearchOutcome> outcome = tried.Solve(tried.Request());
+  ASSERT_TRUE(outcome.ok());
+  SearchRequest request = tried.Request();
+  request.starts.push_back({outcome->placement, "warm_start"});
+  const absl::StatusOr<SearchOutcome> again = tried.Solve(request);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->objective, outcome->objective);
+  EXPECT_EQ(again->stop_reason, StopReason::kOptimal);
+  EXPECT_LE(again->counters.at("work"), outcome->counters.at("work"));
+}
+
+TEST(EnumerationTest, LeavesLargeProblemsAlone) {
+  const Case tried = MakeChainCase(60, 30);
+  EXPECT_TRUE(IsNoPlanFound(tried.Solve(tried.Request()).status()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, EnumerationModeTest,
