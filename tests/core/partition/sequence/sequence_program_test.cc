@@ -135,7 +135,10 @@ TEST(SequenceProgramTest, CountsMemoryByThePlaceOfAStage) {
 }
 
 TEST(SequenceProgramTest, StopsAtItsLimitOfWork) {
-  const SequenceCase given(RandomChain(3, 12, 6));
+  Instance instance = RandomChain(3, 12, 6);
+  instance.cluster.device_classes[0].memory_bytes.reset();
+  instance.problem = {};
+  const SequenceCase given(std::move(instance));
   const SearchRequest request = given.Request();
   const IntervalTable table(request, SingleOperators(given.instance.graph));
   const SequenceRule rule(given.problem, false, 0);
