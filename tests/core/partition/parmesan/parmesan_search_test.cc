@@ -453,8 +453,8 @@ TEST(SolveParmesanTest, BoundsKnowThatReplicasShareTheLargestOperator) {
 // be charged for half a byte that it does not have.
 TEST(SolveParmesanTest, BoundsKnowThatParametersAreNoWholeNumberOfBytesOnAverage) {
   Instance instance = TwoStagesOfTwo(MeasuredOperator("a", 0), MeasuredOperator("b", 0));
-  instance.graph.operators[0].costs[0].backward = Picoseconds(12'000);
-  instance.graph.operators[1].costs[0].backward = Picoseconds(10'000);
+  instance.graph.operators[0].costs[0].backward = Picoseconds(13'000);
+  instance.graph.operators[1].costs[0].backward = Picoseconds(12'000);
   instance.graph.operators[0].parameter_bytes = 1;
   instance.graph.operators[1].parameter_bytes = 2;
   const absl::StatusOr<Plan> plan = Make(instance, By(Algorithm::kParmesan));
