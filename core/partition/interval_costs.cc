@@ -5,7 +5,6 @@
 #include "core/base/index.h"
 
 namespace planwright {
-namespace {}  // namespace
 
 IntervalCosts::IntervalCosts(const BlockInstance& instance, const std::vector<int32_t>& order)
     : instance_(instance),
@@ -14,7 +13,8 @@ IntervalCosts::IntervalCosts(const BlockInstance& instance, const std::vector<in
       borders_(order.size() + 1, 0),
       border_buffers_(order.size() + 1, 0),
       pins_before_(instance.nets.size(), 0),
-      growth_(instance) {
+      growth_(instance),
+      rooms_(order.size(), 0) {
   for (std::size_t position = 0; position < order.size(); ++position) {
     for (const int32_t net : instance.nets_of[Index(order[position])]) pins_[Index(net)].push_back(position);
   }
@@ -54,7 +54,7 @@ std::size_t IntervalCosts::Loads(std::size_t pool, int64_t replicas, int64_t max
 }
 
 std::size_t IntervalCosts::AdditiveLoads(std::size_t pool_index, int64_t replicas, int64_t max_load,
-                                         std::vector<int64_t>& loads) const {
+                                         std::vector<int64_t>& loads) {
   const DevicePool& pool = instance_.pools[pool_index];
   const BlockMemory& memory = instance_.memory;
   const bool reduces = instance_.rule.reduces(replicas);
@@ -80,10 +80,11 @@ std::size_t IntervalCosts::AdditiveLoads(std::size_t pool_index, int64_t replica
     }
     const int64_t cut = pool.pays_transfers ? borders_[end_] + borders_[start] - correction : 0;
     const int64_t buffers = border_buffers_[end_] + border_buffers_[start] - buffer_correction;
-    const bool fits = !pool.memory_bytes.has_value() || sums.Total(memory, buffers, workspace) <= *pool.memory_bytes;
+    rooms_[start] =
+        pool.memory_bytes.has_value() ? *pool.memory_bytes - sums.Total(memory, buffers, workspace) : kMaxQuantity;
     const int64_t load =
         replicas == 1 ? time + cut : instance_.rule.AdditiveLoad(time + cut, parameter_bytes, replicas);
-    loads[start] = fits && load <= max_load ? load : kInfeasible;
+    loads[start] = rooms_[start] >= 0 && load <= max_load ? load : kInfeasible;
   }
   return 0;
 }
@@ -99,6 +100,7 @@ std::size_t IntervalCosts::GrownLoads(std::size_t pool, int64_t replicas, int64_
       continue;
     }
     const int64_t load = growth_.Load(pool, replicas);
+    rooms_[start] = growth_.Room(pool);
     loads[start] = load <= max_load && growth_.Fits(pool) ? load : kInfeasible;
   }
   growth_.Clear();

@@ -36,6 +36,10 @@ class IntervalCosts {
   // - returned), times the nets of a block where loads are no sums.
   std::size_t Loads(std::size_t pool, int64_t replicas, int64_t max_load, std::vector<int64_t>& loads);
 
+  // What the stage from `start` to the end asked for last leaves of the memory of the device. REQUIRES: Loads filled
+  // its load, which is not kInfeasible.
+  int64_t Room(std::size_t start) const { return rooms_[start]; }
+
  private:
   // What is lost from the correction when the start moves down to `position`.
   struct Step {
@@ -44,7 +48,7 @@ class IntervalCosts {
     int64_t buffer_bytes;
   };
 
-  std::size_t AdditiveLoads(std::size_t pool, int64_t replicas, int64_t max_load, std::vector<int64_t>& loads) const;
+  std::size_t AdditiveLoads(std::size_t pool, int64_t replicas, int64_t max_load, std::vector<int64_t>& loads);
   std::size_t GrownLoads(std::size_t pool, int64_t replicas, int64_t max_load, std::vector<int64_t>& loads);
 
   const BlockInstance& instance_;
@@ -62,6 +66,8 @@ class IntervalCosts {
   // Descending by position.
   std::vector<Step> steps_;
   StageGrowth growth_;
+  // By start, of the loads filled last.
+  std::vector<int64_t> rooms_;
 };
 
 }  // namespace planwright

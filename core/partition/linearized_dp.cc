@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/base/index.h"
 #include "core/partition/interval_costs.h"
 #include "core/partition/lower_bounds.h"
 #include "core/partition/stage_growth.h"
@@ -70,14 +71,20 @@ constexpr std::size_t kStatesPerCheck = 256;
 class Program {
  public:
   Program(const BlockInstance& instance, const LoadWindows& windows, const std::vector<int32_t>& order,
-          int64_t max_load, const SolveLimits& limits, std::span<const std::size_t> first_starts)
+          int64_t max_load, const SolveLimits& limits, std::span<const std::size_t> first_starts,
+          std::span<const int64_t> more_stored)
       : instance_(instance),
         windows_(windows),
         order_(order),
         max_load_(max_load),
         limits_(limits),
         first_starts_(first_starts),
-        costs_(instance, order) {}
+        more_stored_(more_stored),
+        costs_(instance, order) {
+    for (const int32_t block : order) {
+      linear_before_.push_back(linear_before_.back() + instance.memory.linear[Index(block)]);
+    }
+  }
 
   std::optional<BlockSplit> Run(bool& was_interrupted) {
     was_interrupted = !AllocateRows();
@@ -172,14 +179,27 @@ class Program {
     return std::min(most, instance_.max_replicas(pool));
   }
 
+  // Bytes that a stage that ends a pipeline on the devices of `state` keeps for each byte of linear memory, beside the
+  // first.
+  int64_t MoreStored(std::size_t state) const {
+    if (more_stored_.empty()) return 0;
+    std::size_t behind = more_stored_.size() - 1;
+    for (std::size_t pool = 0; pool < windows_.states().num_pools(); ++pool) {
+      behind -= static_cast<std::size_t>(windows_.states().used(state, pool));
+    }
+    return more_stored_[behind];
+  }
+
   void Extend(std::size_t state, std::size_t pool, int64_t replicas, std::size_t first_start, std::size_t end) {
     if (windows_.states().used(state, pool) < replicas) return;
     const Row& from = rows_[windows_.states().without(state, pool, replicas)];
     Entry& entry = rows_[state].At(end);
+    const int64_t more_stored = MoreStored(state);
     const std::size_t begin = std::max(first_start, from.first);
     for (std::size_t start = begin; start < std::min(end, from.end()); ++start) {
       const int64_t value = std::max(from.At(start).value, loads_[start]);
       if (value >= entry.value) continue;
+      if (more_stored > 0 && more_stored * (linear_before_[end] - linear_before_[start]) > costs_.Room(start)) continue;
       entry = {value, static_cast<uint32_t>(start), static_cast<uint8_t>(pool),
                static_cast<uint32_t>(replicas) & 0xFFFFFFU};
     }
@@ -218,6 +238,9 @@ class Program {
   const int64_t max_load_;
   const SolveLimits& limits_;
   const std::span<const std::size_t> first_starts_;
+  const std::span<const int64_t> more_stored_;
+  // By position.
+  std::vector<int64_t> linear_before_{0};
   IntervalCosts costs_;
   // By start, for the end and pool at hand.
   std::vector<int64_t> loads_;
@@ -252,8 +275,9 @@ std::optional<BlockSplit> GreedySplit(const BlockInstance& instance, const std::
 std::optional<BlockSplit> LinearizedSplit(const BlockInstance& instance, const LoadWindows& windows,
                                           const std::vector<int32_t>& order, int64_t max_load,
                                           const SolveLimits& limits, bool& was_interrupted,
-                                          std::span<const std::size_t> first_starts) {
-  return Program(instance, windows, order, max_load, limits, first_starts).Run(was_interrupted);
+                                          std::span<const std::size_t> first_starts,
+                                          std::span<const int64_t> more_stored) {
+  return Program(instance, windows, order, max_load, limits, first_starts, more_stored).Run(was_interrupted);
 }
 
 }  // namespace planwright

@@ -27,13 +27,16 @@ std::optional<BlockSplit> GreedySplit(const BlockInstance& instance, const std::
                                       int64_t lower_bound);
 
 // The split along `order` with the least max load, if that is at most `max_load`. `first_starts`, by end: no stage that
-// ends there begins before that position; empty: all may begin anywhere. nullopt: there is none; or
-// `was_interrupted` is set by the limits. Work: O(n x stage length + sum over states of window x stage length).
-// Memory: 16 bytes per state and position in its window, at most limits.memory_bytes, else interrupted.
+// ends there begins before that position; empty: all may begin anywhere. `more_stored`, by number of devices behind a
+// stage: how many times more than once it keeps BlockMemory::linear; empty: none (REQUIRES uses_all_devices, and one
+// device for each stage). nullopt: there is none; or `was_interrupted` is set by the limits. Work: O(n x stage length +
+// sum over states of window x stage length). Memory: 16 bytes per state and position in its window, at most
+// limits.memory_bytes, else interrupted.
 std::optional<BlockSplit> LinearizedSplit(const BlockInstance& instance, const LoadWindows& windows,
                                           const std::vector<int32_t>& order, int64_t max_load,
                                           const SolveLimits& limits, bool& was_interrupted,
-                                          std::span<const std::size_t> first_starts = {});
+                                          std::span<const std::size_t> first_starts = {},
+                                          std::span<const int64_t> more_stored = {});
 
 }  // namespace planwright
 

@@ -50,6 +50,8 @@ struct NetDevice {
   // Position in blocks.pools.
   std::size_t pool = 0;
   bool is_cpu = false;
+  // How many times it keeps BlockMemory::linear.
+  int64_t times_stored = 1;
 };
 
 struct NetInstance {

@@ -219,7 +219,8 @@ void NetState::RemoveMemory(int32_t group, int32_t device) {
   if (--entry->second == 0) workspaces.erase(entry);
 }
 
-int64_t NetState::MemoryBytes(int32_t device, const MemorySums& sums, int64_t buffers, int64_t workspace) const {
+int64_t NetState::MemoryBytes(int32_t device, MemorySums sums, int64_t buffers, int64_t workspace) const {
+  sums.linear = SaturatingMultiply(sums.linear, tables_->times_stored(device));
   if (tables_->memory_is_sum()) return sums.linear + tables_->instance().blocks.memory.reserved;
   const auto& workspaces = workspaces_[Index(device)];
   const int64_t largest = workspaces.empty() ? 0 : workspaces.rbegin()->first;

@@ -108,7 +108,7 @@ class NetState {
   void RemoveMemory(int32_t group, int32_t device);
   void RefreshOverflow(int32_t device);
   // Bytes on the device with other sums and buffers, and with a workspace of at least `workspace`.
-  int64_t MemoryBytes(int32_t device, const MemorySums& sums, int64_t buffers, int64_t workspace) const;
+  int64_t MemoryBytes(int32_t device, MemorySums sums, int64_t buffers, int64_t workspace) const;
 
   const NetTables* tables_;
   // Loads follow from the forward work alone.

@@ -69,6 +69,8 @@ void NetTables::AddDevices() {
     pool_of_.push_back(device.pool);
     pays_.push_back(pool.pays_transfers ? 1 : 0);
     memory_limit_.push_back(pool.memory_bytes.value_or(kMaxQuantity));
+    times_stored_.push_back(device.times_stored);
+    memory_binds_ = memory_binds_ || (device.times_stored > 1 && pool.memory_bytes.has_value());
   }
   for (const std::vector<bool>& row : instance_->may_run) {
     for (const bool may_run : row) may_run_.push_back(may_run ? 1 : 0);

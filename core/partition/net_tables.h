@@ -87,6 +87,8 @@ class NetTables {
   }
   std::size_t pool_of(int32_t device) const { return pool_of_[Index(device)]; }
   bool pays(int32_t device) const { return pays_[Index(device)] != 0; }
+  // How many times the device keeps linear memory.
+  int64_t times_stored(int32_t device) const { return times_stored_[Index(device)]; }
   // Memory of the device; kMaxQuantity: unlimited.
   int64_t memory_limit(int32_t device) const { return memory_limit_[Index(device)]; }
   // Some device can be too small for some set of groups.
@@ -130,6 +132,7 @@ class NetTables {
   std::vector<uint8_t> may_run_;
   std::vector<uint8_t> pays_;
   std::vector<int64_t> memory_limit_;
+  std::vector<int64_t> times_stored_;
   std::vector<int64_t> plain_weight_;
   std::vector<int64_t> plain_backward_weight_;
   Rows<NetPin> plain_pins_;

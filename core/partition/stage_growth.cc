@@ -78,6 +78,11 @@ bool StageGrowth::Fits(std::size_t pool) const {
   return unsupported_[pool] == 0 && !ExceedsMemory(pool, buffer_bytes_);
 }
 
+int64_t StageGrowth::Room(std::size_t pool) const {
+  const std::optional<int64_t>& limit = instance_.pools[pool].memory_bytes;
+  return limit.has_value() ? *limit - memory_.Total(instance_.memory, buffer_bytes_, workspace_) : kMaxQuantity;
+}
+
 bool StageGrowth::IsTooLarge(std::size_t pool) const { return unsupported_[pool] > 0 || ExceedsMemory(pool, 0); }
 
 bool StageGrowth::ExceedsMemory(std::size_t pool, int64_t buffer_bytes) const {

@@ -26,6 +26,9 @@ class StageGrowth {
   int64_t Load(std::size_t pool, int64_t replicas) const;
   // Whether a device of `pool` can run and hold it. Larger stages need not fail where smaller ones do, for nets close.
   bool Fits(std::size_t pool) const;
+  // Bytes that its memory leaves of a device of `pool`, which are negative where it does not hold it; kMaxQuantity:
+  // unlimited.
+  int64_t Room(std::size_t pool) const;
   // Whether no stage that holds this one fits.
   bool IsTooLarge(std::size_t pool) const;
 

@@ -106,7 +106,11 @@ class Search {
     if (shortages.has_value()) return InfeasibleError(*shortages);
     std::vector<StageShape> shapes = ShapesOf(partitioner().blocks(), request_.problem, request_.device_limits,
                                               FastestRule(), partitioner().num_clusters());
-    std::erase_if(shapes, [&](const StageShape& shape) { return shape.replicas > partitioner().max_replicas(); });
+    // Many shapes with low bounds may have too little memory: what is left must come up within the rounds.
+    const int64_t needed = LeastMemoryBytes(partitioner().LeastStored());
+    std::erase_if(shapes, [&](const StageShape& shape) {
+      return shape.replicas > partitioner().max_replicas() || MemoryOfStages(partitioner().blocks(), shape) < needed;
+    });
     RaiseBounds();
     callbacks_.on_phase(name_);
     TryShapes(shapes);

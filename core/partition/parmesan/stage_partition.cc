@@ -102,18 +102,24 @@ BlockInstance StagePartitioner::LeastStored() const {
   return stored;
 }
 
+int64_t StagePartitioner::TimesStored(std::size_t stages_behind) const {
+  if (*problem_.workload != Workload::kTraining) return 1;
+  if (*problem_.memory_model.kind != MemoryModel::Kind::kComponents) return 1;
+  const TransferTurns turns = TransferTurns::Of(problem_, /*through_host=*/false);
+  const int32_t slots = problem_.overlap == Overlap::kSerial ? 0 : problem_.overlap == Overlap::kOverlapped ? 1 : 2;
+  FillFromEnd fill(turns);
+  for (std::size_t stage = 0; stage < stages_behind; ++stage) fill.Add({1, slots});
+  return InFlightMicroBatches(problem_, fill.HeldBy(1), 1);
+}
+
 void StagePartitioner::CountStored(std::size_t stages_behind, BlockInstance& instance) const {
-  if (*problem_.workload != Workload::kTraining) return;
-  if (*problem_.memory_model.kind != MemoryModel::Kind::kComponents) return;
-  const int32_t in_flight = InFlightMicroBatches(problem_, stages_behind);
+  const int64_t in_flight = TimesStored(stages_behind);
   for (int64_t& bytes : instance.memory.linear) bytes = SaturatingMultiply(bytes, in_flight);
 }
 
 // What the number of stages and replicas makes of times and memory.
 void StagePartitioner::CountShape(const StageShape& shape, BlockInstance& instance) const {
   if (*problem_.workload != Workload::kTraining) return;
-  // The first stage stores the most.
-  CountStored(Index(shape.num_stages()) - 1, instance);
   for (DevicePool& pool : instance.pools) {
     for (std::size_t block = 0; block < pool.time.size(); ++block) {
       pool.time[block] += AllReduceShare(instance.operators[block], shape.replicas);
@@ -128,6 +134,15 @@ int64_t StagePartitioner::AllReduceShare(const std::vector<OperatorId>& operator
   if (!options_.counts_allreduce || !is_sum) return 0;
   const int64_t allreduce = rule_.AllReduceTime(ParameterBytes(flat_.graph, operators), replicas);
   return rule_.ring.has_value() ? rule_.ring->OfRound(allreduce, replicas) : 0;
+}
+
+// By number of stages behind.
+std::vector<int64_t> StagePartitioner::MoreStored(const StageShape& shape) const {
+  std::vector<int64_t> more;
+  for (std::size_t behind = 0; behind <= Index(shape.num_stages()); ++behind) {
+    more.push_back(TimesStored(behind) - 1);
+  }
+  return more;
 }
 
 // The devices of each pool are its stages.
@@ -147,6 +162,7 @@ std::optional<BlockSplit> StagePartitioner::Split(const BlockInstance& shaped, c
                                                   int64_t& work) const {
   std::vector<int32_t> order(Index(shaped.num_blocks()));
   std::iota(order.begin(), order.end(), 0);
+  const std::vector<int64_t> more_stored = MoreStored(shape);
   const LoadWindows windows(shaped);
   const int64_t trivial = TrivialLoadBound(shaped);
   std::optional<BlockSplit> best;
@@ -154,14 +170,17 @@ std::optional<BlockSplit> StagePartitioner::Split(const BlockInstance& shaped, c
   // Low targets leave narrow windows.
   for (int64_t target = windows.WorkBound(trivial); !best.has_value() && !was_interrupted;) {
     target = std::min(trivial, SaturatingAdd(SaturatingMultiply(target, 2), 1));
-    best = LinearizedSplit(shaped, windows, order, target, limits, was_interrupted, first_starts_);
+    best = LinearizedSplit(shaped, windows, order, target, limits, was_interrupted, first_starts_, more_stored);
     if (target == trivial) break;
   }
   if (exact_work == 0 || was_interrupted || !first_starts_.empty()) return best;
   SolveLimits exact_limits = limits;
   exact_limits.work = exact_work;
+  // The program over ideals does not know how many stages are behind.
+  BlockInstance stored = shaped;
+  CountStored(Index(shape.num_stages()) - 1, stored);
   const IdealDpOutcome exact =
-      SolveByIdealDp(shaped, windows, 0, best, IdealDpOptions(), exact_limits, arena, IdealDpListener());
+      SolveByIdealDp(stored, windows, 0, best, IdealDpOptions(), exact_limits, arena, IdealDpListener());
   work = exact.work;
   // Its splits may leave devices idle: such a one belongs to a shape with fewer stages.
   const bool has_all_stages = exact.best.has_value() && exact.best->stages.size() == Index(shape.num_stages());
@@ -175,7 +194,8 @@ NetInstance StagePartitioner::StageNets(const StageShape& shape, const std::vect
   nets.devices.clear();
   for (const std::size_t pool : pool_of_stage) {
     const DeviceId first = nets.blocks.pools[pool].devices.front();
-    nets.devices.push_back({first, pool, flat_.cluster.class_of(first).kind == DeviceKind::kCpu});
+    const bool is_cpu = flat_.cluster.class_of(first).kind == DeviceKind::kCpu;
+    nets.devices.push_back({first, pool, is_cpu, TimesStored(pool_of_stage.size() - 1 - nets.devices.size())});
   }
   for (std::size_t block = 0; block < nets.may_run.size(); ++block) {
     nets.may_run[block].clear();

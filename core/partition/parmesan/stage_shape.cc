@@ -158,6 +158,21 @@ std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningPr
   return shapes;
 }
 
+int64_t LeastMemoryBytes(const BlockInstance& instance) {
+  MemorySums sums;
+  for (std::size_t block = 0; block < instance.operators.size(); ++block) sums.Add(instance.memory, block);
+  return sums.Total(instance.memory, /*buffers=*/0, /*workspace=*/0);
+}
+
+int64_t MemoryOfStages(const BlockInstance& instance, const StageShape& shape) {
+  int64_t bytes = 0;
+  for (std::size_t pool = 0; pool < shape.stages_of_pool.size(); ++pool) {
+    const std::optional<int64_t>& memory = instance.pools[pool].memory_bytes;
+    bytes = SaturatingAdd(bytes, SaturatingMultiply(shape.stages_of_pool[pool], memory.value_or(kMaxQuantity)));
+  }
+  return bytes;
+}
+
 Picoseconds ShapeBound::WithLoad(const PipelineRule& rule, int64_t load) const {
   // In steps the largest load and the largest all-reduce count, wherever they are.
   const int64_t allreduce = rule.micro_batches.has_value() ? mean.allreduce : 0;

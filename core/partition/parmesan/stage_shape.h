@@ -32,8 +32,8 @@ struct StageTime {
   int64_t allreduce = 0;
 };
 
-// Time per micro-batch of a pipeline of S stages with R replicas each (cost-model.md section 3), transfers without turns
-// of their own.
+// Time per micro-batch of a pipeline of S stages with R replicas each (cost-model.md section 3), transfers without
+// turns of their own.
 struct PipelineRule {
   // nullopt: the limit of many.
   std::optional<int32_t> micro_batches;
@@ -56,6 +56,11 @@ PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& spe
 // with the fastest ring there is. O(devices log devices) shapes.
 std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
                                  const std::vector<DeviceLimit>& limits, const PipelineRule& rule, int32_t max_stages);
+
+// What all blocks keep together, wherever they are: memory without workspace and buffers.
+int64_t LeastMemoryBytes(const BlockInstance& instance);
+// The memory of so many devices as there are stages; kMaxQuantity: some is unlimited.
+int64_t MemoryOfStages(const BlockInstance& instance, const StageShape& shape);
 
 // A number of stages and replicas, and what no placement of that shape, on whatever devices, undercuts.
 struct ShapeBound {

@@ -33,6 +33,7 @@ constexpr int64_t kPassShare = 4;
 // Programs in which stages may skip any device are only run where they take at most this part.
 constexpr int64_t kFreeShare = 16;
 constexpr int kMostVariations = 400;
+constexpr int kMostRefinements = 8;
 // Among more devices fewer numbers of replicas are tried.
 constexpr int32_t kMostSizes = 24;
 
@@ -80,6 +81,7 @@ class Search {
     callbacks_.on_phase(kName);
     RaiseBound();
     TryGivenOrders();
+    RefineBorders();
     TryVariations();
     record_.counters()["blocks"] = orders_.blocks().num_blocks();
     record_.counters()["work"] = record_.work();
@@ -140,6 +142,15 @@ class Search {
           if (Try(*order, sequence, skips_any, EqualSizes(sequence.size()))) best_sequence_ = sequence;
         }
       }
+    }
+  }
+
+  // Runs of blocks come apart where stages meet.
+  void RefineBorders() {
+    bool is_better = orders_.is_coarse() && record_.made_by() == kName;
+    for (int i = 0; i < kMostRefinements && is_better && !ShouldStop(); ++i) {
+      const Order order(request_, orders_.Around(record_.placement()));
+      is_better = Try(order, best_sequence_, /*skips_any=*/false, SizesOfBest());
     }
   }
 

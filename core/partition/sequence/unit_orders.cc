@@ -50,6 +50,29 @@ UnitOrder UnitOrders::Plain() const {
   return InOrder(order);
 }
 
+UnitOrder UnitOrders::Around(const Placement& placement) const {
+  std::vector<std::size_t> stage_of(request_.graph.operators.size(), 0);
+  for (std::size_t stage = 0; stage < placement.stages.size(); ++stage) {
+    for (const OperatorId op : placement.stages[stage].operators) stage_of[op.index()] = stage;
+  }
+  std::vector<std::vector<std::size_t>> blocks_of(placement.stages.size());
+  for (std::size_t block = 0; block < blocks_.operators.size(); ++block) {
+    blocks_of[stage_of[blocks_.operators[block].front().index()]].push_back(block);
+  }
+  // Half of them on each side of a border; a run between.
+  const std::size_t near = std::max<std::size_t>(1, (max_units_ / placement.stages.size() - 1) / 2);
+  UnitOrder units;
+  for (const std::vector<std::size_t>& blocks : blocks_of) {
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const std::vector<OperatorId>& operators = blocks_.operators[blocks[i]];
+      const bool is_near = i < near || i + near >= blocks.size();
+      if (is_near || i == near) units.emplace_back();
+      units.back().insert(units.back().end(), operators.begin(), operators.end());
+    }
+  }
+  return units;
+}
+
 UnitOrder UnitOrders::Random(RandomStream& random) const {
   std::vector<int64_t> priority(Index(blocks_.num_blocks()));
   for (int64_t& value : priority) value = static_cast<int64_t>(random.Below(uint64_t{1} << 32U));

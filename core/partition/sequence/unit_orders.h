@@ -24,8 +24,12 @@ class UnitOrders {
   UnitOrder Plain() const;
   // Whole layers, where operators have layers that may be parted and there are at most `max_units`.
   std::optional<UnitOrder> Layers() const;
+  // Stage after stage of a contiguous placement, in single blocks around its borders and whole runs between.
+  UnitOrder Around(const Placement& placement) const;
   // In any other order.
   UnitOrder Random(RandomStream& random) const;
+  // Whether blocks are joined to runs.
+  bool is_coarse() const { return blocks_.operators.size() > max_units_; }
   // Whether there is another order.
   bool has_choice() const { return has_choice_; }
 

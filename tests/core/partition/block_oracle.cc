@@ -235,17 +235,25 @@ int64_t NaiveLoad(const BlockInstance& instance, std::size_t pool, BlockSet set,
   const LoadRule& rule = instance.rule;
   const NaiveWork forward = NaiveForward(instance, pool, set);
   const NaiveWork backward = NaiveBackward(instance, pool, set);
-  const auto share = [&](const NaiveWork& work) { return (Combined(rule.overlap, work) + replicas - 1) / replicas; };
-  if (rule.forward_cap.has_value() && share(forward) > *rule.forward_cap) return LoadRule::kNone;
-  const int64_t load = share(rule.forward_cap.has_value() ? backward : forward + backward);
-  if (replicas == 1 || !rule.ring.has_value()) return load;
   int64_t bytes = 0;
   for (std::size_t block = 0; block < instance.operators.size(); ++block) {
-    if (Holds(set, block)) bytes += instance.parameter_bytes[block];
+    if (Holds(set, block) && rule.ring.has_value()) bytes += instance.parameter_bytes[block];
   }
-  const int64_t reduced =
-      AllReduceTime(bytes, static_cast<int32_t>(replicas), rule.ring->speed, rule.ring->factor).count();
-  return rule.overlap == Overlap::kSerial ? load + reduced : std::max(load, reduced);
+  const auto copies = static_cast<int32_t>(replicas);
+  const bool reduces = copies > 1 && rule.ring.has_value();
+  const int64_t reduction =
+      reduces ? AllReduceTime(bytes, copies, rule.ring->speed, rule.ring->factor).count() : int64_t{0};
+  const auto divided = [&](int64_t load) { return (load + replicas - 1) / replicas; };
+  const auto joined = [&](int64_t load) {
+    return rule.overlap == Overlap::kSerial ? load + reduction : std::max(load, reduction);
+  };
+  const int64_t capped = Combined(rule.overlap, forward);
+  if (rule.forward_cap.has_value() && divided(capped) > *rule.forward_cap) return LoadRule::kNone;
+  const int64_t load = Combined(rule.overlap, rule.forward_cap.has_value() ? backward : forward + backward);
+  if (reduces && rule.ring->charge == AllReduce::Charge::kPerMicroBatch) {
+    return rule.overlap == Overlap::kSerial ? divided(load) + reduction : std::max(divided(load), reduction);
+  }
+  return divided(joined(load));
 }
 
 bool NaiveFits(const BlockInstance& instance, std::size_t pool_index, BlockSet set) {

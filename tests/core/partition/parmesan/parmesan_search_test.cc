@@ -400,6 +400,24 @@ TEST(SolveParmesanTest, MostlyFindsAPlanThatBansLeave) {
   EXPECT_GE(found, 0.88 * feasible) << found << " of " << feasible;
 }
 
+// Under ONE_F_ONE_B the first of two stages stores two micro-batches, the last one one.
+TEST(SolveParmesanTest, CountsMemoryByThePlaceOfAStage) {
+  Instance instance;
+  for (std::size_t i = 0; i < 4; ++i) {
+    Operator& op = instance.graph.operators.emplace_back(MeasuredOperator(absl::StrCat("l", i), 1, 2));
+    op.activation_bytes = 10;
+    if (i > 0) instance.graph.tensors.push_back(SizedTensor(absl::StrCat("t", i), i - 1, {i}, 0));
+  }
+  instance.cluster = SmallCluster(2, 0, UniformInterconnect{1e9, Picoseconds(0)}, /*accelerator_memory_bytes=*/30);
+  instance.problem.schedule = ScheduleKind::kOneFOneB;
+  instance.problem.micro_batches = 8;
+  const absl::StatusOr<Plan> plan = Make(instance, By(Algorithm::kParmesan));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->stages.size(), 2U);
+  EXPECT_EQ(plan->stages[0].operators.size(), 1U);
+  EXPECT_EQ(plan->stages[0].in_flight_micro_batches, 2);
+}
+
 TEST(SolveParmesanTest, SaysHowManyStagesTheGraphHas) {
   Instance instance = RandomPipeline(1);
   instance.graph.operators.resize(2);
@@ -435,8 +453,8 @@ TEST(SolveParmesanTest, BoundsKnowThatReplicasShareTheLargestOperator) {
 // be charged for half a byte that it does not have.
 TEST(SolveParmesanTest, BoundsKnowThatParametersAreNoWholeNumberOfBytesOnAverage) {
   Instance instance = TwoStagesOfTwo(MeasuredOperator("a", 0), MeasuredOperator("b", 0));
-  instance.graph.operators[0].costs[0].backward = Picoseconds(12'000);
-  instance.graph.operators[1].costs[0].backward = Picoseconds(10'000);
+  instance.graph.operators[0].costs[0].backward = Picoseconds(13'000);
+  instance.graph.operators[1].costs[0].backward = Picoseconds(12'000);
   instance.graph.operators[0].parameter_bytes = 1;
   instance.graph.operators[1].parameter_bytes = 2;
   const absl::StatusOr<Plan> plan = Make(instance, By(Algorithm::kParmesan));
