@@ -22,7 +22,7 @@ constexpr double kFirstMoves = 1000;
 constexpr double kGrowth = 1.25;
 constexpr double kMostMoves = 1'000'000;
 // Work without a limit of its own.
-constexpr int64_t kWorkPerPair = 400'000;
+constexpr int64_t kWorkPerPair = 60'000;
 constexpr int64_t kMostWork = 150'000'000;
 // Heat of runs from a random pipeline, and of those from the incumbent, between these.
 constexpr double kFreshHeat = 0.3;
