@@ -23,7 +23,7 @@ constexpr double kGrowth = 1.25;
 constexpr double kMostMoves = 1'000'000;
 // Work without a limit of its own.
 constexpr int64_t kWorkPerPair = 60'000;
-constexpr int64_t kMostWork = 150'000'000;
+constexpr int64_t kMostWork = 120'000'000;
 // Heat of runs from a random pipeline, and of those from the incumbent, between these.
 constexpr double kFreshHeat = 0.3;
 constexpr double kCoolestHeat = 0.002;
@@ -86,7 +86,7 @@ class StageAnnealing {
 
   void Prepare(Task& task) {
     const double growth = std::pow(kGrowth, static_cast<double>(runs_ / static_cast<int64_t>(kBatch)));
-    task.moves = static_cast<int64_t>(std::min(kMostMoves, kFirstMoves * growth));
+    task.moves = static_cast<int64_t>(std::min(kMostMoves, (kFirstMoves + 8.0 * tables_.num_blocks()) * growth));
     task.work = (work_limit_ - record_.work()) / static_cast<int64_t>(kBatch) + 1;
     task.is_fresh = !incumbent_.has_value() || runs_ % 2 == 1;
     task.stream = static_cast<uint64_t>(++runs_);
