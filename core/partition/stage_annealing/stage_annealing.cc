@@ -18,15 +18,20 @@ constexpr char kName[] = "stage_annealing";
 // As many runs at a time, so that the number of threads changes nothing.
 constexpr std::size_t kBatch = 4;
 // Moves of the first runs, and how those of the next batches grow.
-constexpr double kFirstMoves = 1000;
+constexpr double kFirstMoves = 400;
+constexpr double kFirstMovesPerBlock = 8;
 constexpr double kGrowth = 1.25;
 constexpr double kMostMoves = 1'000'000;
-// Work without a limit of its own.
-constexpr int64_t kWorkPerPair = 60'000;
+// Every so many runs one starts afresh; pipelines of many blocks are rather mended.
+constexpr int64_t kManyPairs = 4096;
+constexpr int64_t kRunsPerFreshOne = 2;
+constexpr int64_t kRunsPerFreshLargeOne = 4;
+// Work without a limit of its own, for each block and device.
+constexpr int64_t kWorkPerPair = 100'000;
 constexpr int64_t kMostWork = 120'000'000;
 // Heat of runs from a random pipeline, and of those from the incumbent, between these.
 constexpr double kFreshHeat = 0.3;
-constexpr double kCoolestHeat = 0.002;
+constexpr double kCoolestHeat = 0.0005;
 constexpr double kHottestHeat = 0.2;
 
 class StageAnnealing {
@@ -69,10 +74,8 @@ class StageAnnealing {
     PipelineRun run;
   };
 
-  int64_t DefaultWork() const {
-    const int64_t pairs = SaturatingMultiply(tables_.num_blocks(), tables_.num_devices());
-    return std::min(kMostWork, SaturatingMultiply(pairs, kWorkPerPair));
-  }
+  int64_t NumPairs() const { return int64_t{tables_.num_blocks()} * tables_.num_devices(); }
+  int64_t DefaultWork() const { return std::min(kMostWork, SaturatingMultiply(NumPairs(), kWorkPerPair)); }
   bool HasOwnLimit() const { return request_.options.work_limit.has_value() || limits_.work == work_limit_; }
   // Nothing takes any time.
   bool is_perfect() const { return record_.has_placement() && record_.objective() == Picoseconds(0); }
@@ -86,9 +89,11 @@ class StageAnnealing {
 
   void Prepare(Task& task) {
     const double growth = std::pow(kGrowth, static_cast<double>(runs_ / static_cast<int64_t>(kBatch)));
-    task.moves = static_cast<int64_t>(std::min(kMostMoves, (kFirstMoves + 8.0 * tables_.num_blocks()) * growth));
+    task.moves =
+        static_cast<int64_t>(std::min(kMostMoves, (kFirstMoves + kFirstMovesPerBlock * tables_.num_blocks()) * growth));
     task.work = (work_limit_ - record_.work()) / static_cast<int64_t>(kBatch) + 1;
-    task.is_fresh = !incumbent_.has_value() || runs_ % 2 == 1;
+    const int64_t runs_per_fresh_one = NumPairs() < kManyPairs ? kRunsPerFreshOne : kRunsPerFreshLargeOne;
+    task.is_fresh = !incumbent_.has_value() || runs_ % runs_per_fresh_one == 1;
     task.stream = static_cast<uint64_t>(++runs_);
   }
 
