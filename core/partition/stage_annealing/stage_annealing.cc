@@ -29,6 +29,9 @@ constexpr int64_t kRunsPerFreshLargeOne = 4;
 // Work without a limit of its own, for each block and device.
 constexpr int64_t kWorkPerPair = 100'000;
 constexpr int64_t kMostWork = 120'000'000;
+// A random pipeline that is none, for want of devices of one class, counts for more than it takes: the next one will
+// hardly be better.
+constexpr int64_t kWorkOfNoStart = 4000;
 // Heat of runs from a random pipeline, and of those from the incumbent, between these.
 constexpr double kFreshHeat = 0.3;
 constexpr double kCoolestHeat = 0.0005;
@@ -59,7 +62,7 @@ class StageAnnealing {
     record_.counters()["moves"] = moves_;
     record_.counters()["runs"] = runs_;
     record_.counters()["work"] = record_.work();
-    record_.set_stop_reason(StopReasonOf(limits_, HasOwnLimit() ? StopReason::kWorkLimit : StopReason::kExhausted));
+    record_.set_stop_reason(StopReasonOf(limits_, HasSpentLimit() ? StopReason::kWorkLimit : StopReason::kExhausted));
     return std::move(record_).Finish(
         "annealing found no stages that fit; allow more work, or devices with more memory");
   }
@@ -76,7 +79,11 @@ class StageAnnealing {
 
   int64_t NumPairs() const { return int64_t{tables_.num_blocks()} * tables_.num_devices(); }
   int64_t DefaultWork() const { return std::min(kMostWork, SaturatingMultiply(NumPairs(), kWorkPerPair)); }
-  bool HasOwnLimit() const { return request_.options.work_limit.has_value() || limits_.work == work_limit_; }
+  // The work that it was given, not that which it gives itself.
+  bool HasSpentLimit() const {
+    const int64_t given = std::min(limits_.work, request_.options.work_limit.value_or(limits_.work));
+    return given == work_limit_ && record_.work() >= given;
+  }
   // Nothing takes any time.
   bool is_perfect() const { return record_.has_placement() && record_.objective() == Picoseconds(0); }
 
@@ -102,15 +109,17 @@ class StageAnnealing {
     task.heat.smoothness = 0.05 + 0.45 * random.Unit();
     task.heat.hot = task.is_fresh ? kFreshHeat : kCoolestHeat * std::pow(kHottestHeat / kCoolestHeat, random.Unit());
     const Pipeline start = task.is_fresh ? RandomPipeline(tables_, random) : *incumbent_;
-    if (start.stages.empty()) return;
+    if (start.stages.empty()) {
+      task.run.work = kWorkOfNoStart;
+      return;
+    }
     const Picoseconds to_beat = record_.has_placement() ? record_.objective() : Picoseconds(kMaxQuantity);
     task.run = AnnealPipeline(tables_, start, to_beat, task.heat, task.moves, task.work, random, limits_);
   }
 
   void Merge(Task& task) {
     moves_ += task.run.moves;
-    // A run that could not even start is work as well.
-    record_.AddWork(std::max<int64_t>(task.run.work, 1));
+    record_.AddWork(task.run.work);
     if (!task.run.best.has_value()) return;
     const Placement placement = tables_.PlacementOf(*task.run.best);
     if (!callbacks_.objection(placement).empty()) return;
