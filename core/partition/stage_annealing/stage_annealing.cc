@@ -32,10 +32,14 @@ constexpr int64_t kMostWork = 120'000'000;
 // A random pipeline that is none, for want of devices of one class, counts for more than it takes: the next one will
 // hardly be better.
 constexpr int64_t kWorkOfNoStart = 4000;
-// Heat of runs from a random pipeline, and of those from the incumbent, between these.
-constexpr double kFreshHeat = 0.3;
-constexpr double kCoolestHeat = 0.0005;
-constexpr double kHottestHeat = 0.2;
+// Heat of runs from the incumbent, and of those from a random pipeline, between these: hot ones all end where most
+// pipelines lead to, cool ones near where they begin.
+struct HeatRange {
+  double coolest;
+  double hottest;
+};
+constexpr HeatRange kMendingHeat = {0.0005, 0.2};
+constexpr HeatRange kFreshHeat = {0.005, 0.3};
 
 class StageAnnealing {
  public:
@@ -107,7 +111,8 @@ class StageAnnealing {
   void Anneal(Task& task) const {
     RandomStream random(seed_, task.stream);
     task.heat.smoothness = 0.05 + 0.45 * random.Unit();
-    task.heat.hot = task.is_fresh ? kFreshHeat : kCoolestHeat * std::pow(kHottestHeat / kCoolestHeat, random.Unit());
+    const HeatRange& range = task.is_fresh ? kFreshHeat : kMendingHeat;
+    task.heat.hot = range.coolest * std::pow(range.hottest / range.coolest, random.Unit());
     const Pipeline start = task.is_fresh ? RandomPipeline(tables_, random) : *incumbent_;
     if (start.stages.empty()) {
       task.run.work = kWorkOfNoStart;

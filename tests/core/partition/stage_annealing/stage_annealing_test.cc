@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, StageAnnealingModeTest,
 Instance Chain(int operators, int devices, Replication replication) {
   Instance instance;
   RandomStream random(5);
-  instance.cluster = MakeCluster(static_cast<std::size_t>(devices), 0);
+  instance.cluster = MakeCluster(devices, 0);
   instance.cluster.interconnect = HierarchyInterconnect{{{devices / 2, 4e9, Picoseconds(5)}, {2, 1e9, Picoseconds(9)}}};
   for (int i = 0; i < operators; ++i) {
     AddOperator(instance.graph, absl::StrCat("op", i), 1'000'000 * random.Between(1, 99), 1);
