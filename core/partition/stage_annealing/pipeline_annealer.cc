@@ -12,6 +12,8 @@ namespace {
 // Temperature of the last move, as a share of the objective.
 constexpr double kFinalHeat = 2e-4;
 constexpr int64_t kMovesPerTemperature = 64;
+// What a move takes beside what it looks at.
+constexpr int64_t kWorkPerMove = 10;
 // Work between two looks at the clock: some tens of microseconds.
 constexpr int64_t kWorkPerLook = 4096;
 // What is not feasible costs, in objectives: memory as large again as the limit, a block where it may not be, a stage
@@ -34,11 +36,10 @@ class Annealer {
   }
 
   PipelineRun Run(int64_t moves, int64_t work, const SolveLimits& limits) {
-    int64_t next_look = 0;
-    while (run_.moves < moves && state_.work() + run_.moves < work) {
-      if (state_.work() >= next_look) {
+    for (int64_t next_look = 0; run_.moves < moves && Work() < work;) {
+      if (Work() >= next_look) {
         if (CheckInterruption(limits).has_value()) break;
-        next_look = state_.work() + kWorkPerLook;
+        next_look = Work() + kWorkPerLook;
       }
       if (run_.moves % kMovesPerTemperature == 0) {
         CoolDown(static_cast<double>(run_.moves) / static_cast<double>(moves));
@@ -46,12 +47,13 @@ class Annealer {
       ++run_.moves;
       Step();
     }
-    // A move that is not tried costs something as well.
-    run_.work = state_.work() + run_.moves;
+    run_.work = Work();
     return std::move(run_);
   }
 
  private:
+  int64_t Work() const { return state_.work() + kWorkPerMove * run_.moves; }
+
   void CoolDown(double progress) {
     temperature_ = scale_ * heat_.hot * std::pow(kFinalHeat / heat_.hot, progress);
     penalty_ = scale_ * (1 + (kPenaltyGrowth - 1) * progress);

@@ -29,7 +29,7 @@ struct PipelineRun {
   std::optional<Pipeline> best;
   Picoseconds objective{0};
   int64_t moves = 0;
-  // As PipelineState::work.
+  // As PipelineState::work, and 10 for each move.
   int64_t work = 0;
 };
 

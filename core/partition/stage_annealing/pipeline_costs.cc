@@ -32,15 +32,17 @@ double OverflowOf(const StageCosts& stage, int32_t in_flight) {
 }  // namespace
 
 PhaseLoads PipelineCosting::LoadsOf(const StageCosts& stage) const {
+  if (!problem_.micro_batches.has_value()) return stage.replica;
   const int32_t replicas = stage.turns.replicas;
-  if (!problem_.micro_batches.has_value()) {
-    return ReplicaLoads(stage.undivided, replicas, stage.allreduce, ReductionRuleOf(problem_));
-  }
   return {.main = step_.TimeOf(stage.undivided.main, replicas),
           .backward = step_.TimeOf(stage.undivided.backward, replicas)};
 }
 
 void PipelineCosting::AddMemory(std::span<const StageCosts* const> stages, PipelineCosts& costs) const {
+  if (!memory_varies_) {
+    for (const StageCosts* stage : stages) costs.overflow += OverflowOf(*stage, 0);
+    return;
+  }
   FillFromEnd fill(turns_);
   for (std::size_t i = stages.size(); i > 0; --i) {
     const StageCosts& stage = *stages[i - 1];

@@ -18,6 +18,8 @@ namespace planwright {
 struct StageCosts {
   // Of a replica that did every micro-batch: the greatest of each phase.
   PhaseLoads undivided;
+  // In the limit of many micro-batches: what a replica spends.
+  PhaseLoads replica;
   Picoseconds allreduce{0};
   StageTurns turns;
   // Memory without activations, activations of one micro-batch, and what the smallest device has.
@@ -42,7 +44,9 @@ struct PipelineCosts {
 // For one thread; the problem outlives it.
 class PipelineCosting {
  public:
-  PipelineCosting(const PlanningProblem& problem, const TransferTurns& turns) : problem_(problem), turns_(turns) {}
+  // `memory_varies`: that of a stage depends on its place.
+  PipelineCosting(const PlanningProblem& problem, const TransferTurns& turns, bool memory_varies)
+      : problem_(problem), turns_(turns), memory_varies_(memory_varies) {}
 
   // REQUIRES: at least one stage. O(stages).
   PipelineCosts CostsOf(std::span<const StageCosts* const> stages);
@@ -54,6 +58,7 @@ class PipelineCosting {
 
   const PlanningProblem& problem_;
   const TransferTurns turns_;
+  const bool memory_varies_;
   // Of the pipeline that is being costed, where micro-batches are counted.
   std::vector<StageTurns> stage_turns_;
   StepTurns step_;

@@ -22,12 +22,13 @@ PipelineMoves::PipelineMoves(const PipelineTables& tables, PipelineState& state,
       state_(state),
       random_(random),
       resizes_teams_(!tables.has_equal_replicas()),
+      resizes_all_(tables.has_equal_replicas() && !tables.fixed_replicas().has_value()),
       orders_copies_(!tables.links_are_alike() && tables.problem().replication != Replication::kNone),
       seen_(Index(tables.num_blocks()), 0) {}
 
 bool PipelineMoves::Propose() {
   state_.Begin();
-  const int32_t kind = Below(resizes_teams_ ? 100 : 88);
+  const int32_t kind = Below(resizes_teams_ ? 100 : resizes_all_ ? 90 : 88);
   if (kind < 36) return Shift();
   if (kind < 48) return Exchange();
   if (kind < 54) return Split();
@@ -39,6 +40,7 @@ bool PipelineMoves::Propose() {
   if (kind < 84) return ReorderStages();
   if (kind < 86) return ReorderCopies();
   if (kind < 88) return ReverseRing();
+  if (resizes_all_) return ResizeAll();
   if (kind < 92) return Grow();
   if (kind < 95) return Shrink();
   return Transfer();
@@ -282,6 +284,41 @@ bool PipelineMoves::Transfer() {
   less.erase(less.begin() + given);
   state_.SetDevices(from, std::move(less));
   state_.SetDevices(to, std::move(more));
+  return true;
+}
+
+bool PipelineMoves::ResizeAll() {
+  const int32_t before = NumReplicas(state_.slot_at(0));
+  const int32_t after = Chance(0.5) ? before + (Chance(0.5) ? 1 : -1) : 1 + Below(tables_.num_devices());
+  if (after == before || after < 1 || after > tables_.num_devices()) return false;
+  std::vector<int32_t> slots;
+  for (int32_t position = 0; position < state_.num_stages(); ++position) slots.push_back(state_.slot_at(position));
+  while (static_cast<int32_t>(slots.size()) > tables_.num_devices() / after) {
+    const int32_t first = Below(static_cast<int32_t>(slots.size()) - 1);
+    MergeInto(slots[Index(first)], slots[Index(first + 1)]);
+    slots.erase(slots.begin() + first);
+  }
+  return GiveReplicas(slots, after);
+}
+
+bool PipelineMoves::GiveReplicas(const std::vector<int32_t>& slots, int32_t replicas) {
+  std::vector<bool> is_taken(Index(tables_.num_devices()), false);
+  for (const int32_t slot : slots) {
+    const std::vector<int32_t>& devices = state_.stage(slot).devices;
+    for (int32_t i = 0; i < std::min(NumReplicas(slot), replicas); ++i) is_taken[Index(devices[Index(i)])] = true;
+  }
+  for (const int32_t slot : slots) {
+    std::vector<int32_t> devices = state_.stage(slot).devices;
+    const int32_t device_class = ClassOf(slot);
+    devices.resize(Index(std::min(NumReplicas(slot), replicas)));
+    for (int32_t device = 0; device < tables_.num_devices() && devices.size() < Index(replicas); ++device) {
+      if (is_taken[Index(device)] || tables_.class_of(device) != device_class) continue;
+      is_taken[Index(device)] = true;
+      devices.push_back(device);
+    }
+    if (devices.size() < Index(replicas)) return false;
+    state_.SetDevices(slot, std::move(devices));
+  }
   return true;
 }
 

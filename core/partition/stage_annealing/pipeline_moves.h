@@ -7,7 +7,7 @@
 //   regroup    merge, and split another stage on the devices that become idle
 //   relocate   a replica to another device, which may be another stage's; teams of two stages exchanged; a team to idle
 //              devices
-//   resize     a replica more, one less, or one from another stage
+//   resize     a replica more, one less, or one from another stage; another number for all stages alike
 //   reorder    two neighbours, two copies, a part of a ring
 //
 // The busiest stage is changed more often than others, and blocks near its borders more often than those inside.
@@ -43,6 +43,7 @@ class PipelineMoves {
   bool Grow();
   bool Shrink();
   bool Transfer();
+  bool ResizeAll();
   bool ReorderStages();
   bool ReorderCopies();
   bool ReverseRing();
@@ -61,6 +62,9 @@ class PipelineMoves {
   bool MoveFrom(int32_t slot, int32_t target);
   bool SplitOnto(int32_t slot, std::vector<int32_t> devices);
   void MergeInto(int32_t from, int32_t to);
+  // Gives each stage of `slots` so many devices, its own before idle ones and those of stages that have lost their
+  // blocks. False: there are not enough of one class.
+  bool GiveReplicas(const std::vector<int32_t>& slots, int32_t replicas);
   // As many idle devices of one class, near each other or anywhere; empty: there are none.
   std::vector<int32_t> ChooseIdle(int32_t count);
   // Likewise of the class; -1: none.
@@ -72,6 +76,7 @@ class PipelineMoves {
   PipelineState& state_;
   RandomStream& random_;
   const bool resizes_teams_;
+  const bool resizes_all_;
   const bool orders_copies_;
   std::vector<int32_t> moved_;
   std::vector<uint64_t> seen_;

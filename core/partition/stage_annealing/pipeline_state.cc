@@ -25,7 +25,7 @@ void ForEachPartnership(std::size_t replicas_a, std::size_t replicas_b, Visit vi
 PipelineState::PipelineState(const PipelineTables& tables, const Pipeline& pipeline)
     : tables_(tables),
       turns_(TransferTurns::Of(tables.problem(), tables.pays_once())),
-      costing_(tables.problem(), turns_),
+      costing_(tables.problem(), turns_, tables.memory_varies()),
       slot_of_(Index(tables.num_blocks()), 0),
       owner_(Index(tables.num_devices()), kIdle),
       num_idle_(tables.num_devices()),
@@ -220,7 +220,7 @@ const PipelineCosts& PipelineState::Evaluate() {
   }
   in_order_.clear();
   for (const int32_t slot : order_) in_order_.push_back(&stage_costs_[Index(slot)]);
-  work_ += num_stages();
+  work_ += 2 * int64_t{num_stages()};
   trial_costs_ = costing_.CostsOf(in_order_);
   return trial_costs_;
 }
@@ -260,6 +260,8 @@ void PipelineState::Cost(int32_t slot) {
   MicroBatchWork work = ComputeOf(own);
   const int64_t boundary_bytes = MeasureTraffic(slot, work);
   AddLoads(slot, work, costs);
+  costs.replica =
+      ReplicaLoads(costs.undivided, costs.turns.replicas, costs.allreduce, ReductionRuleOf(tables_.problem()));
   AddMemory(slot, boundary_bytes, costs);
   AddMisplaced(own, costs);
   work_ += static_cast<int64_t>(own.blocks.size());
@@ -307,7 +309,7 @@ void PipelineState::AddMemory(int32_t slot, int64_t boundary_bytes, StageCosts& 
   } else {
     costs.fixed_bytes =
         ParameterStateBytes(sum.parameters, model) + sum.workspace + 2 * boundary_bytes + model.reserved_bytes;
-    if (tables_.is_training()) costs.kept_bytes = sum.activations;
+    if (tables_.keeps_activations()) costs.kept_bytes = sum.activations;
   }
   costs.limit_bytes = std::numeric_limits<int64_t>::max();
   for (const int32_t device : own.devices) {

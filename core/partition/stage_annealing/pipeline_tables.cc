@@ -39,7 +39,8 @@ PipelineTables::PipelineTables(const SearchRequest& request)
       network_(request.costs.network()),
       pays_once_(RulesOf(request.cluster.interconnect).pay_once),
       gradients_follow_(GradientsFollowTensors(request.graph, *request.problem.workload)),
-      is_training_(*request.problem.workload == Workload::kTraining) {
+      keeps_activations_(*request.problem.workload == Workload::kTraining &&
+                         request.problem.memory_model.kind == MemoryModel::Kind::kComponents) {
   AddBlocks(request);
   AddNets(request);
   AddDevices(request);
@@ -120,6 +121,9 @@ void PipelineTables::AddDevices(const SearchRequest& request) {
     class_of_.push_back(static_cast<int32_t>(cluster.devices[device].device_class.index()));
     memory_limit_.push_back(UsableMemoryBytes(cluster, DeviceId(device)).value_or(std::numeric_limits<int64_t>::max()));
   }
+  const bool is_limited = std::any_of(memory_limit_.begin(), memory_limit_.end(),
+                                      [](int64_t limit) { return limit != std::numeric_limits<int64_t>::max(); });
+  memory_varies_ = keeps_activations_ && is_limited;
   for (const DeviceLimit& limit : request.device_limits) {
     ClassLimit& of_classes = class_limits_.emplace_back();
     of_classes.counts.assign(Index(num_classes_), false);

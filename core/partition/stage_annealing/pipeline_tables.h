@@ -79,6 +79,8 @@ class PipelineTables {
   int32_t class_of(int32_t device) const { return class_of_[Index(device)]; }
   bool is_cpu(int32_t device_class) const { return is_cpu_[Index(device_class)]; }
   int64_t memory_limit(int32_t device) const { return memory_limit_[Index(device)]; }
+  // What a stage needs of a limited memory may depend on its place in the pipeline.
+  bool memory_varies() const { return memory_varies_; }
   const std::vector<ClassLimit>& class_limits() const { return class_limits_; }
 
   // Time of the block on the class: compute of each pass.
@@ -111,7 +113,8 @@ class PipelineTables {
   bool pays_once() const { return pays_once_; }
   // Forward tensors bring back gradients.
   bool gradients_follow() const { return gradients_follow_; }
-  bool is_training() const { return is_training_; }
+  // Activations are kept from the forward to the backward pass.
+  bool keeps_activations() const { return keeps_activations_; }
   // The order of a ring matters, and is free.
   bool orders_rings() const;
 
@@ -134,7 +137,7 @@ class PipelineTables {
   const Network& network_;
   const bool pays_once_;
   const bool gradients_follow_;
-  const bool is_training_;
+  const bool keeps_activations_;
   int32_t num_classes_ = 0;
   std::vector<std::vector<OperatorId>> operators_;
   std::vector<int32_t> block_of_;
@@ -150,6 +153,7 @@ class PipelineTables {
   std::vector<int32_t> class_of_;
   std::vector<bool> is_cpu_;
   std::vector<int64_t> memory_limit_;
+  bool memory_varies_ = false;
   std::vector<ClassLimit> class_limits_;
   // [device][device]; empty where there are too many.
   std::vector<uint32_t> link_classes_;

@@ -18,16 +18,28 @@ constexpr char kName[] = "stage_annealing";
 // As many runs at a time, so that the number of threads changes nothing.
 constexpr std::size_t kBatch = 4;
 // Moves of the first runs, and how those of the next batches grow.
-constexpr double kFirstMoves = 1000;
+constexpr double kFirstMoves = 400;
+constexpr double kFirstMovesPerBlock = 8;
 constexpr double kGrowth = 1.25;
 constexpr double kMostMoves = 1'000'000;
-// Work without a limit of its own.
-constexpr int64_t kWorkPerPair = 400'000;
-constexpr int64_t kMostWork = 150'000'000;
-// Heat of runs from a random pipeline, and of those from the incumbent, between these.
-constexpr double kFreshHeat = 0.3;
-constexpr double kCoolestHeat = 0.002;
-constexpr double kHottestHeat = 0.2;
+// Every so many runs one starts afresh; pipelines of many blocks are rather mended.
+constexpr int64_t kManyPairs = 4096;
+constexpr int64_t kRunsPerFreshOne = 2;
+constexpr int64_t kRunsPerFreshLargeOne = 4;
+// Work without a limit of its own, for each block and device.
+constexpr int64_t kWorkPerPair = 100'000;
+constexpr int64_t kMostWork = 120'000'000;
+// A random pipeline that is none, for want of devices of one class, counts for more than it takes: the next one will
+// hardly be better.
+constexpr int64_t kWorkOfNoStart = 4000;
+// Heat of runs from the incumbent, and of those from a random pipeline, between these: hot ones all end where most
+// pipelines lead to, cool ones near where they begin.
+struct HeatRange {
+  double coolest;
+  double hottest;
+};
+constexpr HeatRange kMendingHeat = {0.0005, 0.2};
+constexpr HeatRange kFreshHeat = {0.005, 0.3};
 
 class StageAnnealing {
  public:
@@ -54,7 +66,7 @@ class StageAnnealing {
     record_.counters()["moves"] = moves_;
     record_.counters()["runs"] = runs_;
     record_.counters()["work"] = record_.work();
-    record_.set_stop_reason(StopReasonOf(limits_, HasOwnLimit() ? StopReason::kWorkLimit : StopReason::kExhausted));
+    record_.set_stop_reason(StopReasonOf(limits_, HasSpentLimit() ? StopReason::kWorkLimit : StopReason::kExhausted));
     return std::move(record_).Finish(
         "annealing found no stages that fit; allow more work, or devices with more memory");
   }
@@ -69,11 +81,13 @@ class StageAnnealing {
     PipelineRun run;
   };
 
-  int64_t DefaultWork() const {
-    const int64_t pairs = SaturatingMultiply(tables_.num_blocks(), tables_.num_devices());
-    return std::min(kMostWork, SaturatingMultiply(pairs, kWorkPerPair));
+  int64_t NumPairs() const { return int64_t{tables_.num_blocks()} * tables_.num_devices(); }
+  int64_t DefaultWork() const { return std::min(kMostWork, SaturatingMultiply(NumPairs(), kWorkPerPair)); }
+  // The work that it was given, not that which it gives itself.
+  bool HasSpentLimit() const {
+    const int64_t given = std::min(limits_.work, request_.options.work_limit.value_or(limits_.work));
+    return given == work_limit_ && record_.work() >= given;
   }
-  bool HasOwnLimit() const { return request_.options.work_limit.has_value() || limits_.work == work_limit_; }
   // Nothing takes any time.
   bool is_perfect() const { return record_.has_placement() && record_.objective() == Picoseconds(0); }
 
@@ -86,26 +100,31 @@ class StageAnnealing {
 
   void Prepare(Task& task) {
     const double growth = std::pow(kGrowth, static_cast<double>(runs_ / static_cast<int64_t>(kBatch)));
-    task.moves = static_cast<int64_t>(std::min(kMostMoves, kFirstMoves * growth));
+    task.moves =
+        static_cast<int64_t>(std::min(kMostMoves, (kFirstMoves + kFirstMovesPerBlock * tables_.num_blocks()) * growth));
     task.work = (work_limit_ - record_.work()) / static_cast<int64_t>(kBatch) + 1;
-    task.is_fresh = !incumbent_.has_value() || runs_ % 2 == 1;
+    const int64_t runs_per_fresh_one = NumPairs() < kManyPairs ? kRunsPerFreshOne : kRunsPerFreshLargeOne;
+    task.is_fresh = !incumbent_.has_value() || runs_ % runs_per_fresh_one == 1;
     task.stream = static_cast<uint64_t>(++runs_);
   }
 
   void Anneal(Task& task) const {
     RandomStream random(seed_, task.stream);
     task.heat.smoothness = 0.05 + 0.45 * random.Unit();
-    task.heat.hot = task.is_fresh ? kFreshHeat : kCoolestHeat * std::pow(kHottestHeat / kCoolestHeat, random.Unit());
+    const HeatRange& range = task.is_fresh ? kFreshHeat : kMendingHeat;
+    task.heat.hot = range.coolest * std::pow(range.hottest / range.coolest, random.Unit());
     const Pipeline start = task.is_fresh ? RandomPipeline(tables_, random) : *incumbent_;
-    if (start.stages.empty()) return;
+    if (start.stages.empty()) {
+      task.run.work = kWorkOfNoStart;
+      return;
+    }
     const Picoseconds to_beat = record_.has_placement() ? record_.objective() : Picoseconds(kMaxQuantity);
     task.run = AnnealPipeline(tables_, start, to_beat, task.heat, task.moves, task.work, random, limits_);
   }
 
   void Merge(Task& task) {
     moves_ += task.run.moves;
-    // A run that could not even start is work as well.
-    record_.AddWork(std::max<int64_t>(task.run.work, 1));
+    record_.AddWork(task.run.work);
     if (!task.run.best.has_value()) return;
     const Placement placement = tables_.PlacementOf(*task.run.best);
     if (!callbacks_.objection(placement).empty()) return;

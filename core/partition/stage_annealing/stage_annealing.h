@@ -9,8 +9,9 @@
 // confirms it. Nothing is proven. Meant to be the last of several searches, whose placements it starts from; without
 // any it starts from random ones.
 //
-// Memory: that of PipelineTables, and some pipelines. Work: about 10 ns, a block, an end of a net or a pair of replicas
-// looked at. Without options.work_limit the work is bounded by the size of the problem: at most about two seconds.
+// Memory: that of PipelineTables, and some pipelines. Work: about 10 ns: 1 for a block, an end of a net or a pair of
+// replicas looked at, 10 for a move. Without options.work_limit the work is bounded by the size of the problem: at most
+// about two seconds.
 #ifndef PLANWRIGHT_CORE_PARTITION_STAGE_ANNEALING_STAGE_ANNEALING_H_
 #define PLANWRIGHT_CORE_PARTITION_STAGE_ANNEALING_STAGE_ANNEALING_H_
 
