@@ -80,6 +80,11 @@ void EncodeEstimate(const Estimate& estimate, v1::Estimate& wire) {
   wire.set_bubble_fraction(estimate.bubble_fraction);
   wire.set_peak_memory_bytes(estimate.peak_memory_bytes);
   wire.set_estimated_operators(estimate.estimated_operators);
+  for (const UncountedMemory& uncounted : estimate.uncounted_memory) {
+    v1::UncountedMemory& encoded = *wire.add_uncounted_memory();
+    encoded.set_what(uncounted.what);
+    encoded.set_peak_memory_bytes(uncounted.peak_memory_bytes);
+  }
 }
 
 void EncodeProvenance(const Provenance& provenance, v1::Provenance& wire) {
