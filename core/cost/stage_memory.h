@@ -12,11 +12,7 @@
 
 namespace planwright {
 
-// Memory of operators that share a device as one stage, under the resolved memory model.
-//   DECLARED    sum of memory_bytes.
-//   COMPONENTS  ceil(parameter_bytes x (weight_versions + gradient_copies + optimizer))
-//               + in_flight x activation_bytes (TRAINING only) + largest workspace_bytes + 2 x boundary_bytes
-//               + reserved_bytes.
+// Memory of operators that share a device as one stage, under the resolved memory model (memory_form.h).
 // `operators`: those that the workload keeps. `boundary_bytes`: sum of the sizes of the tensors that cross the border
 // of the stage, in or out, each tensor once. Complexity O(operators).
 int64_t StageMemoryBytes(const OperatorGraph& graph, const PlanningProblem& problem,
@@ -26,10 +22,6 @@ int64_t StageMemoryBytes(const OperatorGraph& graph, const PlanningProblem& prob
 //   micro_batches M set    ONE_F_ONE_B min(stages_behind + 1, M), otherwise M
 //   unset                  ONE_F_ONE_B and PIPEDREAM_ASYNC stages_behind + 1, otherwise 1
 int32_t InFlightMicroBatches(const PlanningProblem& problem, std::size_t stages_behind);
-
-// ceil(parameter_bytes x (weight_versions + gradient_copies + optimizer)): parameters, their versions, gradients and
-// optimizer state. REQUIRES: COMPONENTS, resolved.
-int64_t ParameterStateBytes(int64_t parameter_bytes, const MemoryModel& memory);
 
 }  // namespace planwright
 

@@ -1,5 +1,6 @@
 #include "server/codec/plan.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -208,6 +209,16 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   wire.mutable_warnings()->Add(plan.warnings.begin(), plan.warnings.end());
   if (plan.replanning.has_value()) EncodeReplanning(plan, *wire.mutable_replanning());
   return wire;
+}
+
+std::optional<std::string> OtherRulesWarning(const v1::Plan& plan) {
+  const bool states_numbers = plan.objective_ms() != 0 || plan.has_estimate() || !plan.devices().empty();
+  if (plan.cost_model_version() == kCostModelVersion || !states_numbers) return std::nullopt;
+  // Plans that state none are of the first.
+  const int32_t version = std::max(plan.cost_model_version(), 1);
+  return absl::StrCat("the numbers that the plan states follow version ", version,
+                      " of the cost model, those of this program version ", kCostModelVersion,
+                      ": they are not comparable");
 }
 
 Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, const Cluster& cluster,

@@ -12,20 +12,21 @@ namespace planwright {
 namespace {
 
 // Names every field of a plan: a new one does not compile here until somebody has thought of its mutation.
-// Not judged, because they cannot be recomputed: warnings, names of methods, and how the search went.
+// Not judged, because they cannot be recomputed: warnings, what memory leaves out, names of methods, and how the search
+// went; nor the version of the rules, which are the verifier's own.
 [[maybe_unused]] void NameEveryField(const Plan& plan, const Stage& stage, const DeviceUsage& usage) {
-  [[maybe_unused]] const auto& [problem, objective, lower_bound, bounds, stages, devices, links, tasks, estimate,
-                                baselines, explanation, provenance, warnings, replanning] = plan;
+  [[maybe_unused]] const auto& [cost_model_version, problem, objective, lower_bound, bounds, stages, devices, links,
+                                tasks, estimate, baselines, explanation, provenance, warnings, replanning] = plan;
   [[maybe_unused]] const auto& [operators, replicas, ring_order, compute, communication_in, communication_out,
-                                allreduce, stage_load, memory_bytes, in_flight_micro_batches, backward_contiguous] =
-      stage;
+                                allreduce, stage_load, memory_bytes, in_flight_micro_batches, transfer_slots,
+                                backward_contiguous] = stage;
   [[maybe_unused]] const auto& [replica_device, copy, replica_load] = stage.replicas.front();
   [[maybe_unused]] const auto& [device, device_stages, device_load, device_memory_bytes, memory_limit_bytes] = usage;
   [[maybe_unused]] const auto& [device_a, device_b, link_load] = plan.links.front();
   [[maybe_unused]] const auto& [operation, stage_of_task, pass, resource, start, index_shift] = plan.tasks.front();
   [[maybe_unused]] const auto& [value, method, scope] = plan.bounds.front();
   [[maybe_unused]] const auto& [step_time, micro_batches_per_second, samples_per_second, bubble_fraction,
-                                peak_memory_bytes, estimated_operators] = plan.estimate;
+                                peak_memory_bytes, estimated_operators, uncounted_memory] = plan.estimate;
   [[maybe_unused]] const auto& [algorithm, algorithm_version, seed, wall_time_ms, cpu_time_ms, proven_optimal,
                                 stop_reason, counters, incumbents, fallback] = plan.provenance;
 }

@@ -49,7 +49,7 @@ Plan SmallPlan() {
                   {DeviceId(1), {StageId(0)}, Picoseconds(10 * kMs), 77, 100}};
   plan.links = {{DeviceId(0), DeviceId(1), Picoseconds(kMs)}};
   plan.tasks = {{"subgraph", StageId(0), Pass::kBackward, "g1", Picoseconds(3 * kMs)}};
-  plan.estimate = {Picoseconds(0), 100, 200, 0.5, 77, 1};
+  plan.estimate = {Picoseconds(0), 100, 200, 0.5, 77, 1, {{"more", 88}}};
   plan.provenance.algorithm = "ideal_dp";
   plan.provenance.algorithm_version = "1";
   plan.provenance.stop_reason = StopReason::kTimeLimit;
@@ -96,6 +96,7 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
       bubble_fraction: 0.5
       peak_memory_bytes: 77
       estimated_operators: 1
+      uncounted_memory { what: "more" peak_memory_bytes: 88 }
     }
     provenance {
       algorithm: "ideal_dp"
@@ -220,6 +221,9 @@ TEST(StatedNumbersTest, ReportsBoundsAboveTheObjectiveAndFalseProofs) {
   plan.mutable_provenance()->set_proven_optimal(true);
   EXPECT_THAT(StatedViolations(plan),
               ElementsAre("plan.lower_bound_ms: must be at most the objective 10.000000000, is 11.000000000",
+                          "plan.lower_bound_ms: must be the largest of the bounds for the problem, 8.000000000, is "
+                          "11.000000000",
+                          "plan.relative_gap: must be -0.100000000, is 0.200000000",
                           "plan.provenance.proven_optimal: must be false: the lower bound 11.000000000 is not the "
                           "objective 10.000000000"));
 }
