@@ -121,7 +121,7 @@ std::string DifferenceOf(const v1::PlanningProblem& from, const v1::PlanningProb
   std::vector<std::string> lines = absl::StrSplit(report, '\n', absl::SkipEmpty());
   const std::size_t more = lines.size() - std::min(lines.size(), kMostLines);
   lines.resize(lines.size() - more);
-  for (std::string& line : lines) line = absl::StripPrefix(line, "modified: ");
+  for (std::string& line : lines) line = std::string(absl::StripPrefix(line, "modified: "));
   return absl::StrCat(absl::StrJoin(lines, ", "), more > 0 ? absl::StrCat(" and ", more, " more") : "");
 }
 

@@ -44,6 +44,7 @@ Plan SmallPlan() {
                   .load = Picoseconds(10 * kMs),
                   .memory_bytes = 77,
                   .in_flight_micro_batches = 3,
+                  .transfer_slots = 2,
                   .backward_contiguous = true}};
   plan.devices = {{DeviceId(0), {}, Picoseconds(0), 0, std::nullopt},
                   {DeviceId(1), {StageId(0)}, Picoseconds(10 * kMs), 77, 100}};
@@ -67,6 +68,7 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
   v1::Plan plan = EncodedPlan();
   plan.clear_problem();
   const auto expected = Wire<v1::Plan>(R"pb(
+    cost_model_version: 2
     objective_ms: 10
     lower_bound_ms: 8
     relative_gap: 0.2
@@ -82,6 +84,7 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
       memory_bytes: 77
       in_flight_micro_batches: 3
       backward_contiguous: true
+      transfer_slots: 2
     }
     devices { device: "g0" }
     devices { device: "g1" stages: 0 load_ms: 10 memory_bytes: 77 memory_limit_bytes: 100 }
