@@ -123,7 +123,11 @@ TEST_F(EnginePlanCacheTest, WhatChangesTheAnswerIsNotShared) {
 // The plan of `made` in the answer's own words is one to its request.
 void ExpectIsPlanFor(PlanningEngine& engine, const v1::CreatePlanRequest& request, const v1::Plan& plan) {
   v1::EvaluatePlanRequest evaluation;
-  evaluation.set_graph_reference(request.graph_reference());
+  if (request.has_graph()) {
+    *evaluation.mutable_graph() = request.graph();
+  } else {
+    evaluation.set_graph_reference(request.graph_reference());
+  }
   *evaluation.mutable_cluster() = request.cluster();
   *evaluation.mutable_problem() = request.problem();
   *evaluation.mutable_plan() = plan;

@@ -50,6 +50,8 @@ constexpr char kInput[] = R"pb(
 constexpr char kTraining[] =
     R"(costs { device_class: "gpu" forward_ms: 3 backward_ms: 5 }
        parameter_bytes: 1000000 activation_bytes: 100000 workspace_bytes: 10)";
+// Two of them fit a device.
+constexpr char kInference[] = R"(costs { device_class: "gpu" forward_ms: 3 } memory_bytes: 400000000)";
 constexpr char kUniform[] = "uniform { bandwidth_bytes_per_second: 1e9 }";
 constexpr char kHostStaged[] = "host_staged { bandwidth_bytes_per_second: 1e9 }";
 
@@ -244,7 +246,14 @@ class StatedPlanTest : public testing::Test {
     mutator.Mutate(plan, "plan");
   }
 
-  PlanningEngine engine_{EngineConfig{.version = "9.9", .cpus = 2}};
+  static EngineConfig Config() {
+    EngineConfig config;
+    config.version = "9.9";
+    config.cpus = 2;
+    return config;
+  }
+
+  PlanningEngine engine_{Config()};
 };
 
 TEST_F(StatedPlanTest, EveryFieldOfEveryKindOfPlanIsChecked) {
@@ -257,7 +266,7 @@ TEST_F(StatedPlanTest, EveryFieldOfEveryKindOfPlanIsChecked) {
   check("steps", RequestFor("schedule: SCHEDULE_KIND_ONE_F_ONE_B micro_batches: 8 replication: REPLICATION_UNIFORM "
                             "num_replicas: 2"));
   check("replicated", RequestFor("replication: REPLICATION_PER_STAGE overlap: OVERLAP_OVERLAPPED"));
-  check("latency", RequestFor("objective: OBJECTIVE_MIN_LATENCY", kHostStaged));
+  check("latency", RequestFor("objective: OBJECTIVE_MIN_LATENCY", kHostStaged, kInference));
   check("periodic", RequestFor("schedule: SCHEDULE_KIND_PERIODIC"));
   check("full duplex", RequestFor("schedule: SCHEDULE_KIND_PERIODIC overlap: OVERLAP_FULL_DUPLEX"));
   check("non-contiguous", RequestFor("split: SPLIT_NON_CONTIGUOUS"));
@@ -305,13 +314,15 @@ TEST_F(StatedPlanTest, BoundsAndProofsAgreeWithEachOther) {
 }
 
 TEST_F(StatedPlanTest, ListsAreComplete) {
-  const v1::CreatePlanRequest request = RequestFor("objective: OBJECTIVE_MIN_LATENCY", kHostStaged);
+  const v1::CreatePlanRequest request = RequestFor("objective: OBJECTIVE_MIN_LATENCY", kHostStaged, kInference);
   v1::Plan plan = MustPlan(request);
+  ASSERT_GT(plan.schedule().tasks_size(), 1);
   plan.mutable_schedule()->mutable_tasks()->RemoveLast();
   EXPECT_FALSE(Evaluate(request, plan)->valid());
   const v1::CreatePlanRequest linked = RequestFor("");
   for (const char* list : {"devices", "links"}) {
     plan = MustPlan(linked);
+    ASSERT_GT(plan.links_size(), 1);
     plan.GetReflection()->RemoveLast(&plan, plan.GetDescriptor()->FindFieldByName(list));
     EXPECT_FALSE(Evaluate(linked, plan)->valid()) << list;
   }
