@@ -12,6 +12,34 @@
 namespace planwright::client {
 namespace {
 
+// What a device may hold was resolved for the mode of the plan, and means nothing in another; so does a target.
+void ForgetOtherMode(const v1::PlanningProblem& asked, v1::PlanningProblem& problem) {
+  const bool is_other_mode =
+      asked.objective() != v1::OBJECTIVE_UNSPECIFIED || asked.split() != v1::SPLIT_UNSPECIFIED ||
+      (asked.schedule() != v1::SCHEDULE_KIND_UNSPECIFIED && asked.schedule() != problem.schedule());
+  if (is_other_mode) {
+    problem.clear_max_stages_per_device();
+    problem.clear_max_subgraphs_per_device();
+  }
+  const bool keeps_target =
+      asked.objective() == v1::OBJECTIVE_UNSPECIFIED || asked.objective() == v1::OBJECTIVE_MIN_DEVICES;
+  if (!keeps_target) problem.clear_target_period_ms();
+}
+
+// What a parameter costs was resolved for the preset, the kind of memory and the workload of the plan: settings of
+// these replace it.
+void ForgetOtherMemory(const v1::PlanningProblem& asked, v1::PlanningProblem& problem) {
+  const v1::MemoryModel::Kind kind = asked.memory_model().kind();
+  v1::MemoryModel& memory = *problem.mutable_memory_model();
+  const bool is_other_kind = kind != v1::MemoryModel::KIND_UNSPECIFIED && kind != memory.kind();
+  const bool is_other_workload = asked.workload() != v1::WORKLOAD_UNSPECIFIED && asked.workload() != problem.workload();
+  if (asked.memory_model().preset().empty() && !is_other_kind && !is_other_workload) return;
+  memory.clear_weight_versions();
+  memory.clear_gradient_copies();
+  memory.clear_optimizer_bytes_per_parameter_byte();
+  if (is_other_kind) memory.clear_reserved_bytes();
+}
+
 class EvaluateCommand final : public Command {
  public:
   std::string_view name() const override { return "evaluate"; }
@@ -47,16 +75,13 @@ class EvaluateCommand final : public Command {
   }
 
  private:
-  // The problem of the plan; flags override single settings.
+  // The problem of the plan; flags override single settings, and what was resolved from those.
   v1::EvaluatePlanRequest MakeRequest(GivenPlan given) const {
     v1::EvaluatePlanRequest request;
     v1::PlanningProblem& problem = *request.mutable_problem();
     problem = given.problem();
-    if (problem_.objective() != v1::OBJECTIVE_UNSPECIFIED || problem_.split() != v1::SPLIT_UNSPECIFIED) {
-      // What a device may hold was resolved for the mode of the plan, and means nothing in another.
-      problem.clear_max_stages_per_device();
-      problem.clear_max_subgraphs_per_device();
-    }
+    ForgetOtherMode(problem_, problem);
+    ForgetOtherMemory(problem_, problem);
     problem.MergeFrom(problem_);
     *request.mutable_plan() = std::move(given.plan);
     MoveSources(std::move(given.input), request);

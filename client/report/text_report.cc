@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/report/enum_text.h"
+#include "client/report/memory_text.h"
 #include "client/report/quantities.h"
 #include "client/report/table.h"
 
@@ -117,6 +118,10 @@ std::string SearchText(const v1::Provenance& provenance) {
 std::string Summary(const v1::Plan& plan) {
   Table table({{""}, Table::Wrapping("")});
   if (plan.has_estimate()) table.AddRow({"throughput", ThroughputText(plan.estimate())});
+  const std::string counted = CountedMemoryText(plan);
+  const std::string uncounted = UncountedMemoryText(plan);
+  if (!counted.empty()) table.AddRow({"memory", counted});
+  if (!uncounted.empty()) table.AddRow({"not counted", uncounted});
   if (plan.estimate().step_time_ms() > 0) table.AddRow({"step", StepText(plan)});
   if (plan.has_replanning()) table.AddRow({"moved", MovedText(plan.replanning())});
   if (!plan.provenance().algorithm().empty()) {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/cost/stage_memory.h"
+#include "core/cost/memory_form.h"
 #include "core/cost/transfer.h"
 
 namespace planwright {
@@ -25,9 +25,9 @@ class ChainBuilder {
       : graph_(graph),
         interconnect_(interconnect),
         layers_(layers),
-        memory_(problem.memory_model),
-        declared_(*problem.memory_model.kind == MemoryModel::Kind::kDeclared),
+        memory_(problem),
         training_(*problem.workload == Workload::kTraining),
+        recomputes_(training_ && problem.memory_model.recomputation == MemoryModel::Recomputation::kFull),
         gradients_follow_(GradientsFollowTensors(graph, *problem.workload)),
         layer_of_(graph.operators.size(), kNowhere) {
     for (std::size_t layer = 0; layer < layers.size(); ++layer) {
@@ -40,33 +40,24 @@ class ChainBuilder {
     chain.has_backward = training_;
     for (const std::vector<OperatorId>& layer : layers_) chain.layers.push_back(Layer(layer, costs, device_class));
     AddCuts(chain);
-    if (Recomputes()) Recompute(chain);
+    if (recomputes_) Recompute(chain);
     return chain;
   }
 
  private:
   static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
 
-  bool Recomputes() const { return training_ && memory_.recomputation == MemoryModel::Recomputation::kFull; }
-
   ChainLayer Layer(const std::vector<OperatorId>& operators, const CostTable& costs, DeviceClassId device_class) const {
     ChainLayer layer;
-    int64_t parameter_bytes = 0;
     for (const OperatorId id : operators) {
       const OperatorTime& time = costs.time(id, device_class);
       layer.forward += time.forward;
       layer.backward += time.backward;
-      const Operator& op = graph_.operators[id.index()];
-      parameter_bytes += op.parameter_bytes;
-      if (declared_) {
-        layer.static_bytes += op.memory_bytes.value_or(0);
-      } else {
-        const int64_t made_again = Recomputes() ? op.activation_bytes : 0;
-        layer.workspace_bytes = std::max(layer.workspace_bytes, op.workspace_bytes + made_again);
-        if (training_ && !Recomputes()) layer.stored_bytes += op.activation_bytes;
-      }
     }
-    if (!declared_) layer.static_bytes = ParameterStateBytes(parameter_bytes, memory_);
+    const MemoryParts memory = memory_.PartsOf(graph_, operators);
+    layer.static_bytes = memory.declared + ParameterStateBytes(memory.parameters, memory_.copies());
+    layer.stored_bytes = memory.stored;
+    layer.workspace_bytes = memory.workspace;
     return layer;
   }
 
@@ -77,7 +68,7 @@ class ChainBuilder {
       if (layer_of_[tensor.producer.index()] == kNowhere) continue;
       const auto [forward, backward] = CrossingsOf(tensor);
       const Picoseconds time = TensorTransferTime(tensor, interconnect_);
-      const int64_t buffer_bytes = declared_ ? 0 : 2 * tensor.size_bytes;
+      const int64_t buffer_bytes = memory_.BufferBytes(tensor.size_bytes);
       const Picoseconds gradient = gradients_follow_ ? time : Picoseconds(0);
       Add(forward, {time, gradient, buffer_bytes}, changes);
       Add(backward, {Picoseconds(0), time, buffer_bytes}, changes);
@@ -121,7 +112,7 @@ class ChainBuilder {
   // operators have made.
   void Recompute(Chain& chain) const {
     for (ChainLayer& layer : chain.layers) layer.backward += layer.forward;
-    if (declared_) return;
+    if (memory_.is_declared()) return;
     std::vector<int64_t> changes(layers_.size() + 1, 0);
     for (const Tensor& tensor : graph_.tensors) {
       const std::size_t producer = layer_of_[tensor.producer.index()];
@@ -142,9 +133,9 @@ class ChainBuilder {
   const OperatorGraph& graph_;
   const Interconnect& interconnect_;
   const std::vector<std::vector<OperatorId>>& layers_;
-  const MemoryModel& memory_;
-  const bool declared_;
+  const MemoryForm memory_;
   const bool training_;
+  const bool recomputes_;
   const bool gradients_follow_;
   std::vector<std::size_t> layer_of_;
 };

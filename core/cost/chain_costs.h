@@ -17,7 +17,7 @@ namespace planwright {
 //   times      sums over the operators. Recomputation FULL runs the forward pass again before the backward pass, whose
 //              time includes it.
 //   DECLARED   static: the sum of memory_bytes. Nothing else takes room.
-//   COMPONENTS static: ParameterStateBytes; workspace: the largest of an operator; buffers: 2 x bytes of each tensor
+//   COMPONENTS static: ParameterStateBytes (memory_form.h); workspace: the largest of an operator; buffers: 2 x bytes of each tensor
 //              across the cut. Stored, for TRAINING only: activation_bytes. Recomputation FULL stores what a
 //              stage starts from, i.e. what is alive before its first layer and what the Input operators of that make;
 //              the workspace is that of the operator whose activations and workspace are the largest together.

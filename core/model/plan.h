@@ -109,6 +109,12 @@ struct Incumbent {
   std::string algorithm;
 };
 
+// What takes memory when the plan runs and is not counted, in words, and what the fullest device would hold with it.
+struct UncountedMemory {
+  std::string what;
+  int64_t peak_memory_bytes = 0;
+};
+
 struct Estimate {
   // Zero where the number of micro-batches is unset.
   Picoseconds step_time{0};
@@ -117,6 +123,7 @@ struct Estimate {
   double bubble_fraction = 0;
   int64_t peak_memory_bytes = 0;
   int32_t estimated_operators = 0;
+  std::vector<UncountedMemory> uncounted_memory = {};
 };
 
 // What a simpler way to run the graph would reach.

@@ -1,7 +1,6 @@
 #include "core/partition/block_instance.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/cost/memory_form.h"
 #include "core/cost/transfer.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/strongly_connected.h"
@@ -96,7 +96,7 @@ class Assembler {
   void AddNets(const std::vector<int32_t>& block_of, BlockInstance& instance) const {
     instance.gradients_follow = GradientsFollowTensors(graph_, *problem_.workload);
     const bool counts_readers = !RulesOf(cluster_.interconnect).pay_once;
-    const bool counts_buffers = *problem_.memory_model.kind == MemoryModel::Kind::kComponents;
+    const MemoryForm form(problem_);
     const bool directed = problem_.overlap == Overlap::kFullDuplex;
     // By the blocks and the producer, if that matters.
     std::map<std::pair<std::vector<int32_t>, int32_t>, Net> merged;
@@ -105,7 +105,7 @@ class Assembler {
       if (blocks.size() < 2) continue;
       const int64_t transfer = LeastTransferTime(tensor);
       const int64_t weight = instance.gradients_follow ? 2 * transfer : transfer;
-      const int64_t buffers = counts_buffers ? 2 * tensor.size_bytes : 0;
+      const int64_t buffers = form.BufferBytes(tensor.size_bytes);
       if (weight == 0 && buffers == 0) continue;
       if (counts_readers && weight > 0 && blocks.size() > 2) AddFanOut(tensor, block_of, blocks, weight, instance);
       const int32_t producer = directed ? block_of[tensor.producer.index()] : Net::kAnyProducer;
@@ -168,32 +168,16 @@ class Assembler {
   }
 
   void AddMemory(BlockInstance& instance) const {
-    const MemoryModel& model = problem_.memory_model;
-    const bool declared = *model.kind == MemoryModel::Kind::kDeclared;
-    const bool training = *problem_.workload == Workload::kTraining;
-    const bool makes_activations_again = training && model.recomputation == MemoryModel::Recomputation::kFull;
-    const bool keeps_activations = training && !makes_activations_again;
+    const MemoryForm form(problem_);
     BlockMemory& memory = instance.memory;
-    memory.linear.assign(instance.operators.size(), 0);
-    memory.parameters.assign(instance.operators.size(), 0);
-    memory.workspace.assign(instance.operators.size(), 0);
-    for (std::size_t block = 0; block < instance.operators.size(); ++block) {
-      for (const OperatorId op : instance.operators[block]) {
-        const Operator& data = graph_.operators[op.index()];
-        if (declared) {
-          memory.linear[block] += data.memory_bytes.value_or(0);
-          continue;
-        }
-        if (keeps_activations) memory.linear[block] += data.activation_bytes;
-        memory.parameters[block] += data.parameter_bytes;
-        const int64_t made_again = makes_activations_again ? data.activation_bytes : 0;
-        memory.workspace[block] = std::max(memory.workspace[block], data.workspace_bytes + made_again);
-      }
+    for (const std::vector<OperatorId>& operators : instance.operators) {
+      const MemoryParts parts = form.PartsOf(graph_, operators);
+      memory.linear.push_back(parts.declared + parts.stored);
+      memory.parameters.push_back(parts.parameters);
+      memory.workspace.push_back(parts.workspace);
     }
-    if (declared) return;
-    memory.parameter_factor =
-        *model.weight_versions + *model.gradient_copies + *model.optimizer_bytes_per_parameter_byte;
-    memory.reserved = model.reserved_bytes;
+    memory.parameter_factor = form.copies();
+    memory.reserved = form.reserved_bytes();
   }
 
   void AddParameters(BlockInstance& instance) const {
@@ -234,8 +218,7 @@ void AddCutNet(const BlockInstance& instance, const Net& net, bool holds_produce
 }
 
 int64_t MemorySums::Total(const BlockMemory& memory, int64_t buffers, int64_t workspace) const {
-  const double scaled = std::ceil(static_cast<double>(parameters) * memory.parameter_factor);
-  return linear + static_cast<int64_t>(scaled) + workspace + buffers + memory.reserved;
+  return linear + ParameterStateBytes(parameters, memory.parameter_factor) + workspace + buffers + memory.reserved;
 }
 
 bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool) {

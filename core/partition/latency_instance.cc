@@ -8,6 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/base/union_find.h"
+#include "core/cost/memory_form.h"
 #include "core/cost/transfer.h"
 #include "core/model/colocation.h"
 
@@ -60,7 +61,7 @@ class Builder {
   }
 
   void AddTensors() {
-    const bool counts_buffers = *problem_.memory_model.kind == MemoryModel::Kind::kComponents;
+    const MemoryForm form(problem_);
     std::vector<Digraph::Edge> edges;
     instance_.tensors_of.resize(instance_.operators.size());
     for (const Tensor& tensor : graph_.tensors) {
@@ -68,7 +69,7 @@ class Builder {
       if (producer == kDropped) continue;
       LatencyTensor added{.pins = {producer},
                           .transfer = TensorTransferTime(tensor, cluster_.interconnect).count(),
-                          .buffer_bytes = counts_buffers ? 2 * tensor.size_bytes : 0};
+                          .buffer_bytes = form.BufferBytes(tensor.size_bytes)};
       for (const OperatorId op : tensor.consumers) {
         const int32_t consumer = vertex_of_[op.index()];
         if (consumer == kDropped) continue;
@@ -183,22 +184,17 @@ class Builder {
   }
 
   void AddMemory() {
-    const MemoryModel& model = problem_.memory_model;
-    const bool declared = *model.kind == MemoryModel::Kind::kDeclared;
-    const bool keeps_activations = *problem_.workload == Workload::kTraining;
+    const MemoryForm form(problem_);
     LatencyMemory& memory = instance_.memory;
     for (std::size_t vertex = 0; vertex < instance_.operators.size(); ++vertex) {
-      const Operator& op = OperatorOf(vertex);
-      const int64_t activation_bytes = keeps_activations ? op.activation_bytes : 0;
-      memory.linear.push_back(declared ? op.memory_bytes.value_or(0) : activation_bytes);
-      memory.parameters.push_back(declared ? 0 : op.parameter_bytes);
-      memory.workspace.push_back(declared ? 0 : op.workspace_bytes);
+      const MemoryParts parts = form.PartsOf(OperatorOf(vertex));
+      memory.linear.push_back(parts.declared + parts.stored);
+      memory.parameters.push_back(parts.parameters);
+      memory.workspace.push_back(parts.workspace);
     }
-    memory.is_additive = declared;
-    if (declared) return;
-    memory.parameter_factor =
-        *model.weight_versions + *model.gradient_copies + *model.optimizer_bytes_per_parameter_byte;
-    memory.reserved = model.reserved_bytes;
+    memory.is_additive = form.is_declared();
+    memory.parameter_factor = form.copies();
+    memory.reserved = form.reserved_bytes();
   }
 
   const OperatorGraph& graph_;

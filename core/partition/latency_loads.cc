@@ -1,7 +1,8 @@
 #include "core/partition/latency_loads.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "core/cost/memory_form.h"
 
 namespace planwright {
 
@@ -33,8 +34,8 @@ void LatencyLoads::PrepareCpuLimits() {
     for (std::size_t i = 0; i < instance_->cpu_limits.size(); ++i) {
       if (instance_->cpu_limits[i].device == instance_->cpu_of[vertex]) limit_of_[vertex] = static_cast<int32_t>(i);
     }
-    const double parameters = static_cast<double>(memory.parameters[vertex]) * memory.parameter_factor;
-    cpu_bytes_of_[vertex] = memory.linear[vertex] + static_cast<int64_t>(std::ceil(parameters));
+    cpu_bytes_of_[vertex] =
+        memory.linear[vertex] + ParameterStateBytes(memory.parameters[vertex], memory.parameter_factor);
     for (const int32_t tensor : instance_->tensors_of[vertex]) {
       cpu_bytes_of_[vertex] += instance_->tensors[At(tensor)].buffer_bytes;
     }
@@ -103,11 +104,8 @@ void LatencyLoads::ChangeCpuBytes(int32_t vertex, int64_t sign) {
 int64_t LatencyLoads::SlotBytes(int32_t slot) const {
   if (is_empty(slot)) return 0;
   const LatencyMemory& memory = instance_->memory;
-  int64_t bytes = linear_bytes_[At(slot)] + workspace_bytes_[At(slot)] + buffer_bytes_[At(slot)] + memory.reserved;
-  if (memory.parameter_factor > 0) {
-    bytes += static_cast<int64_t>(std::ceil(static_cast<double>(parameter_bytes_[At(slot)]) * memory.parameter_factor));
-  }
-  return bytes;
+  return linear_bytes_[At(slot)] + workspace_bytes_[At(slot)] + buffer_bytes_[At(slot)] + memory.reserved +
+         ParameterStateBytes(parameter_bytes_[At(slot)], memory.parameter_factor);
 }
 
 int64_t LatencyLoads::AcceleratorBytes(int32_t accelerator) const {

@@ -44,6 +44,12 @@ std::string BottleneckText(const Cluster& cluster, const Plan& plan, const Devic
                          replicas);
 }
 
+// REQUIRES: there are devices.
+const DeviceUsage& BusiestOf(const Plan& plan) {
+  const auto by_load = [](const DeviceUsage& a, const DeviceUsage& b) { return a.load < b.load; };
+  return *std::max_element(plan.devices.begin(), plan.devices.end(), by_load);
+}
+
 struct Hardware {
   OperatorGraph graph;
   Cluster cluster;
@@ -137,12 +143,15 @@ std::optional<Picoseconds> Replan(const Hardware& hardware, const SearchRequest&
 
 }  // namespace
 
+std::string BottleneckOf(const Cluster& cluster, const Plan& plan) {
+  return plan.devices.empty() ? "" : BottleneckText(cluster, plan, BusiestOf(plan));
+}
+
 Explanation ExplainPlan(const SearchRequest& search, SolveFunction solve, const Plan& plan, const SolveLimits& limits,
                         TaskArena& arena) {
   Explanation explanation;
   if (plan.stages.empty()) return explanation;
-  const auto by_load = [](const DeviceUsage& a, const DeviceUsage& b) { return a.load < b.load; };
-  const DeviceUsage& busiest = *std::max_element(plan.devices.begin(), plan.devices.end(), by_load);
+  const DeviceUsage& busiest = BusiestOf(plan);
   explanation.bottleneck = BottleneckText(search.cluster, plan, busiest);
   Picoseconds next{0};
   for (const DeviceUsage& usage : plan.devices) {

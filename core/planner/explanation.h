@@ -2,6 +2,8 @@
 #ifndef PLANWRIGHT_CORE_PLANNER_EXPLANATION_H_
 #define PLANWRIGHT_CORE_PLANNER_EXPLANATION_H_
 
+#include <string>
+
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
 #include "core/model/plan.h"
@@ -18,6 +20,10 @@ namespace planwright {
 // made it. The cost is at most that of three searches.
 Explanation ExplainPlan(const SearchRequest& search, SolveFunction solve, const Plan& plan, const SolveLimits& limits,
                         TaskArena& arena);
+
+// Explanation::bottleneck of `plan`: the busiest device, the first of them, and what it spends its time on. Empty
+// without devices.
+std::string BottleneckOf(const Cluster& cluster, const Plan& plan);
 
 // A fraction of a second for every algorithm.
 inline constexpr int64_t kReliefWork = 1'000'000;

@@ -19,6 +19,7 @@
 #include "core/cost/plan_costing.h"
 #include "core/cost/plan_warnings.h"
 #include "core/cost/transfer.h"
+#include "core/cost/uncounted_memory.h"
 #include "core/partition/baselines/baselines.h"
 #include "core/partition/mip/integer_program.h"
 #include "core/partition/mip/mip_search.h"
@@ -294,6 +295,7 @@ class Planning {
     provenance.incumbents = incumbents_;
     provenance.fallback = std::move(outcome.fallback);
     plan.baselines = baselines_;
+    plan.estimate.uncounted_memory = UncountedMemoryOf(request_.graph, request_.cluster, costs_, plan);
     if (problem_.start_from.has_value()) plan.replanning = ReplanningOf(plan);
     for (std::string& warning : BaselineWarnings(baselines_, plan.objective)) {
       plan.warnings.push_back(std::move(warning));
@@ -406,7 +408,9 @@ absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const Mode
                                       WithPattern(request.graph, request.cluster, problem, costs, placement, limits));
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
     if (verdict.costed.has_value()) {
-      verdict.costed->warnings = PlanWarnings(request.graph, request.cluster, costs, *verdict.costed);
+      Plan& plan = *verdict.costed;
+      plan.estimate.uncounted_memory = UncountedMemoryOf(request.graph, request.cluster, costs, plan);
+      plan.warnings = PlanWarnings(request.graph, request.cluster, costs, plan);
     }
     return verdict;
   });

@@ -1,5 +1,6 @@
 #include "server/codec/plan.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -80,6 +81,11 @@ void EncodeEstimate(const Estimate& estimate, v1::Estimate& wire) {
   wire.set_bubble_fraction(estimate.bubble_fraction);
   wire.set_peak_memory_bytes(estimate.peak_memory_bytes);
   wire.set_estimated_operators(estimate.estimated_operators);
+  for (const UncountedMemory& uncounted : estimate.uncounted_memory) {
+    v1::UncountedMemory& encoded = *wire.add_uncounted_memory();
+    encoded.set_what(uncounted.what);
+    encoded.set_peak_memory_bytes(uncounted.peak_memory_bytes);
+  }
 }
 
 void EncodeProvenance(const Provenance& provenance, v1::Provenance& wire) {
@@ -203,6 +209,16 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   wire.mutable_warnings()->Add(plan.warnings.begin(), plan.warnings.end());
   if (plan.replanning.has_value()) EncodeReplanning(plan, *wire.mutable_replanning());
   return wire;
+}
+
+std::optional<std::string> OtherRulesWarning(const v1::Plan& plan) {
+  const bool states_numbers = plan.objective_ms() != 0 || plan.has_estimate() || !plan.devices().empty();
+  if (plan.cost_model_version() == kCostModelVersion || !states_numbers) return std::nullopt;
+  // Plans that state none are of the first.
+  const int32_t version = std::max(plan.cost_model_version(), 1);
+  return absl::StrCat("the numbers that the plan states follow version ", version,
+                      " of the cost model, those of this program version ", kCostModelVersion,
+                      ": they are not comparable");
 }
 
 Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, const Cluster& cluster,

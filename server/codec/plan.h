@@ -2,6 +2,9 @@
 #ifndef PLANWRIGHT_SERVER_CODEC_PLAN_H_
 #define PLANWRIGHT_SERVER_CODEC_PLAN_H_
 
+#include <optional>
+#include <string>
+
 #include "core/base/violations.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
@@ -22,11 +25,23 @@ void EncodeIncumbent(const Incumbent& incumbent, v1::Provenance::Incumbent& wire
 Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, const Cluster& cluster,
                           Violations& violations);
 
-// Adds a violation for every number that `stated` sets (is not 0) and that differs from `fresh`, the same placement
-// costed anew: objective, loads, communication, memory, estimate, and resources of tasks; and for a lower bound above
-// the objective or a proof of optimality without equal bound. Stages are matched by their operators, devices by name,
-// tasks of a pattern by operation and stage. Times are compared as picoseconds, shares to 9 digits.
+// Adds a violation for whatever `stated` says and `fresh`, the same placement costed anew, does not:
+//   - single numbers that are set (are not 0) and, in messages that set any, truth values: of the plan, its stages and
+//     their replicas, devices, links, schedule and estimate;
+//   - lists with an element: indices and copies are places; devices in use, their stages, links with traffic, and tasks
+//     with their times are listed as they are, each once;
+//   - bounds for the problem: at most the objective; the largest is lower_bound_ms, whose distance is relative_gap; a
+//     proof and stop reason OPTIMAL need what proves them;
+//   - baselines that are admissible and better than the bound; the slack of an explanation.
+// Not judged, because placements do not say it: names and texts, how the search went (counters, times, incumbents,
+// seed), other bounds and the rest of baselines, what relief would give, and `problem`, the question itself.
+// Stages are matched by their operators, devices by name, tasks by operation and stage. Times are compared as
+// picoseconds, shares to 9 digits.
 void CheckStatedNumbers(const v1::Plan& stated, const v1::Plan& fresh, Violations& violations);
+
+// For people, where the numbers of `plan` follow other rules than those of this program (Plan.cost_model_version), so
+// that they cannot be held against its own. nullopt: they do not, or it states none.
+std::optional<std::string> OtherRulesWarning(const v1::Plan& plan);
 
 }  // namespace planwright::server
 

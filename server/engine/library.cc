@@ -13,6 +13,7 @@
 #include "server/codec/cluster.h"
 #include "server/codec/digest.h"
 #include "server/codec/graph.h"
+#include "server/codec/plan.h"
 #include "server/engine/page_token.h"
 #include "server/engine/resource_name.h"
 
@@ -146,6 +147,8 @@ absl::StatusOr<v1::GetPlanResponse> Library::GetPlan(const std::string& tenant, 
   ASSIGN_OR_RETURN(*response.mutable_plan(),
                    Find<v1::Plan>(tenant, DocumentKind::kPlan, kPlans, request.name(), &create_time));
   *response.mutable_create_time() = TimeUtil::MillisecondsToTimestamp(create_time);
+  const std::optional<std::string> other_rules = OtherRulesWarning(response.plan());
+  if (other_rules.has_value()) response.mutable_plan()->add_warnings(*other_rules);
   return response;
 }
 
@@ -243,9 +246,12 @@ absl::StatusOr<std::optional<v1::Plan>> Library::FindKeptPlan(const std::string&
   auto kept = Find<v1::Plan>(tenant, DocumentKind::kPlan, kPlans, ResourceName(kPlans, task.plan_id));
   if (kept.status().code() == absl::StatusCode::kNotFound) return std::nullopt;
   RETURN_IF_ERROR(kept.status());
-  if (IsPlanFor(*kept, task)) return *std::move(kept);
-  return absl::AlreadyExistsError(
-      absl::StrCat("plans/", task.plan_id, " is a plan for another problem: choose another plan_id"));
+  if (!IsPlanFor(*kept, task)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("plans/", task.plan_id, " is a plan for another problem: choose another plan_id"));
+  }
+  if (OtherRulesWarning(*kept).has_value()) return std::nullopt;
+  return *std::move(kept);
 }
 
 absl::Status Library::KeepPlan(const std::string& tenant, const PlanTask& task, v1::Plan& plan) {
@@ -258,7 +264,8 @@ absl::Status Library::KeepPlan(const std::string& tenant, const PlanTask& task, 
   ASSIGN_OR_RETURN(const PutResult result, store->PutDocument(tenant, DocumentKind::kPlan, document, quota_));
   if (result.was_put || task.plan_id.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(std::optional<v1::Plan> kept, FindKeptPlan(tenant, task));
-  if (kept.has_value()) plan = *std::move(kept);
+  if (!kept.has_value()) return store->ReplaceDocument(tenant, DocumentKind::kPlan, document);
+  plan = *std::move(kept);
   return absl::OkStatus();
 }
 

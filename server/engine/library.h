@@ -46,11 +46,12 @@ class Library {
   absl::StatusOr<v1::Graph> FindGraph(const std::string& tenant, std::string_view name);
   absl::StatusOr<v1::Cluster> FindCluster(const std::string& tenant, std::string_view name);
 
-  // The plan that the task's would be stored as, where it is there already; nullopt: it is to be made. To be called
-  // before a search. ALREADY_EXISTS: that is a plan for another problem. INVALID_ARGUMENT: no such plan_id.
+  // The plan that the task's would be stored as, where it is there already; nullopt: it is to be made, also where its
+  // numbers follow older rules (Plan.cost_model_version). To be called before a search. ALREADY_EXISTS: that is a plan
+  // for another problem. INVALID_ARGUMENT: no such plan_id.
   absl::StatusOr<std::optional<v1::Plan>> FindKeptPlan(const std::string& tenant, const PlanTask& task);
-  // Stores `plan` where the task asks for that, and names it. Where somebody else stored the same plan_id meanwhile, as
-  // FindKeptPlan.
+  // Stores `plan` where the task asks for that, and names it; a plan of older rules gives way. Where somebody else
+  // stored the same plan_id meanwhile, as FindKeptPlan.
   absl::Status KeepPlan(const std::string& tenant, const PlanTask& task, v1::Plan& plan);
 
  private:

@@ -52,10 +52,7 @@ class Renaming {
  public:
   Renaming(const std::vector<std::string>& from, const std::vector<std::string>& to) {
     names_.reserve(from.size());
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      names_.emplace(from[i], to[i]);
-      longest_ = std::max(longest_, from[i].size());
-    }
+    for (std::size_t i = 0; i < from.size(); ++i) names_.emplace(from[i], to[i]);
   }
 
   void Apply(std::string& name) const {
@@ -63,37 +60,8 @@ class Renaming {
     if (found != names_.end()) name = found->second;
   }
 
-  // Renames the devices that `text` speaks of, e.g. "device gpu0: 3 ms", "gpu0 -> gpu1". Of names that begin at the
-  // same place, the longest is meant.
-  void ApplyWithin(std::string& text) const {
-    std::string renamed;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t length = at == 0 || IsBoundary(text[at - 1]) ? NameAt(text, at) : 0;
-      if (length == 0) {
-        renamed += text[at++];
-      } else {
-        renamed += names_.at(text.substr(at, length));
-        at += length;
-      }
-    }
-    text = std::move(renamed);
-  }
-
  private:
-  // What stands before and behind names in sentences.
-  static bool IsBoundary(char c) { return std::string_view(" ,;:\"'().").find(c) != std::string_view::npos; }
-
-  // Characters of the name that begins at `at`; 0: none does.
-  std::size_t NameAt(const std::string& text, std::size_t at) const {
-    for (std::size_t length = std::min(longest_, text.size() - at); length > 0; --length) {
-      const bool ends = at + length == text.size() || IsBoundary(text[at + length]);
-      if (ends && names_.contains(text.substr(at, length))) return length;
-    }
-    return 0;
-  }
-
   absl::flat_hash_map<std::string, std::string> names_;
-  std::size_t longest_ = 0;
 };
 
 }  // namespace
@@ -138,10 +106,17 @@ void RenameDevices(const std::vector<std::string>& from, const std::vector<std::
     renaming.Apply(*link.mutable_device_a());
     renaming.Apply(*link.mutable_device_b());
   }
-  for (auto& task : *plan.mutable_schedule()->mutable_tasks()) renaming.ApplyWithin(*task.mutable_resource());
-  for (v1::Baseline& baseline : *plan.mutable_baselines()) renaming.ApplyWithin(*baseline.mutable_reason());
-  if (plan.has_explanation()) renaming.ApplyWithin(*plan.mutable_explanation()->mutable_bottleneck());
-  for (std::string& warning : *plan.mutable_warnings()) renaming.ApplyWithin(warning);
+  for (auto& task : *plan.mutable_schedule()->mutable_tasks()) task.clear_resource();
+}
+
+void RenewTexts(const v1::Plan& fresh, const std::string& bottleneck, v1::Plan& plan) {
+  *plan.mutable_schedule()->mutable_tasks() = fresh.schedule().tasks();
+  for (v1::Baseline& baseline : *plan.mutable_baselines()) {
+    if (!baseline.has_objective_ms()) baseline.set_reason("it makes no plan that the problem allows");
+  }
+  if (plan.has_explanation()) plan.mutable_explanation()->set_bottleneck(bottleneck);
+  auto& warnings = *plan.mutable_warnings();
+  std::copy_n(fresh.warnings().begin(), std::min(fresh.warnings_size(), warnings.size()), warnings.begin());
 }
 
 }  // namespace planwright::server

@@ -51,9 +51,15 @@ bool Replaces(const CachedPlan& fresh, const CachedPlan& kept);
 v1::Plan InOrderOf(const OperatorGraph& graph, const Cluster& cluster, const v1::PlanningProblem& problem,
                    v1::Plan plan);
 
-// Calls each device of `from` by the name at its place in `to`, also in the texts for people. `problem` and digests
-// stay as they are. REQUIRES: equally long lists. Complexity O(plan + devices).
+// Calls each device of `from` by the name at its place in `to`, wherever a field is the name of a device. `problem`,
+// digests and texts stay as they are: a name in a sentence is not told from a word of it. Resources of tasks, which
+// may be two names in one text, become empty. REQUIRES: equally long lists. Complexity O(plan + devices).
 void RenameDevices(const std::vector<std::string>& from, const std::vector<std::string>& to, v1::Plan& plan);
+
+// Makes the texts of `plan` that may name devices anew, where its devices have been renamed. `fresh`: the same
+// placement costed under the new names, whose warnings are the first of those of the plan; the others speak of the
+// search and name no devices. Baselines without a plan lose the details of their reason.
+void RenewTexts(const v1::Plan& fresh, const std::string& bottleneck, v1::Plan& plan);
 
 }  // namespace planwright::server
 

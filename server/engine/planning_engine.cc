@@ -10,10 +10,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/planner/capabilities.h"
+#include "core/planner/explanation.h"
 #include "core/planner/planner.h"
+#include "core/planner/replanning.h"
 #include "server/codec/canonical_hash.h"
 #include "server/codec/cluster.h"
 #include "server/codec/digest.h"
@@ -105,42 +110,93 @@ SolveLimits LimitsOf(const CallContext& context) {
   return limits;
 }
 
+// "memory_model.recomputation: RECOMPUTATION_NONE -> RECOMPUTATION_FULL, ..." for two messages; empty: they are equal.
+std::string DifferenceOf(const v1::PlanningProblem& from, const v1::PlanningProblem& to) {
+  // What is listed; plans of large graphs may differ in thousands of pins.
+  constexpr std::size_t kMostLines = 4;
+  std::string report;
+  MessageDifferencer differencer;
+  differencer.ReportDifferencesToString(&report);
+  if (differencer.Compare(from, to)) return "";
+  std::vector<std::string> lines = absl::StrSplit(report, '\n', absl::SkipEmpty());
+  const std::size_t more = lines.size() - std::min(lines.size(), kMostLines);
+  lines.resize(lines.size() - more);
+  for (std::string& line : lines) line = std::string(absl::StripPrefix(line, "modified: "));
+  return absl::StrCat(absl::StrJoin(lines, ", "), more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
 void CheckDigest(const std::string& stated, const std::string& actual, const char* path, const char* noun,
                  Violations& violations) {
   if (stated.empty() || stated == actual) return;
   violations.Add(path, "the plan was made for another " + std::string(noun) + ": must be " + actual + ", is " + stated);
 }
 
-// Whether `problem` is the one that the plan says it was made for, once every default is filled in. A plan that does
-// not say is taken at its word.
-bool IsMadeFor(const v1::Plan& plan, const PlanRequest& request) {
-  if (!plan.has_problem()) return true;
+// Where the problem that the plan says it was made for is not that of the request, every default filled in: how they
+// differ. A plan that does not say is taken at its word.
+std::optional<std::string> OtherProblemWarning(const v1::Plan& plan, const PlanRequest& request) {
+  if (!plan.has_problem()) return std::nullopt;
   Violations violations;
   const PlanningProblem own =
       DecodeProblem(plan.problem(), request.graph, request.cluster, FieldPath("plan").Field("problem"), violations);
-  if (!violations.empty()) return false;
   const auto resolved = [&](const PlanningProblem& any) {
     return EncodeProblem(ResolveProblem(request.graph, any), request.graph, request.cluster);
   };
-  return MessageDifferencer::Equals(resolved(own), resolved(request.problem));
+  const std::string difference = violations.empty()
+                                     ? DifferenceOf(resolved(own), resolved(request.problem))
+                                     : std::string("the one that it states does not speak of this graph and cluster");
+  if (difference.empty()) return std::nullopt;
+  return absl::StrCat("the plan is judged under another problem than it was made for (", difference,
+                      "): the numbers that it states were not compared");
 }
 
+// How the moves of a plan that starts from another one are counted: they follow from the placement.
+void CheckMoves(const v1::Plan& plan, const PlanningProblem& problem, const Placement& placement, double objective_ms,
+                Violations& violations) {
+  if (!plan.has_replanning() || !problem.start_from.has_value()) return;
+  const v1::Replanning& stated = plan.replanning();
+  const auto compare = [&violations](const char* field, bool is_right, const auto& right) {
+    if (!is_right) violations.Add(absl::StrCat("plan.replanning.", field), absl::StrCat("must be ", right));
+  };
+  const int32_t moved = CountMovedStages(*problem.start_from, placement);
+  const int32_t kept = plan.stages_size() - moved;
+  const double lost_ms = objective_ms - stated.best_objective_ms();
+  compare("moved_stages", stated.moved_stages() == moved, moved);
+  compare("kept_stages", stated.kept_stages() == kept, kept);
+  compare("best_objective_ms", stated.best_objective_ms() <= objective_ms, "at most the objective");
+  compare("time_lost_ms", FromMilliseconds(stated.time_lost_ms()) == FromMilliseconds(lost_ms), lost_ms);
+}
+
+struct Judgement {
+  v1::EvaluatePlanResponse response;
+  // The plan of the response.
+  std::optional<Plan> costed;
+};
+
 // Every violation of the plan itself; its placement is costed where that is possible. What it states is judged where it
-// was made for the same problem.
-absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanRequest& request,
-                                               const ModelLimits& model_limits, const SolveLimits& limits,
-                                               AnswerEncoder& encoder) {
+// was made for the same problem, by the same rules.
+absl::StatusOr<Judgement> Judge(const v1::Plan& plan, const PlanRequest& request, const ModelLimits& model_limits,
+                                const SolveLimits& limits, AnswerEncoder& encoder) {
   Violations violations;
   const Placement placement = DecodePlacement(plan, request.graph, request.cluster, violations);
-  ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement(request, model_limits, placement, limits));
-  v1::EvaluatePlanResponse response;
+  ASSIGN_OR_RETURN(Verdict verdict, EvaluatePlacement(request, model_limits, placement, limits));
+  Judgement judgement;
+  v1::EvaluatePlanResponse& response = judgement.response;
   // A placement with names left out is not the one that was sent: nothing else is said about it.
   const bool understood = violations.empty();
   if (understood) violations = verdict.violations;
   if (understood && verdict.costed.has_value()) {
     *response.mutable_plan() = encoder.Encode(*verdict.costed);
     response.set_objective_ms(response.plan().objective_ms());
-    if (IsMadeFor(plan, request)) CheckStatedNumbers(plan, response.plan(), violations);
+    const std::optional<std::string> other_rules = OtherRulesWarning(plan);
+    const std::optional<std::string> other_problem = OtherProblemWarning(plan, request);
+    for (const auto& warning : {other_rules, other_problem}) {
+      if (warning.has_value()) response.mutable_plan()->add_warnings(*warning);
+    }
+    if (!other_rules.has_value() && !other_problem.has_value()) {
+      CheckStatedNumbers(plan, response.plan(), violations);
+      CheckMoves(plan, request.problem, placement, response.objective_ms(), violations);
+    }
+    judgement.costed = std::move(verdict.costed);
   }
   response.set_valid(violations.empty());
   for (const Violation& violation : violations.listed()) {
@@ -148,7 +204,7 @@ absl::StatusOr<v1::EvaluatePlanResponse> Judge(const v1::Plan& plan, const PlanR
     wire.set_field(violation.path);
     wire.set_description(violation.rule);
   }
-  return response;
+  return judgement;
 }
 
 absl::Status CheckDigests(const v1::Plan& plan, AnswerEncoder& encoder) {
@@ -213,7 +269,7 @@ std::vector<std::string> TakeDevices(v1::PlanningProblem& problem) {
 
 // Changes with the program and with every algorithm, all of which may have a part in a plan.
 std::string ProgramVersion(const std::string& program) {
-  std::string version = program;
+  std::string version = absl::StrCat(program, ";cost_model=", kCostModelVersion);
   for (const AlgorithmInfo& algorithm : Algorithms()) {
     absl::StrAppend(&version, ";", ToAbsl(algorithm.name), "=", ToAbsl(algorithm.version));
   }
@@ -335,14 +391,17 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Verified(const
   auto own = std::make_shared<CachedPlan>(known);
   own->key = task.key;
   own->devices = task.shared.devices;
-  RenameDevices(known.devices, own->devices, own->plan);
+  const bool is_renamed = known.devices != own->devices;
+  if (is_renamed) RenameDevices(known.devices, own->devices, own->plan);
   own->plan.set_cluster_digest(task.cluster_digest);
   *own->plan.mutable_problem() = task.resolved_problem;
   AnswerEncoder encoder(task);
-  ASSIGN_OR_RETURN(const v1::EvaluatePlanResponse verdict,
+  ASSIGN_OR_RETURN(const Judgement judgement,
                    Judge(own->plan, {*task.graph, *task.cluster, task.problem, task.options.options}, model_limits(),
                          LimitsOf(context), encoder));
-  if (!verdict.valid()) return absl::InvalidArgumentError("it is not what it says");
+  const bool is_current = own->plan.cost_model_version() == kCostModelVersion;
+  if (!is_current || !judgement.response.valid()) return absl::InvalidArgumentError("it is not what it says");
+  if (is_renamed) RenewTexts(judgement.response.plan(), BottleneckOf(*task.cluster, *judgement.costed), own->plan);
   return own;
 }
 
@@ -478,8 +537,10 @@ absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::
                                                                       const CallContext& context) const {
   AnswerEncoder encoder(given.graph, given.cluster);
   RETURN_IF_ERROR(CheckDigests(request.plan(), encoder));
-  return Judge(request.plan(), {given.graph, given.cluster, given.problem, SolverOptions{}}, model_limits(),
-               LimitsOf(context), encoder);
+  ASSIGN_OR_RETURN(Judgement judgement,
+                   Judge(request.plan(), {given.graph, given.cluster, given.problem, SolverOptions{}}, model_limits(),
+                         LimitsOf(context), encoder));
+  return std::move(judgement.response);
 }
 
 absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::SimulatePlanRequest& request,
@@ -501,6 +562,8 @@ absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::Simula
   ASSIGN_OR_RETURN(PlanSimulation simulation,
                    SimulatePlacement({graph, cluster, problem, SolverOptions{}}, model_limits(), placement, settings,
                                      LimitsOf(context)));
+  const std::optional<std::string> other_rules = OtherRulesWarning(request.plan());
+  if (other_rules.has_value()) simulation.warnings.push_back(*other_rules);
   return SimulationMessages(std::move(simulation), graph.samples_per_micro_batch,
                             request.view() == v1::SimulatePlanRequest::VIEW_FULL);
 }

@@ -128,7 +128,9 @@ class Search {
   std::optional<Infeasibility> Shortages() const {
     const BlockInstance& blocks = partitioner().blocks();
     const int64_t most = MostDevices(blocks, request_.device_limits);
-    const int64_t least = int64_t{request_.problem.num_stages.value_or(1)} * request_.problem.num_replicas.value_or(1);
+    const int32_t stages = request_.problem.num_stages.value_or(1);
+    if (stages > blocks.num_blocks()) return TooFewParts(stages, blocks.num_blocks());
+    const int64_t least = int64_t{stages} * request_.problem.num_replicas.value_or(1);
     if (least <= most) {
       std::optional<Infeasibility> shortages = FindShortages(
           request_.graph, request_.cluster, WithinLimits(partitioner().LeastStored(), request_.device_limits));
@@ -142,14 +144,20 @@ class Search {
     return Infeasibility{.shortages = {shortage}};
   }
 
+  // REQUIRES: blocks are what may be apart, which holds where a number of stages is asked for.
+  static Infeasibility TooFewParts(int32_t stages, int32_t parts) {
+    Shortage shortage;
+    shortage.resource = "operators";
+    shortage.description = absl::StrCat("operators that may be on different devices make ", CountText(parts),
+                                        parts == 1 ? " part" : " parts", ", but ", CountText(stages),
+                                        " stages are asked for: ask for at most ", CountText(parts));
+    return Infeasibility{.shortages = {shortage}};
+  }
+
   // What to do where nothing was found.
   std::string Advice() const {
-    const int32_t stages = request_.problem.num_stages.value_or(1);
     const int32_t parts = partitioner().blocks().num_blocks();
     const std::string claim = "no number of stages and replicas makes a pipeline that fits";
-    if (stages > parts) {
-      return absl::StrCat(claim, "; the graph comes apart into ", parts, " parts: ask for at most so many stages");
-    }
     const std::string demand = MemoryDemandText(request_.graph, request_.cluster, partitioner().LeastStored());
     std::vector<std::string> ways = {"allow devices with more memory, or more of them"};
     if (partitioner().num_clusters() < parts) ways.emplace_back("raise options.clusters");

@@ -61,6 +61,11 @@ std::vector<int32_t> BlocksThatHold(const BlockInstance& blocks, const BlockInst
   return holder;
 }
 
+// Stages that are asked for may hold nothing but operators that cost nothing.
+MergeRule MergeRuleOf(const PlanningProblem& problem) {
+  return problem.num_stages.has_value() ? MergeRule::kNever : MergeRule::kExact;
+}
+
 }  // namespace
 
 StagePartitioner::StagePartitioner(const FlatProblem& flat, const PlanningProblem& problem,
@@ -70,7 +75,7 @@ StagePartitioner::StagePartitioner(const FlatProblem& flat, const PlanningProble
       options_(options),
       rule_(PipelineRuleOf(problem,
                            flat.costs.network().num_link_classes() == 0 ? LinkSpeed() : flat.costs.network().speed(0))),
-      blocks_(BuildBlockInstance(flat.graph, flat.cluster, flat.problem, flat.costs, MergeRule::kExact)),
+      blocks_(BuildBlockInstance(flat.graph, flat.cluster, flat.problem, flat.costs, MergeRuleOf(problem))),
       allowed_(AllowedDevicesOf(flat, blocks_)),
       clusters_(ClusteredBlocks(flat, blocks_, allowed_, options.clustering, limits)),
       cluster_of_(BlocksThatHold(blocks_, clusters_, flat.graph.operators.size())),

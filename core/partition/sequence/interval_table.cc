@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/stage_memory.h"
+#include "core/cost/memory_form.h"
 #include "core/cost/transfer.h"
 #include "core/graph/operator_unions.h"
 
@@ -212,7 +212,7 @@ MicroBatchWork IntervalTable::Work(std::size_t begin, std::size_t end, DeviceCla
 
 int64_t IntervalTable::LeastMemoryBytes(std::size_t begin, std::size_t end, int64_t in_flight) const {
   const int64_t parameters = parameters_before_[end] - parameters_before_[begin];
-  const int64_t state = is_declared_ ? 0 : ParameterStateBytes(parameters, request_.problem.memory_model);
+  const int64_t state = ParameterStateBytes(parameters, MemoryForm(request_.problem).copies());
   const int64_t stored = SaturatingMultiply(in_flight, stored_before_[end] - stored_before_[begin]);
   return SaturatingAdd(stored, state + fixed_before_[end] - fixed_before_[begin] +
                                    cells_[CellOf(begin, end)].workspace +
@@ -220,8 +220,7 @@ int64_t IntervalTable::LeastMemoryBytes(std::size_t begin, std::size_t end, int6
 }
 
 int64_t IntervalTable::SharedMemoryBytes() const {
-  const int64_t state =
-      is_declared_ ? 0 : ParameterStateBytes(parameters_before_.back(), request_.problem.memory_model);
+  const int64_t state = ParameterStateBytes(parameters_before_.back(), MemoryForm(request_.problem).copies());
   return state + stored_before_.back() + fixed_before_.back();
 }
 

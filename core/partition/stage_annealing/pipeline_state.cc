@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/cost/allreduce.h"
-#include "core/cost/stage_memory.h"
+#include "core/cost/memory_form.h"
 
 namespace planwright {
 namespace {
@@ -303,14 +303,11 @@ void PipelineState::AddMemory(int32_t slot, int64_t boundary_bytes, StageCosts& 
     sum.activations += bytes.activations;
     sum.workspace = std::max(sum.workspace, bytes.workspace);
   }
-  const MemoryModel& model = tables_.problem().memory_model;
-  if (model.kind == MemoryModel::Kind::kDeclared) {
-    costs.fixed_bytes = sum.declared;
-  } else {
-    costs.fixed_bytes =
-        ParameterStateBytes(sum.parameters, model) + sum.workspace + 2 * boundary_bytes + model.reserved_bytes;
-    if (tables_.keeps_activations()) costs.kept_bytes = sum.activations;
-  }
+  const MemoryForm form(tables_.problem());
+  const int64_t stored_bytes = tables_.keeps_activations() ? sum.activations : 0;
+  const MemoryParts parts{sum.declared, sum.parameters, stored_bytes, sum.workspace};
+  costs.fixed_bytes = form.TotalBytes(parts, boundary_bytes, /*in_flight=*/0);
+  costs.kept_bytes = stored_bytes;
   costs.limit_bytes = std::numeric_limits<int64_t>::max();
   for (const int32_t device : own.devices) {
     costs.limit_bytes = std::min(costs.limit_bytes, tables_.memory_limit(device));

@@ -466,6 +466,34 @@ TEST_F(EvaluateTest, LimitsOfThePlansModeMeanNothingInAnother) {
   EXPECT_EQ(service_.evaluate_request.problem().max_subgraphs_per_device(), 2);
 }
 
+// What the plan resolved for one preset is not what another one means.
+TEST_F(EvaluateTest, APresetReplacesWhatThePlanCounts) {
+  const std::string sgd = R"({"problem": {"workload": "WORKLOAD_TRAINING", "memory_model": {
+    "kind": "KIND_COMPONENTS", "weight_versions": 1, "gradient_copies": 1, "optimizer_bytes_per_parameter_byte": 0,
+    "reserved_bytes": 7}}})";
+  const auto memory = [&] { return service_.evaluate_request.problem().memory_model(); };
+  Evaluate(sgd, {"--memory_preset=adam_mixed", "--weight_versions=3"});
+  EXPECT_EQ(memory().preset(), "adam_mixed");
+  EXPECT_EQ(memory().weight_versions(), 3);
+  EXPECT_FALSE(memory().has_gradient_copies() || memory().has_optimizer_bytes_per_parameter_byte());
+  EXPECT_EQ(memory().reserved_bytes(), 7);
+  Evaluate(sgd, {"--optimizer_bytes_per_parameter_byte=6"});
+  EXPECT_TRUE(memory().has_weight_versions() && memory().has_gradient_copies());
+  EXPECT_EQ(memory().optimizer_bytes_per_parameter_byte(), 6);
+  Evaluate(sgd, {"--workload=inference"});
+  EXPECT_FALSE(memory().has_gradient_copies());
+  Evaluate(sgd, {"--memory_model=declared"});
+  EXPECT_FALSE(memory().has_weight_versions() || memory().reserved_bytes() > 0);
+}
+
+TEST_F(EvaluateTest, ATargetOfFewestDevicesMeansNothingElsewhere) {
+  const std::string fewest = R"({"problem": {"objective": "OBJECTIVE_MIN_DEVICES", "target_period_ms": 5}})";
+  Evaluate(fewest, {"--overlap=overlapped"});
+  EXPECT_EQ(service_.evaluate_request.problem().target_period_ms(), 5);
+  Evaluate(fewest, {"--objective=max_throughput"});
+  EXPECT_FALSE(service_.evaluate_request.problem().has_target_period_ms());
+}
+
 TEST_F(ProgramTest, HelpTeaches) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"help", "plan"}, {"plan", "--help"}, {"plan", "--graph=x", "-h"}}) {

@@ -12,7 +12,8 @@ namespace planwright {
 namespace {
 
 // Names every field of a plan: a new one does not compile here until somebody has thought of its mutation.
-// Not judged, because they cannot be recomputed: warnings, names of methods, and how the search went.
+// Not judged, because they cannot be recomputed: warnings, what memory leaves out, names of methods, and how the search
+// went; nor the version of the rules, which are the verifier's own.
 [[maybe_unused]] void NameEveryField(const Plan& plan, const Stage& stage, const DeviceUsage& usage) {
   [[maybe_unused]] const auto& [cost_model_version, problem, objective, lower_bound, bounds, stages, devices, links,
                                 tasks, estimate, baselines, explanation, provenance, warnings, replanning] = plan;
@@ -25,7 +26,7 @@ namespace {
   [[maybe_unused]] const auto& [operation, stage_of_task, pass, resource, start, index_shift] = plan.tasks.front();
   [[maybe_unused]] const auto& [value, method, scope] = plan.bounds.front();
   [[maybe_unused]] const auto& [step_time, micro_batches_per_second, samples_per_second, bubble_fraction,
-                                peak_memory_bytes, estimated_operators] = plan.estimate;
+                                peak_memory_bytes, estimated_operators, uncounted_memory] = plan.estimate;
   [[maybe_unused]] const auto& [algorithm, algorithm_version, seed, wall_time_ms, cpu_time_ms, proven_optimal,
                                 stop_reason, counters, incumbents, fallback] = plan.provenance;
 }

@@ -44,12 +44,13 @@ Plan SmallPlan() {
                   .load = Picoseconds(10 * kMs),
                   .memory_bytes = 77,
                   .in_flight_micro_batches = 3,
+                  .transfer_slots = 2,
                   .backward_contiguous = true}};
   plan.devices = {{DeviceId(0), {}, Picoseconds(0), 0, std::nullopt},
                   {DeviceId(1), {StageId(0)}, Picoseconds(10 * kMs), 77, 100}};
   plan.links = {{DeviceId(0), DeviceId(1), Picoseconds(kMs)}};
   plan.tasks = {{"subgraph", StageId(0), Pass::kBackward, "g1", Picoseconds(3 * kMs)}};
-  plan.estimate = {Picoseconds(0), 100, 200, 0.5, 77, 1};
+  plan.estimate = {Picoseconds(0), 100, 200, 0.5, 77, 1, {{"more", 88}}};
   plan.provenance.algorithm = "ideal_dp";
   plan.provenance.algorithm_version = "1";
   plan.provenance.stop_reason = StopReason::kTimeLimit;
@@ -67,6 +68,7 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
   v1::Plan plan = EncodedPlan();
   plan.clear_problem();
   const auto expected = Wire<v1::Plan>(R"pb(
+    cost_model_version: 2
     objective_ms: 10
     lower_bound_ms: 8
     relative_gap: 0.2
@@ -82,6 +84,7 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
       memory_bytes: 77
       in_flight_micro_batches: 3
       backward_contiguous: true
+      transfer_slots: 2
     }
     devices { device: "g0" }
     devices { device: "g1" stages: 0 load_ms: 10 memory_bytes: 77 memory_limit_bytes: 100 }
@@ -96,6 +99,7 @@ TEST(PlanCodecTest, EncodesEveryNumberAndName) {
       bubble_fraction: 0.5
       peak_memory_bytes: 77
       estimated_operators: 1
+      uncounted_memory { what: "more" peak_memory_bytes: 88 }
     }
     provenance {
       algorithm: "ideal_dp"
@@ -220,6 +224,9 @@ TEST(StatedNumbersTest, ReportsBoundsAboveTheObjectiveAndFalseProofs) {
   plan.mutable_provenance()->set_proven_optimal(true);
   EXPECT_THAT(StatedViolations(plan),
               ElementsAre("plan.lower_bound_ms: must be at most the objective 10.000000000, is 11.000000000",
+                          "plan.lower_bound_ms: must be the largest of the bounds for the problem, 8.000000000, is "
+                          "11.000000000",
+                          "plan.relative_gap: must be -0.100000000, is 0.200000000",
                           "plan.provenance.proven_optimal: must be false: the lower bound 11.000000000 is not the "
                           "objective 10.000000000"));
 }

@@ -1,6 +1,7 @@
 // The cache as callers of the engine see it.
 #include "server/engine/plan_cache.h"
 
+#include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
@@ -122,7 +123,11 @@ TEST_F(EnginePlanCacheTest, WhatChangesTheAnswerIsNotShared) {
 // The plan of `made` in the answer's own words is one to its request.
 void ExpectIsPlanFor(PlanningEngine& engine, const v1::CreatePlanRequest& request, const v1::Plan& plan) {
   v1::EvaluatePlanRequest evaluation;
-  evaluation.set_graph_reference(request.graph_reference());
+  if (request.has_graph()) {
+    *evaluation.mutable_graph() = request.graph();
+  } else {
+    evaluation.set_graph_reference(request.graph_reference());
+  }
   *evaluation.mutable_cluster() = request.cluster();
   *evaluation.mutable_problem() = request.problem();
   *evaluation.mutable_plan() = plan;
@@ -170,6 +175,36 @@ TEST_F(EnginePlanCacheTest, DevicesOfOtherNamesShareAPlan) {
   EXPECT_TRUE(found.provenance().cached());
   ExpectIsPlanFor(engine_, request, found);
   EXPECT_EQ(found.stages(0).replicas(0).device().substr(0, 3), "my-");
+}
+
+// "1" and "2" are words of sentences as well as names.
+TEST_F(EnginePlanCacheTest, NamesOfDevicesAreNotReplacedInSentences) {
+  auto request = Wire<v1::CreatePlanRequest>(R"pb(
+    graph {
+      operators { name: "a" forward_flops: 1e9 }
+      operators { name: "b" forward_flops: 2e9 }
+      tensors { name: "t" producer: "a" consumers: "b" transfer_ms: 0.1 }
+    }
+    cluster {
+      device_classes { name: "gpu" peak_flops: 1e12 memory_bandwidth_bytes_per_second: 1e12 memory_bytes: 100 }
+      devices { name: "1" device_class: "gpu" }
+      devices { name: "2" device_class: "gpu" }
+      interconnect { host_staged {} }
+    }
+    options { explain: true }
+  )pb");
+  const v1::Plan made = MustPlan(request);
+  ASSERT_FALSE(made.warnings().empty());
+  EXPECT_EQ(made.warnings(0), "2 operators have roofline estimates, not measured times");
+  request.mutable_cluster()->mutable_devices(0)->set_name("x");
+  request.mutable_cluster()->mutable_devices(1)->set_name("y");
+  const v1::Plan found = MustPlan(request);
+  EXPECT_TRUE(found.provenance().cached());
+  ExpectIsPlanFor(engine_, request, found);
+  EXPECT_EQ(found.warnings(0), "2 operators have roofline estimates, not measured times");
+  EXPECT_EQ(found.warnings_size(), made.warnings_size());
+  EXPECT_EQ(found.explanation().bottleneck(),
+            "device " + found.stages(1).replicas(0).device() + made.explanation().bottleneck().substr(8));
 }
 
 // A plan of the same shape must not hide that a request breaks the rules.
@@ -307,6 +342,46 @@ TEST_F(StoredPlansTest, APlanForAnotherProblemIsDropped) {
   PlanningEngine second(Config(), store_.get());
   EXPECT_FALSE(MustPlan(second).provenance().cached());
   EXPECT_EQ(second.stored_plans_dropped(), 1);
+}
+
+TEST_F(StoredPlansTest, APlanOfOlderRulesIsSearchedForAnew) {
+  PlanningEngine first(Config(), store_.get());
+  MustPlan(first);
+  const std::string key = first.ReadTask(ZooRequest(), CallContext())->shared_key;
+  Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
+  v1::Plan old;
+  ASSERT_TRUE(old.ParseFromString(document.content));
+  old.set_cost_model_version(1);
+  document.content = old.SerializeAsString();
+  ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
+  PlanningEngine second(Config(), store_.get());
+  const v1::Plan again = MustPlan(second);
+  EXPECT_FALSE(again.provenance().cached());
+  EXPECT_EQ(again.cost_model_version(), kCostModelVersion);
+}
+
+// Under the name that somebody gave it.
+TEST_F(StoredPlansTest, AKeptPlanOfOlderRulesGivesWay) {
+  PlanningEngine engine(Config(), store_.get());
+  v1::CreatePlanRequest request = ZooRequest();
+  request.set_plan_id("mine");
+  const auto made = engine.CreatePlan(request, CallContext());
+  ASSERT_TRUE(made.ok()) << made.status();
+  Document document = *store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine");
+  v1::Plan old = made->plan();
+  old.set_cost_model_version(1);
+  old.set_objective_ms(2 * old.objective_ms());
+  document.content = old.SerializeAsString();
+  ASSERT_TRUE(store_->ReplaceDocument(kDefaultTenant, DocumentKind::kPlan, document).ok());
+  v1::GetPlanRequest get;
+  get.set_name("plans/mine");
+  const auto kept = engine.library().GetPlan(kDefaultTenant, get);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_THAT(kept->plan().warnings(), testing::Contains(testing::HasSubstr("cost model")));
+  const auto again = engine.CreatePlan(request, CallContext());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->plan().objective_ms(), made->plan().objective_ms());
+  EXPECT_EQ(engine.library().GetPlan(kDefaultTenant, get)->plan().cost_model_version(), kCostModelVersion);
 }
 
 TEST_F(StoredPlansTest, WhatCannotBeReadIsDropped) {

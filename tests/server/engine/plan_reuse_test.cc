@@ -80,41 +80,56 @@ TEST(PlanReuseTest, APlanIsReplacedByABetterOneOfMoreEffort) {
   EXPECT_FALSE(Replaces(cut, Made(v1::STOP_REASON_OPTIMAL, 0, Effort(60), 8)));
 }
 
-TEST(PlanReuseTest, DevicesAreRenamedWhereverThePlanSpeaksOfThem) {
+TEST(PlanReuseTest, DevicesAreRenamedWhereverAFieldNamesThem) {
   auto plan = Wire<v1::Plan>(R"pb(
     stages {
-      replicas { device: "gpu1" }
-      ring_order: "gpu1"
+      replicas { device: "1" }
+      ring_order: "1"
     }
-    devices { device: "gpu1" }
-    devices { device: "gpu10" }
-    links { device_a: "gpu1" device_b: "gpu 2" }
-    schedule {
-      tasks { resource: "gpu1 -> gpu 2" }
-      tasks { resource: "gpu10" }
-    }
-    baselines { reason: "devices: \"gpu1\", gpu 2; not gpu1x" }
-    explanation { bottleneck: "device gpu1: 3 ms" }
-    warnings: "gpu1"
+    devices { device: "1" }
+    devices { device: "2" }
+    links { device_a: "1" device_b: "2" }
+    schedule { tasks { resource: "1 -> 2" } }
+    warnings: "1 operator has a roofline estimate"
   )pb");
-  RenameDevices({"gpu1", "gpu 2", "gpu10"}, {"gpu10", "a", "gpu1"}, plan);
-  EXPECT_TRUE(
-      google::protobuf::util::MessageDifferencer::Equals(plan, Wire<v1::Plan>(R"pb(
-                                                           stages {
-                                                             replicas { device: "gpu10" }
-                                                             ring_order: "gpu10"
-                                                           }
-                                                           devices { device: "gpu10" }
-                                                           devices { device: "gpu1" }
-                                                           links { device_a: "gpu10" device_b: "a" }
-                                                           schedule {
-                                                             tasks { resource: "gpu10 -> a" }
-                                                             tasks { resource: "gpu1" }
-                                                           }
-                                                           baselines { reason: "devices: \"gpu10\", a; not gpu1x" }
-                                                           explanation { bottleneck: "device gpu10: 3 ms" }
-                                                           warnings: "gpu10"
-                                                         )pb")))
+  RenameDevices({"1", "2"}, {"2", "x"}, plan);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(plan, Wire<v1::Plan>(R"pb(
+                                                                   stages {
+                                                                     replicas { device: "2" }
+                                                                     ring_order: "2"
+                                                                   }
+                                                                   devices { device: "2" }
+                                                                   devices { device: "x" }
+                                                                   links { device_a: "2" device_b: "x" }
+                                                                   schedule { tasks {} }
+                                                                   warnings: "1 operator has a roofline estimate"
+                                                                 )pb")))
+      << plan.DebugString();
+}
+
+TEST(PlanReuseTest, TextsThatMayNameDevicesAreMadeAnew) {
+  auto plan = Wire<v1::Plan>(R"pb(
+    schedule { tasks { operation: "forward" start_ms: 3 } }
+    baselines { algorithm: "greedy" reason: "device '1' is too small" }
+    baselines { algorithm: "data_parallel" objective_ms: 3 reason: "the problem does not allow replication" }
+    explanation { bottleneck: "device 1: 3 ms" slack_ms: 2 }
+    warnings: "device 1 is odd"
+    warnings: "the search is not proven"
+  )pb");
+  const auto fresh = Wire<v1::Plan>(R"pb(
+    schedule { tasks { operation: "forward" start_ms: 3 resource: "x" } }
+    warnings: "device x is odd"
+  )pb");
+  RenewTexts(fresh, "device x: 3 ms", plan);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(
+      plan, Wire<v1::Plan>(R"pb(
+        schedule { tasks { operation: "forward" start_ms: 3 resource: "x" } }
+        baselines { algorithm: "greedy" reason: "it makes no plan that the problem allows" }
+        baselines { algorithm: "data_parallel" objective_ms: 3 reason: "the problem does not allow replication" }
+        explanation { bottleneck: "device x: 3 ms" slack_ms: 2 }
+        warnings: "device x is odd"
+        warnings: "the search is not proven"
+      )pb")))
       << plan.DebugString();
 }
 

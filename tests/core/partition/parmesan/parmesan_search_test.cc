@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
+#include "core/base/infeasibility.h"
 #include "core/cost/plan_costing.h"
 #include "core/mapping/mapping.h"
 #include "core/partition/parmesan/flat_problem.h"
@@ -424,8 +425,9 @@ TEST(SolveParmesanTest, SaysHowManyStagesTheGraphHas) {
   instance.graph.tensors.clear();
   instance.problem.num_stages = 3;
   instance.problem.num_replicas = 1;
-  EXPECT_THAT(Solve(instance, SolverOptions()).status().message(),
-              testing::HasSubstr("comes apart into 2 parts: ask for at most so many stages"));
+  const absl::Status status = Solve(instance, SolverOptions()).status();
+  EXPECT_TRUE(InfeasibilityOf(status).has_value()) << status;
+  EXPECT_THAT(status.message(), testing::HasSubstr("make 2 parts, but 3 stages are asked for: ask for at most 2"));
 }
 
 // On four devices, 1 byte/ns between each two.
@@ -437,6 +439,18 @@ Instance TwoStagesOfTwo(Operator first, Operator second) {
   instance.problem.num_stages = 2;
   instance.problem.num_replicas = 2;
   return instance;
+}
+
+// num-stages-wrong-message: nothing is gained by a stage of its own for what costs nothing, but that is what was asked.
+TEST(SolveParmesanTest, OperatorsThatCostNothingMakeAStageWhereOneIsAskedFor) {
+  Instance instance = TwoStagesOfTwo(MeasuredOperator("a", 1, 0), MeasuredOperator("b", 0, 0));
+  instance.graph.tensors = {SizedTensor("x", 0, {1}, 0)};
+  instance.problem.replication = Replication::kNone;
+  instance.problem.num_replicas.reset();
+  const absl::StatusOr<Plan> plan = Make(instance, By(Algorithm::kParmesan));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->stages.size(), 2);
+  EXPECT_EQ(plan->objective, Milliseconds(1));
 }
 
 // Two operators of 1 ms in two stages of two replicas take half of that each: no bound may take them for whole.

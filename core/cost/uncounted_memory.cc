@@ -1,0 +1,62 @@
+#include "core/cost/uncounted_memory.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/cost/plan_costing.h"
+
+namespace planwright {
+namespace {
+
+bool HoldsOneStagePerDevice(const Plan& plan) {
+  return std::all_of(plan.devices.begin(), plan.devices.end(),
+                     [](const DeviceUsage& usage) { return usage.stages.size() <= 1; });
+}
+
+bool LeavesOutOptimizer(const PlanningProblem& problem) {
+  return *problem.memory_model.optimizer_bytes_per_parameter_byte == 0;
+}
+
+bool LeavesOutMicroBatches(const Plan& plan) {
+  const PlanningProblem& problem = plan.problem;
+  return problem.schedule == ScheduleKind::kSteadyState && !problem.micro_batches.has_value() &&
+         problem.objective != Objective::kMinLatency && problem.split == Split::kContiguous &&
+         HoldsOneStagePerDevice(plan);
+}
+
+PlanningProblem WithOptimizer(const OperatorGraph& graph, PlanningProblem problem) {
+  MemoryModel& memory = problem.memory_model;
+  memory.optimizer_bytes_per_parameter_byte.reset();
+  memory.preset = "adam_mixed";
+  return ResolveProblem(graph, problem);
+}
+
+PlanningProblem WithSchedule(PlanningProblem problem) {
+  problem.schedule = ScheduleKind::kOneFOneB;
+  return problem;
+}
+
+}  // namespace
+
+std::vector<UncountedMemory> UncountedMemoryOf(const OperatorGraph& graph, const Cluster& cluster,
+                                               const CostTable& costs, const Plan& plan) {
+  std::vector<UncountedMemory> uncounted;
+  const PlanningProblem& problem = plan.problem;
+  const bool may_leave_out = *problem.workload == Workload::kTraining &&
+                             *problem.memory_model.kind == MemoryModel::Kind::kComponents && !plan.stages.empty();
+  if (!may_leave_out) return uncounted;
+  const Placement placement = PlacementOf(plan);
+  const auto add = [&](std::string what, const PlanningProblem& counting) {
+    const int64_t bytes = CostPlan(graph, cluster, counting, costs, placement).estimate.peak_memory_bytes;
+    if (bytes > plan.estimate.peak_memory_bytes) uncounted.push_back({std::move(what), bytes});
+  };
+  const bool lacks_optimizer = LeavesOutOptimizer(problem);
+  const bool lacks_micro_batches = LeavesOutMicroBatches(plan);
+  if (lacks_optimizer) add("the optimizer of adam_mixed", WithOptimizer(graph, problem));
+  if (lacks_micro_batches) add("the micro-batches in flight of ONE_F_ONE_B", WithSchedule(problem));
+  if (uncounted.size() == 2) add("both", WithSchedule(WithOptimizer(graph, problem)));
+  return uncounted;
+}
+
+}  // namespace planwright

@@ -1,0 +1,27 @@
+// What a plan's memory model leaves out although training takes it, and what it would come to.
+#ifndef PLANWRIGHT_CORE_COST_UNCOUNTED_MEMORY_H_
+#define PLANWRIGHT_CORE_COST_UNCOUNTED_MEMORY_H_
+
+#include <vector>
+
+#include "core/cost/cost_table.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/plan.h"
+
+namespace planwright {
+
+// The placement of `plan` costed again under the same problem with
+//   - the optimizer of the preset adam_mixed, where no optimizer counts;
+//   - the schedule ONE_F_ONE_B, where the problem has neither schedule nor micro_batches, so that one micro-batch in
+//     flight counts: contiguous stages, one on each device;
+//   - both, where both hold.
+// Lists those that make the fullest device fuller than it is. Empty for INFERENCE and under DECLARED memory, which
+// counts what operators say once, whatever runs. REQUIRES: the problem, stages, tasks and estimate of `plan` are filled
+// in, and its placement keeps the rules of CostPlan. Complexity: that of three times CostPlan.
+std::vector<UncountedMemory> UncountedMemoryOf(const OperatorGraph& graph, const Cluster& cluster,
+                                               const CostTable& costs, const Plan& plan);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_COST_UNCOUNTED_MEMORY_H_
