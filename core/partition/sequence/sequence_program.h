@@ -8,8 +8,9 @@
 // where that is fixed.
 //
 // For a chain, one number of replicas, one speed of links and an objective of one maximum (no GPIPE, no step with an
-// all-reduce) the pipeline found is the best along the order and the sequence. Elsewhere the links of stages whose
-// neighbours have another number of replicas, and tensors with several readers, are estimates: cost what is found.
+// all-reduce) the pipeline found is the best along the order and the sequence; without replicas also for any links.
+// Elsewhere estimates take the place of costs: the slowest link of a team stands for all of them, neighbours are taken
+// to have as many replicas, and what several stages read is counted once. So cost what is found.
 //
 // Complexity O(units^2 x states x numbers of replicas x pairs). Source: ours; the program along a linear order is that
 // of Tarnawski et al., Efficient algorithms for device placement of DNN graph operators, 2020, 5.1.2.

