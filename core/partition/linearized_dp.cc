@@ -199,7 +199,8 @@ class Program {
     for (std::size_t start = begin; start < std::min(end, from.end()); ++start) {
       const int64_t value = std::max(from.At(start).value, loads_[start]);
       if (value >= entry.value) continue;
-      if (more_stored > 0 && more_stored * (linear_before_[end] - linear_before_[start]) > costs_.Room(start)) continue;
+      const int64_t linear = linear_before_[end] - linear_before_[start];
+      if (more_stored > 0 && SaturatingMultiply(more_stored, linear) > costs_.Room(start)) continue;
       entry = {value, static_cast<uint32_t>(start), static_cast<uint8_t>(pool),
                static_cast<uint32_t>(replicas) & 0xFFFFFFU};
     }

@@ -130,6 +130,15 @@ std::vector<DeviceSequence> DeviceSequences(const SearchRequest& request) {
   return sequences;
 }
 
+DeviceSequence Completed(const SearchRequest& request, DeviceSequence sequence) {
+  std::vector<bool> is_there(request.cluster.devices.size(), false);
+  for (const DeviceId device : sequence) is_there[device.index()] = true;
+  for (std::size_t i = 0; i < is_there.size(); ++i) {
+    if (!is_there[i]) sequence.emplace_back(i);
+  }
+  return sequence;
+}
+
 DeviceSequence InLanes(const DeviceSequence& sequence, int32_t replicas) {
   const std::size_t length = sequence.size() / Index(replicas);
   DeviceSequence lanes;

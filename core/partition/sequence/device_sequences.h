@@ -19,6 +19,9 @@ std::vector<DeviceSequence> DeviceSequences(const SearchRequest& request);
 // `sequence` without the devices that are beyond request.device_limits, from its beginning on.
 DeviceSequence WithinLimits(const SearchRequest& request, const DeviceSequence& sequence);
 
+// `sequence` and then all other devices of the cluster.
+DeviceSequence Completed(const SearchRequest& request, DeviceSequence sequence);
+
 // Teams of `replicas` devices, each from another of as many equal parts of the sequence: copies of the pipeline that
 // keep to themselves. What is left over is left out.
 DeviceSequence InLanes(const DeviceSequence& sequence, int32_t replicas);

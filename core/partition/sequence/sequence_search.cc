@@ -32,8 +32,10 @@ constexpr std::size_t kMaxUnits = 224;
 constexpr int64_t kPassShare = 4;
 // Programs in which stages may skip any device are only run where they take at most this part.
 constexpr int64_t kFreeShare = 16;
-constexpr int kMostVariations = 400;
+constexpr int kMostVariations = 600;
 constexpr int kMostRefinements = 8;
+// Intervals whose table takes as long as a unit of work.
+constexpr int64_t kCellsPerWork = 2;
 // Among more devices fewer numbers of replicas are tried.
 constexpr int32_t kMostSizes = 24;
 
@@ -156,18 +158,29 @@ class Search {
 
   void TryVariations() {
     RandomStream random(static_cast<uint64_t>(request_.options.seed));
-    const bool varies_devices = devices_differ_ && best_sequence_.size() > 1;
+    const bool varies_devices = devices_differ_ && request_.cluster.devices.size() > 1;
     if (!varies_devices && !orders_.has_choice()) return;
+    DeviceSequence devices = Completed(request_, best_sequence_);
     auto order = std::make_unique<Order>(request_, orders_.Plain());
     for (int i = 0; i < kMostVariations && !ShouldStop(); ++i) {
-      const bool varies_order = orders_.has_choice() && (!varies_devices || random.Below(2) == 0);
-      const DeviceSequence sequence = varies_devices ? Varied(best_sequence_, random) : best_sequence_;
-      std::unique_ptr<Order> other =
-          varies_order ? std::make_unique<Order>(request_, orders_.Random(random)) : std::move(order);
-      const bool is_better = Try(*other, WithinLimits(request_, sequence), MaySkipAny(*other, sequence), SizesOfBest());
-      if (is_better) best_sequence_ = sequence;
-      if (is_better || order == nullptr) order = std::move(other);
+      // The devices, the operators or both.
+      const uint64_t choice = random.Below(3);
+      DeviceSequence other_devices = varies_devices && choice != 0 ? Varied(devices, random) : devices;
+      std::unique_ptr<Order> other_order;
+      if (orders_.has_choice() && choice != 1) {
+        other_order = std::make_unique<Order>(request_, orders_.Random(random));
+        const auto units = static_cast<int64_t>(other_order->table.size());
+        record_.AddWork(units * units / kCellsPerWork);
+      }
+      if (!TryVariation(other_order == nullptr ? *order : *other_order, other_devices)) continue;
+      devices = std::move(other_devices);
+      if (other_order != nullptr) order = std::move(other_order);
     }
+  }
+
+  bool TryVariation(const Order& order, const DeviceSequence& devices) {
+    const DeviceSequence sequence = WithinLimits(request_, devices);
+    return Try(order, sequence, MaySkipAny(order, sequence), SizesOfBest());
   }
 
   // Where all stages have equally many replicas, so many; where they do not, none; all where nothing was found.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/base/infeasibility.h"
+#include "core/zoo/zoo.h"
 #include "tests/core/partition/sequence/chain_case.h"
 #include "tests/property/cases.h"
 #include "tests/support/mode_instance.h"
@@ -159,6 +159,40 @@ TEST(SolveAlongSequencesTest, UsesNoMoreDevicesThanAllowed) {
   ASSERT_TRUE(outcome.ok()) << outcome.status();
   EXPECT_LE(outcome->placement.stages.size(), 2U);
 }
+
+struct Job {
+  const char* model;
+  const char* cluster;
+  Replication replication;
+};
+
+class RealJobTest : public testing::TestWithParam<Job> {};
+
+// Jobs whose first stages have room for the micro-batches in flight only where the last ones are counted with fewer.
+TEST_P(RealJobTest, HasAPlanUnderOneFOneB) {
+  const absl::StatusOr<OperatorGraph> graph = MakeZooModel(GetParam().model);
+  const absl::StatusOr<Cluster> cluster = MakeZooCluster(GetParam().cluster);
+  ASSERT_TRUE(graph.ok() && cluster.ok());
+  Instance instance{*graph, *cluster, {}};
+  instance.problem.schedule = ScheduleKind::kOneFOneB;
+  instance.problem.micro_batches = 64;
+  instance.problem.memory_model.preset = "adam_mixed";
+  instance.problem.granularity = Granularity::kLayer;
+  instance.problem.replication = GetParam().replication;
+  const SequenceCase given(std::move(instance));
+  TaskArena arena(1);
+  SolveLimits limits;
+  limits.work = 2'000'000;
+  const absl::StatusOr<SearchOutcome> outcome = SolveAlongSequences(given.Request(), limits, arena, given.Callbacks());
+  ASSERT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_TRUE(given.IsFeasible(outcome->placement));
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, RealJobTest,
+                         testing::Values(Job{"llama2-70b?sequence=2048", "dgx-h100:4", Replication::kNone},
+                                         Job{"llama3-70b?sequence=4096", "dgx-h100:8", Replication::kNone},
+                                         Job{"gpt-175b", "dgx-a100:11", Replication::kNone},
+                                         Job{"gpt-175b", "dgx-a100:48", Replication::kUniform}));
 
 // What hierarchical_dp missed by four times (a device of a pair reserves memory): idle devices lie between busy ones.
 TEST(SolveAlongSequencesTest, LeavesOutTheDeviceThatHasLessMemory) {
