@@ -287,7 +287,7 @@ std::optional<int64_t> CountChains(const SearchRequest& request, const Digraph& 
     const Ways shared = Divisions(k, std::min(k, accelerators));
     count += (*chains)[k] * std::accumulate(shared.begin(), shared.end(), 0.0);
   }
-  return count <= static_cast<double>(kMaxSharedChains) ? Small(count) : std::nullopt;
+  return Small(count);
 }
 
 std::optional<int64_t> CountSubgraphs(const SearchRequest& request, const DeviceOptions& devices) {

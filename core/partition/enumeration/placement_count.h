@@ -27,9 +27,7 @@ std::optional<int64_t> CountPipelines(const SearchRequest& request, const Digrap
                                       const DeviceOptions& devices);
 std::optional<int64_t> CountAllocations(const SearchRequest& request, std::size_t num_groups,
                                         const DeviceOptions& devices);
-// Under PERIODIC. Allocations with several stages per device are as many as kMaxSharedChains at most: the pattern of
-// each is a search of its own. nullopt also where those devices differ.
-inline constexpr int64_t kMaxSharedChains = 20'000;
+// Under PERIODIC. nullopt also where devices that hold several stages differ.
 std::optional<int64_t> CountChains(const SearchRequest& request, const Digraph& precedence,
                                    const DeviceOptions& devices);
 std::optional<int64_t> CountSubgraphs(const SearchRequest& request, const DeviceOptions& devices);
