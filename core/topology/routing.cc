@@ -86,7 +86,21 @@ std::vector<Route> Router::WidestRoutesFrom(std::size_t source) const {
     if (i == 0 || bandwidth != by_bandwidth[i - 1].first) latencies = LatenciesFrom(source, bandwidth);
     routes[device] = {bandwidth, latencies[device]};
   }
+  for (const auto& [device, link] : WidestLinksFrom(source)) routes[device] = link;
   return routes;
+}
+
+std::map<std::size_t, Route> Router::WidestLinksFrom(std::size_t source) const {
+  const auto is_better = [](const Route& a, const Route& b) {
+    return std::pair(-a.bandwidth_bytes_per_second, a.latency) < std::pair(-b.bandwidth_bytes_per_second, b.latency);
+  };
+  std::map<std::size_t, Route> links;
+  for (const Neighbour& neighbour : neighbours_[source]) {
+    const Route link{neighbour.bandwidth_bytes_per_second, neighbour.latency};
+    const auto [known, is_new] = links.try_emplace(neighbour.device, link);
+    if (!is_new && is_better(link, known->second)) known->second = link;
+  }
+  return links;
 }
 
 std::vector<Route> Router::ShortestRoutesFrom(std::size_t source) const {

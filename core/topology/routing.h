@@ -1,6 +1,7 @@
 // Ways over explicit links (proto: Interconnect.Links).
 //
-// A way is as fast as its slowest link and adds up the latencies of its links. Which way a pair takes:
+// A way is as fast as its slowest link and adds up the latencies of its links. A pair with a link uses it, whatever a
+// detour would give; of the links of one pair, and of the ways of a pair without a link, it takes the best:
 //   WIDEST_PATH    the greatest bandwidth; among those the least latency
 //   SHORTEST_PATH  the fewest links; among those the least latency, then the greatest bandwidth
 #ifndef PLANWRIGHT_CORE_TOPOLOGY_ROUTING_H_
@@ -8,6 +9,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <map>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -42,6 +44,8 @@ class Router {
   std::vector<double> WidestFrom(std::size_t source) const;
   std::vector<Picoseconds> LatenciesFrom(std::size_t source, double least_bandwidth) const;
   std::vector<Route> WidestRoutesFrom(std::size_t source) const;
+  // Of each pair that `source` has a link with, by the other device.
+  std::map<std::size_t, Route> WidestLinksFrom(std::size_t source) const;
   std::vector<Route> ShortestRoutesFrom(std::size_t source) const;
 
   LinksInterconnect::Routing routing_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <variant>
 
 namespace planwright {
@@ -84,8 +85,23 @@ Picoseconds LeastLatency(const JudgedRoads& roads, double least_bandwidth, Devic
   return open.begin()->first;
 }
 
-// The greatest bandwidth whose links alone join the two, then the least latency over them.
+// The link of the two where they have one: the widest, of equally wide ones the quickest.
+std::optional<JudgedLink> WidestLink(const JudgedRoads& roads, DeviceId a, DeviceId b) {
+  std::optional<JudgedLink> widest;
+  for (const JudgedRoad& road : roads[a.index()]) {
+    if (road.to != b) continue;
+    const double bandwidth = road.link.bandwidth_bytes_per_second;
+    const bool is_wider = !widest.has_value() || bandwidth > widest->bandwidth_bytes_per_second;
+    const bool is_quicker = widest.has_value() && bandwidth == widest->bandwidth_bytes_per_second &&
+                            road.link.latency < widest->latency;
+    if (is_wider || is_quicker) widest = road.link;
+  }
+  return widest;
+}
+
+// Without a link: the greatest bandwidth whose links alone join the two, then the least latency over them.
 JudgedLink WidestWay(const JudgedRoads& roads, DeviceId a, DeviceId b) {
+  if (const std::optional<JudgedLink> link = WidestLink(roads, a, b)) return *link;
   std::vector<double> bandwidths;
   for (const std::vector<JudgedRoad>& from : roads) {
     for (const JudgedRoad& road : from) bandwidths.push_back(road.link.bandwidth_bytes_per_second);

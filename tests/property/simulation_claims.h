@@ -11,7 +11,8 @@ namespace planwright {
 
 // Under GPIPE and ONE_F_ONE_B no step takes longer than the plan says; under PIPEDREAM_ASYNC no steady period is longer
 // than the objective. Of PER_STAGE only where all links are alike, because elsewhere the objective counts means, and
-// only where no tensor goes to a later stage on the way back.
+// only where no tensor goes to a later stage on the way back, nor under GPIPE from a forward pass to the backward pass
+// of another stage.
 Finding ClosedFormBoundsSimulation(ScheduleKind schedule, const Instance& instance, RandomStream& random);
 
 // Of two plans whose simulated times per micro-batch differ by more than 5 %, in steps of eight times as many

@@ -23,10 +23,12 @@ class PathSearch {
  private:
   using Rank = std::tuple<double, double, double>;
 
+  // Links of the pair itself before every other way.
   Rank RankOf(int hops, const Way& route) const {
     const auto latency = static_cast<double>(route.latency.count());
     const double narrowness = -route.bandwidth_bytes_per_second;
-    return links_.routing == LinksInterconnect::Routing::kWidestPath ? Rank{narrowness, latency, 0.0}
+    const double is_routed = hops > 1 ? 1 : 0;
+    return links_.routing == LinksInterconnect::Routing::kWidestPath ? Rank{is_routed, narrowness, latency}
                                                                      : Rank{hops, latency, narrowness};
   }
 

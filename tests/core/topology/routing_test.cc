@@ -16,17 +16,21 @@ LinksInterconnect::Link Link(std::size_t a, std::size_t b, double bandwidth, int
   return {DeviceId(a), DeviceId(b), bandwidth, Picoseconds(latency)};
 }
 
-// 0 - 1 - 2 is wide and slow to start, 0 - 2 narrow and quick.
-LinksInterconnect Triangle(Routing routing) {
-  return {{Link(0, 1, 10, 5), Link(1, 2, 8, 5), Link(0, 2, 3, 1)}, routing};
+// 0 - 1 - 2 is wide and slow to start, 0 - 2 narrow and quick; 3 is behind 2.
+LinksInterconnect Kite(Routing routing) {
+  return {{Link(0, 1, 10, 5), Link(1, 2, 8, 5), Link(0, 2, 3, 1), Link(2, 3, 9, 2)}, routing};
 }
 
-TEST(RoutingTest, WidestPathTakesTheWideDetour) {
-  EXPECT_EQ(Router(Triangle(Routing::kWidestPath), 3).RoutesFrom(DeviceId(0))[2], (Route{8, Picoseconds(10)}));
+TEST(RoutingTest, WidestPathTakesTheWideDetourOnlyWithoutALink) {
+  const std::vector<Route> routes = Router(Kite(Routing::kWidestPath), 4).RoutesFrom(DeviceId(0));
+  EXPECT_EQ(routes[2], (Route{3, Picoseconds(1)}));
+  EXPECT_EQ(routes[3], (Route{8, Picoseconds(12)}));
 }
 
-TEST(RoutingTest, ShortestPathTakesTheLink) {
-  EXPECT_EQ(Router(Triangle(Routing::kShortestPath), 3).RoutesFrom(DeviceId(0))[2], (Route{3, Picoseconds(1)}));
+TEST(RoutingTest, ShortestPathTakesTheFewestLinks) {
+  const std::vector<Route> routes = Router(Kite(Routing::kShortestPath), 4).RoutesFrom(DeviceId(0));
+  EXPECT_EQ(routes[2], (Route{3, Picoseconds(1)}));
+  EXPECT_EQ(routes[3], (Route{3, Picoseconds(3)}));
 }
 
 // A way that is wide at first does not keep a quicker one, which ends on the same narrow link, from being found.
@@ -39,8 +43,10 @@ TEST(RoutingTest, AmongWidestPathsTheQuickestCounts) {
 }
 
 TEST(RoutingTest, ParallelLinksCompete) {
-  const LinksInterconnect links{{Link(0, 1, 2, 0), Link(0, 1, 5, 9)}, Routing::kWidestPath};
-  EXPECT_EQ(Router(links, 2).RoutesFrom(DeviceId(1))[0], (Route{5, Picoseconds(9)}));
+  LinksInterconnect links{{Link(0, 1, 2, 0), Link(0, 1, 5, 9), Link(1, 0, 5, 8)}, Routing::kWidestPath};
+  EXPECT_EQ(Router(links, 2).RoutesFrom(DeviceId(1))[0], (Route{5, Picoseconds(8)}));
+  links.routing = Routing::kShortestPath;
+  EXPECT_EQ(Router(links, 2).RoutesFrom(DeviceId(1))[0], (Route{2, Picoseconds(0)}));
 }
 
 TEST(RoutingTest, EqualsTheBestOfAllPaths) {
