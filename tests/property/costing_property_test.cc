@@ -161,7 +161,9 @@ TEST_P(CostingPropertyTest, VerifierAgreesWithBruteForceOnRandomPlacements) {
   });
   EXPECT_GT(feasible, 500);
   EXPECT_GT(misplaced, 500);
-  const bool is_special = GetParam().mode.has_value() && GetParam().mode != InstanceMode::kContiguous;
+  // Where memory is tight, few replicas fit.
+  const bool is_special = GetParam().mode.has_value() && GetParam().mode != InstanceMode::kContiguous &&
+                          GetParam().mode != InstanceMode::kTightMemory;
   if (is_special) {
     EXPECT_GT(special, 100);
   }

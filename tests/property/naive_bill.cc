@@ -265,18 +265,21 @@ class BillMaker {
     bill.objective = Share(bill.step_time, static_cast<std::size_t>(AllMicroBatches()));
   }
 
-  // Micro-batches on their way to or from a stage while others are worked on: its transfers with the stages before it.
+  // Micro-batches on their way to or from a stage while others are worked on: its transfers with the stages before it,
+  // of the replica that has most of them.
   int64_t TransferSlots(const Payer& payer) const {
     if (problem_.overlap == Overlap::kSerial) return 0;
-    const Work* busiest = &payer.work.front();
-    for (const Work& work : payer.work) {
-      if (PhasesOf(work).total() > PhasesOf(*busiest).total()) busiest = &work;
-    }
-    const Picoseconds carried = (*busiest)[0].in + (*busiest)[1].out;
+    int64_t slots = 0;
+    for (const Work& work : payer.work) slots = std::max(slots, TransferSlotsOf(work));
+    return slots;
+  }
+
+  int64_t TransferSlotsOf(const Work& work) const {
+    const Picoseconds carried = work[0].in + work[1].out;
     if (carried == Picoseconds(0)) return 0;
     if (IsHostStaged()) return 2;
     if (problem_.schedule == ScheduleKind::kGpipe || problem_.overlap == Overlap::kOverlapped) return 1;
-    return carried <= PhasesOf(*busiest).total() ? 1 : 2;
+    return carried <= PhasesOf(work).total() ? 1 : 2;
   }
 
   // By stage: micro-batches that one replica must hold to keep the pace, as if every number of replicas were divided by

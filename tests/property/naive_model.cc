@@ -41,15 +41,6 @@ int HopsOf(const GridInterconnect& grid, std::size_t a, std::size_t b) {
   return hops;
 }
 
-// A pair that has links of its own takes the best of them; only other pairs are routed.
-LinksInterconnect WithoutDetours(LinksInterconnect links, std::size_t a, std::size_t b) {
-  const auto is_detour = [&](const LinksInterconnect::Link& link) {
-    return std::minmax(link.device_a.index(), link.device_b.index()) != std::minmax(a, b);
-  };
-  if (!std::all_of(links.links.begin(), links.links.end(), is_detour)) std::erase_if(links.links, is_detour);
-  return links;
-}
-
 }  // namespace
 
 void Close(std::vector<std::vector<bool>>& relation) {
@@ -163,7 +154,7 @@ NaiveModel::Link NaiveModel::FindLink(std::size_t a, std::size_t b) const {
     return {grid->link_bandwidth_bytes_per_second / (divides ? hops : 1), grid->latency};
   }
   if (const auto* links = std::get_if<LinksInterconnect>(&cluster_.interconnect)) {
-    const Way way = BestWay(WithoutDetours(*links, a, b), cluster_.devices.size(), a, b);
+    const Way way = BestWay(*links, cluster_.devices.size(), a, b);
     return {way.bandwidth_bytes_per_second, way.latency};
   }
   std::size_t group = 1;

@@ -28,9 +28,7 @@ enum class Form { kPipelines, kAllocations, kSubgraphs, kChains, kNone };
 
 Form FormOf(const SearchRequest& request) {
   const PlanningProblem& problem = request.problem;
-  if (problem.schedule == ScheduleKind::kPeriodic) {
-    return problem.split == Split::kContiguous ? Form::kChains : Form::kNone;
-  }
+  if (problem.schedule == ScheduleKind::kPeriodic) return Form::kChains;
   if (problem.objective == Objective::kMinLatency) return Form::kSubgraphs;
   if (problem.split == Split::kContiguous) return Form::kPipelines;
   const bool is_plain = IgnoresOrderOfStages(problem) && GivenTimesCount(request.cluster.interconnect) &&
@@ -62,7 +60,7 @@ class Instance {
       case Form::kSubgraphs:
         return CountSubgraphs(request_, devices_);
       case Form::kChains:
-        return CountPipelines(request_, chain_blocks_.precedence, devices_);
+        return CountChains(request_, chain_blocks_.precedence, devices_);
       default:
         return std::nullopt;
     }
@@ -131,12 +129,14 @@ absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, c
     record.set_stop_reason(judge.is_out_of_work() ? StopReason::kWorkLimit
                                                   : StopReasonOf(limits, StopReason::kTimeLimit));
     record.NameFallback();
+  } else if (!record.has_placement() && judge.is_unproven()) {
+    record.set_stop_reason(StopReason::kExhausted);
   } else if (!record.has_placement()) {
     return InfeasibleError(instance.WhyNone(judge.has_overfull()));
   } else {
     record.RaiseBound({.value = judge.ProvenBound(), .method = kName, .scope = BoundScope::kProblem});
   }
-  return std::move(record).Finish("");
+  return std::move(record).Finish("no pattern was found for any stages, and none was proven impossible");
 }
 
 }  // namespace planwright

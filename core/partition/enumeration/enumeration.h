@@ -13,8 +13,8 @@
 namespace planwright {
 
 // At most how many placements the problem has (placement_count.h); nullopt: more than kMaxPlacements, too many to be
-// counted, or of a mode that is not enumerated (NON_CONTIGUOUS under PERIODIC, where links differ, or where stages keep
-// activations by position). Some milliseconds beside O(operators + tensors + devices^2).
+// counted, or of a mode that is not enumerated (NON_CONTIGUOUS where links differ, where stages keep activations by
+// position, or under PERIODIC where devices differ). Some milliseconds beside O(operators + tensors + devices^2).
 std::optional<int64_t> CountPlacements(const SearchRequest& request);
 
 // Heeds every setting of the problem: pins, bans, devices_to_use with max_devices, numbers of stages and replicas, ring

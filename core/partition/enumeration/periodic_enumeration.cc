@@ -9,15 +9,20 @@
 
 #include "core/base/index.h"
 #include "core/cost/chain_costs.h"
+#include "core/cost/chain_sums.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
 #include "core/partition/periodic/stage_costs.h"
 #include "core/schedule/least_period.h"
 #include "core/schedule/one_f_one_b_star.h"
+#include "core/schedule/pattern_search.h"
 
 namespace planwright {
 namespace {
+
+// Of the search for the pattern of one allocation.
+constexpr int64_t kNodesOfPattern = 100'000;
 
 class Enumeration {
  public:
@@ -28,8 +33,10 @@ class Enumeration {
         devices_(devices),
         judge_(judge),
         full_duplex_(request.problem.overlap == Overlap::kFullDuplex),
+        most_per_device_(*request.problem.max_stages_per_device),
         free_(devices),
-        is_left_(blocks.operators.size(), true) {
+        is_left_(blocks.operators.size(), true),
+        stages_on_(devices.size(), 0) {
     for (std::size_t position = 0; position < devices.size(); ++position) {
       if (!devices[position].is_cpu) accelerator_ = position;
     }
@@ -65,7 +72,7 @@ class Enumeration {
   void Extend() {
     if (std::find(is_left_.begin(), is_left_.end(), true) == is_left_.end()) return JudgePipeline();
     const std::optional<int32_t>& most = request_.problem.num_stages;
-    if (free_.idle() == 0 || (most.has_value() && std::cmp_greater_equal(stages_.size(), *most))) return;
+    if (!HasSeats(1) || (most.has_value() && std::cmp_greater_equal(stages_.size(), *most))) return;
     std::vector<std::size_t> outer = std::exchange(grown_, {});
     Grow(blocks_.operators.size(), Picoseconds(0));
     grown_ = std::move(outer);
@@ -90,7 +97,13 @@ class Enumeration {
       is_left_[block] = true;
       grown_.pop_back();
     }
-    if (free_.idle() > 1) Grow(block, load);
+    if (HasSeats(2)) Grow(block, load);
+  }
+
+  // Whether devices may hold so many stages more.
+  bool HasSeats(std::size_t count) const {
+    const std::size_t all = devices_.max_used() * static_cast<std::size_t>(most_per_device_);
+    return stages_.size() + count <= all;
   }
 
   void PlaceStage() {
@@ -105,13 +118,22 @@ class Enumeration {
       return !devices_[position].is_cpu &&
              std::all_of(grown.begin(), grown.end(), [&](std::size_t block) { return may_hold_[block][position]; });
     };
-    free_.ForEach(TeamOrder::kAscending, 1, 1, may_hold, [&](const std::vector<std::size_t>& team) {
-      if (!judge_.Step()) return;
-      stage.device = team.front();
-      stages_.push_back(stage);
-      if (MayBeBetter()) Extend();
-      stages_.pop_back();
-    });
+    for (std::size_t position = 0; position < devices_.size(); ++position) {
+      const bool has_seat = stages_on_[position] > 0 && stages_on_[position] < most_per_device_;
+      if (has_seat && may_hold(position)) PlaceOn(position, stage);
+    }
+    free_.ForEach(TeamOrder::kAscending, 1, 1, may_hold,
+                  [&](const std::vector<std::size_t>& team) { PlaceOn(team.front(), stage); });
+  }
+
+  void PlaceOn(std::size_t position, PlacedStage& stage) {
+    if (!judge_.Step()) return;
+    stage.device = position;
+    stages_.push_back(stage);
+    ++stages_on_[position];
+    if (MayBeBetter()) Extend();
+    --stages_on_[position];
+    stages_.pop_back();
   }
 
   // In the order of the pipeline.
@@ -152,19 +174,40 @@ class Enumeration {
     return !below.has_value() || (*below > Picoseconds(0) && Fits(pipeline, costs, std::min(*below, longest)));
   }
 
-  // Whether a pattern of this period exists for the stages that are placed.
+  // What the stages of a device have to do and to keep at least.
+  struct Held {
+    Picoseconds load{0};
+    int64_t bytes = 0;
+    int64_t workspace_bytes = 0;
+  };
+
+  // Whether the stages that are placed can have a pattern of this period, as if each of them met nobody on its device;
+  // of contiguous stages whether they have one.
   bool Fits(const Pipeline& pipeline, const ChainStageCosts& costs, Picoseconds period) const {
+    std::vector<Held> held(devices_.size());
     Delay delay;
-    const int32_t num_layers = costs.num_layers();
     for (int32_t i = 0; i < pipeline.num_placed; ++i) {
-      const int32_t layer = num_layers - 1 - i;
-      if (costs.Load(layer, layer) > period) return false;
+      const int32_t layer = costs.num_layers() - 1 - i;
+      const std::size_t device = stages_[Index(i)].device;
+      Held& here = held[device];
+      here.load += costs.Load(layer, layer);
+      if (here.load > period) return false;
       delay = costs.InFront(layer, layer, delay, period);
-      const int64_t bytes = costs.Bytes(layer, layer, costs.Batches(delay));
-      if (!HasRoom(stages_[Index(i)].device, bytes)) return false;
+      here.bytes +=
+          costs.StaticBytes(layer, layer) + SaturatingMultiply(costs.StoredBytes(layer, layer), costs.Batches(delay));
+      here.workspace_bytes = std::max(here.workspace_bytes, costs.WorkspaceBytes(layer, layer));
       if (layer == 0) break;
+      // Another stage of this device may be the next one to be placed.
+      const bool is_front = i + 1 == pipeline.num_placed;
+      if (is_front ? most_per_device_ > 1 : stages_[Index(i) + 1].device == device) continue;
       if (costs.LinkLoad(layer) > period) return false;
+      const int64_t buffer_bytes = pipeline.chain.cuts[Index(layer) - 1].buffer_bytes;
+      here.bytes += buffer_bytes;
+      if (!is_front) held[stages_[Index(i) + 1].device].bytes += buffer_bytes;
       delay = costs.AcrossCut(layer, delay, period);
+    }
+    for (std::size_t device = 0; device < held.size(); ++device) {
+      if (stages_on_[device] > 0 && !HasRoom(device, held[device].bytes + held[device].workspace_bytes)) return false;
     }
     return true;
   }
@@ -178,19 +221,54 @@ class Enumeration {
     const std::optional<int32_t>& asked_for = request_.problem.num_stages;
     if (asked_for.has_value() && !std::cmp_equal(stages_.size(), *asked_for)) return;
     const Pipeline pipeline = MakePipeline();
+    std::optional<PeriodicPattern> pattern =
+        std::any_of(stages_on_.begin(), stages_on_.end(), [](int32_t count) { return count > 1; })
+            ? PatternOfShared(pipeline)
+            : PatternOfContiguous(pipeline);
+    if (!pattern.has_value()) return;
+    Placement placement;
+    for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
+      placement.stages.push_back({stage->operators, {devices_[stage->device].device}});
+    }
+    placement.pattern = std::move(pattern);
+    judge_.Judge(std::move(placement));
+  }
+
+  std::optional<PeriodicPattern> PatternOfContiguous(const Pipeline& pipeline) {
     const ChainDevices devices = DevicesOf(pipeline);
     const ChainStageCosts costs(pipeline.chain, devices);
     const PeriodRange range = PeriodsOf(pipeline.chain, devices);
     const std::optional<Picoseconds> period = LeastPeriod(range.low, range.high, [&](Picoseconds target) {
       return Fits(pipeline, costs, target) ? std::optional(target) : std::nullopt;
     });
-    if (!period.has_value()) return judge_.NoteOverfull();
-    Placement placement;
-    for (auto stage = stages_.rbegin(); stage != stages_.rend(); ++stage) {
-      placement.stages.push_back({stage->operators, {devices_[stage->device].device}});
+    if (!period.has_value()) {
+      judge_.NoteOverfull();
+      return std::nullopt;
     }
-    placement.pattern = ScheduleOneFOneBStar(pipeline.chain, pipeline.allocation, devices, *period)->pattern;
-    judge_.Judge(std::move(placement));
+    return ScheduleOneFOneBStar(pipeline.chain, pipeline.allocation, devices, *period)->pattern;
+  }
+
+  // The shortest pattern better than the incumbent, if there is any. Devices have equal memory.
+  std::optional<PeriodicPattern> PatternOfShared(const Pipeline& pipeline) {
+    ChainDevices devices = DevicesOf(pipeline);
+    const std::optional<int64_t>& memory_bytes = devices_[accelerator_].memory_bytes;
+    if (memory_bytes.has_value()) {
+      devices.memory_bytes = std::max<int64_t>(0, *memory_bytes - request_.problem.memory_model.reserved_bytes);
+    }
+    ChainAllocation allocation = pipeline.allocation;
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      allocation[stages_.size() - 1 - i].device = static_cast<int32_t>(stages_[i].device);
+    }
+    devices.count = static_cast<int32_t>(devices_.size());
+    const ChainSums sums(pipeline.chain);
+    PatternSearcher searcher(pipeline.chain, sums, devices);
+    searcher.SetAllocation(allocation);
+    SolveLimits limits = judge_.limits();
+    limits.work = kNodesOfPattern;
+    PatternOutcome outcome = searcher.FindShortest(limits, judge_.LongestBetter());
+    if (!outcome.is_proven) judge_.NoteUnproven(outcome.lower_bound.value_or(Picoseconds(0)));
+    if (!outcome.pattern.has_value()) judge_.NoteOverfull();
+    return std::move(outcome.pattern);
   }
 
   const SearchRequest& request_;
@@ -198,6 +276,7 @@ class Enumeration {
   const DeviceOptions& devices_;
   PlacementJudge& judge_;
   const bool full_duplex_;
+  const int32_t most_per_device_;
   // Some accelerator, if there is any.
   std::size_t accelerator_ = 0;
   TeamChooser free_;
@@ -205,6 +284,8 @@ class Enumeration {
   std::vector<std::vector<bool>> may_hold_;
   std::vector<Picoseconds> times_;
   std::vector<bool> is_left_;
+  // By device.
+  std::vector<int32_t> stages_on_;
   // The last stage of the pipeline comes first.
   std::vector<PlacedStage> stages_;
   // Of the stage that is growing.

@@ -1,15 +1,18 @@
-// Every contiguous placement under PERIODIC, each with its best pattern.
+// Every placement under PERIODIC, each with its best pattern.
 //
-// Problem: schedule PERIODIC with Split::kContiguous: stages along any linear order of the operators, each on an
-// accelerator of its own, accelerators of one class with any memory.
+// Problem: schedule PERIODIC: stages along any linear order of the operators, on accelerators of one class; with
+// Split::kContiguous each on one of its own, which may have any memory, else up to max_stages_per_device on each, which
+// have equal memory.
 //
 // Idea: stages are taken from the last to the first, as in pipeline_enumeration.h; their order matters, because tensors
 // that skip a stage are relayed by it. 1F1B* stores the least at every stage, and what it stores follows from the delay
 // behind the stage (core/schedule/delay.h). So a branch is cut where the stages so far, with all that is left as one
 // stage in front of them, do not fit into a period just below the incumbent; a longer period never stores more, so
-// bisection finds the period of a whole pipeline.
+// bisection finds the period of a whole pipeline. Where devices hold several stages, the same counts are bounds, and
+// the pattern search (core/schedule/pattern_search.h) finds the period.
 //
-// Exact. Complexity: partial placements x (operators + tensor ends), and the logarithm of the time for whole ones.
+// Exact, unless the pattern search gives up: then it says what it is sure of. Complexity: partial placements x
+// (operators + tensor ends), and the logarithm of the time for whole ones.
 #ifndef PLANWRIGHT_CORE_PARTITION_ENUMERATION_PERIODIC_ENUMERATION_H_
 #define PLANWRIGHT_CORE_PARTITION_ENUMERATION_PERIODIC_ENUMERATION_H_
 

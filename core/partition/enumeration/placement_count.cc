@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "core/base/index.h"
@@ -264,6 +265,29 @@ std::optional<int64_t> CountAllocations(const SearchRequest& request, std::size_
   const std::optional<Ways> teams = TeamCount(request, devices, most_stages).Count();
   if (!teams.has_value()) return std::nullopt;
   return Small(Product(Divisions(num_groups, most_stages), *teams));
+}
+
+std::optional<int64_t> CountChains(const SearchRequest& request, const Digraph& precedence,
+                                   const DeviceOptions& devices) {
+  if (request.problem.split == Split::kContiguous) return CountPipelines(request, precedence, devices);
+  std::size_t accelerators = 0;
+  std::size_t kinds = 0;
+  for (const std::vector<std::size_t>& kind : devices.kinds()) {
+    if (devices[kind.front()].is_cpu) continue;
+    accelerators += kind.size();
+    ++kinds;
+  }
+  if (kinds != 1) return std::nullopt;
+  const auto seats = accelerators * static_cast<std::size_t>(*request.problem.max_stages_per_device);
+  const std::size_t most_stages = std::min(Index(precedence.num_vertices()), seats);
+  const std::optional<Ways> chains = ChainCount(precedence, most_stages).Count();
+  if (!chains.has_value()) return std::nullopt;
+  double count = 0;
+  for (std::size_t k = 1; k <= most_stages; ++k) {
+    const Ways shared = Divisions(k, std::min(k, accelerators));
+    count += (*chains)[k] * std::accumulate(shared.begin(), shared.end(), 0.0);
+  }
+  return Small(count);
 }
 
 std::optional<int64_t> CountSubgraphs(const SearchRequest& request, const DeviceOptions& devices) {

@@ -27,6 +27,9 @@ std::optional<int64_t> CountPipelines(const SearchRequest& request, const Digrap
                                       const DeviceOptions& devices);
 std::optional<int64_t> CountAllocations(const SearchRequest& request, std::size_t num_groups,
                                         const DeviceOptions& devices);
+// Under PERIODIC. nullopt also where devices that hold several stages differ.
+std::optional<int64_t> CountChains(const SearchRequest& request, const Digraph& precedence,
+                                   const DeviceOptions& devices);
 std::optional<int64_t> CountSubgraphs(const SearchRequest& request, const DeviceOptions& devices);
 
 }  // namespace planwright

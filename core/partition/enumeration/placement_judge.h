@@ -19,7 +19,7 @@ class PlacementJudge {
  public:
   // What is handed over outlives the judge.
   PlacementJudge(const SearchRequest& request, const SolveLimits& limits, int64_t max_work, SearchRecord& record)
-      : request_(request), poller_(limits), max_work_(max_work), record_(record) {}
+      : request_(request), limits_(limits), poller_(limits), max_work_(max_work), record_(record) {}
 
   // Counts a step of the search: one partial placement. False from the first step on that the limits do not allow.
   bool Step();
@@ -36,6 +36,15 @@ class PlacementJudge {
     return record_.objective() - Picoseconds(1);
   }
 
+  // Whether anything better than `bound` was passed over cannot be told.
+  void NoteUnproven(Picoseconds bound) {
+    is_unproven_ = true;
+    least_misjudged_ = std::min(least_misjudged_, bound);
+  }
+  bool is_unproven() const { return is_unproven_; }
+
+  const SolveLimits& limits() const { return limits_; }
+
   // Some part of a placement did not fit into its device.
   void NoteOverfull() { overfull_ = true; }
   bool has_overfull() const { return overfull_; }
@@ -48,13 +57,16 @@ class PlacementJudge {
 
  private:
   const SearchRequest& request_;
+  const SolveLimits& limits_;
   Poller poller_;
   const int64_t max_work_;
   SearchRecord& record_;
   bool has_stopped_ = false;
   bool overfull_ = false;
-  // The least that a placement takes by the costs of the request, of those that truly take something else: where the
-  // cluster of the request is an irregular part of a hierarchy, its links are no slower than the true ones.
+  bool is_unproven_ = false;
+  // No placement that was passed over takes less. Beside NoteUnproven: the least that a placement takes by the costs of
+  // the request, of those that truly take something else: where the cluster of the request is an irregular part of a
+  // hierarchy, its links are no slower than the true ones.
   Picoseconds least_misjudged_ = Picoseconds(kMaxQuantity);
 };
 
