@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "core/partition/stage_annealing/pipeline_moves.h"
 #include "core/partition/stage_annealing/pipeline_state.h"
@@ -28,7 +29,11 @@ class Annealer {
  public:
   Annealer(const PipelineTables& tables, const Pipeline& start, Picoseconds to_beat, const PipelineHeat& heat,
            RandomStream& random)
-      : heat_(heat), random_(random), state_(tables, start), moves_(tables, state_, random) {
+      : heat_(heat),
+        random_(random),
+        state_(tables, start),
+        stages_at_start_(state_.num_stages()),
+        moves_(tables, state_, random) {
     run_.objective = to_beat;
     const double own = std::max(1.0, state_.costs().smooth);
     scale_ = std::min(own, std::max(1.0, static_cast<double>(to_beat.count())));
@@ -64,9 +69,11 @@ class Annealer {
   double EnergyOf(const PipelineCosts& costs) const {
     const double objective = static_cast<double>(costs.objective.count());
     const double excess = kOverflowCost * costs.overflow + kMisplacedCost * static_cast<double>(costs.misplaced) +
-                          kShapeCost * static_cast<double>(state_.misshapen());
+                          kShapeCost * static_cast<double>(state_.misshapen() + StagesAstray());
     return objective + heat_.smoothness * (costs.smooth - objective) + penalty_ * excess;
   }
+
+  int64_t StagesAstray() const { return heat_.keeps_stages ? std::abs(state_.num_stages() - stages_at_start_) : 0; }
 
   void Step() {
     if (!moves_.Propose()) return state_.Undo();
@@ -87,6 +94,7 @@ class Annealer {
   const PipelineHeat heat_;
   RandomStream& random_;
   PipelineState state_;
+  const int32_t stages_at_start_;
   PipelineMoves moves_;
   PipelineRun run_;
   double scale_ = 1;

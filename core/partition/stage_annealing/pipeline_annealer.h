@@ -22,6 +22,9 @@ struct PipelineHeat {
   double hot = 0.1;
   // Share of the norm in the energy.
   double smoothness = 0.3;
+  // Pipelines with as many stages as the start cost less than others: few stages with little to send, and many with
+  // little to do, lie far apart.
+  bool keeps_stages = false;
 };
 
 struct PipelineRun {

@@ -23,7 +23,7 @@ class Greatest {
   double sum_ = 0;
 };
 
-double OverflowOf(const StageCosts& stage, int32_t in_flight) {
+double OverflowOf(const PipelineStageCosts& stage, int32_t in_flight) {
   const int64_t bytes = SaturatingAdd(stage.fixed_bytes, SaturatingMultiply(stage.kept_bytes, in_flight));
   if (bytes <= stage.limit_bytes) return 0;
   return static_cast<double>(bytes - stage.limit_bytes) / static_cast<double>(std::max<int64_t>(1, stage.limit_bytes));
@@ -31,32 +31,32 @@ double OverflowOf(const StageCosts& stage, int32_t in_flight) {
 
 }  // namespace
 
-PhaseLoads PipelineCosting::LoadsOf(const StageCosts& stage) const {
+PhaseLoads PipelineCosting::LoadsOf(const PipelineStageCosts& stage) const {
   if (!problem_.micro_batches.has_value()) return stage.replica;
   const int32_t replicas = stage.turns.replicas;
   return {.main = step_.TimeOf(stage.undivided.main, replicas),
           .backward = step_.TimeOf(stage.undivided.backward, replicas)};
 }
 
-void PipelineCosting::AddMemory(std::span<const StageCosts* const> stages, PipelineCosts& costs) const {
+void PipelineCosting::AddMemory(std::span<const PipelineStageCosts* const> stages, PipelineCosts& costs) const {
   if (!memory_varies_) {
-    for (const StageCosts* stage : stages) costs.overflow += OverflowOf(*stage, 0);
+    for (const PipelineStageCosts* stage : stages) costs.overflow += OverflowOf(*stage, 0);
     return;
   }
   FillFromEnd fill(turns_);
   for (std::size_t i = stages.size(); i > 0; --i) {
-    const StageCosts& stage = *stages[i - 1];
+    const PipelineStageCosts& stage = *stages[i - 1];
     const int32_t replicas = stage.turns.replicas;
     costs.overflow += OverflowOf(stage, InFlightMicroBatches(problem_, fill.HeldBy(replicas), replicas));
     fill.Add(stage.turns);
   }
 }
 
-PipelineCosts PipelineCosting::CostsOf(std::span<const StageCosts* const> stages) {
+PipelineCosts PipelineCosting::CostsOf(std::span<const PipelineStageCosts* const> stages) {
   const bool counts_steps = problem_.micro_batches.has_value();
   if (counts_steps) {
     stage_turns_.clear();
-    for (const StageCosts* stage : stages) stage_turns_.push_back(stage->turns);
+    for (const PipelineStageCosts* stage : stages) stage_turns_.push_back(stage->turns);
     step_ = TurnsOfStep(problem_, turns_, stage_turns_);
   }
   PipelineCosts costs;

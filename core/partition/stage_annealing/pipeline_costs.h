@@ -15,7 +15,7 @@
 namespace planwright {
 
 // One stage on its devices.
-struct StageCosts {
+struct PipelineStageCosts {
   // Of a replica that did every micro-batch: the greatest of each phase.
   PhaseLoads undivided;
   // In the limit of many micro-batches: what a replica spends.
@@ -49,12 +49,12 @@ class PipelineCosting {
       : problem_(problem), turns_(turns), memory_varies_(memory_varies) {}
 
   // REQUIRES: at least one stage. O(stages).
-  PipelineCosts CostsOf(std::span<const StageCosts* const> stages);
+  PipelineCosts CostsOf(std::span<const PipelineStageCosts* const> stages);
 
  private:
   // What each phase of the stage counts in the objective: the load of a replica, or what it makes of a step.
-  PhaseLoads LoadsOf(const StageCosts& stage) const;
-  void AddMemory(std::span<const StageCosts* const> stages, PipelineCosts& costs) const;
+  PhaseLoads LoadsOf(const PipelineStageCosts& stage) const;
+  void AddMemory(std::span<const PipelineStageCosts* const> stages, PipelineCosts& costs) const;
 
   const PlanningProblem& problem_;
   const TransferTurns turns_;

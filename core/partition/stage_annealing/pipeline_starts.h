@@ -8,9 +8,9 @@
 namespace planwright {
 
 // A linear order of the blocks, cut where stages come out about equally long, on devices in the order of the cluster or
-// in any. Numbers of stages and replicas are those asked for, else drawn. It obeys the invariants of PipelineState;
-// memory, support, pins and bans are left to the search. REQUIRES: num_stages x num_replicas devices of few classes, or
-// nothing is asked for; where they do not suffice there are fewer stages. O(blocks log + edges + devices).
+// in any. Numbers of stages and replicas are those asked for, else drawn; where there are not so many devices of one
+// class, there are fewer stages, or none at all. It obeys the invariants of PipelineState; memory, support, pins and
+// bans are left to the search. O(blocks log + edges + devices x classes).
 Pipeline RandomPipeline(const PipelineTables& tables, RandomStream& random);
 
 }  // namespace planwright

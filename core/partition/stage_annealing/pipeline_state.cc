@@ -253,8 +253,8 @@ void PipelineState::Undo() {
 
 void PipelineState::Cost(int32_t slot) {
   const PipelineStage& own = stage(slot);
-  StageCosts& costs = stage_costs_[Index(slot)];
-  costs = StageCosts();
+  PipelineStageCosts& costs = stage_costs_[Index(slot)];
+  costs = PipelineStageCosts();
   costs.turns.replicas = static_cast<int32_t>(own.devices.size());
   costs.allreduce = AllReduceOf(own);
   MicroBatchWork work = ComputeOf(own);
@@ -293,7 +293,7 @@ Picoseconds PipelineState::AllReduceOf(const PipelineStage& stage) const {
   return AllReduceTime(parameter_bytes, static_cast<int32_t>(ring.size()), slowest, tables_.problem().allreduce.factor);
 }
 
-void PipelineState::AddMemory(int32_t slot, int64_t boundary_bytes, StageCosts& costs) const {
+void PipelineState::AddMemory(int32_t slot, int64_t boundary_bytes, PipelineStageCosts& costs) const {
   const PipelineStage& own = stage(slot);
   BlockBytes sum;
   for (const int32_t block : own.blocks) {
@@ -314,7 +314,7 @@ void PipelineState::AddMemory(int32_t slot, int64_t boundary_bytes, StageCosts& 
   }
 }
 
-void PipelineState::AddMisplaced(const PipelineStage& stage, StageCosts& costs) const {
+void PipelineState::AddMisplaced(const PipelineStage& stage, PipelineStageCosts& costs) const {
   const int32_t device_class = tables_.class_of(stage.devices.front());
   for (const int32_t block : stage.blocks) {
     if (!tables_.time(block, device_class).supported) costs.misplaced += static_cast<int64_t>(stage.devices.size());
@@ -411,7 +411,7 @@ PipelineState::Partner& PipelineState::PartnerOf(int32_t slot, int32_t other) {
   return partner;
 }
 
-void PipelineState::AddLoads(int32_t slot, const MicroBatchWork& work, StageCosts& costs) {
+void PipelineState::AddLoads(int32_t slot, const MicroBatchWork& work, PipelineStageCosts& costs) {
   const PipelineStage& own = stage(slot);
   if (tables_.pays_once() && tables_.is_cpu(tables_.class_of(own.devices.front()))) {
     replica_works_ = {{.forward = {.compute = work.forward.compute}, .backward = {.compute = work.backward.compute}}};

@@ -88,7 +88,7 @@ class PipelineState {
   // What a stage was before the trial. Stages that only exchange tensors with what has moved keep all but their costs.
   struct Saved {
     int32_t slot = 0;
-    StageCosts costs;
+    PipelineStageCosts costs;
     bool has_stage = false;
     PipelineStage stage;
   };
@@ -104,8 +104,8 @@ class PipelineState {
   void SetOwner(int32_t device, int32_t slot);
 
   void Cost(int32_t slot);
-  void AddMemory(int32_t slot, int64_t boundary_bytes, StageCosts& costs) const;
-  void AddMisplaced(const PipelineStage& stage, StageCosts& costs) const;
+  void AddMemory(int32_t slot, int64_t boundary_bytes, PipelineStageCosts& costs) const;
+  void AddMisplaced(const PipelineStage& stage, PipelineStageCosts& costs) const;
   Picoseconds AllReduceOf(const PipelineStage& stage) const;
   MicroBatchWork ComputeOf(const PipelineStage& stage) const;
   // Returns the bytes that cross the border.
@@ -116,14 +116,14 @@ class PipelineState {
   Exchange ExchangeOf(int32_t net, std::size_t link_class) const;
   Partner& PartnerOf(int32_t slot, int32_t other);
   // `work` without what goes over links of their own.
-  void AddLoads(int32_t slot, const MicroBatchWork& work, StageCosts& costs);
+  void AddLoads(int32_t slot, const MicroBatchWork& work, PipelineStageCosts& costs);
   void ChargePartner(const PipelineStage& stage, const Partner& partner, std::vector<MicroBatchWork>& works);
 
   const PipelineTables& tables_;
   const TransferTurns turns_;
   PipelineCosting costing_;
   std::vector<PipelineStage> stages_;
-  std::vector<StageCosts> stage_costs_;
+  std::vector<PipelineStageCosts> stage_costs_;
   std::vector<int32_t> free_slots_;
   std::vector<int32_t> order_;
   // By slot.
@@ -147,7 +147,7 @@ class PipelineState {
   std::vector<int32_t> saved_free_slots_;
   bool order_has_changed_ = false;
   PipelineCosts trial_costs_;
-  std::vector<const StageCosts*> in_order_;
+  std::vector<const PipelineStageCosts*> in_order_;
 
   // Of the stage that is being costed.
   std::vector<Partner> partners_;

@@ -186,7 +186,8 @@ Placement PipelineTables::PlacementOf(const Pipeline& pipeline) const {
 }
 
 std::optional<Pipeline> PipelineTables::PipelineOf(const Placement& placement) const {
-  std::vector<bool> is_placed(operators_.size(), false);
+  constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> position_of(operators_.size(), kNowhere);
   Pipeline pipeline;
   for (const Placement::Stage& placed : placement.stages) {
     PipelineStage stage{.blocks = {}, .devices = DeviceNumbers(placed.devices), .ring = {}};
@@ -201,7 +202,7 @@ std::optional<Pipeline> PipelineTables::PipelineOf(const Placement& placement) c
     std::sort(stage.blocks.begin(), stage.blocks.end());
     std::size_t held = 0;
     for (const int32_t block : stage.blocks) {
-      is_placed[Index(block)] = true;
+      position_of[Index(block)] = pipeline.stages.size();
       held += operators_[Index(block)].size();
     }
     if (kept != held) return std::nullopt;
@@ -212,8 +213,11 @@ std::optional<Pipeline> PipelineTables::PipelineOf(const Placement& placement) c
     }
     pipeline.stages.push_back(std::move(stage));
   }
-  const bool all_placed = std::find(is_placed.begin(), is_placed.end(), false) == is_placed.end();
-  return all_placed ? std::optional(std::move(pipeline)) : std::nullopt;
+  if (std::ranges::find(position_of, kNowhere) != position_of.end()) return std::nullopt;
+  const bool is_ordered = std::ranges::all_of(precedence_.edges(), [&](const Digraph::Edge& edge) {
+    return position_of[Index(edge.first)] <= position_of[Index(edge.second)];
+  });
+  return is_ordered ? std::optional(std::move(pipeline)) : std::nullopt;
 }
 
 }  // namespace planwright

@@ -124,7 +124,7 @@ class PipelineTables {
   bool has_equal_replicas() const;
 
   Placement PlacementOf(const Pipeline& pipeline) const;
-  // nullopt: the placement tears blocks apart.
+  // nullopt: the placement tears blocks apart, or lists its stages in another order than that of the pipeline.
   std::optional<Pipeline> PipelineOf(const Placement& placement) const;
 
  private:

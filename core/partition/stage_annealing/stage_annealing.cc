@@ -18,9 +18,9 @@ constexpr char kName[] = "stage_annealing";
 // As many runs at a time, so that the number of threads changes nothing.
 constexpr std::size_t kBatch = 4;
 // Moves of the first runs, and how those of the next batches grow.
-constexpr double kFirstMoves = 400;
+constexpr double kFirstMoves = 1500;
 constexpr double kFirstMovesPerBlock = 8;
-constexpr double kGrowth = 1.25;
+constexpr double kGrowth = 1.12;
 constexpr double kMostMoves = 1'000'000;
 // Every so many runs one starts afresh; pipelines of many blocks are rather mended.
 constexpr int64_t kManyPairs = 4096;
@@ -111,6 +111,7 @@ class StageAnnealing {
   void Anneal(Task& task) const {
     RandomStream random(seed_, task.stream);
     task.heat.smoothness = 0.05 + 0.45 * random.Unit();
+    task.heat.keeps_stages = random.Below(2) == 0;
     const HeatRange& range = task.is_fresh ? kFreshHeat : kMendingHeat;
     task.heat.hot = range.coolest * std::pow(range.hottest / range.coolest, random.Unit());
     const Pipeline start = task.is_fresh ? RandomPipeline(tables_, random) : *incumbent_;
