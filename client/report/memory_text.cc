@@ -36,7 +36,7 @@ std::string InFlightText(const v1::Plan& plan) {
 
 // "parameters", "2 versions of the parameters".
 std::string CopiesText(int32_t copies, const char* kind, const char* noun) {
-  return copies == 1 ? noun : absl::StrCat(copies, " ", kind, " of the ", noun);
+  return copies == 1 ? noun : absl::StrCat(GroupedText(copies), " ", kind, " of the ", noun);
 }
 
 std::string ComponentsText(const v1::Plan& plan) {

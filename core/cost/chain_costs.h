@@ -17,10 +17,11 @@ namespace planwright {
 //   times      sums over the operators. Recomputation FULL runs the forward pass again before the backward pass, whose
 //              time includes it.
 //   DECLARED   static: the sum of memory_bytes. Nothing else takes room.
-//   COMPONENTS static: ParameterStateBytes (memory_form.h); workspace: the largest of an operator; buffers: 2 x bytes of each tensor
-//              across the cut. Stored, for TRAINING only: activation_bytes. Recomputation FULL stores what a
-//              stage starts from, i.e. what is alive before its first layer and what the Input operators of that make;
-//              the workspace is that of the operator whose activations and workspace are the largest together.
+//   COMPONENTS static: ParameterStateBytes (memory_form.h); workspace: the largest of an operator; buffers: 2 x bytes
+//              of each tensor across the cut. Stored, for TRAINING only: activation_bytes. Recomputation FULL stores
+//              what a stage starts from, i.e. what is alive before its first layer and what the Input operators of
+//              that make; the workspace is that of the operator whose activations and workspace are the largest
+//              together.
 //   cuts       a tensor crosses every cut between its producer and the consumer furthest behind it on the way forward,
 //              and every cut between its producer and the consumer furthest before it on the way back. What BACKWARD
 //              operators make goes back, even where it is listed along its activation. It is one transfer on each; with

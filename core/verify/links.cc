@@ -92,8 +92,8 @@ std::optional<JudgedLink> WidestLink(const JudgedRoads& roads, DeviceId a, Devic
     if (road.to != b) continue;
     const double bandwidth = road.link.bandwidth_bytes_per_second;
     const bool is_wider = !widest.has_value() || bandwidth > widest->bandwidth_bytes_per_second;
-    const bool is_quicker = widest.has_value() && bandwidth == widest->bandwidth_bytes_per_second &&
-                            road.link.latency < widest->latency;
+    const bool is_quicker =
+        widest.has_value() && bandwidth == widest->bandwidth_bytes_per_second && road.link.latency < widest->latency;
     if (is_wider || is_quicker) widest = road.link;
   }
   return widest;

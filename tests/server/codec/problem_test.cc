@@ -43,12 +43,7 @@ TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
     overlap: OVERLAP_FULL_DUPLEX
     schedule: SCHEDULE_KIND_GPIPE
     micro_batches: 8
-    allreduce {
-      factor: FACTOR_HALF
-      amortize_over_micro_batches: true
-      ring: RING_INDEX
-      charge: CHARGE_PER_MICRO_BATCH
-    }
+    allreduce { factor: FACTOR_HALF amortize_over_micro_batches: true ring: RING_INDEX charge: CHARGE_PER_MICRO_BATCH }
     memory_model {
       kind: KIND_COMPONENTS
       weight_versions: 2
