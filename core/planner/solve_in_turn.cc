@@ -27,6 +27,7 @@ namespace planwright {
 namespace {
 
 // Work for each operator or layer of searches that would go on for seconds: some milliseconds.
+constexpr int64_t kParmesanWorkPerUnit = 40'000;
 constexpr int64_t kSequenceWorkPerUnit = 40'000;
 constexpr int64_t kAnnealingWorkPerUnit = 300'000;
 // No round counts for less than this part of the work of all.
@@ -136,6 +137,7 @@ class Turns {
   // One of several need not do all that it would do alone.
   int64_t DefaultWork(Algorithm algorithm) const {
     if (request_.options.algorithm == Algorithm::kAuto) {
+      if (algorithm == Algorithm::kParmesan) return units_ * kParmesanWorkPerUnit;
       if (algorithm == Algorithm::kSequenceDp) return units_ * kSequenceWorkPerUnit;
       if (algorithm == Algorithm::kStageAnnealing) return units_ * kAnnealingWorkPerUnit;
     }
