@@ -28,8 +28,11 @@ namespace {
 
 // Work for each operator or layer of searches that would go on for seconds: some milliseconds.
 constexpr int64_t kParmesanWorkPerUnit = 40'000;
+constexpr int64_t kRoundsWorkPerUnit = 8'000;
 constexpr int64_t kSequenceWorkPerUnit = 40'000;
 constexpr int64_t kAnnealingWorkPerUnit = 300'000;
+// About a second.
+constexpr int64_t kMostWorkOfRounds = 1'000'000;
 // No round counts for less than this part of the work of all.
 constexpr int64_t kMostRounds = 16;
 // In rounds, one after the other: Parmesan's K, coarser and finer than it takes by itself.
@@ -247,7 +250,8 @@ class Turns {
   // As it was asked for, then with other seeds, orders and numbers of clusters.
   void SearchInRounds(Algorithm algorithm, const SolveLimits& limits) {
     Search(algorithm, request_.options, /*variant=*/0, limits);
-    const int64_t work_limit = request_.options.work_limit.value_or(kWorkOfRounds);
+    const int64_t work_limit =
+        request_.options.work_limit.value_or(std::min(kMostWorkOfRounds, units_ * kRoundsWorkPerUnit));
     int64_t work = 0;
     for (int64_t round = 1; work < work_limit && !IsDone() && !CheckInterruption(limits).has_value(); ++round) {
       SolverOptions options = request_.options;
