@@ -34,7 +34,8 @@ struct SearchRequest {
   const PlanningProblem& problem;
   const CostTable& costs;
   const SolverOptions& options;
-  // What to run: options.algorithm, or what AUTO stands for. Never kAuto.
+  // What to run: options.algorithm, or one of those that AUTO stands for. kAuto only where a search is to choose
+  // itself.
   Algorithm algorithm = Algorithm::kIdealDp;
   // Feasible placements; the outcome is never worse than any of them.
   std::vector<SearchStart> starts;

@@ -138,6 +138,8 @@ std::vector<Capability> MakeTable() {
                   {Algorithm::kPeriodicAnnealing, Algorithm::kMadpipe, Algorithm::kContiguousPeriodic,
                    Algorithm::kPipedream, Algorithm::kSingleDevice},
                   "the same with several stages per device"),
+      PeriodicRow({Split::kContiguous, Split::kNonContiguous}, {Algorithm::kEnumeration},
+                  "small problems of both kinds, every placement looked at"),
       ThroughputRow(
           NetworkInterconnects(), SchedulesOfLoads(), {Replication::kNone, Replication::kUniform}, {Split::kContiguous},
           {Algorithm::kParmesan, Algorithm::kParmesanPaper},

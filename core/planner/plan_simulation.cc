@@ -183,6 +183,7 @@ absl::StatusOr<TaskList> ListOf(const PlanRequest& request, const CostTable& cos
   ScheduleSettings schedule{.kind = *settings.schedule,
                             .micro_batches = *settings.micro_batches,
                             .recompute = settings.recomputation == MemoryModel::Recomputation::kFull,
+                            .alternates_links = settings.contention == Contention::kExclusive,
                             .order = {}};
   ASSIGN_OR_RETURN(schedule.order, OrdersOfRequest(request.cluster, work, settings));
   return BuildTaskList(work, schedule);

@@ -67,6 +67,8 @@ SearchCallbacks Translated(const CanonicalRequest& part, const SearchCallbacks& 
 
 absl::StatusOr<SearchOutcome> SolveOnce(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                         const SearchCallbacks& callbacks) {
+  // Heeds selections itself, on links as they are in the whole cluster.
+  if (request.algorithm == Algorithm::kEnumeration) return SolveByEnumeration(request, limits, arena, callbacks);
   return SolveOnAllowedDevices(SolverOf(request.algorithm, request.problem.schedule), request, limits, arena,
                                callbacks);
 }

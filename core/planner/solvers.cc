@@ -16,6 +16,7 @@
 namespace planwright {
 
 SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule) {
+  if (algorithm == Algorithm::kEnumeration) return SolveByEnumeration;
   if (schedule == ScheduleKind::kPeriodic) return SolvePeriodic;
   switch (algorithm) {
     case Algorithm::kHierarchicalDp:
@@ -39,8 +40,6 @@ SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule) {
     case Algorithm::kParmesan:
     case Algorithm::kParmesanPaper:
       return SolveUnevenStages;
-    case Algorithm::kEnumeration:
-      return SolveByEnumeration;
     case Algorithm::kSequenceDp:
       return SolveAlongSequences;
     case Algorithm::kStageAnnealing:

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -53,6 +56,7 @@ class TaskListBuilder {
     if (work_.training) AddAllReduces();
     ExpandOrders();
     LimitSharedDevices();
+    AlternateLinks();
     return std::move(list_);
   }
 
@@ -175,6 +179,49 @@ class TaskListBuilder {
       } else {
         Wait(numbers_.OfPass({TaskKind::kForward, stage, i}), numbers_.OfPass({TaskKind::kBackward, stage, i - lag}));
       }
+    }
+  }
+
+  // A transfer and when a pipeline at its pace has a turn for it.
+  struct LinkTurn {
+    int64_t time = 0;
+    bool is_forward = false;
+    int32_t task = 0;
+  };
+
+  bool AlternatesLinks() const {
+    const bool is_1f1b = settings_.kind == ScheduleKind::kOneFOneB || settings_.kind == ScheduleKind::kPipedreamAsync;
+    const bool shares_links = work_.overlap == Overlap::kOverlapped && !work_.through_host && work_.training;
+    const std::vector<std::vector<int32_t>> stages = StagesOfDevices(work_);
+    return settings_.alternates_links && settings_.order.empty() && is_1f1b && shares_links &&
+           std::all_of(stages.begin(), stages.end(), [](const auto& held) { return held.size() == 1; });
+  }
+
+  // The order in which the turns of core/cost/pipeline_fill.h leave room on a link for both ways: a gradient right
+  // before the backward pass that needs it, and after that the tensor of the forward pass that ends then.
+  void AlternateLinks() {
+    if (!AlternatesLinks()) return;
+    std::vector<std::vector<LinkTurn>> turns(list_.resources.size());
+    std::vector<bool> is_plain(list_.resources.size(), true);
+    for (std::size_t i = 0; i < work_.transfers.size(); ++i) {
+      const TransferWork& transfer = work_.transfers[i];
+      const bool is_forward = transfer.kind == TaskKind::kSendForward;
+      const int32_t sender = is_forward ? transfer.stage : transfer.peer;
+      const int64_t copies = std::ssize(work_.stages[Index(sender)].devices);
+      const int64_t ahead = is_forward ? 0 : copies * (InFlightLimit(work_, sender) - 1);
+      for (int32_t micro_batch = 0; micro_batch < settings_.micro_batches; ++micro_batch) {
+        const int32_t task = numbers_.OfTransfer(static_cast<int32_t>(i), micro_batch);
+        const std::size_t link = Index(list_.tasks[Index(task)].resource);
+        turns[link].push_back({micro_batch + ahead, is_forward, task});
+        if (sender > transfer.stage + transfer.peer - sender) is_plain[link] = false;
+      }
+    }
+    for (std::size_t link = 0; link < turns.size(); ++link) {
+      if (!is_plain[link]) continue;
+      std::sort(turns[link].begin(), turns[link].end(), [](const LinkTurn& a, const LinkTurn& b) {
+        return std::tie(a.time, a.is_forward, a.task) < std::tie(b.time, b.is_forward, b.task);
+      });
+      for (const LinkTurn& turn : turns[link]) list_.order[link].push_back(turn.task);
     }
   }
 

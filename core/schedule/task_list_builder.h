@@ -27,6 +27,9 @@ struct ScheduleSettings {
   int32_t micro_batches = 1;
   // Activations are computed again before the backward pass.
   bool recompute = false;
+  // ONE_F_ONE_B and PIPEDREAM_ASYNC: links that carry tensors one way and gradients the other take them in turn, as the
+  // devices take their passes; otherwise first come, first served.
+  bool alternates_links = false;
   // Empty: the order of `kind`; else one for each device, recomputations included.
   std::vector<GivenOrder> order;
 };
