@@ -295,7 +295,7 @@ class Planning {
     provenance.incumbents = incumbents_;
     provenance.fallback = std::move(outcome.fallback);
     plan.baselines = baselines_;
-    plan.estimate.uncounted_memory = UncountedMemoryOf(request_.graph, request_.cluster, costs_, plan);
+    plan.estimate.uncounted_memory = UncountedMemoryOf(request_.graph, request_.cluster, given_costs_, plan);
     if (problem_.start_from.has_value()) plan.replanning = ReplanningOf(plan);
     for (std::string& warning : BaselineWarnings(baselines_, plan.objective)) {
       plan.warnings.push_back(std::move(warning));

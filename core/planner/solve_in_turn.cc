@@ -105,7 +105,7 @@ class Turns {
     const std::vector<Algorithm> algorithms = Algorithms();
     // The first one takes the starts at least.
     for (std::size_t i = 0; i < algorithms.size() && (i == 0 || !IsDone()); ++i) {
-      if (IsInexact(algorithms[i]) && !has_tried_layers_) TryLayers(ShareOfTime(limits_, algorithms.size() - i + 1));
+      if (IsInexact(algorithms[i]) && !has_narrowed_) TryNarrower(ShareOfTime(limits_, algorithms.size() - i + 1));
       if (i > 0 && IsDone()) break;
       const SolveLimits share = ShareOfTime(limits_, algorithms.size() - i);
       if (HasRounds(algorithms[i]) && algorithms.size() > 1) {
@@ -149,20 +149,34 @@ class Turns {
     return std::numeric_limits<int64_t>::max();
   }
 
-  // The same with whole layers, as a start: what it finds is a plan of operators, what it proves says nothing of those.
-  void TryLayers(const SolveLimits& limits) {
-    has_tried_layers_ = true;
+  // Problems whose plans are plans of this one: with whole layers, with contiguous stages.
+  std::vector<PlanningProblem> NarrowerProblems() const {
+    std::vector<PlanningProblem> narrower;
+    PlanningProblem layers = request_.problem;
+    layers.granularity = Granularity::kLayer;
+    if (CountUnits(request_.graph, layers) != units_) narrower.push_back(std::move(layers));
+    if (request_.problem.schedule == ScheduleKind::kPeriodic && request_.problem.split == Split::kNonContiguous) {
+      PlanningProblem contiguous = request_.problem;
+      contiguous.split = Split::kContiguous;
+      contiguous.max_stages_per_device = 1;
+      narrower.push_back(std::move(contiguous));
+    }
+    return narrower;
+  }
+
+  // Plans of narrower problems as starts, so that asking for less is never answered better: what is proven of them says
+  // nothing of this one.
+  void TryNarrower(const SolveLimits& limits) {
+    has_narrowed_ = true;
     if (request_.options.algorithm != Algorithm::kAuto) return;
-    PlanningProblem problem = request_.problem;
-    problem.granularity = Granularity::kLayer;
-    if (CountUnits(request_.graph, problem) == units_) return;
-    SearchRequest layers{request_.graph,        request_.cluster,   problem, request_.costs,
-                         request_.options,      request_.algorithm, {},      request_.target,
-                         request_.device_limits};
-    const SearchCallbacks silent = callbacks_.Silenced();
-    const absl::StatusOr<SearchOutcome> outcome = Turns(layers, limits, arena_, silent).Run();
-    if (!outcome.ok() || !Take(*outcome)) return;
-    callbacks_.on_incumbent(SoFar(), work_, outcome->algorithm);
+    for (const PlanningProblem& problem : NarrowerProblems()) {
+      SearchRequest narrower{request_.graph,        request_.cluster,   problem, request_.costs,
+                             request_.options,      request_.algorithm, {},      request_.target,
+                             request_.device_limits};
+      const SearchCallbacks silent = callbacks_.Silenced();
+      const absl::StatusOr<SearchOutcome> outcome = Turns(narrower, limits, arena_, silent).Run();
+      if (outcome.ok() && Take(*outcome)) callbacks_.on_incumbent(SoFar(), work_, outcome->algorithm);
+    }
   }
 
   // Returns the work that was done.
@@ -332,7 +346,7 @@ class Turns {
   const SearchCallbacks& callbacks_;
   // What must share a device counts as one.
   const int64_t units_;
-  bool has_tried_layers_ = false;
+  bool has_narrowed_ = false;
   std::optional<SearchOutcome> best_;
   // The best of scope PROBLEM; 0: there is none.
   Bound bound_;

@@ -52,6 +52,7 @@ int CountStopped(StopReason reason, const std::function<void(RandomStream&, Solv
 
 TEST(AnytimePropertyTest, IdealLimit) {
   const auto restrict = [](RandomStream& random, SolverOptions& options, SolveLimits&) {
+    options.algorithm = Algorithm::kIdealDp;
     options.ideal_limit = random.Between(1, 8);
   };
   EXPECT_GT(CountStopped(StopReason::kIdealLimit, restrict), 0);
@@ -65,7 +66,8 @@ TEST(AnytimePropertyTest, WorkLimit) {
 }
 
 TEST(AnytimePropertyTest, MemoryLimit) {
-  const auto restrict = [](RandomStream& random, SolverOptions&, SolveLimits& limits) {
+  const auto restrict = [](RandomStream& random, SolverOptions& options, SolveLimits& limits) {
+    options.algorithm = Algorithm::kIdealDp;
     limits.memory_bytes = random.Between(0, 4000);
   };
   EXPECT_GT(CountStopped(StopReason::kMemoryLimit, restrict), 0);

@@ -173,8 +173,8 @@ double TeamMapping::AllReduceMs(std::size_t stage, std::vector<DeviceId> ring) c
   if (ring.size() < 2 || !ReducesGradients(request_.problem)) return 0;
   if (pairs_.free_ring_order) std::sort(ring.begin(), ring.end());
   const AllReduce& rule = request_.problem.allreduce;
-  const Picoseconds once = AllReduceTime(parameter_bytes_[stage], replicas_[stage],
-                                         RingSpeed(request_.costs.network(), ring), rule.factor);
+  const Picoseconds once =
+      AllReduceTime(parameter_bytes_[stage], replicas_[stage], RingSpeed(request_.costs.network(), ring), rule.factor);
   return ToMilliseconds(once) * (rule.charge == AllReduce::Charge::kPerRound ? 1 : replicas_[stage]);
 }
 

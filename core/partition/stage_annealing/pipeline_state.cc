@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "core/cost/allreduce.h"
-#include "core/cost/memory_form.h"
 
 namespace planwright {
 namespace {
@@ -281,7 +280,7 @@ MicroBatchWork PipelineState::ComputeOf(const PipelineStage& stage) const {
 Picoseconds PipelineState::AllReduceOf(const PipelineStage& stage) const {
   if (stage.devices.size() == 1 || !ReducesGradients(tables_.problem())) return Picoseconds(0);
   int64_t parameter_bytes = 0;
-  for (const int32_t block : stage.blocks) parameter_bytes += tables_.bytes(block).parameters;
+  for (const int32_t block : stage.blocks) parameter_bytes += tables_.parameter_bytes(block);
   const Network& network = tables_.network();
   const std::vector<int32_t>& ring = stage.ring.empty() ? stage.devices : stage.ring;
   LinkSpeed slowest = network.speed(tables_.LinkClassOf(ring.back(), ring.front()));
@@ -295,19 +294,10 @@ Picoseconds PipelineState::AllReduceOf(const PipelineStage& stage) const {
 
 void PipelineState::AddMemory(int32_t slot, int64_t boundary_bytes, PipelineStageCosts& costs) const {
   const PipelineStage& own = stage(slot);
-  BlockBytes sum;
-  for (const int32_t block : own.blocks) {
-    const BlockBytes& bytes = tables_.bytes(block);
-    sum.declared += bytes.declared;
-    sum.parameters += bytes.parameters;
-    sum.activations += bytes.activations;
-    sum.workspace = std::max(sum.workspace, bytes.workspace);
-  }
-  const MemoryForm form(tables_.problem());
-  const int64_t stored_bytes = tables_.keeps_activations() ? sum.activations : 0;
-  const MemoryParts parts{sum.declared, sum.parameters, stored_bytes, sum.workspace};
-  costs.fixed_bytes = form.TotalBytes(parts, boundary_bytes, /*in_flight=*/0);
-  costs.kept_bytes = stored_bytes;
+  MemoryParts sum;
+  for (const int32_t block : own.blocks) sum.Add(tables_.memory(block));
+  costs.fixed_bytes = tables_.memory_form().TotalBytes(sum, boundary_bytes, /*in_flight=*/0);
+  costs.kept_bytes = sum.stored;
   costs.limit_bytes = std::numeric_limits<int64_t>::max();
   for (const int32_t device : own.devices) {
     costs.limit_bytes = std::min(costs.limit_bytes, tables_.memory_limit(device));

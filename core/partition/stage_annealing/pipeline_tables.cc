@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/cost/allreduce.h"
 #include "core/cost/device_load.h"
 #include "core/graph/operator_unions.h"
 #include "core/partition/block_instance.h"
@@ -39,8 +40,7 @@ PipelineTables::PipelineTables(const SearchRequest& request)
       network_(request.costs.network()),
       pays_once_(RulesOf(request.cluster.interconnect).pay_once),
       gradients_follow_(GradientsFollowTensors(request.graph, *request.problem.workload)),
-      keeps_activations_(*request.problem.workload == Workload::kTraining &&
-                         request.problem.memory_model.kind == MemoryModel::Kind::kComponents) {
+      memory_form_(request.problem) {
   AddBlocks(request);
   AddNets(request);
   AddDevices(request);
@@ -54,15 +54,9 @@ void PipelineTables::AddBlocks(const SearchRequest& request) {
   block_of_.assign(graph_.operators.size(), kDropped);
   num_classes_ = static_cast<int32_t>(request.cluster.device_classes.size());
   for (std::size_t block = 0; block < operators_.size(); ++block) {
-    BlockBytes& bytes = bytes_.emplace_back();
-    for (const OperatorId id : operators_[block]) {
-      const Operator& op = graph_.operators[id.index()];
-      block_of_[id.index()] = static_cast<int32_t>(block);
-      bytes.declared += op.memory_bytes.value_or(0);
-      bytes.parameters += op.parameter_bytes;
-      bytes.activations += op.activation_bytes;
-      bytes.workspace = std::max(bytes.workspace, op.workspace_bytes);
-    }
+    for (const OperatorId id : operators_[block]) block_of_[id.index()] = static_cast<int32_t>(block);
+    memory_.push_back(memory_form_.PartsOf(graph_, operators_[block]));
+    parameter_bytes_.push_back(ParameterBytes(graph_, operators_[block]));
     for (std::size_t device_class = 0; device_class < Index(num_classes_); ++device_class) {
       Times& times = times_.emplace_back();
       for (const OperatorId id : operators_[block]) {
@@ -123,7 +117,9 @@ void PipelineTables::AddDevices(const SearchRequest& request) {
   }
   const bool is_limited = std::any_of(memory_limit_.begin(), memory_limit_.end(),
                                       [](int64_t limit) { return limit != std::numeric_limits<int64_t>::max(); });
-  memory_varies_ = keeps_activations_ && is_limited;
+  const bool stores =
+      std::any_of(memory_.begin(), memory_.end(), [](const MemoryParts& parts) { return parts.stored > 0; });
+  memory_varies_ = stores && is_limited;
   for (const DeviceLimit& limit : request.device_limits) {
     ClassLimit& of_classes = class_limits_.emplace_back();
     of_classes.counts.assign(Index(num_classes_), false);

@@ -13,6 +13,7 @@
 
 #include "core/base/index.h"
 #include "core/base/units.h"
+#include "core/cost/memory_form.h"
 #include "core/cost/transfer.h"
 #include "core/graph/digraph.h"
 #include "core/model/device_selection.h"
@@ -44,14 +45,6 @@ struct BlockNet {
   // Of all tensors together.
   int64_t bytes = 0;
   std::vector<TensorId> tensors;
-};
-
-// What a block adds to the memory of its stage.
-struct BlockBytes {
-  int64_t declared = 0;
-  int64_t parameters = 0;
-  int64_t activations = 0;
-  int64_t workspace = 0;
 };
 
 // A limit on the devices of some classes.
@@ -96,7 +89,10 @@ class PipelineTables {
   bool is_restricted(int32_t block) const { return !allowed_[Index(block)].empty(); }
   // REQUIRES: is_restricted(block).
   bool is_allowed(int32_t block, int32_t device) const { return allowed_[Index(block)][Index(device)]; }
-  const BlockBytes& bytes(int32_t block) const { return bytes_[Index(block)]; }
+  // What a block adds to the memory of its stage, and to its all-reduce.
+  const MemoryParts& memory(int32_t block) const { return memory_[Index(block)]; }
+  int64_t parameter_bytes(int32_t block) const { return parameter_bytes_[Index(block)]; }
+  const MemoryForm& memory_form() const { return memory_form_; }
 
   const BlockNet& net(int32_t net) const { return nets_[Index(net)]; }
   int32_t num_nets() const { return static_cast<int32_t>(nets_.size()); }
@@ -114,7 +110,6 @@ class PipelineTables {
   // Forward tensors bring back gradients.
   bool gradients_follow() const { return gradients_follow_; }
   // Activations are kept from the forward to the backward pass.
-  bool keeps_activations() const { return keeps_activations_; }
   // The order of a ring matters, and is free.
   bool orders_rings() const;
 
@@ -137,14 +132,15 @@ class PipelineTables {
   const Network& network_;
   const bool pays_once_;
   const bool gradients_follow_;
-  const bool keeps_activations_;
+  const MemoryForm memory_form_;
   int32_t num_classes_ = 0;
   std::vector<std::vector<OperatorId>> operators_;
   std::vector<int32_t> block_of_;
   Digraph precedence_;
   std::vector<Times> times_;
   std::vector<std::vector<bool>> allowed_;
-  std::vector<BlockBytes> bytes_;
+  std::vector<MemoryParts> memory_;
+  std::vector<int64_t> parameter_bytes_;
   std::vector<BlockNet> nets_;
   std::vector<std::vector<int32_t>> produced_;
   std::vector<std::vector<int32_t>> consumed_;

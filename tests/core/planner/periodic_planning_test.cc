@@ -220,14 +220,18 @@ TEST_F(PeriodicPlanningTest, UsesSelectedDevicesOnly) {
   EXPECT_EQ(plan->stages[1].replicas[0].device, DeviceId(2));
 }
 
-TEST_F(PeriodicPlanningTest, PlansAsIfAllDevicesHadTheMemoryOfTheSmallest) {
+TEST_F(PeriodicPlanningTest, OnlyEnumerationCountsOnTheMemoryOfEachDevice) {
   SetMemory(1132);
   example_.cluster.devices[1].reserved_memory_bytes = 100;
   const absl::StatusOr<Plan> plan = Make();
   ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_EQ(plan->objective, Picoseconds(104));
-  // The device with more memory could do with 90, so that is not proven optimal.
-  EXPECT_FALSE(plan->provenance.proven_optimal);
+  EXPECT_EQ(plan->objective, Picoseconds(90));
+  EXPECT_TRUE(plan->provenance.proven_optimal);
+  options_.algorithm = Algorithm::kContiguousPeriodic;
+  const absl::StatusOr<Plan> with_least = Make();
+  ASSERT_TRUE(with_least.ok()) << with_least.status();
+  EXPECT_EQ(with_least->objective, Picoseconds(104));
+  EXPECT_FALSE(with_least->provenance.proven_optimal);
 }
 
 TEST_F(PeriodicPlanningTest, ExplainsWhatReliefBrings) {
