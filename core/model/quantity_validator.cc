@@ -200,9 +200,9 @@ class QuantityValidator {
     return std::min({on_devices, static_cast<double>(graph_.operators.size()), static_cast<double>(kMaxChainLayers)});
   }
 
-  // Micro-batches that fill a pipeline: each replica has its own turn, what rounding adds to it, and at most three of
+  // Micro-batches that fill a pipeline: each replica has its own turn, what rounding adds to it, and at most four of
   // transfers (core/cost/pipeline_fill.h).
-  double MostInPipeline() const { return 5 * static_cast<double>(cluster_.devices.size()); }
+  double MostInPipeline() const { return 6 * static_cast<double>(cluster_.devices.size()); }
 
   // Micro-batches that a stage stores at most: under PERIODIC one for each stage and transfer that it waits for, else
   // all of a step, or in the limit of many those that fill the pipeline.

@@ -43,7 +43,7 @@ struct SearchRequest {
   // search may look there first.
   std::optional<Picoseconds> target = std::nullopt;
   // How many devices a placement may use, beside those that it must not use at all, which `cluster` does not hold. Each
-  // limit speaks of whole device classes. Only Parmesan's search heeds them: others are given the devices to use.
+  // limit speaks of whole device classes. Searches that do not heed them are given the devices to use.
   std::vector<DeviceLimit> device_limits = {};
 };
 
@@ -69,8 +69,8 @@ struct SearchCallbacks {
   // A better placement was found, by `algorithm`. `so_far` is the outcome if the search were stopped now.
   std::function<void(const SearchOutcome& so_far, int64_t work, std::string_view algorithm)> on_incumbent;
   std::function<void(const Bound&)> on_bound;
-  // What keeps a placement from being feasible, as a sentence without a full stop; empty: nothing does. Only baselines
-  // ask: other searches make feasible placements only.
+  // What keeps a placement from being feasible, as a sentence without a full stop; empty: nothing does. For searches
+  // that do not know every rule.
   std::function<std::string(const Placement&)> objection = [](const Placement&) { return std::string(); };
 
   // The same for a search whose progress nobody is to hear of.

@@ -47,8 +47,8 @@ class Comparison {
       return;
     }
     PlanningProblem replicated = search_.problem;
-    const bool is_step = search_.problem.micro_batches.has_value();
-    replicated.replication = is_step ? Replication::kUniform : Replication::kPerStage;
+    // Counts micro-batches of a step as NONE does: all of them.
+    replicated.replication = Replication::kPerStage;
     replicated.split = Split::kContiguous;
     Try(Algorithm::kDataParallel, replicated, "the problem does not allow replication");
   }

@@ -22,7 +22,7 @@ namespace {
 // told.
 constexpr int kRefinements = 3;
 // With more, pairs are not looked at.
-constexpr std::size_t kMaxDevicesByPairs = 1024;
+constexpr std::size_t kMaxDevicesByPairs = 256;
 
 using Colour = uint64_t;
 

@@ -34,7 +34,8 @@ class CanonicalRequest {
  public:
   // `problem` is resolved, graph and cluster are valid. Every `variant` but 0 makes another such numbering of the
   // operators, as free of the order of the input, for searches that want to try several.
-  // O((operators + tensor ends) log (operators + tensor ends)), and O(devices^2) where pairs have links of their own.
+  // O((operators + tensor ends) log (operators + tensor ends)), and O(devices^3), of at most 256, where pairs have
+  // links of their own.
   CanonicalRequest(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                    int64_t variant = 0);
 

@@ -571,6 +571,11 @@ bool HeedsEverything(Algorithm algorithm) {
          algorithm == Algorithm::kStageAnnealing;
 }
 
+// Where devices may hold several stages, what is enumerated has no places in a pipeline, nor a number of stages.
+bool EnumeratesAllocations(Algorithm algorithm, const PlanningProblem& problem) {
+  return algorithm == Algorithm::kEnumeration && problem.split == Split::kNonContiguous;
+}
+
 // Parmesan heeds all of them, pins and bans only with equal replicas; where devices may hold several stages without
 // replicas, and for latency, every search heeds pins and bans. What baselines make is verified.
 bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& extra) {
@@ -579,9 +584,9 @@ bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& ext
     return problem.objective == Objective::kMaxThroughput && problem.schedule != ScheduleKind::kPeriodic &&
            !IsBaseline(algorithm);
   }
-  if (HeedsEverything(algorithm)) return true;
   const bool is_rule =
       std::string_view(extra.path) == "problem.pinned" || std::string_view(extra.path) == "problem.forbidden";
+  if (HeedsEverything(algorithm)) return is_rule || !EnumeratesAllocations(algorithm, problem);
   if (IsParmesan(algorithm)) return !is_rule || problem.replication != Replication::kPerStage;
   if (IsBaseline(algorithm) && problem.schedule != ScheduleKind::kPeriodic) return true;
   const bool shares_devices = problem.split == Split::kNonContiguous && problem.schedule != ScheduleKind::kPeriodic &&
@@ -599,8 +604,8 @@ bool KeepsActivationsByStage(const OperatorGraph& graph, const PlanningProblem& 
 
 // Whether what `algorithm` makes fits in memory by what a stage keeps in its place.
 bool CountsActivations(Algorithm algorithm, const OperatorGraph& graph, const PlanningProblem& problem) {
-  return IsParmesan(algorithm) || HeedsEverything(algorithm) || IsBaseline(algorithm) ||
-         !KeepsActivationsByStage(graph, problem);
+  const bool knows_places = HeedsEverything(algorithm) && !EnumeratesAllocations(algorithm, problem);
+  return IsParmesan(algorithm) || knows_places || IsBaseline(algorithm) || !KeepsActivationsByStage(graph, problem);
 }
 
 // Whether a limit on the number of devices can be divided among the device classes (device_choices.h), which presumes

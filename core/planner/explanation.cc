@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/cost/plan_costing.h"
+#include "core/verify/verify.h"
 
 namespace planwright {
 namespace {
@@ -133,10 +134,11 @@ std::optional<Picoseconds> Replan(const Hardware& hardware, const SearchRequest&
   callbacks.objective = [&](const Placement& placement) {
     return CostPlan(hardware.graph, hardware.cluster, problem, costs, placement).objective;
   };
-  callbacks.on_phase = [](std::string_view) {};
-  callbacks.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
-  callbacks.on_bound = [](const Bound&) {};
-  const absl::StatusOr<SearchOutcome> outcome = solve(request, limits, arena, callbacks);
+  callbacks.objection = [&](const Placement& placement) {
+    const Verdict verdict = VerifyPlacement(hardware.graph, hardware.cluster, problem, placement);
+    return verdict.violations.empty() ? std::string() : verdict.violations.listed().front().rule;
+  };
+  const absl::StatusOr<SearchOutcome> outcome = solve(request, limits, arena, callbacks.Silenced());
   if (!outcome.ok() || CheckInterruption(limits).has_value()) return std::nullopt;
   return outcome->objective;
 }

@@ -202,8 +202,12 @@ class Planning {
     callbacks.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
     callbacks.on_bound = [](const Bound&) {};
     callbacks.objective = [this, &problem](const Placement& placement) { return Cost(placement, problem).objective; };
-    callbacks.objection = [this, &problem](const Placement& placement) {
-      const Verdict verdict = VerifyPlacement(canonical_.graph(), canonical_.cluster(), problem, placement);
+    // What misses the target of MIN_DEVICES is feasible all the same: a search goes on from there.
+    PlanningProblem judged = problem;
+    judged.target_period.reset();
+    if (judged.objective == Objective::kMinDevices) judged.objective = Objective::kMaxThroughput;
+    callbacks.objection = [this, judged = std::move(judged)](const Placement& placement) {
+      const Verdict verdict = VerifyPlacement(canonical_.graph(), canonical_.cluster(), judged, placement);
       if (verdict.violations.empty()) return std::string();
       const Violation& first = verdict.violations.listed().front();
       return absl::StrCat(first.path, ": ", first.rule);

@@ -41,7 +41,7 @@ constexpr std::array<int32_t, 4> kClusters = {64, 16, 32, 96};
 // Whether what it does for small or simple problems ends with a proof.
 bool IsInexact(Algorithm algorithm) {
   return algorithm != Algorithm::kIdealDp && algorithm != Algorithm::kHierarchicalDp &&
-         algorithm != Algorithm::kContiguousPeriodic && algorithm != Algorithm::kEnumeration;
+         algorithm != Algorithm::kEnumeration;
 }
 
 int64_t CountUnits(const OperatorGraph& graph, const PlanningProblem& problem) {
@@ -265,20 +265,21 @@ class Turns {
 
   // As it was asked for, then with other seeds, orders and numbers of clusters.
   void SearchInRounds(Algorithm algorithm, const SolveLimits& limits) {
-    Search(algorithm, request_.options, /*variant=*/0, limits);
+    const int64_t first_work = Search(algorithm, request_.options, /*variant=*/0, limits);
+    const bool is_limited = request_.options.work_limit.has_value();
     const int64_t work_limit =
         request_.options.work_limit.value_or(std::min(kMostWorkOfRounds, units_ * kRoundsWorkPerUnit));
-    int64_t work = 0;
+    int64_t work = is_limited ? first_work : 0;
     for (int64_t round = 1; work < work_limit && !IsDone() && !CheckInterruption(limits).has_value(); ++round) {
       SolverOptions options = request_.options;
-      options.seed += round;
+      options.seed = static_cast<int64_t>(static_cast<uint64_t>(options.seed) + static_cast<uint64_t>(round));
       options.work_limit = work_limit - work;
       if (!options.clusters.has_value())
         options.clusters = kClusters[static_cast<std::size_t>(round) % kClusters.size()];
       work += std::max(Search(algorithm, options, round, limits), work_limit / kMostRounds + 1);
       ++rounds_;
     }
-    if (work >= work_limit) stop_reasons_.push_back(StopReason::kWorkLimit);
+    if (is_limited && work >= work_limit) stop_reasons_.push_back(StopReason::kWorkLimit);
   }
 
   // The outcome if the searches ended now. REQUIRES: there is a placement.

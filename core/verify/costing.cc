@@ -51,7 +51,7 @@ PhasedLoad Divided(const PhasedLoad& undivided, std::size_t replicas, Picosecond
     const int64_t of_step = StepOf(problem, /*through_host=*/false, {{parts, 0}}).micro_batches;
     const int64_t own = CeilDivide(of_step, parts);
     const Picoseconds busy(SaturatingMultiply(own, undivided.total().count()));
-    return {Picoseconds(CeilDivide((busy + allreduce).count(), of_step)), Picoseconds(0)};
+    return {Picoseconds(CeilDivide(SaturatingAdd(busy.count(), allreduce.count()), of_step)), Picoseconds(0)};
   }
   const auto agree = [&](Picoseconds load) {
     return problem.overlap == Overlap::kSerial ? load + allreduce : std::max(load, allreduce);

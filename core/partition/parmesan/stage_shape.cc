@@ -43,8 +43,12 @@ ShapeBound BoundOf(const LeastWork& work, const PipelineRule& rule, int32_t stag
   const StageTime mean_stage{mean, rule.AllReduceTime(mean_parameters, replicas)};
   // Of a mean load and a mean all-reduce, both rounded up, the sum may exceed what a stage has of both by 1.
   const bool adds_means = stages > 1 && mean > 0 && mean_stage.allreduce > 0 && !rule.micro_batches.has_value();
-  const int64_t of_means =
-      rule.TimePerMicroBatch(stages, {mean - (adds_means ? 1 : 0), mean_stage.allreduce}, replicas);
+  // That which is divided by the replicas gives way, or the all-reduce where it is not.
+  const int64_t excess = adds_means ? 1 : 0;
+  const bool divides_both = !rule.ring.has_value() || rule.ring->charge == AllReduce::Charge::kPerRound;
+  const StageTime least =
+      divides_both ? StageTime{mean - excess, mean_stage.allreduce} : StageTime{mean, mean_stage.allreduce - excess};
+  const int64_t of_means = rule.TimePerMicroBatch(stages, least, replicas);
   const int64_t of_largest = rule.TimePerMicroBatch(stages, {work.largest, 0}, replicas);
   return {stages, replicas, mean_stage, Picoseconds(std::max(of_means, of_largest))};
 }
