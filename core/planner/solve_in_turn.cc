@@ -225,8 +225,7 @@ class Turns {
   // `is_best`: the best placement was told by this search.
   int64_t Conclude(const absl::StatusOr<SearchOutcome>& outcome, bool is_best) {
     if (!outcome.ok()) {
-      const bool is_proof = InfeasibilityOf(outcome.status()).has_value();
-      if (error_.ok() || is_proof) error_ = outcome.status();
+      if (SaysMore(outcome.status())) error_ = outcome.status();
       stop_reasons_.push_back(ReasonOf(outcome.status()));
       return 0;
     }
@@ -237,6 +236,15 @@ class Turns {
     if (!Take(*outcome) && is_best && outcome->objective == best_->objective) best_ = *outcome;
     const auto work = outcome->counters.find("work");
     return work == outcome->counters.end() ? 0 : work->second;
+  }
+
+  // Than the error so far: a proof more than anything else, and what is missing more than which limit was spent.
+  bool SaysMore(const absl::Status& error) const {
+    if (error_.ok() || InfeasibilityOf(error).has_value()) return true;
+    const auto has_advice = [](const absl::Status& status) {
+      return IsNoPlanFound(status) && SpentLimitOf(status) == SpentLimit::kNone;
+    };
+    return has_advice(error) && !has_advice(error_) && !InfeasibilityOf(error_).has_value();
   }
 
   static StopReason ReasonOf(const absl::Status& error) {
@@ -356,7 +364,7 @@ class Turns {
   std::vector<StopReason> stop_reasons_;
   int64_t work_ = 0;
   int64_t rounds_ = 0;
-  // Of the first search without a plan; a proof goes before it.
+  // Of the search without a plan that says the most, the first of equals.
   absl::Status error_;
 };
 

@@ -157,8 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
             Connected(kMachine, "", R"("replication": "REPLICATION_UNIFORM", "num_stages": 3, "num_replicas": 2)"), 2,
             "error: problem.num_stages: must leave a device for each copy of each stage: 3 stages of 2 replicas need "
             "6, there are 4"},
-        BadInput{"AStageThatFitsOnNoDevice", Connected(kMachine, "", R"("num_stages": 1)"), 5,
-                 "error: no number of stages and replicas makes a pipeline that fits"},
+        BadInput{"AStageThatFitsOnNoDevice", Connected(kMachine, "", R"("num_stages": 1)"), 3,
+                 "error: infeasible: every placement that the problem allows overfills a device"},
         BadInput{"AnImage", "\x89PNG\r\n", 2, "error: standard input: is neither JSON nor text proto"}),
     [](const auto& instance) { return instance.param.name; });
 
@@ -194,7 +194,7 @@ TEST(HelpTest, MarksWhatIsNotPlannedYet) {
   EXPECT_THAT(help, HasSubstr("--require_contiguous_backward not planned yet: "));
   EXPECT_THAT(help, HasSubstr("interleaved, chimera and zero_bubble_h1 are not planned yet"));
   EXPECT_THAT(help, HasSubstr("full: with schedule periodic"));
-  for (const char* flag : {"--stages=1", "--require_contiguous_backward", "--schedule=interleaved",
+  for (const char* flag : {"--require_contiguous_backward", "--schedule=interleaved",
                            "--schedule=chimera", "--schedule=zero_bubble_h1", "--recomputation=full"}) {
     const Finished planned = Planwright({"plan", "--graph=-", flag}, File({Node(1)}, {}));
     EXPECT_EQ(planned.exit_code, 2) << flag;
