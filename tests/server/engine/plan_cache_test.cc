@@ -370,6 +370,8 @@ TEST_F(StoredPlansTest, AKeptPlanOfOlderRulesGivesWay) {
   Document document = *store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine");
   v1::Plan old = made->plan();
   old.set_cost_model_version(1);
+  // Its rules had no such setting.
+  old.mutable_problem()->mutable_allreduce()->clear_charge();
   old.set_objective_ms(2 * old.objective_ms());
   document.content = old.SerializeAsString();
   ASSERT_TRUE(store_->ReplaceDocument(kDefaultTenant, DocumentKind::kPlan, document).ok());
@@ -382,6 +384,26 @@ TEST_F(StoredPlansTest, AKeptPlanOfOlderRulesGivesWay) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->plan().objective_ms(), made->plan().objective_ms());
   EXPECT_EQ(engine.library().GetPlan(kDefaultTenant, get)->plan().cost_model_version(), kCostModelVersion);
+}
+
+// That of a later release on the same store.
+TEST_F(StoredPlansTest, AKeptPlanOfNewerRulesStays) {
+  PlanningEngine engine(Config(), store_.get());
+  v1::CreatePlanRequest request = ZooRequest();
+  request.set_plan_id("mine");
+  const auto made = engine.CreatePlan(request, CallContext());
+  ASSERT_TRUE(made.ok()) << made.status();
+  Document document = *store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine");
+  v1::Plan newer = made->plan();
+  newer.set_cost_model_version(kCostModelVersion + 1);
+  document.content = newer.SerializeAsString();
+  ASSERT_TRUE(store_->ReplaceDocument(kDefaultTenant, DocumentKind::kPlan, document).ok());
+  request.set_skip_cache(true);
+  const auto again = engine.CreatePlan(request, CallContext());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->plan().cost_model_version(), kCostModelVersion + 1);
+  EXPECT_THAT(again->plan().warnings(), testing::Contains(testing::HasSubstr("cost model")));
+  EXPECT_EQ(store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine")->content, document.content);
 }
 
 TEST_F(StoredPlansTest, WhatCannotBeReadIsDropped) {
