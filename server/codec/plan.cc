@@ -211,6 +211,10 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   return wire;
 }
 
+bool HasDirectedLinks(const v1::PlanningProblem& problem) {
+  return problem.schedule() == v1::SCHEDULE_KIND_PERIODIC && problem.overlap() == v1::OVERLAP_FULL_DUPLEX;
+}
+
 std::optional<std::string> OtherRulesWarning(const v1::Plan& plan) {
   const bool states_numbers = plan.objective_ms() != 0 || plan.has_estimate() || !plan.devices().empty();
   if (plan.cost_model_version() == kCostModelVersion || !states_numbers) return std::nullopt;

@@ -281,9 +281,7 @@ class StatedCheck {
   }
 
   void CheckLinks() {
-    // With full duplex the two directions are two links of a pattern; else it does not matter which end comes first.
-    const bool is_directed = fresh_.problem().schedule() == v1::SCHEDULE_KIND_PERIODIC &&
-                             fresh_.problem().overlap() == v1::OVERLAP_FULL_DUPLEX;
+    const bool is_directed = HasDirectedLinks(fresh_.problem());
     const auto ends = [&](const v1::LinkUsage& link) {
       Pair pair(link.device_a(), link.device_b());
       if (!is_directed && pair.second < pair.first) std::swap(pair.first, pair.second);

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/strings.h"
+#include "server/codec/plan.h"
 
 namespace planwright::server {
 namespace {
@@ -85,8 +86,10 @@ v1::Plan InOrderOf(const OperatorGraph& graph, const Cluster& cluster, const v1:
   const Positions devices(cluster.devices);
   for (v1::Stage& stage : *plan.mutable_stages()) SortByKey(*stage.mutable_operators(), operators);
   SortByKey(*plan.mutable_devices(), [&](const v1::DeviceUsage& usage) { return devices(usage.device()); });
+  const bool is_directed = HasDirectedLinks(problem);
   for (v1::LinkUsage& link : *plan.mutable_links()) {
-    if (devices(link.device_a()) > devices(link.device_b())) link.mutable_device_a()->swap(*link.mutable_device_b());
+    const bool is_reversed = !is_directed && devices(link.device_a()) > devices(link.device_b());
+    if (is_reversed) link.mutable_device_a()->swap(*link.mutable_device_b());
   }
   SortByKey(*plan.mutable_links(),
             [&](const v1::LinkUsage& link) { return std::pair(devices(link.device_a()), devices(link.device_b())); });

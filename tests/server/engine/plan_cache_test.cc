@@ -136,6 +136,36 @@ void ExpectIsPlanFor(PlanningEngine& engine, const v1::CreatePlanRequest& reques
   EXPECT_TRUE(verdict->valid()) << verdict->DebugString().substr(0, 500);
 }
 
+// Each direction is a link of its own.
+TEST_F(EnginePlanCacheTest, LinksOfPatternsKeepTheirDirections) {
+  const auto request = Wire<v1::CreatePlanRequest>(R"pb(
+    graph {
+      operators {
+        name: "a"
+        costs { device_class: "gpu" forward_ms: 3 backward_ms: 5 }
+        parameter_bytes: 1000000
+      }
+      operators {
+        name: "b"
+        costs { device_class: "gpu" forward_ms: 3 backward_ms: 5 }
+        parameter_bytes: 1000000
+      }
+      tensors { name: "ab" producer: "a" consumers: "b" size_bytes: 1000000 }
+    }
+    cluster {
+      device_classes { name: "gpu" memory_bytes: 1000000000 }
+      device_groups { name_prefix: "g" device_class: "gpu" count: 2 }
+      interconnect { uniform { bandwidth_bytes_per_second: 1e9 } }
+    }
+    problem { schedule: SCHEDULE_KIND_PERIODIC overlap: OVERLAP_FULL_DUPLEX })pb");
+  v1::Plan first = MustPlan(request);
+  ASSERT_EQ(first.links_size(), 2);
+  const v1::Plan second = MustPlan(request);
+  ExpectIsPlanFor(engine_, request, second);
+  first.mutable_provenance()->set_cached(true);
+  EXPECT_EQ(second.DebugString(), first.DebugString());
+}
+
 v1::CreatePlanRequest OnTwoOf(const v1::Cluster& cluster, int first) {
   v1::CreatePlanRequest request;
   request.set_graph_reference("zoo:bert-base");
