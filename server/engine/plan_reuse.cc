@@ -115,7 +115,7 @@ void RenameDevices(const std::vector<std::string>& from, const std::vector<std::
 void RenewTexts(const v1::Plan& fresh, const std::string& bottleneck, v1::Plan& plan) {
   *plan.mutable_schedule()->mutable_tasks() = fresh.schedule().tasks();
   for (v1::Baseline& baseline : *plan.mutable_baselines()) {
-    if (!baseline.has_objective_ms()) baseline.set_reason("it makes no plan that the problem allows");
+    if (!baseline.has_objective_ms()) baseline.set_reason("no plan was found");
   }
   if (plan.has_explanation()) plan.mutable_explanation()->set_bottleneck(bottleneck);
   auto& warnings = *plan.mutable_warnings();
