@@ -1,10 +1,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "client/cli/commands.h"
 #include "client/cli/errors.h"
 #include "client/cli/given_plan.h"
+#include "client/cli/message_flags.h"
 #include "client/cli/shared_flags.h"
 #include "client/report/json.h"
 #include "client/report/text_report.h"
@@ -58,7 +60,7 @@ class EvaluateCommand final : public Command {
   }
 
   std::vector<FlagGroup> Flags() override {
-    return {given_.Flags(), ProblemFlags(problem_), server_.Flags(), output_.Flags()};
+    return {given_.Flags(), ProblemFlags(problem_, &settings_), server_.Flags(), output_.Flags()};
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -82,6 +84,8 @@ class EvaluateCommand final : public Command {
     problem = given.problem();
     ForgetOtherMode(problem_, problem);
     ForgetOtherMemory(problem_, problem);
+    // 0 and false would not be merged, lists would be appended.
+    for (const std::string& path : settings_) ClearFieldAt(path, problem);
     problem.MergeFrom(problem_);
     *request.mutable_plan() = std::move(given.plan);
     MoveSources(std::move(given.input), request);
@@ -90,6 +94,8 @@ class EvaluateCommand final : public Command {
 
   GivenPlanFlags given_;
   v1::PlanningProblem problem_;
+  // What flags set of it.
+  std::vector<std::string> settings_;
   ServerFlags server_;
   OutputFlags output_;
 };

@@ -222,6 +222,11 @@ Flag MessageFlag(std::string name, std::string_view path, std::string help, Mess
           }};
 }
 
+void ClearFieldAt(std::string_view path, Message& message) {
+  const Place place = PlaceOf(message, path);
+  place.holder->GetReflection()->ClearField(place.holder, place.field);
+}
+
 absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& duration) {
   constexpr std::array<std::pair<std::string_view, double>, 5> kUnits = {
       {{"ms", 1e-3}, {"us", 1e-6}, {"s", 1}, {"m", 60}, {"h", 3600}}};

@@ -20,6 +20,9 @@ namespace planwright::client {
 // `help`. REQUIRES: the field exists and is no other message. `message` outlives the flag.
 Flag MessageFlag(std::string name, std::string_view path, std::string help, google::protobuf::Message& message);
 
+// Unsets the field at `path` below `message`. REQUIRES: the field exists.
+void ClearFieldAt(std::string_view path, google::protobuf::Message& message);
+
 // "500ms", "10s", "2m", "1h"; a bare number counts seconds; fractions are fine. INVALID_ARGUMENT: anything else,
 // negative, or longer than a year.
 absl::Status ParseDuration(std::string_view text, google::protobuf::Duration& duration);

@@ -239,9 +239,19 @@ Flag LabelsFlag(v1::PlanningProblem& problem) {
       }};
 }
 
+// `flag`, which sets the field at `path`; `given` gets that where it does.
+Flag Noted(Flag flag, std::string path, std::vector<std::string>& given) {
+  flag.set = [set = std::move(flag.set), path = std::move(path), &given](std::string_view text) {
+    const absl::Status status = set(text);
+    if (status.ok()) given.push_back(path);
+    return status;
+  };
+  return flag;
+}
+
 }  // namespace
 
-FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
+FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* given) {
   struct Setting {
     const char* name;
     const char* path;
@@ -286,10 +296,13 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem) {
       {"max_devices", "devices_to_use.max_devices", "use at most that many devices, CPUs included"},
   }};
   FlagGroup group{"Problem (what a version does not support it refuses; see `planwright server-info`)", {}};
+  const auto add = [&](Flag flag, const char* path) {
+    group.flags.push_back(given == nullptr ? std::move(flag) : Noted(std::move(flag), path, *given));
+  };
   for (const Setting& setting : kSettings) {
-    group.flags.push_back(MessageFlag(setting.name, setting.path, setting.help, problem));
+    add(MessageFlag(setting.name, setting.path, setting.help, problem), setting.path);
   }
-  group.flags.push_back(LabelsFlag(problem));
+  add(LabelsFlag(problem), "devices_to_use.match_labels");
   return group;
 }
 

@@ -99,7 +99,8 @@ class OutputFlags {
 };
 
 // Settings of the problem; the flags that this version does not plan are passed on, and refused by the service.
-FlagGroup ProblemFlags(v1::PlanningProblem& problem);
+// `given`, where it is not nullptr, gets the paths of the fields that flags set, also of those that have no presence.
+FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* given = nullptr);
 // Settings of the search.
 FlagGroup SolverFlags(v1::SolverOptions& options);
 

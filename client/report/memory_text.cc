@@ -22,6 +22,17 @@ std::optional<int64_t> LimitOfTheFullest(const v1::Plan& plan) {
   return std::nullopt;
 }
 
+// Of the devices in use the one that may hold most. nullopt: as LimitOfTheFullest.
+std::optional<int64_t> GreatestLimit(const v1::Plan& plan) {
+  std::optional<int64_t> greatest;
+  for (const v1::DeviceUsage& device : plan.devices()) {
+    if (device.stages().empty()) continue;
+    if (!device.has_memory_limit_bytes()) return std::nullopt;
+    greatest = std::max(greatest.value_or(0), device.memory_limit_bytes());
+  }
+  return greatest;
+}
+
 // "1 micro-batch in flight", "1 to 8 micro-batches in flight".
 std::string InFlightText(const v1::Plan& plan) {
   const auto less = [](const v1::Stage& a, const v1::Stage& b) {
@@ -72,7 +83,7 @@ std::string CountedMemoryText(const v1::Plan& plan) {
 }
 
 std::string UncountedMemoryText(const v1::Plan& plan) {
-  const std::optional<int64_t> limit = LimitOfTheFullest(plan);
+  const std::optional<int64_t> limit = GreatestLimit(plan);
   return absl::StrJoin(plan.estimate().uncounted_memory(), ", ", [&](std::string* text, const auto& uncounted) {
     const bool is_too_much = limit.has_value() && uncounted.peak_memory_bytes() > *limit;
     absl::StrAppend(text, uncounted.what(), " (would make it ", BytesText(uncounted.peak_memory_bytes()),

@@ -211,9 +211,31 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   return wire;
 }
 
+namespace {
+
+bool StatesNumbers(const v1::Stage& stage) {
+  return stage.load_ms() != 0 || stage.compute_ms() != 0 || stage.memory_bytes() != 0 ||
+         stage.in_flight_micro_batches() != 0 ||
+         std::any_of(stage.replicas().begin(), stage.replicas().end(),
+                     [](const v1::Replica& replica) { return replica.load_ms() != 0; });
+}
+
+// Whether anything of it follows the rules of cost.
+bool StatesNumbers(const v1::Plan& plan) {
+  return plan.objective_ms() != 0 || plan.has_estimate() || plan.schedule().period_ms() != 0 ||
+         !plan.devices().empty() || !plan.links().empty() || !plan.bounds().empty() ||
+         std::any_of(plan.stages().begin(), plan.stages().end(),
+                     [](const v1::Stage& stage) { return StatesNumbers(stage); });
+}
+
+}  // namespace
+
+bool HasDirectedLinks(const v1::PlanningProblem& problem) {
+  return problem.schedule() == v1::SCHEDULE_KIND_PERIODIC && problem.overlap() == v1::OVERLAP_FULL_DUPLEX;
+}
+
 std::optional<std::string> OtherRulesWarning(const v1::Plan& plan) {
-  const bool states_numbers = plan.objective_ms() != 0 || plan.has_estimate() || !plan.devices().empty();
-  if (plan.cost_model_version() == kCostModelVersion || !states_numbers) return std::nullopt;
+  if (plan.cost_model_version() == kCostModelVersion || !StatesNumbers(plan)) return std::nullopt;
   // Plans that state none are of the first.
   const int32_t version = std::max(plan.cost_model_version(), 1);
   return absl::StrCat("the numbers that the plan states follow version ", version,

@@ -39,6 +39,10 @@ Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, cons
 // picoseconds, shares to 9 digits.
 void CheckStatedNumbers(const v1::Plan& stated, const v1::Plan& fresh, Violations& violations);
 
+// Whether the two directions of a link are two links of plans for `problem`, which is resolved: in patterns with full
+// duplex. Else the ends of LinkUsage are in no order of their own.
+bool HasDirectedLinks(const v1::PlanningProblem& problem);
+
 // For people, where the numbers of `plan` follow other rules than those of this program (Plan.cost_model_version), so
 // that they cannot be held against its own. nullopt: they do not, or it states none.
 std::optional<std::string> OtherRulesWarning(const v1::Plan& plan);

@@ -234,6 +234,14 @@ v1::PlanningProblem EncodeProblem(const PlanningProblem& problem, const Operator
   return wire;
 }
 
+std::optional<v1::PlanningProblem> ResolvedForm(const v1::PlanningProblem& wire, const OperatorGraph& graph,
+                                                const Cluster& cluster) {
+  Violations violations;
+  const PlanningProblem problem = DecodeProblem(wire, graph, cluster, FieldPath("problem"), violations);
+  if (!violations.empty()) return std::nullopt;
+  return EncodeProblem(ResolveProblem(graph, problem), graph, cluster);
+}
+
 DecodedOptions DecodeOptions(const v1::SolverOptions& wire, Violations& violations) {
   const FieldPath path("options");
   DecodedOptions decoded;

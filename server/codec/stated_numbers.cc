@@ -167,6 +167,9 @@ class StatedCheck {
   // Of MIN_DEVICES it is the number of devices that is proven.
   bool SpeaksOfTime() const { return fresh_.problem().objective() != v1::OBJECTIVE_MIN_DEVICES; }
 
+  // Who states no search states no proof, and no gap, of its own.
+  bool IsAnswer() const { return !stated_.provenance().algorithm().empty(); }
+
   void CheckBounds() {
     const auto must_not_exceed = [this](const FieldPath& path, double bound_ms) {
       if (!IsAboveObjective(bound_ms)) return;
@@ -186,7 +189,7 @@ class StatedCheck {
   }
 
   void CheckGap() {
-    if (stated_.lower_bound_ms() == 0 && stated_.relative_gap() == 0) return;
+    if (stated_.relative_gap() == 0 && (stated_.lower_bound_ms() == 0 || !IsAnswer())) return;
     const auto objective = FromMilliseconds(fresh_.objective_ms());
     const auto bound = FromMilliseconds(stated_.lower_bound_ms());
     if (!objective.has_value() || !bound.has_value()) return;
@@ -205,11 +208,9 @@ class StatedCheck {
 
   void CheckProof() {
     const v1::Provenance& provenance = stated_.provenance();
-    // Who states no search states no proof of its own.
-    const bool is_answer = !provenance.algorithm().empty();
     const bool is_proven = IsProven();
     const FieldPath path = path_.Field("provenance");
-    if (provenance.proven_optimal() ? !is_proven : is_proven && is_answer) {
+    if (provenance.proven_optimal() ? !is_proven : is_proven && IsAnswer()) {
       Add(path.Field("proven_optimal"),
           SpeaksOfTime()
               ? absl::StrFormat("must be %s: the lower bound %.9f is %sthe objective %.9f", BoolText(is_proven),
@@ -281,9 +282,7 @@ class StatedCheck {
   }
 
   void CheckLinks() {
-    // With full duplex the two directions are two links of a pattern; else it does not matter which end comes first.
-    const bool is_directed = fresh_.problem().schedule() == v1::SCHEDULE_KIND_PERIODIC &&
-                             fresh_.problem().overlap() == v1::OVERLAP_FULL_DUPLEX;
+    const bool is_directed = HasDirectedLinks(fresh_.problem());
     const auto ends = [&](const v1::LinkUsage& link) {
       Pair pair(link.device_a(), link.device_b());
       if (!is_directed && pair.second < pair.first) std::swap(pair.first, pair.second);

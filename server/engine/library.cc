@@ -10,10 +10,12 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/violations.h"
+#include "core/model/plan.h"
 #include "server/codec/cluster.h"
 #include "server/codec/digest.h"
 #include "server/codec/graph.h"
 #include "server/codec/plan.h"
+#include "server/codec/problem.h"
 #include "server/engine/page_token.h"
 #include "server/engine/resource_name.h"
 
@@ -63,9 +65,16 @@ std::string IdOfContent(v1::Plan plan) {
   return ResourceIdOf(hash);
 }
 
+// Problems of older programs lack the fields that they did not know.
 bool IsPlanFor(const v1::Plan& plan, const PlanTask& task) {
-  return plan.graph_digest() == task.graph_digest && plan.cluster_digest() == task.cluster_digest &&
-         MessageDifferencer::Equals(plan.problem(), task.resolved_problem);
+  if (plan.graph_digest() != task.graph_digest || plan.cluster_digest() != task.cluster_digest) return false;
+  const auto problem = ResolvedForm(plan.problem(), *task.graph, *task.cluster);
+  return problem.has_value() && MessageDifferencer::Equals(*problem, task.resolved_problem);
+}
+
+void WarnOfOtherRules(v1::Plan& plan) {
+  const std::optional<std::string> other_rules = OtherRulesWarning(plan);
+  if (other_rules.has_value()) plan.add_warnings(*other_rules);
 }
 
 }  // namespace
@@ -147,8 +156,7 @@ absl::StatusOr<v1::GetPlanResponse> Library::GetPlan(const std::string& tenant, 
   ASSIGN_OR_RETURN(*response.mutable_plan(),
                    Find<v1::Plan>(tenant, DocumentKind::kPlan, kPlans, request.name(), &create_time));
   *response.mutable_create_time() = TimeUtil::MillisecondsToTimestamp(create_time);
-  const std::optional<std::string> other_rules = OtherRulesWarning(response.plan());
-  if (other_rules.has_value()) response.mutable_plan()->add_warnings(*other_rules);
+  WarnOfOtherRules(*response.mutable_plan());
   return response;
 }
 
@@ -250,7 +258,8 @@ absl::StatusOr<std::optional<v1::Plan>> Library::FindKeptPlan(const std::string&
     return absl::AlreadyExistsError(
         absl::StrCat("plans/", task.plan_id, " is a plan for another problem: choose another plan_id"));
   }
-  if (OtherRulesWarning(*kept).has_value()) return std::nullopt;
+  if (kept->cost_model_version() < kCostModelVersion) return std::nullopt;
+  WarnOfOtherRules(*kept);
   return *std::move(kept);
 }
 

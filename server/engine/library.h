@@ -47,8 +47,9 @@ class Library {
   absl::StatusOr<v1::Cluster> FindCluster(const std::string& tenant, std::string_view name);
 
   // The plan that the task's would be stored as, where it is there already; nullopt: it is to be made, also where its
-  // numbers follow older rules (Plan.cost_model_version). To be called before a search. ALREADY_EXISTS: that is a plan
-  // for another problem. INVALID_ARGUMENT: no such plan_id.
+  // numbers follow older rules (Plan.cost_model_version); newer ones, of a program that shares the store, stay, with a
+  // warning. To be called before a search. ALREADY_EXISTS: that is a plan for another problem. INVALID_ARGUMENT: no
+  // such plan_id.
   absl::StatusOr<std::optional<v1::Plan>> FindKeptPlan(const std::string& tenant, const PlanTask& task);
   // Stores `plan` where the task asks for that, and names it; a plan of older rules gives way. Where somebody else
   // stored the same plan_id meanwhile, as FindKeptPlan.

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "core/base/strings.h"
+#include "server/codec/plan.h"
 
 namespace planwright::server {
 namespace {
@@ -85,8 +86,10 @@ v1::Plan InOrderOf(const OperatorGraph& graph, const Cluster& cluster, const v1:
   const Positions devices(cluster.devices);
   for (v1::Stage& stage : *plan.mutable_stages()) SortByKey(*stage.mutable_operators(), operators);
   SortByKey(*plan.mutable_devices(), [&](const v1::DeviceUsage& usage) { return devices(usage.device()); });
+  const bool is_directed = HasDirectedLinks(problem);
   for (v1::LinkUsage& link : *plan.mutable_links()) {
-    if (devices(link.device_a()) > devices(link.device_b())) link.mutable_device_a()->swap(*link.mutable_device_b());
+    const bool is_reversed = !is_directed && devices(link.device_a()) > devices(link.device_b());
+    if (is_reversed) link.mutable_device_a()->swap(*link.mutable_device_b());
   }
   SortByKey(*plan.mutable_links(),
             [&](const v1::LinkUsage& link) { return std::pair(devices(link.device_a()), devices(link.device_b())); });
@@ -112,7 +115,7 @@ void RenameDevices(const std::vector<std::string>& from, const std::vector<std::
 void RenewTexts(const v1::Plan& fresh, const std::string& bottleneck, v1::Plan& plan) {
   *plan.mutable_schedule()->mutable_tasks() = fresh.schedule().tasks();
   for (v1::Baseline& baseline : *plan.mutable_baselines()) {
-    if (!baseline.has_objective_ms()) baseline.set_reason("it makes no plan that the problem allows");
+    if (!baseline.has_objective_ms()) baseline.set_reason("no plan was found");
   }
   if (plan.has_explanation()) plan.mutable_explanation()->set_bottleneck(bottleneck);
   auto& warnings = *plan.mutable_warnings();

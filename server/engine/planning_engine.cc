@@ -135,14 +135,11 @@ void CheckDigest(const std::string& stated, const std::string& actual, const cha
 // differ. A plan that does not say is taken at its word.
 std::optional<std::string> OtherProblemWarning(const v1::Plan& plan, const PlanRequest& request) {
   if (!plan.has_problem()) return std::nullopt;
-  Violations violations;
-  const PlanningProblem own =
-      DecodeProblem(plan.problem(), request.graph, request.cluster, FieldPath("plan").Field("problem"), violations);
-  const auto resolved = [&](const PlanningProblem& any) {
-    return EncodeProblem(ResolveProblem(request.graph, any), request.graph, request.cluster);
-  };
-  const std::string difference = violations.empty()
-                                     ? DifferenceOf(resolved(own), resolved(request.problem))
+  const auto own = ResolvedForm(plan.problem(), request.graph, request.cluster);
+  const v1::PlanningProblem asked =
+      EncodeProblem(ResolveProblem(request.graph, request.problem), request.graph, request.cluster);
+  const std::string difference = own.has_value()
+                                     ? DifferenceOf(*own, asked)
                                      : std::string("the one that it states does not speak of this graph and cluster");
   if (difference.empty()) return std::nullopt;
   return absl::StrCat("the plan is judged under another problem than it was made for (", difference,

@@ -486,6 +486,24 @@ TEST_F(EvaluateTest, APresetReplacesWhatThePlanCounts) {
   EXPECT_FALSE(memory().has_weight_versions() || memory().reserved_bytes() > 0);
 }
 
+TEST_F(EvaluateTest, FlagsReplaceWhatThePlanSaysWithNothingToo) {
+  const std::string plan = R"({"problem": {
+    "allreduce": {"amortize_over_micro_batches": true, "factor": "FACTOR_HALF"},
+    "memory_model": {"kind": "KIND_COMPONENTS", "reserved_bytes": 7},
+    "devices_to_use": {"hosts": ["h0"], "match_labels": {"rack": "a"}}}})";
+  const auto problem = [&] { return service_.evaluate_request.problem(); };
+  Evaluate(plan, {"--amortize_allreduce=false", "--reserved_bytes=0"});
+  EXPECT_FALSE(problem().allreduce().amortize_over_micro_batches());
+  EXPECT_EQ(problem().allreduce().factor(), v1::AllReduce::FACTOR_HALF);
+  EXPECT_EQ(problem().memory_model().reserved_bytes(), 0);
+  EXPECT_EQ(problem().memory_model().kind(), v1::MemoryModel::KIND_COMPONENTS);
+  Evaluate(plan, {"--hosts=h1,h2", "--labels=zone=b"});
+  EXPECT_TRUE(problem().allreduce().amortize_over_micro_batches());
+  EXPECT_EQ(problem().memory_model().reserved_bytes(), 7);
+  EXPECT_THAT(problem().devices_to_use().hosts(), testing::ElementsAre("h1", "h2"));
+  EXPECT_EQ(problem().devices_to_use().match_labels().size(), 1);
+}
+
 TEST_F(EvaluateTest, ATargetOfFewestDevicesMeansNothingElsewhere) {
   const std::string fewest = R"({"problem": {"objective": "OBJECTIVE_MIN_DEVICES", "target_period_ms": 5}})";
   Evaluate(fewest, {"--overlap=overlapped"});

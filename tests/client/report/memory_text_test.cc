@@ -20,8 +20,8 @@ v1::Plan TrainingPlan() {
     }
     stages { in_flight_micro_batches: 1 }
     stages { in_flight_micro_batches: 1 }
-    devices { memory_bytes: 1024 memory_limit_bytes: 2048 }
-    devices { memory_bytes: 1536 memory_limit_bytes: 2048 }
+    devices { stages: 0 memory_bytes: 1024 memory_limit_bytes: 2048 }
+    devices { stages: 1 memory_bytes: 1536 memory_limit_bytes: 2048 }
     estimate {
       peak_memory_bytes: 1536
       uncounted_memory { what: "the optimizer of adam_mixed" peak_memory_bytes: 4096 }
@@ -65,6 +65,20 @@ TEST(MemoryTextTest, DeclaredMemoryCountsOnceWhateverTheSchedule) {
 TEST(MemoryTextTest, SaysWhatEachOmissionWouldMakeOfIt) {
   EXPECT_EQ(UncountedMemoryText(TrainingPlan()),
             "the optimizer of adam_mixed (would make it 4.00 KiB: too much), a little more (would make it 2.00 KiB)");
+}
+
+// Another device may be the fullest then.
+TEST(MemoryTextTest, TooMuchIsWhatNoDeviceInUseMayHold) {
+  v1::Plan plan = TrainingPlan();
+  plan.mutable_devices(0)->set_memory_limit_bytes(4096);
+  plan.mutable_estimate()->mutable_uncounted_memory(1)->set_peak_memory_bytes(8192);
+  const std::string fits =
+      "the optimizer of adam_mixed (would make it 4.00 KiB), a little more (would make it 8.00 KiB";
+  EXPECT_EQ(UncountedMemoryText(plan), fits + ": too much)");
+  plan.add_devices()->set_memory_limit_bytes(1 << 20);
+  EXPECT_EQ(UncountedMemoryText(plan), fits + ": too much)");
+  plan.mutable_devices(0)->clear_memory_limit_bytes();
+  EXPECT_EQ(UncountedMemoryText(plan), fits + ")");
 }
 
 TEST(MemoryTextTest, APlanWithoutMemoryHasNothingToSay) {

@@ -136,6 +136,36 @@ void ExpectIsPlanFor(PlanningEngine& engine, const v1::CreatePlanRequest& reques
   EXPECT_TRUE(verdict->valid()) << verdict->DebugString().substr(0, 500);
 }
 
+// Each direction is a link of its own.
+TEST_F(EnginePlanCacheTest, LinksOfPatternsKeepTheirDirections) {
+  const auto request = Wire<v1::CreatePlanRequest>(R"pb(
+    graph {
+      operators {
+        name: "a"
+        costs { device_class: "gpu" forward_ms: 3 backward_ms: 5 }
+        parameter_bytes: 1000000
+      }
+      operators {
+        name: "b"
+        costs { device_class: "gpu" forward_ms: 3 backward_ms: 5 }
+        parameter_bytes: 1000000
+      }
+      tensors { name: "ab" producer: "a" consumers: "b" size_bytes: 1000000 }
+    }
+    cluster {
+      device_classes { name: "gpu" memory_bytes: 1000000000 }
+      device_groups { name_prefix: "g" device_class: "gpu" count: 2 }
+      interconnect { uniform { bandwidth_bytes_per_second: 1e9 } }
+    }
+    problem { schedule: SCHEDULE_KIND_PERIODIC overlap: OVERLAP_FULL_DUPLEX })pb");
+  v1::Plan first = MustPlan(request);
+  ASSERT_EQ(first.links_size(), 2);
+  const v1::Plan second = MustPlan(request);
+  ExpectIsPlanFor(engine_, request, second);
+  first.mutable_provenance()->set_cached(true);
+  EXPECT_EQ(second.DebugString(), first.DebugString());
+}
+
 v1::CreatePlanRequest OnTwoOf(const v1::Cluster& cluster, int first) {
   v1::CreatePlanRequest request;
   request.set_graph_reference("zoo:bert-base");
@@ -370,6 +400,8 @@ TEST_F(StoredPlansTest, AKeptPlanOfOlderRulesGivesWay) {
   Document document = *store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine");
   v1::Plan old = made->plan();
   old.set_cost_model_version(1);
+  // Its rules had no such setting.
+  old.mutable_problem()->mutable_allreduce()->clear_charge();
   old.set_objective_ms(2 * old.objective_ms());
   document.content = old.SerializeAsString();
   ASSERT_TRUE(store_->ReplaceDocument(kDefaultTenant, DocumentKind::kPlan, document).ok());
@@ -382,6 +414,26 @@ TEST_F(StoredPlansTest, AKeptPlanOfOlderRulesGivesWay) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->plan().objective_ms(), made->plan().objective_ms());
   EXPECT_EQ(engine.library().GetPlan(kDefaultTenant, get)->plan().cost_model_version(), kCostModelVersion);
+}
+
+// That of a later release on the same store.
+TEST_F(StoredPlansTest, AKeptPlanOfNewerRulesStays) {
+  PlanningEngine engine(Config(), store_.get());
+  v1::CreatePlanRequest request = ZooRequest();
+  request.set_plan_id("mine");
+  const auto made = engine.CreatePlan(request, CallContext());
+  ASSERT_TRUE(made.ok()) << made.status();
+  Document document = *store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine");
+  v1::Plan newer = made->plan();
+  newer.set_cost_model_version(kCostModelVersion + 1);
+  document.content = newer.SerializeAsString();
+  ASSERT_TRUE(store_->ReplaceDocument(kDefaultTenant, DocumentKind::kPlan, document).ok());
+  request.set_skip_cache(true);
+  const auto again = engine.CreatePlan(request, CallContext());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->plan().cost_model_version(), kCostModelVersion + 1);
+  EXPECT_THAT(again->plan().warnings(), testing::Contains(testing::HasSubstr("cost model")));
+  EXPECT_EQ(store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine")->content, document.content);
 }
 
 TEST_F(StoredPlansTest, WhatCannotBeReadIsDropped) {

@@ -124,7 +124,7 @@ TEST(PlanReuseTest, TextsThatMayNameDevicesAreMadeAnew) {
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(
       plan, Wire<v1::Plan>(R"pb(
         schedule { tasks { operation: "forward" start_ms: 3 resource: "x" } }
-        baselines { algorithm: "greedy" reason: "it makes no plan that the problem allows" }
+        baselines { algorithm: "greedy" reason: "no plan was found" }
         baselines { algorithm: "data_parallel" objective_ms: 3 reason: "the problem does not allow replication" }
         explanation { bottleneck: "device x: 3 ms" slack_ms: 2 }
         warnings: "device x is odd"

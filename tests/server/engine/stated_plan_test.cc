@@ -212,6 +212,17 @@ class Mutator {
   Check check_;
 };
 
+// Operators and devices of its stages.
+v1::Plan PlacementOf(const v1::Plan& plan) {
+  v1::Plan bare;
+  for (const v1::Stage& stage : plan.stages()) {
+    v1::Stage& placed = *bare.add_stages();
+    *placed.mutable_operators() = stage.operators();
+    for (const v1::Replica& replica : stage.replicas()) placed.add_replicas()->set_device(replica.device());
+  }
+  return bare;
+}
+
 class StatedPlanTest : public testing::Test {
  protected:
   v1::Plan MustPlan(const v1::CreatePlanRequest& request) {
@@ -347,11 +358,42 @@ TEST_F(StatedPlanTest, NumbersOfOtherRulesAreCostedAnewAndSaidSo) {
 
 TEST_F(StatedPlanTest, APlacementWithoutNumbersFollowsAnyRules) {
   const v1::CreatePlanRequest request = RequestFor("");
-  v1::Plan bare;
-  *bare.mutable_stages() = MustPlan(request).stages();
-  const auto evaluated = Evaluate(request, bare);
+  const auto evaluated = Evaluate(request, PlacementOf(MustPlan(request)));
   ASSERT_TRUE(evaluated.ok()) << evaluated.status();
+  EXPECT_TRUE(evaluated->valid()) << evaluated->DebugString();
   EXPECT_THAT(evaluated->plan().warnings(), testing::Not(Contains(HasSubstr("cost model"))));
+}
+
+TEST_F(StatedPlanTest, AnyNumberOfOtherRulesIsCostedAnewAndSaidSo) {
+  const v1::CreatePlanRequest request = RequestFor("");
+  const v1::Plan bare = PlacementOf(MustPlan(request));
+  for (const auto& state : std::vector<std::function<void(v1::Plan&)>>{
+           [](v1::Plan& plan) { plan.mutable_stages(0)->set_load_ms(77); },
+           [](v1::Plan& plan) { plan.mutable_stages(0)->set_compute_ms(77); },
+           [](v1::Plan& plan) { plan.mutable_stages(0)->set_memory_bytes(77); },
+           [](v1::Plan& plan) { plan.mutable_stages(0)->set_in_flight_micro_batches(77); },
+           [](v1::Plan& plan) { plan.mutable_stages(0)->mutable_replicas(0)->set_load_ms(77); },
+           [](v1::Plan& plan) { plan.add_links()->set_load_ms(77); },
+           [](v1::Plan& plan) { plan.add_bounds()->set_value_ms(77); },
+           [](v1::Plan& plan) { plan.mutable_schedule()->set_period_ms(77); }}) {
+    v1::Plan old = bare;
+    state(old);
+    const auto evaluated = Evaluate(request, old);
+    ASSERT_TRUE(evaluated.ok()) << evaluated.status();
+    EXPECT_TRUE(evaluated->valid()) << old.DebugString() << evaluated->DebugString();
+    EXPECT_THAT(evaluated->plan().warnings(), Contains(HasSubstr("cost model"))) << old.DebugString();
+  }
+}
+
+// Who states a bound need not say how far it is.
+TEST_F(StatedPlanTest, ABoundAloneIsNoAnswer) {
+  const v1::CreatePlanRequest request = RequestFor("");
+  const v1::Plan plan = MustPlan(request);
+  v1::Plan bounded = PlacementOf(plan);
+  bounded.set_lower_bound_ms(plan.objective_ms() / 2);
+  EXPECT_TRUE(Evaluate(request, bounded)->valid());
+  bounded.set_lower_bound_ms(plan.objective_ms() * 2);
+  EXPECT_FALSE(Evaluate(request, bounded)->valid());
 }
 
 TEST_F(StatedPlanTest, SimulationsSayThatAPlanFollowsOtherRules) {
