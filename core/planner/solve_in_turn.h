@@ -20,8 +20,8 @@ namespace planwright {
 // request.algorithm is. options.work_limit holds for each of the algorithms. The outcome's algorithm and fallback are
 // those of the search that first came to its placement, its counters those of all with the work in sum. MIN_DEVICES is
 // taken for MAX_THROUGHPUT. Errors: FAILED_PRECONDITION (InfeasibilityOf) as soon as one search proves it; else, with
-// the words of the search that says the most, DEADLINE_EXCEEDED (IsNoPlanFound) that says which limit was spent, CANCELLED,
-// RESOURCE_EXHAUSTED.
+// the words of the search that says the most, DEADLINE_EXCEEDED (IsNoPlanFound) that says which limit was spent,
+// CANCELLED, RESOURCE_EXHAUSTED.
 absl::StatusOr<SearchOutcome> SolveInTurn(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                           const SearchCallbacks& callbacks);
 
