@@ -34,8 +34,8 @@ constexpr std::size_t kMaxDevices = 1'024;
 constexpr std::size_t kMaxLinkedDevices = 256;
 constexpr int32_t kMaxUnions = 1'024;
 
-// Under PERIODIC every step makes a chain, or a node of the search for a pattern: at most some seconds.
-constexpr int64_t kDefaultWorkOfChains = 100'000;
+// Under PERIODIC, where every step looks at the whole graph: operators and tensors, in a second or two.
+constexpr int64_t kLooksOfChains = 16'000'000;
 
 enum class Form { kPipelines, kAllocations, kSubgraphs, kChains, kNone };
 
@@ -58,8 +58,9 @@ bool IsTooLarge(const SearchRequest& request) {
 }
 
 int64_t MaxWork(const SearchRequest& request, const SolveLimits& limits) {
-  const bool is_bounded = request.options.work_limit.has_value() || FormOf(request) != Form::kChains;
-  return is_bounded ? limits.work : std::min(limits.work, kDefaultWorkOfChains);
+  if (request.options.work_limit.has_value() || FormOf(request) != Form::kChains) return limits.work;
+  const std::size_t size = 1 + request.graph.operators.size() + request.graph.tensors.size();
+  return std::min(limits.work, kLooksOfChains / static_cast<int64_t>(size));
 }
 
 // A problem in the form in which it is enumerated.
