@@ -25,8 +25,7 @@ class PlacementJudge {
     record_.AddWork(1);
     return !ShouldStop();
   }
-  // To be asked where the search goes on for microseconds without a step, which it is not; looks at the clock now and
-  // then.
+  // To be asked where a search may go on for long without a step; counts no work, looks at the clock now and then.
   bool ShouldStop() {
     if (is_out_of_work() || ++calls_ % kCallsPerLook == 0) LookAtLimits();
     return has_stopped_;
@@ -50,8 +49,7 @@ class PlacementJudge {
     return record_.objective() - Picoseconds(1);
   }
 
-  // Whether something was passed over that takes less than the best placement cannot be told, but it takes `bound` at
-  // least.
+  // Something was passed over of which no more is known than that it takes `bound` at least.
   void NoteUnproven(Picoseconds bound) {
     is_unproven_ = true;
     least_unproven_ = std::min(least_unproven_, bound);
