@@ -66,20 +66,10 @@ class Enumeration {
   };
 
   void AddGroup(const std::vector<OperatorId>& operators) {
-    may_hold_.push_back(devices_.MayHold(operators));
-    std::vector<MicroBatchWork>& works = computes_.emplace_back();
-    std::optional<Picoseconds> least;
-    for (std::size_t position = 0; position < devices_.size(); ++position) {
-      MicroBatchWork& work = works.emplace_back();
-      for (const OperatorId op : operators) {
-        const OperatorTime& time = request_.costs.time(op, devices_[position].device_class);
-        work.forward.compute += time.forward;
-        work.backward.compute += time.backward;
-      }
-      const Picoseconds time = work.forward.compute + work.backward.compute;
-      if (may_hold_.back()[position]) least = std::min(least.value_or(time), time);
-    }
-    least_time_.push_back(least.value_or(Picoseconds(0)));
+    DeviceOptions::Group group = devices_.MakeGroup(operators);
+    may_hold_.push_back(std::move(group.may_hold));
+    computes_.push_back(std::move(group.compute));
+    least_time_.push_back(group.least_time);
   }
 
   // Places the groups from number `next` of the order on.
@@ -95,7 +85,8 @@ class Enumeration {
     }
     const std::size_t most = problem_.replication == Replication::kNone ? 1 : free_.idle();
     free_.ForEach(
-        TeamOrder::kAscending, 1, most, [&](std::size_t position) { return may_hold_[group][position]; },
+        TeamOrder::kAscending, 1, most,
+        [&](std::size_t position) { return !judge_.has_stopped() && may_hold_[group][position]; },
         [&](const std::vector<std::size_t>& members) {
           teams_.push_back({.members = members, .operators = {}, .compute = {}});
           Join(group, teams_.size() - 1, next);

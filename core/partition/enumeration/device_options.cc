@@ -37,9 +37,11 @@ void DeviceOptions::AddLimits() {
 }
 
 void DeviceOptions::AddKinds() {
+  const std::vector<bool> is_named = NamedByRules();
   for (std::size_t position = 0; position < options_.size(); ++position) {
-    const auto kind = std::find_if(kinds_.begin(), kinds_.end(),
-                                   [&](const auto& members) { return AreAlike(members.front(), position); });
+    const auto kind = std::find_if(kinds_.begin(), kinds_.end(), [&](const auto& members) {
+      return !is_named[position] && !is_named[members.front()] && AreAlike(members.front(), position);
+    });
     options_[position].kind = static_cast<std::size_t>(kind - kinds_.begin());
     if (kind == kinds_.end()) {
       kinds_.push_back({position});
@@ -49,16 +51,21 @@ void DeviceOptions::AddKinds() {
   }
 }
 
+// By position: some pin or ban speaks of the device.
+std::vector<bool> DeviceOptions::NamedByRules() const {
+  std::vector<bool> is_named(request_.cluster.devices.size());
+  for (const OperatorDevice& pin : request_.problem.pinned) is_named[pin.device.index()] = true;
+  for (const OperatorDevice& ban : request_.problem.forbidden) is_named[ban.device.index()] = true;
+  std::vector<bool> named;
+  for (const DeviceOption& option : options_) named.push_back(is_named[option.device.index()]);
+  return named;
+}
+
+// REQUIRES: no pin or ban names either.
 bool DeviceOptions::AreAlike(std::size_t a, std::size_t b) const {
   const DeviceOption& option_a = options_[a];
   const DeviceOption& option_b = options_[b];
   if (option_a.device_class != option_b.device_class || option_a.memory_bytes != option_b.memory_bytes) return false;
-  const auto names_either = [&](const OperatorDevice& rule) {
-    return rule.device == option_a.device || rule.device == option_b.device;
-  };
-  const PlanningProblem& problem = request_.problem;
-  if (std::any_of(problem.pinned.begin(), problem.pinned.end(), names_either)) return false;
-  if (std::any_of(problem.forbidden.begin(), problem.forbidden.end(), names_either)) return false;
   for (const Limit& limit : limits_) {
     if (limit.counts[a] != limit.counts[b]) return false;
   }
@@ -68,6 +75,23 @@ bool DeviceOptions::AreAlike(std::size_t a, std::size_t b) const {
     return other.device == option_a.device || other.device == option_b.device ||
            network.LinkClassOf(option_a.device, other.device) == network.LinkClassOf(option_b.device, other.device);
   });
+}
+
+DeviceOptions::Group DeviceOptions::MakeGroup(const std::vector<OperatorId>& operators) const {
+  Group group{.may_hold = MayHold(operators), .compute = {}};
+  std::optional<Picoseconds> least;
+  for (std::size_t position = 0; position < options_.size(); ++position) {
+    MicroBatchWork& work = group.compute.emplace_back();
+    for (const OperatorId op : operators) {
+      const OperatorTime& time = request_.costs.time(op, options_[position].device_class);
+      work.forward.compute += time.forward;
+      work.backward.compute += time.backward;
+    }
+    const Picoseconds time = work.forward.compute + work.backward.compute;
+    if (group.may_hold[position]) least = std::min(least.value_or(time), time);
+  }
+  group.least_time = least.value_or(Picoseconds(0));
+  return group;
 }
 
 std::vector<bool> DeviceOptions::MayHold(const std::vector<OperatorId>& operators) const {

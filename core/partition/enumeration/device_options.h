@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/cost/device_load.h"
 #include "core/partition/search.h"
 
 namespace planwright {
@@ -32,7 +33,8 @@ struct DeviceOption {
 // Immutable. Devices are named by their position in options().
 class DeviceOptions {
  public:
-  // Those that the problem selects. Complexity O(devices x kinds), times the devices where links differ.
+  // Those that the problem selects. Complexity O(devices x kinds), times the devices where links differ, and O(pins and
+  // bans).
   explicit DeviceOptions(const SearchRequest& request);
 
   const std::vector<DeviceOption>& options() const { return options_; }
@@ -40,6 +42,15 @@ class DeviceOptions {
   const DeviceOption& operator[](std::size_t position) const { return options_[position]; }
   // Positions of each kind, ascending.
   const std::vector<std::vector<std::size_t>>& kinds() const { return kinds_; }
+
+  // What some operators that share a device make of it, by position.
+  struct Group {
+    std::vector<bool> may_hold;
+    std::vector<MicroBatchWork> compute;
+    // On a device that may hold them; 0: none may.
+    Picoseconds least_time{0};
+  };
+  Group MakeGroup(const std::vector<OperatorId>& operators) const;
 
   // By position: the class runs every one of `operators`, no pin says otherwise, and none is banned.
   std::vector<bool> MayHold(const std::vector<OperatorId>& operators) const;
@@ -56,6 +67,7 @@ class DeviceOptions {
  private:
   void AddLimits();
   void AddKinds();
+  std::vector<bool> NamedByRules() const;
   bool AreAlike(std::size_t a, std::size_t b) const;
 
   const SearchRequest& request_;

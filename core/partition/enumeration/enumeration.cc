@@ -1,11 +1,16 @@
 #include "core/partition/enumeration/enumeration.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/infeasibility.h"
 #include "core/base/units.h"
+#include "core/graph/operator_unions.h"
+#include "core/model/colocation.h"
+#include "core/model/device_selection.h"
 #include "core/partition/block_instance.h"
 #include "core/partition/enumeration/allocation_enumeration.h"
 #include "core/partition/enumeration/device_options.h"
@@ -24,6 +29,14 @@ namespace {
 
 constexpr char kName[] = "enumeration";
 
+// Problems with more are not even counted: devices, those of them whose links differ, and operators that share none.
+constexpr std::size_t kMaxDevices = 1'024;
+constexpr std::size_t kMaxLinkedDevices = 256;
+constexpr int32_t kMaxUnions = 1'024;
+
+// Under PERIODIC, where every step looks at the whole graph: operators and tensors, in a second or two.
+constexpr int64_t kLooksOfChains = 16'000'000;
+
 enum class Form { kPipelines, kAllocations, kSubgraphs, kChains, kNone };
 
 Form FormOf(const SearchRequest& request) {
@@ -35,6 +48,19 @@ Form FormOf(const SearchRequest& request) {
                         problem.replication != Replication::kUniform && !problem.num_stages.has_value() &&
                         !problem.num_replicas.has_value();
   return is_plain ? Form::kAllocations : Form::kNone;
+}
+
+bool IsTooLarge(const SearchRequest& request) {
+  const bool links_differ = request.costs.network().num_link_classes() > 1;
+  return SelectedDevices(request.cluster, request.problem.devices_to_use).size() >
+             (links_differ ? kMaxLinkedDevices : kMaxDevices) ||
+         CountLabels(ColocationUnions(request.graph, request.problem)) > kMaxUnions;
+}
+
+int64_t MaxWork(const SearchRequest& request, const SolveLimits& limits) {
+  if (request.options.work_limit.has_value() || FormOf(request) != Form::kChains) return limits.work;
+  const std::size_t size = 1 + request.graph.operators.size() + request.graph.tensors.size();
+  return std::min(limits.work, kLooksOfChains / static_cast<int64_t>(size));
 }
 
 // A problem in the form in which it is enumerated.
@@ -106,7 +132,7 @@ class Instance {
 }  // namespace
 
 std::optional<int64_t> CountPlacements(const SearchRequest& request) {
-  if (FormOf(request) == Form::kNone) return std::nullopt;
+  if (FormOf(request) == Form::kNone || IsTooLarge(request)) return std::nullopt;
   return Instance(request).Count();
 }
 
@@ -114,15 +140,15 @@ absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, c
                                                  TaskArena& /*arena*/, const SearchCallbacks& callbacks) {
   SearchRecord record(kName, request.options.relative_gap, callbacks);
   for (const SearchStart& start : request.starts) record.Offer(start.placement, start.made_by);
-  const Instance instance(request);
-  const std::optional<int64_t> count = instance.Count();
+  const std::optional<int64_t> count = CountPlacements(request);
   if (!count.has_value()) {
     record.NameFallback();
     return std::move(record).Finish("the problem has too many placements to look at all of them");
   }
   record.counters()["placements_at_most"] = *count;
   callbacks.on_phase("enumeration");
-  PlacementJudge judge(request, limits, limits.work, record);
+  const Instance instance(request);
+  PlacementJudge judge(request, limits, MaxWork(request, limits), record);
   instance.Enumerate(judge);
   record.counters()["work"] = record.work();
   if (judge.has_stopped()) {

@@ -21,7 +21,7 @@
 namespace planwright {
 namespace {
 
-// Of the search for the pattern of one allocation.
+// Of the search for the pattern of one allocation, at most.
 constexpr int64_t kNodesOfPattern = 100'000;
 
 class Enumeration {
@@ -80,8 +80,8 @@ class Enumeration {
 
   // Decides on the blocks before `end`, which never follow one behind it.
   void Grow(std::size_t end, Picoseconds load) {
+    if (judge_.ShouldStop()) return;
     while (end > 0 && !is_left_[end - 1]) --end;
-    if (judge_.has_stopped()) return;
     if (end == 0) {
       if (!grown_.empty()) PlaceStage();
       return;
@@ -115,7 +115,7 @@ class Enumeration {
     std::sort(stage.operators.begin(), stage.operators.end());
     const std::vector<std::size_t> grown = grown_;
     const auto may_hold = [&](std::size_t position) {
-      return !devices_[position].is_cpu &&
+      return !judge_.has_stopped() && !devices_[position].is_cpu &&
              std::all_of(grown.begin(), grown.end(), [&](std::size_t block) { return may_hold_[block][position]; });
     };
     for (std::size_t position = 0; position < devices_.size(); ++position) {
@@ -264,9 +264,13 @@ class Enumeration {
     PatternSearcher searcher(pipeline.chain, sums, devices);
     searcher.SetAllocation(allocation);
     SolveLimits limits = judge_.limits();
-    limits.work = kNodesOfPattern;
+    limits.work = std::min(kNodesOfPattern, judge_.work_left());
     PatternOutcome outcome = searcher.FindShortest(limits, judge_.LongestBetter());
-    if (!outcome.is_proven) judge_.NoteUnproven(outcome.lower_bound.value_or(Picoseconds(0)));
+    judge_.AddWork(outcome.nodes);
+    if (!outcome.is_proven) {
+      judge_.LookAtLimits();
+      judge_.NoteUnproven(outcome.lower_bound.value_or(Picoseconds(0)));
+    }
     if (!outcome.pattern.has_value()) judge_.NoteOverfull();
     return std::move(outcome.pattern);
   }

@@ -112,20 +112,10 @@ class Enumeration {
   };
 
   void AddBlock(const std::vector<OperatorId>& operators) {
-    may_hold_.push_back(devices_.MayHold(operators));
-    std::vector<MicroBatchWork>& works = computes_.emplace_back();
-    std::optional<Picoseconds> least;
-    for (std::size_t position = 0; position < devices_.size(); ++position) {
-      MicroBatchWork& work = works.emplace_back();
-      for (const OperatorId op : operators) {
-        const OperatorTime& time = request_.costs.time(op, devices_[position].device_class);
-        work.forward.compute += time.forward;
-        work.backward.compute += time.backward;
-      }
-      const Picoseconds time = work.forward.compute + work.backward.compute;
-      if (may_hold_.back()[position]) least = std::min(least.value_or(time), time);
-    }
-    least_time_.push_back(least.value_or(Picoseconds(0)));
+    DeviceOptions::Group group = devices_.MakeGroup(operators);
+    may_hold_.push_back(std::move(group.may_hold));
+    computes_.push_back(std::move(group.compute));
+    least_time_.push_back(group.least_time);
     left_work_ += least_time_.back();
     ++blocks_left_;
   }
@@ -141,12 +131,12 @@ class Enumeration {
 
   // Decides on `block` and those of smaller number, which never follow one of greater number.
   void Grow(int32_t block) {
+    if (judge_.ShouldStop()) return;
     while (block >= 0 && stage_of_[Index(block)] != kLeft) --block;
     if (block < 0) {
       if (!growth_.blocks.empty()) PlaceStage();
       return;
     }
-    if (judge_.has_stopped()) return;
     const auto successors = blocks_.precedence.successors(block);
     const bool is_last = std::none_of(successors.begin(), successors.end(),
                                       [this](int32_t next) { return stage_of_[Index(next)] == kLeft; });
@@ -209,9 +199,9 @@ class Enumeration {
   void PlaceStage() {
     if (ignores_order_ && !stages_.empty() && StandsBehindNext()) return;
     const Candidate candidate = MakeCandidate();
-    teams_.ForEach(
-        OrderOfTeam(), MinReplicas(), MaxReplicas(), [&](std::size_t position) { return candidate.may_hold[position]; },
-        [&](const std::vector<std::size_t>& team) { TryTeam(candidate, team); });
+    const auto may_hold = [&](std::size_t position) { return !judge_.has_stopped() && candidate.may_hold[position]; };
+    teams_.ForEach(OrderOfTeam(), MinReplicas(), MaxReplicas(), may_hold,
+                   [&](const std::vector<std::size_t>& team) { TryTeam(candidate, team); });
   }
 
   // Whether the grown blocks and the stage behind could change places, and stand the wrong way round.

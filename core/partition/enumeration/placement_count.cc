@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "core/base/index.h"
@@ -16,6 +17,10 @@ namespace {
 // Steps of counting: some milliseconds.
 constexpr int64_t kMaxSteps = 300'000;
 
+// Counting and enumerating nest as deep as stages x the greater of blocks and kinds of devices, with some hundred bytes
+// of stack each.
+constexpr std::size_t kMaxDepth = 4'096;
+
 // Numbers of ways by the number of stages; doubles, which saturate by themselves.
 using Ways = std::vector<double>;
 
@@ -26,7 +31,12 @@ class TeamCount {
       : problem_(request.problem),
         devices_(devices),
         tells_order_(OrderOfTeams(request) != TeamOrder::kAscending),
-        most_stages_(most_stages) {}
+        most_stages_(most_stages) {
+    for (const std::vector<std::size_t>& kind : devices.kinds()) {
+      const DeviceClassId device_class = devices[kind.front()].device_class;
+      if (std::find(classes_.begin(), classes_.end(), device_class) == classes_.end()) classes_.push_back(device_class);
+    }
+  }
 
   // nullopt: too many steps.
   std::optional<Ways> Count() {
@@ -41,8 +51,8 @@ class TeamCount {
       min_size_ = is_uniform ? replicas : 1;
       max_size_ = replicas;
       known_.clear();
-      const Ways some = WaysFrom(all, devices_.max_used());
-      for (std::size_t k = 0; k <= most_stages_; ++k) ways[k] += some[k];
+      const Ways some = WaysFrom(all, devices_.max_used(), most_stages_);
+      for (std::size_t k = 0; k < some.size(); ++k) ways[k] += some[k];
     }
     if (steps_ > kMaxSteps) return std::nullopt;
     return ways;
@@ -51,28 +61,21 @@ class TeamCount {
  private:
   using Idle = std::vector<std::size_t>;
 
-  // By the number of stages that `idle` devices of each kind serve, `room` of them.
-  Ways WaysFrom(const Idle& idle, std::size_t room) {
-    const auto known = known_.find({idle, room});
+  // By the number of stages, `most` at most, that `idle` devices of each kind serve, `room` of them. Greater numbers of
+  // stages than there can be are left out.
+  Ways WaysFrom(const Idle& idle, std::size_t room, std::size_t most) {
+    most = std::min(most, room / min_size_);
+    if (most == 0) return {1};
+    const auto known = known_.find({idle, room, most});
     if (known != known_.end()) return known->second;
-    Ways ways(most_stages_ + 1);
+    Ways ways(most + 1);
     ways[0] = 1;
-    for (const DeviceClassId device_class : Classes()) {
+    for (const DeviceClassId device_class : classes_) {
       Idle rest = idle;
       AddTeams(device_class, 0, 0, 1, rest, room, ways);
     }
-    known_[{idle, room}] = ways;
+    known_[{idle, room, most}] = ways;
     return ways;
-  }
-
-  std::vector<DeviceClassId> Classes() const {
-    std::vector<DeviceClassId> classes;
-    for (const DeviceOption& option : devices_.options()) {
-      if (std::find(classes.begin(), classes.end(), option.device_class) == classes.end()) {
-        classes.push_back(option.device_class);
-      }
-    }
-    return classes;
   }
 
   // Adds the teams with `size` devices so far, in `orders` orders, and more of the kinds from `kind` on.
@@ -80,9 +83,9 @@ class TeamCount {
                 std::size_t room, Ways& ways) {
     if (++steps_ > kMaxSteps) return;
     if (kind == rest.size()) {
-      if (size < std::max<std::size_t>(1, min_size_) || size > max_size_) return;
-      const Ways behind = WaysFrom(rest, room - size);
-      for (std::size_t k = 1; k <= most_stages_; ++k) ways[k] += orders * behind[k - 1];
+      if (size < min_size_ || size > max_size_) return;
+      const Ways behind = WaysFrom(rest, room - size, ways.size() - 2);
+      for (std::size_t k = 0; k < behind.size(); ++k) ways[k + 1] += orders * behind[k];
       return;
     }
     const bool is_of_class = devices_[devices_.kinds()[kind].front()].device_class == device_class;
@@ -105,9 +108,10 @@ class TeamCount {
   const DeviceOptions& devices_;
   const bool tells_order_;
   const std::size_t most_stages_;
+  std::vector<DeviceClassId> classes_;
   std::size_t min_size_ = 1;
   std::size_t max_size_ = 1;
-  std::map<std::pair<Idle, std::size_t>, Ways> known_;
+  std::map<std::tuple<Idle, std::size_t, std::size_t>, Ways> known_;
   int64_t steps_ = 0;
 };
 
@@ -196,6 +200,10 @@ std::size_t MostStages(const SearchRequest& request, std::size_t num_groups, con
   return asked_for.has_value() ? std::min(most, static_cast<std::size_t>(*asked_for)) : most;
 }
 
+bool NestsTooDeep(std::size_t num_blocks, std::size_t most_stages, const DeviceOptions& devices) {
+  return std::max(num_blocks, devices.kinds().size()) * most_stages > kMaxDepth;
+}
+
 // Ways to divide some forward and some backward operators, by their numbers.
 using Table = std::vector<std::vector<double>>;
 
@@ -248,6 +256,7 @@ std::optional<int64_t> CountPipelines(const SearchRequest& request, const Digrap
                                       const DeviceOptions& devices) {
   const std::size_t num_blocks = Index(precedence.num_vertices());
   const std::size_t most_stages = MostStages(request, num_blocks, devices);
+  if (NestsTooDeep(num_blocks, most_stages, devices)) return std::nullopt;
   const std::optional<Ways> teams = TeamCount(request, devices, most_stages).Count();
   if (!teams.has_value()) return std::nullopt;
   const std::optional<Ways> chains = ChainCount(precedence, most_stages).Count();
@@ -262,6 +271,7 @@ std::optional<int64_t> CountPipelines(const SearchRequest& request, const Digrap
 std::optional<int64_t> CountAllocations(const SearchRequest& request, std::size_t num_groups,
                                         const DeviceOptions& devices) {
   const std::size_t most_stages = MostStages(request, num_groups, devices);
+  if (NestsTooDeep(num_groups, most_stages, devices)) return std::nullopt;
   const std::optional<Ways> teams = TeamCount(request, devices, most_stages).Count();
   if (!teams.has_value()) return std::nullopt;
   return Small(Product(Divisions(num_groups, most_stages), *teams));
@@ -279,7 +289,9 @@ std::optional<int64_t> CountChains(const SearchRequest& request, const Digraph& 
   }
   if (kinds != 1) return std::nullopt;
   const auto seats = accelerators * static_cast<std::size_t>(*request.problem.max_stages_per_device);
-  const std::size_t most_stages = std::min(Index(precedence.num_vertices()), seats);
+  const std::size_t num_blocks = Index(precedence.num_vertices());
+  const std::size_t most_stages = std::min(num_blocks, seats);
+  if (NestsTooDeep(num_blocks, most_stages, devices)) return std::nullopt;
   const std::optional<Ways> chains = ChainCount(precedence, most_stages).Count();
   if (!chains.has_value()) return std::nullopt;
   double count = 0;

@@ -5,6 +5,8 @@
 // placements too where the order of stages does not matter. MIN_LATENCY: ordered divisions of the operators of each
 // pass into subgraphs, times those over CPUs. Devices of one kind (device_options.h) are not told apart, except for
 // latency. Upper bounds: branches that share a cut, pins and memory are not looked at.
+//
+// A problem whose search would nest too deep for the stack has no number either.
 #ifndef PLANWRIGHT_CORE_PARTITION_ENUMERATION_PLACEMENT_COUNT_H_
 #define PLANWRIGHT_CORE_PARTITION_ENUMERATION_PLACEMENT_COUNT_H_
 
@@ -22,7 +24,7 @@ namespace planwright {
 // Numbers above are as good as infinite.
 inline constexpr int64_t kMaxPlacements = 10'000'000;
 
-// nullopt: more than kMaxPlacements, or too many to be counted in some milliseconds.
+// nullopt: more than kMaxPlacements, too many to be counted in some milliseconds, or nested too deep.
 std::optional<int64_t> CountPipelines(const SearchRequest& request, const Digraph& precedence,
                                       const DeviceOptions& devices);
 std::optional<int64_t> CountAllocations(const SearchRequest& request, std::size_t num_groups,

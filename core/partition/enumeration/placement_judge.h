@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "core/base/limits.h"
-#include "core/base/polling.h"
 #include "core/base/units.h"
 #include "core/partition/search.h"
 #include "core/partition/search_record.h"
@@ -19,13 +18,27 @@ class PlacementJudge {
  public:
   // What is handed over outlives the judge.
   PlacementJudge(const SearchRequest& request, const SolveLimits& limits, int64_t max_work, SearchRecord& record)
-      : request_(request), limits_(limits), poller_(limits), max_work_(max_work), record_(record) {}
+      : request_(request), limits_(limits), max_work_(max_work), record_(record) {}
 
   // Counts a step of the search: one partial placement. False from the first step on that the limits do not allow.
-  bool Step();
+  bool Step() {
+    record_.AddWork(1);
+    return !ShouldStop();
+  }
+  // To be asked where a search may go on for long without a step; counts no work, looks at the clock now and then.
+  bool ShouldStop() {
+    if (is_out_of_work() || ++calls_ % kCallsPerLook == 0) LookAtLimits();
+    return has_stopped_;
+  }
+  // Looks at once.
+  void LookAtLimits() { has_stopped_ = has_stopped_ || is_out_of_work() || CheckInterruption(limits_).has_value(); }
   bool has_stopped() const { return has_stopped_; }
+
+  // Work of searches within a step, and how much of it the limits still allow.
+  void AddWork(int64_t work) { record_.AddWork(work); }
+  int64_t work_left() const { return std::max<int64_t>(0, max_work_ - record_.work()); }
   // Whether it was the work that ended.
-  bool is_out_of_work() const { return record_.work() >= max_work_; }
+  bool is_out_of_work() const { return work_left() == 0; }
 
   // Whether a placement that takes at least `floor` can be better than what is there.
   bool CanImprove(Picoseconds floor) const { return !record_.has_placement() || floor < record_.objective(); }
@@ -36,10 +49,10 @@ class PlacementJudge {
     return record_.objective() - Picoseconds(1);
   }
 
-  // Whether anything better than `bound` was passed over cannot be told.
+  // Something was passed over of which no more is known than that it takes `bound` at least.
   void NoteUnproven(Picoseconds bound) {
     is_unproven_ = true;
-    least_misjudged_ = std::min(least_misjudged_, bound);
+    least_unproven_ = std::min(least_unproven_, bound);
   }
   bool is_unproven() const { return is_unproven_; }
 
@@ -49,25 +62,25 @@ class PlacementJudge {
   void NoteOverfull() { overfull_ = true; }
   bool has_overfull() const { return overfull_; }
 
-  // Takes a placement that obeys every rule but, perhaps, memory, if it fits and is better. O(CostPlan).
+  // Takes a placement that obeys every rule but, perhaps, memory, if it fits and is better. Looks at the limits, but
+  // goes on. O(CostPlan).
   void Judge(Placement placement);
 
   // No placement takes less, once the search is over. REQUIRES: there is a placement.
-  Picoseconds ProvenBound() const { return std::min(record_.objective(), least_misjudged_); }
+  Picoseconds ProvenBound() const { return std::min(record_.objective(), least_unproven_); }
 
  private:
+  static constexpr uint32_t kCallsPerLook = 16;
+
   const SearchRequest& request_;
   const SolveLimits& limits_;
-  Poller poller_;
   const int64_t max_work_;
   SearchRecord& record_;
+  uint32_t calls_ = 0;
   bool has_stopped_ = false;
   bool overfull_ = false;
   bool is_unproven_ = false;
-  // No placement that was passed over takes less. Beside NoteUnproven: the least that a placement takes by the costs of
-  // the request, of those that truly take something else: where the cluster of the request is an irregular part of a
-  // hierarchy, its links are no slower than the true ones.
-  Picoseconds least_misjudged_ = Picoseconds(kMaxQuantity);
+  Picoseconds least_unproven_ = Picoseconds(kMaxQuantity);
 };
 
 }  // namespace planwright

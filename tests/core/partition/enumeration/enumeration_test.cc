@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -210,7 +215,7 @@ TEST(EnumerationTest, HeedsLimitsOnDevices) {
 }
 
 // A chain of `operators` on `devices` that are all alike.
-Case MakeChainCase(int operators, int devices, std::optional<int64_t> memory_bytes = std::nullopt) {
+Instance MakeChainInstance(int operators, int devices, std::optional<int64_t> memory_bytes = std::nullopt) {
   Instance instance;
   for (int i = 0; i < operators; ++i) {
     Operator op = MeasuredOperator("f" + std::to_string(i), 1 + i % 3);
@@ -222,7 +227,32 @@ Case MakeChainCase(int operators, int devices, std::optional<int64_t> memory_byt
     }
   }
   instance.cluster = SmallCluster(devices, 0, HostStagedInterconnect(), memory_bytes);
-  return Case(std::move(instance));
+  return instance;
+}
+
+Case MakeChainCase(int operators, int devices, std::optional<int64_t> memory_bytes = std::nullopt) {
+  return Case(MakeChainInstance(operators, devices, memory_bytes));
+}
+
+// `operators` without order, so that every set of them may be a stage.
+Instance MakeLooseInstance(int operators, int devices) {
+  Instance instance = MakeChainInstance(operators, devices);
+  instance.graph.tensors.clear();
+  return instance;
+}
+
+// Every two devices are linked as no others are.
+MatrixInterconnect DistinctLinks(std::size_t devices) {
+  MatrixInterconnect matrix{std::vector<double>(devices * devices), Picoseconds(0)};
+  double bandwidth = 1e9;
+  for (std::size_t a = 0; a < devices; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      bandwidth += 1e6;
+      matrix.bandwidth_bytes_per_second[devices * a + b] = bandwidth;
+      matrix.bandwidth_bytes_per_second[devices * b + a] = bandwidth;
+    }
+  }
+  return matrix;
 }
 
 TEST(EnumerationTest, CountsDevicesThatAreAlikeOnce) {
@@ -231,6 +261,54 @@ TEST(EnumerationTest, CountsDevicesThatAreAlikeOnce) {
   EXPECT_EQ(CountPlacements(MakeChainCase(4, 100).Request()), 8);
   EXPECT_EQ(CountPlacements(MakeChainCase(300, 2).Request()), 300);
   EXPECT_EQ(CountPlacements(MakeChainCase(60, 30).Request()), std::nullopt);
+}
+
+TEST(EnumerationTest, RefusesLargeClustersAtOnce) {
+  Instance nodes = MakeChainInstance(64, 1'024);
+  nodes.cluster.interconnect = HierarchyInterconnect{{{8, 1e11, Picoseconds(0)}, {128, 1e10, Picoseconds(0)}}};
+  EXPECT_EQ(CountPlacements(Case(nodes).Request()), std::nullopt);
+  for (const Replication replication : {Replication::kNone, Replication::kUniform, Replication::kPerStage}) {
+    // As many as are not refused by their number.
+    Instance fewer = MakeChainInstance(64, 256);
+    fewer.cluster.interconnect = HierarchyInterconnect{{{8, 1e11, Picoseconds(0)}, {32, 1e10, Picoseconds(0)}}};
+    fewer.problem.replication = replication;
+    EXPECT_EQ(CountPlacements(Case(fewer).Request()), std::nullopt);
+    Instance alike = MakeChainInstance(1'000, 1'024);
+    alike.problem.replication = replication;
+    EXPECT_EQ(CountPlacements(Case(alike).Request()), std::nullopt);
+  }
+}
+
+TEST(EnumerationTest, RefusesManyDistinctLinksAtOnce) {
+  Instance instance = MakeChainInstance(3, 256);
+  instance.cluster.interconnect = DistinctLinks(256);
+  EXPECT_EQ(CountPlacements(Case(instance).Request()), std::nullopt);
+  instance.graph = MakeChainInstance(64, 1).graph;
+  EXPECT_EQ(CountPlacements(Case(instance).Request()), std::nullopt);
+}
+
+TEST(EnumerationTest, RefusesLongChainsAtOnce) {
+  for (const int devices : {1, 2, 1'000}) {
+    EXPECT_EQ(CountPlacements(MakeChainCase(100'000, devices).Request()), std::nullopt);
+  }
+  EXPECT_EQ(CountPlacements(MakeChainCase(1'000, 1'000).Request()), std::nullopt);
+  Instance shared = MakeChainInstance(1'000, 500);
+  shared.problem.schedule = ScheduleKind::kPeriodic;
+  shared.problem.split = Split::kNonContiguous;
+  shared.problem.max_stages_per_device = 2;
+  EXPECT_EQ(CountPlacements(Case(shared).Request()), std::nullopt);
+}
+
+TEST(EnumerationTest, HoldsTheLongestChainThatItTakes) {
+  for (const Split split : {Split::kContiguous, Split::kNonContiguous}) {
+    Instance instance = MakeChainInstance(1'000, 1);
+    instance.problem.split = split;
+    const Case tried(std::move(instance));
+    EXPECT_EQ(CountPlacements(tried.Request()), 1);
+    const absl::StatusOr<SearchOutcome> outcome = tried.Solve(tried.Request());
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_EQ(outcome->stop_reason, StopReason::kOptimal);
+  }
 }
 
 TEST(EnumerationTest, SaysThatEveryPlacementWasTooLarge) {
@@ -260,6 +338,76 @@ TEST(EnumerationTest, ClaimsNothingWhereItWasCutOff) {
   const absl::StatusOr<SearchOutcome> started = tried.Solve(request, limits);
   ASSERT_TRUE(started.ok()) << started.status();
   EXPECT_LE(started->objective, tried.Callbacks().objective(request.starts.front().placement));
+}
+
+// The steps that a search goes on for after `stop` was called with the first placement, out of many thousand.
+int64_t StepsAfterStop(const Case& tried, const SolveLimits& limits, const std::function<void()>& stop,
+                       StopReason expected) {
+  SearchCallbacks callbacks = tried.Callbacks();
+  std::optional<int64_t> first;
+  callbacks.on_incumbent = [&](const SearchOutcome&, int64_t work, std::string_view) {
+    if (first.has_value()) return;
+    first = work;
+    stop();
+  };
+  TaskArena arena(1);
+  const absl::StatusOr<SearchOutcome> outcome = SolveByEnumeration(tried.Request(), limits, arena, callbacks);
+  EXPECT_TRUE(outcome.ok()) << outcome.status();
+  if (!outcome.ok()) return 0;
+  EXPECT_EQ(outcome->stop_reason, expected);
+  EXPECT_TRUE(outcome->bounds.empty());
+  return outcome->counters.at("work") - first.value_or(0);
+}
+
+TEST(EnumerationTest, StopsWithinSomeSteps) {
+  Instance periodic = MakeLooseInstance(8, 3);
+  periodic.problem.schedule = ScheduleKind::kPeriodic;
+  Instance latency = MakeLooseInstance(8, 3);
+  latency.problem.objective = Objective::kMinLatency;
+  Instance shared = MakeLooseInstance(14, 3);
+  shared.problem.split = Split::kNonContiguous;
+  for (const Instance& instance : {MakeLooseInstance(14, 3), periodic, latency, shared}) {
+    const Case tried(instance);
+    ASSERT_TRUE(CountPlacements(tried.Request()).has_value());
+    std::stop_source stop;
+    SolveLimits stopped;
+    stopped.stop = stop.get_token();
+    EXPECT_LE(StepsAfterStop(
+                  tried, stopped, [&] { stop.request_stop(); }, StopReason::kCancelled),
+              16);
+    SolveLimits limited;
+    limited.deadline = SolveLimits::Clock::now() + std::chrono::milliseconds(20);
+    const auto wait = [&] { std::this_thread::sleep_until(limited.deadline); };
+    EXPECT_LE(StepsAfterStop(tried, limited, wait, StopReason::kTimeLimit), 16);
+  }
+}
+
+TEST(EnumerationTest, StopsWhereNoDeviceMayHoldAnything) {
+  Instance instance = MakeLooseInstance(22, 2);
+  for (std::size_t op = 0; op < 22; ++op) {
+    for (std::size_t device = 0; device < 2; ++device) {
+      instance.problem.forbidden.push_back({OperatorId(op), DeviceId(device)});
+    }
+  }
+  const Case tried(std::move(instance));
+  ASSERT_TRUE(CountPlacements(tried.Request()).has_value());
+  std::stop_source stop;
+  stop.request_stop();
+  SolveLimits limits;
+  limits.stop = stop.get_token();
+  EXPECT_EQ(tried.Solve(tried.Request(), limits).status().code(), absl::StatusCode::kCancelled);
+}
+
+TEST(EnumerationTest, KeepsToItsWork) {
+  const Case tried(MakeLooseInstance(14, 3));
+  for (const int64_t work : {100, 500}) {
+    SolveLimits limits;
+    limits.work = work;
+    const absl::StatusOr<SearchOutcome> outcome = tried.Solve(tried.Request(), limits);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_EQ(outcome->stop_reason, StopReason::kWorkLimit);
+    EXPECT_EQ(outcome->counters.at("work"), work);
+  }
 }
 
 TEST(EnumerationTest, IsNeverWorseThanAStart) {

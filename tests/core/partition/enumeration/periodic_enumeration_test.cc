@@ -188,6 +188,42 @@ TEST_P(PeriodicEnumerationTest, AgreesWithBruteForce) {
   EXPECT_GT(refuted, 0);
 }
 
+// What enumeration says of a problem whose patterns are hard to find.
+SearchOutcome EnumerateShared(uint64_t seed, int max_operators, const SolveLimits& limits) {
+  Instance instance = MakeModeInstance(InstanceMode::kPeriodic, seed, max_operators);
+  instance.problem.split = Split::kNonContiguous;
+  const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
+  const CostTable costs(instance.graph, instance.cluster, *problem.workload);
+  const SolverOptions options;
+  const SearchRequest request{instance.graph, instance.cluster, problem, costs, options, Algorithm::kEnumeration, {}};
+  EXPECT_TRUE(CountPlacements(request).has_value());
+  SearchCallbacks callbacks;
+  callbacks.objective = [&](const Placement& placement) {
+    return CostPlan(instance.graph, instance.cluster, problem, costs, placement).objective;
+  };
+  TaskArena arena(1);
+  absl::StatusOr<SearchOutcome> outcome = SolveByEnumeration(request, limits, arena, callbacks.Silenced());
+  EXPECT_TRUE(outcome.ok()) << outcome.status();
+  return outcome.ok() ? *std::move(outcome) : SearchOutcome();
+}
+
+TEST(PeriodicWorkTest, CountsNodesOfPatternsAndClaimsNothingAtItsEnd) {
+  for (const int64_t work : {500, 5'000}) {
+    SolveLimits limits;
+    limits.work = work;
+    const SearchOutcome outcome = EnumerateShared(123, 14, limits);
+    EXPECT_EQ(outcome.stop_reason, StopReason::kWorkLimit);
+    EXPECT_TRUE(outcome.bounds.empty());
+    EXPECT_EQ(outcome.counters.at("work"), work);
+  }
+}
+
+TEST(PeriodicWorkTest, EndsByItselfWhereNoWorkIsGiven) {
+  const SearchOutcome outcome = EnumerateShared(255, 20, SolveLimits());
+  EXPECT_EQ(outcome.stop_reason, StopReason::kWorkLimit);
+  EXPECT_TRUE(outcome.bounds.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(Splits, PeriodicEnumerationTest, ::testing::Values(Split::kContiguous, Split::kNonContiguous),
                          [](const auto& split) { return split.param == Split::kContiguous ? "Contiguous" : "Shared"; });
 
