@@ -196,12 +196,11 @@ class InstanceBuilder {
   // With the most slots that the transfers of a stage may take, wherever it will be.
   void CountInFlight(const MappingInstance& instance) {
     const std::vector<bool> receives = ReceivesBeside(instance);
-    const int32_t most = problem().overlap == Overlap::kFullDuplex ? 2 : 1;
     FillFromEnd fill(TransferTurns::Of(problem(), /*through_host=*/false));
     in_flight_.resize(receives.size());
     for (std::size_t stage = receives.size(); stage-- > 0;) {
       in_flight_[stage] = InFlightMicroBatches(problem(), fill.HeldBy(replicas_), replicas_);
-      fill.Add({replicas_, receives[stage] ? most : 0});
+      fill.Add({replicas_, receives[stage] ? MostSlots(problem().overlap) : 0});
     }
   }
 

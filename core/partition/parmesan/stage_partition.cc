@@ -68,6 +68,11 @@ MergeRule MergeRuleOf(const PlanningProblem& problem) {
 
 }  // namespace
 
+int32_t MostSlots(Overlap overlap) {
+  if (overlap == Overlap::kSerial) return 0;
+  return overlap == Overlap::kOverlapped ? 1 : 2;
+}
+
 StagePartitioner::StagePartitioner(const FlatProblem& flat, const PlanningProblem& problem,
                                    const PartitionOptions& options, const SolveLimits& limits)
     : flat_(flat),
@@ -111,9 +116,8 @@ int64_t StagePartitioner::TimesStored(std::size_t stages_behind) const {
   if (*problem_.workload != Workload::kTraining) return 1;
   if (*problem_.memory_model.kind != MemoryModel::Kind::kComponents) return 1;
   const TransferTurns turns = TransferTurns::Of(problem_, /*through_host=*/false);
-  const int32_t slots = problem_.overlap == Overlap::kSerial ? 0 : problem_.overlap == Overlap::kOverlapped ? 1 : 2;
   FillFromEnd fill(turns);
-  for (std::size_t stage = 0; stage < stages_behind; ++stage) fill.Add({1, slots});
+  for (std::size_t stage = 0; stage < stages_behind; ++stage) fill.Add({1, MostSlots(problem_.overlap)});
   return InFlightMicroBatches(problem_, fill.HeldBy(1), 1);
 }
 

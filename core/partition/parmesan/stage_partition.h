@@ -51,6 +51,9 @@ struct StagePartition {
   int64_t work = 0;
 };
 
+// The most slots that the transfers of a stage may take where no host memory lies between (cost-model.md 9).
+int32_t MostSlots(Overlap overlap);
+
 // Immutable; any thread.
 class StagePartitioner {
  public:

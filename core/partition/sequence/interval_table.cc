@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/memory_form.h"
+#include "core/cost/allreduce.h"
 #include "core/cost/transfer.h"
 #include "core/graph/operator_unions.h"
 
@@ -30,10 +30,8 @@ IntervalTable::IntervalTable(const SearchRequest& request, UnitOrder units)
       gradients_follow_(GradientsFollowTensors(request.graph, *request.problem.workload)),
       has_one_speed_(request.costs.network().num_link_classes() == 1),
       cpus_pay_(RulesOf(request.cluster.interconnect).cpus_pay),
+      form_(request.problem),
       cells_((units_.size() + 1) * (units_.size() + 1)) {
-  const MemoryModel& memory = request.problem.memory_model;
-  is_declared_ = *memory.kind == MemoryModel::Kind::kDeclared;
-  stores_activations_ = !is_declared_ && *request.problem.workload == Workload::kTraining;
   const Network& network = request.costs.network();
   for (std::size_t link_class = 0; link_class < network.num_link_classes(); ++link_class) {
     const LinkSpeed& speed = network.speed(link_class);
@@ -55,7 +53,7 @@ void IntervalTable::AddUnits() {
   first_begin_.assign(classes, std::vector<std::size_t>(1, 0));
   parameters_before_.assign(1, 0);
   stored_before_.assign(1, 0);
-  fixed_before_.assign(1, 0);
+  declared_before_.assign(1, 0);
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
     for (std::size_t i = 0; i < classes; ++i) {
       bool is_supported = true;
@@ -70,29 +68,23 @@ void IntervalTable::AddUnits() {
       backward_before_[i].push_back(backward_before_[i].back() + (is_supported ? sum.backward.count() : 0));
       first_begin_[i].push_back(is_supported ? first_begin_[i].back() : unit + 1);
     }
-    int64_t parameters = 0;
-    int64_t stored = 0;
-    int64_t fixed = 0;
-    for (const OperatorId op : units_[unit]) {
-      const Operator& data = request_.graph.operators[op.index()];
-      parameters += data.parameter_bytes;
-      if (stores_activations_) stored += data.activation_bytes;
-      if (is_declared_) fixed += data.memory_bytes.value_or(0);
-    }
-    parameters_before_.push_back(parameters_before_.back() + parameters);
-    stored_before_.push_back(stored_before_.back() + stored);
-    fixed_before_.push_back(fixed_before_.back() + fixed);
+    const MemoryParts parts = form_.PartsOf(request_.graph, units_[unit]);
+    // All-reduces need them whatever the memory counts.
+    parameters_before_.push_back(parameters_before_.back() + planwright::ParameterBytes(request_.graph, units_[unit]));
+    stored_before_.push_back(stored_before_.back() + parts.stored);
+    declared_before_.push_back(declared_before_.back() + parts.declared);
   }
 }
 
 void IntervalTable::AddWorkspace() {
-  if (is_declared_) return;
+  std::vector<int64_t> workspace;
+  for (const std::vector<OperatorId>& operators : units_) {
+    workspace.push_back(form_.PartsOf(request_.graph, operators).workspace);
+  }
   for (std::size_t begin = 0; begin < size(); ++begin) {
     int64_t largest = 0;
     for (std::size_t end = begin + 1; end <= size(); ++end) {
-      for (const OperatorId op : units_[end - 1]) {
-        largest = std::max(largest, request_.graph.operators[op.index()].workspace_bytes);
-      }
+      largest = std::max(largest, workspace[end - 1]);
       cells_[CellOf(begin, end)].workspace = largest;
     }
   }
@@ -210,24 +202,25 @@ MicroBatchWork IntervalTable::Work(std::size_t begin, std::size_t end, DeviceCla
   return work;
 }
 
-int64_t IntervalTable::LeastMemoryBytes(std::size_t begin, std::size_t end, int64_t in_flight) const {
-  const int64_t parameters = parameters_before_[end] - parameters_before_[begin];
-  const int64_t state = ParameterStateBytes(parameters, MemoryForm(request_.problem).copies());
-  const int64_t stored = SaturatingMultiply(in_flight, stored_before_[end] - stored_before_[begin]);
-  return SaturatingAdd(stored, state + fixed_before_[end] - fixed_before_[begin] +
-                                   cells_[CellOf(begin, end)].workspace +
-                                   (is_declared_ ? 0 : request_.problem.memory_model.reserved_bytes));
+MemoryParts IntervalTable::MemoryPartsOf(std::size_t begin, std::size_t end) const {
+  return {.declared = declared_before_[end] - declared_before_[begin],
+          .parameters = parameters_before_[end] - parameters_before_[begin],
+          .stored = stored_before_[end] - stored_before_[begin],
+          .workspace = cells_[CellOf(begin, end)].workspace};
+}
+
+int64_t IntervalTable::LeastMemoryBytes(std::size_t begin, std::size_t end, int32_t in_flight) const {
+  return form_.TotalBytes(MemoryPartsOf(begin, end), /*boundary_bytes=*/0, in_flight);
 }
 
 int64_t IntervalTable::SharedMemoryBytes() const {
-  const int64_t state = ParameterStateBytes(parameters_before_.back(), MemoryForm(request_.problem).copies());
-  return state + stored_before_.back() + fixed_before_.back();
+  const int64_t state = ParameterStateBytes(parameters_before_.back(), form_.copies());
+  return state + stored_before_.back() + declared_before_.back();
 }
 
-int64_t IntervalTable::MemoryBytes(std::size_t begin, std::size_t end, int64_t in_flight) const {
+int64_t IntervalTable::MemoryBytes(std::size_t begin, std::size_t end, int32_t in_flight) const {
   const Cell& cell = cells_[CellOf(begin, end)];
-  const int64_t border_bytes = is_declared_ ? 0 : cell.before.bytes + cell.behind.bytes;
-  return SaturatingAdd(LeastMemoryBytes(begin, end, in_flight), 2 * border_bytes);
+  return form_.TotalBytes(MemoryPartsOf(begin, end), cell.before.bytes + cell.behind.bytes, in_flight);
 }
 
 }  // namespace planwright

@@ -13,6 +13,7 @@
 
 #include "core/base/ids.h"
 #include "core/cost/device_load.h"
+#include "core/cost/memory_form.h"
 #include "core/model/graph.h"
 #include "core/partition/search.h"
 
@@ -45,9 +46,9 @@ class IntervalTable {
     return first_begin_[device_class.index()][end];
   }
   // Of a device that keeps what `in_flight` micro-batches store.
-  int64_t MemoryBytes(std::size_t begin, std::size_t end, int64_t in_flight) const;
+  int64_t MemoryBytes(std::size_t begin, std::size_t end, int32_t in_flight) const;
   // The same without transfer buffers: grows with the stage.
-  int64_t LeastMemoryBytes(std::size_t begin, std::size_t end, int64_t in_flight) const;
+  int64_t LeastMemoryBytes(std::size_t begin, std::size_t end, int32_t in_flight) const;
   // What all stages of a pipeline hold together at least.
   int64_t SharedMemoryBytes() const;
   int64_t ParameterBytes(std::size_t begin, std::size_t end) const {
@@ -95,6 +96,7 @@ class IntervalTable {
   void SumUp();
   Flow FlowOf(const Tensor& tensor) const;
   static Picoseconds TimeOf(const Flow& flow, const Speed& speed);
+  MemoryParts MemoryPartsOf(std::size_t begin, std::size_t end) const;
   void AddExchange(const Exchange& exchange, const Speed& speed, MicroBatchWork& work) const;
 
   const SearchRequest& request_;
@@ -103,8 +105,7 @@ class IntervalTable {
   // Transfers take what they take over the only class of links.
   const bool has_one_speed_;
   const bool cpus_pay_;
-  bool is_declared_ = false;
-  bool stores_activations_ = false;
+  const MemoryForm form_;
   // By link class.
   std::vector<Speed> speeds_;
   // By class, before each unit.
@@ -114,7 +115,7 @@ class IntervalTable {
   // Before each unit.
   std::vector<int64_t> parameters_before_;
   std::vector<int64_t> stored_before_;
-  std::vector<int64_t> fixed_before_;
+  std::vector<int64_t> declared_before_;
   std::vector<Cell> cells_;
 };
 

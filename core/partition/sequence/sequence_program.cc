@@ -79,7 +79,8 @@ class Program {
   bool MayAllocate() {
     const auto states = static_cast<int64_t>((table_.size() + 1) * gaps_.size());
     outcome_.work = states / kStatesPerWork;
-    outcome_.is_interrupted = states > limits_.memory_bytes / static_cast<int64_t>(sizeof(std::vector<Pair>));
+    bytes_ = SaturatingMultiply(states, static_cast<int64_t>(sizeof(std::vector<Pair>)));
+    outcome_.is_interrupted = bytes_ > limits_.memory_bytes;
     return !outcome_.is_interrupted;
   }
 
@@ -234,7 +235,7 @@ class Program {
 
   bool MayGoOn() {
     if (++outcome_.work % kWorkPerLook == 0) outcome_.is_interrupted = CheckInterruption(limits_).has_value();
-    outcome_.is_interrupted = outcome_.is_interrupted || outcome_.work >= limits_.work;
+    outcome_.is_interrupted = outcome_.is_interrupted || outcome_.work >= limits_.work || bytes_ > limits_.memory_bytes;
     return !outcome_.is_interrupted;
   }
 
@@ -260,7 +261,9 @@ class Program {
     }
     std::erase_if(pairs, [&](const Pair& known) { return Beats(pair, known); });
     if (pairs.size() < kMostPairs) {
+      const std::size_t room = pairs.capacity();
       pairs.push_back(pair);
+      bytes_ += static_cast<int64_t>((pairs.capacity() - room) * sizeof(Pair));
       return;
     }
     const auto slowest =
@@ -323,6 +326,8 @@ class Program {
   int64_t value_ = 0;
   // By begin of what lies behind, and gap.
   std::vector<std::vector<Pair>> pairs_;
+  // That pairs_ takes.
+  int64_t bytes_ = 0;
   // Pipelines by ascending estimate.
   std::vector<std::pair<int64_t, Pair>> firsts_;
   SequenceOutcome outcome_;

@@ -35,7 +35,7 @@ PipelineFill SequenceRule::FillOf(int64_t behind, int32_t replicas, const MicroB
   return {.held = held * replicas, .counted = fill.behind()};
 }
 
-int64_t SequenceRule::InFlight(const PipelineFill& fill, int32_t replicas) const {
+int32_t SequenceRule::InFlight(const PipelineFill& fill, int32_t replicas) const {
   return counts_fill_ ? InFlightMicroBatches(problem_, fill.held / replicas, replicas) : 1;
 }
 

@@ -12,7 +12,7 @@
 
 namespace planwright {
 
-// Micro-batches in flight, in the step of a pipeline whose stages are made from the last one to the first.
+// Micro-batches in flight, of all replicas together, in a pipeline whose stages are made from the last to the first.
 struct PipelineFill {
   // In this stage and all behind it, without the slots of its own transfers.
   int64_t held = 0;
@@ -33,14 +33,14 @@ class SequenceRule {
   // `behind`: PipelineFill::counted of the stage behind, 0 of the last one.
   PipelineFill FillOf(int64_t behind, int32_t replicas, const MicroBatchWork& work) const;
   // Micro-batches that a replica stores something of.
-  int64_t InFlight(const PipelineFill& fill, int32_t replicas) const;
+  int32_t InFlight(const PipelineFill& fill, int32_t replicas) const;
 
   // What the stage is worth: picoseconds for each micro-batch of its devices in the limit of many.
   int64_t ValueOf(const MicroBatchWork& work, int32_t replicas, Picoseconds allreduce) const;
   // The same of work whose compute time alone is known.
   int64_t LeastValue(int64_t compute, int32_t replicas) const { return compute / replicas; }
-  // The time per micro-batch where the slowest stage is worth `value`, and `held` is the filling of the first stage, or
-  // of a later one for a lower estimate. `common`: a number that divides all numbers of replicas.
+  // The time per micro-batch where the slowest stage is worth `value`, and `held` is PipelineFill::held of the first
+  // stage, or of a later one for a lower estimate. `common`: a number that divides all numbers of replicas.
   int64_t Estimate(int64_t value, int64_t held, int32_t common) const;
 
  private:

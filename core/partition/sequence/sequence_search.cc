@@ -66,7 +66,7 @@ class Search {
   Search(const SearchRequest& request, const SolveLimits& limits, const SearchCallbacks& callbacks)
       : request_(request),
         limits_(limits),
-        work_(std::min(limits.work, kDefaultWork)),
+        work_(limits.work == SolveLimits().work ? kDefaultWork : limits.work),
         callbacks_(callbacks),
         record_(kName, request.options.relative_gap, callbacks),
         orders_(request, kMaxUnits),
@@ -152,8 +152,14 @@ class Search {
     bool is_better = orders_.is_coarse() && record_.made_by() == kName;
     for (int i = 0; i < kMostRefinements && is_better && !ShouldStop(); ++i) {
       const Order order(request_, orders_.Around(record_.placement()));
+      ChargeTable(order);
       is_better = Try(order, best_sequence_, /*skips_any=*/false, SizesOfBest());
     }
+  }
+
+  void ChargeTable(const Order& order) {
+    const auto units = static_cast<int64_t>(order.table.size());
+    record_.AddWork(units * units / kCellsPerWork);
   }
 
   void TryVariations() {
@@ -169,8 +175,7 @@ class Search {
       std::unique_ptr<Order> other_order;
       if (orders_.has_choice() && choice != 1) {
         other_order = std::make_unique<Order>(request_, orders_.Random(random));
-        const auto units = static_cast<int64_t>(other_order->table.size());
-        record_.AddWork(units * units / kCellsPerWork);
+        ChargeTable(*other_order);
       }
       if (!TryVariation(other_order == nullptr ? *order : *other_order, other_devices)) continue;
       devices = std::move(other_devices);

@@ -51,6 +51,8 @@ UnitOrder UnitOrders::Plain() const {
 }
 
 UnitOrder UnitOrders::Around(const Placement& placement) const {
+  // Three units for each stage must do.
+  if (placement.stages.size() > max_units_ / 3) return Plain();
   std::vector<std::size_t> stage_of(request_.graph.operators.size(), 0);
   for (std::size_t stage = 0; stage < placement.stages.size(); ++stage) {
     for (const OperatorId op : placement.stages[stage].operators) stage_of[op.index()] = stage;
@@ -60,7 +62,7 @@ UnitOrder UnitOrders::Around(const Placement& placement) const {
     blocks_of[stage_of[blocks_.operators[block].front().index()]].push_back(block);
   }
   // Half of them on each side of a border; a run between.
-  const std::size_t near = std::max<std::size_t>(1, (max_units_ / placement.stages.size() - 1) / 2);
+  const std::size_t near = (max_units_ / placement.stages.size() - 1) / 2;
   UnitOrder units;
   for (const std::vector<std::size_t>& blocks : blocks_of) {
     for (std::size_t i = 0; i < blocks.size(); ++i) {

@@ -24,7 +24,8 @@ class UnitOrders {
   UnitOrder Plain() const;
   // Whole layers, where operators have layers that may be parted and there are at most `max_units`.
   std::optional<UnitOrder> Layers() const;
-  // Stage after stage of a contiguous placement, in single blocks around its borders and whole runs between.
+  // Stage after stage of a contiguous placement, in single blocks around its borders and whole runs between;
+  // Plain() where there are too many stages for that.
   UnitOrder Around(const Placement& placement) const;
   // In any other order.
   UnitOrder Random(RandomStream& random) const;

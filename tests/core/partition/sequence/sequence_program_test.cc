@@ -155,5 +155,30 @@ TEST(SequenceProgramTest, StopsAtItsLimitOfWork) {
   EXPECT_TRUE(outcome.is_interrupted);
 }
 
+TEST(SequenceProgramTest, StopsWherePairsTakeMoreThanTheMemory) {
+  Instance instance = RandomChain(3, 12, 6);
+  instance.cluster.device_classes[0].memory_bytes.reset();
+  instance.problem = {};
+  const SequenceCase given(std::move(instance));
+  const SearchRequest request = given.Request();
+  const IntervalTable table(request, SingleOperators(given.instance.graph));
+  const SequenceRule rule(given.problem, false, 0);
+  const auto run = [&](int64_t memory_bytes) {
+    SolveLimits limits;
+    limits.memory_bytes = memory_bytes;
+    return RunSequenceProgram(request, table, rule, {DeviceId(0), DeviceId(1)}, {}, {}, limits);
+  };
+  // One gap between two devices before each of 12 units and behind them.
+  const auto states = static_cast<int64_t>(13 * sizeof(std::vector<int>));
+  const SequenceOutcome none = run(states - 1);
+  const SequenceOutcome few = run(states + 1);
+  const SequenceOutcome all = run(1 << 20);
+  EXPECT_TRUE(none.is_interrupted);
+  EXPECT_TRUE(few.is_interrupted);
+  EXPECT_FALSE(all.is_interrupted);
+  EXPECT_LT(none.work, few.work);
+  EXPECT_LT(few.work, all.work);
+}
+
 }  // namespace
 }  // namespace planwright
