@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -10,12 +11,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/time_share.h"
 #include "core/model/colocation.h"
+#include "core/model/device_selection.h"
 #include "core/partition/enumeration/enumeration.h"
 #include "core/partition/search_record.h"
 #include "core/planner/canonical_request.h"
@@ -31,8 +34,9 @@ constexpr int64_t kParmesanWorkPerUnit = 40'000;
 constexpr int64_t kRoundsWorkPerUnit = 8'000;
 constexpr int64_t kSequenceWorkPerUnit = 40'000;
 constexpr int64_t kAnnealingWorkPerUnit = 300'000;
-// About a second.
+// About a second each.
 constexpr int64_t kMostWorkOfRounds = 1'000'000;
+constexpr int64_t kMostWorkAlongSequences = 20'000'000;
 // No round counts for less than this part of the work of all.
 constexpr int64_t kMostRounds = 16;
 // In rounds, one after the other: Parmesan's K, coarser and finer than it takes by itself.
@@ -51,6 +55,14 @@ int64_t CountUnits(const OperatorGraph& graph, const PlanningProblem& problem) {
 
 // Whether the search ends long before any limit, and takes another way where numbers are others.
 bool HasRounds(Algorithm algorithm) { return algorithm == Algorithm::kParmesan; }
+
+// Devices that join a cluster together.
+int64_t DevicesOfGroup(const Interconnect& interconnect) {
+  if (const auto* hierarchy = std::get_if<HierarchyInterconnect>(&interconnect))
+    return hierarchy->levels.front().fan_out;
+  if (const auto* nodes = std::get_if<NodesInterconnect>(&interconnect)) return nodes->devices_per_node;
+  return 1;
+}
 
 // Callbacks that name placements of `part` as the given request does.
 SearchCallbacks Translated(const CanonicalRequest& part, const SearchCallbacks& callbacks) {
@@ -143,7 +155,7 @@ class Turns {
   int64_t DefaultWork(Algorithm algorithm) const {
     if (request_.options.algorithm == Algorithm::kAuto) {
       if (algorithm == Algorithm::kParmesan) return units_ * kParmesanWorkPerUnit;
-      if (algorithm == Algorithm::kSequenceDp) return units_ * kSequenceWorkPerUnit;
+      if (algorithm == Algorithm::kSequenceDp) return std::min(kMostWorkAlongSequences, units_ * kSequenceWorkPerUnit);
       if (algorithm == Algorithm::kStageAnnealing) return units_ * kAnnealingWorkPerUnit;
     }
     return std::numeric_limits<int64_t>::max();
@@ -177,6 +189,23 @@ class Turns {
       const absl::StatusOr<SearchOutcome> outcome = Turns(narrower, limits, arena_, silent).Run();
       if (outcome.ok() && Take(*outcome)) callbacks_.on_incumbent(SoFar(), work_, outcome->algorithm);
     }
+  }
+
+  // What the search finds without the last group of devices, as a start: which numbers of stages it looks at closely
+  // depends on how many devices there are, and one group more is not to be answered worse than without it. What is
+  // proven of fewer devices says nothing of all.
+  void TryFewerDevices(Algorithm algorithm, const SolveLimits& limits) {
+    const std::vector<DeviceId> devices = SelectedDevices(request_.cluster, request_.problem.devices_to_use);
+    const int64_t most = std::ssize(devices) - DevicesOfGroup(request_.cluster.interconnect);
+    if (request_.options.algorithm != Algorithm::kAuto || most < 1 || IsDone()) return;
+    SearchRequest fewer{
+        request_.graph,  request_.cluster,      request_.problem, request_.costs, request_.options, algorithm, {},
+        request_.target, request_.device_limits};
+    fewer.device_limits.push_back({devices, most});
+    SolveLimits share = limits;
+    share.work = std::min(limits.work, request_.options.work_limit.value_or(DefaultWork(algorithm)));
+    const absl::StatusOr<SearchOutcome> outcome = SolveOnce(fewer, share, arena_, callbacks_.Silenced());
+    if (outcome.ok() && Take(*outcome)) callbacks_.on_incumbent(SoFar(), work_, outcome->algorithm);
   }
 
   // Returns the work that was done.
@@ -274,6 +303,7 @@ class Turns {
   // As it was asked for, then with other seeds, orders and numbers of clusters.
   void SearchInRounds(Algorithm algorithm, const SolveLimits& limits) {
     const int64_t first_work = Search(algorithm, request_.options, /*variant=*/0, limits);
+    TryFewerDevices(algorithm, limits);
     const bool is_limited = request_.options.work_limit.has_value();
     const int64_t work_limit =
         request_.options.work_limit.value_or(std::min(kMostWorkOfRounds, units_ * kRoundsWorkPerUnit));
