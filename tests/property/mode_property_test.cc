@@ -227,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, ModePropertyTest,
                                            ModeCase{"Topology", InstanceMode::kTopology, 300, 5, 20'000, 0.9},
                                            ModeCase{"NonContiguous", InstanceMode::kNonContiguous, 500, 7, 20'000,
                                                     0.99},
-                                           ModeCase{"Latency", InstanceMode::kLatency, 250, 8, 200'000, 1}),
+                                           ModeCase{"Latency", InstanceMode::kLatency, 120, 8, 200'000, 1}),
                          [](const auto& mode_case) { return mode_case.param.name; });
 
 }  // namespace

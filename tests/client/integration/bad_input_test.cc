@@ -194,8 +194,8 @@ TEST(HelpTest, MarksWhatIsNotPlannedYet) {
   EXPECT_THAT(help, HasSubstr("--require_contiguous_backward not planned yet: "));
   EXPECT_THAT(help, HasSubstr("interleaved, chimera and zero_bubble_h1 are not planned yet"));
   EXPECT_THAT(help, HasSubstr("full: with schedule periodic"));
-  for (const char* flag : {"--require_contiguous_backward", "--schedule=interleaved",
-                           "--schedule=chimera", "--schedule=zero_bubble_h1", "--recomputation=full"}) {
+  for (const char* flag : {"--require_contiguous_backward", "--schedule=interleaved", "--schedule=chimera",
+                           "--schedule=zero_bubble_h1", "--recomputation=full"}) {
     const Finished planned = Planwright({"plan", "--graph=-", flag}, File({Node(1)}, {}));
     EXPECT_EQ(planned.exit_code, 2) << flag;
     EXPECT_THAT(planned.err, HasSubstr("is not supported by this version")) << flag;
