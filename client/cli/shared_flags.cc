@@ -20,6 +20,7 @@
 #include "client/importer/importer.h"
 #include "client/library/tls_check.h"
 #include "client/report/table.h"
+#include "core/base/status_macros.h"
 
 namespace planwright::client {
 namespace {
@@ -41,6 +42,10 @@ Flag ChoiceFlag(std::string name, std::string help, std::vector<std::string> cho
             if (std::find(choices.begin(), choices.end(), text) != choices.end()) return absl::OkStatus();
             return NotOneOf(text, choices);
           }};
+}
+
+absl::Status CheckToken(std::string_view token) {
+  return IsMetadataText(token) ? absl::OkStatus() : absl::InvalidArgumentError("--token_file: must be printable ASCII");
 }
 
 GraphFormat FormatOf(std::string_view name) {
@@ -185,7 +190,10 @@ FlagGroup ServerFlags::Flags() {
            FileFlag("tls_cert_file", "certificate to show to the server, PEM", stated_.certificate_chain),
            FileFlag("tls_key_file", "private key of --tls_cert_file, PEM", stated_.private_key),
            FileFlag("token_file", "token that says who you are; default: $PLANWRIGHT_TOKEN", stated_.token)},
-          [this] { return CheckTls(stated_); }};
+          [this] {
+            RETURN_IF_ERROR(CheckToken(stated_.token));
+            return CheckTls(stated_);
+          }};
 }
 
 Flag ServerFlags::FileFlag(std::string name, std::string help, std::string& text) {
@@ -209,6 +217,11 @@ std::unique_ptr<PlanningClient> ServerFlags::Connect(const Environment& environm
   connection.use_tls = stated_.use_tls || !stated_.ca_certificates.empty() || !stated_.certificate_chain.empty();
   if (connection.token.empty()) connection.token = environment.default_connection.token;
   connection.traceparent = environment.default_connection.traceparent;
+  // One of the environment: a file's has been refused.
+  if (!connection.address.empty() && !IsMetadataText(connection.token)) {
+    PrintNote("warning: ", "PLANWRIGHT_TOKEN is not printable ASCII, so no server can be asked with it",
+              environment.err);
+  }
   return environment.connect(connection);
 }
 

@@ -67,7 +67,9 @@ class MetadataInterceptorFactory final : public grpc::experimental::ClientInterc
   const Metadata metadata_;
 };
 
+// nullptr: the token is none that can be sent.
 std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ServerConnection& connection) {
+  if (!IsMetadataText(connection.token)) return nullptr;
   if (!connection.use_tls) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions options;
   options.pem_root_certs = connection.ca_certificates;
@@ -76,14 +78,22 @@ std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const ServerConnection& 
   return grpc::SslCredentials(options);
 }
 
+// What goes with every call. Whatever has bytes that metadata cannot have is left out.
+Metadata MetadataOf(const ServerConnection& connection) {
+  const auto is_to_be_sent = [](const std::string& value) { return !value.empty() && IsMetadataText(value); };
+  Metadata metadata;
+  if (is_to_be_sent(connection.token)) metadata.emplace_back("authorization", "Bearer " + connection.token);
+  if (is_to_be_sent(connection.traceparent)) metadata.emplace_back("traceparent", connection.traceparent);
+  return metadata;
+}
+
+// Where the credentials are none, every call fails at once, with INVALID_ARGUMENT.
 std::shared_ptr<grpc::Channel> MakeChannel(const ServerConnection& connection) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
   arguments.SetServiceConfigJSON(kServiceConfig);
-  Metadata metadata;
-  if (!connection.token.empty()) metadata.emplace_back("authorization", "Bearer " + connection.token);
-  if (!connection.traceparent.empty()) metadata.emplace_back("traceparent", connection.traceparent);
+  Metadata metadata = MetadataOf(connection);
   std::vector<std::unique_ptr<grpc::experimental::ClientInterceptorFactoryInterface>> interceptors;
   if (!metadata.empty()) interceptors.push_back(std::make_unique<MetadataInterceptorFactory>(std::move(metadata)));
   return grpc::experimental::CreateCustomChannelWithInterceptors(connection.address, CredentialsOf(connection),

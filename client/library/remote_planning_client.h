@@ -18,7 +18,8 @@ namespace planwright::client {
 // CreatePlan where the server is too old for that: it then reports nothing, and a stop request ends it without a plan.
 class RemotePlanningClient final : public PlanningClient {
  public:
-  // Connects with the first call. REQUIRES: the connection has an address.
+  // Connects with the first call. With a token that is not printable ASCII, every call fails with INVALID_ARGUMENT.
+  // REQUIRES: the connection has an address.
   explicit RemotePlanningClient(const ServerConnection& connection);
 
   absl::StatusOr<v1::CreatePlanResponse> CreatePlan(const v1::CreatePlanRequest& request,

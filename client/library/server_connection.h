@@ -2,7 +2,11 @@
 #ifndef PLANWRIGHT_CLIENT_LIBRARY_SERVER_CONNECTION_H_
 #define PLANWRIGHT_CLIENT_LIBRARY_SERVER_CONNECTION_H_
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
 
 namespace planwright::client {
 
@@ -16,11 +20,16 @@ struct ServerConnection {
   // What the server is shown, where it asks (mutual TLS); both empty: nothing.
   std::string certificate_chain = {};
   std::string private_key = {};
-  // Says who calls; empty: nobody in particular.
+  // Says who calls, in printable ASCII; empty: nobody in particular.
   std::string token = {};
-  // The W3C trace that the calls are part of; empty: none.
+  // The W3C trace that the calls are part of; empty: none. One that is not printable ASCII is not sent.
   std::string traceparent = {};
 };
+
+// Whether `text` is printable ASCII, as the values of metadata are: gRPC logs any other, and ends the process.
+inline bool IsMetadataText(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return absl::ascii_isprint(c); });
+}
 
 }  // namespace planwright::client
 

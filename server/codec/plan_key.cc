@@ -46,23 +46,31 @@ std::string Serialize(const v1::PlanningProblem& problem) {
   return text;
 }
 
+// Names every option, so that a new one does not compile before it is in the right place: here, in SearchEffort
+// (plan_reuse.h), or, where it never changes a plan, nowhere.
+void AddOptions(const SolverOptions& options, CanonicalHash& hash) {
+  const auto& [algorithm, work_limit, relative_gap, seed, ideal_limit, threads, explain, clusters, clustering_alpha,
+               refinement_steps] = options;
+  hash.Add(algorithm);
+  hash.Add(seed);
+  hash.Add(ideal_limit);
+  hash.Add(explain);
+  hash.Add(clusters);
+  hash.Add(clustering_alpha);
+  hash.Add(refinement_steps);
+}
+
 }  // namespace
 
 std::string PlanKey(const PlanSubject& subject) {
   v1::PlanningProblem problem = subject.problem;
   SortLists(problem);
-  CanonicalHash hash("planwright.plan.1");
+  CanonicalHash hash("planwright.plan.2");
   hash.Add(subject.program_version);
   hash.Add(subject.graph_digest);
   hash.Add(subject.cluster_digest);
   hash.Add(Serialize(problem));
-  hash.Add(subject.options.algorithm);
-  hash.Add(subject.options.seed);
-  hash.Add(subject.options.ideal_limit);
-  hash.Add(subject.options.explain);
-  hash.Add(subject.options.clusters);
-  hash.Add(subject.options.clustering_alpha);
-  hash.Add(subject.options.refinement_steps);
+  AddOptions(subject.options, hash);
   return hash.Hex();
 }
 

@@ -23,9 +23,9 @@ struct PlanSubject {
 };
 
 // 64 hexadecimal digits: SHA-256 over a canonical encoding (canonical_hash.h), the same for every order of lists whose
-// order means nothing. Of the options, those that change the answer count: algorithm, seed, ideal_limit, explain
-// and those of PARMESAN. What a search may spend (work, time, gap) does not count: whether a plan is good enough for
-// that is judged when it is found (plan_reuse.h). `threads` never changes a plan.
+// order means nothing. Of the options, those count that decide what is searched for or how. How hard a search tries
+// (work, time, gap) changes the answer too, but does not count: whether a plan is good enough is judged when it is
+// found (Satisfies, plan_reuse.h).
 std::string PlanKey(const PlanSubject& subject);
 
 }  // namespace planwright::server

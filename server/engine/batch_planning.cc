@@ -53,6 +53,7 @@ absl::Status BatchPlanning::ReadShared() {
 }
 
 absl::StatusOr<PlanTask> BatchPlanning::ReadNext() {
+  if (Clock::now() >= deadline_) return absl::DeadlineExceededError("the time of the batch was over before its turn");
   return engine_.ReadTask(request_.requests(response_.results_size()), graph_, cluster_, {.tenant = tenant_});
 }
 

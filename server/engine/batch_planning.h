@@ -28,7 +28,7 @@ class BatchPlanning {
   bool is_done() const { return response_.results_size() == request_.requests_size(); }
 
   // The next problem, and what the call gives it: its share of the time. The task may outlive the object. Errors: those
-  // of PlanningEngine::ReadTask. REQUIRES: !is_done().
+  // of PlanningEngine::ReadTask; DEADLINE_EXCEEDED, the batch has no time left. REQUIRES: !is_done().
   absl::StatusOr<PlanTask> ReadNext();
   CallContext ContextOfNext(std::stop_token stop, SearchObserver* observer) const;
   // The result of the next problem, which is the one behind it from then on. REQUIRES: !is_done().

@@ -70,7 +70,7 @@ class Renaming {
 bool Satisfies(const CachedPlan& cached, const SearchEffort& wanted) {
   const v1::Provenance& provenance = cached.plan.provenance();
   if (provenance.proven_optimal() || cached.plan.relative_gap() <= wanted.relative_gap) return true;
-  if (provenance.stop_reason() == v1::STOP_REASON_GAP_REACHED) return false;
+  if (cached.effort.relative_gap > wanted.relative_gap) return false;
   if (!IsNoSmaller(cached.effort.work_limit, wanted.work_limit)) return false;
   return !IsCutOff(provenance.stop_reason()) || cached.effort.time >= wanted.time;
 }

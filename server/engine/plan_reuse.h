@@ -20,6 +20,7 @@ struct SearchEffort {
   std::chrono::nanoseconds time{0};
   // nullopt: what the algorithm itself thinks is enough.
   std::optional<int64_t> work_limit;
+  // Not only when it ends: the searches within a search may be content with as much.
   double relative_gap = 0;
 };
 
@@ -38,7 +39,7 @@ struct CachedPlan {
 
 // Whether the plan is one that a search with effort `wanted` may answer with:
 // - its gap is no wider than the one wanted (a proven plan satisfies everybody), or
-// - its search had no smaller work limit and ended by itself, or by the clock after no less time.
+// - its search had no wider gap and no smaller work limit, and ended by itself, or by the clock after no less time.
 bool Satisfies(const CachedPlan& cached, const SearchEffort& wanted);
 
 // Whether `fresh` is to take the place of `kept`, a plan for the same key: it is not the worse plan, and satisfies

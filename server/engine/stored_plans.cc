@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 
 namespace planwright::server {
@@ -17,10 +18,10 @@ constexpr std::chrono::seconds kRest{10};
 // How long an answer may take before others ask no more.
 constexpr std::chrono::seconds kPatience{1};
 
-// "<nanoseconds> <work limit>", "-" for none.
+// "<nanoseconds> <work limit> <relative gap>", "-" for no work limit. The gap is the same number when it is read.
 std::string DescribeEffort(const SearchEffort& effort) {
   const std::string work = effort.work_limit.has_value() ? absl::StrCat(*effort.work_limit) : "-";
-  return absl::StrCat(effort.time.count(), " ", work);
+  return absl::StrFormat("%d %s %.17g", effort.time.count(), work, effort.relative_gap);
 }
 
 std::optional<SearchEffort> ReadEffort(const std::string& text) {
@@ -28,7 +29,8 @@ std::optional<SearchEffort> ReadEffort(const std::string& text) {
   SearchEffort effort;
   int64_t time = 0;
   int64_t work = 0;
-  if (words.size() != 2 || !absl::SimpleAtoi(words[0], &time)) return std::nullopt;
+  if (words.size() != 3 || !absl::SimpleAtoi(words[0], &time)) return std::nullopt;
+  if (!absl::SimpleAtod(words[2], &effort.relative_gap)) return std::nullopt;
   effort.time = std::chrono::nanoseconds(time);
   if (words[1] == "-") return effort;
   if (!absl::SimpleAtoi(words[1], &work)) return std::nullopt;

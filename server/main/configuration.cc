@@ -140,19 +140,36 @@ std::optional<std::string> Getenv(const std::string& name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-// --config=FILE or --config FILE, which must be known before the flags are parsed; else PLANWRIGHT_CONFIG. As Abseil
-// does, takes one hyphen for two.
-std::string ConfigFile(std::span<char*> arguments) {
-  constexpr std::string_view kFlag = "-config";
+// The value of a flag that must be known before the flags are parsed: --flag=VALUE or --flag VALUE; nullopt: it is not
+// there. As Abseil does, takes one hyphen for two.
+std::optional<std::string> ArgumentOf(std::span<char*> arguments, std::string_view flag) {
   for (std::size_t i = 1; i < arguments.size(); ++i) {
     std::string_view argument = arguments[i];
-    if (argument.starts_with("--")) argument.remove_prefix(1);
-    if (argument.starts_with(kFlag) && argument.substr(kFlag.size()).starts_with("=")) {
-      return std::string(argument.substr(kFlag.size() + 1));
+    if (!argument.starts_with('-')) continue;
+    argument.remove_prefix(argument.starts_with("--") ? 2 : 1);
+    if (argument == flag && i + 1 < arguments.size()) return arguments[i + 1];
+    if (argument.starts_with(flag) && argument.substr(flag.size()).starts_with('=')) {
+      return std::string(argument.substr(flag.size() + 1));
     }
-    if (argument == kFlag && i + 1 < arguments.size()) return arguments[i + 1];
   }
-  return Getenv("PLANWRIGHT_CONFIG").value_or("");
+  return std::nullopt;
+}
+
+// --config, else PLANWRIGHT_CONFIG.
+std::string ConfigFile(std::span<char*> arguments) {
+  const std::optional<std::string> stated = ArgumentOf(arguments, "config");
+  return stated.has_value() ? *stated : Getenv("PLANWRIGHT_CONFIG").value_or("");
+}
+
+// Files of flags that cannot be read, which Abseil would end the program for: a server that reads its settings again is
+// to go on with the old ones.
+absl::Status CheckFlagFiles(std::span<char*> arguments) {
+  const std::string files = ArgumentOf(arguments, "flagfile").value_or("");
+  for (const absl::string_view file : absl::StrSplit(files, ',', absl::SkipEmpty())) {
+    const absl::Status read = ReadTextFile(std::string(file)).status();
+    if (!read.ok()) return absl::InvalidArgumentError(absl::StrCat("--flagfile: ", read.message()));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ApplyConfigFile(const std::string& file) {
@@ -380,6 +397,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
 absl::Status SetFlags(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
   RETURN_IF_ERROR(CheckFlagNames(arguments));
+  RETURN_IF_ERROR(CheckFlagFiles(arguments));
   RETURN_IF_ERROR(ApplyConfigFile(ConfigFile(arguments)));
   RETURN_IF_ERROR(ApplySettings(ReadEnvironment(kSettings, &Getenv), kSettings));
   const std::vector<char*> rest = absl::ParseCommandLine(argc, argv);

@@ -26,7 +26,7 @@ grpc::ServerUnaryReactor* BatchPlanCall::Start() {
 absl::Status BatchPlanCall::Read() {
   RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), message_));
   reading_ = NamesStored() ? &services_.lookups : &services_.serving;
-  return reading_->Submit(Reading([this](absl::Status status) {
+  Executor::Job job = Reading([this](absl::Status status) {
     if (status.ok()) {
       status = WithoutExceptions([this] {
         ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, message_,
@@ -36,7 +36,11 @@ absl::Status BatchPlanCall::Read() {
     }
     if (!status.ok()) return End(status);
     Next();
-  }));
+  });
+  if (reading_ != &services_.serving) return reading_->Submit(std::move(job));
+  // It has its place there: as another job it would count twice, and a large batch would be in its own way.
+  reading_->Requeue(std::move(job));
+  return absl::OkStatus();
 }
 
 bool BatchPlanCall::NamesStored() const {
@@ -55,11 +59,21 @@ Executor::Job BatchPlanCall::Reading(std::function<void(const absl::Status&)> ru
 }
 
 void BatchPlanCall::Next() {
-  while (!batch_->is_done()) {
-    absl::StatusOr<PlanTask> task = WithoutExceptions([this] { return batch_->ReadNext(); });
-    if (task.ok()) return services_.desk.Take(OrderOf(*std::move(task)));
-    batch_->Add(task.status());
-  }
+  if (batch_->is_done()) return Answer();
+  absl::StatusOr<PlanTask> task = WithoutExceptions([this] { return batch_->ReadNext(); });
+  if (task.ok()) return services_.desk.Take(OrderOf(*std::move(task)));
+  batch_->Add(task.status());
+  reading_->Requeue(Reading([this](const absl::Status& admission) { GoOn(admission); }));
+}
+
+void BatchPlanCall::GoOn(const absl::Status& admission) {
+  if (admission.ok()) return Next();
+  if (stop_.stop_requested() || !has_some_) return End(admission);
+  batch_->EndWith(admission);
+  Answer();
+}
+
+void BatchPlanCall::Answer() {
   End(WithoutExceptions([this] { return WriteMessage(batch_->TakeResponse(), response_); }));
 }
 

@@ -33,8 +33,13 @@ class BatchPlanCall final : public UnaryReactor {
   bool NamesStored() const;
   // A job for `reading_`.
   Executor::Job Reading(std::function<void(const absl::Status&)> run);
-  // Orders the plan of the next problem that can be read; without one, answers.
+  // Orders the plan of the next problem, or goes on behind it where it cannot be read; without one, answers. Reads one
+  // problem at most, so that others have their turn, and a caller that has gone, a deadline and a shutdown theirs.
   void Next();
+  // Next, where the turn came; otherwise the end.
+  void GoOn(const absl::Status& admission);
+  // Answers with the results that there are.
+  void Answer();
   PlanDesk::Order OrderOf(PlanTask task);
   // The end of an order, and on to the next.
   void Take(absl::StatusOr<v1::Plan> plan, PlanSource source);

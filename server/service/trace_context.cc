@@ -12,6 +12,10 @@ bool IsLowerHex(std::string_view text) {
                      [](unsigned char c) { return absl::ascii_isxdigit(c) && !absl::ascii_isupper(c); });
 }
 
+bool IsPrintable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return absl::ascii_isprint(c); });
+}
+
 bool IsZero(std::string_view text) { return text.find_first_not_of('0') == std::string_view::npos; }
 
 }  // namespace
@@ -25,7 +29,7 @@ std::optional<std::string> TraceIdOf(std::string_view traceparent) {
   const std::string_view flags = traceparent.substr(53, 2);
   const bool has_dashes = traceparent[2] == '-' && traceparent[35] == '-' && traceparent[52] == '-';
   const bool ends_well = traceparent.size() == kSize || (version != "00" && traceparent[kSize] == '-');
-  if (!has_dashes || !ends_well || version == "ff") return std::nullopt;
+  if (!has_dashes || !ends_well || version == "ff" || !IsPrintable(traceparent)) return std::nullopt;
   if (!IsLowerHex(version) || !IsLowerHex(trace) || !IsLowerHex(parent) || !IsLowerHex(flags)) return std::nullopt;
   if (IsZero(trace) || IsZero(parent)) return std::nullopt;
   return std::string(trace);

@@ -9,7 +9,7 @@
 namespace planwright::server {
 
 // The trace-id of a traceparent, "00-<32 hexadecimal digits>-<16>-<2>"; nullopt: it is none, or one of zeros. What
-// versions after 00 append is not looked at.
+// versions after 00 append may be any printable ASCII: gRPC takes other bytes in, but aborts where they are sent back.
 std::optional<std::string> TraceIdOf(std::string_view traceparent);
 
 }  // namespace planwright::server

@@ -132,6 +132,8 @@ AuthConfig::Token ReadToken(const Json& json, const std::string& path, Violation
   }
   const std::string bytes = absl::HexStringToBytes(hex);
   std::copy(bytes.begin(), bytes.end(), token.digest.begin());
+  // What `sha256sum` says of a variable that is not set: everybody could show that token.
+  if (token.digest == Sha256Of("")) reader.Complain("sha256", "is the digest of an empty token");
   return token;
 }
 

@@ -1,6 +1,9 @@
 #include "server/store/sqlite_database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <mutex>
@@ -74,11 +77,20 @@ SqlValue ColumnOf(sqlite3_stmt* statement, int column) {
   }
 }
 
+// A new file that nobody else may read, as SQLite then makes those beside it. One that is there stays as it is,
+// unopened: closing it would give up the locks that this process has on it. Errors are left to SQLite, which meets them
+// too.
+void CreateForOwner(const std::string& path) {
+  const int file = open(path.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+  if (file >= 0) close(file);
+}
+
 class SqliteConnection final : public Connection {
  public:
   // `now` outlives the connection.
   static absl::StatusOr<std::unique_ptr<SqliteConnection>> Open(const std::string& path,
                                                                 const std::function<int64_t()>& now) {
+    CreateForOwner(path);
     sqlite3* handle = nullptr;
     const int code = sqlite3_open_v2(path.c_str(), &handle,
                                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);

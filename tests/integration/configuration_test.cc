@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -111,6 +112,18 @@ TEST(ConfigurationTest, AReloadTakesNewLimitsAndKeepsTheOldOnesWhenTheFileIsWron
   EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
   EXPECT_GT(most(), 1000);
   EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
+}
+
+TEST(ConfigurationTest, AReloadWithoutItsFileOfFlagsChangesNothing) {
+  const std::string file = WriteConfig("--max_operators=1000\n");
+  DaemonProcess daemon({"--flagfile=" + file});
+  Caller caller(daemon.address());
+  std::filesystem::remove(file);
+  daemon.Signal(SIGHUP);
+  EXPECT_THAT(daemon.WaitForLog("reload failed, nothing has changed").value("error", ""), HasSubstr("--flagfile"));
+  v1::GetServerInfoResponse info;
+  EXPECT_TRUE(caller(&Stub::GetServerInfo, v1::GetServerInfoRequest(), info).ok());
+  EXPECT_EQ(info.limits().max_operators(), 1000);
 }
 
 TEST(ConfigurationTest, CanBeCheckedWithoutServing) {

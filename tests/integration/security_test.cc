@@ -1,7 +1,10 @@
 // Who may reach the real server, and what they may do there.
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -326,6 +329,61 @@ TEST(AccessLogTest, NamesTheCallItsTraceItsTenantAndHowItWasAnswered) {
     EXPECT_EQ(line.value("plan_key", ""), first_key);
   }
   EXPECT_EQ(first_key.size(), 64U);
+}
+
+// GetServerInfo over a socket of our own, with a traceparent that gRPC's client refuses to send; whether the server
+// answered. Literal header fields without indexing and without Huffman coding (RFC 7541, 6.2.2), lengths below 127.
+bool AskWithTrace(const std::string& address, const std::string& traceparent) {
+  const auto frame = [](char type, char flags, const std::string& payload) {
+    const char stream = type == '\x04' ? '\0' : '\1';
+    return std::string{'\0',
+                       static_cast<char>(payload.size() >> 8U),
+                       static_cast<char>(payload.size() & 0xffU),
+                       type,
+                       flags,
+                       '\0',
+                       '\0',
+                       '\0',
+                       stream} +
+           payload;
+  };
+  const auto field = [](const std::string& name, const std::string& value) {
+    return std::string{'\0', static_cast<char>(name.size())} + name + static_cast<char>(value.size()) + value;
+  };
+  const std::string headers = field(":method", "POST") + field(":scheme", "http") +
+                              field(":path", "/planwright.v1.PlanningService/GetServerInfo") +
+                              field(":authority", "localhost") + field("te", "trailers") +
+                              field("content-type", "application/grpc") + field("traceparent", traceparent);
+  const std::string request = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame('\4', '\0', "") + frame('\1', '\4', headers) +
+                              frame('\0', '\1', std::string(5, '\0'));
+  sockaddr_in server{};
+  server.sin_family = AF_INET;
+  server.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
+  server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const int connection = socket(AF_INET, SOCK_STREAM, 0);
+  bool is_answered = connect(connection, reinterpret_cast<const sockaddr*>(&server), sizeof(server)) == 0 &&
+                     send(connection, request.data(), request.size(), MSG_NOSIGNAL) > 0;
+  // The frames of the connection, then those of the call.
+  std::string header(9, '\0');
+  for (char type = '\4'; is_answered && type != '\1';) {
+    is_answered = recv(connection, header.data(), header.size(), MSG_WAITALL) == static_cast<ssize_t>(header.size());
+    type = header[3];
+    std::string payload(static_cast<std::size_t>(static_cast<unsigned char>(header[2])), '\0');
+    if (is_answered && !payload.empty()) recv(connection, payload.data(), payload.size(), MSG_WAITALL);
+  }
+  close(connection);
+  return is_answered;
+}
+
+TEST(SecurityTest, ATraceThatCannotBeSentBackDoesNoHarm) {
+  const SecretFolder folder;
+  folder.Write("auth.json", "{\"tokens\": [" + std::string(kPlannerToken) + "]}");
+  DaemonProcess daemon({"--auth_config=" + folder.File("auth.json")});
+  const std::string address = daemon.address();
+  const std::string later = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-";
+  EXPECT_TRUE(AskWithTrace(address, later + "more"));
+  for (const char byte : {'\x80', '\x01', '\x7f', '\n', '\0'}) AskWithTrace(address, later + byte);
+  EXPECT_TRUE(Caller{.token = "planner-token"}.Plan(address).ok());
 }
 
 TEST(TenantTest, ATenantThatSendsTooOftenIsToldWhenToComeBack) {

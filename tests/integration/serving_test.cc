@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -435,6 +436,68 @@ TEST(BatchTest, AFullServerRefuses) {
   EXPECT_EQ(ReasonOf(refused), "SERVER_FULL");
   EXPECT_TRUE(DetailOf<google::rpc::RetryInfo>(refused).has_value());
   hard.Cancel();
+}
+
+// Problems that take a while to be read, and then are wrong.
+v1::BatchCreatePlansRequest BrokenBatch() {
+  v1::BatchCreatePlansRequest batch;
+  batch.set_cluster_reference("zoo:pcie:2");
+  for (int i = 0; i < 1000; ++i) {
+    batch.add_requests()->set_graph_reference("zoo:transformer?layers=20000");
+    batch.mutable_requests(i)->mutable_problem()->set_objective(static_cast<v1::Objective>(77));
+  }
+  return batch;
+}
+
+TEST(BatchTest, BrokenProblemsKeepNobodyWaitingWhoseCallerHasGone) {
+  DaemonProcess daemon({"--drain_timeout=1s"});
+  Client client(daemon.address());
+  // One for each thread that reads.
+  const unsigned threads = std::max(2U, std::thread::hardware_concurrency());
+  for (unsigned i = 0; i < threads; ++i) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
+    v1::BatchCreatePlansResponse response;
+    EXPECT_FALSE(client.stub().BatchCreatePlans(&context, BrokenBatch(), &response).ok());
+  }
+  v1::CreatePlanResponse response;
+  EXPECT_TRUE(client.CreatePlan(SmallRequest(), response).ok());
+  daemon.Signal(SIGTERM);
+  EXPECT_EQ(daemon.WaitForExit(), 0);
+}
+
+TEST(BatchTest, BrokenProblemsLetOthersHaveTheirTurn) {
+  DaemonProcess daemon;
+  Client client(daemon.address());
+  std::vector<grpc::ClientContext> contexts(std::max(2U, std::thread::hardware_concurrency()));
+  std::vector<std::future<grpc::Status>> batches;
+  for (grpc::ClientContext& context : contexts) {
+    batches.push_back(std::async(std::launch::async, [&client, &context] {
+      v1::BatchCreatePlansResponse response;
+      return client.stub().BatchCreatePlans(&context, BrokenBatch(), &response);
+    }));
+  }
+  for (int i = 0; i < 3; ++i) {
+    v1::CreatePlanRequest request = SmallRequest();
+    request.mutable_options()->set_seed(i);
+    v1::CreatePlanResponse response;
+    EXPECT_TRUE(client.CreatePlan(request, response).ok());
+  }
+  for (grpc::ClientContext& context : contexts) context.TryCancel();
+  for (auto& batch : batches) EXPECT_EQ(batch.get().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST(BatchTest, ABatchThatIsAloneMayFillTheRoomForReading) {
+  // Of which 512 KiB are for reading.
+  DaemonProcess daemon({"--memory_budget=16MiB"});
+  Client client(daemon.address());
+  v1::BatchCreatePlansRequest batch;
+  *batch.mutable_cluster() = SmallRequest().cluster();
+  *batch.add_requests()->mutable_graph() = SmallRequest().graph();
+  batch.mutable_requests(0)->mutable_graph()->set_display_name(std::string(std::size_t{400} << 10, 'x'));
+  v1::BatchCreatePlansResponse response;
+  const grpc::Status status = SendBatch(client, batch, response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 // Instrumented programs take far more than they ask for.

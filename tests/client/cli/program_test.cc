@@ -145,6 +145,7 @@ TEST_F(ProgramTest, SaysHowAServerIsReachedAndWhoAsks) {
   std::ofstream(folder + "/bad.pem") << "authorities\n";
   std::ofstream(folder + "/token") << "from-a-file\n";
   std::ofstream(folder + "/empty") << "\n";
+  std::ofstream(folder + "/bytes") << "\xc3\xa9 secret\n";
   environment_.default_connection.token = "from-the-environment";
   EXPECT_EQ(Plan({"--server=h:1"}), ExitCode::kOk);
   EXPECT_FALSE(service_.connection.use_tls);
@@ -153,6 +154,9 @@ TEST_F(ProgramTest, SaysHowAServerIsReachedAndWhoAsks) {
   EXPECT_TRUE(service_.connection.use_tls);
   EXPECT_EQ(service_.connection.token, "from-a-file");
   EXPECT_EQ(Plan({"--server=h:1", "--token_file=" + folder + "/empty"}), ExitCode::kUsage);
+  EXPECT_EQ(Plan({"--server=h:1", "--token_file=" + folder + "/bytes"}), ExitCode::kUsage);
+  EXPECT_THAT(err_.str(), StartsWith("error: --token_file: must be printable ASCII\n"));
+  EXPECT_THAT(err_.str(), Not(HasSubstr("cret")));
   EXPECT_EQ(Plan({"--server=h:1", "--tls_cert_file=" + folder + "/none"}), ExitCode::kUsage);
   EXPECT_EQ(Plan({"--server=h:1", "--tls_ca_file=" + folder + "/bad.pem"}), ExitCode::kUsage);
   EXPECT_THAT(err_.str(), StartsWith("error: --tls_ca_file: must hold certificates in PEM form\n"));

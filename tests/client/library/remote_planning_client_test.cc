@@ -136,6 +136,29 @@ TEST_F(RemotePlanningClientTest, SaysWhoCallsAndForWhichTrace) {
   EXPECT_EQ(received.count("authorization"), 0U);
 }
 
+TEST_F(RemotePlanningClientTest, ATokenThatCannotBeSentIsRefusedWithoutBeingTold) {
+  service_.info = [](grpc::ServerContext&, v1::GetServerInfoResponse&) { return grpc::Status::OK; };
+  for (const char* token : {"secret\n", "secret\x01", "\xc3\xa9 secret", "secret\x7f"}) {
+    testing::internal::CaptureStderr();
+    const absl::Status refused = Client({.token = token})->GetServerInfo({}, {}).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
+    EXPECT_EQ(refused.ToString().find("cret"), std::string::npos) << refused;
+    EXPECT_EQ(testing::internal::GetCapturedStderr().find("cret"), std::string::npos);
+  }
+}
+
+TEST_F(RemotePlanningClientTest, ATraceThatCannotBeSentIsLeftOut) {
+  std::atomic<std::size_t> traces = 0;
+  service_.info = [&](grpc::ServerContext& context, v1::GetServerInfoResponse&) {
+    traces += context.client_metadata().count("traceparent");
+    return grpc::Status::OK;
+  };
+  for (const char* trace : {"00-1-2-03\n", "00-1-2-\x01", "00-1-2-\xc3\xa9"}) {
+    EXPECT_TRUE(Client({.traceparent = trace})->GetServerInfo({}, {}).ok());
+  }
+  EXPECT_EQ(traces, 0U);
+}
+
 TEST_F(RemotePlanningClientTest, RetriesNothingElse) {
   std::atomic<int> calls = 0;
   service_.info = [&](grpc::ServerContext&, v1::GetServerInfoResponse&) {

@@ -2,12 +2,15 @@
 #include "server/engine/plan_cache.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/duration.pb.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +18,7 @@
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
 #include "server/engine/planning_engine.h"
+#include "server/engine/stored_plans.h"
 #include "server/store/open_store.h"
 #include "tests/support/lattices.h"
 #include "tests/support/wire.h"
@@ -292,6 +296,70 @@ TEST_F(EnginePlanCacheTest, ErrorsAreNotKept) {
   EXPECT_EQ(engine_.cache_stats().usage.entries, 0);
 }
 
+// Where an option counts when a plan is looked for.
+enum class Counts { kInKey, kAsEffort, kNowhere };
+
+// Of every field of SolverOptions. A new one belongs here, in PlanKey or SearchEffort, and into its comment.
+const std::map<std::string, Counts>& OptionCounts() {
+  static const std::map<std::string, Counts> counts = {{"algorithm", Counts::kInKey},
+                                                       {"work_limit", Counts::kAsEffort},
+                                                       {"time_limit", Counts::kAsEffort},
+                                                       {"relative_gap", Counts::kAsEffort},
+                                                       {"seed", Counts::kInKey},
+                                                       {"ideal_limit", Counts::kInKey},
+                                                       {"threads", Counts::kNowhere},
+                                                       {"explain", Counts::kInKey},
+                                                       {"clusters", Counts::kInKey},
+                                                       {"clustering_alpha", Counts::kInKey},
+                                                       {"refinement_steps", Counts::kInKey}};
+  return counts;
+}
+
+// Sets a field to a value that is not its default, and that asks for less where it says how hard to try.
+void SetOption(const google::protobuf::FieldDescriptor& field, v1::SolverOptions& options) {
+  using Field = google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection& reflection = *options.GetReflection();
+  switch (field.cpp_type()) {
+    case Field::CPPTYPE_INT32:
+      return reflection.SetInt32(&options, &field, 2);
+    case Field::CPPTYPE_INT64:
+      return reflection.SetInt64(&options, &field, 2);
+    case Field::CPPTYPE_DOUBLE:
+      return reflection.SetDouble(&options, &field, 0.5);
+    case Field::CPPTYPE_BOOL:
+      return reflection.SetBool(&options, &field, true);
+    case Field::CPPTYPE_ENUM:
+      return reflection.SetEnumValue(&options, &field, v1::ALGORITHM_IDEAL_DP);
+    case Field::CPPTYPE_MESSAGE:
+      reflection.MutableMessage(&options, &field)->CopyFrom(Wire<google::protobuf::Duration>("nanos: 1000000"));
+      return;
+    default:
+      FAIL() << field.name() << " is of a type that no option had";
+  }
+}
+
+TEST_F(EnginePlanCacheTest, EveryOptionCountsWhereItIsSaidTo) {
+  const PlanTask usual = engine_.ReadTask(ZooRequest(), CallContext()).value();
+  const SearchEffort wanted = engine_.EffortFor(usual, CallContext());
+  const google::protobuf::Descriptor& options = *v1::SolverOptions::descriptor();
+  for (int i = 0; i < options.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *options.field(i);
+    SCOPED_TRACE(field.name());
+    const auto counts = OptionCounts().find(field.name());
+    ASSERT_NE(counts, OptionCounts().end());
+    v1::CreatePlanRequest request = ZooRequest();
+    SetOption(field, *request.mutable_options());
+    const absl::StatusOr<PlanTask> other = engine_.ReadTask(request, CallContext());
+    ASSERT_TRUE(other.ok()) << other.status();
+    EXPECT_EQ(other->shared_key != usual.shared_key, counts->second == Counts::kInKey);
+    CachedPlan made;
+    made.effort = engine_.EffortFor(*other, CallContext());
+    made.plan.set_relative_gap(0.9);
+    made.plan.mutable_provenance()->set_stop_reason(v1::STOP_REASON_TIME_LIMIT);
+    EXPECT_EQ(Satisfies(made, wanted), counts->second != Counts::kAsEffort);
+  }
+}
+
 // Two engines, one after the other, with one store.
 class StoredPlansTest : public testing::Test {
  protected:
@@ -322,6 +390,21 @@ TEST_F(StoredPlansTest, PlansOutliveTheEngineThatMadeThem) {
   EXPECT_EQ(found.objective_ms(), made.objective_ms());
   EXPECT_EQ(second.stored_plans_found(), 1);
   EXPECT_EQ(second.stored_plans_dropped(), 0);
+}
+
+TEST_F(StoredPlansTest, WhatTheSearchWasGivenIsKeptExactly) {
+  CachedPlan made;
+  made.effort = {.time = std::chrono::nanoseconds(7), .work_limit = 9, .relative_gap = 0.1234567890123};
+  StoredPlans plans(store_.get());
+  plans.Keep("key", made);
+  made.effort.work_limit = std::nullopt;
+  plans.Keep("other", made);
+  const std::optional<CachedPlan> found = plans.Find("key");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->effort.time, made.effort.time);
+  EXPECT_EQ(found->effort.work_limit, 9);
+  EXPECT_EQ(found->effort.relative_gap, made.effort.relative_gap);
+  EXPECT_EQ(plans.Find("other").value().effort.work_limit, std::nullopt);
 }
 
 TEST_F(StoredPlansTest, EqualSetsOfDevicesShareAStoredPlan) {

@@ -72,6 +72,15 @@ TEST(PlanReuseTest, ASearchThatEndedByItselfSatisfiesThoseWithMoreTime) {
   EXPECT_TRUE(Satisfies(Made(v1::STOP_REASON_IDEAL_LIMIT, 0.1, Effort(10)), Effort(3600)));
 }
 
+// Although its search did not end because of the gap: those within it may have.
+TEST(PlanReuseTest, ASearchThatWasContentWithAWiderGapSatisfiesOnlyThoseWhoAre) {
+  const CachedPlan loose = Made(v1::STOP_REASON_EXHAUSTED, 0.4, Effort(10, std::nullopt, 0.3));
+  EXPECT_TRUE(Satisfies(loose, Effort(10, std::nullopt, 0.3)));
+  EXPECT_FALSE(Satisfies(loose, Effort(10, std::nullopt, 0.2)));
+  EXPECT_FALSE(Satisfies(loose, Effort(10)));
+  EXPECT_TRUE(Replaces(Made(v1::STOP_REASON_EXHAUSTED, 0.1, Effort(10), 9), loose));
+}
+
 TEST(PlanReuseTest, APlanIsReplacedByABetterOneOfMoreEffort) {
   const CachedPlan cut = Made(v1::STOP_REASON_TIME_LIMIT, 0.1, Effort(10), 10);
   EXPECT_TRUE(Replaces(Made(v1::STOP_REASON_TIME_LIMIT, 0.05, Effort(60), 9), cut));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
 
 namespace planwright::server {
 namespace {
@@ -22,6 +23,14 @@ TEST(TraceContextTest, WhatIsNoTraceIsLeftOut) {
                             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
                             "00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}) {
     EXPECT_EQ(TraceIdOf(wrong), std::nullopt) << wrong;
+  }
+}
+
+TEST(TraceContextTest, WhatCannotBeSentBackIsNoTrace) {
+  const std::string later = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-";
+  for (int byte = 0; byte <= 0xff; ++byte) {
+    const bool is_printable = byte >= 0x20 && byte <= 0x7e;
+    EXPECT_EQ(TraceIdOf(later + static_cast<char>(byte)).has_value(), is_printable) << byte;
   }
 }
 

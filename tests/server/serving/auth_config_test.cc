@@ -67,6 +67,15 @@ TEST(AuthConfigTest, TheSameTwiceIsAMistake) {
               ElementsAre("tokens[1].sha256"));
 }
 
+TEST(AuthConfigTest, AnEmptyTokenIsAMistake) {
+  constexpr char kEmpty[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+  const absl::Status status =
+      ParseAuthConfig(std::string(R"json({"tokens": [{"name": "a", "role": "admin", "sha256": ")json") + kEmpty +
+                      "\"}]}")
+          .status();
+  EXPECT_THAT(PathsOf(status), ElementsAre("tokens[0].sha256"));
+}
+
 TEST(AuthConfigTest, AFileThatLetsNobodyInIsAMistake) {
   EXPECT_THAT(PathsOf(ParseAuthConfig("{}").status()), ElementsAre("tokens"));
 }

@@ -36,6 +36,16 @@ TEST_F(OpenStoreTest, MakesTheFolderOfSqlite) {
   EXPECT_EQ((*store)->kind(), "sqlite");
 }
 
+TEST_F(OpenStoreTest, NobodyElseMayReadTheFilesOfSqlite) {
+  const std::filesystem::path path = folder_ / "planwright.db";
+  const auto store = OpenStore("sqlite:" + path.string(), /*migrate=*/false);
+  ASSERT_TRUE(store.ok()) << store.status();
+  using std::filesystem::perms;
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    EXPECT_EQ(file.status().permissions(), perms::owner_read | perms::owner_write) << file.path();
+  }
+}
+
 TEST_F(OpenStoreTest, NoneIsNone) { EXPECT_EQ(OpenStore("none", /*migrate=*/false).value(), nullptr); }
 
 TEST_F(OpenStoreTest, RefusesWhatIsNoStore) {
