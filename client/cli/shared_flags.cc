@@ -281,7 +281,10 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
        "order of work (default: steady state, only loads count); gpipe, one_f_one_b and pipedream_async need "
        "memory_bytes on every operator on host_staged, gpipe without --micro_batches everywhere; periodic needs a "
        "uniform interconnect; interleaved, chimera and zero_bubble_h1 are not planned yet"},
-      {"micro_batches", "micro_batches", "micro-batches of a synchronous step (default: the limit of many)"},
+      {"micro_batches", "micro_batches",
+       "micro-batches of a synchronous step, all of them, with --replication=uniform those of each copy of the "
+       "pipeline "
+       "(default: the limit of many)"},
       {"stages", "num_stages", "number of stages (default: searched; parmesan only)"},
       {"replicas", "num_replicas", "uniform: replicas of every stage (default: searched)"},
       {"max_stages_per_device", "max_stages_per_device",

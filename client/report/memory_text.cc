@@ -13,21 +13,30 @@
 namespace planwright::client {
 namespace {
 
-// Of a device that is as full as any. nullopt: unlimited, or it is not said.
-std::optional<int64_t> LimitOfTheFullest(const v1::Plan& plan) {
+// Of the devices in use with a limit the one that has the least room left in proportion; without any the one that holds
+// most. nullptr: no device is in use, or none is said.
+const v1::DeviceUsage* FullestDevice(const v1::Plan& plan) {
+  const auto share = [](const v1::DeviceUsage& device) {
+    return static_cast<double>(device.memory_bytes()) / static_cast<double>(device.memory_limit_bytes());
+  };
+  const v1::DeviceUsage* fullest = nullptr;
   for (const v1::DeviceUsage& device : plan.devices()) {
-    const bool is_fullest = device.memory_bytes() == plan.estimate().peak_memory_bytes();
-    if (is_fullest && device.has_memory_limit_bytes()) return device.memory_limit_bytes();
+    if (device.stages().empty()) continue;
+    const bool is_limited = device.memory_limit_bytes() > 0;
+    const bool is_fuller =
+        fullest == nullptr || is_limited > (fullest->memory_limit_bytes() > 0) ||
+        (is_limited ? share(device) > share(*fullest)
+                    : !fullest->has_memory_limit_bytes() && device.memory_bytes() > fullest->memory_bytes());
+    if (is_fuller) fullest = &device;
   }
-  return std::nullopt;
+  return fullest;
 }
 
-// Of the devices in use the one that may hold most. nullopt: as LimitOfTheFullest.
+// Of the devices in use that have one.
 std::optional<int64_t> GreatestLimit(const v1::Plan& plan) {
   std::optional<int64_t> greatest;
   for (const v1::DeviceUsage& device : plan.devices()) {
-    if (device.stages().empty()) continue;
-    if (!device.has_memory_limit_bytes()) return std::nullopt;
+    if (device.stages().empty() || !device.has_memory_limit_bytes()) continue;
     greatest = std::max(greatest.value_or(0), device.memory_limit_bytes());
   }
   return greatest;
@@ -67,11 +76,13 @@ std::string ComponentsText(const v1::Plan& plan) {
 }  // namespace
 
 std::string CountedMemoryText(const v1::Plan& plan) {
-  const int64_t peak = plan.estimate().peak_memory_bytes();
-  if (peak == 0) return "";
-  const std::optional<int64_t> limit = LimitOfTheFullest(plan);
-  const std::string text = absl::StrCat(
-      BytesText(peak), limit.has_value() ? absl::StrCat(" of ", BytesText(*limit)) : "", " on the fullest device");
+  if (plan.estimate().peak_memory_bytes() == 0) return "";
+  const v1::DeviceUsage* fullest = FullestDevice(plan);
+  const int64_t bytes = fullest == nullptr ? plan.estimate().peak_memory_bytes() : fullest->memory_bytes();
+  const bool is_limited = fullest != nullptr && fullest->has_memory_limit_bytes();
+  const std::string text =
+      absl::StrCat(BytesText(bytes), is_limited ? absl::StrCat(" of ", BytesText(fullest->memory_limit_bytes())) : "",
+                   " on the fullest device");
   switch (plan.problem().memory_model().kind()) {
     case v1::MemoryModel::KIND_DECLARED:
       return text + ": what the operators declare, once whatever the schedule";

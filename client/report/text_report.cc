@@ -76,9 +76,10 @@ std::string ThroughputText(const v1::Estimate& estimate) {
                          estimate.bubble_fraction() * 100);
 }
 
-// "96.500 ms for 4 micro-batches on each of 2 pipelines".
+// "96.500 ms for 4 micro-batches on each of 2 pipelines": UNIFORM counts those of each copy.
 std::string StepText(const v1::Plan& plan) {
-  const int replicas = plan.stages().empty() ? 1 : plan.stages(0).replicas_size();
+  const bool counts_copies = plan.problem().replication() == v1::REPLICATION_UNIFORM && !plan.stages().empty();
+  const int replicas = counts_copies ? plan.stages(0).replicas_size() : 1;
   return absl::StrCat(Milliseconds(plan.estimate().step_time_ms()), " ms for ",
                       CountedText(plan.problem().micro_batches(), "micro-batch", "micro-batches"),
                       replicas > 1 ? absl::StrCat(" on each of ", replicas, " pipelines") : "");

@@ -25,6 +25,18 @@ bool LeavesOutMicroBatches(const Plan& plan) {
          HoldsOneStagePerDevice(plan);
 }
 
+// Of the devices in use that have a limit, where any has: a CPU that may hold anything says nothing.
+int64_t PeakBytes(const Plan& plan) {
+  int64_t of_all = 0;
+  int64_t of_limited = 0;
+  for (const DeviceUsage& usage : plan.devices) {
+    if (usage.stages.empty()) continue;
+    of_all = std::max(of_all, usage.memory_bytes);
+    if (usage.memory_limit_bytes.has_value()) of_limited = std::max(of_limited, usage.memory_bytes);
+  }
+  return of_limited > 0 ? of_limited : of_all;
+}
+
 PlanningProblem WithOptimizer(const OperatorGraph& graph, PlanningProblem problem) {
   MemoryModel& memory = problem.memory_model;
   memory.optimizer_bytes_per_parameter_byte.reset();
@@ -48,8 +60,8 @@ std::vector<UncountedMemory> UncountedMemoryOf(const OperatorGraph& graph, const
   if (!may_leave_out) return uncounted;
   const Placement placement = PlacementOf(plan);
   const auto add = [&](std::string what, const PlanningProblem& counting) {
-    const int64_t bytes = CostPlan(graph, cluster, counting, costs, placement).estimate.peak_memory_bytes;
-    if (bytes > plan.estimate.peak_memory_bytes) uncounted.push_back({std::move(what), bytes});
+    const int64_t bytes = PeakBytes(CostPlan(graph, cluster, counting, costs, placement));
+    if (bytes > PeakBytes(plan)) uncounted.push_back({std::move(what), bytes});
   };
   const bool lacks_optimizer = LeavesOutOptimizer(problem);
   const bool lacks_micro_batches = LeavesOutMicroBatches(plan);

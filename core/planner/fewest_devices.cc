@@ -179,7 +179,7 @@ class FewestDevices {
     if (all.decision == Decision::kRefuted) {
       Shortage shortage;
       shortage.resource = "time";
-      shortage.description = absl::StrCat(target, " cannot be met: every plan on all ", selected_.size(), " devices ",
+      shortage.description = absl::StrCat(target, " cannot be met: every plan on ", DevicesText(), " ",
                                           TakesAbove(all.lower_bound), " (", all.bound_method, ")", found);
       return InfeasibleError({.shortages = {shortage}});
     }
@@ -189,6 +189,14 @@ class FewestDevices {
                                          ToMilliseconds(all.lower_bound), " ms", found, "; allow more ",
                                          ran_out_of_time ? "time" : "work", " or a longer period"),
                             ran_out_of_time ? SpentLimit::kTime : SpentLimit::kWork);
+  }
+
+  // "all 8 devices", "at most 3 of 8 devices".
+  std::string DevicesText() const {
+    const auto all = static_cast<int32_t>(selected_.size());
+    const int32_t most = request_.problem.devices_to_use.max_devices.value_or(all);
+    return most < all ? absl::StrCat("at most ", most, " of ", all, " devices (devices_to_use.max_devices)")
+                      : absl::StrCat("all ", all, " devices");
   }
 
   // What every plan does, by a bound above the target: said of the target where the two look alike.

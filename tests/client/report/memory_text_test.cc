@@ -42,10 +42,20 @@ TEST(MemoryTextTest, NamesWhateverIsSet) {
   memory.set_optimizer_bytes_per_parameter_byte(6);
   memory.set_reserved_bytes(512);
   plan.mutable_stages(0)->set_in_flight_micro_batches(8);
-  plan.mutable_devices(1)->clear_memory_limit_bytes();
+  for (v1::DeviceUsage& device : *plan.mutable_devices()) device.clear_memory_limit_bytes();
   EXPECT_EQ(CountedMemoryText(plan),
             "1.50 KiB on the fullest device: 2 versions of the parameters, an optimizer of 6 times the parameters, "
             "1 to 8 micro-batches in flight, buffers, 512 B reserved");
+}
+
+TEST(MemoryTextTest, TheFullestDeviceHasTheLeastRoomLeftInProportion) {
+  v1::Plan plan = TrainingPlan();
+  const std::string parts = ": parameters, gradients, 1 micro-batch in flight, buffers";
+  // A CPU that may hold anything is not full.
+  plan.mutable_devices(1)->clear_memory_limit_bytes();
+  EXPECT_EQ(CountedMemoryText(plan), "1.00 KiB of 2.00 KiB on the fullest device" + parts);
+  plan.mutable_devices(1)->set_memory_limit_bytes(1 << 20);
+  EXPECT_EQ(CountedMemoryText(plan), "1.00 KiB of 2.00 KiB on the fullest device" + parts);
 }
 
 TEST(MemoryTextTest, InferenceHoldsNoMicroBatches) {
@@ -76,6 +86,9 @@ TEST(MemoryTextTest, TooMuchIsWhatNoDeviceInUseMayHold) {
       "the optimizer of adam_mixed (would make it 4.00 KiB), a little more (would make it 8.00 KiB";
   EXPECT_EQ(UncountedMemoryText(plan), fits + ": too much)");
   plan.add_devices()->set_memory_limit_bytes(1 << 20);
+  EXPECT_EQ(UncountedMemoryText(plan), fits + ": too much)");
+  // What is not counted is said of devices with a limit, where there are any.
+  plan.mutable_devices(1)->clear_memory_limit_bytes();
   EXPECT_EQ(UncountedMemoryText(plan), fits + ": too much)");
   plan.mutable_devices(0)->clear_memory_limit_bytes();
   EXPECT_EQ(UncountedMemoryText(plan), fits + ")");
