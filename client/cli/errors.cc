@@ -27,8 +27,8 @@ std::string PreconditionHint(const ErrorDetails& details) {
   if (details.reason == "NO_STORE") return "Ask a server that keeps plans: name it with --server.";
   if (!IsInfeasible(details)) return "";
   if (details.infeasible.has_value() && details.infeasible->minimum_devices() > 0) {
-    return absl::StrCat("No plan exists for this cluster. ", details.infeasible->minimum_devices(),
-                        " devices would lift the shortage.");
+    return absl::StrCat("No plan exists for this cluster. By memory alone at least ",
+                        details.infeasible->minimum_devices(), " devices are needed.");
   }
   return "No plan exists for this cluster: give it more of what is missing.";
 }

@@ -20,7 +20,6 @@
 #include "client/importer/importer.h"
 #include "client/library/tls_check.h"
 #include "client/report/table.h"
-#include "core/base/status_macros.h"
 
 namespace planwright::client {
 namespace {
@@ -191,7 +190,8 @@ FlagGroup ServerFlags::Flags() {
            FileFlag("tls_key_file", "private key of --tls_cert_file, PEM", stated_.private_key),
            FileFlag("token_file", "token that says who you are; default: $PLANWRIGHT_TOKEN", stated_.token)},
           [this] {
-            RETURN_IF_ERROR(CheckToken(stated_.token));
+            const absl::Status token = CheckToken(stated_.token);
+            if (!token.ok()) return token;
             return CheckTls(stated_);
           }};
 }
