@@ -7,10 +7,6 @@
 namespace planwright {
 namespace {
 
-bool DrainsEarly(ScheduleKind schedule) {
-  return schedule == ScheduleKind::kOneFOneB || schedule == ScheduleKind::kPipedreamAsync;
-}
-
 int32_t Narrow(int64_t count) {
   return static_cast<int32_t>(std::min<int64_t>(count, std::numeric_limits<int32_t>::max()));
 }

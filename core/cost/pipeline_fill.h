@@ -65,6 +65,11 @@ class FillFromEnd {
 // the replication is UNIFORM.
 int64_t MicroBatchesOfStep(const PlanningProblem& problem, int32_t replicas);
 
+// Whether backward passes begin before all forward passes are done, so that a stage keeps activations by its place.
+inline bool DrainsEarly(ScheduleKind schedule) {
+  return schedule == ScheduleKind::kOneFOneB || schedule == ScheduleKind::kPipedreamAsync;
+}
+
 // Micro-batches whose activations one of `replicas` replicas keeps where it holds `held` (FillFromEnd::HeldBy):
 //   ONE_F_ONE_B, PIPEDREAM_ASYNC   `held`, but no more than it does in a step, where micro_batches is set
 //   otherwise                      all that it does in a step; 1 where micro_batches is unset

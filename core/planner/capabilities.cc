@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/strings.h"
+#include "core/cost/pipeline_fill.h"
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"
 #include "core/partition/baselines/baselines.h"
@@ -597,9 +598,8 @@ bool Heeds(Algorithm algorithm, const PlanningProblem& problem, const Extra& ext
 // Whether the activations that a stage keeps depend on its place: a pipeline that starts to drain before it is full
 // keeps more of them in its first stages than in its last ones.
 bool KeepsActivationsByStage(const OperatorGraph& graph, const PlanningProblem& problem) {
-  const bool drains_early =
-      problem.schedule == ScheduleKind::kOneFOneB || problem.schedule == ScheduleKind::kPipedreamAsync;
-  return drains_early && ResolveProblem(graph, problem).memory_model.kind == MemoryModel::Kind::kComponents;
+  return DrainsEarly(problem.schedule) &&
+         ResolveProblem(graph, problem).memory_model.kind == MemoryModel::Kind::kComponents;
 }
 
 // Whether what `algorithm` makes fits in memory by what a stage keeps in its place.

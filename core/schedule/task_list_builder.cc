@@ -206,14 +206,14 @@ class TaskListBuilder {
     for (std::size_t i = 0; i < work_.transfers.size(); ++i) {
       const TransferWork& transfer = work_.transfers[i];
       const bool is_forward = transfer.kind == TaskKind::kSendForward;
-      const int32_t sender = is_forward ? transfer.stage : transfer.peer;
-      const int64_t copies = std::ssize(work_.stages[Index(sender)].devices);
-      const int64_t ahead = is_forward ? 0 : copies * (InFlightLimit(work_, sender) - 1);
+      const int32_t upstream = is_forward ? transfer.stage : transfer.peer;
+      const int64_t copies = std::ssize(work_.stages[Index(upstream)].devices);
+      const int64_t ahead = is_forward ? 0 : copies * (InFlightLimit(work_, upstream) - 1);
       for (int32_t micro_batch = 0; micro_batch < settings_.micro_batches; ++micro_batch) {
         const int32_t task = numbers_.OfTransfer(static_cast<int32_t>(i), micro_batch);
         const std::size_t link = Index(list_.tasks[Index(task)].resource);
         turns[link].push_back({micro_batch + ahead, is_forward, task});
-        if (sender > transfer.stage + transfer.peer - sender) is_plain[link] = false;
+        if (upstream > transfer.stage + transfer.peer - upstream) is_plain[link] = false;
       }
     }
     for (std::size_t link = 0; link < turns.size(); ++link) {

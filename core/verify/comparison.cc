@@ -133,7 +133,6 @@ class Comparison {
     Compare(path + ".resource", stated.resource, fresh.resource);
     Compare(path + ".start_ms", stated.start, fresh.start);
     Compare(path + ".index_shift", int64_t{stated.index_shift}, int64_t{fresh.index_shift});
-    Compare(path + ".index_shift", int64_t{stated.index_shift}, int64_t{fresh.index_shift});
   }
 
   void CompareEstimate() {

@@ -20,10 +20,6 @@
 namespace planwright {
 namespace {
 
-bool DrainsEarly(ScheduleKind schedule) {
-  return schedule == ScheduleKind::kOneFOneB || schedule == ScheduleKind::kPipedreamAsync;
-}
-
 PassWork& Of(MicroBatchWork& work, Pass pass) { return pass == Pass::kForward ? work.forward : work.backward; }
 
 class Enumeration {

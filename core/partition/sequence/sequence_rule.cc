@@ -6,10 +6,6 @@
 namespace planwright {
 namespace {
 
-bool DrainsEarly(const PlanningProblem& problem) {
-  return problem.schedule == ScheduleKind::kOneFOneB || problem.schedule == ScheduleKind::kPipedreamAsync;
-}
-
 bool StoresActivations(const PlanningProblem& problem) {
   return *problem.workload == Workload::kTraining && *problem.memory_model.kind == MemoryModel::Kind::kComponents;
 }
@@ -25,7 +21,8 @@ SequenceRule::SequenceRule(const PlanningProblem& problem, bool through_host, do
     : problem_(problem),
       turns_(TransferTurns::Of(problem, through_host)),
       forward_share_(problem.schedule == ScheduleKind::kGpipe ? forward_share : 0),
-      counts_fill_(problem.micro_batches.has_value() || (DrainsEarly(problem) && StoresActivations(problem))) {}
+      counts_fill_(problem.micro_batches.has_value() || (DrainsEarly(problem.schedule) && StoresActivations(problem))) {
+}
 
 PipelineFill SequenceRule::FillOf(int64_t behind, int32_t replicas, const MicroBatchWork& work) const {
   if (!counts_fill_) return {};
