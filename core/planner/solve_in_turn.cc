@@ -372,11 +372,10 @@ class Turns {
       return NoPlanFoundError(absl::StrCat("no plan was found in time: ", why, "; or allow more time"),
                               SpentLimit::kTime);
     }
-    if (reason == StopReason::kWorkLimit) {
-      return NoPlanFoundError(absl::StrCat("no plan was found within the work limit: ", why, "; or allow more work"),
-                              SpentLimit::kWork);
-    }
-    return error_;
+    // The searches of AUTO are never done by themselves: without a limit they end by the work that they do by default.
+    if (reason != StopReason::kWorkLimit && request_.options.algorithm != Algorithm::kAuto) return error_;
+    return NoPlanFoundError(absl::StrCat("no plan was found within the work limit: ", why, "; or allow more work"),
+                            SpentLimit::kWork);
   }
 
   const SearchRequest& request_;
