@@ -278,13 +278,13 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"replication", "replication", "whether stages are copied for data parallelism (default: none)"},
       {"overlap", "overlap", "whether a device computes while it transfers (default: serial; periodic: overlapped)"},
       {"schedule", "schedule",
-       "order of work (default: steady state, only loads count); gpipe, one_f_one_b and pipedream_async need "
-       "memory_bytes on every operator on host_staged, gpipe without --micro_batches everywhere; periodic needs a "
+       "order of work (default: steady state, only loads count); gpipe without --micro_batches needs "
+       "memory_bytes on every operator; periodic needs a "
        "uniform interconnect; interleaved, chimera and zero_bubble_h1 are not planned yet"},
       {"micro_batches", "micro_batches",
        "micro-batches of a synchronous step, all of them, with --replication=uniform those of each copy of the "
        "pipeline "
-       "(default: the limit of many)"},
+       "(default: the limit of many); not planned on host_staged"},
       {"stages", "num_stages", "number of stages (default: searched; parmesan only)"},
       {"replicas", "num_replicas", "uniform: replicas of every stage (default: searched)"},
       {"max_stages_per_device", "max_stages_per_device",

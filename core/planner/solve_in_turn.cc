@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/time_share.h"
+#include "core/cost/pipeline_fill.h"
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"
 #include "core/partition/enumeration/enumeration.h"
@@ -115,6 +116,7 @@ class Turns {
 
   absl::StatusOr<SearchOutcome> Run() {
     const std::vector<Algorithm> algorithms = Algorithms();
+    TryRelaxed(ShareOfTime(limits_, algorithms.size() + 1));
     // The first one takes the starts at least.
     for (std::size_t i = 0; i < algorithms.size() && (i == 0 || !IsDone()); ++i) {
       if (IsInexact(algorithms[i]) && !has_narrowed_) TryNarrower(ShareOfTime(limits_, algorithms.size() - i + 1));
@@ -159,6 +161,33 @@ class Turns {
       if (algorithm == Algorithm::kStageAnnealing) return units_ * kAnnealingWorkPerUnit;
     }
     return std::numeric_limits<int64_t>::max();
+  }
+
+  // Stages that drain early keep more than one micro-batch, which the exact programs do not know. With one for each
+  // stage every plan of this problem is a plan too, at the same cost: what they prove then holds, and what they find
+  // counts where it fits.
+  void TryRelaxed(const SolveLimits& limits) {
+    const PlanningProblem& problem = request_.problem;
+    const bool is_limit_of_many = DrainsEarly(problem.schedule) && !problem.micro_batches.has_value();
+    const bool keeps_by_place = is_limit_of_many && problem.memory_model.kind == MemoryModel::Kind::kComponents;
+    if (!keeps_by_place || request_.options.algorithm != Algorithm::kAuto) return;
+    PlanningProblem relaxed = problem;
+    relaxed.schedule = ScheduleKind::kSteadyState;
+    const std::vector<Algorithm> algorithms =
+        AlgorithmsInTurn(request_.graph, request_.cluster, relaxed, request_.options);
+    if (algorithms.empty() || IsInexact(algorithms.front()) || algorithms.front() == Algorithm::kEnumeration) return;
+    const SearchRequest request{request_.graph,        request_.cluster,   relaxed, request_.costs,
+                                request_.options,      algorithms.front(), {},      request_.target,
+                                request_.device_limits};
+    const absl::StatusOr<SearchOutcome> outcome = SolveOnce(request, limits, arena_, callbacks_.Silenced());
+    if (!outcome.ok()) {
+      if (InfeasibilityOf(outcome.status()).has_value()) error_ = outcome.status();
+      return;
+    }
+    for (const Bound& bound : outcome->bounds) Add(bound);
+    if (callbacks_.objection(outcome->placement).empty() && Take(*outcome)) {
+      callbacks_.on_incumbent(SoFar(), work_, outcome->algorithm);
+    }
   }
 
   // Problems whose plans are plans of this one: with whole layers, with contiguous stages.
