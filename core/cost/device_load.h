@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/base/units.h"
+#include "core/model/graph.h"
 #include "core/model/problem.h"
 
 namespace planwright {
@@ -29,6 +30,7 @@ struct MicroBatchWork {
   PassWork forward;
   PassWork backward;
 
+  PassWork& of(Pass pass) { return pass == Pass::kForward ? forward : backward; }
   MicroBatchWork& operator+=(const MicroBatchWork& other) {
     forward += other.forward;
     backward += other.backward;

@@ -26,8 +26,7 @@ ContractingDag::ContractingDag(const Digraph& graph, const std::vector<int64_t>&
     successors_[Index(from)].push_back({to, weights[i]});
     predecessors_[Index(to)].push_back({from, weights[i]});
   }
-  const std::vector<int64_t> alike(rank_.size(), 0);
-  const std::vector<int32_t> order = DepthFirstTopologicalOrder(graph, alike);
+  const std::vector<int32_t> order = AnyTopologicalOrder(graph);
   for (std::size_t i = 0; i < order.size(); ++i) rank_[Index(order[i])] = static_cast<int32_t>(i);
 }
 

@@ -1,6 +1,7 @@
 #include "core/graph/operator_unions.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/index.h"
 #include "core/graph/strongly_connected.h"
@@ -9,6 +10,16 @@ namespace planwright {
 
 int32_t CountLabels(const std::vector<int32_t>& labels) {
   return labels.empty() ? 0 : *std::max_element(labels.begin(), labels.end()) + 1;
+}
+
+Digraph Dependencies(const OperatorGraph& graph) {
+  std::vector<Digraph::Edge> edges;
+  for (const Tensor& tensor : graph.tensors) {
+    for (const OperatorId consumer : tensor.consumers) {
+      edges.emplace_back(static_cast<int32_t>(tensor.producer.index()), static_cast<int32_t>(consumer.index()));
+    }
+  }
+  return {static_cast<int32_t>(graph.operators.size()), std::move(edges)};
 }
 
 std::vector<Digraph::Edge> OrderedOperators(const OperatorGraph& graph, const std::vector<int32_t>& union_of,

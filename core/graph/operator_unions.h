@@ -16,6 +16,9 @@ namespace planwright {
 // Number of labels 0, 1, ... in use.
 int32_t CountLabels(const std::vector<int32_t>& labels);
 
+// Every operator that reads a tensor behind the one that produces it, in whatever pass. O(tensor ends log).
+Digraph Dependencies(const OperatorGraph& graph);
+
 // Which backward tensors fix an order, against their direction: those where the union of either end is an orphan, i.e.
 // holds no forward operator, or all of them, as where backward passes run through the stages in reverse. Then gradients
 // that are listed along their activations (ListsGradientsForward) fix the order along their direction.

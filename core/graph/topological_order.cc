@@ -34,4 +34,8 @@ std::vector<int32_t> DepthFirstTopologicalOrder(const Digraph& graph, std::span<
   return order;
 }
 
+std::vector<int32_t> AnyTopologicalOrder(const Digraph& graph) {
+  return DepthFirstTopologicalOrder(graph, std::vector<int64_t>(static_cast<std::size_t>(graph.num_vertices()), 0));
+}
+
 }  // namespace planwright

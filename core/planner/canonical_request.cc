@@ -12,8 +12,11 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/index.h"
 #include "core/base/random.h"
 #include "core/cost/transfer.h"
+#include "core/graph/operator_unions.h"
+#include "core/graph/topological_order.h"
 
 namespace planwright {
 namespace {
@@ -200,9 +203,12 @@ Cluster RenumberedCluster(const Cluster& given, const Renumbering<DeviceId>& dev
 
 // -------------------------------------------------------------- operators
 
-// Who reads and writes what, by operator.
+// Who reads and writes what, by operator, and an order in which all is written before it is read.
 struct Ends {
-  explicit Ends(const OperatorGraph& graph) : produced(graph.operators.size()), consumed(graph.operators.size()) {
+  explicit Ends(const OperatorGraph& graph)
+      : produced(graph.operators.size()),
+        consumed(graph.operators.size()),
+        order(AnyTopologicalOrder(Dependencies(graph))) {
     for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
       produced[graph.tensors[i].producer.index()].push_back(i);
       for (const OperatorId consumer : graph.tensors[i].consumers) consumed[consumer.index()].push_back(i);
@@ -212,24 +218,8 @@ struct Ends {
   // Tensors.
   std::vector<std::vector<std::size_t>> produced;
   std::vector<std::vector<std::size_t>> consumed;
+  std::vector<int32_t> order;
 };
-
-std::vector<std::size_t> AnyTopologicalOrder(const OperatorGraph& graph, const Ends& ends) {
-  std::vector<std::size_t> missing;
-  std::vector<std::size_t> order;
-  for (std::size_t op = 0; op < graph.operators.size(); ++op) {
-    missing.push_back(ends.consumed[op].size());
-    if (missing.back() == 0) order.push_back(op);
-  }
-  for (std::size_t next = 0; next < order.size(); ++next) {
-    for (const std::size_t tensor : ends.produced[order[next]]) {
-      for (const OperatorId consumer : graph.tensors[tensor].consumers) {
-        if (--missing[consumer.index()] == 0) order.push_back(consumer.index());
-      }
-    }
-  }
-  return order;
-}
 
 Colour ColourOf(const Operator& op) {
   ColourMixer mixer;
@@ -296,9 +286,9 @@ class OperatorColours {
   }
 
   void AddBeforeAndBehind() {
-    const std::vector<std::size_t> order = AnyTopologicalOrder(graph_, ends_);
     std::vector<Colour> before = colours_;
-    for (const std::size_t op : order) {
+    for (const int32_t next : ends_.order) {
+      const std::size_t op = Index(next);
       std::vector<Colour> read;
       for (const std::size_t tensor : ends_.consumed[op]) {
         const Tensor& in = graph_.tensors[tensor];
@@ -307,13 +297,14 @@ class OperatorColours {
       before[op] = ColourMixer().Add(colours_[op]).AddAll(std::move(read)).Take();
     }
     std::vector<Colour> behind = colours_;
-    for (auto op = order.rbegin(); op != order.rend(); ++op) {
+    for (auto last = ends_.order.rbegin(); last != ends_.order.rend(); ++last) {
+      const std::size_t op = Index(*last);
       std::vector<Colour> written;
-      for (const std::size_t tensor : ends_.produced[*op]) {
+      for (const std::size_t tensor : ends_.produced[op]) {
         const Tensor& out = graph_.tensors[tensor];
         written.push_back(MixerOf(out).AddAll(ColoursOfConsumers(out, behind)).Take());
       }
-      behind[*op] = ColourMixer().Add(colours_[*op]).AddAll(std::move(written)).Take();
+      behind[op] = ColourMixer().Add(colours_[op]).AddAll(std::move(written)).Take();
     }
     for (std::size_t op = 0; op < colours_.size(); ++op) {
       colours_[op] = ColourMixer().Add(before[op]).Add(behind[op]).Take();
@@ -416,11 +407,11 @@ class OperatorOrder {
 
   // Operators on the longest path to an end of the graph.
   void MeasureHeights() {
-    const std::vector<std::size_t> order = AnyTopologicalOrder(graph_, ends_);
-    for (auto op = order.rbegin(); op != order.rend(); ++op) {
-      for (const std::size_t tensor : ends_.produced[*op]) {
+    for (auto last = ends_.order.rbegin(); last != ends_.order.rend(); ++last) {
+      int64_t& height = heights_[Index(*last)];
+      for (const std::size_t tensor : ends_.produced[Index(*last)]) {
         for (const OperatorId consumer : graph_.tensors[tensor].consumers) {
-          heights_[*op] = std::max(heights_[*op], heights_[consumer.index()] + 1);
+          height = std::max(height, heights_[consumer.index()] + 1);
         }
       }
     }

@@ -143,6 +143,12 @@ class Turns {
     return algorithms;
   }
 
+  // The given request for another problem and other options, which outlive it, and without starts.
+  SearchRequest Like(const PlanningProblem& problem, const SolverOptions& options, Algorithm algorithm) const {
+    return {request_.graph,  request_.cluster,      problem, request_.costs, options, algorithm, {},
+            request_.target, request_.device_limits};
+  }
+
   bool IsSettled() const {
     return best_.has_value() && RelativeGap(best_->objective, bound_.value) <= request_.options.relative_gap;
   }
@@ -176,10 +182,8 @@ class Turns {
     const std::vector<Algorithm> algorithms =
         AlgorithmsInTurn(request_.graph, request_.cluster, relaxed, request_.options);
     if (algorithms.empty() || IsInexact(algorithms.front()) || algorithms.front() == Algorithm::kEnumeration) return;
-    const SearchRequest request{request_.graph,        request_.cluster,   relaxed, request_.costs,
-                                request_.options,      algorithms.front(), {},      request_.target,
-                                request_.device_limits};
-    const absl::StatusOr<SearchOutcome> outcome = SolveOnce(request, limits, arena_, callbacks_.Silenced());
+    const absl::StatusOr<SearchOutcome> outcome =
+        SolveOnce(Like(relaxed, request_.options, algorithms.front()), limits, arena_, callbacks_.Silenced());
     if (!outcome.ok()) {
       if (InfeasibilityOf(outcome.status()).has_value()) error_ = outcome.status();
       return;
@@ -211,9 +215,7 @@ class Turns {
     has_narrowed_ = true;
     if (request_.options.algorithm != Algorithm::kAuto) return;
     for (const PlanningProblem& problem : NarrowerProblems()) {
-      SearchRequest narrower{request_.graph,        request_.cluster,   problem, request_.costs,
-                             request_.options,      request_.algorithm, {},      request_.target,
-                             request_.device_limits};
+      const SearchRequest narrower = Like(problem, request_.options, request_.algorithm);
       const SearchCallbacks silent = callbacks_.Silenced();
       const absl::StatusOr<SearchOutcome> outcome = Turns(narrower, limits, arena_, silent).Run();
       if (outcome.ok() && Take(*outcome)) callbacks_.on_incumbent(SoFar(), work_, outcome->algorithm);
@@ -227,9 +229,7 @@ class Turns {
     const std::vector<DeviceId> devices = SelectedDevices(request_.cluster, request_.problem.devices_to_use);
     const int64_t most = std::ssize(devices) - DevicesOfGroup(request_.cluster.interconnect);
     if (request_.options.algorithm != Algorithm::kAuto || most < 1 || IsDone()) return;
-    SearchRequest fewer{
-        request_.graph,  request_.cluster,      request_.problem, request_.costs, request_.options, algorithm, {},
-        request_.target, request_.device_limits};
+    SearchRequest fewer = Like(request_.problem, request_.options, algorithm);
     fewer.device_limits.push_back({devices, most});
     SolveLimits share = limits;
     share.work = std::min(limits.work, request_.options.work_limit.value_or(DefaultWork(algorithm)));
@@ -243,8 +243,8 @@ class Turns {
     const std::stop_callback forward(limits_.stop, [&stop] { stop.request_stop(); });
     limits.stop = stop.get_token();
     limits.work = std::min(limits.work, options.work_limit.value_or(DefaultWork(algorithm)));
-    SearchRequest request{request_.graph, request_.cluster, request_.problem, request_.costs,        options,
-                          algorithm,      request_.starts,  request_.target,  request_.device_limits};
+    SearchRequest request = Like(request_.problem, options, algorithm);
+    request.starts = request_.starts;
     if (best_.has_value()) {
       request.starts.push_back({best_->placement, best_->fallback.empty() ? best_->algorithm : best_->fallback});
     }

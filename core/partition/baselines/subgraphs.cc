@@ -25,10 +25,6 @@ Digraph Dependencies(const OperatorGraph& graph, const std::vector<std::optional
   return {static_cast<int32_t>(graph.operators.size()), std::move(edges)};
 }
 
-std::vector<int32_t> AnyTopologicalOrder(const Digraph& graph) {
-  return DepthFirstTopologicalOrder(graph, std::vector<int64_t>(Index(graph.num_vertices()), 0));
-}
-
 class Cutter {
  public:
   Cutter(const OperatorGraph& graph, const Cluster& cluster, const std::vector<std::optional<DeviceId>>& device_of)

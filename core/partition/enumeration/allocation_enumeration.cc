@@ -18,8 +18,6 @@
 namespace planwright {
 namespace {
 
-PassWork& Of(MicroBatchWork& work, Pass pass) { return pass == Pass::kForward ? work.forward : work.backward; }
-
 class Enumeration {
  public:
   Enumeration(const SearchRequest& request, const std::vector<std::vector<OperatorId>>& groups,
@@ -37,15 +35,15 @@ class Enumeration {
         free_(devices),
         team_of_(groups.size(), kNowhere),
         order_(groups.size()) {
-    for (const std::vector<OperatorId>& operators : groups) AddGroup(operators);
+    for (const std::vector<OperatorId>& operators : groups) options_.push_back(devices.MakeGroup(operators));
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     std::stable_sort(order_.begin(), order_.end(),
-                     [this](std::size_t a, std::size_t b) { return least_time_[a] > least_time_[b]; });
+                     [this](std::size_t a, std::size_t b) { return options_[a].least_time > options_[b].least_time; });
   }
 
   void Run() {
     Picoseconds all{0};
-    for (const Picoseconds time : least_time_) all += time;
+    for (const DeviceOptions::Group& group : options_) all += group.least_time;
     floor_ = Picoseconds(CeilDivide(all.count(), static_cast<int64_t>(std::max<std::size_t>(1, devices_.max_used()))));
     Place(0);
   }
@@ -65,28 +63,22 @@ class Enumeration {
     int64_t bytes = 0;
   };
 
-  void AddGroup(const std::vector<OperatorId>& operators) {
-    DeviceOptions::Group group = devices_.MakeGroup(operators);
-    may_hold_.push_back(std::move(group.may_hold));
-    computes_.push_back(std::move(group.compute));
-    least_time_.push_back(group.least_time);
-  }
-
   // Places the groups from number `next` of the order on.
   void Place(std::size_t next) {
     if (judge_.has_stopped()) return;
     if (next == order_.size()) return judge_.Judge(CutPlacement());
     const std::size_t group = order_[next];
+    const std::vector<bool>& may_hold = options_[group].may_hold;
     for (std::size_t team = 0; team < teams_.size(); ++team) {
       const std::vector<std::size_t>& members = teams_[team].members;
       const bool may_join =
-          std::all_of(members.begin(), members.end(), [&](std::size_t device) { return may_hold_[group][device]; });
+          std::all_of(members.begin(), members.end(), [&](std::size_t device) { return may_hold[device]; });
       if (may_join) Join(group, team, next);
     }
     const std::size_t most = problem_.replication == Replication::kNone ? 1 : free_.idle();
     free_.ForEach(
         TeamOrder::kAscending, 1, most,
-        [&](std::size_t position) { return !judge_.has_stopped() && may_hold_[group][position]; },
+        [&](std::size_t position) { return !judge_.has_stopped() && may_hold[position]; },
         [&](const std::vector<std::size_t>& members) {
           teams_.push_back({.members = members, .operators = {}, .compute = {}});
           Join(group, teams_.size() - 1, next);
@@ -99,7 +91,7 @@ class Enumeration {
     Team& team = teams_[index];
     const MicroBatchWork compute = team.compute;
     const std::size_t num_operators = team.operators.size();
-    team.compute += computes_[group][team.members.front()];
+    team.compute += options_[group].compute[team.members.front()];
     team.operators.insert(team.operators.end(), groups_[group].begin(), groups_[group].end());
     team_of_[group] = static_cast<int32_t>(index);
     if (MayBeBetter()) Place(next + 1);
@@ -145,12 +137,12 @@ class Enumeration {
       if (reader == kNowhere || reader == producer || IsRepeated(tensor, i)) continue;
       Border& receiver = borders[Index(reader)];
       receiver.bytes += tensor.size_bytes;
-      Of(receiver.work, tensor.pass).in += tensor.least_time;
+      receiver.work.of(tensor.pass).in += tensor.least_time;
       if (gradients_follow_) receiver.work.backward.out += tensor.least_time;
       const bool is_first = !std::exchange(leaves, true);
       if (is_first) sender.bytes += tensor.size_bytes;
       if (pays_once_ && !is_first) continue;
-      Of(sender.work, tensor.pass).out += tensor.least_time;
+      sender.work.of(tensor.pass).out += tensor.least_time;
       if (gradients_follow_) sender.work.backward.in += tensor.least_time;
     }
   }
@@ -198,9 +190,7 @@ class Enumeration {
   const VirtualDevices stages_;
   TeamChooser free_;
   // By group.
-  std::vector<std::vector<bool>> may_hold_;
-  std::vector<std::vector<MicroBatchWork>> computes_;
-  std::vector<Picoseconds> least_time_;
+  std::vector<DeviceOptions::Group> options_;
   std::vector<int32_t> team_of_;
   // Groups in the order in which they are placed.
   std::vector<std::size_t> order_;

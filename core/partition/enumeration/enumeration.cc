@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -129,27 +130,33 @@ class Instance {
   const ChainBlocks chain_blocks_;
 };
 
+// nullptr: the problem has no such form, or is too large even to be counted.
+std::unique_ptr<const Instance> MakeInstance(const SearchRequest& request) {
+  if (FormOf(request) == Form::kNone || IsTooLarge(request)) return nullptr;
+  return std::make_unique<const Instance>(request);
+}
+
 }  // namespace
 
 std::optional<int64_t> CountPlacements(const SearchRequest& request) {
-  if (FormOf(request) == Form::kNone || IsTooLarge(request)) return std::nullopt;
-  return Instance(request).Count();
+  const std::unique_ptr<const Instance> instance = MakeInstance(request);
+  return instance == nullptr ? std::nullopt : instance->Count();
 }
 
 absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, const SolveLimits& limits,
                                                  TaskArena& /*arena*/, const SearchCallbacks& callbacks) {
   SearchRecord record(kName, request.options.relative_gap, callbacks);
   for (const SearchStart& start : request.starts) record.Offer(start.placement, start.made_by);
-  const std::optional<int64_t> count = CountPlacements(request);
+  const std::unique_ptr<const Instance> instance = MakeInstance(request);
+  const std::optional<int64_t> count = instance == nullptr ? std::nullopt : instance->Count();
   if (!count.has_value()) {
     record.NameFallback();
     return std::move(record).Finish("the problem has too many placements to look at all of them");
   }
   record.counters()["placements_at_most"] = *count;
   callbacks.on_phase("enumeration");
-  const Instance instance(request);
   PlacementJudge judge(request, limits, MaxWork(request, limits), record);
-  instance.Enumerate(judge);
+  instance->Enumerate(judge);
   record.counters()["work"] = record.work();
   if (judge.has_stopped()) {
     record.set_stop_reason(judge.is_out_of_work() ? StopReason::kWorkLimit
@@ -158,7 +165,7 @@ absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, c
   } else if (!record.has_placement() && judge.is_unproven()) {
     record.set_stop_reason(StopReason::kExhausted);
   } else if (!record.has_placement()) {
-    return InfeasibleError(instance.WhyNone(judge.has_overfull()));
+    return InfeasibleError(instance->WhyNone(judge.has_overfull()));
   } else {
     record.RaiseBound({.value = judge.ProvenBound(), .method = kName, .scope = BoundScope::kProblem});
   }

@@ -309,8 +309,7 @@ ChainBlocks MakeChainBlocks(const OperatorGraph& graph, const PlanningProblem& p
   };
   relabel(StronglyConnectedComponents(Digraph(CountLabels(block_of), edges)));
   const auto num_blocks = Index(CountLabels(block_of));
-  const std::vector<int64_t> no_priority(num_blocks);
-  const std::vector<int32_t> order = DepthFirstTopologicalOrder(Digraph(CountLabels(block_of), edges), no_priority);
+  const std::vector<int32_t> order = AnyTopologicalOrder(Digraph(CountLabels(block_of), edges));
   std::vector<int32_t> place(num_blocks);
   for (std::size_t i = 0; i < order.size(); ++i) place[Index(order[i])] = static_cast<int32_t>(i);
   relabel(place);

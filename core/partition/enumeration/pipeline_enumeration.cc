@@ -20,8 +20,6 @@
 namespace planwright {
 namespace {
 
-PassWork& Of(MicroBatchWork& work, Pass pass) { return pass == Pass::kForward ? work.forward : work.backward; }
-
 class Enumeration {
  public:
   Enumeration(const SearchRequest& request, const BlockInstance& blocks, const DeviceOptions& devices,
@@ -108,11 +106,8 @@ class Enumeration {
   };
 
   void AddBlock(const std::vector<OperatorId>& operators) {
-    DeviceOptions::Group group = devices_.MakeGroup(operators);
-    may_hold_.push_back(std::move(group.may_hold));
-    computes_.push_back(std::move(group.compute));
-    least_time_.push_back(group.least_time);
-    left_work_ += least_time_.back();
+    options_.push_back(devices_.MakeGroup(operators));
+    left_work_ += options_.back().least_time;
     ++blocks_left_;
   }
 
@@ -136,7 +131,7 @@ class Enumeration {
     const auto successors = blocks_.precedence.successors(block);
     const bool is_last = std::none_of(successors.begin(), successors.end(),
                                       [this](int32_t next) { return stage_of_[Index(next)] == kLeft; });
-    const Picoseconds time = least_time_[Index(block)];
+    const Picoseconds time = options_[Index(block)].least_time;
     if (is_last) {
       growth_.blocks.push_back(block);
       growth_.work += time;
@@ -172,7 +167,8 @@ class Enumeration {
   void Move(int32_t block, int32_t stage) {
     stage_of_[Index(block)] = stage;
     const bool leaves = stage != kLeft;
-    left_work_ += leaves ? -least_time_[Index(block)] : least_time_[Index(block)];
+    const Picoseconds time = options_[Index(block)].least_time;
+    left_work_ += leaves ? -time : time;
     blocks_left_ += leaves ? std::size_t(-1) : 1;
   }
 
@@ -229,9 +225,10 @@ class Enumeration {
     for (const int32_t block : growth_.blocks) {
       const std::vector<OperatorId>& operators = blocks_.operators[Index(block)];
       candidate.operators.insert(candidate.operators.end(), operators.begin(), operators.end());
+      const DeviceOptions::Group& options = options_[Index(block)];
       for (std::size_t position = 0; position < devices_.size(); ++position) {
-        if (!may_hold_[Index(block)][position]) candidate.may_hold[position] = false;
-        candidate.compute[position] += computes_[Index(block)][position];
+        if (!options.may_hold[position]) candidate.may_hold[position] = false;
+        candidate.compute[position] += options.compute[position];
       }
     }
     std::sort(candidate.operators.begin(), candidate.operators.end());
@@ -292,11 +289,11 @@ class Enumeration {
   }
 
   void Send(MicroBatchWork& work, Pass pass, Picoseconds time) const {
-    Of(work, pass).out += time;
+    work.of(pass).out += time;
     if (gradients_follow_) work.backward.in += time;
   }
   void Receive(MicroBatchWork& work, Pass pass, Picoseconds time) const {
-    Of(work, pass).in += time;
+    work.of(pass).in += time;
     if (gradients_follow_) work.backward.out += time;
   }
 
@@ -497,9 +494,7 @@ class Enumeration {
   TeamChooser teams_;
   RingChoice rings_;
   // By block.
-  std::vector<std::vector<bool>> may_hold_;
-  std::vector<std::vector<MicroBatchWork>> computes_;
-  std::vector<Picoseconds> least_time_;
+  std::vector<DeviceOptions::Group> options_;
   // The stage of each block, the last stage of the pipeline being 0; kLeft.
   std::vector<int32_t> stage_of_;
   std::vector<PlacedStage> stages_;

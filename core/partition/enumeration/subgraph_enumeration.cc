@@ -10,6 +10,7 @@
 #include "core/cost/stage_memory.h"
 #include "core/cost/transfer.h"
 #include "core/graph/digraph.h"
+#include "core/graph/operator_unions.h"
 #include "core/graph/topological_order.h"
 #include "core/model/colocation.h"
 
@@ -83,17 +84,8 @@ class Enumeration {
   };
 
   void AddOperators() {
-    std::vector<Digraph::Edge> edges;
-    const OperatorGraph& graph = request_.graph;
-    for (const Tensor& tensor : graph.tensors) {
-      for (const OperatorId consumer : tensor.consumers) {
-        edges.emplace_back(static_cast<int32_t>(tensor.producer.index()), static_cast<int32_t>(consumer.index()));
-      }
-    }
-    const auto count = static_cast<int32_t>(graph.operators.size());
-    const std::vector<int64_t> no_priority(graph.operators.size());
-    item_of_.assign(graph.operators.size(), kNowhere);
-    for (const int32_t op : DepthFirstTopologicalOrder(Digraph(count, std::move(edges)), no_priority)) {
+    item_of_.assign(request_.graph.operators.size(), kNowhere);
+    for (const int32_t op : AnyTopologicalOrder(Dependencies(request_.graph))) {
       if (union_of_[Index(op)] == kDropped) continue;
       item_of_[Index(op)] = static_cast<int32_t>(items_.size());
       AddItem(OperatorId(Index(op)));
