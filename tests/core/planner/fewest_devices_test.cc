@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
-#include "core/planner/planner.h"
+#include "tests/core/planner/planner_request.h"
 #include "tests/support/builders.h"
 
 namespace planwright {
@@ -24,28 +24,9 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-struct Request {
-  OperatorGraph graph;
-  Cluster cluster;
-  PlanningProblem problem;
-  SolverOptions options;
-  SolveLimits limits;
-};
-
-absl::StatusOr<Plan> Make(const Request& request, PlannerObserver& observer) {
-  TaskArena arena(1);
-  return MakePlan({request.graph, request.cluster, request.problem, request.options}, ModelLimits(), request.limits,
-                  arena, observer);
-}
-
-absl::StatusOr<Plan> Make(const Request& request) {
-  PlannerObserver observer;
-  return Make(request, observer);
-}
-
 // Eight operators in a row of 10 ps each, 100 on a CPU, and 1 ps for each tensor between.
-Request Chain(int accelerators, int cpus = 0) {
-  Request request;
+PlannerRequest Chain(int accelerators, int cpus = 0) {
+  PlannerRequest request;
   request.cluster = MakeCluster(accelerators, cpus);
   std::optional<OperatorId> last;
   for (int i = 0; i < 8; ++i) {
@@ -56,8 +37,8 @@ Request Chain(int accelerators, int cpus = 0) {
   return request;
 }
 
-Request Within(int64_t target_ps, int accelerators, int cpus = 0) {
-  Request request = Chain(accelerators, cpus);
+PlannerRequest Within(int64_t target_ps, int accelerators, int cpus = 0) {
+  PlannerRequest request = Chain(accelerators, cpus);
   request.problem.objective = Objective::kMinDevices;
   request.problem.target_period = Picoseconds(target_ps);
   return request;
@@ -72,7 +53,7 @@ std::vector<std::size_t> UsedDevices(const Plan& plan) {
 }
 
 TEST(DeviceSearchTest, UsesSelectedDevicesOnly) {
-  Request request = Chain(4);
+  PlannerRequest request = Chain(4);
   request.problem.devices_to_use.devices = {DeviceId(3), DeviceId(1)};
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -93,7 +74,7 @@ TEST(DeviceSearchTest, ReportsIncumbentPlansOfTheWholeCluster) {
     }
     int plans = 0;
   };
-  Request request = Chain(4);
+  PlannerRequest request = Chain(4);
   request.problem.devices_to_use.excluded_devices = {DeviceId(0)};
   Watcher watcher;
   ASSERT_TRUE(Make(request, watcher).ok());
@@ -101,7 +82,7 @@ TEST(DeviceSearchTest, ReportsIncumbentPlansOfTheWholeCluster) {
 }
 
 TEST(DeviceSearchTest, RespectsReservedMemoryOfWhatIsLeft) {
-  Request request = Chain(3);
+  PlannerRequest request = Chain(3);
   for (Operator& op : request.graph.operators) op.memory_bytes = 10;
   request.cluster.device_classes[0].memory_bytes = 60;
   request.cluster.devices[1].reserved_memory_bytes = 50;
@@ -112,7 +93,7 @@ TEST(DeviceSearchTest, RespectsReservedMemoryOfWhatIsLeft) {
 
 TEST(DeviceSearchTest, UsesNoMoreThanMaxDevices) {
   for (const auto& [most, objective] : std::vector<std::pair<int32_t, int64_t>>{{1, 80}, {2, 41}, {3, 31}, {4, 22}}) {
-    Request request = Chain(5);
+    PlannerRequest request = Chain(5);
     request.problem.devices_to_use.max_devices = most;
     const absl::StatusOr<Plan> plan = Make(request);
     ASSERT_TRUE(plan.ok()) << plan.status();
@@ -125,7 +106,7 @@ TEST(DeviceSearchTest, UsesNoMoreThanMaxDevices) {
 
 // A CPU takes as long as ten accelerators, but with one device it is the only one that can run the last operator.
 TEST(DeviceSearchTest, ChoosesTheClassesThatMaxDevicesGoesTo) {
-  Request request = Chain(3, 1);
+  PlannerRequest request = Chain(3, 1);
   request.graph.operators[7].costs.erase(request.graph.operators[7].costs.begin());
   request.problem.devices_to_use.max_devices = 1;
   absl::StatusOr<Plan> plan = Make(request);
@@ -179,7 +160,7 @@ TEST(FewestDevicesTest, CountsCpusWhereThereIsNothingElse) {
 }
 
 TEST(FewestDevicesTest, KeepsToTheSelection) {
-  Request request = Within(41, 8);
+  PlannerRequest request = Within(41, 8);
   request.problem.devices_to_use.excluded_devices = {DeviceId(0), DeviceId(2)};
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -187,8 +168,8 @@ TEST(FewestDevicesTest, KeepsToTheSelection) {
 }
 
 // Two hosts of four accelerators; a transfer takes 1 ps on a host and 5 between hosts.
-Request OnHosts() {
-  Request request = Chain(8);
+PlannerRequest OnHosts() {
+  PlannerRequest request = Chain(8);
   for (Tensor& tensor : request.graph.tensors) {
     tensor.transfer.reset();
     tensor.size_bytes = 1;
@@ -198,7 +179,7 @@ Request OnHosts() {
 }
 
 TEST(FewestDevicesTest, StaysOnAHostWhereTheTargetAllowsIt) {
-  Request request = OnHosts();
+  PlannerRequest request = OnHosts();
   request.problem.objective = Objective::kMinDevices;
   request.problem.target_period = Picoseconds(31);
   request.problem.devices_to_use.excluded_devices = {DeviceId(0), DeviceId(2)};
@@ -210,7 +191,7 @@ TEST(FewestDevicesTest, StaysOnAHostWhereTheTargetAllowsIt) {
 
 // Six devices are on two hosts, and one operator with a transfer between them takes 16 ps at least.
 TEST(FewestDevicesTest, CountsWhatTransfersBetweenHostsCost) {
-  Request request = OnHosts();
+  PlannerRequest request = OnHosts();
   request.problem.objective = Objective::kMinDevices;
   request.problem.target_period = Picoseconds(15);
   const absl::Status status = Make(request).status();
@@ -218,7 +199,7 @@ TEST(FewestDevicesTest, CountsWhatTransfersBetweenHostsCost) {
 }
 
 TEST(DeviceSearchTest, MaxDevicesOfAHierarchyAreOnOneHost) {
-  Request request = OnHosts();
+  PlannerRequest request = OnHosts();
   request.problem.devices_to_use.max_devices = 4;
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -228,7 +209,7 @@ TEST(DeviceSearchTest, MaxDevicesOfAHierarchyAreOnOneHost) {
 }
 
 TEST(DeviceSearchTest, PlansOnIrregularPartsOfAHierarchy) {
-  Request request = OnHosts();
+  PlannerRequest request = OnHosts();
   request.problem.devices_to_use.devices = {DeviceId(0), DeviceId(1), DeviceId(5)};
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -246,7 +227,7 @@ TEST(DeviceSearchTest, PlansOnIrregularPartsOfAHierarchy) {
 TEST(DeviceSearchTest, MoreDevicesOfAHierarchyAreNeverWorse) {
   Picoseconds best{1'000'000};
   for (int32_t count = 1; count <= 8; ++count) {
-    Request request = OnHosts();
+    PlannerRequest request = OnHosts();
     for (Tensor& tensor : request.graph.tensors) tensor.size_bytes = 4;
     request.problem.devices_to_use.max_devices = count;
     const absl::StatusOr<Plan> plan = Make(request);
@@ -258,7 +239,7 @@ TEST(DeviceSearchTest, MoreDevicesOfAHierarchyAreNeverWorse) {
 
 // A bound that looks like the target says that plans take more than it.
 TEST(FewestDevicesTest, SaysThatATargetIsMissedByLittle) {
-  Request request;
+  PlannerRequest request;
   request.cluster = MakeCluster(2, 0);
   request.problem.objective = Objective::kMinDevices;
   request.problem.target_period = Picoseconds(10'000'000'000);
@@ -274,13 +255,13 @@ TEST(FewestDevicesTest, ProvesThatATargetCannotBeMet) {
   ASSERT_TRUE(proof.has_value());
   EXPECT_THAT(proof->shortages, ElementsAre(Field(&Shortage::resource, "time")));
   EXPECT_THAT(status.message(), HasSubstr("every plan on all 10 devices takes at least"));
-  Request limited = Within(20, 10);
+  PlannerRequest limited = Within(20, 10);
   limited.problem.devices_to_use.max_devices = 7;
   EXPECT_EQ(Make(limited).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(FewestDevicesTest, SaysWhatIsMissingWhereNoTargetWouldHelp) {
-  Request request = Within(1000, 2);
+  PlannerRequest request = Within(1000, 2);
   for (Operator& op : request.graph.operators) op.memory_bytes = 10;
   request.cluster.device_classes[0].memory_bytes = 30;
   const std::optional<Infeasibility> proof = InfeasibilityOf(Make(request).status());
@@ -289,7 +270,7 @@ TEST(FewestDevicesTest, SaysWhatIsMissingWhereNoTargetWouldHelp) {
 }
 
 TEST(FewestDevicesTest, AHeuristicProvesNothingButTheWork) {
-  Request request = Within(40, 8);
+  PlannerRequest request = Within(40, 8);
   request.options.algorithm = Algorithm::kLinearizedDp;
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -309,7 +290,7 @@ TEST(FewestDevicesTest, StopsWithTheBestSoFar) {
     std::stop_source stop;
   };
   Stopper stopper;
-  Request request = Within(40, 8);
+  PlannerRequest request = Within(40, 8);
   request.limits.stop = stopper.stop.get_token();
   const absl::StatusOr<Plan> plan = Make(request, stopper);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -318,7 +299,7 @@ TEST(FewestDevicesTest, StopsWithTheBestSoFar) {
 }
 
 TEST(FewestDevicesTest, PlansGraphsWithNothingToRun) {
-  Request request = Within(40, 8);
+  PlannerRequest request = Within(40, 8);
   for (Operator& op : request.graph.operators) op.pass = Pass::kBackward;
   request.problem.workload = Workload::kInference;
   const absl::StatusOr<Plan> plan = Make(request);

@@ -18,6 +18,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/violations.h"
 #include "core/verify/verify.h"
+#include "tests/core/planner/planner_request.h"
 #include "tests/support/builders.h"
 #include "tests/support/lattices.h"
 
@@ -29,28 +30,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-struct Request {
-  OperatorGraph graph;
-  Cluster cluster = MakeCluster(2, 1);
-  PlanningProblem problem;
-  SolverOptions options;
-  SolveLimits limits;
-};
-
-absl::StatusOr<Plan> Make(const Request& request, PlannerObserver& observer, int threads = 1) {
-  TaskArena arena(threads);
-  return MakePlan({request.graph, request.cluster, request.problem, request.options}, ModelLimits(), request.limits,
-                  arena, observer);
-}
-
-absl::StatusOr<Plan> Make(const Request& request, int threads = 1) {
-  PlannerObserver observer;
-  return Make(request, observer, threads);
-}
-
 // `length` operators in a row of 10 ps each, 100 on a CPU, and 1 ps for each tensor between.
-Request ChainOf(int length) {
-  Request request;
+PlannerRequest ChainOf(int length) {
+  PlannerRequest request;
   std::optional<OperatorId> last;
   for (int i = 0; i < length; ++i) {
     const OperatorId op = AddOperator(request.graph, "op" + std::to_string(i), 10, 100);
@@ -60,9 +42,9 @@ Request ChainOf(int length) {
   return request;
 }
 
-Request LatticeRequest(std::string_view name) {
+PlannerRequest LatticeRequest(std::string_view name) {
   Lattice lattice = *MakeLattice(name);
-  Request request;
+  PlannerRequest request;
   request.graph = std::move(lattice.graph);
   request.cluster = std::move(lattice.cluster);
   return request;
@@ -99,8 +81,8 @@ class Recorder : public PlannerObserver {
 };
 
 // One operator of 10 ps with 8 bytes on two accelerators of 10 bytes, one of which reserves some of them.
-Request ReplicasOnUnequalMemory(int64_t reserved_bytes) {
-  Request request = ChainOf(1);
+PlannerRequest ReplicasOnUnequalMemory(int64_t reserved_bytes) {
+  PlannerRequest request = ChainOf(1);
   request.graph.operators[0].memory_bytes = 8;
   request.cluster = MakeCluster(2, 0, 10);
   request.cluster.devices[1].reserved_memory_bytes = reserved_bytes;
@@ -116,7 +98,7 @@ TEST(MakePlanTest, ReplicatesAcrossDevicesWhoseMemoryDiffersButSuffices) {
 }
 
 TEST(MakePlanTest, DoesNotClaimWhatReplicasOnUnequalMemoryCouldRefute) {
-  Request request = ReplicasOnUnequalMemory(3);
+  PlannerRequest request = ReplicasOnUnequalMemory(3);
   request.options.algorithm = Algorithm::kIdealDp;
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -128,7 +110,7 @@ TEST(MakePlanTest, DoesNotClaimWhatReplicasOnUnequalMemoryCouldRefute) {
 
 TEST(MakePlanTest, IsTheSameForAnyNumberOfThreads) {
   const oneapi::tbb::global_control control(oneapi::tbb::global_control::max_allowed_parallelism, 8);
-  const Request request = LatticeRequest("inc_4x10_lo");
+  const PlannerRequest request = LatticeRequest("inc_4x10_lo");
   const absl::StatusOr<Plan> alone = Make(request, 1);
   ASSERT_TRUE(alone.ok()) << alone.status();
   EXPECT_TRUE(alone->provenance.proven_optimal);
@@ -137,7 +119,7 @@ TEST(MakePlanTest, IsTheSameForAnyNumberOfThreads) {
 }
 
 TEST(MakePlanTest, OptionsMayUseFewerThreads) {
-  Request request = ChainOf(4);
+  PlannerRequest request = ChainOf(4);
   request.options.threads = 1;
   const absl::StatusOr<Plan> plan = Make(request, 4);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -154,7 +136,7 @@ TEST(MakePlanTest, PlansTheSmallestRequests) {
 }
 
 TEST(MakePlanTest, InferenceOfBackwardOperatorsOnlyTakesNothing) {
-  Request request = ChainOf(2);
+  PlannerRequest request = ChainOf(2);
   for (Operator& op : request.graph.operators) op.pass = Pass::kBackward;
   request.problem.workload = Workload::kInference;
   const absl::StatusOr<Plan> plan = Make(request);
@@ -165,7 +147,7 @@ TEST(MakePlanTest, InferenceOfBackwardOperatorsOnlyTakesNothing) {
 }
 
 TEST(MakePlanTest, PlansForCpusOnly) {
-  Request request = ChainOf(4);
+  PlannerRequest request = ChainOf(4);
   request.cluster = MakeCluster(0, 2);
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -175,7 +157,7 @@ TEST(MakePlanTest, PlansForCpusOnly) {
 }
 
 TEST(MakePlanTest, LeavesDevicesIdleWhereThereAreMoreThanOperators) {
-  Request request = ChainOf(2);
+  PlannerRequest request = ChainOf(2);
   request.cluster = MakeCluster(40, 40);
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -185,7 +167,7 @@ TEST(MakePlanTest, LeavesDevicesIdleWhereThereAreMoreThanOperators) {
 }
 
 TEST(MakePlanTest, FillsDevicesGreedilyWhereTheirCombinationsAreTooMany) {
-  Request request = ChainOf(5);
+  PlannerRequest request = ChainOf(5);
   request.cluster = MakeCluster(64, 0);
   request.cluster.device_classes[0].memory_bytes = 1000;
   for (std::size_t i = 0; i < 64; ++i) request.cluster.devices[i].reserved_memory_bytes = static_cast<int64_t>(i);
@@ -198,7 +180,7 @@ TEST(MakePlanTest, FillsDevicesGreedilyWhereTheirCombinationsAreTooMany) {
 }
 
 TEST(MakePlanTest, PlansGraphsThatTakeNoTime) {
-  Request request = ChainOf(5);
+  PlannerRequest request = ChainOf(5);
   for (Operator& op : request.graph.operators) {
     for (OperatorCost& cost : op.costs) cost.forward = Picoseconds(0);
   }
@@ -209,7 +191,7 @@ TEST(MakePlanTest, PlansGraphsThatTakeNoTime) {
 }
 
 TEST(MakePlanTest, PlansTimesNearTheLargestQuantity) {
-  Request request;
+  PlannerRequest request;
   const int64_t time = kMaxQuantity / 8;
   const OperatorId a = AddOperator(request.graph, "a", time, time);
   const OperatorId b = AddOperator(request.graph, "b", time, time);
@@ -222,7 +204,7 @@ TEST(MakePlanTest, PlansTimesNearTheLargestQuantity) {
 }
 
 TEST(MakePlanTest, LinearizedProgramSaysWhatItIs) {
-  Request request = ChainOf(6);
+  PlannerRequest request = ChainOf(6);
   request.options.algorithm = Algorithm::kLinearizedDp;
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -234,7 +216,7 @@ TEST(MakePlanTest, LinearizedProgramSaysWhatItIs) {
 }
 
 TEST(MakePlanTest, UniformInterconnectIsProvenOnSmallGraphs) {
-  Request request = ChainOf(4);
+  PlannerRequest request = ChainOf(4);
   request.cluster = MakeCluster(2, 0);
   request.cluster.interconnect = UniformInterconnect();
   const absl::StatusOr<Plan> chain = Make(request);
@@ -244,7 +226,7 @@ TEST(MakePlanTest, UniformInterconnectIsProvenOnSmallGraphs) {
 
   // One producer, three consumers on devices of their own: the producer pays three times, in the net form once. On few
   // blocks the readers are counted, which proves it.
-  Request fan;
+  PlannerRequest fan;
   const OperatorId root = AddOperator(fan.graph, "root", 100, 100);
   std::vector<OperatorId> consumers;
   for (const char* name : {"a", "b", "c"}) consumers.push_back(AddOperator(fan.graph, name, 100, 100));
@@ -260,7 +242,7 @@ TEST(MakePlanTest, UniformInterconnectIsProvenOnSmallGraphs) {
 
 TEST(MakePlanTest, TellsTheObserverOfPhasesIncumbentsAndBounds) {
   Recorder recorder;
-  const Request request = LatticeRequest("tow_3x6_lo");
+  const PlannerRequest request = LatticeRequest("tow_3x6_lo");
   const absl::StatusOr<Plan> plan = Make(request, recorder);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_THAT(recorder.phases,
@@ -287,7 +269,7 @@ class PlanRecorder final : public Recorder {
 };
 
 TEST(MakePlanTest, HandsOutAVerifiedPlanForEachIncumbent) {
-  const Request request = LatticeRequest("tow_3x6_lo");
+  const PlannerRequest request = LatticeRequest("tow_3x6_lo");
   PlanRecorder recorder;
   const absl::StatusOr<Plan> plan = Make(request, recorder);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -311,7 +293,7 @@ TEST(MakePlanTest, HandsOutAVerifiedPlanForEachIncumbent) {
 }
 
 TEST(MakePlanTest, AStopRequestBeforeTheStartStillGetsTheGreedyPlan) {
-  Request request = LatticeRequest("tow_3x6_lo");
+  PlannerRequest request = LatticeRequest("tow_3x6_lo");
   std::stop_source stop;
   stop.request_stop();
   request.limits.stop = stop.get_token();
@@ -332,7 +314,7 @@ TEST(MakePlanTest, AStopRequestDuringTheSearchIsAnswered) {
     std::stop_source stop;
   };
   Stopper stopper;
-  Request request = LatticeRequest("inc_5x8_lo");
+  PlannerRequest request = LatticeRequest("inc_5x8_lo");
   request.limits.stop = stopper.stop.get_token();
   const absl::StatusOr<Plan> plan = Make(request, stopper, 2);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -342,14 +324,14 @@ TEST(MakePlanTest, AStopRequestDuringTheSearchIsAnswered) {
 }
 
 TEST(MakePlanTest, ADeadlineInThePastStillGetsTheGreedyPlanOrSaysThereIsNone) {
-  Request request = LatticeRequest("tow_3x6_lo");
+  PlannerRequest request = LatticeRequest("tow_3x6_lo");
   request.limits.deadline = SolveLimits::Clock::now() - std::chrono::hours(1);
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->provenance.stop_reason, StopReason::kTimeLimit);
 
   // Only {a, c} and {b, d} fit, which are intervals of neither linear order of the canonical numbering.
-  Request tight;
+  PlannerRequest tight;
   const std::vector<int64_t> bytes = {5, 2, 3, 6};
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const OperatorId op = AddOperator(tight.graph, std::string(1, static_cast<char>('a' + i)), 10, 10);
@@ -372,7 +354,7 @@ TEST(MakePlanTest, ADeadlineInThePastStillGetsTheGreedyPlanOrSaysThereIsNone) {
 }
 
 TEST(MakePlanTest, LimitsNameWhatStoppedTheSearchAndWhoMadeThePlan) {
-  Request request = LatticeRequest("tow_4x8_lo");
+  PlannerRequest request = LatticeRequest("tow_4x8_lo");
   request.options.algorithm = Algorithm::kIdealDp;
   request.options.ideal_limit = 20;
   const absl::StatusOr<Plan> ideals = Make(request);
@@ -395,7 +377,7 @@ TEST(MakePlanTest, LimitsNameWhatStoppedTheSearchAndWhoMadeThePlan) {
 }
 
 TEST(MakePlanTest, SaysWhatIsMissingForInfeasibleRequests) {
-  Request request = ChainOf(3);
+  PlannerRequest request = ChainOf(3);
   request.cluster = MakeCluster(2, 0, 8);
   for (Operator& op : request.graph.operators) op.memory_bytes = 6;
   const absl::StatusOr<Plan> plan = Make(request);
@@ -437,7 +419,7 @@ TEST(MakePlanTest, TurnsExceptionsIntoStatuses) {
 }
 
 TEST(EvaluatePlacementTest, HeedsStopAndDeadline) {
-  const Request request = ChainOf(3);
+  const PlannerRequest request = ChainOf(3);
   const Placement placement = PlacementOf(*Make(request));
   const auto evaluate = [&](const SolveLimits& limits) {
     return EvaluatePlacement({request.graph, request.cluster, request.problem, request.options}, ModelLimits(),
@@ -455,7 +437,7 @@ TEST(EvaluatePlacementTest, HeedsStopAndDeadline) {
 }
 
 TEST(MakePlanTest, LooksAtTheProblemOnlyWhenGraphAndClusterAreSound) {
-  Request request = ChainOf(2);
+  PlannerRequest request = ChainOf(2);
   request.graph.operators[1].name = request.graph.operators[0].name;
   request.problem.objective = Objective::kMinDevices;
   const std::vector<Violation> unsound = ViolationsOf(Make(request).status());
@@ -469,7 +451,7 @@ TEST(MakePlanTest, LooksAtTheProblemOnlyWhenGraphAndClusterAreSound) {
 
 // The first and the last of three operators share a device: more than the searches of this mode may know.
 TEST(EvaluatePlacementTest, NeedsNoSearch) {
-  Request request = ChainOf(3);
+  PlannerRequest request = ChainOf(3);
   Placement placement;
   for (const std::size_t op : {0, 1, 2}) placement.stages.push_back({{OperatorId(op)}, {DeviceId(op % 2)}});
   const auto evaluate = [&] {
@@ -487,7 +469,7 @@ TEST(EvaluatePlacementTest, NeedsNoSearch) {
 }
 
 TEST(EvaluatePlacementTest, JudgesWhatMakePlanMade) {
-  const Request request = ChainOf(4);
+  const PlannerRequest request = ChainOf(4);
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   const absl::StatusOr<Verdict> verdict = EvaluatePlacement(

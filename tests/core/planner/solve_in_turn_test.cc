@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
-#include "core/planner/planner.h"
+#include "tests/core/planner/planner_request.h"
 #include "tests/support/builders.h"
 
 namespace planwright {
@@ -17,28 +17,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Request {
-  OperatorGraph graph;
-  Cluster cluster;
-  PlanningProblem problem;
-  SolverOptions options;
-  SolveLimits limits;
-};
-
-absl::StatusOr<Plan> Make(const Request& request, PlannerObserver& observer, int threads = 1) {
-  TaskArena arena(threads);
-  return MakePlan({request.graph, request.cluster, request.problem, request.options}, ModelLimits(), request.limits,
-                  arena, observer);
-}
-
-absl::StatusOr<Plan> Make(const Request& request) {
-  PlannerObserver observer;
-  return Make(request, observer);
-}
-
 // Wider than enumeration looks at, on devices that no exact program knows.
-Request Wide(int branches) {
-  Request request;
+PlannerRequest Wide(int branches) {
+  PlannerRequest request;
   request.cluster = MakeCluster(6, 0);
   MatrixInterconnect matrix;
   for (std::size_t a = 0; a < 6; ++a) {
@@ -59,7 +40,7 @@ Request Wide(int branches) {
 }
 
 TEST(SolveInTurnTest, SmallProblemsAreProvenInEveryMode) {
-  Request request = Wide(4);
+  PlannerRequest request = Wide(4);
   for (const Replication replication : {Replication::kNone, Replication::kUniform, Replication::kPerStage}) {
     request.problem.replication = replication;
     const absl::StatusOr<Plan> plan = Make(request);
@@ -70,11 +51,11 @@ TEST(SolveInTurnTest, SmallProblemsAreProvenInEveryMode) {
 }
 
 TEST(SolveInTurnTest, IsNoWorseThanAnyOfTheAlgorithms) {
-  const Request request = Wide(14);
+  const PlannerRequest request = Wide(14);
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   for (const Algorithm algorithm : {Algorithm::kParmesan, Algorithm::kSequenceDp, Algorithm::kStageAnnealing}) {
-    Request alone = request;
+    PlannerRequest alone = request;
     alone.options.algorithm = algorithm;
     alone.options.work_limit = 200'000;
     const absl::StatusOr<Plan> other = Make(alone);
@@ -85,7 +66,7 @@ TEST(SolveInTurnTest, IsNoWorseThanAnyOfTheAlgorithms) {
 }
 
 TEST(SolveInTurnTest, NamesTheAlgorithmThatMadeThePlanAndTheLimitThatEndedTheSearch) {
-  Request request = Wide(14);
+  PlannerRequest request = Wide(14);
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   ASSERT_FALSE(plan->provenance.proven_optimal);
@@ -101,7 +82,7 @@ TEST(SolveInTurnTest, NamesTheAlgorithmThatMadeThePlanAndTheLimitThatEndedTheSea
 
 TEST(SolveInTurnTest, IsTheSameForAnyNumberOfThreads) {
   PlannerObserver observer;
-  const Request request = Wide(12);
+  const PlannerRequest request = Wide(12);
   const absl::StatusOr<Plan> one = Make(request, observer, 1);
   const absl::StatusOr<Plan> three = Make(request, observer, 3);
   ASSERT_TRUE(one.ok() && three.ok());
@@ -128,7 +109,7 @@ TEST(SolveInTurnTest, ImprovesOnlyWhatItReports) {
 
 // Bytes that fill the devices exactly in few ways only, too many to be looked at.
 TEST(SolveInTurnTest, SaysWhichLimitEndedASearchWithoutAPlan) {
-  Request request = Wide(14);
+  PlannerRequest request = Wide(14);
   for (Operator& op : request.graph.operators) op.memory_bytes = 1000;
   for (std::size_t i = 0; i < request.graph.operators.size(); ++i)
     *request.graph.operators[i].memory_bytes += 1 << (i % 10);
@@ -144,7 +125,7 @@ TEST(SolveInTurnTest, SaysWhichLimitEndedASearchWithoutAPlan) {
 }
 
 TEST(SolveInTurnTest, OperatorsAreNeverWorseThanLayers) {
-  Request request = Wide(14);
+  PlannerRequest request = Wide(14);
   for (std::size_t i = 0; i < request.graph.operators.size(); ++i) {
     request.graph.operators[i].layer = "layer" + std::to_string(i / 3);
   }
@@ -158,7 +139,7 @@ TEST(SolveInTurnTest, OperatorsAreNeverWorseThanLayers) {
 TEST(SolveInTurnTest, AClusterThatHoldsAnotherOneIsNoWorse) {
   Picoseconds before = Picoseconds::max();
   for (const std::size_t nodes : {1U, 2U, 3U}) {
-    Request request = Wide(10);
+    PlannerRequest request = Wide(10);
     request.cluster = MakeCluster(static_cast<int>(2 * nodes), 0);
     request.cluster.interconnect =
         HierarchyInterconnect{{{2, 1e11, Picoseconds(0)}, {static_cast<int32_t>(nodes), 2e8, Picoseconds(0)}}};
