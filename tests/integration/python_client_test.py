@@ -13,42 +13,17 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
 import urllib.error
 import urllib.request
 
-SKIP = 77
-GRPC_PLUGIN = "/usr/bin/grpc_python_plugin"
-REFLECTION_PROTO = "/usr/share/grpc-proto/grpc/reflection/v1alpha/reflection.proto"
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import python_stubs  # noqa: E402
 
-try:
-    import google
-    import grpc
-except ImportError as error:
-    print(f"skipped: {error} (python3-grpcio, python3-protobuf)")
-    sys.exit(SKIP)
-for needed in (GRPC_PLUGIN, REFLECTION_PROTO):
-    if not os.path.exists(needed):
-        print(f"skipped: {needed} is not installed (protobuf-compiler-grpc, grpc-proto)")
-        sys.exit(SKIP)
-
+REFLECTION_PROTO = f"{python_stubs.SHARED_PROTOS}/grpc/reflection/v1alpha/reflection.proto"
 DAEMON, MAKE_LATTICE, PROTO = sys.argv[1:4]
-GENERATED = tempfile.mkdtemp()
-
-
-def generate():
-    files = [str(path) for path in pathlib.Path(PROTO).rglob("*.proto")]
-    subprocess.run(["protoc", f"-I{PROTO}", "-I/usr/share/grpc-proto", f"--python_out={GENERATED}",
-                    f"--grpc_out={GENERATED}", f"--plugin=protoc-gen-grpc={GRPC_PLUGIN}", *files, REFLECTION_PROTO],
-                   check=True)
-    sys.path.append(GENERATED)
-    # The generated grpc/ and google/ folders are found beside the installed packages of the same names.
-    grpc.__path__.append(os.path.join(GENERATED, "grpc"))
-    google.__path__.append(os.path.join(GENERATED, "google"))
-
-
-generate()
+FOLDER = python_stubs.make(PROTO, REFLECTION_PROTO)
+import grpc  # noqa: E402
 from google.protobuf import duration_pb2, json_format  # noqa: E402
 from google.rpc import error_details_pb2, status_pb2  # noqa: E402
 from grpc.health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
@@ -424,7 +399,7 @@ class StoreTest(unittest.TestCase):
     """What becomes of a server whose SQLite file changes under it."""
 
     def setUp(self):
-        self.file = os.path.join(GENERATED, f"{self.id()}.db")
+        self.file = os.path.join(FOLDER, f"{self.id()}.db")
         self.daemon = None
 
     def tearDown(self):
@@ -493,7 +468,7 @@ class StoreTest(unittest.TestCase):
 
 class ReloadTest(unittest.TestCase):
     def test_counts_what_went_wrong_and_lets_the_old_tokens_in(self):
-        file = os.path.join(GENERATED, "auth.json")
+        file = os.path.join(FOLDER, "auth.json")
         token = {"name": "ci", "sha256": hashlib.sha256(b"secret").hexdigest(), "tenant": "team", "role": "reader"}
         with open(file, "w", encoding="utf-8") as config:
             json.dump({"tokens": [token]}, config)
@@ -529,7 +504,4 @@ class DrainTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    try:
-        unittest.main(argv=sys.argv[:1])
-    finally:
-        shutil.rmtree(GENERATED)
+    unittest.main(argv=sys.argv[:1])

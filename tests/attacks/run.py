@@ -1,0 +1,81 @@
+"""Attacks a real planwrightd on the loopback, one numbered attack after the other, and says what held.
+
+    run.py --daemon build/release/bin/planwrightd            all of them
+    run.py --daemon ... 2 7                                  those with these numbers
+    run.py --list                                            what there is
+
+Exit code 1: something did not hold; 77: something that it needs is not installed.
+"""
+import argparse
+import importlib
+import pathlib
+import sys
+import time
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE))
+import arena as arenas  # noqa: E402
+
+
+def number_of(attack):
+    digits = "".join(c for c in attack.number if c.isdigit())
+    return int(digits or 0), attack.number
+
+
+def load_attacks():
+    for file in sorted(HERE.glob("*_attacks.py")):
+        importlib.import_module(file.stem)
+    return sorted(arenas.ATTACKS, key=number_of)
+
+
+def run_one(attack, daemon, slack_ms):
+    """Whether it held; prints a row."""
+    start = time.monotonic()
+    why = ""
+    arena = None
+    try:
+        with arenas.open_arena(daemon, slack_ms) as arena:
+            attack.run(arena)
+    except arenas.Failure as failure:
+        why = str(failure)
+    except Exception:  # An attack that breaks has shown nothing.
+        why = traceback.format_exc()
+    seconds = time.monotonic() - start
+    results = arena.results if arena is not None else []
+    p99 = ", ".join(f"{r.quiet_p99_ms:.0f} -> {r.attacked_p99_ms:.0f}" for r in results) or "-"
+    probe = f"{max(r.worst_probe_ms for r in results):.0f}" if results else "-"
+    peak = max((server.peak_mib for server in arena.servers), default=0) if arena is not None else 0
+    print(f"{attack.number:>4}  {'FAILED' if why else 'held':6}  {seconds:5.0f}  {p99:>16}  {probe:>5}  {peak:5.0f}  "
+          f"{attack.title}", flush=True)
+    if why:
+        print("      " + why.rstrip().replace("\n", "\n      "), flush=True)
+    return not why
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("numbers", nargs="*", help="the attacks to run; none: all")
+    parser.add_argument("--daemon", default="build/release/bin/planwrightd")
+    parser.add_argument("--slack_ms", type=float, default=50,
+                        help="what an ordinary call may take beyond twice its undisturbed p99, a probe beyond 100 ms")
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+
+    attacks = load_attacks()
+    unknown = set(options.numbers) - {attack.number for attack in attacks}
+    if unknown:
+        parser.error(f"there is no attack {', '.join(sorted(unknown))}; --list tells those that there are")
+    if options.numbers:
+        attacks = [attack for attack in attacks if attack.number in options.numbers]
+    if options.list:
+        for attack in attacks:
+            print(f"{attack.number:>4}  {attack.title}")
+        return 0
+    print("  no  outcome     s  p99, quiet -> ms  probe    MiB  attack", flush=True)
+    held = [run_one(attack, options.daemon, options.slack_ms) for attack in attacks]
+    print(f"{sum(held)} of {len(held)} attacks held", flush=True)
+    return 0 if all(held) else 1
+
+
+sys.exit(main())
