@@ -10,4 +10,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 ./deploy/setup.sh build test
 cmake --preset release
 cmake --build --preset release --parallel "$(nproc)" --target planwrightd planwright
-/usr/bin/python3 tests/attacks/run.py --daemon build/release/bin/planwrightd "$@"
+attack() { /usr/bin/python3 tests/attacks/run.py --daemon build/release/bin/planwrightd "$@"; }
+if [[ $# == 0 ]]; then
+  attack && attack --mixed=600
+else
+  attack "$@"
+fi

@@ -18,6 +18,8 @@ arena.bystander(server)  an ordinary client in a process of its own: it calls un
 arena.folder             a temporary folder of the attack's own.
 expect(fact, message)    fails the attack with the message where the fact is not one.
 refusal(call)            runs the call and returns the grpc.RpcError with which it ended; fails where it was answered.
+@attack(..., mixes=True)  an attack that is nothing but traffic against whatever server it gets, with whatever flags: it takes
+                         part in the minutes of mixed attack (run.py --mixed), where only the ordinary client judges.
 until(fact, what)        waits for a fact to become true; fails with `what` after a number of seconds.
 service, problems, ...   the generated messages; stub classes through Server.stub.
 
@@ -190,6 +192,26 @@ class Server:
         self.process.wait()
 
 
+class SharedServer(Server):
+    """The server of somebody else, who starts and ends it."""
+
+    def __init__(self, address, http, pid, log_file):
+        self.address = address
+        self.http = http
+        self.pid = int(pid)
+        self.log_file = log_file
+        self.peak_mib = 0.0
+
+    def is_running(self):
+        return os.path.exists(f"/proc/{self.pid}")
+
+    def end(self, seconds=END_SECONDS):
+        return 0
+
+    def kill(self):
+        pass
+
+
 @dataclasses.dataclass
 class Result:
     """What an ordinary client saw."""
@@ -243,9 +265,24 @@ class Arena:
     def close(self):
         """Ends the servers; fails where one does not end well."""
         for server in self.servers:
-            if server.process.returncode is None:
+            if server.is_running():
                 code = server.end()
                 expect(code == 0, f"planwrightd ended with {code}")
+
+
+class SharedArena(Arena):
+    """One whose attacks all meet the same server, and in which nobody else calls."""
+
+    def __init__(self, server, folder):
+        super().__init__(None, 0, folder)
+        self.server = server
+
+    def serve(self, *flags, **arguments):
+        return self.server
+
+    @contextlib.contextmanager
+    def bystander(self, server, *, options=()):
+        yield
 
 
 @dataclasses.dataclass
@@ -253,14 +290,15 @@ class Attack:
     number: str
     title: str
     run: object
+    mixes: bool
 
 
 ATTACKS = []
 
 
-def attack(number, title):
+def attack(number, title, mixes=False):
     def register(function):
-        ATTACKS.append(Attack(str(number), title, function))
+        ATTACKS.append(Attack(str(number), title, function, mixes))
         return function
     return register
 
@@ -276,4 +314,5 @@ def open_arena(daemon, slack_ms):
         finally:
             for server in arena.servers:
                 if server.is_running():
+                    server.peak_mib = server.peak_rss_mib()
                     server.kill()

@@ -2,14 +2,18 @@
 
     run.py --daemon build/release/bin/planwrightd            all of them
     run.py --daemon ... 2 7                                  those with these numbers
+    run.py --daemon ... --mixed=600                          ten minutes of all that mix, several at a time
     run.py --list                                            what there is
 
 Exit code 1: something did not hold; 77: something that it needs is not installed.
 """
 import argparse
 import importlib
+import itertools
 import pathlib
+import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
@@ -53,12 +57,72 @@ def run_one(attack, daemon, slack_ms):
     return not why
 
 
+# Of the server that is attacked by all at once: what it may take, and what measuring and malloc add.
+MIXED_BUDGET_MIB = 1024
+MIXED_SHARE_OVER_BUDGET = 1.2
+MIXED_AT_A_TIME = 3
+# Of one attack among the others, which is told to end then.
+MIXED_SECONDS = 40
+
+
+def start_share(attack, server):
+    """A process that runs one attack against the server; what it finds of its own does not count."""
+    return subprocess.Popen([sys.executable, __file__, attack.number, "--against", server.address, server.http,
+                             str(server.pid), server.log_file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def attack_for(seconds, attacks, server):
+    """Runs the attacks in turn, MIXED_AT_A_TIME at a time; how many ran, and the most memory that was seen in MiB."""
+    end = time.monotonic() + seconds
+    turns = itertools.cycle(attacks)
+    running = []
+    count = 0
+    peak = 0.0
+    try:
+        while time.monotonic() < end:
+            arenas.expect(server.is_running(), f"planwrightd ended with {server.process.poll()}")
+            for process, start in list(running):
+                if process.poll() is not None or time.monotonic() > start + MIXED_SECONDS:
+                    process.kill()
+                    process.wait()
+                    running.remove((process, start))
+            while len(running) < MIXED_AT_A_TIME:
+                running.append((start_share(next(turns), server), time.monotonic()))
+                count += 1
+            peak = max(peak, server.rss_mib())
+            time.sleep(0.1)
+    finally:
+        for process, _ in running:
+            process.kill()
+            process.wait()
+    return count, peak
+
+
+def mixed_attack(seconds, attacks):
+    def run(arena):
+        server = arena.serve(f"--memory_budget={MIXED_BUDGET_MIB}MiB", f"--store=sqlite:{arena.folder}/mixed.db")
+        with arena.bystander(server):
+            count, peak = attack_for(seconds, attacks, server)
+        print(f"      {count} attacks, at most {peak:.0f} MiB of a budget of {MIXED_BUDGET_MIB}", flush=True)
+        arenas.expect(peak <= MIXED_SHARE_OVER_BUDGET * MIXED_BUDGET_MIB, f"planwrightd took {peak:.0f} MiB")
+    return arenas.Attack("all", f"{seconds:.0f} s of {len(attacks)} attacks mixed", run, mixes=False)
+
+
+def run_share(attack, server):
+    """One attack against a server that others attack as well."""
+    with tempfile.TemporaryDirectory(prefix="planwright-attack-") as folder:
+        attack.run(arenas.SharedArena(server, folder))
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("numbers", nargs="*", help="the attacks to run; none: all")
     parser.add_argument("--daemon", default="build/release/bin/planwrightd")
     parser.add_argument("--slack_ms", type=float, default=50,
                         help="what an ordinary call may take beyond twice its undisturbed p99, a probe beyond 100 ms")
+    parser.add_argument("--mixed", type=float, metavar="SECONDS", help="only the mixed attack, for this long")
+    parser.add_argument("--against", nargs=4, metavar=("ADDRESS", "HTTP", "PID", "LOG"), help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
 
@@ -72,6 +136,10 @@ def main():
         for attack in attacks:
             print(f"{attack.number:>4}  {attack.title}")
         return 0
+    if options.against:
+        return run_share(attacks[0], arenas.SharedServer(*options.against))
+    if options.mixed:
+        attacks = [mixed_attack(options.mixed, [attack for attack in attacks if attack.mixes])]
     print("  no  outcome     s  p99, quiet -> ms  probe    MiB  attack", flush=True)
     held = [run_one(attack, options.daemon, options.slack_ms) for attack in attacks]
     print(f"{sum(held)} of {len(held)} attacks held", flush=True)
