@@ -26,6 +26,7 @@
 #include "server/main/byte_size.h"
 #include "server/main/config_sources.h"
 #include "server/main/listen_address.h"
+#include "server/main/log_level.h"
 #include "server/main/text_file.h"
 #include "server/serving/resources.h"
 #include "server/store/open_store.h"
@@ -92,6 +93,9 @@ ABSL_FLAG(absl::Duration, operation_lease, absl::Seconds(30),
 ABSL_FLAG(bool, enable_reflection, false,
           "serve grpc.reflection.v1alpha, so that tools such as buf curl can call without the protos");
 ABSL_FLAG(std::string, log_format, "", "text or json, on standard error; empty: text on a terminal, else json");
+ABSL_FLAG(
+    std::string, log_level, "info",
+    "debug, info, warning or error: what weighs less is not logged; SIGUSR1 logs one level more, SIGUSR2 one less");
 ABSL_FLAG(std::string, config, "", "file with settings, one \"name = value\" a line");
 ABSL_FLAG(bool, validate_config, false, "check all settings and exit: 0, or 1 with what is wrong");
 
@@ -133,6 +137,7 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "operation_lease",
                                                                   "enable_reflection",
                                                                   "log_format",
+                                                                  "log_level",
                                                                   "validate_config"});
 
 std::optional<std::string> Getenv(const std::string& name) {
@@ -254,6 +259,15 @@ LogFormat ReadLogFormat(Violations& violations) {
   if (format == "json") return LogFormat::kJson;
   if (!format.empty()) violations.Add("--log_format", absl::StrCat("must be text or json, is \"", format, "\""));
   return isatty(STDERR_FILENO) == 1 ? LogFormat::kText : LogFormat::kJson;
+}
+
+Severity ReadLogLevel(Violations& violations) {
+  const std::string name = absl::GetFlag(FLAGS_log_level);
+  const std::optional<Severity> level = LevelNamed(name);
+  if (!level.has_value()) {
+    violations.Add("--log_level", absl::StrCat("must be debug, info, warning or error, is \"", name, "\""));
+  }
+  return level.value_or(Severity::kInfo);
 }
 
 std::string ReadListenAddress(bool has_tls, Violations& violations) {
@@ -387,6 +401,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);
   configuration.slow_search = PositiveTime(absl::GetFlag(FLAGS_slow_search), "slow_search", violations);
   configuration.log_format = ReadLogFormat(violations);
+  configuration.log_level = ReadLogLevel(violations);
   configuration.enable_reflection = absl::GetFlag(FLAGS_enable_reflection);
   RETURN_IF_ERROR(violations.ToStatus());
   RETURN_IF_ERROR(ReadSecrets(configuration.secret_files).status());
@@ -442,7 +457,7 @@ std::string HelpText() {
       "SIGTERM and SIGINT drain: new requests are refused, running ones are answered, then it exits with 0.\n"
       "SIGHUP reads certificates, tokens, the limits of tenants and, from --config, those of graphs and clusters "
       "again; what\n"
-      "is wrong changes nothing.\n\n"
+      "is wrong changes nothing. SIGUSR1 logs one level more, SIGUSR2 one less.\n\n"
       "Settings, each also as an environment variable (PLANWRIGHT_CPUS) and as a line \"cpus = 4\" of the --config\n"
       "file; a flag wins over the environment, the environment over the file:\n";
   std::vector<std::string_view> names(kSettings.begin(), kSettings.end());

@@ -26,6 +26,7 @@ struct Configuration {
   // Searches that take as long are logged as slow.
   std::chrono::nanoseconds slow_search{0};
   LogFormat log_format = LogFormat::kText;
+  Severity log_level = Severity::kInfo;
   bool enable_reflection = false;
   // Have been read once, so they were right at the start.
   SecretFiles secret_files;

@@ -305,6 +305,7 @@ class GrpcDaemon final : public Daemon {
     const Executor::Load load = executor_.load();
     metrics_.SetRunningOperations(runner_ != nullptr ? runner_->running() : 0);
     metrics_.SetLoad(load.running, load.waiting);
+    metrics_.SetLogDropped(log_.dropped());
     const PlanCache::Stats cache = engine_.cache_stats();
     const AnswerCache::Stats answers = answers_.stats();
     metrics_.SetCache({.hits = cache.hits + answers.hits,

@@ -1,36 +1,44 @@
 // planwrightd: the planning server. See --help.
-#include <grpc/support/log.h>
 #include <oneapi/tbb/global_control.h>
+#include <poll.h>
 #include <pthread.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
 #include "absl/synchronization/mutex.h"
 #include "server/main/configuration.h"
 #include "server/main/daemon.h"
+#include "server/main/library_logs.h"
+#include "server/main/log_level.h"
 #include "server/observability/log.h"
+#include "server/observability/log_writer.h"
 
 namespace planwright::server {
 namespace {
 
-// gRPC's log function is a plain function pointer, so the logger that it writes to cannot be handed to it.
-const Logger* grpc_log = nullptr;
+// What a thread that is about to abort waits for: the last lines may say why.
+std::atomic<const LogWriter*> aborting_log = nullptr;
 
-void WriteGrpcLog(gpr_log_func_args* line) {
-  const Severity severity = line->severity == GPR_LOG_SEVERITY_ERROR ? Severity::kError : Severity::kInfo;
-  grpc_log->Write(severity, line->message, {{"component", std::string("grpc")}});
+// Async-signal-safe. When it returns, abort() goes on as without a handler.
+void LetLinesOut(int /*signal*/) {
+  constexpr int kPatienceMs = 1000;
+  const LogWriter* writer = aborting_log;
+  for (int i = 0; writer != nullptr && !writer->is_idle() && i < kPatienceMs; ++i) poll(nullptr, 0, /*timeout=*/1);
 }
 
-// SIGTERM, SIGINT and SIGHUP, blocked in the calling thread and in all that it starts, so that only Wait sees them.
+// SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2, blocked in the calling thread and in all that it starts, so that only
+// Wait sees them.
 class Signals {
  public:
   Signals() {
     sigemptyset(&signals_);
-    sigaddset(&signals_, SIGHUP);
-    sigaddset(&signals_, SIGTERM);
-    sigaddset(&signals_, SIGINT);
+    for (const int signal : {SIGHUP, SIGTERM, SIGINT, SIGUSR1, SIGUSR2}) sigaddset(&signals_, signal);
     pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   }
 
@@ -50,10 +58,34 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
+// Until a signal that ends the server.
+void HandleSignals(const Signals& signals, Daemon& daemon, Logger& log, const LibraryLogs& library_logs, int argc,
+                   char** argv) {
+  for (;;) {
+    const int signal = signals.Wait();
+    if (signal == SIGHUP) {
+      daemon.Reload(ReadConfigurationAgain(argc, argv));
+    } else if (signal == SIGUSR1 || signal == SIGUSR2) {
+      log.SetLevel(LevelAfter(signal, log.level()));
+      library_logs.FollowLevel();
+      log.Announce("log level", {{"level", std::string(LevelName(log.level()))}});
+    } else {
+      return;
+    }
+  }
+}
+
 int Serve(const Configuration& configuration, const Signals& signals, int argc, char** argv) {
-  const Logger log(configuration.log_format, &WriteToStderr);
-  grpc_log = &log;
-  gpr_set_log_function(&WriteGrpcLog);
+  LogWriter writer(STDERR_FILENO, [format = configuration.log_format](int64_t lines) {
+    return FormatLogLine(format, std::chrono::system_clock::now(), Severity::kWarning, "log lines dropped",
+                         {{"lines", lines}});
+  });
+  aborting_log = &writer;
+  std::signal(SIGABRT, &LetLinesOut);
+  Logger log(
+      configuration.log_format, [&writer](const std::string& line) { writer.Write(line); }, configuration.log_level,
+      [&writer] { return writer.dropped(); });
+  const LibraryLogs library_logs(log);
   // One worker for every CPU beside the threads of the executor, which take part in their own searches.
   const oneapi::tbb::global_control parallelism(
       oneapi::tbb::global_control::max_allowed_parallelism,
@@ -61,7 +93,7 @@ int Serve(const Configuration& configuration, const Signals& signals, int argc, 
                                configuration.engine.max_operations));
   const auto daemon = Daemon::Start(configuration, log);
   if (!daemon.ok()) return Fail(daemon.status());
-  while (signals.Wait() == SIGHUP) (*daemon)->Reload(ReadConfigurationAgain(argc, argv));
+  HandleSignals(signals, **daemon, log, library_logs, argc, argv);
   (*daemon)->Drain();
   return 0;
 }

@@ -1,7 +1,5 @@
 #include "server/observability/log.h"
 
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +11,8 @@ namespace {
 
 std::string_view NameOf(Severity severity) {
   switch (severity) {
+    case Severity::kDebug:
+      return "DEBUG";
     case Severity::kInfo:
       return "INFO";
     case Severity::kWarning:
@@ -52,13 +52,27 @@ std::string TextValue(const LogField& field) {
 
 }  // namespace
 
+std::string_view LevelName(Severity level) {
+  switch (level) {
+    case Severity::kDebug:
+      return "debug";
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
+  }
+  return "error";
+}
+
 void Logger::Write(Severity severity, std::string_view message, std::initializer_list<LogField> fields) const {
+  if (severity < level_) return;
   sink_(FormatLogLine(format_, std::chrono::system_clock::now(), severity, message, fields));
 }
 
-void WriteToStderr(const std::string& line) {
-  // Nothing can be done about a log that cannot be written.
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+void Logger::Announce(std::string_view message, std::initializer_list<LogField> fields) const {
+  sink_(FormatLogLine(format_, std::chrono::system_clock::now(), Severity::kInfo, message, fields));
 }
 
 std::string FormatLogLine(LogFormat format, std::chrono::system_clock::time_point time, Severity severity,

@@ -77,6 +77,9 @@ Metrics::Metrics(const std::string& version)
                          .Add({})),
       cache_entries_(MakeGauge(registry_, "planwright_cache_entries", "Cached plans.")),
       cache_bytes_(MakeGauge(registry_, "planwright_cache_bytes", "Memory of the cached plans.")),
+      log_dropped_(MakeCounter(registry_, "planwright_log_dropped_total",
+                               "Log lines that were dropped because whoever reads the log was too slow.")
+                       .Add({})),
       store_up_(MakeGauge(registry_, "planwright_store_up", "1 while the store works; 0 also where there is none.")),
       rows_deleted_(MakeCounter(registry_, "planwright_store_deleted_rows_total",
                                 "Rows of the store that were deleted because they had been kept long enough.")
@@ -135,6 +138,8 @@ void Metrics::SetCache(const CacheCounts& counts) {
   cache_entries_.Set(static_cast<double>(counts.entries));
   cache_bytes_.Set(static_cast<double>(counts.bytes));
 }
+
+void Metrics::SetLogDropped(int64_t lines) { RaiseTo(lines, log_dropped_); }
 
 void Metrics::SetStoreUp(bool works) { store_up_.Set(works ? 1 : 0); }
 

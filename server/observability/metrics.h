@@ -61,6 +61,9 @@ class Metrics {
   // Counts never fall.
   void SetCache(const CacheCounts& counts);
 
+  // Lines that the log had no room for; never falls.
+  void SetLogDropped(int64_t lines);
+
   void SetStoreUp(bool works);
   void SetRunningOperations(int running);
   // A server is done with an operation: "ended", "returned" to the queue, or "lost" to another server.
@@ -92,6 +95,7 @@ class Metrics {
   prometheus::Counter& cache_dropped_;
   prometheus::Gauge& cache_entries_;
   prometheus::Gauge& cache_bytes_;
+  prometheus::Counter& log_dropped_;
   prometheus::Gauge& store_up_;
   prometheus::Counter& rows_deleted_;
   prometheus::Gauge& running_operations_;

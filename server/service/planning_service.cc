@@ -154,6 +154,12 @@ CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerCon
     start.record->SetTraceId(*trace_id);
     context.AddInitialMetadata("traceparent", std::string(*traceparent));
   }
+  if (services_.log.level() == Severity::kDebug) {
+    services_.log.Debug("rpc started", {{"request_id", start.record->request_id()},
+                                        {"method", std::string(method)},
+                                        {"peer", context.peer()},
+                                        {"tenant", start.caller.tenant}});
+  }
   return start;
 }
 

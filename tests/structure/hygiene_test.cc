@@ -67,6 +67,17 @@ TEST(HygieneTest, EverySourceIsCompiled) {
   }
 }
 
+// Whoever reads standard error may stop: a thread that writes there by itself, not by the log's own, stops as well.
+TEST(HygieneTest, OnlyTheProgramAndItsLogWriteToStandardErrorAndOutput) {
+  for (const SourceFile& file : SourceFiles({".h", ".cc"})) {
+    if (!file.path.starts_with("server/") && !file.path.starts_with("core/")) continue;
+    if (file.path == "server/main/planwrightd.cc") continue;
+    EXPECT_THAT(Matches(file.text, "(std::cerr|std::cout|std::clog|\\bstderr\\b|\\bstdout\\b|\\bprintf\\(|\\bputs\\()"),
+                IsEmpty())
+        << file.path << ": hand the line to the Logger";
+  }
+}
+
 // Two types of one name in one namespace break the one-definition rule: the linker keeps one of the two functions that
 // a template makes for them, and nobody is told.
 TEST(HygieneTest, NoTwoHeadersDefineTheSameName) {

@@ -92,7 +92,7 @@ std::string TestServer::address() {
 }
 
 void TestServer::Take(const std::string& line) {
-  // As WriteToStderr does.
+  // One system call a line, as the server makes.
   [[maybe_unused]] const ssize_t written = write(log_file_, line.data(), line.size());
   const std::lock_guard lock(mutex_);
   if (!address_.empty()) return;

@@ -53,5 +53,20 @@ TEST(LoggerTest, HandsWholeLinesToItsSink) {
   EXPECT_NE(written.find(" ERROR second\n"), std::string::npos);
 }
 
+TEST(LoggerTest, LinesOfLessWeightThanTheLevelAreNotWritten) {
+  std::string written;
+  Logger log(LogFormat::kText, [&written](const std::string& line) { written += line; });
+  log.Debug("one");
+  log.SetLevel(Severity::kDebug);
+  log.Debug("two");
+  log.SetLevel(Severity::kError);
+  log.Warning("three");
+  log.Announce("four", {});
+  EXPECT_EQ(written.find(" one"), std::string::npos);
+  EXPECT_NE(written.find(" DEBUG two\n"), std::string::npos);
+  EXPECT_EQ(written.find(" three"), std::string::npos);
+  EXPECT_NE(written.find(" INFO four\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace planwright::server
