@@ -227,12 +227,28 @@ absl::StatusOr<GivenPlan> ReadAnyGivenPlan(const Request& request, const ModelLi
   return given;
 }
 
-// OK where the options obey the rules; else INVALID_ARGUMENT with all that is wrong with the request. Known plans would
-// hide broken options: their names and keys leave out what does not change the answer.
-absl::Status CheckOptions(const PlanTask& task, const ModelLimits& limits) {
+// Whether sizes and names are within the limits.
+bool IsWithin(const ModelLimits& limits, const OperatorGraph& graph, const Cluster& cluster) {
+  const auto is_long = [&limits](const std::string& name) {
+    return std::cmp_greater(name.size(), limits.max_name_bytes);
+  };
+  const auto has_long = [&is_long](const auto& named) {
+    return std::any_of(named.begin(), named.end(), [&is_long](const auto& element) { return is_long(element.name); });
+  };
+  if (std::cmp_greater(graph.operators.size(), limits.max_operators)) return false;
+  if (std::cmp_greater(graph.tensors.size(), limits.max_tensors)) return false;
+  if (std::cmp_greater(cluster.devices.size(), limits.max_devices)) return false;
+  return !is_long(graph.display_name) && !is_long(cluster.display_name) && !has_long(graph.operators) &&
+         !has_long(graph.tensors) && !has_long(cluster.device_classes) && !has_long(cluster.devices);
+}
+
+// OK where the options obey the rules, and the sizes the limits that hold now; else INVALID_ARGUMENT with all that is
+// wrong with the request. Known plans would hide it: their names and keys leave out what does not change the answer,
+// and they may have been made under other limits.
+absl::Status CheckBeforeLooking(const PlanTask& task, const ModelLimits& limits) {
   Violations violations;
   ValidateOptions(task.options.options, violations);
-  if (violations.empty()) return absl::OkStatus();
+  if (violations.empty() && IsWithin(limits, *task.graph, *task.cluster)) return absl::OkStatus();
   return CheckRequest({*task.graph, *task.cluster, task.problem, task.options.options}, limits);
 }
 
@@ -336,7 +352,7 @@ absl::StatusOr<PlanTask> PlanningEngine::MakeTask(std::shared_ptr<const Operator
   task.problem = DecodeProblem(problem, *task.graph, *task.cluster, FieldPath("problem"), violations);
   task.options = DecodeOptions(options, violations);
   RETURN_IF_ERROR(CheckDecoded(*task.graph, *task.cluster, model_limits(), violations));
-  RETURN_IF_ERROR(CheckOptions(task, model_limits()));
+  RETURN_IF_ERROR(CheckBeforeLooking(task, model_limits()));
   task.graph_digest = GraphDigest(*task.graph);
   task.cluster_digest = ClusterDigest(*task.cluster);
   task.resolved_problem = EncodeProblem(ResolveProblem(*task.graph, task.problem), *task.graph, *task.cluster);

@@ -25,6 +25,7 @@
 #include "server/engine/memory_shares.h"
 #include "server/main/byte_size.h"
 #include "server/main/config_sources.h"
+#include "server/main/flag_files.h"
 #include "server/main/listen_address.h"
 #include "server/main/log_level.h"
 #include "server/main/text_file.h"
@@ -164,17 +165,6 @@ std::optional<std::string> ArgumentOf(std::span<char*> arguments, std::string_vi
 std::string ConfigFile(std::span<char*> arguments) {
   const std::optional<std::string> stated = ArgumentOf(arguments, "config");
   return stated.has_value() ? *stated : Getenv("PLANWRIGHT_CONFIG").value_or("");
-}
-
-// Files of flags that cannot be read, which Abseil would end the program for: a server that reads its settings again is
-// to go on with the old ones.
-absl::Status CheckFlagFiles(std::span<char*> arguments) {
-  const std::string files = ArgumentOf(arguments, "flagfile").value_or("");
-  for (const absl::string_view file : absl::StrSplit(files, ',', absl::SkipEmpty())) {
-    const absl::Status read = ReadTextFile(std::string(file)).status();
-    if (!read.ok()) return absl::InvalidArgumentError(absl::StrCat("--flagfile: ", read.message()));
-  }
-  return absl::OkStatus();
 }
 
 absl::Status ApplyConfigFile(const std::string& file) {

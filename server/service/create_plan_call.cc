@@ -2,10 +2,11 @@
 
 #include <google/protobuf/arena.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -18,8 +19,16 @@ namespace planwright::server {
 namespace {
 
 constexpr std::size_t kSmallRequest = 256 << 10;
-// How long an answer may be given after what it refers to was deleted.
-constexpr std::chrono::seconds kShortLife{10};
+
+// What the request names of what is registered; nullopt: its answer is not to be kept.
+std::optional<AnswerCache::References> ReferencesOf(const v1::CreatePlanRequest& request, const std::string& tenant) {
+  if (request.skip_cache() || IsToBeKept(request)) return std::nullopt;
+  AnswerCache::References references{.tenant = tenant, .names = {}};
+  for (const std::string& name : {request.graph_reference(), request.cluster_reference()}) {
+    if (IsRegistered(name)) references.names.push_back(name);
+  }
+  return references;
+}
 
 }  // namespace
 
@@ -38,7 +47,7 @@ grpc::ServerUnaryReactor* CreatePlanCall::Start() {
 }
 
 bool CreatePlanCall::AnswerKnown() {
-  answer_key_ = AnswerCache::KeyOf(start_.caller.tenant, request_);
+  answer_key_ = AnswerCache::KeyOf(start_.caller.tenant, services_.engine.model_limits(), request_);
   const std::shared_ptr<const AnswerCache::Answer> answer = services_.answers.Find(answer_key_);
   if (answer == nullptr) return false;
   response_ = answer->bytes;
@@ -52,20 +61,14 @@ absl::Status CreatePlanCall::Order() {
   const auto arena = std::make_shared<google::protobuf::Arena>();
   auto& request = *google::protobuf::Arena::CreateMessage<v1::CreatePlanRequest>(arena.get());
   RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), request));
-  const Life life = LifeOf(request);
+  references_ = ReferencesOf(request, start_.caller.tenant);
   return PlaceOrderWhereItBelongs(
       services_, start_, stop_, std::shared_ptr<const v1::CreatePlanRequest>(arena, &request),
-      static_cast<int64_t>(request_.Length()), /*events=*/nullptr, [this, life](absl::StatusOr<v1::Plan> plan) {
-        End(WithoutExceptions([&] { return Answer(std::move(plan), life); }));
-      });
+      static_cast<int64_t>(request_.Length()), /*events=*/nullptr,
+      [this](absl::StatusOr<v1::Plan> plan) { End(WithoutExceptions([&] { return Answer(std::move(plan)); })); });
 }
 
-CreatePlanCall::Life CreatePlanCall::LifeOf(const v1::CreatePlanRequest& request) {
-  if (request.skip_cache() || IsToBeKept(request)) return Life::kNone;
-  return NamesRegistered(request) ? Life::kShort : Life::kLong;
-}
-
-absl::Status CreatePlanCall::Answer(absl::StatusOr<v1::Plan> plan, Life life) {
+absl::Status CreatePlanCall::Answer(absl::StatusOr<v1::Plan> plan) {
   RETURN_IF_ERROR(plan.status());
   const v1::Provenance& provenance = plan->provenance();
   // What the clock cut off may not be enough for the next one who asks.
@@ -74,10 +77,11 @@ absl::Status CreatePlanCall::Answer(absl::StatusOr<v1::Plan> plan, Life life) {
   v1::CreatePlanResponse response;
   *response.mutable_plan() = *std::move(plan);
   RETURN_IF_ERROR(WriteMessage(response, response_));
-  if (!is_final || life == Life::kNone) return absl::OkStatus();
-  AnswerCache::Answer answer{.bytes = response_, .plan_key = start_.record->plan_key()};
-  if (life == Life::kShort) answer.expires = AnswerCache::Clock::now() + kShortLife;
-  services_.answers.Keep(answer_key_, std::move(answer));
+  if (!is_final || !references_.has_value()) return absl::OkStatus();
+  services_.answers.Keep(answer_key_, {.bytes = response_,
+                                       .plan_key = start_.record->plan_key(),
+                                       .references = *std::move(references_),
+                                       .asked = asked_});
   return absl::OkStatus();
 }
 

@@ -4,12 +4,14 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/plan_desk.h"
+#include "server/service/answer_cache.h"
 #include "server/service/unary_reactor.h"
 
 namespace planwright::server {
@@ -24,18 +26,19 @@ class CreatePlanCall final : public UnaryReactor {
   grpc::ServerUnaryReactor* Start();
 
  private:
-  // How long an answer may be given to those who send the same bytes.
-  enum class Life { kNone, kShort, kLong };
-
-  static Life LifeOf(const v1::CreatePlanRequest& request);
   // Ends the call with the answer that is known for its bytes; false: there is none.
   bool AnswerKnown();
   // Reads the request and asks for its plan.
   absl::Status Order();
-  absl::Status Answer(absl::StatusOr<v1::Plan> plan, Life life);
+  absl::Status Answer(absl::StatusOr<v1::Plan> plan);
 
+  // When the request came.
+  const AnswerCache::Clock::time_point asked_ = AnswerCache::Clock::now();
   // Of the request's bytes.
   std::string answer_key_;
+  // Set when the request has been read: what it names of what is registered; nullopt: its answer is not one for all who
+  // send the same bytes.
+  std::optional<AnswerCache::References> references_;
 };
 
 }  // namespace planwright::server

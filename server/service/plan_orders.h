@@ -19,6 +19,7 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/library.h"
 #include "server/engine/plan_desk.h"
+#include "server/engine/resource_name.h"
 #include "server/engine/task_memory.h"
 #include "server/engine/without_exceptions.h"
 #include "server/service/call_services.h"
@@ -38,11 +39,15 @@ inline absl::Status SubmitReading(const CallServices& services, const CallStart&
                                   .bytes = static_cast<int64_t>(request.Length())});
 }
 
+// Whether a reference names what is registered rather than what is built in.
+inline bool IsRegistered(const std::string& reference) {
+  return reference.starts_with(kGraphs) || reference.starts_with(kClusters);
+}
+
 // Whether the request names what is stored.
 template <typename Request>
 bool NamesRegistered(const Request& request) {
-  return absl::StartsWith(request.graph_reference(), "graphs/") ||
-         absl::StartsWith(request.cluster_reference(), "clusters/");
+  return IsRegistered(request.graph_reference()) || IsRegistered(request.cluster_reference());
 }
 
 inline bool IsToBeKept(const v1::CreatePlanRequest& request) { return request.store() || !request.plan_id().empty(); }

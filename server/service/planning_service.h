@@ -138,7 +138,7 @@ class PlanningServiceImpl final
     return StartLookup<Request, Response>(method, context, request, response,
                                           [this, handler](const Request& message, const CallContext& call) {
                                             auto deleted = (services_.engine.library().*handler)(call.tenant, message);
-                                            services_.answers.Clear();
+                                            if (deleted.ok()) services_.answers.Forget(call.tenant, message.name());
                                             return deleted;
                                           });
   }

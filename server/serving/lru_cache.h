@@ -61,15 +61,6 @@ class LruCache {
     Remove(key, removed);
   }
 
-  // Forgets everything; these are no evictions.
-  void Clear() {
-    Entries removed;
-    const std::lock_guard lock(mutex_);
-    removed.swap(entries_);
-    index_.clear();
-    usage_.bytes = 0;
-  }
-
   Usage usage() const {
     const std::lock_guard lock(mutex_);
     Usage usage = usage_;

@@ -126,6 +126,44 @@ TEST(ConfigurationTest, AReloadWithoutItsFileOfFlagsChangesNothing) {
   EXPECT_EQ(info.limits().max_operators(), 1000);
 }
 
+// Abseil ends the program for each of them.
+TEST(ConfigurationTest, AReloadWithABrokenFileOfFlagsChangesNothing) {
+  const std::string file = WriteConfig("--max_operators=1000\n");
+  DaemonProcess daemon({"--flagfile=" + file});
+  Caller caller(daemon.address());
+  for (const char* broken : {"--max_operators=many\n", "--max_operatros=1\n", "max_operators = 1\n", "--\n",
+                             "--flagfile=/no/such/file\n", "--max_operators\n"}) {
+    WriteConfig(broken);
+    daemon.Signal(SIGHUP);
+    EXPECT_THAT(daemon.WaitForLog("reload failed, nothing has changed").value("error", ""), HasSubstr(file + ":1"));
+  }
+  WriteConfig("# what is right is taken\n  --max_operators=7\n--noenable_reflection\n");
+  daemon.Signal(SIGHUP);
+  EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+  v1::GetServerInfoResponse info;
+  EXPECT_TRUE(caller(&Stub::GetServerInfo, v1::GetServerInfoRequest(), info).ok());
+  EXPECT_EQ(info.limits().max_operators(), 7);
+}
+
+TEST(ConfigurationTest, LowerLimitsRefuseWhatWasAnsweredBefore) {
+  const std::string file = WriteConfig("\n");
+  DaemonProcess daemon({"--config=" + file});
+  Caller caller(daemon.address());
+  v1::Plan plan;
+  // The second answer is kept by the bytes of its request, the third comes from there.
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
+  for (const char* limit : {"max_operators", "max_devices", "max_name_bytes"}) {
+    WriteConfig(std::string(limit) + " = 1\n");
+    daemon.Signal(SIGHUP);
+    EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+    EXPECT_EQ(caller.CreatePlan(SmallRequest(), plan).error_code(), grpc::StatusCode::INVALID_ARGUMENT) << limit;
+  }
+  WriteConfig("\n");
+  daemon.Signal(SIGHUP);
+  EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+  EXPECT_TRUE(caller.CreatePlan(SmallRequest(), plan).ok());
+}
+
 TEST(ConfigurationTest, CanBeCheckedWithoutServing) {
   DaemonProcess daemon({"--validate_config"});
   EXPECT_EQ(daemon.WaitForExit(), 0);

@@ -167,9 +167,14 @@ TEST_P(StoringTest, PlansByDigestsAlone) {
   v1::GetGraphResponse got;
   ASSERT_TRUE(caller(&Stub::GetGraph, get, got).ok());
   EXPECT_EQ(got.graph().operators_size(), 2);
+  // From now on by its bytes.
+  ASSERT_TRUE(caller.CreatePlan(request, by_digest).ok());
   v1::DeleteGraphRequest deletion;
   deletion.set_name(graph.graph().name());
   v1::DeleteGraphResponse deleted;
+  // Somebody else's deletion of what only we have is nothing to us.
+  EXPECT_EQ(Caller(address_, "b")(&Stub::DeleteGraph, deletion, deleted).error_code(), grpc::StatusCode::NOT_FOUND);
+  ASSERT_TRUE(caller.CreatePlan(request, by_digest).ok());
   ASSERT_TRUE(caller(&Stub::DeleteGraph, deletion, deleted).ok());
   EXPECT_EQ(caller.CreatePlan(request, by_digest).error_code(), grpc::StatusCode::NOT_FOUND);
 }
