@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import time
 
@@ -29,15 +30,15 @@ def loose_answers(arena):
 
     def objective(tenant, gap, **arguments):
         request = service.CreatePlanRequest(
-            graph_reference="zoo:bert-base", cluster_reference="zoo:dgx1-v100:2",
+            graph_reference="zoo:inception-v3", cluster_reference="zoo:random-uniform:8",
             options=problems.SolverOptions(algorithm=problems.ALGORITHM_PARMESAN, relative_gap=gap), **arguments)
         return stub.CreatePlan(request, timeout=30, **as_tenant(tenant)).plan
 
-    with arena.bystander(server):
-        loose = objective("attacker", 0.9)
-        tight = objective("b", 0.0)
-        fresh = objective("c", 0.0, skip_cache=True)
-        again = objective("attacker", 0.9)
+    loose = objective("attacker", 0.34)
+    tight = objective("b", 0.0)
+    fresh = objective("c", 0.0, skip_cache=True)
+    again = objective("attacker", 0.34)
+    expect(loose.objective_ms > fresh.objective_ms, "a loose gap makes no worse plan here: nothing is shown")
     expect(tight.objective_ms == fresh.objective_ms,
            f"{tight.objective_ms} ms after a loose search ({loose.objective_ms} ms), {fresh.objective_ms} ms by itself")
     expect(again.provenance.cached, "a plan that is good enough was not given")
@@ -83,11 +84,10 @@ def words_as_names(arena):
         return stub.CreatePlan(request, timeout=10, **as_tenant(tenant)).plan
 
     words = ["device", "of", "work", "ms", "104", "have", "operators", "roofline", "estimates", "2", "times"]
-    with arena.bystander(server):
-        plan(words, "attacker")
-        mine = [f"gpu{i}" for i in range(len(words))]
-        found = plan(mine, "b")
-        fresh = plan(mine, "c", skip_cache=True)
+    plan(words, "attacker")
+    mine = [f"gpu{i}" for i in range(len(words))]
+    found = plan(mine, "b")
+    fresh = plan(mine, "c", skip_cache=True)
     expect(found.provenance.cached, "the cache was not asked")
     found.ClearField("provenance")
     fresh.ClearField("provenance")
@@ -95,8 +95,10 @@ def words_as_names(arena):
     for baseline in [*found.baselines, *fresh.baselines]:
         if not baseline.HasField("objective_ms"):
             baseline.ClearField("reason")
-    differences = [(path, text, other) for (path, text), (_, other) in zip(texts_of(found), texts_of(fresh))
-                   if text != other]
+    # Equal devices may stand for each other.
+    masked = [[(path, re.sub(r"gpu\d+", "gpu", text)) for path, text in texts_of(answer)] for answer in (found, fresh)]
+    expect(len(masked[0]) == len(masked[1]), "the cached answer has other texts than a fresh one")
+    differences = [(cached, other) for cached, other in zip(*masked) if cached != other]
     expect(not differences, f"texts of the cached answer are not those of a fresh one: {differences[:3]}")
 
 
