@@ -52,9 +52,10 @@ absl::Status BatchPlanning::ReadShared() {
   return violations.ToStatus();
 }
 
-absl::StatusOr<PlanTask> BatchPlanning::ReadNext() {
+absl::StatusOr<PlanTask> BatchPlanning::ReadNext(std::stop_token stop) {
   if (Clock::now() >= deadline_) return absl::DeadlineExceededError("the time of the batch was over before its turn");
-  return engine_.ReadTask(request_.requests(response_.results_size()), graph_, cluster_, {.tenant = tenant_});
+  return engine_.ReadTask(request_.requests(response_.results_size()), graph_, cluster_,
+                          {.deadline = deadline_, .stop = std::move(stop), .tenant = tenant_});
 }
 
 CallContext BatchPlanning::ContextOfNext(std::stop_token stop, SearchObserver* observer) const {
@@ -66,7 +67,7 @@ CallContext BatchPlanning::ContextOfNext(std::stop_token stop, SearchObserver* o
 }
 
 void BatchPlanning::PlanNext(std::stop_token stop, SearchObserver* observer) {
-  const absl::StatusOr<PlanTask> task = ReadNext();
+  const absl::StatusOr<PlanTask> task = ReadNext(stop);
   if (!task.ok()) return Add(task.status());
   Add(engine_.PlanAlone(*task, ContextOfNext(std::move(stop), observer)));
 }

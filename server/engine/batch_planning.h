@@ -29,7 +29,7 @@ class BatchPlanning {
 
   // The next problem, and what the call gives it: its share of the time. The task may outlive the object. Errors: those
   // of PlanningEngine::ReadTask; DEADLINE_EXCEEDED, the batch has no time left. REQUIRES: !is_done().
-  absl::StatusOr<PlanTask> ReadNext();
+  absl::StatusOr<PlanTask> ReadNext(std::stop_token stop);
   CallContext ContextOfNext(std::stop_token stop, SearchObserver* observer) const;
   // The result of the next problem, which is the one behind it from then on. REQUIRES: !is_done().
   void Add(absl::StatusOr<v1::Plan> plan);

@@ -114,7 +114,8 @@ void PlanDesk::TakeSeat(const ErrandPtr& errand, const std::string& flight_key) 
       {.on_result =
            [this, errand](const Result& result) {
              serving_.Requeue(
-                 {.run = [this, errand, result](const absl::Status& /*admission*/) { Deliver(errand, result); }});
+                 {.run = [this, errand, result](const absl::Status& /*admission*/) { Deliver(errand, result); },
+                  .tenant = errand->order.context.tenant});
            },
        .listener = order.context.observer});
   errand->leads = seat.leads;
@@ -217,10 +218,11 @@ void PlanDesk::Run(const ErrandPtr& errand, const FlightPtr& flight) {
   const FoundPlan found = Search(*errand, *flight);
   if (found.ok() && engine_.MayFetch()) {
     // The claim ends with the errand, which this holds until the plan is stored.
-    storing_.Requeue({.run = [this, errand, found = *found](const absl::Status& /*admission*/) {
+    auto store = [this, errand, found = *found](const absl::Status& /*admission*/) {
       engine_.StoreShared(errand->order.task, *found);
       errand->claim.reset();
-    }});
+    };
+    storing_.Requeue({.run = std::move(store), .tenant = errand->order.context.tenant});
   }
   flights_.Complete(flight, {found, errand->order.task.key});
 }

@@ -53,6 +53,8 @@ constexpr std::chrono::seconds kStopGrace{10};
 constexpr int kSearchNiceness = 10;
 // Threads that read requests and answer what needs no search; more where there are more CPUs.
 constexpr int kMinServingThreads = 2;
+// Beside those that read and those that wait for the store: for a tenant that comes while others keep all of them busy.
+constexpr int kSpareThreads = 1;
 // Requests that may wait to be read, which takes milliseconds.
 constexpr int kMaxUnread = 1000;
 
@@ -93,8 +95,12 @@ class GrpcDaemon final : public Daemon {
         shares_(configuration.engine.memory_budget_bytes),
         desk_({engine_, executor_, serving_, storing_, claims_.get()}, shares_.sharing),
         answers_(configuration.engine.cache_bytes),
-        storing_({.max_running = kStoringThreads, .max_waiting = kMaxUnread, .max_bytes = shares_.storing}),
+        storing_({.max_running = kStoringThreads,
+                  .spare = kSpareThreads,
+                  .max_waiting = kMaxUnread,
+                  .max_bytes = shares_.storing}),
         serving_({.max_running = std::max(kMinServingThreads, configuration.engine.cpus),
+                  .spare = kSpareThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = shares_.reading}),
         executor_({.nice = kSearchNiceness,
@@ -102,7 +108,10 @@ class GrpcDaemon final : public Daemon {
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = shares_.searching,
                    .max_running_bytes = TablesOfCalls()}),
-        lookups_({.max_running = kLookupThreads, .max_waiting = kMaxUnread, .max_bytes = shares_.looking_up}),
+        lookups_({.max_running = kLookupThreads,
+                  .spare = kSpareThreads,
+                  .max_waiting = kMaxUnread,
+                  .max_bytes = shares_.looking_up}),
         uploads_(kMaxUploads, shares_.uploading),
         operations_(engine_, store_.get(), [this] { WakeRunner(); }),
         service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, uploads_, authenticator_,
@@ -184,6 +193,7 @@ class GrpcDaemon final : public Daemon {
   void Accept(const Secrets& secrets) {
     authenticator_.Replace(secrets.auth);
     executor_.SetTenants(TenantsOf(secrets));
+    for (Executor* queue : {&serving_, &lookups_, &storing_}) queue->SetTenants(TenantsOf(secrets).Weights());
     if (runner_ != nullptr) runner_->SetTenants(TenantsOf(secrets));
   }
 

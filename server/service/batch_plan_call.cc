@@ -29,8 +29,10 @@ absl::Status BatchPlanCall::Read() {
   Executor::Job job = Reading([this](absl::Status status) {
     if (status.ok()) {
       status = WithoutExceptions([this] {
-        ASSIGN_OR_RETURN(batch_, BatchPlanning::Start(services_.engine, message_,
-                                                      {.deadline = start_.deadline, .tenant = start_.caller.tenant}));
+        ASSIGN_OR_RETURN(batch_,
+                         BatchPlanning::Start(
+                             services_.engine, message_,
+                             {.deadline = start_.deadline, .stop = stop_.get_token(), .tenant = start_.caller.tenant}));
         return absl::OkStatus();
       });
     }
@@ -60,7 +62,7 @@ Executor::Job BatchPlanCall::Reading(std::function<void(const absl::Status&)> ru
 
 void BatchPlanCall::Next() {
   if (batch_->is_done()) return Answer();
-  absl::StatusOr<PlanTask> task = WithoutExceptions([this] { return batch_->ReadNext(); });
+  absl::StatusOr<PlanTask> task = WithoutExceptions([this] { return batch_->ReadNext(stop_.get_token()); });
   if (task.ok()) return services_.desk.Take(OrderOf(*std::move(task)));
   batch_->Add(task.status());
   reading_->Requeue(Reading([this](const absl::Status& admission) { GoOn(admission); }));

@@ -42,8 +42,9 @@ using OnGiven = std::function<void(absl::StatusOr<std::shared_ptr<const GivenReq
 template <typename Request>
 absl::Status ReadGiven(const CallServices& services, const CallStart& start, const std::stop_source& stop,
                        const std::shared_ptr<GivenRequest<Request>>& request, const OnGiven<Request>& run) {
-  ASSIGN_OR_RETURN(request->given,
-                   services.engine.ReadGivenPlan(request->message, CallContext{.tenant = start.caller.tenant}));
+  ASSIGN_OR_RETURN(request->given, services.engine.ReadGivenPlan(request->message, {.deadline = start.deadline,
+                                                                                    .stop = stop.get_token(),
+                                                                                    .tenant = start.caller.tenant}));
   const auto message_bytes = static_cast<int64_t>(request->message.SpaceUsedLong());
   return services.executor.Submit({.deadline = start.deadline,
                                    .stop = stop,

@@ -36,7 +36,8 @@ inline absl::Status SubmitReading(const CallServices& services, const CallStart&
   return services.serving.Submit({.deadline = start.deadline,
                                   .stop = stop,
                                   .run = std::move(read),
-                                  .bytes = static_cast<int64_t>(request.Length())});
+                                  .bytes = static_cast<int64_t>(request.Length()),
+                                  .tenant = start.caller.tenant});
 }
 
 // Whether a reference names what is registered rather than what is built in.
@@ -59,12 +60,13 @@ inline std::function<void(absl::StatusOr<v1::Plan>)> KeepFirst(const CallService
                                                                std::function<void(absl::StatusOr<v1::Plan>)> done) {
   return [&services, tenant, task, done = std::move(done)](absl::StatusOr<v1::Plan> plan) {
     if (!plan.ok()) return done(std::move(plan));
-    services.lookups.Requeue({.run = [&services, tenant, task, done, plan = *std::move(plan)](const absl::Status&) {
+    auto keep = [&services, tenant, task, done, plan = *std::move(plan)](const absl::Status&) {
       v1::Plan kept = plan;
       const absl::Status status =
           WithoutExceptions([&] { return services.engine.library().KeepPlan(tenant, task, kept); });
       done(status.ok() ? absl::StatusOr<v1::Plan>(std::move(kept)) : status);
-    }});
+    };
+    services.lookups.Requeue({.run = std::move(keep), .tenant = tenant});
   };
 }
 

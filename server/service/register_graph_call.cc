@@ -98,8 +98,11 @@ void RegisterGraphCall::Submit() {
   auto run = [this](const absl::Status& admission) {
     End(admission.ok() ? WithoutExceptions([this] { return Handle(); }) : admission);
   };
-  const absl::Status accepted =
-      services_.lookups.Submit({.deadline = start_.deadline, .stop = stop_, .run = std::move(run), .bytes = bytes_});
+  const absl::Status accepted = services_.lookups.Submit({.deadline = start_.deadline,
+                                                          .stop = stop_,
+                                                          .run = std::move(run),
+                                                          .bytes = bytes_,
+                                                          .tenant = start_.caller.tenant});
   if (!accepted.ok()) End(accepted);
 }
 

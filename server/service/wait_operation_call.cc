@@ -55,7 +55,8 @@ void WaitOperationCall::Submit() {
       services_.lookups.Submit({.deadline = start_.deadline,
                                 .stop = stop_,
                                 .run = [this](const absl::Status& admission) { Run(admission); },
-                                .bytes = static_cast<int64_t>(bytes_.Length())});
+                                .bytes = static_cast<int64_t>(bytes_.Length()),
+                                .tenant = start_.caller.tenant});
   if (!accepted.ok()) End(accepted);
 }
 

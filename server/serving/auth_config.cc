@@ -146,20 +146,31 @@ AuthConfig::Certificate ReadCertificate(const Json& json, const std::string& pat
   return certificate;
 }
 
-void ReadTenantLimits(const Json& json, const std::string& path, TenantTable& tenants, Violations& violations) {
-  constexpr std::array<std::string_view, 6> kKnown = {
-      "name", "weight", "max_running", "max_waiting", "requests_per_second", "burst"};
+TenantLimits ReadLimits(ObjectReader& reader) {
   constexpr double kLeast = 1e-3;
   constexpr double kMost = 1e6;
-  ObjectReader reader(json, path, kKnown, violations);
-  const std::string name = ReadTenant("name", reader, std::nullopt);
   TenantLimits limits;
   limits.weight = reader.Number("weight", kLeast, kMost, limits.weight);
   limits.max_running = reader.Integer("max_running", limits.max_running);
   limits.max_waiting = reader.Integer("max_waiting", limits.max_waiting);
   limits.requests_per_second = reader.Number("requests_per_second", kLeast, kMost, limits.requests_per_second);
   limits.burst = reader.Number("burst", 1, kMost, std::max(1.0, std::min(limits.requests_per_second, kMost)));
-  if (!tenants.emplace(name, limits).second) reader.Complain("name", "is that of another tenant");
+  return limits;
+}
+
+void ReadTenantLimits(const Json& json, const std::string& path, TenantTable& tenants, Violations& violations) {
+  constexpr std::array<std::string_view, 6> kKnown = {
+      "name", "weight", "max_running", "max_waiting", "requests_per_second", "burst"};
+  ObjectReader reader(json, path, kKnown, violations);
+  const std::string name = ReadTenant("name", reader, std::nullopt);
+  if (!tenants.named.emplace(name, ReadLimits(reader)).second) reader.Complain("name", "is that of another tenant");
+}
+
+TenantLimits ReadOtherLimits(const Json& json, const std::string& path, Violations& violations) {
+  constexpr std::array<std::string_view, 5> kKnown = {"weight", "max_running", "max_waiting", "requests_per_second",
+                                                      "burst"};
+  ObjectReader reader(json, path, kKnown, violations);
+  return ReadLimits(reader);
 }
 
 void CheckUnique(const AuthConfig& config, Violations& violations) {
@@ -188,7 +199,7 @@ Sha256 Sha256Of(std::string_view bytes) {
 absl::StatusOr<AuthConfig> ParseAuthConfig(std::string_view json) {
   const Json document = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (document.is_discarded()) return absl::InvalidArgumentError("is no JSON");
-  constexpr std::array<std::string_view, 3> kKnown = {"tokens", "certificates", "tenants"};
+  constexpr std::array<std::string_view, 4> kKnown = {"tokens", "certificates", "tenants", "other_tenants"};
   Violations violations;
   AuthConfig config;
   ObjectReader reader(document, "", kKnown, violations);
@@ -201,6 +212,9 @@ absl::StatusOr<AuthConfig> ParseAuthConfig(std::string_view json) {
   reader.Elements("tenants", [&](const Json& element, const std::string& path) {
     ReadTenantLimits(element, path, config.tenants, violations);
   });
+  if (document.is_object() && document.contains("other_tenants")) {
+    config.tenants.others = ReadOtherLimits(document["other_tenants"], "other_tenants", violations);
+  }
   if (violations.empty()) CheckUnique(config, violations);
   if (violations.empty() && config.tokens.empty() && config.certificates.empty()) {
     violations.Add("tokens", "must not be empty unless there are certificates: nobody could call");

@@ -4,7 +4,8 @@
 //     "tokens":       [{"name": "ci", "sha256": "<64 hexadecimal digits>", "tenant": "team-a", "role": "planner"}],
 //     "certificates": [{"subject": "spiffe://cluster/scheduler", "tenant": "team-b", "role": "admin"}],
 //     "tenants":      [{"name": "team-a", "weight": 2, "max_running": 2, "max_waiting": 20,
-//                       "requests_per_second": 5, "burst": 20}]
+//                       "requests_per_second": 5, "burst": 20}],
+//     "other_tenants": {"max_running": 4}
 //   }
 //
 // Tokens are not in it, only their digests. They must be long and random (`openssl rand -hex 32`): a digest without

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +17,14 @@ constexpr std::chrono::milliseconds kRetryDelay{1000};
 
 }  // namespace
 
+double FairQueue::Tenant::TokensAt(TimePoint now, const TenantLimits& limits) const {
+  if (!tokens_at.has_value()) return limits.burst;
+  const double rested = std::chrono::duration<double>(now - *tokens_at).count();
+  return std::min(limits.burst, tokens + rested * limits.requests_per_second);
+}
+
 absl::Status FairQueue::Admit(const std::string& name, TimePoint now) {
+  if (tenants_.size() > TenantShares::kMaxTenants) ForgetIdle(now);
   Tenant& tenant = tenants_[name];
   const TenantLimits& limits = shares_.LimitsOf(name);
   const std::size_t running = shares_.Running(name);
@@ -29,9 +37,7 @@ absl::Status FairQueue::Admit(const std::string& name, TimePoint now) {
         kRetryDelay);
   }
   if (std::isinf(limits.requests_per_second)) return absl::OkStatus();
-  if (!tenant.tokens_at.has_value()) tenant.tokens = limits.burst;
-  const double rested = std::chrono::duration<double>(now - tenant.tokens_at.value_or(now)).count();
-  tenant.tokens = std::min(limits.burst, tenant.tokens + rested * limits.requests_per_second);
+  tenant.tokens = tenant.TokensAt(now, limits);
   tenant.tokens_at = now;
   if (tenant.tokens < 1) {
     const double seconds = (1 - tenant.tokens) / limits.requests_per_second;
@@ -44,19 +50,29 @@ absl::Status FairQueue::Admit(const std::string& name, TimePoint now) {
   return absl::OkStatus();
 }
 
+void FairQueue::GiveBack(const std::string& name) {
+  if (std::isinf(shares_.LimitsOf(name).requests_per_second)) return;
+  tenants_[name].tokens += 1;
+}
+
+void FairQueue::ForgetIdle(TimePoint now) {
+  std::erase_if(tenants_, [this, now](const auto& entry) {
+    const auto& [name, tenant] = entry;
+    const TenantLimits& limits = shares_.LimitsOf(name);
+    return tenant.waiting_count() == 0 && shares_.Running(name) == 0 &&
+           (std::isinf(limits.requests_per_second) || tenant.TokensAt(now, limits) >= limits.burst);
+  });
+}
+
 void FairQueue::Push(Job job, TimePoint now) {
-  if (tenants_.size() > TenantShares::kMaxTenants) {
-    std::erase_if(tenants_, [this](const auto& entry) {
-      return entry.second.waiting_count() == 0 && shares_.Running(entry.first) == 0;
-    });
-  }
+  if (tenants_.size() > TenantShares::kMaxTenants) ForgetIdle(now);
   shares_.SetWaiting(job.tenant, /*waits=*/true, now);
   tenants_[job.tenant].waiting[static_cast<std::size_t>(job.priority)].push_back(std::move(job));
   ++waiting_;
 }
 
-std::optional<Job> FairQueue::Pop(TimePoint now, bool any, const std::function<bool(const Job&)>& fits) {
-  const std::vector<std::string> turns = shares_.InTurn(now, any);
+std::optional<Job> FairQueue::Pop(TimePoint now, TenantShares::Who who, const std::function<bool(const Job&)>& fits) {
+  const std::vector<std::string> turns = shares_.InTurn(now, who);
   if (turns.empty()) return std::nullopt;
   Tenant& next = tenants_[turns.front()];
   std::deque<Job>& jobs = NextJobs(next);
@@ -85,6 +101,34 @@ std::vector<Job> FairQueue::TakeIf(const std::function<bool(const Job&)>& is_wan
   }
   waiting_ -= taken.size();
   return taken;
+}
+
+std::optional<Job> FairQueue::TakeNewest(const std::function<double(const std::string& tenant)>& excess) {
+  std::multimap<double, const std::string*, std::greater<>> beyond;
+  for (const auto& [name, tenant] : tenants_) {
+    const double by = tenant.waiting_count() > 0 ? excess(name) : 0;
+    if (by > 1) beyond.emplace(by, &name);
+  }
+  for (const auto& [by, name] : beyond) {
+    Tenant& tenant = tenants_.at(*name);
+    std::optional<Job> newest = TakeNewestOf(tenant);
+    if (!newest.has_value()) continue;
+    --waiting_;
+    if (tenant.waiting_count() == 0) shares_.SetWaiting(*name, /*waits=*/false, TimePoint());
+    return newest;
+  }
+  return std::nullopt;
+}
+
+std::optional<Job> FairQueue::TakeNewestOf(Tenant& tenant) {
+  for (auto jobs = tenant.waiting.rbegin(); jobs != tenant.waiting.rend(); ++jobs) {
+    const auto newest = std::find_if(jobs->rbegin(), jobs->rend(), [](const Job& job) { return !job.has_place; });
+    if (newest == jobs->rend()) continue;
+    std::optional<Job> taken = std::move(*newest);
+    jobs->erase(std::prev(newest.base()));
+    return taken;
+  }
+  return std::nullopt;
 }
 
 std::size_t FairQueue::Ahead(const std::string& name) const {

@@ -31,25 +31,30 @@ class FairQueue {
   // One turn in so many is a background job's, where there is one.
   static constexpr int kTurns = 4;
 
-  // Tenants that are not in `table` have the default limits.
   void SetTenants(TenantTable table) { shares_.SetTenants(std::move(table)); }
 
   // Whether the tenant may bring one more job now; takes one of its tokens if so. Errors: RESOURCE_EXHAUSTED with the
   // time after which it may (RetryDelayOf).
   absl::Status Admit(const std::string& tenant, TimePoint now);
+  // The job that was admitted last is not pushed after all.
+  void GiveBack(const std::string& tenant);
 
   // Whatever the limits say.
   void Push(Job job, TimePoint now);
 
   // The job whose turn it is, which runs from now on; nullopt: there is none that may run, or it does not fit yet.
-  // `any`: limits of tenants do not count.
-  std::optional<Job> Pop(TimePoint now, bool any = false, const std::function<bool(const Job&)>& fits = {});
+  std::optional<Job> Pop(TimePoint now, TenantShares::Who who = TenantShares::Who::kMany,
+                         const std::function<bool(const Job&)>& fits = {});
 
   // A job of `tenant` that was popped at `start` has ended.
   void Finish(const std::string& tenant, TimePoint start, TimePoint now);
 
   // Takes out the waiting jobs that `is_wanted` names.
   std::vector<Job> TakeIf(const std::function<bool(const Job&)>& is_wanted);
+
+  // Takes out the newest job, one in the background before any other, of the tenant with the largest `excess` beyond 1;
+  // none with Job::has_place. nullopt: there is none.
+  std::optional<Job> TakeNewest(const std::function<double(const std::string& tenant)>& excess);
 
   std::size_t waiting() const { return waiting_; }
   // How many jobs are likely to have their turn before one that `tenant` brings now.
@@ -63,11 +68,17 @@ class FairQueue {
     double tokens = 0;
     std::optional<TimePoint> tokens_at;
 
+    // Those of a tenant with `limits` at `now`.
+    double TokensAt(TimePoint now, const TenantLimits& limits) const;
     std::size_t waiting_count() const { return waiting[0].size() + waiting[1].size(); }
   };
 
   // The jobs of the tenant whose first one is next. REQUIRES: there is one.
   static std::deque<Job>& NextJobs(Tenant& tenant);
+  // Takes the newest job without a place out of `tenant`; nullopt: there is none.
+  static std::optional<Job> TakeNewestOf(Tenant& tenant);
+  // Room for tenants that are not known yet: those that rest are forgotten, unless their rate has to be remembered.
+  void ForgetIdle(TimePoint now);
 
   TenantShares shares_;
   std::map<std::string, Tenant> tenants_;

@@ -9,7 +9,8 @@
 namespace planwright::server {
 
 struct TenantLimits {
-  // Share of the searching time while others wait as well, in proportion to theirs. > 0.
+  // Share of the searching time while others wait as well, in proportion to theirs; the same of the room of every
+  // queue. > 0.
   double weight = 1;
   // Requests that run, and that wait, at the same time.
   int max_running = std::numeric_limits<int>::max();
@@ -22,8 +23,23 @@ struct TenantLimits {
   bool operator==(const TenantLimits&) const = default;
 };
 
-// By tenant; a tenant without an entry has the defaults.
-using TenantTable = std::map<std::string, TenantLimits>;
+struct TenantTable {
+  std::map<std::string, TenantLimits> named;
+  // Of each tenant that is not named.
+  TenantLimits others;
+
+  const TenantLimits& Of(const std::string& tenant) const {
+    const auto found = named.find(tenant);
+    return found == named.end() ? others : found->second;
+  }
+
+  // The same weights without the limits, which are about searches, for the queues before and behind them.
+  TenantTable Weights() const {
+    TenantTable weights{.named = {}, .others = {.weight = others.weight}};
+    for (const auto& [name, limits] : named) weights.named[name] = {.weight = limits.weight};
+    return weights;
+  }
+};
 
 }  // namespace planwright::server
 

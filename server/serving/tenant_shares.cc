@@ -14,12 +14,6 @@ double SecondsBetween(TenantShares::TimePoint from, TenantShares::TimePoint to) 
 
 }  // namespace
 
-const TenantLimits& TenantShares::LimitsOf(const std::string& tenant) const {
-  static const TenantLimits kDefaults;
-  const auto found = table_.find(tenant);
-  return found == table_.end() ? kDefaults : found->second;
-}
-
 void TenantShares::SetWaiting(const std::string& tenant, bool waits, TimePoint now) {
   if (uses_.size() > kMaxTenants) std::erase_if(uses_, [](const auto& entry) { return !entry.second.is_active(); });
   Use& own = uses_[tenant];
@@ -55,11 +49,16 @@ std::size_t TenantShares::Running(const std::string& tenant) const {
   return found == uses_.end() ? 0 : found->second.running.size();
 }
 
-std::vector<std::string> TenantShares::InTurn(TimePoint now, bool any) const {
+bool TenantShares::MayRun(const std::string& tenant, const Use& use, Who who) const {
+  if (who == Who::kAll) return true;
+  if (use.running.size() >= static_cast<std::size_t>(LimitsOf(tenant).max_running)) return false;
+  return who == Who::kMany || use.running.empty();
+}
+
+std::vector<std::string> TenantShares::InTurn(TimePoint now, Who who) const {
   std::vector<std::pair<double, std::string>> waiting;
   for (const auto& [name, use] : uses_) {
-    const bool may_run = any || use.running.size() < static_cast<std::size_t>(LimitsOf(name).max_running);
-    if (use.waits && may_run) waiting.emplace_back(UsedBy(name, use, now), name);
+    if (use.waits && MayRun(name, use, who)) waiting.emplace_back(UsedBy(name, use, now), name);
   }
   // Ties by name.
   std::sort(waiting.begin(), waiting.end());

@@ -26,9 +26,8 @@ class TenantShares {
   // Tenants that are remembered while they rest: where nobody checks who calls, tenants are whatever callers say.
   static constexpr std::size_t kMaxTenants = 1000;
 
-  // Tenants that are not in `table` have the default limits.
   void SetTenants(TenantTable table) { table_ = std::move(table); }
-  const TenantLimits& LimitsOf(const std::string& tenant) const;
+  const TenantLimits& LimitsOf(const std::string& tenant) const { return table_.Of(tenant); }
 
   // Work of the tenant waits from now on, or none does any more.
   void SetWaiting(const std::string& tenant, bool waits, TimePoint now);
@@ -39,8 +38,10 @@ class TenantShares {
   void Finish(const std::string& tenant, TimePoint start, TimePoint now);
 
   std::size_t Running(const std::string& tenant) const;
-  // Those that wait, in the order of their turns; without `any`, those only that run less than their limit.
-  std::vector<std::string> InTurn(TimePoint now, bool any = false) const;
+  // Those that wait, in the order of their turns. kMany: those only that run less than their limit; kIdle: those only
+  // that run nothing; kAll: whatever they run.
+  enum class Who { kMany, kIdle, kAll };
+  std::vector<std::string> InTurn(TimePoint now, Who who = Who::kMany) const;
 
  private:
   struct Use {
@@ -54,6 +55,7 @@ class TenantShares {
   };
 
   double UsedBy(const std::string& tenant, const Use& use, TimePoint now) const;
+  bool MayRun(const std::string& tenant, const Use& use, Who who) const;
 
   TenantTable table_;
   std::map<std::string, Use> uses_;

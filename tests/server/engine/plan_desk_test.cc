@@ -154,7 +154,7 @@ TEST_F(PlanDeskTest, CallsForTheSameShareOneSearch) {
   PlanDesk desk({engine_, roomy, serving_, storing_}, 1000);
   // The search begins when both have taken their seats.
   std::latch seated(1);
-  ASSERT_TRUE(roomy.Submit({.run = [&seated](const absl::Status&) { seated.wait(); }}).ok());
+  ASSERT_TRUE(roomy.Submit({.run = [&seated](const absl::Status&) { seated.wait(); }, .tenant = "a"}).ok());
   Caller first;
   Incumbents heard;
   const PlanTask task = HardTask(300);

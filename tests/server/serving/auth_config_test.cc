@@ -30,7 +30,8 @@ TEST(AuthConfigTest, ReadsEverything) {
                                       std::string(kDigest) + R"json(", "tenant": "team-a", "role": "planner"}],
     "certificates": [{"subject": "spiffe://cluster/scheduler", "role": "admin"}],
     "tenants": [{"name": "team-a", "weight": 2, "max_running": 3, "max_waiting": 4, "requests_per_second": 5,
-                 "burst": 6}]
+                 "burst": 6}],
+    "other_tenants": {"max_waiting": 8}
   })json");
   ASSERT_TRUE(config.ok()) << config.status();
   ASSERT_EQ(config->tokens.size(), 1U);
@@ -43,7 +44,8 @@ TEST(AuthConfigTest, ReadsEverything) {
   EXPECT_EQ(config->certificates[0].caller.tenant, kDefaultTenant);
   EXPECT_EQ(config->certificates[0].caller.role, Role::kAdmin);
   const TenantLimits expected{.weight = 2, .max_running = 3, .max_waiting = 4, .requests_per_second = 5, .burst = 6};
-  EXPECT_EQ(config->tenants.at("team-a"), expected);
+  EXPECT_EQ(config->tenants.Of("team-a"), expected);
+  EXPECT_EQ(config->tenants.Of("team-b").max_waiting, 8);
 }
 
 TEST(AuthConfigTest, SaysEverythingThatIsWrong) {
@@ -51,6 +53,7 @@ TEST(AuthConfigTest, SaysEverythingThatIsWrong) {
     "tokens": [{"name": "", "sha256": "12", "role": "god"}, 7],
     "certificates": [{"subject": "a", "role": "admin", "tenant": "a b"}],
     "tenants": [{"name": "t", "weight": 0, "max_running": -1}],
+    "other_tenants": {"name": "all", "burst": 0},
     "user": []
   })json")
                                   .status();
@@ -58,7 +61,8 @@ TEST(AuthConfigTest, SaysEverythingThatIsWrong) {
   EXPECT_THAT(PathsOf(status),
               testing::UnorderedElementsAre("user", "tokens[0].name", "tokens[0].role", "tokens[0].sha256", "tokens[1]",
                                             "tokens[1].name", "tokens[1].role", "tokens[1].sha256",
-                                            "certificates[0].tenant", "tenants[0].weight", "tenants[0].max_running"));
+                                            "certificates[0].tenant", "tenants[0].weight", "tenants[0].max_running",
+                                            "other_tenants.name", "other_tenants.burst"));
 }
 
 TEST(AuthConfigTest, TheSameTwiceIsAMistake) {

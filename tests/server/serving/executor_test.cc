@@ -36,10 +36,13 @@ class ManualClock {
 class Blocker {
  public:
   Executor::Job job() {
-    return {.deadline = std::nullopt, .stop = stop_, .run = [this](const absl::Status&) {
-              started_.count_down();
-              released_.wait();
-            }};
+    return {.stop = stop_,
+            .run =
+                [this](const absl::Status&) {
+                  started_.count_down();
+                  released_.wait();
+                },
+            .tenant = "a"};
   }
   void WaitUntilStarted() { started_.wait(); }
   void Release() { released_.count_down(); }
@@ -56,9 +59,10 @@ class Outcome {
  public:
   Executor::Job job(std::optional<Executor::Clock::time_point> deadline = std::nullopt,
                     std::stop_source stop = std::stop_source(std::nostopstate)) {
-    return {.deadline = deadline, .stop = std::move(stop), .run = [this](const absl::Status& admission) {
-              admission_.set_value(admission);
-            }};
+    return {.deadline = deadline,
+            .stop = std::move(stop),
+            .run = [this](const absl::Status& admission) { admission_.set_value(admission); },
+            .tenant = "a"};
   }
   absl::Status Wait() { return future_.get(); }
 
@@ -82,7 +86,8 @@ TEST(ExecutorTest, RunsJobsInTheOrderOfTheirArrival) {
                                  [&order, &done, i](const absl::Status&) {
                                    order.push_back(i);
                                    done.count_down();
-                                 }})
+                                 },
+                             .tenant = "a"})
                     .ok());
   }
   blocker.Release();
@@ -302,7 +307,8 @@ TEST(ExecutorTest, DestructorStopsTheRunningAndWaitsForThem) {
                                    started.count_down();
                                    stopped.wait();
                                    ended = true;
-                                 }})
+                                 },
+                             .tenant = "a"})
                     .ok());
     started.wait();
   }
@@ -319,12 +325,13 @@ TEST(ExecutorTest, LetsOthersHaveTheirTurnBetweenTheStepsOfAJob) {
     const std::lock_guard lock(mutex);
     order.emplace_back(what);
   };
-  Executor::Job rest;
-  rest.run = [&](const absl::Status& admission) {
-    EXPECT_TRUE(admission.ok()) << admission;
-    record("step 2");
-    done.set_value();
-  };
+  const Executor::Job rest{.run =
+                               [&](const absl::Status& admission) {
+                                 EXPECT_TRUE(admission.ok()) << admission;
+                                 record("step 2");
+                                 done.set_value();
+                               },
+                           .tenant = "a"};
   Executor::Job job = first_step.job();
   job.run = [&, wait = job.run](const absl::Status& admission) {
     wait(admission);
@@ -332,8 +339,7 @@ TEST(ExecutorTest, LetsOthersHaveTheirTurnBetweenTheStepsOfAJob) {
     // The queue is full, but the place of the job is its own.
     executor.Requeue(rest);
   };
-  Executor::Job other;
-  other.run = [&](const absl::Status&) { record("other"); };
+  const Executor::Job other{.run = [&](const absl::Status&) { record("other"); }, .tenant = "a"};
   ASSERT_TRUE(executor.Submit(job).ok());
   first_step.WaitUntilStarted();
   ASSERT_TRUE(executor.Submit(other).ok());
@@ -345,7 +351,7 @@ TEST(ExecutorTest, LetsOthersHaveTheirTurnBetweenTheStepsOfAJob) {
 
 TEST(ExecutorTest, AnyNumberMayWait) {
   Executor executor({.max_running = 1, .max_waiting = std::numeric_limits<int>::max()});
-  EXPECT_TRUE(executor.Submit({.deadline = std::nullopt, .stop = {}, .run = [](const absl::Status&) {}}).ok());
+  EXPECT_TRUE(executor.Submit({.run = [](const absl::Status&) {}, .tenant = "a"}).ok());
 }
 
 TEST(ExecutorTest, EveryJobOfManyThreadsIsAnsweredOnce) {
@@ -359,8 +365,8 @@ TEST(ExecutorTest, EveryJobOfManyThreadsIsAnsweredOnce) {
     for (int thread = 0; thread < kThreads; ++thread) {
       callers.emplace_back([&] {
         for (int i = 0; i < kJobs; ++i) {
-          const absl::Status status = executor.Submit(
-              {.deadline = std::nullopt, .stop = {}, .run = [&answered](const absl::Status&) { ++answered; }});
+          const absl::Status status =
+              executor.Submit({.run = [&answered](const absl::Status&) { ++answered; }, .tenant = "a"});
           if (!status.ok()) ++refused;
         }
       });
@@ -379,7 +385,8 @@ TEST(ExecutorTest, RefusesAtOnceWhatWouldBeTooLate) {
                                [&](const absl::Status&) {
                                  clock.Advance(10);
                                  done.count_down();
-                               }})
+                               },
+                           .tenant = "a"})
                   .ok());
   done.wait();
   Blocker blocker;
@@ -401,24 +408,193 @@ TEST(ExecutorTest, RefusesAtOnceWhatWouldBeTooLate) {
 
 TEST(ExecutorTest, LimitsOfTenantsHoldAndCanChange) {
   Executor executor({.max_running = 2, .max_waiting = 5});
-  executor.SetTenants({{"a", {.max_running = 1}}});
-  const auto of_a = [](Job job) {
-    job.tenant = "a";
-    return job;
-  };
+  executor.SetTenants({.named = {{"a", {.max_running = 1}}}, .others = {}});
   Blocker first;
   Blocker second;
-  ASSERT_TRUE(executor.Submit(of_a(first.job())).ok());
+  ASSERT_TRUE(executor.Submit(first.job()).ok());
   first.WaitUntilStarted();
-  ASSERT_TRUE(executor.Submit(of_a(second.job())).ok());
+  ASSERT_TRUE(executor.Submit(second.job()).ok());
   Outcome other;
-  ASSERT_TRUE(executor.Submit(other.job()).ok());
+  Job of_b = other.job();
+  of_b.tenant = "b";
+  ASSERT_TRUE(executor.Submit(of_b).ok());
   // The other tenant overtakes.
   EXPECT_TRUE(other.Wait().ok());
   EXPECT_EQ(executor.load().waiting, 1);
   executor.SetTenants({});
   second.WaitUntilStarted();
   first.Release();
+  second.Release();
+}
+
+Job Of(const char* tenant, Job job) {
+  job.tenant = tenant;
+  return job;
+}
+
+TEST(ExecutorTest, WhoeverGivesUpLeavesAtOnce) {
+  Executor executor({.max_running = 1, .max_waiting = 5});
+  Blocker running;
+  ASSERT_TRUE(executor.Submit(running.job()).ok());
+  running.WaitUntilStarted();
+  std::stop_source stop;
+  Outcome submitted;
+  Outcome requeued;
+  ASSERT_TRUE(executor.Submit(submitted.job(std::nullopt, stop)).ok());
+  executor.Requeue(requeued.job(std::nullopt, stop));
+  EXPECT_EQ(executor.load().waiting, 2);
+  stop.request_stop();
+  // The only worker is busy.
+  EXPECT_EQ(submitted.Wait().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(requeued.Wait().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(executor.load().waiting, 0);
+  // One who has gone before he comes is answered as well.
+  Outcome late;
+  EXPECT_TRUE(executor.Submit(late.job(std::nullopt, stop)).ok());
+  EXPECT_EQ(late.Wait().code(), absl::StatusCode::kCancelled);
+  running.Release();
+}
+
+TEST(ExecutorTest, ThoseWhoHaveGoneAreInNobodysWay) {
+  std::stop_source stop;
+  ManualClock clock;
+  Executor executor({.max_running = 1, .max_waiting = 9, .now = clock.now()});
+  std::latch done(1);
+  ASSERT_TRUE(executor
+                  .Submit({.run =
+                               [&](const absl::Status&) {
+                                 clock.Advance(10);
+                                 done.count_down();
+                               },
+                           .tenant = "a"})
+                  .ok());
+  done.wait();
+  Blocker running;
+  ASSERT_TRUE(executor.Submit(running.job()).ok());
+  running.WaitUntilStarted();
+  std::vector<Outcome> gone(5);
+  for (Outcome& outcome : gone) ASSERT_TRUE(executor.Submit(outcome.job(std::nullopt, stop)).ok());
+  // Jobs take about 10 s.
+  Outcome next;
+  const auto deadline = clock.now()() + seconds(15);
+  EXPECT_FALSE(executor.Submit(next.job(deadline)).ok());
+  stop.request_stop();
+  running.stop().request_stop();
+  EXPECT_TRUE(executor.Submit(next.job(deadline)).ok());
+  running.Release();
+  EXPECT_TRUE(next.Wait().ok());
+  for (Outcome& outcome : gone) EXPECT_EQ(outcome.Wait().code(), absl::StatusCode::kCancelled);
+}
+
+TEST(ExecutorTest, EveryJobIsAnsweredOnceWhileItsCallerGivesUp) {
+  constexpr int kJobs = 2000;
+  std::atomic<int> answered{0};
+  std::vector<std::stop_source> stops(kJobs);
+  {
+    Executor executor({.max_running = 2, .max_waiting = kJobs});
+    const std::jthread leaving([&] {
+      for (std::stop_source& stop : stops) stop.request_stop();
+    });
+    for (const std::stop_source& stop : stops) {
+      ASSERT_TRUE(
+          executor.Submit({.stop = stop, .run = [&answered](const absl::Status&) { ++answered; }, .tenant = "a"}).ok());
+    }
+  }
+  EXPECT_EQ(answered, kJobs);
+}
+
+TEST(ExecutorTest, AFullQueueHasRoomForWhoHasLessThanItsShare) {
+  Executor executor({.max_running = 1, .max_waiting = 3});
+  Blocker running;
+  ASSERT_TRUE(executor.Submit(Of("a", running.job())).ok());
+  running.WaitUntilStarted();
+  std::vector<Outcome> of_a(3);
+  for (Outcome& outcome : of_a) ASSERT_TRUE(executor.Submit(Of("a", outcome.job())).ok());
+  // Who fills the queue finds it full.
+  Outcome more;
+  EXPECT_FALSE(executor.Submit(Of("a", more.job())).ok());
+  // The newest give way, up to the share of the other.
+  std::vector<Outcome> of_b(3);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(executor.Submit(Of("b", of_b[i].job())).ok());
+    const absl::Status refused = of_a[2 - i].Wait();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_TRUE(RetryDelayOf(refused).has_value());
+  }
+  EXPECT_FALSE(executor.Submit(Of("b", of_b[2].job())).ok());
+  EXPECT_FALSE(executor.Submit(Of("a", more.job())).ok());
+  EXPECT_EQ(executor.load().waiting, 3);
+  running.Release();
+  EXPECT_TRUE(of_a[0].Wait().ok());
+  EXPECT_TRUE(of_b[0].Wait().ok());
+  EXPECT_TRUE(of_b[1].Wait().ok());
+}
+
+TEST(ExecutorTest, BytesAreSharedAsPlacesAre) {
+  Executor executor({.max_running = 1, .max_waiting = 9, .max_bytes = 100});
+  Blocker running;
+  ASSERT_TRUE(executor.Submit(Of("a", WithBytes(running.job(), 10))).ok());
+  running.WaitUntilStarted();
+  std::vector<Outcome> of_a(3);
+  for (Outcome& outcome : of_a) ASSERT_TRUE(executor.Submit(Of("a", WithBytes(outcome.job(), 30))).ok());
+  // Beyond the share of the other.
+  Outcome large;
+  EXPECT_FALSE(executor.Submit(Of("b", WithBytes(large.job(), 51))).ok());
+  EXPECT_EQ(executor.load().waiting, 3);
+  Outcome small;
+  EXPECT_TRUE(executor.Submit(Of("b", WithBytes(small.job(), 50))).ok());
+  EXPECT_EQ(of_a[2].Wait().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(of_a[1].Wait().code(), absl::StatusCode::kResourceExhausted);
+  running.Release();
+  EXPECT_TRUE(of_a[0].Wait().ok());
+  EXPECT_TRUE(small.Wait().ok());
+}
+
+TEST(ExecutorTest, WhoIsRefusedAnywayTakesNobodysPlace) {
+  Executor executor({.max_running = 1, .max_waiting = 2});
+  executor.SetTenants({.named = {{"b", {.requests_per_second = 0.001}}}, .others = {}});
+  Blocker running;
+  ASSERT_TRUE(executor.Submit(Of("a", running.job())).ok());
+  running.WaitUntilStarted();
+  std::vector<Outcome> of_a(2);
+  for (Outcome& outcome : of_a) ASSERT_TRUE(executor.Submit(Of("a", outcome.job())).ok());
+  Outcome first;
+  Outcome second;
+  EXPECT_TRUE(executor.Submit(Of("b", first.job())).ok());
+  EXPECT_FALSE(executor.Submit(Of("b", second.job())).ok());
+  EXPECT_EQ(executor.load().waiting, 2);
+  running.Release();
+  EXPECT_TRUE(of_a[0].Wait().ok());
+  EXPECT_EQ(of_a[1].Wait().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(first.Wait().ok());
+}
+
+TEST(ExecutorTest, WhatHasItsPlaceKeepsIt) {
+  Executor executor({.max_running = 1, .max_waiting = 1});
+  Blocker running;
+  ASSERT_TRUE(executor.Submit(Of("a", running.job())).ok());
+  running.WaitUntilStarted();
+  Outcome placed;
+  executor.Requeue(Of("a", placed.job()));
+  Outcome other;
+  EXPECT_FALSE(executor.Submit(Of("b", other.job())).ok());
+  running.Release();
+  EXPECT_TRUE(placed.Wait().ok());
+}
+
+TEST(ExecutorTest, SpareThreadsAreForWhoHasNothingRunning) {
+  Executor executor({.max_running = 1, .spare = 1, .max_waiting = 5});
+  Blocker first;
+  Blocker second;
+  ASSERT_TRUE(executor.Submit(Of("a", first.job())).ok());
+  first.WaitUntilStarted();
+  ASSERT_TRUE(executor.Submit(Of("a", second.job())).ok());
+  Outcome other;
+  ASSERT_TRUE(executor.Submit(Of("b", other.job())).ok());
+  EXPECT_TRUE(other.Wait().ok());
+  EXPECT_EQ(executor.load().waiting, 1);
+  first.Release();
+  second.WaitUntilStarted();
   second.Release();
 }
 

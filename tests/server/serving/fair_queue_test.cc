@@ -22,11 +22,7 @@ FairQueue::TimePoint At(int ms) { return FairQueue::TimePoint(milliseconds(1'000
 
 // A job that is known by its bytes.
 Job Numbered(const std::string& tenant, int number, Priority priority = Priority::kInteractive) {
-  Job job;
-  job.tenant = tenant;
-  job.bytes = number;
-  job.priority = priority;
-  return job;
+  return {.run = nullptr, .bytes = number, .tenant = tenant, .priority = priority};
 }
 
 // The tenants of the next jobs, each of which runs for its time alone.
@@ -36,7 +32,7 @@ std::vector<std::string> Serve(FairQueue& queue, int jobs, const std::map<std::s
   for (int i = 0; i < jobs; ++i) {
     const std::optional<Job> job = queue.Pop(At(now));
     if (!job.has_value()) break;
-    order.push_back(job->tenant);
+    order.emplace_back(job->tenant);
     const int end = now + times_ms.at(job->tenant);
     queue.Finish(job->tenant, At(now), At(end));
     now = end;
@@ -69,7 +65,7 @@ TEST(FairQueueTest, SharesAreOfTimeNotOfJobs) {
 
 TEST(FairQueueTest, AHeavierTenantHasMore) {
   FairQueue queue;
-  queue.SetTenants({{"heavy", {.weight = 3}}});
+  queue.SetTenants({.named = {{"heavy", {.weight = 3}}}, .others = {}});
   for (int i = 0; i < 20; ++i) queue.Push(Numbered("heavy", i), At(0));
   for (int i = 0; i < 20; ++i) queue.Push(Numbered("light", i), At(0));
   const std::vector<std::string> order = Serve(queue, 12, {{"heavy", 10}, {"light", 10}});
@@ -97,7 +93,7 @@ TEST(FairQueueTest, WhatRunsCounts) {
 
 TEST(FairQueueTest, NoTenantRunsMoreThanItsLimit) {
   FairQueue queue;
-  queue.SetTenants({{"a", {.max_running = 1}}});
+  queue.SetTenants({.named = {{"a", {.max_running = 1}}}, .others = {}});
   queue.Push(Numbered("a", 1), At(0));
   queue.Push(Numbered("a", 2), At(0));
   EXPECT_TRUE(queue.Pop(At(0)).has_value());
@@ -105,7 +101,7 @@ TEST(FairQueueTest, NoTenantRunsMoreThanItsLimit) {
   queue.Finish("a", At(0), At(2));
   EXPECT_TRUE(queue.Pop(At(2)).has_value());
   queue.Push(Numbered("a", 3), At(2));
-  EXPECT_TRUE(queue.Pop(At(3), /*any=*/true).has_value());
+  EXPECT_TRUE(queue.Pop(At(3), TenantShares::Who::kAll).has_value());
 }
 
 TEST(FairQueueTest, BackgroundJobsHaveEveryFourthTurn) {
@@ -119,7 +115,7 @@ TEST(FairQueueTest, BackgroundJobsHaveEveryFourthTurn) {
 
 TEST(FairQueueTest, ATenantThatWaitsTooMuchIsRefused) {
   FairQueue queue;
-  queue.SetTenants({{"a", {.max_running = 1, .max_waiting = 1}}});
+  queue.SetTenants({.named = {{"a", {.max_running = 1, .max_waiting = 1}}}, .others = {}});
   ASSERT_TRUE(queue.Admit("a", At(0)).ok());
   queue.Push(Numbered("a", 1), At(0));
   EXPECT_EQ(queue.Admit("a", At(0)).code(), absl::StatusCode::kResourceExhausted);
@@ -130,7 +126,7 @@ TEST(FairQueueTest, ATenantThatWaitsTooMuchIsRefused) {
 
 TEST(FairQueueTest, ATenantThatSendsTooOftenIsToldWhenToComeBack) {
   FairQueue queue;
-  queue.SetTenants({{"a", {.requests_per_second = 2, .burst = 3}}});
+  queue.SetTenants({.named = {{"a", {.requests_per_second = 2, .burst = 3}}}, .others = {}});
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(queue.Admit("a", At(0)).ok());
   const absl::Status refused = queue.Admit("a", At(0));
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
@@ -155,6 +151,46 @@ TEST(FairQueueTest, KnowsHowManyAreAhead) {
   for (int i = 0; i < 10; ++i) queue.Push(Numbered("many", i), At(0));
   EXPECT_EQ(queue.Ahead("many"), 10U);
   EXPECT_EQ(queue.Ahead("new"), 1U);
+}
+
+TEST(FairQueueTest, TakesTheNewestOfTheTenantWithTheLargestExcess) {
+  FairQueue queue;
+  for (int i = 1; i <= 2; ++i) queue.Push(Numbered("a", i), At(0));
+  for (int i = 11; i <= 13; ++i) queue.Push(Numbered("b", i), At(0));
+  queue.Push(Numbered("b", 20, Priority::kBackground), At(0));
+  queue.Push(Numbered("b", 14), At(0));
+  const auto excess = [](const std::string& tenant) { return tenant == "a" ? 1.0 : 1.5; };
+  std::vector<int64_t> order;
+  while (const std::optional<Job> job = queue.TakeNewest(excess)) order.push_back(job->bytes);
+  EXPECT_THAT(order, ElementsAre(20, 14, 13, 12, 11));
+  EXPECT_EQ(queue.waiting(), 2U);
+}
+
+TEST(FairQueueTest, IdleTenantsGoBeforeThoseOfWhichSomethingRuns) {
+  FairQueue queue;
+  for (int i = 0; i < 2; ++i) queue.Push(Numbered("a", i), At(0));
+  ASSERT_TRUE(queue.Pop(At(0)).has_value());
+  EXPECT_FALSE(queue.Pop(At(0), TenantShares::Who::kIdle).has_value());
+  queue.Push(Numbered("b", 0), At(0));
+  EXPECT_EQ(queue.Pop(At(0), TenantShares::Who::kIdle)->tenant, "b");
+}
+
+TEST(FairQueueTest, ATokenThatWasNotUsedIsGivenBack) {
+  FairQueue queue;
+  queue.SetTenants({.named = {}, .others = {.requests_per_second = 0.001}});
+  ASSERT_TRUE(queue.Admit("a", At(0)).ok());
+  queue.GiveBack("a");
+  EXPECT_TRUE(queue.Admit("a", At(0)).ok());
+  EXPECT_FALSE(queue.Admit("a", At(0)).ok());
+}
+
+// Callers may call themselves what they like: names are not kept for ever, but whoever used up its rate is remembered.
+TEST(FairQueueTest, ManyNamesDoNotBuyAHigherRate) {
+  FairQueue queue;
+  queue.SetTenants({.named = {{"a", {.requests_per_second = 0.001}}}, .others = {}});
+  ASSERT_TRUE(queue.Admit("a", At(0)).ok());
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(queue.Admit("name-" + std::to_string(i), At(0)).ok());
+  EXPECT_FALSE(queue.Admit("a", At(0)).ok());
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ TEST_F(OperationRunnerTest, HeavierTenantsHaveMoreTurns) {
     Submit(absl::StrCat("light-", i), "light");
   }
   OperationRunner::Options options = Quick();
-  options.tenants = {{"heavy", {.weight = 3}}};
+  options.tenants.named = {{"heavy", {.weight = 3}}};
   std::atomic<int64_t> now{1'000'000};
   options.now = [&now] { return std::chrono::steady_clock::time_point(milliseconds(now)); };
   std::vector<std::string> order;
@@ -189,7 +189,7 @@ TEST_F(OperationRunnerTest, NoTenantHasMoreThanItsLimit) {
   Submit("c", "other");
   OperationRunner::Options options = Quick();
   options.max_running = 3;
-  options.tenants = {{"tenant", {.max_running = 1}}};
+  options.tenants.named = {{"tenant", {.max_running = 1}}};
   auto runner = Run(&WorkUntilStopped, options);
   WaitUntil([&] { return runner->running() == 2; });
   // Whoever is idle has asked again by then.
