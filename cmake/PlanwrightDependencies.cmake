@@ -11,6 +11,7 @@ find_package(yaml-cpp 0.7 CONFIG REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.71)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.35)
 # Optional: the store of several servers.
 pkg_check_modules(PQXX QUIET IMPORTED_TARGET libpqxx)

@@ -49,6 +49,14 @@ ABSL_FLAG(std::string, auth_config, "",
           "tenants; empty: everybody may do everything. SIGHUP reads it and the certificates again");
 ABSL_FLAG(std::string, metrics_address, "127.0.0.1:9464",
           "where /metrics, /livez and /readyz are served over HTTP; empty: nowhere");
+ABSL_FLAG(
+    int32_t, max_connections, 0,
+    "connections that may be open at --listen_address; 0: what the limit of open files and --memory_budget allow. "
+    "Beyond it those go that have not carried a call of a known caller");
+ABSL_FLAG(absl::Duration, max_connection_age, absl::Minutes(30),
+          "after which clients are told to connect anew, so that they spread over servers; their calls go on");
+ABSL_FLAG(absl::Duration, keepalive_time, absl::Minutes(1),
+          "after which silent clients are asked whether they are there; those that do not answer are cut off");
 ABSL_FLAG(int32_t, cpus, 0, "threads that searches share; 0: what CPU affinity and cgroup quota allow");
 ABSL_FLAG(
     ByteSize, memory_budget, ByteSize{},
@@ -111,6 +119,9 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "tls_client_ca_file",
                                                                   "auth_config",
                                                                   "metrics_address",
+                                                                  "max_connections",
+                                                                  "max_connection_age",
+                                                                  "keepalive_time",
                                                                   "cpus",
                                                                   "memory_budget",
                                                                   "max_running",
@@ -377,6 +388,16 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   return config;
 }
 
+ConnectionSettings ReadConnectionSettings(Violations& violations) {
+  constexpr int32_t kMostConnections = 1'000'000;
+  ConnectionSettings settings;
+  settings.max_connections =
+      Between(absl::GetFlag(FLAGS_max_connections), 0, kMostConnections, "max_connections", violations);
+  settings.max_age = PositiveTime(absl::GetFlag(FLAGS_max_connection_age), "max_connection_age", violations);
+  settings.keepalive_time = PositiveTime(absl::GetFlag(FLAGS_keepalive_time), "keepalive_time", violations);
+  return settings;
+}
+
 absl::StatusOr<Configuration> ReadConfiguration() {
   Violations violations;
   Configuration configuration;
@@ -384,6 +405,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.listen_address = ReadListenAddress(!configuration.secret_files.tls.empty(), violations);
   configuration.metrics_address = ReadMetricsAddress(violations);
   CheckAddressesDiffer(configuration, violations);
+  configuration.connections = ReadConnectionSettings(violations);
   configuration.engine = ReadEngineConfig(violations);
   configuration.store = ReadStore(violations);
   configuration.migrate = absl::GetFlag(FLAGS_migrate);

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/engine/planning_engine.h"
+#include "server/main/connection_settings.h"
 #include "server/main/secrets.h"
 #include "server/observability/log.h"
 
@@ -17,6 +18,7 @@ struct Configuration {
   std::string listen_address;
   // Empty: no HTTP server.
   std::string metrics_address;
+  ConnectionSettings connections;
   EngineConfig engine;
   // As OpenStore takes it.
   std::string store;

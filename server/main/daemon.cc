@@ -19,10 +19,13 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "grpc/health/v1/health.pb.h"
+#include "server/connections/connections.h"
+#include "server/connections/gate.h"
+#include "server/connections/listener.h"
 #include "server/engine/memory_shares.h"
 #include "server/engine/operation_work.h"
 #include "server/engine/operations.h"
-#include "server/main/listen_address.h"
+#include "server/main/connection_settings.h"
 #include "server/main/reloading_tls.h"
 #include "server/main/secrets.h"
 #include "server/main/store_upkeep.h"
@@ -76,10 +79,11 @@ constexpr int kLookupThreads = 8;
 constexpr int kStoringThreads = 4;
 
 // UNAVAILABLE, with what can be done about it.
-absl::Status CheckAddress(std::string_view address, std::string_view flag) {
-  const absl::Status status = CheckCanListen(address);
-  if (status.ok()) return status;
-  return {status.code(), absl::StrCat(status.message(), "; choose another with ", ToAbsl(flag))};
+absl::StatusOr<std::unique_ptr<Listener>> Listen(std::string_view address, std::string_view flag) {
+  auto listener = Listener::Open(address);
+  if (listener.ok()) return listener;
+  return absl::Status(listener.status().code(),
+                      absl::StrCat(listener.status().message(), "; choose another with ", ToAbsl(flag)));
 }
 
 class GrpcDaemon final : public Daemon {
@@ -114,8 +118,10 @@ class GrpcDaemon final : public Daemon {
                   .max_bytes = shares_.looking_up}),
         uploads_(kMaxUploads, shares_.uploading),
         operations_(engine_, store_.get(), [this] { WakeRunner(); }),
+        connections_(GrpcConnectionLimits(configuration.connections, TransportBytes(configuration.engine),
+                                          configuration.engine.max_message_bytes)),
         service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, uploads_, authenticator_,
-                  in_flight_, metrics_, log_, configuration.slow_search}) {}
+                  in_flight_, connections_, metrics_, log_, configuration.slow_search}) {}
 
   ~GrpcDaemon() override { Drain(); }
 
@@ -126,11 +132,11 @@ class GrpcDaemon final : public Daemon {
     if (store_ != nullptr) {
       upkeep_ = std::make_unique<StoreUpkeep>(*store_, configuration_.engine.retention, metrics_, log_);
     }
-    RETURN_IF_ERROR(CheckAddress(configuration_.listen_address, "--listen_address"));
+    ASSIGN_OR_RETURN(auto listener, Listen(configuration_.listen_address, "--listen_address"));
     // Before those whose threads look at it.
     if (store_ != nullptr && configuration_.engine.max_operations > 0) StartRunner(TenantsOf(secrets));
     RETURN_IF_ERROR(StartHttp());
-    return StartGrpc(others);
+    return StartGrpc(std::move(listener), others);
   }
 
   void Reload(const absl::StatusOr<Configuration>& configuration) override {
@@ -168,6 +174,7 @@ class GrpcDaemon final : public Daemon {
       lookups_.StopAll();
       in_flight_.WaitUntilNone(kStopGrace);
     }
+    gate_.reset();
     // Everything of ours is answered: what is left are idle connections and health watchers, which need no grace.
     server_->Shutdown(std::chrono::system_clock::now());
     log_.Info("drained");
@@ -199,53 +206,57 @@ class GrpcDaemon final : public Daemon {
 
   absl::Status StartHttp() {
     if (configuration_.metrics_address.empty()) return absl::OkStatus();
-    RETURN_IF_ERROR(CheckAddress(configuration_.metrics_address, "--metrics_address"));
-    auto started =
-        HttpServer::Start(configuration_.metrics_address, {{"/metrics", [this] { return ServeMetrics(); }},
-                                                           {"/livez",
-                                                            [] {
-                                                              return HttpResponse{200, "ok\n"};
-                                                            }},
-                                                           {"/readyz", [this] { return ServeReadiness(); }}});
-    if (!started.ok()) {
-      return {started.status().code(), absl::StrCat("--metrics_address: ", started.status().message())};
-    }
-    http_ = *std::move(started);
-    log_.Info("serving http", {{"address", http_->address()}});
+    ASSIGN_OR_RETURN(auto listener, Listen(configuration_.metrics_address, "--metrics_address"));
+    ASSIGN_OR_RETURN(http_, HttpServer::Start({{"/metrics", {[this] { return ServeMetrics(); }, false}},
+                                               {"/livez", {[] {
+                                                  return HttpResponse{200, "ok\n"};
+                                                }}},
+                                               {"/readyz", {[this] { return ServeReadiness(); }}}}));
+    http_gate_ = std::make_unique<Gate>(
+        std::move(listener), http_connections_,
+        [this](int file, const SocketAddress& peer) { http_->Serve(file, peer.get(), peer.length); });
+    log_.Info("serving http", {{"address", http_gate_->listener().address()}});
     return absl::OkStatus();
   }
 
-  // What gRPC's own buffers may take, the bytes of requests on their way in among them: beyond it gRPC reads slower and
-  // closes idle connections. At least one message in and one out, so that each can be served alone.
-  std::size_t QuotaBytes() const {
-    const EngineConfig& engine = configuration_.engine;
-    return static_cast<std::size_t>(std::max(shares_.transport, 2 * engine.max_message_bytes));
+  // What gRPC's own buffers may take, the bytes of requests on their way in among them. At least one message in and one
+  // out, so that each can be served alone.
+  static int64_t TransportBytes(const EngineConfig& engine) {
+    return std::max(MemoryShares(engine.memory_budget_bytes).transport, 2 * engine.max_message_bytes);
   }
 
-  absl::Status StartGrpc(std::span<grpc::Service* const> others) {
+  // Beyond its quota gRPC ends calls of anybody. It is the last resort, where connections of a kind whose bytes the
+  // kernel does not count take too much; before that those end that hold most (connections.h).
+  std::size_t QuotaBytes() const {
+    constexpr int64_t kBeyond = 4;
+    const bool is_unix = configuration_.listen_address.starts_with("unix");
+    return static_cast<std::size_t>((is_unix ? 1 : kBeyond) * TransportBytes(configuration_.engine));
+  }
+
+  absl::Status StartGrpc(std::unique_ptr<Listener> listener, std::span<grpc::Service* const> others) {
     grpc::EnableDefaultHealthCheckService(true);
-    int port = 0;
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(configuration_.listen_address, ServerCredentials(), &port);
+    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, ServerCredentials());
     builder.RegisterService(&service_);
     for (grpc::Service* other : others) builder.RegisterService(other);
     builder.SetMaxReceiveMessageSize(static_cast<int>(configuration_.engine.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
     builder.SetResourceQuota(grpc::ResourceQuota("planwrightd").Resize(QuotaBytes()));
-    // Without this a second server could share the port, and each would get some of the calls.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    LimitConnections(configuration_.connections, 2 * configuration_.engine.time_limits.max_time_limit, builder);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
     RefuseCompression(builder);
     PrepareReflection(builder);
     server_ = builder.BuildAndStart();
-    const bool is_unix = configuration_.listen_address.starts_with("unix");
-    if (server_ == nullptr || (port == 0 && !is_unix)) {
-      return absl::UnavailableError(absl::StrCat("--listen_address: cannot listen on ", configuration_.listen_address,
-                                                 ": no such address, or the port is taken"));
-    }
+    if (server_ == nullptr) return absl::UnavailableError("gRPC does not start; the log says why");
+    gate_ = std::make_unique<Gate>(std::move(listener), connections_, [this](int file, const SocketAddress& /*peer*/) {
+      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+      connection.fd = file;
+      acceptor_->HandleNewConnection(&connection);
+    });
     SetServing(true);
-    log_.Info("serving grpc", {{"address", WithPort(configuration_.listen_address, port)},
+    log_.Info("serving grpc", {{"address", gate_->listener().address()},
                                {"version", configuration_.engine.version},
                                {"tls", tls_ != nullptr},
                                {"authentication", !configuration_.secret_files.auth_config.empty()},
@@ -365,11 +376,16 @@ class GrpcDaemon final : public Daemon {
   Executor lookups_;
   Uploads uploads_;
   Operations operations_;
+  Connections connections_;
   PlanningServiceImpl service_;
+  Connections http_connections_{HttpConnectionLimits()};
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
+  std::unique_ptr<Gate> gate_;
   std::unique_ptr<OperationRunner> runner_;
   std::unique_ptr<StoreUpkeep> upkeep_;
   std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<Gate> http_gate_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/synchronization/mutex.h"
+#include "server/connections/descriptor_limit.h"
 #include "server/main/configuration.h"
 #include "server/main/daemon.h"
 #include "server/main/library_logs.h"
@@ -104,6 +105,7 @@ int Main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   // A file that may not grow is an error of its write, as a full disk is.
   std::signal(SIGXFSZ, SIG_IGN);
+  RaiseDescriptorLimit();
   const Signals signals;
   const absl::StatusOr<Invocation> invocation = ReadInvocation(argc, argv);
   if (!invocation.ok()) return Fail(invocation.status());

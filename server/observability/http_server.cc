@@ -1,140 +1,152 @@
 #include "server/observability/http_server.h"
 
-#include <CivetServer.h>
+#include <microhttpd.h>
 
-#include <array>
-#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/strings.h"
-
 namespace planwright::server {
 namespace {
 
-constexpr std::chrono::milliseconds kCallInterval{20};
+// Of silence.
+constexpr unsigned int kTimeoutSeconds = 5;
+// Head of a request and of its answer.
+constexpr size_t kMemoryOfConnection = 8192;
 
-std::string_view ReasonOf(int code) {
-  switch (code) {
-    case 200:
-      return "OK";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    default:
-      return "Service Unavailable";
-  }
-}
+// A request that waits for its answer, until libmicrohttpd is done with it.
+struct Waiting {
+  MHD_Connection* connection;
+  const HttpServer::Handler* handler;
+  std::optional<HttpResponse> response;
+};
 
-void Send(mg_connection* connection, const HttpResponse& response, bool with_body) {
+MHD_Result Send(MHD_Connection* connection, const HttpResponse& response) {
+  MHD_Response* const message = MHD_create_response_from_buffer(
+      response.body.size(), const_cast<char*>(response.body.data()), MHD_RESPMEM_MUST_COPY);
+  if (message == nullptr) return MHD_NO;
   // Version 0.0.4 is that of the exposition format; it is plain text for everybody else.
-  const std::string head = absl::StrCat(
-      "HTTP/1.1 ", response.code, " ", ToAbsl(ReasonOf(response.code)),
-      "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: ", response.body.size(),
-      "\r\nConnection: close\r\n\r\n");
-  mg_write(connection, head.data(), head.size());
-  if (with_body) mg_write(connection, response.body.data(), response.body.size());
+  MHD_add_response_header(message, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8");
+  MHD_add_response_header(message, MHD_HTTP_HEADER_CONNECTION, "close");
+  const MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned int>(response.code), message);
+  MHD_destroy_response(message);
+  return queued;
 }
 
-class Router : public CivetHandler {
+// Answers what is not quick, on a thread of its own.
+class SlowAnswers {
  public:
-  explicit Router(HttpServer::Handlers handlers) : handlers_(std::move(handlers)) {}
+  SlowAnswers() : worker_([this](const std::stop_token& stop) { Work(stop); }) {}
 
-  bool handleGet(CivetServer*, mg_connection* connection) override { return Answer(connection, true); }
-  bool handleHead(CivetServer*, mg_connection* connection) override { return Answer(connection, false); }
-  bool handlePost(CivetServer*, mg_connection* connection) override { return Refuse(connection); }
-  bool handlePut(CivetServer*, mg_connection* connection) override { return Refuse(connection); }
-  bool handleDelete(CivetServer*, mg_connection* connection) override { return Refuse(connection); }
-  bool handlePatch(CivetServer*, mg_connection* connection) override { return Refuse(connection); }
-  bool handleOptions(CivetServer*, mg_connection* connection) override { return Refuse(connection); }
+  // The connection is suspended until `waiting` has its response. REQUIRES: `waiting` stays until then.
+  void Add(Waiting& waiting) {
+    const std::lock_guard lock(mutex_);
+    MHD_suspend_connection(waiting.connection);
+    waiting_.push_back(&waiting);
+    arrived_.notify_one();
+  }
 
  private:
-  bool Answer(mg_connection* connection, bool with_body) const {
-    const auto handler = handlers_.find(mg_get_request_info(connection)->local_uri);
-    Send(connection, handler == handlers_.end() ? HttpResponse{404, "not found\n"} : handler->second(), with_body);
-    return true;
-  }
-
-  static bool Refuse(mg_connection* connection) {
-    Send(connection, {405, "only GET and HEAD\n"}, true);
-    return true;
-  }
-
-  HttpServer::Handlers handlers_;
-};
-
-struct HostPort {
-  // As civetweb wants it: numeric, IPv6 in brackets.
-  std::string host;
-  int port = 0;
-};
-
-absl::StatusOr<HostPort> ParseAddress(std::string_view address) {
-  const std::size_t colon = address.rfind(':');
-  HostPort parsed;
-  if (colon == std::string_view::npos || colon == 0 ||
-      !absl::SimpleAtoi(ToAbsl(address.substr(colon + 1)), &parsed.port) || parsed.port < 0 || parsed.port > 65535) {
-    return absl::InvalidArgumentError(absl::StrCat("must be HOST:PORT, is \"", ToAbsl(address), "\""));
-  }
-  parsed.host = std::string(address.substr(0, colon));
-  if (parsed.host == "localhost") parsed.host = "127.0.0.1";
-  return parsed;
-}
-
-class CivetHttpServer : public HttpServer {
- public:
-  // Throws CivetException when it cannot listen.
-  CivetHttpServer(const HostPort& address, Handlers handlers)
-      : host_(address.host),
-        router_(std::move(handlers)),
-        server_(std::vector<std::string>{"listening_ports", absl::StrCat(address.host, ":", address.port),
-                                         "num_threads", "4", "request_timeout_ms", "5000"}) {
-    server_.addHandler("/", router_);
-  }
-
-  // civetweb sees that it is to stop when a connection comes, or every two seconds: connections come until it has.
-  ~CivetHttpServer() override {
-    const std::vector<int> ports = server_.getListeningPorts();
-    const std::jthread caller([&](const std::stop_token& stop) {
-      while (!stop.stop_requested() && !ports.empty()) {
-        std::array<char, 128> error{};
-        mg_connection* connection = mg_connect_client(host_.c_str(), ports.front(), 0, error.data(), error.size());
-        if (connection != nullptr) mg_close_connection(connection);
-        std::this_thread::sleep_for(kCallInterval);
+  void Work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    // Also those that wait at the end are answered: libmicrohttpd ends with none suspended.
+    while (arrived_.wait(lock, stop, [this] { return !waiting_.empty(); })) {
+      std::vector<Waiting*> asking = std::exchange(waiting_, {});
+      lock.unlock();
+      std::map<const HttpServer::Handler*, HttpResponse> answers;
+      for (Waiting* waiting : asking) {
+        auto answer = answers.find(waiting->handler);
+        if (answer == answers.end()) answer = answers.emplace(waiting->handler, waiting->handler->answer()).first;
+        waiting->response = answer->second;
+        MHD_resume_connection(waiting->connection);
       }
-    });
-    server_.close();
+      lock.lock();
+    }
   }
 
-  std::string address() const override {
-    const std::vector<int> ports = const_cast<CivetServer&>(server_).getListeningPorts();
-    return absl::StrCat(host_, ":", ports.empty() ? 0 : ports.front());
+  std::mutex mutex_;
+  std::condition_variable_any arrived_;
+  // Guarded by mutex_.
+  std::vector<Waiting*> waiting_;
+  // Last: uses the above.
+  std::jthread worker_;
+};
+
+class MicroHttpServer final : public HttpServer {
+ public:
+  explicit MicroHttpServer(Handlers handlers) : handlers_(std::move(handlers)), slow_answers_(std::in_place) {
+    daemon_ = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr,
+        nullptr, &Answer, this, MHD_OPTION_CONNECTION_TIMEOUT, kTimeoutSeconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        kMemoryOfConnection, MHD_OPTION_NOTIFY_COMPLETED, &Forget, nullptr, MHD_OPTION_END);
+  }
+
+  ~MicroHttpServer() override {
+    {
+      // Later ones are refused.
+      const std::lock_guard lock(ending_mutex_);
+      is_ending_ = true;
+    }
+    slow_answers_.reset();
+    if (daemon_ != nullptr) MHD_stop_daemon(daemon_);
+  }
+
+  bool is_running() const { return daemon_ != nullptr; }
+
+  void Serve(int file, const sockaddr* peer, socklen_t length) override {
+    // Closes the socket where it does not take it.
+    MHD_add_connection(daemon_, file, peer, length);
   }
 
  private:
-  std::string host_;
-  Router router_;
-  CivetServer server_;
+  // Called when the head of a request has been read, and again for those that have waited.
+  static MHD_Result Answer(void* self, MHD_Connection* connection, const char* path, const char* method,
+                           const char* /*version*/, const char* /*body*/, size_t* /*body_bytes*/, void** request) {
+    return static_cast<MicroHttpServer*>(self)->Answer(connection, path, method, *request);
+  }
+
+  MHD_Result Answer(MHD_Connection* connection, std::string_view path, std::string_view method, void*& request) {
+    if (request != nullptr) return Send(connection, *static_cast<Waiting*>(request)->response);
+    if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD) {
+      return Send(connection, {405, "only GET and HEAD\n"});
+    }
+    const auto handler = handlers_.find(std::string(path));
+    if (handler == handlers_.end()) return Send(connection, {404, "not found\n"});
+    if (handler->second.is_quick) return Send(connection, handler->second.answer());
+    const std::lock_guard lock(ending_mutex_);
+    if (is_ending_) return Send(connection, {503, "the server is shutting down\n"});
+    auto* const waiting = new Waiting{.connection = connection, .handler = &handler->second, .response = std::nullopt};
+    request = waiting;
+    slow_answers_->Add(*waiting);
+    return MHD_YES;
+  }
+
+  static void Forget(void* /*self*/, MHD_Connection* /*connection*/, void** request,
+                     MHD_RequestTerminationCode /*why*/) {
+    delete static_cast<Waiting*>(*request);
+    *request = nullptr;
+  }
+
+  const Handlers handlers_;
+  std::mutex ending_mutex_;
+  // Guarded by ending_mutex_.
+  bool is_ending_ = false;
+  std::optional<SlowAnswers> slow_answers_;
+  // nullptr: did not start.
+  MHD_Daemon* daemon_ = nullptr;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const std::string& address, Handlers handlers) {
-  const absl::StatusOr<HostPort> parsed = ParseAddress(address);
-  if (!parsed.ok()) return parsed.status();
-  try {
-    return std::make_unique<CivetHttpServer>(*parsed, std::move(handlers));
-  } catch (const CivetException&) {
-    // civetweb does not say why.
-    return absl::UnavailableError(
-        absl::StrCat("cannot listen on ", address, ": no such address, or the port is taken"));
-  }
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(Handlers handlers) {
+  auto server = std::make_unique<MicroHttpServer>(std::move(handlers));
+  if (!server->is_running()) return absl::UnavailableError("cannot start a thread and an epoll instance for HTTP");
+  return server;
 }
 
 }  // namespace planwright::server

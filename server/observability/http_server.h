@@ -1,6 +1,8 @@
-// A small HTTP server for probes and metrics, on civetweb.
+// A small HTTP server for probes and metrics, on libmicrohttpd.
 #ifndef PLANWRIGHT_SERVER_OBSERVABILITY_HTTP_SERVER_H_
 #define PLANWRIGHT_SERVER_OBSERVABILITY_HTTP_SERVER_H_
+
+#include <sys/socket.h>
 
 #include <functional>
 #include <map>
@@ -16,20 +18,28 @@ struct HttpResponse {
   std::string body;
 };
 
-// Answers GET and HEAD on the given paths with text, everything else with 404 or 405. Serves until it is destroyed.
+// Answers GET and HEAD on the given paths with text, everything else with 404 or 405, and closes the connection. One
+// thread serves all connections as they can be read and written, so that a slow client delays nobody; one that is
+// silent for five seconds is closed. Serves until it is destroyed.
 class HttpServer {
  public:
-  // By exact path ("/metrics"). Called on threads of the server, several at once; must not throw.
-  using Handlers = std::map<std::string, std::function<HttpResponse()>>;
+  struct Handler {
+    // Must not throw.
+    std::function<HttpResponse()> answer;
+    // Answers from memory. Those that do not have a thread of their own, where requests that come while one is being
+    // answered share the next answer: they delay no quick one.
+    bool is_quick = true;
+  };
+  // By exact path ("/metrics").
+  using Handlers = std::map<std::string, Handler>;
 
-  // `address`: "127.0.0.1:9464", "[::1]:9464", "localhost:9464"; port 0 takes a free one.
-  // Errors: INVALID_ARGUMENT, not an address; UNAVAILABLE, cannot listen there.
-  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(const std::string& address, Handlers handlers);
+  // Errors: UNAVAILABLE, the system refuses what the server needs.
+  static absl::StatusOr<std::unique_ptr<HttpServer>> Start(Handlers handlers);
 
   virtual ~HttpServer() = default;
 
-  // Host and port that it listens on.
-  virtual std::string address() const = 0;
+  // Takes over and serves a connection: a non-blocking socket. Thread-safe.
+  virtual void Serve(int file, const sockaddr* peer, socklen_t length) = 0;
 };
 
 }  // namespace planwright::server

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "server/connections/connections.h"
 #include "server/engine/operations.h"
 #include "server/engine/plan_desk.h"
 #include "server/engine/planning_engine.h"
@@ -32,6 +33,7 @@ struct CallServices {
   Uploads& uploads;
   const Authenticator& authenticator;
   InFlight& in_flight;
+  Connections& connections;
   Metrics& metrics;
   const Logger& log;
   // Searches that take as long are logged as slow.

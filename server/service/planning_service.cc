@@ -147,6 +147,7 @@ CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerCon
   if (caller.ok()) start.caller = *std::move(caller);
   start.permitted = caller.ok() ? CheckRole(method, start.caller) : caller.status();
   start.record->SetCaller(start.caller);
+  if (start.permitted.ok()) services_.connections.Identified(start.record->peer());
   context.AddInitialMetadata("x-request-id", start.record->request_id());
   const std::optional<std::string_view> traceparent = Metadata(context, "traceparent");
   const std::optional<std::string> trace_id = traceparent.has_value() ? TraceIdOf(*traceparent) : std::nullopt;

@@ -73,6 +73,7 @@ void RegisterGraphCall::OnReadDone(bool ok) {
   }
   const int64_t most = kMaxMessages * services_.engine.config().max_message_bytes;
   const int64_t bytes = kBytesPerMessage + static_cast<int64_t>(reading_.Length());
+  services_.connections.Delivered(start_.record->peer(), static_cast<int64_t>(reading_.Length()));
   const absl::Status held = stream_.Hold(bytes);
   if (!held.ok()) return End(held);
   bytes_ += bytes;

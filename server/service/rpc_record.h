@@ -34,6 +34,7 @@ class RpcRecord {
   void SetPlanSource(std::string source) { plan_source_ = std::move(source); }
 
   const std::string& plan_key() const { return plan_key_; }
+  const std::string& peer() const { return peer_; }
   const std::string& request_id() const { return request_id_; }
 
  private:

@@ -13,6 +13,7 @@ namespace planwright::server {
 SimulatePlanCall::SimulatePlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request)
     : services_(services), start_(std::move(start)), request_(request) {
   services_.in_flight.Enter();
+  services_.connections.Delivered(start_.record->peer(), static_cast<int64_t>(request_.Length()));
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* SimulatePlanCall::Start() {

@@ -60,6 +60,7 @@ class EventSender final : public SearchObserver {
 StreamPlanCall::StreamPlanCall(const CallServices& services, CallStart start, const grpc::ByteBuffer& request)
     : services_(services), start_(std::move(start)), request_(request) {
   services_.in_flight.Enter();
+  services_.connections.Delivered(start_.record->peer(), static_cast<int64_t>(request_.Length()));
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamPlanCall::Start() {

@@ -10,6 +10,7 @@ UnaryReactor::UnaryReactor(const CallServices& services, CallStart start, const 
                            grpc::ByteBuffer& response)
     : services_(services), start_(std::move(start)), request_(request), response_(response) {
   services_.in_flight.Enter();
+  services_.connections.Delivered(start_.record->peer(), static_cast<int64_t>(request_.Length()));
 }
 
 void UnaryReactor::OnDone() {

@@ -26,6 +26,7 @@ WaitOperationCall::WaitOperationCall(const CallServices& services, CallStart sta
                                      grpc::ByteBuffer& response)
     : services_(services), start_(std::move(start)), bytes_(request), response_(response), pause_(kFirstPause) {
   services_.in_flight.Enter();
+  services_.connections.Delivered(start_.record->peer(), static_cast<int64_t>(bytes_.Length()));
 }
 
 grpc::ServerUnaryReactor* WaitOperationCall::Start() {

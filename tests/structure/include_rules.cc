@@ -22,10 +22,11 @@ struct FolderRule {
 const std::vector<FolderRule>& Rules() {
   static const std::vector<std::string_view> kNotInCore = {
       "grpc",     "google/",  "prometheus/", "nlohmann/", "httplib", "yaml-cpp/", "sqlite", "pqxx/",
-      "openssl/", "civetweb", "Cbc",         "Cgl",       "Clp",     "Coin",      "Osi"};
+      "openssl/", "civetweb", "microhttpd",  "Cbc",       "Cgl",     "Clp",       "Coin",   "Osi"};
   // The one folder that knows the solver of integer programs.
-  static const std::vector<std::string_view> kNotInMip = {
-      "grpc", "google/", "prometheus/", "nlohmann/", "httplib", "yaml-cpp/", "sqlite", "pqxx/", "openssl/", "civetweb"};
+  static const std::vector<std::string_view> kNotInMip = {"grpc",     "google/",   "prometheus/", "nlohmann/",
+                                                          "httplib",  "yaml-cpp/", "sqlite",      "pqxx/",
+                                                          "openssl/", "civetweb",  "microhttpd"};
   static const std::vector<std::string_view> kSolver = {"core/base/", "core/model/", "core/topology/", "core/cost/",
                                                         "core/graph/"};
   static const std::vector<FolderRule> kRules = {
@@ -60,6 +61,7 @@ const std::vector<FolderRule>& Rules() {
         "core/simulate/", "core/verify/"},
        kNotInCore},
       {"server", {"server/", "core/", "planwright/v1/"}, {}},
+      {"server/connections", {"core/"}, {"grpc", "google/", "prometheus/"}},
       {"server/store", {"core/"}, {"grpc", "google/", "prometheus/"}},
       {"server/serving", {"core/", "server/store/"}, {"grpc", "google/", "prometheus/"}},
       {"server/codec", {"core/", "planwright/v1/"}, {"grpc", "prometheus/"}},

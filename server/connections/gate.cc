@@ -1,0 +1,161 @@
+#include "server/connections/gate.h"
+
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "server/connections/peer.h"
+
+namespace planwright::server {
+namespace {
+
+// How often the gate looks around: so seldom that it spends two hundredths of its time on it, within these bounds. On
+// loopback 20 ms are 20 to 40 MB.
+constexpr std::chrono::milliseconds kLeastInterval{20};
+constexpr std::chrono::milliseconds kGreatestInterval{500};
+constexpr int kRest = 50;
+// While sockets have to be closed before others can come.
+constexpr std::chrono::milliseconds kFullInterval{5};
+// Connections that are accepted before the gate looks around.
+constexpr int kAtOnce = 64;
+
+int OpenReserve() { return open("/dev/null", O_RDONLY | O_CLOEXEC); }
+
+std::optional<ino_t> InodeOf(int file) {
+  struct stat status {};
+  if (fstat(file, &status) != 0 || !S_ISSOCK(status.st_mode)) return std::nullopt;
+  return status.st_ino;
+}
+
+bool IsOpen(OpenSocket socket) { return InodeOf(socket.file) == socket.inode; }
+
+// All bytes of the other side so far; nullopt: not TCP.
+std::optional<int64_t> BytesReceived(int file) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (getsockopt(file, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
+  if (length < offsetof(tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received) return std::nullopt;
+  return static_cast<int64_t>(info.tcpi_bytes_received);
+}
+
+// A copy of the descriptor stays the same socket while it is looked at, whatever becomes of the number.
+void ShutDown(OpenSocket socket) {
+  const int copy = fcntl(socket.file, F_DUPFD_CLOEXEC, 0);
+  if (copy >= 0) {
+    if (InodeOf(copy) == socket.inode) shutdown(copy, SHUT_RDWR);
+    close(copy);
+  } else if (errno != EBADF && IsOpen(socket)) {
+    // No descriptor left for the copy.
+    shutdown(socket.file, SHUT_RDWR);
+  }
+}
+
+}  // namespace
+
+Gate::Gate(std::unique_ptr<Listener> listener, Connections& connections, HandOver hand_over)
+    : listener_(std::move(listener)),
+      connections_(connections),
+      hand_over_(std::move(hand_over)),
+      max_sockets_(connections.limits().connections + std::max(8, connections.limits().connections / 16)),
+      reserve_(OpenReserve()),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      worker_([this](const std::stop_token& stop) { Work(stop); }) {}
+
+Gate::~Gate() {
+  worker_.request_stop();
+  const uint64_t one = 1;
+  // Always fits.
+  static_cast<void>(!write(wake_, &one, sizeof one));
+  worker_.join();
+  close(wake_);
+  if (reserve_ >= 0) close(reserve_);
+}
+
+void Gate::Work(const std::stop_token& stop) {
+  std::vector<pollfd> waited;
+  for (const int file : listener_->files()) waited.push_back({.fd = file, .events = POLLIN, .revents = 0});
+  waited.push_back({.fd = wake_, .events = POLLIN, .revents = 0});
+  Connections::Clock::time_point next_look = Connections::Clock::now();
+  while (!stop.stop_requested()) {
+    const bool has_room = connections_.sockets() < max_sockets_;
+    // Where there is no room, those who wait are left to the kernel.
+    for (pollfd& one : waited) one.events = has_room || one.fd == wake_ ? POLLIN : 0;
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next_look - Connections::Clock::now());
+    poll(waited.data(), waited.size(), static_cast<int>(std::max<int64_t>(wait.count(), 0)));
+    for (const pollfd& one : waited) {
+      if (one.fd == wake_ || (one.revents & POLLIN) == 0) continue;
+      for (int i = 0; i < kAtOnce && !Accept(one.fd); ++i) continue;
+    }
+    if (Connections::Clock::now() >= next_look) next_look = LookAround();
+  }
+}
+
+bool Gate::Accept(int listening) {
+  if (connections_.sockets() >= max_sockets_) return true;
+  SocketAddress peer;
+  const int file = accept4(listening, peer.get(), &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+  if (file >= 0) {
+    Admit(file, peer);
+    return false;
+  }
+  if (errno == EMFILE || errno == ENFILE) {
+    TurnAway(listening);
+    return true;
+  }
+  // Gone before it was accepted; short of memory: poll tells again.
+  return errno != EINTR && errno != ECONNABORTED;
+}
+
+void Gate::Admit(int file, const SocketAddress& address) {
+  Peer peer = PeerOf(address.storage, address.length);
+  if (peer.name == "unix:") peer.name = absl::StrCat("unix:#", ++unnamed_);
+  const std::optional<ino_t> inode = InodeOf(file);
+  const std::optional<OpenSocket> before = connections_.Find(peer.name);
+  if (before.has_value() && !IsOpen(*before)) connections_.Forget(peer.name);
+  std::vector<OpenSocket> ended;
+  const bool is_admitted =
+      inode.has_value() && connections_.Enter(peer, {.file = file, .inode = *inode}, Connections::Clock::now(), ended);
+  for (const OpenSocket& socket : ended) ShutDown(socket);
+  if (!is_admitted) {
+    close(file);
+    return;
+  }
+  const int yes = 1;
+  if (!peer.is_unix) setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  hand_over_(file, address);
+}
+
+void Gate::TurnAway(int listening) {
+  if (reserve_ >= 0) close(reserve_);
+  const int file = accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+  if (file >= 0) close(file);
+  reserve_ = OpenReserve();
+}
+
+Connections::Clock::time_point Gate::LookAround() {
+  const Connections::Clock::time_point start = Connections::Clock::now();
+  std::vector<Connections::Sample> samples = connections_.Samples();
+  for (Connections::Sample& sample : samples) {
+    sample.received = BytesReceived(sample.socket.file);
+    // Last: what was read is its own only if it is open still.
+    sample.is_open = IsOpen(sample.socket);
+  }
+  for (const OpenSocket& socket : connections_.Update(samples, Connections::Clock::now())) ShutDown(socket);
+  const Connections::Clock::time_point end = Connections::Clock::now();
+  if (connections_.sockets() >= max_sockets_) return end + kFullInterval;
+  return end + std::clamp<Connections::Clock::duration>(kRest * (end - start), kLeastInterval, kGreatestInterval);
+}
+
+}  // namespace planwright::server

@@ -1,0 +1,58 @@
+// The door of a server: accepts connections and hands them over to whoever serves them.
+#ifndef PLANWRIGHT_SERVER_CONNECTIONS_GATE_H_
+#define PLANWRIGHT_SERVER_CONNECTIONS_GATE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <thread>
+
+#include "server/connections/connections.h"
+#include "server/connections/listener.h"
+
+namespace planwright::server {
+
+// A thread of its own accepts, and looks at what is open up to fifty times a second. It goes on when the process has
+// run out of descriptors: one is kept in reserve, to turn the next connections away with, while the kernel would leave
+// them waiting. Ends connections by shutting them down; whoever was handed a socket closes it.
+class Gate {
+ public:
+  // Takes the socket over: non-blocking, TCP_NODELAY. Called on the gate's thread.
+  using HandOver = std::function<void(int file, const SocketAddress& peer)>;
+
+  // `connections` outlives the gate. Accepts from now on.
+  Gate(std::unique_ptr<Listener> listener, Connections& connections, HandOver hand_over);
+  // Accepts no more, and waits for a HandOver that is under way.
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  const Listener& listener() const { return *listener_; }
+
+ private:
+  void Work(const std::stop_token& stop);
+  // True: nothing waits any more.
+  bool Accept(int listening);
+  void Admit(int file, const SocketAddress& address);
+  // Without a descriptor for it: turns the connection away that has waited longest.
+  void TurnAway(int listening);
+  // What has been closed, what is held. Returns when to look next.
+  Connections::Clock::time_point LookAround();
+
+  const std::unique_ptr<Listener> listener_;
+  Connections& connections_;
+  const HandOver hand_over_;
+  // Sockets that are tolerated while ended ones are being closed.
+  const int max_sockets_;
+  int reserve_;
+  // Readable when the thread is to end.
+  int wake_;
+  uint64_t unnamed_ = 0;
+  // Last: uses the above.
+  std::jthread worker_;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_CONNECTIONS_GATE_H_

@@ -1,0 +1,210 @@
+#include "server/connections/connections.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace planwright::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr int64_t kMegabyte = 1'000'000;
+
+// Connections of which the test says what they do. Each has a number of its own as descriptor.
+class Scene {
+ public:
+  explicit Scene(const ConnectionLimits& limits) : connections(limits) {}
+
+  static std::string Name(const std::string& host, int number) { return absl::StrCat(host, ":", number); }
+
+  // The numbers of those that went for it, and -1 if it did not come in.
+  std::vector<int> Enter(const std::string& host, int number) {
+    std::vector<OpenSocket> ended;
+    const bool admitted = connections.Enter({.name = Name(host, number), .host = host}, SocketOf(number), now, ended);
+    std::vector<int> numbers = Numbers(ended);
+    if (!admitted) numbers.push_back(-1);
+    return numbers;
+  }
+  void Identify(const std::string& host, int number) { connections.Identified(Name(host, number)); }
+
+  // A round in which the connections have received so many bytes altogether; those that are not named are as they were.
+  std::vector<int> Look(const std::map<std::string, int64_t>& received, std::chrono::milliseconds later) {
+    now += later;
+    for (const auto& [name, bytes] : received) received_[name] = bytes;
+    std::vector<Connections::Sample> samples = connections.Samples();
+    for (Connections::Sample& sample : samples) sample.received = received_[sample.name];
+    return Numbers(connections.Update(samples, now));
+  }
+  void Close(const std::string& name) {
+    std::vector<Connections::Sample> samples = connections.Samples();
+    for (Connections::Sample& sample : samples) sample.is_open = sample.name != name;
+    connections.Update(samples, now);
+  }
+
+  static OpenSocket SocketOf(int number) { return {.file = number, .inode = static_cast<ino_t>(number)}; }
+  static std::vector<int> Numbers(const std::vector<OpenSocket>& sockets) {
+    std::vector<int> numbers;
+    for (const OpenSocket& socket : sockets) numbers.push_back(socket.file);
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
+  }
+
+  Connections connections;
+  Connections::Clock::time_point now{};
+
+ private:
+  std::map<std::string, int64_t> received_;
+};
+
+int64_t Ended(const Connections& connections, EndReason reason) {
+  return connections.counts().ended[static_cast<std::size_t>(reason)];
+}
+
+TEST(ConnectionsTest, WhenFullTheOldestUnknownOneOfTheGreatestHostGoes) {
+  Scene scene({.connections = 4, .unidentified_per_host = 4});
+  scene.Enter("a", 1);
+  scene.Enter("b", 2);
+  scene.Enter("b", 3);
+  scene.Enter("a", 4);
+  scene.Identify("a", 1);
+  // b has two that nobody knows, a one.
+  EXPECT_THAT(scene.Enter("c", 5), ElementsAre(2));
+  EXPECT_EQ(scene.connections.counts().open, 4);
+  EXPECT_EQ(Ended(scene.connections, EndReason::kRoom), 1);
+}
+
+TEST(ConnectionsTest, KnownCallersStayAndStrangersAreRefusedWhenThereIsNobodyElse) {
+  Scene scene({.connections = 2, .unidentified_per_host = 2});
+  for (const int number : {1, 2}) {
+    scene.Enter("a", number);
+    scene.Identify("a", number);
+  }
+  EXPECT_TRUE(scene.connections.is_full());
+  EXPECT_THAT(scene.Enter("b", 3), ElementsAre(-1));
+  EXPECT_EQ(scene.connections.counts().refused, 1);
+  scene.Close("a:1");
+  EXPECT_FALSE(scene.connections.is_full());
+  EXPECT_THAT(scene.Enter("b", 3), IsEmpty());
+}
+
+TEST(ConnectionsTest, AHostHasFewPlacesForUnknownOnesAndAllForKnownOnes) {
+  Scene scene({.connections = 10, .unidentified_per_host = 2});
+  scene.Enter("a", 1);
+  scene.Enter("a", 2);
+  EXPECT_THAT(scene.Enter("a", 3), ElementsAre(1));
+  scene.Identify("a", 2);
+  EXPECT_THAT(scene.Enter("a", 4), IsEmpty());
+  EXPECT_THAT(scene.Enter("b", 5), IsEmpty());
+  EXPECT_EQ(Ended(scene.connections, EndReason::kHost), 1);
+}
+
+TEST(ConnectionsTest, ThousandsOfIdleOnesKeepNobodyOut) {
+  Scene scene({.connections = 100, .unidentified_per_host = 25});
+  for (int number = 0; number < 5000; ++number) {
+    scene.Enter(absl::StrCat("attacker", number % 7), number);
+    if (number % 50 != 0) continue;
+    // Comes, is known at once, and stays to the end.
+    EXPECT_THAT(scene.Enter("client", 10'000 + number), testing::Not(testing::Contains(-1)));
+    scene.Identify("client", 10'000 + number);
+    scene.Close(Scene::Name("client", 10'000 + number));
+  }
+  const Connections::Counts counts = scene.connections.counts();
+  EXPECT_EQ(counts.open, 100);
+  EXPECT_EQ(counts.refused, 0);
+}
+
+TEST(ConnectionsTest, ExpectedOnesComeInBesideTheOthers) {
+  Scene scene({.connections = 1, .unidentified_per_host = 1});
+  scene.Enter("a", 1);
+  scene.Identify("a", 1);
+  scene.connections.Expect("own:2");
+  EXPECT_THAT(scene.Enter("own", 2), IsEmpty());
+  EXPECT_EQ(scene.connections.counts().open, 1);
+  EXPECT_THAT(scene.Enter("own", 3), ElementsAre(-1));
+  scene.Close("own:2");
+  EXPECT_EQ(scene.connections.sockets(), 1);
+}
+
+TEST(ConnectionsTest, OnesThatAreOnTheirWayOutAreCountedAsSocketsOnly) {
+  Scene scene({.connections = 1, .unidentified_per_host = 1});
+  scene.Enter("a", 1);
+  EXPECT_THAT(scene.Enter("a", 2), ElementsAre(1));
+  EXPECT_EQ(scene.connections.counts().open, 1);
+  EXPECT_EQ(scene.connections.sockets(), 2);
+  scene.Close("a:1");
+  EXPECT_EQ(scene.connections.sockets(), 1);
+  EXPECT_EQ(scene.connections.counts().open, 1);
+}
+
+TEST(ConnectionsTest, EndsTheOldWhereThereIsAnAge) {
+  Scene scene({.max_age = std::chrono::seconds(5)});
+  scene.Enter("a", 1);
+  EXPECT_THAT(scene.Look({}, std::chrono::seconds(3)), IsEmpty());
+  scene.Enter("a", 2);
+  EXPECT_THAT(scene.Look({}, std::chrono::seconds(2)), ElementsAre(1));
+  EXPECT_THAT(scene.Look({}, std::chrono::seconds(3)), ElementsAre(2));
+  EXPECT_EQ(Ended(scene.connections, EndReason::kAge), 2);
+}
+
+TEST(ConnectionsTest, WhatIsDeliveredIsHeldNoMore) {
+  Scene scene({.held_bytes = 10 * kMegabyte});
+  scene.Enter("a", 1);
+  int64_t received = 0;
+  // Far more than the limit in all, one message after the other.
+  for (int message = 0; message < 20; ++message) {
+    received += 6 * kMegabyte;
+    EXPECT_THAT(scene.Look({{"a:1", received}}, std::chrono::milliseconds(20)), IsEmpty());
+    scene.connections.Delivered("a:1", 6 * kMegabyte);
+  }
+  scene.Look({}, std::chrono::milliseconds(20));
+  EXPECT_EQ(scene.connections.counts().held_bytes, 0);
+}
+
+TEST(ConnectionsTest, AMessageThatIsDeliveredBeforeAnybodyLooksIsNotHeld) {
+  Scene scene({});
+  scene.Enter("a", 1);
+  scene.connections.Delivered("a:1", 6 * kMegabyte);
+  scene.Look({{"a:1", 6 * kMegabyte}}, std::chrono::milliseconds(20));
+  EXPECT_EQ(scene.connections.counts().held_bytes, 0);
+}
+
+TEST(ConnectionsTest, WhereTooMuchIsHeldTheSilentGoFirst) {
+  Scene scene({.held_bytes = 10 * kMegabyte});
+  for (const int number : {1, 2, 3}) scene.Enter("a", number);
+  scene.Look({{"a:1", 4 * kMegabyte}, {"a:2", 5 * kMegabyte}}, std::chrono::milliseconds(20));
+  // The second has gone on, the first has not.
+  scene.Look({{"a:2", 5 * kMegabyte + 100'000}}, std::chrono::milliseconds(1020));
+  EXPECT_THAT(scene.Look({{"a:2", 5 * kMegabyte + 200'000}, {"a:3", 3 * kMegabyte}}, std::chrono::milliseconds(1020)),
+              ElementsAre(1));
+  EXPECT_LE(scene.connections.counts().held_bytes, 10 * kMegabyte);
+  EXPECT_EQ(Ended(scene.connections, EndReason::kHeld), 1);
+}
+
+TEST(ConnectionsTest, WhereTooMuchIsHeldUnknownOnesGoBeforeKnownOnes) {
+  Scene scene({.held_bytes = 10 * kMegabyte});
+  for (const int number : {1, 2, 3}) scene.Enter("a", number);
+  scene.Identify("a", 1);
+  EXPECT_THAT(scene.Look({{"a:1", 6 * kMegabyte}, {"a:2", 5 * kMegabyte}, {"a:3", 100}}, std::chrono::milliseconds(20)),
+              ElementsAre(2));
+}
+
+TEST(ConnectionsTest, AnUnknownOneMayHoldLess) {
+  Scene scene({.held_bytes = 10 * kMegabyte, .unidentified_held_bytes = 2 * kMegabyte});
+  scene.Enter("a", 1);
+  scene.Enter("a", 2);
+  scene.Identify("a", 1);
+  EXPECT_THAT(scene.Look({{"a:1", 3 * kMegabyte}, {"a:2", 3 * kMegabyte}}, std::chrono::milliseconds(20)),
+              ElementsAre(2));
+}
+
+}  // namespace
+}  // namespace planwright::server

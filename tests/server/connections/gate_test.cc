@@ -1,0 +1,190 @@
+// The gate with real sockets.
+#include "server/connections/gate.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace planwright::server {
+namespace {
+
+// Waits for what a thread does soon; gives up after a minute.
+bool Eventually(const std::function<bool()>& fact) {
+  for (int i = 0; i < 6000 && !fact(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return fact();
+}
+
+// The other end of a connection to the gate.
+class Client {
+ public:
+  explicit Client(const Listener& listener) {
+    const SocketAddress address = listener.OwnAddress();
+    file_ = socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(file_, address.get(), address.length), 0);
+  }
+  Client(Client&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  ~Client() {
+    if (file_ >= 0) close(file_);
+  }
+
+  void Send(std::size_t bytes) const {
+    const std::vector<char> content(bytes, 'x');
+    EXPECT_EQ(send(file_, content.data(), bytes, MSG_NOSIGNAL), static_cast<ssize_t>(bytes));
+  }
+  // Whether the other side has closed or shut down.
+  bool IsEnded() const {
+    pollfd one{.fd = file_, .events = POLLIN, .revents = 0};
+    char byte = 0;
+    return poll(&one, 1, 0) == 1 && recv(file_, &byte, 1, MSG_DONTWAIT) <= 0;
+  }
+  Peer Name() const {
+    SocketAddress own;
+    getsockname(file_, own.get(), &own.length);
+    return PeerOf(own.storage, own.length);
+  }
+
+ private:
+  int file_ = -1;
+};
+
+// A gate whose sockets are kept, read and closed as a server would: as soon as they end.
+class Door {
+ public:
+  explicit Door(const ConnectionLimits& limits, const char* address = "127.0.0.1:0")
+      : connections(limits),
+        gate_(std::in_place, *Listener::Open(address), connections,
+              [this](int file, const SocketAddress& /*peer*/) {
+                const std::lock_guard lock(mutex_);
+                files_.push_back(file);
+              }),
+        server_([this](const std::stop_token& stop) {
+          while (!stop.stop_requested()) {
+            CloseEnded();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+        }) {}
+  ~Door() {
+    server_.request_stop();
+    server_.join();
+    gate_.reset();
+    for (const int file : files_) close(file);
+  }
+
+  Client Connect() const { return Client(gate_->listener()); }
+  const Listener& listener() const { return gate_->listener(); }
+  std::size_t served() const {
+    const std::lock_guard lock(mutex_);
+    return files_.size();
+  }
+
+  Connections connections;
+
+ private:
+  void CloseEnded() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(files_, [](int file) {
+      std::vector<char> content(1 << 16);
+      ssize_t count = 0;
+      do {
+        count = recv(file, content.data(), content.size(), MSG_DONTWAIT);
+      } while (count > 0);
+      if (count < 0 && errno == EAGAIN) return false;
+      close(file);
+      return true;
+    });
+  }
+
+  mutable std::mutex mutex_;
+  std::vector<int> files_;
+  std::optional<Gate> gate_;
+  std::jthread server_;
+};
+
+TEST(GateTest, HandsOverAndNoticesWhatIsClosed) {
+  Door door({});
+  {
+    const Client first = door.Connect();
+    const Client second = door.Connect();
+    EXPECT_TRUE(Eventually([&] { return door.served() == 2 && door.connections.counts().open == 2; }));
+  }
+  EXPECT_TRUE(Eventually([&] { return door.connections.sockets() == 0; }));
+}
+
+TEST(GateTest, IdleConnectionsMakeRoom) {
+  Door door({.connections = 4, .unidentified_per_host = 4});
+  std::vector<Client> clients;
+  clients.push_back(door.Connect());
+  EXPECT_TRUE(Eventually([&] { return door.connections.counts().open == 1; }));
+  door.connections.Identified(clients.front().Name().name);
+  for (int i = 0; i < 20; ++i) clients.push_back(door.Connect());
+  EXPECT_TRUE(Eventually([&] { return door.connections.counts().accepted == 21; }));
+  EXPECT_TRUE(Eventually([&] { return clients[1].IsEnded() && clients[17].IsEnded(); }));
+  EXPECT_FALSE(clients.front().IsEnded());
+  EXPECT_FALSE(clients.back().IsEnded());
+  EXPECT_TRUE(Eventually([&] { return door.connections.sockets() == 4; }));
+}
+
+TEST(GateTest, EndsWhoHoldsTooMuch) {
+  Door door({.held_bytes = 1 << 20});
+  const Client greedy = door.Connect();
+  const Client modest = door.Connect();
+  greedy.Send(2 << 20);
+  modest.Send(1000);
+  EXPECT_TRUE(Eventually([&] { return greedy.IsEnded(); }));
+  EXPECT_FALSE(modest.IsEnded());
+}
+
+TEST(GateTest, EndsTheOldWhereThereIsAnAge) {
+  Door door({.max_age = std::chrono::milliseconds(50)});
+  const Client client = door.Connect();
+  EXPECT_TRUE(Eventually([&] { return client.IsEnded(); }));
+}
+
+TEST(GateTest, GoesOnWhenDescriptorsRunOut) {
+  Door door({});
+  std::vector<Client> clients;
+  clients.push_back(door.Connect());
+  EXPECT_TRUE(Eventually([&] { return door.served() == 1; }));
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  clients.push_back(door.Connect());
+  EXPECT_TRUE(Eventually([&] { return door.served() == 2; }));
+  const Client waiting(door.Connect());
+  EXPECT_TRUE(Eventually([&] { return door.served() == 3; }));
+  // Sockets of the clients, made before there are no more.
+  std::vector<int> unconnected;
+  for (int i = 0; i < 3; ++i) unconnected.push_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const SocketAddress address = door.listener().OwnAddress();
+  const rlimit none{.rlim_cur = 3, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  for (const int file : unconnected) EXPECT_EQ(connect(file, address.get(), address.length), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  setrlimit(RLIMIT_NOFILE, &before);
+  for (const int file : unconnected) close(file);
+  const Client later = door.Connect();
+  EXPECT_TRUE(Eventually([&] { return door.served() >= 4; }));
+}
+
+TEST(GateTest, ServesUnixSocketsWhoseClientsHaveNoNames) {
+  Door door({.connections = 2}, "unix-abstract:planwright-gate-test");
+  const Client first = door.Connect();
+  const Client second = door.Connect();
+  EXPECT_TRUE(Eventually([&] { return door.served() == 2; }));
+  EXPECT_EQ(door.connections.counts().identified, 2);
+  const Client third = door.Connect();
+  EXPECT_TRUE(Eventually([&] { return third.IsEnded(); }));
+}
+
+}  // namespace
+}  // namespace planwright::server
