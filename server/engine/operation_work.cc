@@ -62,7 +62,7 @@ std::shared_ptr<Claims::Hold> AwaitClaim(PlanningEngine& engine, Claims* claims,
                                          const CallContext& context, std::shared_ptr<const CachedPlan>& found) {
   constexpr std::chrono::milliseconds kPause{250};
   if (claims == nullptr || task.skip_cache) return nullptr;
-  const std::string key = PlanDesk::ClaimKey(task);
+  const std::string key = PlanDesk::ClaimKey(task, context.tenant);
   while (true) {
     const auto time = std::chrono::floor<std::chrono::milliseconds>(engine.EffortFor(task, context).time);
     Claims::Outcome claim = claims->Try(key, time);

@@ -6,13 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/engine/without_exceptions.h"
-#include "server/serving/retry_delay.h"
 
 namespace planwright::server {
 namespace {
-
-// How soon a caller may try again where too many wait.
-constexpr std::chrono::milliseconds kRetryDelay{1000};
 
 // How often those who wait for the search of another server look for its plan, at least.
 constexpr std::chrono::milliseconds kLongestPause{400};
@@ -31,6 +27,12 @@ std::string LimitsOf(const PlanTask& task) {
 std::string FlightKey(const PlanTask& task, const SearchObserver* observer) {
   const bool with_plans = observer != nullptr && observer->wants_incumbent_plans();
   return absl::StrCat(with_plans ? task.key : task.shared_key, "/", LimitsOf(task), with_plans ? "/plans" : "");
+}
+
+// Who waits in one line for a search to begin.
+std::string GroupOf(const PlanDesk::Order& order) {
+  return absl::StrCat(order.context.tenant, order.priority == Priority::kBackground ? "/background" : "",
+                      order.has_place ? "/placed" : "");
 }
 
 // Whether an error is about things by the names or places that they have in the request that was searched for: lists in
@@ -88,8 +90,8 @@ const char* NameOf(PlanSource source) {
   return "searched";
 }
 
-std::string PlanDesk::ClaimKey(const PlanTask& task) {
-  return absl::StrCat("plan/", task.shared_key, "/", LimitsOf(task));
+std::string PlanDesk::ClaimKey(const PlanTask& task, const std::string& tenant) {
+  return absl::StrCat("plan/", task.shared_key, "/", LimitsOf(task), "/", tenant);
 }
 
 void PlanDesk::Take(Order order) { Serve(std::make_shared<Errand>(std::move(order))); }
@@ -101,63 +103,60 @@ void PlanDesk::Serve(const ErrandPtr& errand) {
     order.done(AnswerOf(order.task, *known, /*from_cache=*/true), PlanSource::kCached);
     return;
   }
-  TakeSeat(errand,
-           order.task.skip_cache ? absl::StrCat("alone/", ++alone_) : FlightKey(order.task, order.context.observer));
+  if (order.task.skip_cache) return GoAlone(errand);
+  if (!TakeSeat(errand, FlightKey(order.task, order.context.observer))) GoAlone(errand);
 }
 
-void PlanDesk::TakeSeat(const ErrandPtr& errand, const std::string& flight_key) {
+void PlanDesk::GoAlone(const ErrandPtr& errand) { TakeSeat(errand, absl::StrCat("alone/", ++alone_)); }
+
+bool PlanDesk::TakeSeat(const ErrandPtr& errand, const std::string& flight_key) {
   const std::lock_guard lock(errand->mutex);
   const Order& order = errand->order;
   const auto deadline = order.context.deadline.value_or(Executor::Clock::time_point::max());
-  const Flights::Seat seat = flights_.Join(
-      flight_key, deadline, order.patience.value_or(deadline),
-      {.on_result =
-           [this, errand](const Result& result) {
-             serving_.Requeue(
-                 {.run = [this, errand, result](const absl::Status& /*admission*/) { Deliver(errand, result); },
-                  .tenant = errand->order.context.tenant});
-           },
-       .listener = order.context.observer});
+  const auto deliver = [this, errand](const Result& result) {
+    serving_.Requeue({.run = [this, errand, result](const absl::Status& /*admission*/) { Deliver(errand, result); },
+                      .tenant = errand->order.context.tenant});
+  };
+  const Flights::Seat seat = flights_.Join({.key = flight_key,
+                                            .group = GroupOf(order),
+                                            .answer_by = deadline,
+                                            .patience = order.patience.value_or(deadline)},
+                                           errand, {.on_result = deliver, .listener = order.context.observer});
   errand->leads = seat.leads;
   // What searches hold is counted where they are admitted.
   errand->waiting_bytes = seat.leads ? 0 : order.bytes;
   waiting_bytes_ += errand->waiting_bytes;
-  errand->on_gone.emplace(order.context.stop, [this, seat, weak = std::weak_ptr<Errand>(errand)] {
-    GiveUp(weak, seat, absl::CancelledError("cancelled"));
-  });
-  if (seat.leads) {
-    Begin(errand, seat.flight);
-  } else if (waiting_bytes_ > max_waiting_bytes_) {
-    GiveUp(errand, seat,
-           WithRetryDelay(absl::ResourceExhaustedError(absl::StrCat(
-                              "the server is full: the requests that wait for the searches of others hold ",
-                              waiting_bytes_.load(), " bytes (--memory_budget)")),
-                          kRetryDelay));
+  if (!seat.leads && waiting_bytes_ > max_waiting_bytes_ && flights_.Leave(seat)) {
+    waiting_bytes_ -= errand->waiting_bytes;
+    return false;
   }
+  errand->on_gone.emplace(order.context.stop,
+                          [this, seat, weak = std::weak_ptr<Errand>(errand)] { GiveUp(weak, seat); });
+  if (seat.turn != nullptr) Begin({.flight = seat.flight, .turn = seat.turn, .errand = errand});
+  return true;
 }
 
-void PlanDesk::GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& seat, const absl::Status& why) {
+void PlanDesk::GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& seat) {
   // Holds the errand: leaving drops the flight's own hold.
   const ErrandPtr held = errand.lock();
   if (held == nullptr || !flights_.Leave(seat)) return;
   waiting_bytes_ -= held->waiting_bytes;
-  held->order.done(why, PlanSource::kShared);
+  held->order.done(absl::CancelledError("cancelled"), PlanSource::kShared);
 }
 
-void PlanDesk::Begin(const ErrandPtr& errand, const FlightPtr& flight) {
-  if (errand->order.task.skip_cache || !engine_.MayFetch()) return Launch(errand, flight);
-  Queue(storing_, /*running_bytes=*/0, errand, flight, [this, errand, flight] { AskStore(errand, flight); });
+void PlanDesk::Begin(const Ride& ride) {
+  if (ride.errand->order.task.skip_cache || !engine_.MayFetch()) return Launch(ride);
+  Queue(storing_, /*running_bytes=*/0, ride, [this, ride] { AskStore(ride); });
 }
 
-void PlanDesk::Queue(Executor& executor, int64_t running_bytes, const ErrandPtr& errand, const FlightPtr& flight,
-                     std::function<void()> run) {
-  const Order& order = errand->order;
+void PlanDesk::Queue(Executor& executor, int64_t running_bytes, const Ride& ride, std::function<void()> run) {
+  const Order& order = ride.errand->order;
   Job job{.deadline = order.context.deadline,
-          .stop = flight->stop(),
+          .stop = ride.turn->stop,
           .run =
-              [this, errand, flight, run = std::move(run)](const absl::Status& admission) {
+              [this, ride, run = std::move(run)](const absl::Status& admission) {
                 if (admission.ok()) return run();
-                Fail(*errand, flight, admission);
+                Fail(ride, admission);
               },
           .bytes = order.bytes,
           .running_bytes = running_bytes,
@@ -165,36 +164,42 @@ void PlanDesk::Queue(Executor& executor, int64_t running_bytes, const ErrandPtr&
           .priority = order.priority};
   if (order.has_place) return executor.Requeue(std::move(job));
   const absl::Status accepted = executor.Submit(std::move(job));
-  if (!accepted.ok()) Fail(*errand, flight, accepted);
+  if (!accepted.ok()) Fail(ride, accepted);
 }
 
-void PlanDesk::Fail(const Errand& errand, const FlightPtr& flight, const absl::Status& why) {
-  flights_.Complete(flight, {why, errand.order.task.key});
+void PlanDesk::Fail(const Ride& ride, const absl::Status& why) {
+  flights_.Refuse(ride.flight, ride.turn, {why, ride.errand->order.task.key});
 }
 
-void PlanDesk::AskStore(const ErrandPtr& errand, const FlightPtr& flight) {
-  const Order& order = errand->order;
+void PlanDesk::AskStore(const Ride& ride) {
+  Errand& errand = *ride.errand;
+  const Order& order = errand.order;
   const auto answer = [&] {
     const std::shared_ptr<const CachedPlan> stored = engine_.FetchPlan(order.task, order.context);
     if (stored == nullptr) return false;
-    flights_.Complete(flight, {stored, order.task.key, /*is_fetched=*/true});
+    flights_.Complete(ride.flight, {stored, order.task.key, /*is_fetched=*/true});
+    // Somebody else's turn may have begun the search.
+    ride.flight->stop().request_stop();
     return true;
   };
   if (answer()) return;
-  if (claims_ == nullptr) return Launch(errand, flight);
+  if (claims_ == nullptr) return Launch(ride);
   const auto time = std::chrono::floor<std::chrono::milliseconds>(engine_.EffortFor(order.task, order.context).time);
-  Claims::Outcome claim = claims_->Try(ClaimKey(order.task), time);
-  errand->claim = std::move(claim.hold);
+  const Claims::Outcome claim = claims_->Try(ClaimKey(order.task, order.context.tenant), time);
+  {
+    const std::lock_guard lock(errand.mutex);
+    errand.claim = claim.hold;
+  }
   // Whoever had it may have stored its plan in between.
-  if (errand->claim != nullptr && answer()) return;
-  const bool waits = claim.expected_by_other.has_value() && IsWorthWaiting(*errand, *claim.expected_by_other);
-  if (!waits) return Launch(errand, flight);
+  if (claim.hold != nullptr && answer()) return;
+  const bool waits = claim.expected_by_other.has_value() && IsWorthWaiting(errand, *claim.expected_by_other);
+  if (!waits) return Launch(ride);
   waiting_bytes_ += order.bytes;
-  delays_.After(errand->pause, [this, errand, flight] {
-    waiting_bytes_ -= errand->order.bytes;
-    Begin(errand, flight);
+  delays_.After(errand.pause, [this, ride] {
+    waiting_bytes_ -= ride.errand->order.bytes;
+    Begin(ride);
   });
-  errand->pause = std::min(2 * errand->pause, kLongestPause);
+  errand.pause = std::min(2 * errand.pause, kLongestPause);
 }
 
 bool PlanDesk::IsWorthWaiting(const Errand& errand, std::chrono::milliseconds expected) const {
@@ -209,22 +214,28 @@ bool PlanDesk::IsWorthWaiting(const Errand& errand, std::chrono::milliseconds ex
   return expected <= all + all / 20 + kClockGrain && waited < patience;
 }
 
-void PlanDesk::Launch(const ErrandPtr& errand, const FlightPtr& flight) {
-  Queue(searching_, engine_.TableBytes(errand->order.task), errand, flight,
-        [this, errand, flight] { Run(errand, flight); });
+void PlanDesk::Launch(const Ride& ride) {
+  Queue(searching_, engine_.TableBytes(ride.errand->order.task), ride, [this, ride] { Run(ride); });
 }
 
-void PlanDesk::Run(const ErrandPtr& errand, const FlightPtr& flight) {
-  const FoundPlan found = Search(*errand, *flight);
+void PlanDesk::Run(const Ride& ride) {
+  const ErrandPtr work = ride.flight->Begin(ride.turn);
+  if (work == nullptr) return;
+  // That the server ends is said to the turn.
+  const std::stop_callback on_stop(ride.turn->stop.get_token(), [&ride] { ride.flight->stop().request_stop(); });
+  const FoundPlan found = Search(*work, *ride.flight);
   if (found.ok() && engine_.MayFetch()) {
-    // The claim ends with the errand, which this holds until the plan is stored.
-    auto store = [this, errand, found = *found](const absl::Status& /*admission*/) {
-      engine_.StoreShared(errand->order.task, *found);
-      errand->claim.reset();
+    auto store = [this, work, errand = ride.errand, found = *found](const absl::Status& /*admission*/) {
+      engine_.StoreShared(work->order.task, *found);
+      // Those who wait for a claim look for the plan when it is free.
+      for (const ErrandPtr& holder : {work, errand}) {
+        const std::lock_guard lock(holder->mutex);
+        holder->claim.reset();
+      }
     };
-    storing_.Requeue({.run = std::move(store), .tenant = errand->order.context.tenant});
+    storing_.Requeue({.run = std::move(store), .tenant = ride.errand->order.context.tenant});
   }
-  flights_.Complete(flight, {found, errand->order.task.key});
+  flights_.Complete(ride.flight, {found, work->order.task.key});
 }
 
 PlanDesk::FoundPlan PlanDesk::Search(Errand& errand, Flights::Flight& flight) {
@@ -252,7 +263,7 @@ void PlanDesk::Deliver(const ErrandPtr& errand, const Result& result) {
                                 : result.plan.status(),
                PlanSource::kSearched);
   } else if (SpeaksOfOthers(code, result.key != order.task.key)) {
-    TakeSeat(errand, absl::StrCat("alone/", ++alone_));
+    GoAlone(errand);
   } else if (result.plan.ok() || code == absl::StatusCode::kDeadlineExceeded) {
     Share(errand, result);
   } else {
@@ -266,7 +277,7 @@ void PlanDesk::Share(const ErrandPtr& errand, const Result& result) {
   // Otherwise the search had less time than this call has.
   if (!is_enough) return Serve(errand);
   const std::shared_ptr<const CachedPlan> plan = engine_.InWordsOf(order.task, *result.plan, order.context);
-  if (plan == nullptr) return TakeSeat(errand, absl::StrCat("alone/", ++alone_));
+  if (plan == nullptr) return GoAlone(errand);
   if (!result.is_fetched) ++shared_;
   order.done(AnswerOf(order.task, *plan, /*from_cache=*/true),
              result.is_fetched ? PlanSource::kCached : PlanSource::kShared);

@@ -36,7 +36,9 @@ const char* NameOf(PlanSource source);
 //
 // Calls for the same (the same shared key and the same limits) share a search: it goes on as long as one of them waits,
 // and the others' deadlines are no earlier than that of the first. Who gets a plan that is not good enough for its own
-// limits, because the search had less time, goes on from it.
+// limits, because the search had less time, goes on from it. Until the search begins, each tenant that wants it has a
+// turn of its own queued for it, under its own limits, in the background apart from what somebody waits for; the one
+// that comes first runs it. So nobody waits for what another tenant has queued, nor is refused for its limits.
 //
 // Servers with one store claim there what they search for. Who finds a search claimed that needs no more time than it
 // has itself waits for the plan to be stored, and searches when the claim is free (the other server has died, or found
@@ -83,8 +85,9 @@ class PlanDesk {
   // To be called on a thread that may compute.
   void Take(Order order);
 
-  // What a server claims before it searches for the task: servers that search for the same claim the same.
-  static std::string ClaimKey(const PlanTask& task);
+  // What a server claims before it searches for the task: servers that search for the same for one tenant claim the
+  // same. Of another tenant a search may be queued for long.
+  static std::string ClaimKey(const PlanTask& task, const std::string& tenant);
 
   // Orders that were answered by the search of another one, since the start.
   int64_t shared() const { return shared_; }
@@ -98,7 +101,9 @@ class PlanDesk {
     // The search was another server's.
     bool is_fetched = false;
   };
-  using Flights = SingleFlight<Result, SearchObserver>;
+  struct Errand;
+  // The work is the errand of the order that the search is made for.
+  using Flights = SingleFlight<Result, SearchObserver, Errand>;
 
   // An order on its way.
   struct Errand {
@@ -109,31 +114,38 @@ class PlanDesk {
     std::mutex mutex;
     bool leads = false;
     int64_t waiting_bytes = 0;
-    // The leader's: when it began, and how long it waits until it looks again for the plan of another server.
+    std::shared_ptr<Claims::Hold> claim;
+    // Of those with a turn: when it began, and how long it waits until it looks again for the plan of another server.
     Executor::Clock::time_point start = Executor::Clock::now();
     std::chrono::milliseconds pause{25};
-    std::shared_ptr<Claims::Hold> claim;
     // Gives the seat up.
     std::optional<std::stop_callback<std::function<void()>>> on_gone;
   };
   using ErrandPtr = std::shared_ptr<Errand>;
 
   void Serve(const ErrandPtr& errand);
-  void TakeSeat(const ErrandPtr& errand, const std::string& flight_key);
+  // False: the order has no seat, because those who wait for others hold too much already.
+  bool TakeSeat(const ErrandPtr& errand, const std::string& flight_key);
+  // A search of its own.
+  void GoAlone(const ErrandPtr& errand);
   // Ends the errand without a result, unless that is on its way.
-  void GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& seat, const absl::Status& why);
-  using FlightPtr = std::shared_ptr<Flights::Flight>;
-  // The leader's way: to the store, where there is one, and to the search.
-  void Begin(const ErrandPtr& errand, const FlightPtr& flight);
-  void AskStore(const ErrandPtr& errand, const FlightPtr& flight);
+  void GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& seat);
+  // A turn on its way to the work, with the errand that has it queued.
+  struct Ride {
+    std::shared_ptr<Flights::Flight> flight;
+    Flights::TurnPtr turn;
+    ErrandPtr errand;
+  };
+  // To the store, where there is one, and to the search.
+  void Begin(const Ride& ride);
+  void AskStore(const Ride& ride);
   // Whether to wait for the search of another server, which expects to need `expected`.
   bool IsWorthWaiting(const Errand& errand, std::chrono::milliseconds expected) const;
-  void Fail(const Errand& errand, const FlightPtr& flight, const absl::Status& why);
-  // Has `run` called on `executor`, or fails the flight.
-  void Queue(Executor& executor, int64_t running_bytes, const ErrandPtr& errand, const FlightPtr& flight,
-             std::function<void()> run);
-  void Launch(const ErrandPtr& errand, const FlightPtr& flight);
-  void Run(const ErrandPtr& errand, const FlightPtr& flight);
+  void Fail(const Ride& ride, const absl::Status& why);
+  // Has `run` called on `executor` unless the work is begun before, or fails the ride.
+  void Queue(Executor& executor, int64_t running_bytes, const Ride& ride, std::function<void()> run);
+  void Launch(const Ride& ride);
+  void Run(const Ride& ride);
   FoundPlan Search(Errand& errand, Flights::Flight& flight);
   // On a serving thread.
   void Deliver(const ErrandPtr& errand, const Result& result);

@@ -316,7 +316,8 @@ TEST_F(SharedStoreTest, WhoeverWaitsMayLeave) {
 
 TEST_F(SharedStoreTest, ADeadServersSearchIsTakenOverWhenItsLeaseIsOver) {
   const PlanTask task = HardTask(400);
-  ASSERT_TRUE(store_->Claim(PlanDesk::ClaimKey(task), "dead 400", std::chrono::milliseconds(150))->is_ours);
+  ASSERT_TRUE(
+      store_->Claim(PlanDesk::ClaimKey(task, kDefaultTenant), "dead 400", std::chrono::milliseconds(150))->is_ours);
   Caller caller;
   other_->desk.Take(caller.Order(task, searches_));
   const absl::StatusOr<v1::Plan> plan = caller.Wait();
@@ -327,7 +328,7 @@ TEST_F(SharedStoreTest, ADeadServersSearchIsTakenOverWhenItsLeaseIsOver) {
 
 TEST_F(SharedStoreTest, NobodyWaitsForALongerSearchThanItsOwn) {
   const PlanTask task = HardTask(200);
-  ASSERT_TRUE(store_->Claim(PlanDesk::ClaimKey(task), "slow 600000", std::chrono::hours(1))->is_ours);
+  ASSERT_TRUE(store_->Claim(PlanDesk::ClaimKey(task, kDefaultTenant), "slow 600000", std::chrono::hours(1))->is_ours);
   Caller caller;
   other_->desk.Take(caller.Order(task, searches_));
   EXPECT_TRUE(caller.Wait().ok());
@@ -359,6 +360,52 @@ TEST_F(PlanDeskTest, RequestsThatWaitForOthersAreBoundedInBytes) {
   leader.Leave();
   for (const auto& caller : waiting) caller->Leave();
   for (const auto& caller : waiting) EXPECT_FALSE(caller->Wait().ok());
+}
+
+PlanDesk::Order Of(const char* tenant, PlanDesk::Order order) {
+  order.context.tenant = tenant;
+  return order;
+}
+
+TEST_F(PlanDeskTest, NobodyWaitsForWhatAnotherTenantHasQueued) {
+  Executor roomy({.max_running = 2, .max_waiting = 2});
+  roomy.SetTenants({.named = {{"slow", {.max_running = 1}}}, .others = {}});
+  PlanDesk desk({engine_, roomy, serving_, storing_}, 1000);
+  Caller running;
+  desk.Take(Of("slow", running.Order(HardTask(), searches_)));
+  searches_.first_started.wait();
+  Caller queued;
+  desk.Take(Of("slow", queued.Order(EasyTask(), searches_)));
+  Caller other;
+  desk.Take(Of("fast", other.Order(EasyTask(), searches_)));
+  EXPECT_TRUE(other.Wait().ok());
+  // The search is that of both.
+  EXPECT_TRUE(queued.Wait().ok());
+  EXPECT_EQ(searches_.started, 2);
+  EXPECT_EQ(roomy.load().waiting, 0);
+  running.Leave();
+  EXPECT_FALSE(running.Wait().ok());
+}
+
+// The one that opened the flight is refused when the others have joined it already.
+TEST_F(SharedStoreTest, NobodyIsRefusedForTheLimitsOfAnotherTenant) {
+  one_->searching.SetTenants({.named = {{"slow", {.requests_per_second = 0.001}}}, .others = {}});
+  ASSERT_TRUE(one_->searching.Submit({.run = [](const absl::Status&) {}, .tenant = "slow"}).ok());
+  while (one_->searching.load().running + one_->searching.load().waiting > 0) std::this_thread::yield();
+  std::latch seated(1);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(one_->storing.Submit({.run = [&seated](const absl::Status&) { seated.wait(); }, .tenant = "x"}).ok());
+  }
+  Caller limited;
+  one_->desk.Take(Of("slow", limited.Order(EasyTask(), searches_)));
+  Caller other;
+  one_->desk.Take(Of("fast", other.Order(EasyTask(), searches_)));
+  seated.count_down();
+  const absl::Status refused = limited.Wait().status();
+  const absl::Status answered = other.Wait().status();
+  EXPECT_TRUE(answered.ok()) << answered;
+  // Unless the other search was there first, its limit is said to the one whom it holds for.
+  EXPECT_TRUE(refused.ok() || refused.code() == absl::StatusCode::kResourceExhausted) << refused;
 }
 
 TEST_F(PlanDeskTest, InvalidRequestsHearOfTheirOwnMistakes) {
