@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kProgressTime{1};
 // What a connection has sent for one message: the message, the frames around it (9 bytes of HTTP/2 and 22 of TLS in
 // 16 KiB), and the metadata of its call. What is left over adds up until the connection holds nothing for a moment.
 int64_t BytesOnTheWire(int64_t message) {
-  constexpr int64_t kMetadata = 512;
+  constexpr int64_t kMetadata = 256;
   return message + message / 128 + kMetadata;
 }
 

@@ -104,7 +104,7 @@ class Connections {
 
   // The connection has carried a call of a known caller. Names that there are not are ignored, here and below.
   void Identified(std::string_view name);
-  // A message of that many bytes has come out of what the connection has sent.
+  // A message of that many bytes has come out of what the connection has sent, or the metadata of a call (0).
   void Delivered(std::string_view name, int64_t bytes);
 
   // Everything that is open, also what is on its way out. O(n).

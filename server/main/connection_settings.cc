@@ -43,7 +43,7 @@ ConnectionLimits GrpcConnectionLimits(const ConnectionSettings& settings, int64_
                                       int64_t max_message_bytes) {
   const int connections = MostConnections(settings, transport_bytes);
   return {.connections = connections,
-          .unidentified_per_host = std::max(connections / 4, 1),
+          .unidentified_per_host = std::max(connections / 2, 1),
           .held_bytes = transport_bytes,
           // Two of the largest calls may be a client's first.
           .unidentified_held_bytes = std::min(transport_bytes, 2 * max_message_bytes + (max_message_bytes / 8))};

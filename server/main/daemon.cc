@@ -12,20 +12,24 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "grpc/health/v1/health.pb.h"
 #include "server/connections/connections.h"
 #include "server/connections/gate.h"
 #include "server/connections/listener.h"
+#include "server/connections/own_call.h"
 #include "server/engine/memory_shares.h"
 #include "server/engine/operation_work.h"
 #include "server/engine/operations.h"
 #include "server/main/connection_settings.h"
+#include "server/main/liveness.h"
 #include "server/main/reloading_tls.h"
 #include "server/main/secrets.h"
 #include "server/main/store_upkeep.h"
@@ -84,6 +88,27 @@ absl::StatusOr<std::unique_ptr<Listener>> Listen(std::string_view address, std::
   if (listener.ok()) return listener;
   return absl::Status(listener.status().code(),
                       absl::StrCat(listener.status().message(), "; choose another with ", ToAbsl(flag)));
+}
+
+// For how long a pool may stand still beyond its longest job, and new clients may not get through.
+constexpr std::chrono::seconds kStalledPatience{30};
+constexpr std::chrono::seconds kListenerPatience{10};
+constexpr std::chrono::seconds kOwnCallTimeout{5};
+// A job that takes longer holds others up.
+constexpr std::chrono::seconds kLongestJob{30};
+
+absl::Status CheckGoesOn(const Executor& executor) {
+  const std::chrono::nanoseconds stalled = executor.stalled_for();
+  if (stalled <= kLongestJob) return absl::OkStatus();
+  return absl::UnavailableError("no job has ended, and others wait");
+}
+
+ConnectionCounts CountsOf(const Connections::Counts& counts) {
+  ConnectionCounts result{.open = counts.open, .accepted = counts.accepted, .refused = counts.refused, .ended = {}};
+  for (int i = 0; i < kEndReasons; ++i) {
+    result.ended[NameOf(static_cast<EndReason>(i))] = counts.ended[static_cast<std::size_t>(i)];
+  }
+  return result;
 }
 
 class GrpcDaemon final : public Daemon {
@@ -174,6 +199,7 @@ class GrpcDaemon final : public Daemon {
       lookups_.StopAll();
       in_flight_.WaitUntilNone(kStopGrace);
     }
+    liveness_.Stop();
     gate_.reset();
     // Everything of ours is answered: what is left are idle connections and health watchers, which need no grace.
     server_->Shutdown(std::chrono::system_clock::now());
@@ -208,9 +234,7 @@ class GrpcDaemon final : public Daemon {
     if (configuration_.metrics_address.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(auto listener, Listen(configuration_.metrics_address, "--metrics_address"));
     ASSIGN_OR_RETURN(http_, HttpServer::Start({{"/metrics", {[this] { return ServeMetrics(); }, false}},
-                                               {"/livez", {[] {
-                                                  return HttpResponse{200, "ok\n"};
-                                                }}},
+                                               {"/livez", {[this] { return ServeLiveness(); }}},
                                                {"/readyz", {[this] { return ServeReadiness(); }}}}));
     http_gate_ = std::make_unique<Gate>(
         std::move(listener), http_connections_,
@@ -285,6 +309,23 @@ class GrpcDaemon final : public Daemon {
     google::protobuf::LinkMessageReflection<grpc::health::v1::HealthCheckRequest>();
   }
 
+  // What a new start would mend when it has been wrong for too long. Stores that do not answer are waited for with time
+  // limits, requests are read within seconds.
+  Liveness::Parts LiveParts() {
+    const auto pool = [](const Executor& executor) {
+      return Liveness::Part{.check = [&executor] { return CheckGoesOn(executor); }, .patience = kStalledPatience};
+    };
+    return {{"listener", {[this] { return CheckListener(); }, kListenerPatience}},
+            {"threads that read requests", pool(serving_)},
+            {"threads that look things up", pool(lookups_)},
+            {"threads that keep plans", pool(storing_)}};
+  }
+
+  absl::Status CheckListener() {
+    if (!is_serving_) return absl::OkStatus();
+    return CallOwnDoor(gate_->listener(), connections_, tls_ != nullptr, kOwnCallTimeout);
+  }
+
   void SetServing(bool serving) {
     grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
     health->SetServingStatus(v1::PlanningService::service_full_name(), serving);
@@ -327,6 +368,10 @@ class GrpcDaemon final : public Daemon {
     metrics_.SetRunningOperations(runner_ != nullptr ? runner_->running() : 0);
     metrics_.SetLoad(load.running, load.waiting);
     metrics_.SetLogDropped(log_.dropped());
+    const Connections::Counts connections = connections_.counts();
+    metrics_.SetConnections("grpc", CountsOf(connections));
+    metrics_.SetConnections("http", CountsOf(http_connections_.counts()));
+    metrics_.SetKnownConnections(connections.identified, connections.held_bytes);
     const PlanCache::Stats cache = engine_.cache_stats();
     const AnswerCache::Stats answers = answers_.stats();
     metrics_.SetCache({.hits = cache.hits + answers.hits,
@@ -340,6 +385,12 @@ class GrpcDaemon final : public Daemon {
     return {200, metrics_.Text()};
   }
 
+  HttpResponse ServeLiveness() const {
+    const absl::Status status = liveness_.status();
+    if (status.ok()) return {200, "ok\n"};
+    return {503, absl::StrCat(status.message(), "\n")};
+  }
+
   // A store that does not answer takes down what is stored, not planning; one of a newer release takes down the server,
   // whose successor is on its way.
   HttpResponse ServeReadiness() const {
@@ -349,7 +400,14 @@ class GrpcDaemon final : public Daemon {
       return {503, absl::StrCat("--store: ", store.message(), "\n")};
     }
     if (!is_serving_) return {503, "starting\n"};
-    return {200, store.ok() ? "ok\n" : absl::StrCat("ok, but ", store.message(), "\n")};
+    const absl::Status live = liveness_.status();
+    if (!live.ok()) return {503, absl::StrCat(live.message(), "\n")};
+    std::vector<std::string> but;
+    if (!store.ok()) but.emplace_back(store.message());
+    // Refusals come with a time to come back, and kept answers are still given: another server may be as busy.
+    if (executor_.load().waiting >= configuration_.engine.max_waiting) but.emplace_back("the queue is full");
+    if (connections_.is_full()) but.emplace_back("every connection is taken");
+    return {200, but.empty() ? "ok\n" : absl::StrCat("ok, but ", absl::StrJoin(but, "; "), "\n")};
   }
 
   const Configuration configuration_;
@@ -384,6 +442,7 @@ class GrpcDaemon final : public Daemon {
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<OperationRunner> runner_;
   std::unique_ptr<StoreUpkeep> upkeep_;
+  Liveness liveness_{LiveParts(), log_};
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<Gate> http_gate_;
 };

@@ -77,6 +77,21 @@ Metrics::Metrics(const std::string& version)
                          .Add({})),
       cache_entries_(MakeGauge(registry_, "planwright_cache_entries", "Cached plans.")),
       cache_bytes_(MakeGauge(registry_, "planwright_cache_bytes", "Memory of the cached plans.")),
+      connections_(prometheus::BuildGauge()
+                       .Name("planwright_connections")
+                       .Help("Connections that are open, by port.")
+                       .Register(registry_)),
+      accepted_connections_(
+          MakeCounter(registry_, "planwright_accepted_connections_total", "Connections that came in, by port.")),
+      refused_connections_(MakeCounter(registry_, "planwright_refused_connections_total",
+                                       "Connections that were closed at once because known callers had every place.")),
+      ended_connections_(MakeCounter(registry_, "planwright_ended_connections_total",
+                                     "Connections that were ended: to make room for another one, because their host "
+                                     "had too many, for their age, or for what they held.")),
+      known_connections_(MakeGauge(registry_, "planwright_known_connections",
+                                   "Connections that have carried a call of a known caller.")),
+      held_bytes_(
+          MakeGauge(registry_, "planwright_held_bytes", "What clients have sent of messages that are not whole.")),
       log_dropped_(MakeCounter(registry_, "planwright_log_dropped_total",
                                "Log lines that were dropped because whoever reads the log was too slow.")
                        .Add({})),
@@ -137,6 +152,21 @@ void Metrics::SetCache(const CacheCounts& counts) {
   RaiseTo(counts.dropped, cache_dropped_);
   cache_entries_.Set(static_cast<double>(counts.entries));
   cache_bytes_.Set(static_cast<double>(counts.bytes));
+}
+
+void Metrics::SetConnections(const std::string& port, const ConnectionCounts& counts) {
+  const std::map<std::string, std::string> labels = {{"port", port}};
+  connections_.Add(labels).Set(static_cast<double>(counts.open));
+  RaiseTo(counts.accepted, accepted_connections_.Add(labels));
+  RaiseTo(counts.refused, refused_connections_.Add(labels));
+  for (const auto& [reason, count] : counts.ended) {
+    RaiseTo(count, ended_connections_.Add({{"port", port}, {"reason", reason}}));
+  }
+}
+
+void Metrics::SetKnownConnections(int known, int64_t held_bytes) {
+  known_connections_.Set(known);
+  held_bytes_.Set(static_cast<double>(held_bytes));
 }
 
 void Metrics::SetLogDropped(int64_t lines) { RaiseTo(lines, log_dropped_); }

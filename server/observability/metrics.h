@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <string>
 
 namespace planwright::server {
@@ -38,6 +39,15 @@ struct CacheCounts {
   int64_t bytes = 0;
 };
 
+// Counts of the connections of a port since the start, and what is open now.
+struct ConnectionCounts {
+  int64_t open = 0;
+  int64_t accepted = 0;
+  int64_t refused = 0;
+  // By why.
+  std::map<std::string, int64_t> ended;
+};
+
 // Thread-safe.
 class Metrics {
  public:
@@ -62,6 +72,10 @@ class Metrics {
   void SetCache(const CacheCounts& counts);
 
   // Lines that the log had no room for; never falls.
+  // `port`: "grpc" or "http". Counts never fall.
+  void SetConnections(const std::string& port, const ConnectionCounts& counts);
+  // Of the port of gRPC: connections of known callers, and what is held of messages that are not whole.
+  void SetKnownConnections(int known, int64_t held_bytes);
   void SetLogDropped(int64_t lines);
 
   void SetStoreUp(bool works);
@@ -95,6 +109,12 @@ class Metrics {
   prometheus::Counter& cache_dropped_;
   prometheus::Gauge& cache_entries_;
   prometheus::Gauge& cache_bytes_;
+  prometheus::Family<prometheus::Gauge>& connections_;
+  prometheus::Family<prometheus::Counter>& accepted_connections_;
+  prometheus::Family<prometheus::Counter>& refused_connections_;
+  prometheus::Family<prometheus::Counter>& ended_connections_;
+  prometheus::Gauge& known_connections_;
+  prometheus::Gauge& held_bytes_;
   prometheus::Counter& log_dropped_;
   prometheus::Gauge& store_up_;
   prometheus::Counter& rows_deleted_;

@@ -147,6 +147,7 @@ CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerCon
   if (caller.ok()) start.caller = *std::move(caller);
   start.permitted = caller.ok() ? CheckRole(method, start.caller) : caller.status();
   start.record->SetCaller(start.caller);
+  services_.connections.Delivered(start.record->peer(), 0);
   if (start.permitted.ok()) services_.connections.Identified(start.record->peer());
   context.AddInitialMetadata("x-request-id", start.record->request_id());
   const std::optional<std::string_view> traceparent = Metadata(context, "traceparent");

@@ -37,6 +37,22 @@ TEST(MetricsTest, CountsSearchesByAlgorithmAndStopReason) {
   EXPECT_THAT(text, HasSubstr("planwright_verifier_rejections_total 1"));
 }
 
+TEST(MetricsTest, ShowsConnectionsByPort) {
+  Metrics metrics("1.2");
+  metrics.SetConnections("grpc", {.open = 3, .accepted = 9, .refused = 2, .ended = {{"room", 4}, {"held", 0}}});
+  metrics.SetConnections("http", {.open = 1, .accepted = 1, .refused = 0, .ended = {}});
+  metrics.SetKnownConnections(2, 1000);
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr(R"(planwright_connections{port="grpc"} 3)"));
+  EXPECT_THAT(text, HasSubstr(R"(planwright_connections{port="http"} 1)"));
+  EXPECT_THAT(text, HasSubstr(R"(planwright_accepted_connections_total{port="grpc"} 9)"));
+  EXPECT_THAT(text, HasSubstr(R"(planwright_refused_connections_total{port="grpc"} 2)"));
+  EXPECT_THAT(text, HasSubstr(R"(planwright_ended_connections_total{port="grpc",reason="room"} 4)"));
+  EXPECT_THAT(text, HasSubstr(R"(planwright_ended_connections_total{port="grpc",reason="held"} 0)"));
+  EXPECT_THAT(text, HasSubstr("planwright_known_connections 2"));
+  EXPECT_THAT(text, HasSubstr("planwright_held_bytes 1000"));
+}
+
 TEST(MetricsTest, ShowsLoadDrainAndVersion) {
   Metrics metrics("1.2");
   metrics.SetLoad(3, 4);

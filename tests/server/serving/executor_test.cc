@@ -71,6 +71,24 @@ class Outcome {
   std::future<absl::Status> future_ = admission_.get_future();
 };
 
+TEST(ExecutorTest, StandsStillWhileOneJobKeepsOthersWaiting) {
+  ManualClock clock;
+  Executor executor({.max_running = 1, .max_waiting = 1, .now = clock.now()});
+  Blocker blocker;
+  Outcome waiting;
+  ASSERT_TRUE(executor.Submit(blocker.job()).ok());
+  blocker.WaitUntilStarted();
+  clock.Advance(40);
+  EXPECT_EQ(executor.stalled_for(), seconds(0));
+  ASSERT_TRUE(executor.Submit(waiting.job()).ok());
+  EXPECT_EQ(executor.stalled_for(), seconds(40));
+  clock.Advance(2);
+  EXPECT_EQ(executor.stalled_for(), seconds(42));
+  blocker.Release();
+  EXPECT_TRUE(waiting.Wait().ok());
+  EXPECT_EQ(executor.stalled_for(), seconds(0));
+}
+
 TEST(ExecutorTest, RunsJobsInTheOrderOfTheirArrival) {
   Executor executor({.max_running = 1, .max_waiting = 3});
   Blocker blocker;
