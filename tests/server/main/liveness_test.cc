@@ -126,7 +126,8 @@ class Callers {
         context.set_wait_for_ready(false);
         context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
         std::latch done(1);
-        const grpc::ByteBuffer request;
+        const grpc::Slice empty;
+        const grpc::ByteBuffer request(&empty, 1);
         grpc::ByteBuffer response;
         stub.UnaryCall(&context, "/any/Method", {}, &request, &response,
                        [&done](const grpc::Status&) { done.count_down(); });
