@@ -44,6 +44,10 @@ ABSL_FLAG(std::string, tls_cert_file, "",
 ABSL_FLAG(std::string, tls_key_file, "", "the private key of --tls_cert_file, PEM, without a password");
 ABSL_FLAG(std::string, tls_client_ca_file, "",
           "certificates of the authorities that sign those of clients, PEM: clients must show one (mutual TLS)");
+ABSL_FLAG(std::string, tls_client_crl_file, "",
+          "revocation lists of those authorities, PEM: clients whose certificate is on one are refused");
+ABSL_FLAG(absl::Duration, certificate_warning, absl::Hours(24 * 30),
+          "certificates and revocation lists that expire within this time are warned of, daily");
 ABSL_FLAG(std::string, auth_config, "",
           "JSON file with digests of tokens, names of client certificates, their tenants and roles, and the limits of "
           "tenants; empty: everybody may do everything. SIGHUP reads it and the certificates again");
@@ -117,6 +121,8 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "tls_cert_file",
                                                                   "tls_key_file",
                                                                   "tls_client_ca_file",
+                                                                  "tls_client_crl_file",
+                                                                  "certificate_warning",
                                                                   "auth_config",
                                                                   "metrics_address",
                                                                   "max_connections",
@@ -287,7 +293,8 @@ std::string ReadListenAddress(bool has_tls, Violations& violations) {
 SecretFiles ReadSecretFiles() {
   return {.tls = {.certificate_chain = absl::GetFlag(FLAGS_tls_cert_file),
                   .private_key = absl::GetFlag(FLAGS_tls_key_file),
-                  .client_ca = absl::GetFlag(FLAGS_tls_client_ca_file)},
+                  .client_ca = absl::GetFlag(FLAGS_tls_client_ca_file),
+                  .client_crl = absl::GetFlag(FLAGS_tls_client_crl_file)},
           .auth_config = absl::GetFlag(FLAGS_auth_config)};
 }
 
@@ -414,6 +421,8 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.slow_search = PositiveTime(absl::GetFlag(FLAGS_slow_search), "slow_search", violations);
   configuration.log_format = ReadLogFormat(violations);
   configuration.log_level = ReadLogLevel(violations);
+  configuration.certificate_warning =
+      PositiveTime(absl::GetFlag(FLAGS_certificate_warning), "certificate_warning", violations);
   configuration.enable_reflection = absl::GetFlag(FLAGS_enable_reflection);
   RETURN_IF_ERROR(violations.ToStatus());
   RETURN_IF_ERROR(ReadSecrets(configuration.secret_files).status());

@@ -29,6 +29,8 @@ struct Configuration {
   std::chrono::nanoseconds slow_search{0};
   LogFormat log_format = LogFormat::kText;
   Severity log_level = Severity::kInfo;
+  // Certificates that expire within it are warned of.
+  std::chrono::nanoseconds certificate_warning{0};
   bool enable_reflection = false;
   // Have been read once, so they were right at the start.
   SecretFiles secret_files;

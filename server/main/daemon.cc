@@ -28,6 +28,7 @@
 #include "server/engine/memory_shares.h"
 #include "server/engine/operation_work.h"
 #include "server/engine/operations.h"
+#include "server/main/certificate_watch.h"
 #include "server/main/connection_settings.h"
 #include "server/main/liveness.h"
 #include "server/main/reloading_tls.h"
@@ -120,6 +121,7 @@ class GrpcDaemon final : public Daemon {
         metrics_(configuration.engine.version),
         store_(std::move(store)),
         engine_(configuration.engine, store_.get()),
+        certificates_(configuration.certificate_warning, metrics_, log_),
         claims_(store_ != nullptr ? std::make_unique<Claims>(*store_) : nullptr),
         shares_(configuration.engine.memory_budget_bytes),
         desk_({engine_, executor_, serving_, storing_, claims_.get()}, shares_.sharing),
@@ -224,7 +226,9 @@ class GrpcDaemon final : public Daemon {
 
   // Who may call, and what of the server they may have.
   void Accept(const Secrets& secrets) {
-    authenticator_.Replace(secrets.auth);
+    authenticator_.Replace(
+        {.config = secrets.auth, .revocations = secrets.tls.has_value() ? secrets.tls->revocations : nullptr});
+    if (secrets.tls.has_value()) certificates_.Watch(secrets.tls->expiries);
     executor_.SetTenants(TenantsOf(secrets));
     for (Executor* queue : {&serving_, &lookups_, &storing_}) queue->SetTenants(TenantsOf(secrets).Weights());
     if (runner_ != nullptr) runner_->SetTenants(TenantsOf(secrets));
@@ -416,7 +420,8 @@ class GrpcDaemon final : public Daemon {
   // nullptr: nothing is kept.
   std::unique_ptr<Store> store_;
   PlanningEngine engine_;
-  Authenticator authenticator_{nullptr};
+  Authenticator authenticator_;
+  CertificateWatch certificates_;
   // nullptr: no TLS.
   std::shared_ptr<ReloadingTlsCredentials> tls_;
   InFlight in_flight_;

@@ -20,7 +20,7 @@ ReloadingTlsCredentials::~ReloadingTlsCredentials() { grpc_server_credentials_re
 void ReloadingTlsCredentials::Replace(TlsIdentity identity) {
   const std::lock_guard lock(mutex_);
   identity_ = std::move(identity);
-  is_new_ = true;
+  offers_ = kOffers;
 }
 
 int ReloadingTlsCredentials::AddPortToServer(const std::string& address, grpc_server* server) {
@@ -31,13 +31,13 @@ grpc_ssl_certificate_config_reload_status ReloadingTlsCredentials::Fetch(void* s
                                                                          grpc_ssl_server_certificate_config** config) {
   auto& credentials = *static_cast<ReloadingTlsCredentials*>(self);
   const std::lock_guard lock(credentials.mutex_);
-  if (!credentials.is_new_) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+  if (credentials.offers_ == 0) return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
   const TlsIdentity& identity = credentials.identity_;
   const grpc_ssl_pem_key_cert_pair pair{identity.private_key.c_str(), identity.certificate_chain.c_str()};
   // gRPC 1.51 wants authorities here even where clients are not asked for certificates; then these judge nobody.
   const std::string& authorities = identity.client_ca.empty() ? identity.certificate_chain : identity.client_ca;
   *config = grpc_ssl_server_certificate_config_create(authorities.c_str(), &pair, 1);
-  credentials.is_new_ = false;
+  --credentials.offers_;
   return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
 }
 

@@ -32,12 +32,16 @@ class ReloadingTlsCredentials final : public grpc::ServerCredentials {
 
  private:
   int AddPortToServer(const std::string& address, grpc_server* server) override;
+  // gRPC does not say whether it has taken an identity: each is offered more than once, so that one that it could not
+  // take at a bad moment, such as one without memory, is not the last word.
+  static constexpr int kOffers = 3;
   static grpc_ssl_certificate_config_reload_status Fetch(void* self, grpc_ssl_server_certificate_config** config);
 
   std::mutex mutex_;
   // Guarded by mutex_.
   TlsIdentity identity_;
-  bool is_new_ = true;
+  // Handshakes that the identity is still to be offered to.
+  int offers_ = kOffers;
   grpc_server_credentials* credentials_;
 };
 

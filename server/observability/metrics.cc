@@ -95,6 +95,11 @@ Metrics::Metrics(const std::string& version)
       log_dropped_(MakeCounter(registry_, "planwright_log_dropped_total",
                                "Log lines that were dropped because whoever reads the log was too slow.")
                        .Add({})),
+      certificate_expiry_(
+          prometheus::BuildGauge()
+              .Name("planwright_certificate_expiry_timestamp_seconds")
+              .Help("When the first certificate of a file expires, or its revocation list is out of date.")
+              .Register(registry_)),
       store_up_(MakeGauge(registry_, "planwright_store_up", "1 while the store works; 0 also where there is none.")),
       rows_deleted_(MakeCounter(registry_, "planwright_store_deleted_rows_total",
                                 "Rows of the store that were deleted because they had been kept long enough.")
@@ -170,6 +175,10 @@ void Metrics::SetKnownConnections(int known, int64_t held_bytes) {
 }
 
 void Metrics::SetLogDropped(int64_t lines) { RaiseTo(lines, log_dropped_); }
+
+void Metrics::SetCertificateExpiry(const std::string& file, std::chrono::system_clock::time_point time) {
+  certificate_expiry_.Add({{"file", file}}).Set(ToSeconds(time.time_since_epoch()));
+}
 
 void Metrics::SetStoreUp(bool works) { store_up_.Set(works ? 1 : 0); }
 

@@ -78,6 +78,9 @@ class Metrics {
   void SetKnownConnections(int known, int64_t held_bytes);
   void SetLogDropped(int64_t lines);
 
+  // When the first certificate of a file expires; `file` is a setting.
+  void SetCertificateExpiry(const std::string& file, std::chrono::system_clock::time_point time);
+
   void SetStoreUp(bool works);
   void SetRunningOperations(int running);
   // A server is done with an operation: "ended", "returned" to the queue, or "lost" to another server.
@@ -116,6 +119,7 @@ class Metrics {
   prometheus::Gauge& known_connections_;
   prometheus::Gauge& held_bytes_;
   prometheus::Counter& log_dropped_;
+  prometheus::Family<prometheus::Gauge>& certificate_expiry_;
   prometheus::Gauge& store_up_;
   prometheus::Counter& rows_deleted_;
   prometheus::Gauge& running_operations_;

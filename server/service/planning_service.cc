@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -52,23 +53,49 @@ std::optional<std::string> SensibleMetadata(const grpc::CallbackServerContext& c
   return id.has_value() && IsSensibleId(*id) ? std::optional<std::string>(*id) : std::nullopt;
 }
 
-// The names in the client's certificate; empty without one.
-std::vector<std::string> CertificateNames(const grpc::CallbackServerContext& context) {
-  std::vector<std::string> names;
-  const auto peer = context.auth_context();
-  if (peer == nullptr || !peer->IsPeerAuthenticated()) return names;
-  for (const char* property : {GRPC_X509_CN_PROPERTY_NAME, GRPC_X509_SAN_PROPERTY_NAME}) {
-    for (const grpc::string_ref& name : peer->FindPropertyValues(property))
-      names.emplace_back(name.data(), name.size());
+// The values of a property of whom the transport has verified.
+std::vector<std::string> PeerProperty(const grpc::AuthContext& peer, const char* property) {
+  std::vector<std::string> values;
+  for (const grpc::string_ref& value : peer.FindPropertyValues(property))
+    values.emplace_back(value.data(), value.size());
+  return values;
+}
+
+// The names in the client's certificate, kind by kind.
+std::vector<CertificateName> CertificateNames(const grpc::AuthContext& peer) {
+  constexpr std::pair<NameKind, const char*> kProperties[] = {{NameKind::kUri, GRPC_PEER_URI_PROPERTY_NAME},
+                                                              {NameKind::kDns, GRPC_PEER_DNS_PROPERTY_NAME},
+                                                              {NameKind::kEmail, GRPC_PEER_EMAIL_PROPERTY_NAME},
+                                                              {NameKind::kIp, GRPC_PEER_IP_PROPERTY_NAME},
+                                                              {NameKind::kCommonName, GRPC_X509_CN_PROPERTY_NAME}};
+  std::vector<CertificateName> names;
+  for (const auto& [kind, property] : kProperties) {
+    for (const std::string& value : PeerProperty(peer, property)) {
+      if (std::optional<CertificateName> name = NormalName(kind, value)) names.push_back(*std::move(name));
+    }
   }
   return names;
 }
 
+// The client's certificate and those that it has sent along.
+std::vector<std::string> Certificates(const grpc::AuthContext& peer) {
+  std::vector<std::string> certificates = PeerProperty(peer, GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  for (std::string& chain : PeerProperty(peer, GRPC_X509_PEM_CERT_CHAIN_PROPERTY_NAME)) {
+    if (!chain.empty()) certificates.push_back(std::move(chain));
+  }
+  return certificates;
+}
+
 absl::StatusOr<Caller> IdentifyCaller(const Authenticator& authenticator, const grpc::CallbackServerContext& context) {
-  const std::vector<std::string> names = CertificateNames(context);
+  const std::shared_ptr<const grpc::AuthContext> peer = context.auth_context();
+  const bool has_certificate = peer != nullptr && peer->IsPeerAuthenticated();
+  const auto names = has_certificate ? CertificateNames(*peer) : std::vector<CertificateName>();
+  const auto certificates = has_certificate ? Certificates(*peer) : std::vector<std::string>();
   const std::optional<std::string> tenant = SensibleMetadata(context, "x-planwright-tenant");
-  return authenticator.Identify(
-      {.authorization = Metadata(context, "authorization"), .certificate_names = names, .stated_tenant = tenant});
+  return authenticator.Identify({.authorization = Metadata(context, "authorization"),
+                                 .certificate_names = names,
+                                 .certificates = certificates,
+                                 .stated_tenant = tenant});
 }
 
 absl::Status CheckRole(const char* method, const Caller& caller) {

@@ -137,12 +137,38 @@ AuthConfig::Token ReadToken(const Json& json, const std::string& path, Violation
   return token;
 }
 
+// The member `key` of an entry, a name of `kind` or, without one, of the kind that it looks like.
+CertificateName ReadName(const char* key, std::optional<NameKind> kind, ObjectReader& reader) {
+  const std::string text = reader.Text(key);
+  if (text.empty()) return {};
+  const NameKind meant = kind.value_or(KindByLook(text));
+  std::optional<CertificateName> name = NormalName(meant, text);
+  if (!name.has_value()) reader.Complain(key, absl::StrCat("is no name of the kind \"", NameOf(meant), "\""));
+  return name.value_or(CertificateName{});
+}
+
+// Of releases that compared it with every name of a certificate: now with alternative names of the kind that it looks
+// like, since a common name is what its owner makes of it.
+constexpr char kSubject[] = "subject";
+
+CertificateName ReadCertificateName(const Json& json, ObjectReader& reader) {
+  std::vector<CertificateName> names;
+  for (const NameKind kind : kNameKinds) {
+    if (json.contains(NameOf(kind))) names.push_back(ReadName(NameOf(kind), kind, reader));
+  }
+  if (json.contains(kSubject)) names.push_back(ReadName(kSubject, std::nullopt, reader));
+  if (names.size() == 1) return names.front();
+  reader.Complain("", "must hold exactly one of uri, dns, email, ip (alternative names) and common_name");
+  return {};
+}
+
 AuthConfig::Certificate ReadCertificate(const Json& json, const std::string& path, Violations& violations) {
-  constexpr std::array<std::string_view, 3> kKnown = {"subject", "tenant", "role"};
+  constexpr std::array<std::string_view, 8> kKnown = {"uri",         "dns",     "email",  "ip",
+                                                      "common_name", "subject", "tenant", "role"};
   ObjectReader reader(json, path, kKnown, violations);
   AuthConfig::Certificate certificate;
-  certificate.subject = reader.Text("subject");
-  certificate.caller = ReadCaller(certificate.subject, reader);
+  if (json.is_object()) certificate.name = ReadCertificateName(json, reader);
+  certificate.caller = ReadCaller(certificate.name.value, reader);
   return certificate;
 }
 
@@ -180,10 +206,10 @@ void CheckUnique(const AuthConfig& config, Violations& violations) {
       violations.Add(absl::StrCat("tokens[", i, "].sha256"), "is that of another token");
     }
   }
-  std::set<std::string> subjects;
+  std::set<CertificateName> names;
   for (std::size_t i = 0; i < config.certificates.size(); ++i) {
-    if (!subjects.insert(config.certificates[i].subject).second) {
-      violations.Add(absl::StrCat("certificates[", i, "].subject"), "is that of another certificate");
+    if (!names.insert(config.certificates[i].name).second) {
+      violations.Add(absl::StrCat("certificates[", i, "]"), "has the name of another certificate");
     }
   }
 }

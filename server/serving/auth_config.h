@@ -21,6 +21,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/serving/caller.h"
+#include "server/serving/certificate_name.h"
 #include "server/serving/tenant_limits.h"
 
 namespace planwright::server {
@@ -36,8 +37,8 @@ struct AuthConfig {
     Caller caller;
   };
   struct Certificate {
-    // Common name or alternative name (DNS, URI, SPIFFE id) of the client's certificate, and the caller's subject.
-    std::string subject;
+    // One of those in the client's certificate; its text is the caller's subject. As NormalName has it.
+    CertificateName name;
     Caller caller;
   };
   std::vector<Token> tokens;

@@ -26,15 +26,23 @@ absl::StatusOr<Caller> IdentifyToken(const AuthConfig& config, std::string_view 
   return *caller;
 }
 
+bool IsRevoked(const Revocations& revocations, std::span<const std::string> certificates) {
+  return std::any_of(certificates.begin(), certificates.end(),
+                     [&](const std::string& pem) { return revocations.IsRevoked(pem); });
+}
+
 }  // namespace
 
-void Authenticator::Replace(std::shared_ptr<const AuthConfig> config) {
+void Authenticator::Replace(Rules rules) {
   const std::lock_guard lock(mutex_);
-  config_.swap(config);
+  std::swap(rules_, rules);
 }
 
 absl::StatusOr<Caller> Authenticator::Identify(const Credentials& credentials) const {
-  const std::shared_ptr<const AuthConfig> known = config();
+  const auto [known, revocations] = rules();
+  if (revocations != nullptr && IsRevoked(*revocations, credentials.certificates)) {
+    return absl::UnauthenticatedError("the client's certificate has been revoked: get another one");
+  }
   if (known == nullptr) {
     Caller anybody;
     anybody.tenant = credentials.stated_tenant.value_or(kDefaultTenant);
@@ -43,16 +51,16 @@ absl::StatusOr<Caller> Authenticator::Identify(const Credentials& credentials) c
   if (credentials.authorization.has_value()) return IdentifyToken(*known, *credentials.authorization);
   for (const AuthConfig::Certificate& certificate : known->certificates) {
     const auto& names = credentials.certificate_names;
-    if (std::find(names.begin(), names.end(), certificate.subject) != names.end()) return certificate.caller;
+    if (std::find(names.begin(), names.end(), certificate.name) != names.end()) return certificate.caller;
   }
   return absl::UnauthenticatedError(credentials.certificate_names.empty()
                                         ? "send the metadata \"authorization: Bearer TOKEN\" or a client certificate"
                                         : "no name of the client's certificate is known, and there is no token");
 }
 
-std::shared_ptr<const AuthConfig> Authenticator::config() const {
+Authenticator::Rules Authenticator::rules() const {
   const std::lock_guard lock(mutex_);
-  return config_;
+  return rules_;
 }
 
 }  // namespace planwright::server

@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "server/serving/auth_config.h"
 #include "server/serving/caller.h"
+#include "server/serving/certificate_name.h"
+#include "server/serving/revocations.h"
 
 namespace planwright::server {
 
@@ -19,8 +21,10 @@ namespace planwright::server {
 struct Credentials {
   // The value of the metadata "authorization"; nullopt: there is none.
   std::optional<std::string_view> authorization;
-  // Names in the client's certificate, which the transport has verified.
-  std::span<const std::string> certificate_names;
+  // Names in the client's certificate, which the transport has verified; as NormalName has them.
+  std::span<const CertificateName> certificate_names;
+  // The certificate and those that the client has sent with it, each text in PEM form.
+  std::span<const std::string> certificates;
   // The tenant that the caller says it is of; believed only where nobody is asked who they are.
   std::optional<std::string_view> stated_tenant;
 };
@@ -28,22 +32,31 @@ struct Credentials {
 // Thread-safe.
 class Authenticator {
  public:
-  // nullptr: everybody may do everything.
-  explicit Authenticator(std::shared_ptr<const AuthConfig> config) : config_(std::move(config)) {}
+  // What callers are judged by.
+  struct Rules {
+    // nullptr: everybody may do everything.
+    std::shared_ptr<const AuthConfig> config;
+    // nullptr: no certificate has been revoked.
+    std::shared_ptr<const Revocations> revocations;
+  };
 
-  // Later calls are judged by `config`.
-  void Replace(std::shared_ptr<const AuthConfig> config);
+  Authenticator() = default;
+  explicit Authenticator(Rules rules) : rules_(std::move(rules)) {}
 
-  // A token goes before a certificate. Its digest is compared with all of the configuration in constant time, so that
-  // the time of an answer tells nothing. Errors: UNAUTHENTICATED; the message holds nothing of what was sent.
+  // Later calls are judged by `rules`, also those of connections that are open.
+  void Replace(Rules rules);
+
+  // Whoever shows a revoked certificate is nobody. A token goes before a certificate. Its digest is compared with all
+  // of the configuration in constant time, so that the time of an answer tells nothing. Errors: UNAUTHENTICATED; the
+  // message holds nothing of what was sent.
   absl::StatusOr<Caller> Identify(const Credentials& credentials) const;
 
  private:
-  std::shared_ptr<const AuthConfig> config() const;
+  Rules rules() const;
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  std::shared_ptr<const AuthConfig> config_;
+  Rules rules_;
 };
 
 }  // namespace planwright::server

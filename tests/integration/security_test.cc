@@ -46,9 +46,23 @@ class SecretFolder {
   // NAME.pem and NAME.key: an authority, or a certificate for `subject` that `authority` has signed.
   void MakeAuthority(const std::string& name) const { Openssl("-subj /CN=" + name, name); }
   void MakeCertificate(const std::string& authority, const std::string& name, const std::string& subject) const {
-    Openssl("-CA " + File(authority + ".pem") + " -CAkey " + File(authority + ".key") + " -subj /CN=" + subject +
-                " -addext subjectAltName=DNS:" + subject,
+    MakeCertificate(authority, name, subject, "DNS:" + subject);
+  }
+  // `alternative`: "URI:spiffe://cluster/scheduler", as openssl writes them.
+  void MakeCertificate(const std::string& authority, const std::string& name, const std::string& subject,
+                       const std::string& alternative) const {
+    Openssl("-CA " + File(authority + ".pem") + " -CAkey " + File(authority + ".key") + " -subj /CN=\"" + subject +
+                "\" -addext subjectAltName=" + alternative,
             name);
+  }
+  // NAME.crl: the list of an authority, with those certificates of its own on it that are named.
+  void Revoke(const std::string& authority, const std::string& name, const std::vector<std::string>& revoked) const {
+    Write("index", "");
+    Write("openssl.cnf", "[ca]\ndefault_ca = own\n[own]\ndatabase = " + File("index") + "\ndefault_md = sha256\n");
+    const std::string signer = "openssl ca -config " + File("openssl.cnf") + " -cert " + File(authority + ".pem") +
+                               " -keyfile " + File(authority + ".key");
+    for (const std::string& certificate : revoked) Run(signer + " -revoke " + File(certificate + ".pem"));
+    Run(signer + " -gencrl -crldays 2 -out " + File(name + ".crl"));
   }
 
   std::string File(const std::string& name) const { return path_ / name; }
@@ -70,9 +84,11 @@ class SecretFolder {
  private:
   void Openssl(const std::string& arguments, const std::string& name) const {
     const std::string command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 " +
-                                arguments + " -keyout " + File(name + ".key") + " -out " + File(name + ".pem") +
-                                " 2>/dev/null";
-    if (std::system(command.c_str()) != 0) throw std::runtime_error("openssl failed: " + command);
+                                arguments + " -keyout " + File(name + ".key") + " -out " + File(name + ".pem");
+    Run(command);
+  }
+  static void Run(const std::string& command) {
+    if (std::system((command + " 2>/dev/null").c_str()) != 0) throw std::runtime_error("fails: " + command);
   }
 
   std::filesystem::path path_;
@@ -133,6 +149,11 @@ struct Caller {
   }
 };
 
+// One with the certificate NAME.pem.
+Caller CallerWith(const SecretFolder& folder, const std::string& name) {
+  return {.ca = folder.Read("ca.pem"), .certificate = folder.Read(name + ".pem"), .key = folder.Read(name + ".key")};
+}
+
 TEST(SecurityTest, TlsServesThoseWhoTrustItsCertificateAndNobodyInTheClear) {
   const SecretFolder folder;
   DaemonProcess daemon(folder.TlsFlags());
@@ -150,17 +171,14 @@ TEST(SecurityTest, MutualTlsMapsCertificatesToRoles) {
   folder.MakeCertificate("ca", "stranger", "stranger");
   folder.MakeAuthority("other");
   folder.MakeCertificate("other", "forged", "scheduler");
-  folder.Write("auth.json", AuthConfig("", R"json({"subject": "scheduler", "tenant": "t", "role": "planner"},
-                                                  {"subject": "dashboard", "role": "reader"})json"));
+  folder.Write("auth.json", AuthConfig("", R"json({"dns": "scheduler", "tenant": "t", "role": "planner"},
+                                                  {"common_name": "dashboard", "role": "reader"})json"));
   std::vector<std::string> flags = folder.TlsFlags();
   flags.push_back("--tls_client_ca_file=" + folder.File("ca.pem"));
   flags.push_back("--auth_config=" + folder.File("auth.json"));
   DaemonProcess daemon(flags);
   const std::string address = daemon.address();
-  const auto caller = [&](const std::string& name) {
-    return Caller{
-        .ca = folder.Read("ca.pem"), .certificate = folder.Read(name + ".pem"), .key = folder.Read(name + ".key")};
-  };
+  const auto caller = [&](const std::string& name) { return CallerWith(folder, name); };
   EXPECT_EQ(caller("scheduler").Plan(address).error_code(), grpc::StatusCode::OK);
   const nlohmann::json line = daemon.WaitForLog("rpc");
   EXPECT_EQ(line.value("tenant", ""), "t");
@@ -170,6 +188,99 @@ TEST(SecurityTest, MutualTlsMapsCertificatesToRoles) {
   EXPECT_EQ(caller("stranger").Look(address), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(caller("forged").Look(address), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(Caller{.ca = folder.Read("ca.pem")}.Look(address), grpc::StatusCode::UNAVAILABLE);
+}
+
+// What the authority has checked is the alternative name; the common name is anybody's choice.
+TEST(SecurityTest, ACommonNameIsNoAlternativeName) {
+  const SecretFolder folder;
+  folder.MakeCertificate("ca", "scheduler", "whoever", "URI:spiffe://cluster/scheduler");
+  folder.MakeCertificate("ca", "address", "whoever", "IP:10.0.0.7");
+  folder.MakeCertificate("ca", "mail", "whoever", "email:me@example");
+  folder.MakeCertificate("ca", "impostor", "spiffe:\\/\\/cluster\\/scheduler", "DNS:evil.example");
+  folder.Write("auth.json", AuthConfig("", R"json({"uri": "spiffe://cluster/scheduler", "role": "admin"},
+                                                  {"ip": "10.0.0.7", "role": "reader"},
+                                                  {"email": "me@example", "role": "reader"})json"));
+  std::vector<std::string> flags = folder.TlsFlags();
+  flags.push_back("--tls_client_ca_file=" + folder.File("ca.pem"));
+  flags.push_back("--auth_config=" + folder.File("auth.json"));
+  DaemonProcess daemon(flags);
+  const std::string address = daemon.address();
+  for (const char* name : {"scheduler", "address", "mail"}) {
+    EXPECT_EQ(CallerWith(folder, name).Look(address), grpc::StatusCode::OK) << name;
+  }
+  EXPECT_EQ(CallerWith(folder, "impostor").Look(address), grpc::StatusCode::UNAUTHENTICATED);
+}
+
+TEST(SecurityTest, ARevokedCertificateLosesItsCallsAlsoThoseOfConnectionsThatAreOpen) {
+  const SecretFolder folder;
+  folder.MakeCertificate("ca", "good", "good");
+  folder.MakeCertificate("ca", "bad", "bad");
+  folder.Revoke("ca", "list", {});
+  std::vector<std::string> flags = folder.TlsFlags();
+  flags.push_back("--tls_client_ca_file=" + folder.File("ca.pem"));
+  flags.push_back("--tls_client_crl_file=" + folder.File("list.crl"));
+  DaemonProcess daemon(flags);
+  const std::string address = daemon.address();
+  const auto open = CallerWith(folder, "bad").Connect(address);
+  const auto look = [&] {
+    grpc::ClientContext context;
+    v1::GetServerInfoResponse response;
+    return open->GetServerInfo(&context, v1::GetServerInfoRequest(), &response).error_code();
+  };
+  EXPECT_EQ(look(), grpc::StatusCode::OK);
+  folder.Revoke("ca", "list", {"bad"});
+  daemon.Signal(SIGHUP);
+  EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+  EXPECT_EQ(look(), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(CallerWith(folder, "bad").Look(address), grpc::StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(CallerWith(folder, "good").Look(address), grpc::StatusCode::OK);
+}
+
+TEST(SecurityTest, AReloadOfPartlyBrokenFilesChangesNothing) {
+  const SecretFolder folder;
+  folder.MakeAuthority("other");
+  folder.MakeCertificate("ca", "client", "client");
+  std::vector<std::string> flags = folder.TlsFlags();
+  folder.Copy("ca", "trusted");
+  flags.push_back("--tls_client_ca_file=" + folder.File("trusted.pem"));
+  DaemonProcess daemon(flags);
+  const std::string address = daemon.address();
+  folder.Write("trusted.pem",
+               folder.Read("other.pem") + "-----BEGIN CERTIFICATE-----\nnonsense\n" + folder.Read("ca.pem"));
+  daemon.Signal(SIGHUP);
+  EXPECT_THAT(daemon.WaitForLog("reload failed, nothing has changed").value("error", ""),
+              HasSubstr("--tls_client_ca_file"));
+  EXPECT_EQ(CallerWith(folder, "client").Look(address), grpc::StatusCode::OK);
+  folder.Write("trusted.pem", folder.Read("other.pem") + "# and ours\n" + folder.Read("ca.pem"));
+  daemon.Signal(SIGHUP);
+  EXPECT_FALSE(daemon.WaitForLog("reloaded").empty());
+  EXPECT_EQ(CallerWith(folder, "client").Look(address), grpc::StatusCode::OK);
+}
+
+TEST(SecurityTest, CertificatesThatExpireSoonAreWarnedOf) {
+  const SecretFolder folder;
+  DaemonProcess daemon(folder.TlsFlags());
+  const nlohmann::json line = daemon.WaitForLog("expires soon: replace it and send SIGHUP");
+  EXPECT_EQ(line.value("file", ""), folder.File("server.pem"));
+  EXPECT_EQ(line.value("what", ""), "certificate CN=localhost");
+}
+
+TEST(LoggingTest, SignalsChangeHowMuchIsLogged) {
+  DaemonProcess daemon;
+  const std::string address = daemon.address();
+  daemon.Signal(SIGUSR1);
+  EXPECT_EQ(daemon.WaitForLog("log level").value("level", ""), "debug");
+  Caller().Look(address);
+  EXPECT_EQ(daemon.WaitForLog("rpc started").value("method", ""), "GetServerInfo");
+  for (const char* level : {"info", "warning"}) {
+    daemon.Signal(SIGUSR2);
+    EXPECT_EQ(daemon.WaitForLog("log level").value("level", ""), level);
+  }
+  EXPECT_FALSE(daemon.WaitForLog("rpc").empty());
+  Caller().Look(address);
+  daemon.Signal(SIGTERM);
+  EXPECT_EQ(daemon.WaitForExit(), 0);
+  EXPECT_TRUE(daemon.WaitForLog("rpc").empty());
 }
 
 TEST(SecurityTest, TokensSayWhoCallsAndNoLogSaysTokens) {
@@ -288,7 +399,7 @@ TEST(SecurityTest, WrongFilesAreRefusedAtTheStartByTheNameOfTheirFlag) {
   ExpectRefusal({certificate, "--validate_config"}, "--tls_key_file: must be set");
   ExpectRefusal({certificate, "--tls_key_file=" + folder.File("none")}, "--tls_key_file: cannot read");
   ExpectRefusal({certificate, "--tls_key_file=" + folder.File("another.key")}, "is not the key of the certificate");
-  ExpectRefusal({"--tls_cert_file=" + folder.File("empty"), key}, "--tls_cert_file: must hold a certificate");
+  ExpectRefusal({"--tls_cert_file=" + folder.File("empty"), key}, "must hold a certificate in PEM form");
   ExpectRefusal({certificate, key, "--tls_client_ca_file=" + folder.File("empty")}, "--tls_client_ca_file");
   ExpectRefusal({"--auth_config=" + folder.File("auth.json"), "--validate_config"}, "tokens[0].sha256");
   ExpectRefusal({"--auth_config=" + folder.File("none")}, "--auth_config: cannot read");

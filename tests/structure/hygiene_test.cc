@@ -78,6 +78,21 @@ TEST(HygieneTest, OnlyTheProgramAndItsLogWriteToStandardErrorAndOutput) {
   }
 }
 
+// gRPC takes in values that it cannot send, and ends the process that tries to: what goes into metadata is looked at in
+// one place of the server, and in one of the client.
+TEST(HygieneTest, MetadataIsWrittenWhereItIsChecked) {
+  for (const SourceFile& file : SourceFiles({".h", ".cc"})) {
+    if (!file.path.starts_with("server/") && !file.path.starts_with("client/")) continue;
+    if (file.path == "server/service/planning_service.cc" || file.path == "client/library/remote_planning_client.cc") {
+      continue;
+    }
+    EXPECT_THAT(
+        Matches(file.text, "(AddInitialMetadata|AddTrailingMetadata|[.>]AddMetadata\\(|GetSendInitialMetadata)"),
+        IsEmpty())
+        << file.path;
+  }
+}
+
 // Two types of one name in one namespace break the one-definition rule: the linker keeps one of the two functions that
 // a template makes for them, and nobody is told.
 TEST(HygieneTest, NoTwoHeadersDefineTheSameName) {

@@ -28,7 +28,7 @@ TEST(AuthConfigTest, ReadsEverything) {
   const auto config = ParseAuthConfig(R"json({
     "tokens": [{"name": "ci", "sha256": ")json" +
                                       std::string(kDigest) + R"json(", "tenant": "team-a", "role": "planner"}],
-    "certificates": [{"subject": "spiffe://cluster/scheduler", "role": "admin"}],
+    "certificates": [{"uri": "spiffe://cluster/scheduler", "role": "admin"}],
     "tenants": [{"name": "team-a", "weight": 2, "max_running": 3, "max_waiting": 4, "requests_per_second": 5,
                  "burst": 6}],
     "other_tenants": {"max_waiting": 8}
@@ -40,7 +40,8 @@ TEST(AuthConfigTest, ReadsEverything) {
   EXPECT_EQ(config->tokens[0].caller.tenant, "team-a");
   EXPECT_EQ(config->tokens[0].caller.role, Role::kPlanner);
   ASSERT_EQ(config->certificates.size(), 1U);
-  EXPECT_EQ(config->certificates[0].subject, "spiffe://cluster/scheduler");
+  EXPECT_EQ(config->certificates[0].name, (CertificateName{NameKind::kUri, "spiffe://cluster/scheduler"}));
+  EXPECT_EQ(config->certificates[0].caller.subject, "spiffe://cluster/scheduler");
   EXPECT_EQ(config->certificates[0].caller.tenant, kDefaultTenant);
   EXPECT_EQ(config->certificates[0].caller.role, Role::kAdmin);
   const TenantLimits expected{.weight = 2, .max_running = 3, .max_waiting = 4, .requests_per_second = 5, .burst = 6};
@@ -51,7 +52,7 @@ TEST(AuthConfigTest, ReadsEverything) {
 TEST(AuthConfigTest, SaysEverythingThatIsWrong) {
   const absl::Status status = ParseAuthConfig(R"json({
     "tokens": [{"name": "", "sha256": "12", "role": "god"}, 7],
-    "certificates": [{"subject": "a", "role": "admin", "tenant": "a b"}],
+    "certificates": [{"dns": "a", "role": "admin", "tenant": "a b"}],
     "tenants": [{"name": "t", "weight": 0, "max_running": -1}],
     "other_tenants": {"name": "all", "burst": 0},
     "user": []
@@ -63,6 +64,31 @@ TEST(AuthConfigTest, SaysEverythingThatIsWrong) {
                                             "tokens[1].name", "tokens[1].role", "tokens[1].sha256",
                                             "certificates[0].tenant", "tenants[0].weight", "tenants[0].max_running",
                                             "other_tenants.name", "other_tenants.burst"));
+}
+
+std::string Certificate(const std::string& name) {
+  return "{\"certificates\": [{" + name + ", \"role\": \"reader\"}]}";
+}
+
+TEST(AuthConfigTest, ACertificateIsKnownByOneNameOfAKind) {
+  const auto name = [](const std::string& text) { return ParseAuthConfig(Certificate(text))->certificates[0].name; };
+  EXPECT_EQ(name(R"("dns": "Host.Example")"), (CertificateName{NameKind::kDns, "host.example"}));
+  EXPECT_EQ(name(R"("ip": "10.0.0.1")"), (CertificateName{NameKind::kIp, "10.0.0.1"}));
+  EXPECT_EQ(name(R"("email": "me@example")"), (CertificateName{NameKind::kEmail, "me@example"}));
+  EXPECT_EQ(name(R"("common_name": "spiffe://a/b")"), (CertificateName{NameKind::kCommonName, "spiffe://a/b"}));
+  EXPECT_THAT(PathsOf(ParseAuthConfig(Certificate(R"("dns": "a", "uri": "b:c")")).status()),
+              ElementsAre("certificates[0]"));
+  EXPECT_THAT(PathsOf(ParseAuthConfig(Certificate(R"("tenant": "a")")).status()), ElementsAre("certificates[0]"));
+  EXPECT_THAT(PathsOf(ParseAuthConfig(Certificate(R"("ip": "10.0.0")")).status()), ElementsAre("certificates[0].ip"));
+  EXPECT_THAT(PathsOf(ParseAuthConfig(Certificate(R"("uri": 7)")).status()), ElementsAre("certificates[0].uri"));
+}
+
+TEST(AuthConfigTest, ASubjectIsTheAlternativeNameThatItLooksLikeAndNeverACommonName) {
+  const auto name = [](const std::string& text) { return ParseAuthConfig(Certificate(text))->certificates[0].name; };
+  EXPECT_EQ(name(R"("subject": "spiffe://a/b")"), (CertificateName{NameKind::kUri, "spiffe://a/b"}));
+  EXPECT_EQ(name(R"("subject": "scheduler")"), (CertificateName{NameKind::kDns, "scheduler"}));
+  EXPECT_THAT(PathsOf(ParseAuthConfig(Certificate(R"("subject": "Two words")")).status()),
+              ElementsAre("certificates[0].subject"));
 }
 
 TEST(AuthConfigTest, TheSameTwiceIsAMistake) {
