@@ -16,6 +16,7 @@
 #include "server/engine/operation_codec.h"
 #include "server/engine/plan_desk.h"
 #include "server/engine/rpc_status.h"
+#include "server/engine/sweep_rows.h"
 #include "server/engine/without_exceptions.h"
 #include "server/store/store_status.h"
 
@@ -74,10 +75,10 @@ std::shared_ptr<Claims::Hold> AwaitClaim(PlanningEngine& engine, Claims* claims,
   }
 }
 
-absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, Claims* claims, OperationJob& job, SearchObserver& log) {
+absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, Store& store, Claims* claims, OperationJob& job,
+                                  SearchObserver& log) {
   const Operation& operation = job.operation();
-  v1::CreatePlanRequest request;
-  if (!request.ParseFromString(operation.request)) return absl::DataLossError("the stored request is damaged");
+  ASSIGN_OR_RETURN(const v1::CreatePlanRequest request, RequestOf(store, operation));
   IncumbentSaver saver(job, log);
   const CallContext context{.stop = job.stop(), .observer = &saver, .tenant = operation.tenant};
   ASSIGN_OR_RETURN(PlanTask task, engine.ReadTask(request, context));
@@ -105,9 +106,10 @@ OperationEnd Failed(const absl::Status& status) {
 
 }  // namespace
 
-OperationEnd RunOperation(PlanningEngine& engine, Claims* claims, OperationJob& job, SearchObserver& log) {
+OperationEnd RunOperation(PlanningEngine& engine, Store& store, Claims* claims, OperationJob& job,
+                          SearchObserver& log) {
   const std::stop_callback on_stop(job.stop(), [&log] { log.OnStopRequested(); });
-  const absl::StatusOr<v1::Plan> plan = WithoutExceptions([&] { return MakePlan(engine, claims, job, log); });
+  const absl::StatusOr<v1::Plan> plan = WithoutExceptions([&] { return MakePlan(engine, store, claims, job, log); });
   const bool may_go_on = plan.status().code() == absl::StatusCode::kCancelled || IsStoreUnavailable(plan.status());
   if (may_go_on) return {.state = OperationState::kCancelled, .result = "", .summary = ""};
   if (!plan.ok()) return Failed(plan.status());

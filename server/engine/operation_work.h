@@ -12,9 +12,9 @@ namespace planwright::server {
 
 // Plans what the job's request says, as CreatePlan would without a deadline, and saves every incumbent. Errors become
 // the operation's result, except that of a store that does not work, after which somebody is to go on (kCancelled).
-// `log`: told of the two ends of the search; outlives the call.
+// `store`: where the job is from. `log`: told of the two ends of the search; outlives the call.
 // `claims`: nullptr, nobody else searches for the same; a search that somebody else has claimed is waited for.
-OperationEnd RunOperation(PlanningEngine& engine, Claims* claims, OperationJob& job, SearchObserver& log);
+OperationEnd RunOperation(PlanningEngine& engine, Store& store, Claims* claims, OperationJob& job, SearchObserver& log);
 
 // The end of an operation that has ended its servers too often.
 OperationEnd GiveUpOperation(const Operation& operation);

@@ -7,11 +7,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "core/base/units.h"
 #include "core/base/violations.h"
 #include "server/engine/operation_codec.h"
 #include "server/engine/page_token.h"
 #include "server/engine/resource_name.h"
 #include "server/engine/sweep_grid.h"
+#include "server/engine/sweep_rows.h"
 
 namespace planwright::server {
 namespace {
@@ -25,12 +27,25 @@ void CheckRequestId(const std::string& id, Violations& violations) {
   if (!is_sensible) violations.Add("request_id", "must be at most 64 letters, digits, hyphens and underscores");
 }
 
-void CheckSweep(const v1::SweepPlansRequest& request, int64_t most, Violations& violations) {
+// Answers repeat the settings of every row.
+void CheckSettings(const v1::SweepPlansRequest& request, int64_t most_bytes, Violations& violations) {
+  int64_t bytes = 0;
+  for (const v1::DeviceSelection& set : request.device_sets()) bytes += static_cast<int64_t>(set.ByteSizeLong());
+  const int64_t rows_of_a_set = GridSize(request) / std::max(request.device_sets_size(), 1);
+  if (SaturatingMultiply(bytes, rows_of_a_set) <= most_bytes) return;
+  violations.Add("device_sets", absl::StrCat("must take at most ", most_bytes,
+                                             " bytes in all rows together: name fewer devices, or make fewer rows"));
+}
+
+void CheckSweep(const v1::SweepPlansRequest& request, const EngineConfig& config, Violations& violations) {
+  const int64_t most = config.max_batch_size;
   CheckRequestId(request.request_id(), violations);
   const int64_t size = GridSize(request);
   if (size > most) {
     violations.Add("num_stages",
                    absl::StrCat("and the other lists must have at most ", most, " combinations, have ", size));
+  } else {
+    CheckSettings(request, config.max_message_bytes, violations);
   }
   if (request.plan_request().store() || !request.plan_request().plan_id().empty()) {
     violations.Add("plan_request.plan_id", "must not be set, nor store: each row keeps its plan anyway");
@@ -95,7 +110,7 @@ absl::StatusOr<v1::SweepPlansResponse> Operations::SweepPlans(const std::string&
                                                               const v1::SweepPlansRequest& request) {
   RETURN_IF_ERROR(NeedStore().status());
   Violations violations;
-  CheckSweep(request, engine_.config().max_batch_size, violations);
+  CheckSweep(request, engine_.config(), violations);
   RETURN_IF_ERROR(violations.ToStatus());
   // What only some rows break is told by these rows.
   RETURN_IF_ERROR(engine_.ReadTask(request.plan_request(), {.tenant = tenant}).status());
@@ -105,9 +120,7 @@ absl::StatusOr<v1::SweepPlansResponse> Operations::SweepPlans(const std::string&
                         .rows = {},
                         .request_id = request.request_id()};
   for (int64_t i = 0; i < GridSize(request); ++i) {
-    v1::CreatePlanRequest row = stored.plan_request();
-    ApplySettings(GridSettings(request, i), *row.mutable_problem());
-    submission.rows.push_back({.id = MakeResourceId(), .request = ToBytes(row)});
+    submission.rows.push_back({.id = MakeResourceId(), .request = RowBytes(i)});
   }
   v1::SweepPlansResponse response;
   ASSIGN_OR_RETURN(*response.mutable_operation(), Submit(tenant, submission));

@@ -33,6 +33,16 @@ SimulationMessages::SimulationMessages(PlanSimulation simulation, int64_t sample
   for (std::size_t i = 0; i < sequence.size(); ++i) ids_[Index(sequence[i])] = static_cast<int32_t>(i);
 }
 
+int64_t SimulationMessages::bytes() const {
+  const TaskList& list = simulation_.list;
+  // The tasks with their times, places in the timeline and precedences, which are there twice.
+  constexpr std::size_t kBytesPerTask = sizeof(Task) + 2 * sizeof(Picoseconds) + 4 * sizeof(int32_t);
+  constexpr std::size_t kBytesPerPrecedence = sizeof(Precedence) + sizeof(int32_t);
+  constexpr std::size_t kBytesPerResource = 256;
+  return static_cast<int64_t>(list.tasks.size() * kBytesPerTask + list.precedences.size() * kBytesPerPrecedence +
+                              list.resources.size() * kBytesPerResource + kMaxMessageBytes);
+}
+
 std::optional<v1::SimulatePlanResponse> SimulationMessages::Next() {
   v1::SimulatePlanResponse response;
   if (!std::exchange(has_summary_, true)) {

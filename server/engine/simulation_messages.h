@@ -23,6 +23,9 @@ class SimulationMessages {
   // The summary, then parts of the timeline of at most 1 MiB; nullopt after the last.
   std::optional<v1::SimulatePlanResponse> Next();
 
+  // Estimate of what the object takes, with one message of it.
+  int64_t bytes() const;
+
  private:
   v1::SimulatedTask TaskAt(std::size_t position) const;
 

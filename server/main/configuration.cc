@@ -64,7 +64,7 @@ ABSL_FLAG(absl::Duration, keepalive_time, absl::Minutes(1),
 ABSL_FLAG(int32_t, cpus, 0, "threads that searches share; 0: what CPU affinity and cgroup quota allow");
 ABSL_FLAG(
     ByteSize, memory_budget, ByteSize{},
-    "memory for the process, e.g. 8GiB: half of it for the tables of searches, an eighth for plans that are kept, the "
+    "memory for the process, e.g. 8GiB: half of it for the tables of searches, a sixteenth for plans that are kept, the "
     "rest for requests. 0: 80 % of what the cgroup or the machine has");
 ABSL_FLAG(int32_t, max_running, 0, "requests worked on at the same time; 0: half of --cpus, at least 2");
 ABSL_FLAG(int32_t, max_waiting, 64, "requests that may wait; more are refused with RESOURCE_EXHAUSTED");
@@ -73,6 +73,8 @@ ABSL_FLAG(absl::Duration, default_time_limit, kUnsetDefaultTimeLimit,
 ABSL_FLAG(absl::Duration, max_time_limit, absl::Hours(1), "time that no search may exceed");
 ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(30),
           "on SIGTERM, how long running searches may go on before they are stopped and answer with their best plan");
+ABSL_FLAG(absl::Duration, send_timeout, absl::Minutes(1),
+          "how long a client may read nothing of its answer before the call is ended; a second more for each MiB");
 ABSL_FLAG(absl::Duration, slow_search, absl::Seconds(30),
           "searches that take as long get a line \"slow search\" in the log");
 ABSL_FLAG(ByteSize, max_message_bytes, ByteSize{int64_t{64} << 20}, "largest request");
@@ -82,7 +84,7 @@ ABSL_FLAG(int64_t, max_devices, planwright::ModelLimits{}.max_devices, "most dev
 ABSL_FLAG(int64_t, max_batch_size, planwright::server::EngineConfig{}.max_batch_size,
           "most problems of one BatchCreatePlans");
 ABSL_FLAG(ByteSize, cache_bytes, ByteSize{int64_t{256} << 20},
-          "plans that are kept in memory for those who ask again, at most an eighth of --memory_budget; 0: none");
+          "plans that are kept in memory for those who ask again, at most a sixteenth of --memory_budget; 0: none");
 ABSL_FLAG(int64_t, max_name_bytes, planwright::ModelLimits{}.max_name_bytes, "longest name");
 ABSL_FLAG(std::string, store, planwright::server::kDefaultStore,
           "where plans, registered graphs and clusters and operations are kept: sqlite:PATH, postgresql:CONNECTION as "
@@ -135,6 +137,7 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "default_time_limit",
                                                                   "max_time_limit",
                                                                   "drain_timeout",
+                                                                  "send_timeout",
                                                                   "slow_search",
                                                                   "max_message_bytes",
                                                                   "max_operators",
@@ -418,6 +421,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.migrate = absl::GetFlag(FLAGS_migrate);
   configuration.operation_lease = ReadOperationLease(violations);
   configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);
+  configuration.send_timeout = PositiveTime(absl::GetFlag(FLAGS_send_timeout), "send_timeout", violations);
   configuration.slow_search = PositiveTime(absl::GetFlag(FLAGS_slow_search), "slow_search", violations);
   configuration.log_format = ReadLogFormat(violations);
   configuration.log_level = ReadLogLevel(violations);

@@ -25,6 +25,8 @@ struct Configuration {
   bool migrate = false;
   std::chrono::milliseconds operation_lease{0};
   std::chrono::nanoseconds drain_timeout{0};
+  // How long readers of answers may take nothing.
+  std::chrono::nanoseconds send_timeout{0};
   // Searches that take as long are logged as slow.
   std::chrono::nanoseconds slow_search{0};
   LogFormat log_format = LogFormat::kText;

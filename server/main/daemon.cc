@@ -42,7 +42,9 @@
 #include "server/serving/claims.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
+#include "server/serving/memory_account.h"
 #include "server/serving/operation_runner.h"
+#include "server/serving/unsent_answers.h"
 #include "server/serving/uploads.h"
 #include "server/store/open_store.h"
 
@@ -80,6 +82,8 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 
 // Threads that wait for the store, not for processors.
 constexpr int kLookupThreads = 8;
+// Those whose answers are large, and their making takes several times as much.
+constexpr int kRetrievalThreads = 2;
 // The same, for the rows of the plan cache alone.
 constexpr int kStoringThreads = 4;
 
@@ -143,12 +147,24 @@ class GrpcDaemon final : public Daemon {
                   .spare = kSpareThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = shares_.looking_up}),
+        retrievals_({.nice = kSearchNiceness,
+                     .max_running = kRetrievalThreads,
+                     .max_waiting = kMaxUnread,
+                     .max_bytes = shares_.looking_up}),
         uploads_(kMaxUploads, shares_.uploading),
+        unpacked_({.max_bytes = shares_.unpacking,
+                   .max_hold = configuration.engine.memory_budget_bytes / 2,
+                   .holders = "requests that are read"}),
+        batches_({.max_bytes = shares_.batching,
+                  .max_hold = configuration.engine.memory_budget_bytes / 2,
+                  .holders = "batches"}),
+        unsent_({.max_bytes = shares_.answering, .send_timeout = configuration.send_timeout}),
         operations_(engine_, store_.get(), [this] { WakeRunner(); }),
         connections_(GrpcConnectionLimits(configuration.connections, TransportBytes(configuration.engine),
                                           configuration.engine.max_message_bytes)),
-        service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, uploads_, authenticator_,
-                  in_flight_, connections_, metrics_, log_, configuration.slow_search}) {}
+        service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, retrievals_, uploads_,
+                  unpacked_, batches_, unsent_, authenticator_, in_flight_, connections_, metrics_, log_,
+                  configuration.slow_search}) {}
 
   ~GrpcDaemon() override { Drain(); }
 
@@ -192,6 +208,7 @@ class GrpcDaemon final : public Daemon {
     storing_.StopAdmission();
     executor_.StopAdmission();
     lookups_.StopAdmission();
+    retrievals_.StopAdmission();
     // Others, or we ourselves when we are back, go on with the operations from where they are.
     if (runner_ != nullptr) runner_->Stop();
     if (!in_flight_.WaitUntilNone(configuration_.drain_timeout)) {
@@ -199,6 +216,7 @@ class GrpcDaemon final : public Daemon {
       storing_.StopAll();
       executor_.StopAll();
       lookups_.StopAll();
+      retrievals_.StopAll();
       in_flight_.WaitUntilNone(kStopGrace);
     }
     liveness_.Stop();
@@ -230,7 +248,8 @@ class GrpcDaemon final : public Daemon {
         {.config = secrets.auth, .revocations = secrets.tls.has_value() ? secrets.tls->revocations : nullptr});
     if (secrets.tls.has_value()) certificates_.Watch(secrets.tls->expiries);
     executor_.SetTenants(TenantsOf(secrets));
-    for (Executor* queue : {&serving_, &lookups_, &storing_}) queue->SetTenants(TenantsOf(secrets).Weights());
+    for (Executor* queue : {&serving_, &lookups_, &retrievals_, &storing_})
+      queue->SetTenants(TenantsOf(secrets).Weights());
     if (runner_ != nullptr) runner_->SetTenants(TenantsOf(secrets));
   }
 
@@ -348,7 +367,7 @@ class GrpcDaemon final : public Daemon {
                                      log_.Info("operation taken", {{"operation", job.operation().id},
                                                                    {"attempt", int64_t{job.operation().attempts}}});
                                      SearchLog search_log(job.operation().id, metrics_, log_);
-                                     return RunOperation(engine_, claims_.get(), job, search_log);
+                                     return RunOperation(engine_, *store_, claims_.get(), job, search_log);
                                    },
                                .give_up = &GiveUpOperation,
                                .on_event = [this](const Operation& operation, const char* event,
@@ -437,7 +456,11 @@ class GrpcDaemon final : public Daemon {
   Executor serving_;
   Executor executor_;
   Executor lookups_;
+  Executor retrievals_;
   Uploads uploads_;
+  MemoryAccount unpacked_;
+  MemoryAccount batches_;
+  UnsentAnswers unsent_;
   Operations operations_;
   Connections connections_;
   PlanningServiceImpl service_;

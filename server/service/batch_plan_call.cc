@@ -24,7 +24,7 @@ grpc::ServerUnaryReactor* BatchPlanCall::Start() {
 }
 
 absl::Status BatchPlanCall::Read() {
-  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), message_));
+  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), unpacked_, message_));
   reading_ = NamesStored() ? &services_.lookups : &services_.serving;
   Executor::Job job = Reading([this](absl::Status status) {
     if (status.ok()) {
@@ -76,7 +76,7 @@ void BatchPlanCall::GoOn(const absl::Status& admission) {
 }
 
 void BatchPlanCall::Answer() {
-  End(WithoutExceptions([this] { return WriteMessage(batch_->TakeResponse(), response_); }));
+  End(WithoutExceptions([this] { return SetAnswer(batch_->TakeResponse()); }));
 }
 
 PlanDesk::Order BatchPlanCall::OrderOf(PlanTask task) {

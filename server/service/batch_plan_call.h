@@ -47,6 +47,8 @@ class BatchPlanCall final : public UnaryReactor {
   absl::Status Stopped(const absl::Status& error) const;
 
   v1::BatchCreatePlansRequest message_;
+  // What the message takes.
+  MemoryAccount::Hold unpacked_{services_.batches};
   // Where problems are read; nullptr until it is known.
   Executor* reading_ = nullptr;
   // Empty until the problems' common parts are read.

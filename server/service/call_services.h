@@ -14,6 +14,8 @@
 #include "server/serving/authenticator.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
+#include "server/serving/memory_account.h"
+#include "server/serving/unsent_answers.h"
 #include "server/serving/uploads.h"
 
 namespace planwright::server {
@@ -30,7 +32,13 @@ struct CallServices {
   Executor& serving;
   // Runs what waits for the store, so that nothing else does; not for the rows of the plan cache, which are the desk's.
   Executor& lookups;
+  // Runs what makes large answers, a few at a time.
+  Executor& retrievals;
   Uploads& uploads;
+  // Requests while they are messages, batches for as long as they run, and answers until they are sent.
+  MemoryAccount& unpacked;
+  MemoryAccount& batches;
+  UnsentAnswers& unsent;
   const Authenticator& authenticator;
   InFlight& in_flight;
   Connections& connections;

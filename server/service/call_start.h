@@ -9,6 +9,7 @@
 #include "server/service/rpc_record.h"
 #include "server/serving/caller.h"
 #include "server/serving/executor.h"
+#include "server/serving/unsent_answers.h"
 
 namespace planwright::server {
 
@@ -19,6 +20,8 @@ struct CallStart {
   Caller caller;
   // Whether the caller may make this call: OK, UNAUTHENTICATED or PERMISSION_DENIED.
   absl::Status permitted;
+  // Ends the call from outside, whatever it does.
+  UnsentAnswers::GiveUp give_up;
 };
 
 }  // namespace planwright::server

@@ -1,7 +1,5 @@
 #include "server/service/create_plan_call.h"
 
-#include <google/protobuf/arena.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -50,21 +48,18 @@ bool CreatePlanCall::AnswerKnown() {
   answer_key_ = AnswerCache::KeyOf(start_.caller.tenant, services_.engine.model_limits(), request_);
   const std::shared_ptr<const AnswerCache::Answer> answer = services_.answers.Find(answer_key_);
   if (answer == nullptr) return false;
-  response_ = answer->bytes;
   start_.record->SetPlanKey(answer->plan_key);
   start_.record->SetPlanSource(NameOf(PlanSource::kCached));
-  End(absl::OkStatus());
+  End(SetAnswer(answer->bytes));
   return true;
 }
 
 absl::Status CreatePlanCall::Order() {
-  const auto arena = std::make_shared<google::protobuf::Arena>();
-  auto& request = *google::protobuf::Arena::CreateMessage<v1::CreatePlanRequest>(arena.get());
-  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), request));
-  references_ = ReferencesOf(request, start_.caller.tenant);
+  const auto bytes = static_cast<int64_t>(request_.Length());
+  ASSIGN_OR_RETURN(const auto request, ReadRequest<v1::CreatePlanRequest>(services_, request_));
+  references_ = ReferencesOf(*request, start_.caller.tenant);
   return PlaceOrderWhereItBelongs(
-      services_, start_, stop_, std::shared_ptr<const v1::CreatePlanRequest>(arena, &request),
-      static_cast<int64_t>(request_.Length()), /*events=*/nullptr,
+      services_, start_, stop_, request, bytes, /*events=*/nullptr,
       [this](absl::StatusOr<v1::Plan> plan) { End(WithoutExceptions([&] { return Answer(std::move(plan)); })); });
 }
 
@@ -76,7 +71,7 @@ absl::Status CreatePlanCall::Answer(absl::StatusOr<v1::Plan> plan) {
                         provenance.stop_reason() != v1::STOP_REASON_CANCELLED;
   v1::CreatePlanResponse response;
   *response.mutable_plan() = *std::move(plan);
-  RETURN_IF_ERROR(WriteMessage(response, response_));
+  RETURN_IF_ERROR(SetAnswer(response));
   if (!is_final || !references_.has_value()) return absl::OkStatus();
   services_.answers.Keep(answer_key_, {.bytes = response_,
                                        .plan_key = start_.record->plan_key(),

@@ -23,7 +23,7 @@ absl::Status EvaluatePlanCall::Answer(const GivenRequest<v1::EvaluatePlanRequest
   ASSIGN_OR_RETURN(const v1::EvaluatePlanResponse response,
                    services_.engine.EvaluatePlan(request.message, request.given,
                                                  {.deadline = start_.deadline, .stop = stop_.get_token()}));
-  return WriteMessage(response, response_);
+  return SetAnswer(response);
 }
 
 }  // namespace planwright::server

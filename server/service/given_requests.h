@@ -27,6 +27,10 @@ namespace planwright::server {
 
 template <typename Request>
 struct GivenRequest {
+  explicit GivenRequest(MemoryAccount& account) : unpacked(account) {}
+
+  // What the message takes, until what it was read to is counted. Ends after the message.
+  MemoryAccount::Hold unpacked;
   google::protobuf::Arena arena;
   // In the arena.
   Request& message = *google::protobuf::Arena::CreateMessage<Request>(&arena);
@@ -46,6 +50,8 @@ absl::Status ReadGiven(const CallServices& services, const CallStart& start, con
                                                                                     .stop = stop.get_token(),
                                                                                     .tenant = start.caller.tenant}));
   const auto message_bytes = static_cast<int64_t>(request->message.SpaceUsedLong());
+  // The job counts it from here on.
+  request->unpacked.Clear();
   return services.executor.Submit({.deadline = start.deadline,
                                    .stop = stop,
                                    .run =
@@ -63,7 +69,7 @@ template <typename Request>
 absl::Status SubmitGiven(const CallServices& services, const CallStart& start, const std::stop_source& stop,
                          const grpc::ByteBuffer& bytes, OnGiven<Request> run) {
   return SubmitReading(services, start, stop, bytes, [&services, &start, stop, &bytes, run](absl::Status status) {
-    auto request = std::make_shared<GivenRequest<Request>>();
+    auto request = std::make_shared<GivenRequest<Request>>(services.unpacked);
     const auto read = [&services, &start, stop, request, run](absl::Status admission) {
       if (admission.ok()) {
         admission = WithoutExceptions([&] { return ReadGiven(services, start, stop, request, run); });
@@ -71,7 +77,8 @@ absl::Status SubmitGiven(const CallServices& services, const CallStart& start, c
       if (!admission.ok()) run(admission);
     };
     if (status.ok()) {
-      status = WithoutExceptions([&] { return ReadMessage(bytes, services.engine.model_limits(), request->message); });
+      status = WithoutExceptions(
+          [&] { return ReadMessage(bytes, services.engine.model_limits(), request->unpacked, request->message); });
     }
     if (!status.ok() || !NamesRegistered(request->message)) return read(status);
     status = services.lookups.Submit({.deadline = start.deadline,

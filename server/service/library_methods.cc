@@ -29,7 +29,8 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetGraph(Context* context, const 
   auto handler = [this](const v1::GetGraphRequest& message, const CallContext& call) {
     return services_.engine.GetGraph(message, call);
   };
-  return StartLookup<v1::GetGraphRequest, v1::GetGraphResponse>("GetGraph", *context, *request, *response, handler);
+  return StartOn<v1::GetGraphRequest, v1::GetGraphResponse>(services_.retrievals, "GetGraph", *context, *request,
+                                                            *response, handler);
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::ListGraphs(Context* context, const Buffer* request, Buffer* response) {
@@ -50,8 +51,8 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetCluster(Context* context, cons
   auto handler = [this](const v1::GetClusterRequest& message, const CallContext& call) {
     return services_.engine.GetCluster(message, call);
   };
-  return StartLookup<v1::GetClusterRequest, v1::GetClusterResponse>("GetCluster", *context, *request, *response,
-                                                                    handler);
+  return StartOn<v1::GetClusterRequest, v1::GetClusterResponse>(services_.retrievals, "GetCluster", *context, *request,
+                                                                *response, handler);
 }
 
 grpc::ServerUnaryReactor* PlanningServiceImpl::ListClusters(Context* context, const Buffer* request, Buffer* response) {

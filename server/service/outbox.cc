@@ -5,13 +5,13 @@
 
 namespace planwright::server {
 
-Outbox::Step Outbox::Add(int kind, const grpc::ByteBuffer& message) {
+Outbox::Step Outbox::Add(int kind, OutgoingMessage message) {
   const std::lock_guard lock(mutex_);
   if (is_broken_) return {};
   const auto same =
       std::find_if(waiting_.begin(), waiting_.end(), [kind](const Waiting& entry) { return entry.kind == kind; });
   if (same != waiting_.end()) waiting_.erase(same);
-  waiting_.push_back({kind, message});
+  waiting_.push_back({kind, std::move(message)});
   return Next();
 }
 

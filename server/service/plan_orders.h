@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_SERVER_SERVICE_PLAN_ORDERS_H_
 #define PLANWRIGHT_SERVER_SERVICE_PLAN_ORDERS_H_
 
+#include <google/protobuf/arena.h>
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "server/engine/resource_name.h"
 #include "server/engine/task_memory.h"
 #include "server/engine/without_exceptions.h"
+#include "server/service/call_messages.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
 #include "server/service/search_log.h"
@@ -43,6 +45,25 @@ inline absl::Status SubmitReading(const CallServices& services, const CallStart&
 // Whether a reference names what is registered rather than what is built in.
 inline bool IsRegistered(const std::string& reference) {
   return reference.starts_with(kGraphs) || reference.starts_with(kClusters);
+}
+
+// The request in `bytes`, which are given back. It holds what it takes for as long as it lives. Errors: those of
+// ReadMessage.
+template <typename Request>
+absl::StatusOr<std::shared_ptr<const Request>> ReadRequest(const CallServices& services,
+                                                           const grpc::ByteBuffer& bytes) {
+  struct Read {
+    explicit Read(MemoryAccount& account) : unpacked(account) {}
+
+    // Ends after the message.
+    MemoryAccount::Hold unpacked;
+    google::protobuf::Arena arena;
+    Request& message = *google::protobuf::Arena::CreateMessage<Request>(&arena);
+  };
+  const auto read = std::make_shared<Read>(services.unpacked);
+  RETURN_IF_ERROR(ReadMessage(bytes, services.engine.model_limits(), read->unpacked, read->message));
+  DropBytes(bytes);
+  return std::shared_ptr<const Request>(read, &read->message);
 }
 
 // Whether the request names what is stored.

@@ -1,9 +1,11 @@
 #include "server/service/planning_service.h"
 
+#include <grpc/grpc.h>
 #include <grpc/grpc_security_constants.h>
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -98,6 +100,18 @@ absl::StatusOr<Caller> IdentifyCaller(const Authenticator& authenticator, const 
                                  .stated_tenant = tenant});
 }
 
+// Ends the call whatever its reactor does, with a status that its client gets.
+UnsentAnswers::GiveUp EndingOf(grpc::CallbackServerContext& context, const Logger& log, const std::string& request_id) {
+  grpc_call_ref(context.c_call());
+  const std::shared_ptr<grpc_call> call(context.c_call(), &grpc_call_unref);
+  return [call, &log, request_id](const absl::Status& why) {
+    const grpc::Status status = ToGrpcStatus(why);
+    log.Warning("answer not read", {{"request_id", request_id}, {"error", status.error_message()}});
+    grpc_call_cancel_with_status(call.get(), static_cast<grpc_status_code>(status.error_code()),
+                                 status.error_message().c_str(), nullptr);
+  };
+}
+
 absl::Status CheckRole(const char* method, const Caller& caller) {
   if (caller.role >= RoleNeeded(method)) return absl::OkStatus();
   return absl::PermissionDeniedError(
@@ -176,6 +190,7 @@ CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerCon
   start.record->SetCaller(start.caller);
   services_.connections.Delivered(start.record->peer(), 0);
   if (start.permitted.ok()) services_.connections.Identified(start.record->peer());
+  start.give_up = EndingOf(context, services_.log, start.record->request_id());
   context.AddInitialMetadata("x-request-id", start.record->request_id());
   const std::optional<std::string_view> traceparent = Metadata(context, "traceparent");
   const std::optional<std::string> trace_id = traceparent.has_value() ? TraceIdOf(*traceparent) : std::nullopt;

@@ -108,15 +108,21 @@ class PlanningServiceImpl final
                                             grpc::ByteBuffer* response) override;
 
  private:
+  template <typename Request, typename Response>
+  grpc::ServerUnaryReactor* StartOn(Executor& executor, const char* method, grpc::CallbackServerContext& context,
+                                    const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+                                    typename UnaryCall<Request, Response>::Handler handler) {
+    // The call deletes itself (OnDone).
+    return (new UnaryCall<Request, Response>(services_, executor, Begin(method, context), request, response,
+                                             std::move(handler)))
+        ->Start();
+  }
   // Starts a call that only looks something up or stores it: it does not wait for searches.
   template <typename Request, typename Response>
   grpc::ServerUnaryReactor* StartLookup(const char* method, grpc::CallbackServerContext& context,
                                         const grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                                         typename UnaryCall<Request, Response>::Handler handler) {
-    // The call deletes itself (OnDone).
-    return (new UnaryCall<Request, Response>(services_, services_.lookups, Begin(method, context), request, response,
-                                             std::move(handler)))
-        ->Start();
+    return StartOn<Request, Response>(services_.lookups, method, context, request, response, std::move(handler));
   }
   // The same for a method of the library or of the operations.
   template <typename Keeper, typename Request, typename Response>

@@ -112,15 +112,17 @@ absl::Status RegisterGraphCall::Handle() {
   ASSIGN_OR_RETURN(const v1::Graph graph, Join(header));
   ASSIGN_OR_RETURN(const v1::RegisterGraphResponse response,
                    services_.engine.library().RegisterGraph(start_.caller.tenant, graph, header.expected_digest()));
-  return WriteMessage(response, response_);
+  ASSIGN_OR_RETURN(unsent_, WriteAnswer(services_, start_, response, response_));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<v1::Graph> RegisterGraphCall::Join(v1::RegisterGraphRequest::Header& header) const {
   const ModelLimits limits = services_.engine.model_limits();
   v1::Graph graph;
+  MemoryAccount::Hold unpacked(services_.unpacked);
   for (std::size_t i = 0; i < messages_.size(); ++i) {
     v1::RegisterGraphRequest message;
-    RETURN_IF_ERROR(ReadMessage(messages_[i], limits, message));
+    RETURN_IF_ERROR(ReadMessage(messages_[i], limits, unpacked, message));
     if (message.has_header() != (i == 0)) {
       return Misplaced("header", i == 0 ? "must be in the first message" : "must be in the first message only");
     }

@@ -63,6 +63,8 @@ class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer>
   std::vector<grpc::ByteBuffer> messages_;
   int64_t bytes_ = 0;
   Uploads::Stream stream_;
+  // The answer, until gRPC has sent it.
+  UnsentAnswers::Hold unsent_;
   std::shared_ptr<Patience> patience_;
   std::optional<grpc::Alarm> alarm_;
 };

@@ -28,6 +28,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* SimulatePlanCall::Start() {
 
 void SimulatePlanCall::OnWriteDone(bool ok) {
   if (!ok) return End(absl::CancelledError("the client has gone"));
+  services_.unsent.Progress(unsent_);
   services_.serving.Requeue({.deadline = start_.deadline,
                              .stop = stop_,
                              .run = [this](const absl::Status& admission) { SendNext(admission); },
@@ -43,6 +44,7 @@ void SimulatePlanCall::OnDone() {
 absl::Status SimulatePlanCall::Simulate(const GivenRequest<v1::SimulatePlanRequest>& request) {
   ASSIGN_OR_RETURN(messages_, services_.engine.SimulatePlan(request.message, request.given,
                                                             {.deadline = start_.deadline, .stop = stop_.get_token()}));
+  ASSIGN_OR_RETURN(unsent_, HoldAnswer(services_, start_, messages_->bytes()));
   return absl::OkStatus();
 }
 

@@ -49,6 +49,8 @@ class SimulatePlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
   bool is_done_ = false;
   // The message in flight.
   grpc::ByteBuffer writing_;
+  // What is simulated, with the message in flight, until gRPC has sent the last.
+  UnsentAnswers::Hold unsent_;
 };
 
 }  // namespace planwright::server

@@ -1,7 +1,5 @@
 #include "server/service/stream_plan_call.h"
 
-#include <google/protobuf/arena.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -73,11 +71,17 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* StreamPlanCall::Start() {
 }
 
 void StreamPlanCall::Send(const v1::StreamPlanResponse& event) {
-  grpc::ByteBuffer message;
-  if (WriteMessage(event, message).ok()) Take(outbox_.Add(event.event_case(), message));
+  OutgoingMessage message;
+  absl::StatusOr<UnsentAnswers::Hold> hold = WriteAnswer(services_, start_, event, message.bytes);
+  // Later events say more: without room for this one, it is as if they had overtaken it.
+  if (!hold.ok()) return;
+  message.hold = *std::move(hold);
+  Take(outbox_.Add(event.event_case(), std::move(message)));
 }
 
 void StreamPlanCall::OnWriteDone(bool ok) {
+  // It is sent: only what waits is held.
+  writing_ = {};
   if (!ok) stop_.request_stop();
   Take(outbox_.WriteDone(ok));
 }
@@ -89,13 +93,11 @@ void StreamPlanCall::OnDone() {
 }
 
 absl::Status StreamPlanCall::Order() {
-  const auto arena = std::make_shared<google::protobuf::Arena>();
-  auto& request = *google::protobuf::Arena::CreateMessage<v1::StreamPlanRequest>(arena.get());
-  RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), request));
-  events_ = std::make_unique<EventSender>(*this, request.include_incumbent_plans());
+  const auto bytes = static_cast<int64_t>(request_.Length());
+  ASSIGN_OR_RETURN(const auto request, ReadRequest<v1::StreamPlanRequest>(services_, request_));
+  events_ = std::make_unique<EventSender>(*this, request->include_incumbent_plans());
   return PlaceOrderWhereItBelongs(
-      services_, start_, stop_, std::shared_ptr<const v1::StreamPlanRequest>(arena, &request),
-      static_cast<int64_t>(request_.Length()), events_.get(),
+      services_, start_, stop_, request, bytes, events_.get(),
       [this](absl::StatusOr<v1::Plan> plan) { End(WithoutExceptions([&] { return Answer(std::move(plan)); })); });
 }
 
@@ -103,9 +105,9 @@ absl::Status StreamPlanCall::Answer(absl::StatusOr<v1::Plan> plan) {
   RETURN_IF_ERROR(plan.status());
   v1::StreamPlanResponse answer;
   *answer.mutable_plan() = *std::move(plan);
-  grpc::ByteBuffer message;
-  RETURN_IF_ERROR(WriteMessage(answer, message));
-  Take(outbox_.Add(answer.event_case(), message));
+  OutgoingMessage message;
+  ASSIGN_OR_RETURN(message.hold, WriteAnswer(services_, start_, answer, message.bytes));
+  Take(outbox_.Add(answer.event_case(), std::move(message)));
   return absl::OkStatus();
 }
 
@@ -119,7 +121,8 @@ void StreamPlanCall::End(const absl::Status& status) {
 void StreamPlanCall::Take(Outbox::Step step) {
   if (step.message.has_value()) {
     writing_ = *std::move(step.message);
-    StartWrite(&writing_);
+    services_.unsent.Progress(writing_.hold);
+    StartWrite(&writing_.bytes);
   } else if (step.finish) {
     Finish(ToGrpcStatus(status_));
   }

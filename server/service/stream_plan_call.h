@@ -52,7 +52,7 @@ class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   std::unique_ptr<SearchObserver> events_;
   Outbox outbox_;
   // The message in flight.
-  grpc::ByteBuffer writing_;
+  OutgoingMessage writing_;
   // What the stream ends with; set before the outbox is closed.
   absl::Status status_;
 };

@@ -57,14 +57,15 @@ class UnaryCall final : public UnaryReactor {
   absl::Status Handle() {
     google::protobuf::Arena arena;
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
-    RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), request));
+    MemoryAccount::Hold unpacked(services_.unpacked);
+    RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), unpacked, request));
     SearchLog search_log(start_.record->request_id(), services_.metrics, services_.log, services_.slow_search);
     const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });
     ASSIGN_OR_RETURN(const Response response, handler_(request, {.deadline = start_.deadline,
                                                                  .stop = stop_.get_token(),
                                                                  .observer = &search_log,
                                                                  .tenant = start_.caller.tenant}));
-    return WriteMessage(response, response_);
+    return SetAnswer(response);
   }
 
   Executor& executor_;

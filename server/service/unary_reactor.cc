@@ -1,7 +1,10 @@
 #include "server/service/unary_reactor.h"
 
+#include <cstdint>
 #include <utility>
 
+#include "core/base/status_macros.h"
+#include "server/service/call_messages.h"
 #include "server/service/status_conversion.h"
 
 namespace planwright::server {
@@ -17,6 +20,17 @@ void UnaryReactor::OnDone() {
   InFlight& in_flight = services_.in_flight;
   delete this;
   in_flight.Leave();
+}
+
+absl::Status UnaryReactor::SetAnswer(const google::protobuf::Message& answer) {
+  ASSIGN_OR_RETURN(unsent_, WriteAnswer(services_, start_, answer, response_));
+  return absl::OkStatus();
+}
+
+absl::Status UnaryReactor::SetAnswer(const grpc::ByteBuffer& answer) {
+  ASSIGN_OR_RETURN(unsent_, HoldAnswer(services_, start_, static_cast<int64_t>(answer.Length())));
+  response_ = answer;
+  return absl::OkStatus();
 }
 
 void UnaryReactor::End(const absl::Status& status) {

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_SERVER_SERVICE_UNARY_REACTOR_H_
 #define PLANWRIGHT_SERVER_SERVICE_UNARY_REACTOR_H_
 
+#include <google/protobuf/message.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/server_callback.h>
 
@@ -10,6 +11,7 @@
 #include "absl/status/status.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
+#include "server/serving/unsent_answers.h"
 
 namespace planwright::server {
 
@@ -24,6 +26,10 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
   void OnDone() final;
 
  protected:
+  // Makes `answer` that of the call. Errors: those of WriteAnswer.
+  absl::Status SetAnswer(const google::protobuf::Message& answer);
+  // The same for bytes that are kept elsewhere.
+  absl::Status SetAnswer(const grpc::ByteBuffer& answer);
   // Once; the call may be gone when it returns.
   void End(const absl::Status& status);
 
@@ -32,6 +38,8 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
   const grpc::ByteBuffer& request_;
   grpc::ByteBuffer& response_;
   std::stop_source stop_;
+  // The answer, until gRPC has sent it.
+  UnsentAnswers::Hold unsent_;
 };
 
 }  // namespace planwright::server

@@ -10,6 +10,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "core/model/validator.h"
 
@@ -18,9 +19,10 @@ namespace planwright::server {
 // What the largest graphs that `limits` allow take, with some room for the rest of a request.
 int64_t UnpackedSizeLimit(const ModelLimits& limits);
 
-// Whether the bytes unpack to at most `limit` bytes as a `type`. What is no such message counts as far as it can be
-// read; parsing will refuse it. O(bytes).
-bool UnpacksWithin(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type, int64_t limit);
+// What the bytes unpack to as a `type`, fields that it does not know included, since these are kept; nullopt: to more
+// than `limit` bytes. What is no such message counts as far as it can be read; parsing will refuse it. O(bytes).
+std::optional<int64_t> UnpackedSize(const grpc::ByteBuffer& bytes, const google::protobuf::Descriptor& type,
+                                    int64_t limit);
 
 }  // namespace planwright::server
 

@@ -78,12 +78,12 @@ absl::StatusOr<bool> WaitOperationCall::Look() {
   v1::WaitOperationResponse response;
   ASSIGN_OR_RETURN(v1::GetOperationResponse got, services_.operations.GetOperation(tenant, get));
   *response.mutable_operation() = std::move(*got.mutable_operation());
-  RETURN_IF_ERROR(WriteMessage(response, response_));
+  ASSIGN_OR_RETURN(unsent_, WriteAnswer(services_, start_, response, response_));
   return true;
 }
 
 absl::Status WaitOperationCall::Read() {
-  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.model_limits(), request_));
+  RETURN_IF_ERROR(ReadMessage(bytes_, services_.engine.model_limits(), unpacked_, request_));
   is_read_ = true;
   const Clock::time_point now = Clock::now();
   until_ = now + std::chrono::duration_cast<Clock::duration>(services_.engine.config().time_limits.max_time_limit);

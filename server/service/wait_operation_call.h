@@ -52,10 +52,14 @@ class WaitOperationCall final : public grpc::ServerUnaryReactor {
   // Keeps setting and ringing the alarm apart.
   std::mutex mutex_;
   v1::WaitOperationRequest request_;
+  // What the request takes.
+  MemoryAccount::Hold unpacked_{services_.unpacked};
   bool is_read_ = false;
   Clock::time_point until_;
   std::chrono::milliseconds pause_;
   grpc::Alarm alarm_;
+  // The answer, until gRPC has sent it.
+  UnsentAnswers::Hold unsent_;
 };
 
 }  // namespace planwright::server

@@ -16,9 +16,9 @@ constexpr int kPhase = 1;
 constexpr int kBound = 2;
 constexpr int kIncumbent = 3;
 
-grpc::ByteBuffer Message(const std::string& text) {
+OutgoingMessage Message(const std::string& text) {
   const grpc::Slice slice(text);
-  return grpc::ByteBuffer(&slice, 1);
+  return {.bytes = grpc::ByteBuffer(&slice, 1), .hold = nullptr};
 }
 
 std::string TextOf(const grpc::ByteBuffer& message) {
@@ -30,7 +30,7 @@ std::string TextOf(const grpc::ByteBuffer& message) {
 // "nothing", "write TEXT" or "finish".
 std::string Told(const Outbox::Step& step) {
   EXPECT_FALSE(step.message.has_value() && step.finish);
-  if (step.message.has_value()) return "write " + TextOf(*step.message);
+  if (step.message.has_value()) return "write " + TextOf(step.message->bytes);
   return step.finish ? "finish" : "nothing";
 }
 
