@@ -43,12 +43,7 @@ bool Connections::Enter(const Peer& peer, OpenSocket socket, Clock::time_point n
     return false;
   }
   const bool is_expected = expected_.erase(peer.name) > 0;
-  if (!is_expected && !peer.is_unix) {
-    const auto queue = unidentified_.find(peer.host);
-    if (queue != unidentified_.end() && static_cast<int>(queue->second.size()) >= limits_.unidentified_per_host) {
-      End(Oldest(peer.host), EndReason::kHost, ended);
-    }
-  }
+  if (!is_expected && HostIsFull(peer)) End(Oldest(peer.host), EndReason::kHost, ended);
   if (!is_expected && counts_.open >= limits_.connections) {
     if (hosts_.empty()) {
       ++counts_.refused;
@@ -74,6 +69,11 @@ bool Connections::Enter(const Peer& peer, OpenSocket socket, Clock::time_point n
     AddUnidentified(entry);
   }
   return true;
+}
+
+bool Connections::IsTight(const Peer& peer) const {
+  const std::lock_guard lock(mutex_);
+  return counts_.open >= limits_.connections || HostIsFull(peer);
 }
 
 std::optional<OpenSocket> Connections::Find(const std::string& name) const {
@@ -155,6 +155,12 @@ bool Connections::is_full() const {
 Connections::Counts Connections::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
+}
+
+bool Connections::HostIsFull(const Peer& peer) const {
+  const auto queue = unidentified_.find(peer.host);
+  if (peer.is_unix || queue == unidentified_.end()) return false;
+  return static_cast<int>(queue->second.size()) >= limits_.unidentified_per_host;
 }
 
 void Connections::AddUnidentified(Entries::iterator entry) {

@@ -94,6 +94,9 @@ class Connections {
   // of that name is open (Forget).
   bool Enter(const Peer& peer, OpenSocket socket, Clock::time_point now, std::vector<OpenSocket>& ended);
 
+  // Whether somebody would have to go for it now. Some of those that are open may have been closed meanwhile (Update).
+  bool IsTight(const Peer& peer) const;
+
   // The socket of the connection of that name, if there is one.
   std::optional<OpenSocket> Find(const std::string& name) const;
   // A connection has been closed.
@@ -144,6 +147,7 @@ class Connections {
   // Of one host, in the order in which they came.
   using Queue = std::map<uint64_t, Entries::iterator>;
 
+  bool HostIsFull(const Peer& peer) const;
   void AddUnidentified(Entries::iterator entry);
   void RemoveUnidentified(const Entry& entry);
   // The oldest unidentified connection of a host.

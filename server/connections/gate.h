@@ -49,6 +49,7 @@ class Gate {
   // Readable when the thread is to end.
   int wake_;
   uint64_t unnamed_ = 0;
+  Connections::Clock::time_point next_tight_look_;
   // Last: uses the above.
   std::jthread worker_;
 };

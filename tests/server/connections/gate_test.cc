@@ -135,6 +135,22 @@ TEST(GateTest, IdleConnectionsMakeRoom) {
   EXPECT_TRUE(Eventually([&] { return door.connections.sockets() == 4; }));
 }
 
+// However fast they come, and however many have been closed since.
+TEST(GateTest, NobodyGoesForThoseWhoHaveLeft) {
+  Door door({.connections = 4, .unidentified_per_host = 4});
+  const Client patient = door.Connect();
+  EXPECT_TRUE(Eventually([&] { return door.served() == 1; }));
+  for (int i = 0; i < 100; ++i) {
+    const int64_t accepted = door.connections.counts().accepted;
+    {
+      const Client hasty = door.Connect();
+      EXPECT_TRUE(Eventually([&] { return door.connections.counts().accepted > accepted && door.served() == 2; }));
+    }
+    EXPECT_TRUE(Eventually([&] { return door.served() == 1; }));
+  }
+  EXPECT_FALSE(patient.IsEnded());
+}
+
 TEST(GateTest, EndsWhoHoldsTooMuch) {
   Door door({.held_bytes = 1 << 20});
   const Client greedy = door.Connect();
