@@ -13,9 +13,12 @@ class Poller {
  public:
   explicit Poller(const SolveLimits& limits) : limits_(limits) {}
 
-  // To be asked once per step of some nanoseconds; true from the first look that found an interruption on.
-  bool ShouldStop() {
-    if (++steps_ % kStepsPerLook != 0 || has_stopped_) return has_stopped_;
+  // To be asked beside `units` of work of some nanoseconds each; true from the first look that found an interruption
+  // on. The clock is read once in some microseconds of work, whatever a step costs, as long as long steps say so.
+  bool ShouldStop(int64_t units = 1) {
+    left_ -= units;
+    if (left_ > 0 || has_stopped_) return has_stopped_;
+    left_ = kUnitsPerLook;
     return ShouldStopNow();
   }
 
@@ -26,10 +29,10 @@ class Poller {
   }
 
  private:
-  static constexpr uint32_t kStepsPerLook = 1U << 16U;
+  static constexpr int64_t kUnitsPerLook = 1 << 10;
 
   const SolveLimits& limits_;
-  uint32_t steps_ = 0;
+  int64_t left_ = kUnitsPerLook;
   bool has_stopped_ = false;
 };
 

@@ -9,6 +9,8 @@
 #include <ctime>
 #include <thread>
 
+#include "core/base/interruption.h"
+
 namespace planwright {
 namespace {
 
@@ -32,7 +34,9 @@ void TaskArena::ParallelForRanges(std::size_t count, std::size_t grain,
     return;
   }
   const std::thread::id caller = std::this_thread::get_id();
+  const SolveLimits* const heeded = InterruptionScope::Current();
   const auto metered_body = [&](const Range& range) {
+    const InterruptionScope scope(heeded);
     if (std::this_thread::get_id() == caller) {
       body(range.begin(), range.end());
       return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/interruption.h"
 #include "core/cost/roofline.h"
 #include "core/model/support.h"
 
@@ -37,6 +38,7 @@ CostTable::CostTable(const OperatorGraph& graph, const Cluster& cluster, Workloa
   for (const Operator& op : graph.operators) {
     const bool backward_pass = op.pass == Pass::kBackward;
     for (const DeviceClass& device_class : cluster.device_classes) {
+      InterruptionPoint(/*units=*/16);
       OperatorTime& time = times_.emplace_back();
       time.supported = true;
       if (backward_pass && !training) continue;

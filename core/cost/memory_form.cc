@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/interruption.h"
 #include "core/base/units.h"
 
 namespace planwright {
@@ -38,6 +39,7 @@ MemoryParts MemoryForm::PartsOf(const Operator& op) const {
 }
 
 MemoryParts MemoryForm::PartsOf(const OperatorGraph& graph, const std::vector<OperatorId>& operators) const {
+  InterruptionPoint(2 * operators.size());
   MemoryParts parts;
   for (const OperatorId op : operators) parts.Add(PartsOf(graph.operators[op.index()]));
   return parts;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "core/base/interruption.h"
 
 namespace planwright {
 namespace {
@@ -175,6 +176,7 @@ class NetworkMeter {
     ForEachPartnership(stages_[producer].replicas.size(), stages_[consumer].replicas.size(),
                        [&](std::size_t a, std::size_t b) {
                          const std::size_t link_class = LinkClassOf(producer, a, consumer, b);
+                         InterruptionPoint(4 + flow.link_classes.size() / 2);
                          const auto known = std::find(flow.link_classes.begin(), flow.link_classes.end(), link_class);
                          if (known == flow.link_classes.end()) flow.link_classes.push_back(link_class);
                        });
@@ -185,6 +187,7 @@ class NetworkMeter {
 
   static std::size_t PositionOf(const Flow& flow, std::size_t link_class) {
     const auto found = std::find(flow.link_classes.begin(), flow.link_classes.end(), link_class);
+    InterruptionPoint(4 + flow.link_classes.size() / 2);
     return static_cast<std::size_t>(found - flow.link_classes.begin());
   }
 
@@ -252,6 +255,7 @@ Traffic Measure(const OperatorGraph& graph, ConsumerStages consumer_stages, std:
   Traffic traffic;
   traffic.stages.resize(num_stages);
   for (const Tensor& tensor : graph.tensors) {
+    InterruptionPoint(16 + 8 * tensor.consumers.size());
     if (stage_of[tensor.producer] == StageMap::kNone) continue;
     const std::vector<std::size_t>& consumers = consumer_stages.Of(tensor);
     if (consumers.empty()) continue;

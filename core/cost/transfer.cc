@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/interruption.h"
 #include "core/topology/grid.h"
 
 namespace planwright {
@@ -84,6 +85,7 @@ void Network::AddNodes(const NodesInterconnect& nodes) {
 }
 
 std::size_t Network::LinkClassOf(DeviceId a, DeviceId b) const {
+  InterruptionPoint();
   if (distances_.has_value()) return static_cast<std::size_t>(HopsBetween(*distances_, a, b) - 1);
   if (node_size_.has_value()) {
     const std::size_t size = *node_size_;
@@ -117,6 +119,7 @@ LinkSpeed Network::SlowestLink() const {
 }
 
 Picoseconds Network::TransferTime(const Tensor& tensor, std::size_t link_class) const {
+  InterruptionPoint(/*units=*/4);
   if (given_times_count_ && tensor.transfer.has_value()) return *tensor.transfer;
   return TimeOver(speeds_[link_class], tensor.size_bytes);
 }

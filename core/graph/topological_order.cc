@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/interruption.h"
+
 namespace planwright {
 
 std::vector<int32_t> DepthFirstTopologicalOrder(const Digraph& graph, std::span<const int64_t> priority) {
@@ -25,6 +27,7 @@ std::vector<int32_t> DepthFirstTopologicalOrder(const Digraph& graph, std::span<
     const int32_t vertex = stack.back();
     stack.pop_back();
     order.push_back(vertex);
+    InterruptionPoint(8 + 8 * graph.successors(vertex).size());
     const auto first_freed = static_cast<std::ptrdiff_t>(stack.size());
     for (const int32_t successor : graph.successors(vertex)) {
       if (--missing[static_cast<std::size_t>(successor)] == 0) stack.push_back(successor);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/interruption.h"
 #include "core/base/union_find.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
@@ -165,6 +166,7 @@ class InterconnectValidator {
     const std::vector<double>& bandwidths = matrix.bandwidth_bytes_per_second;
     const std::size_t devices = cluster_.devices.size();
     for (std::size_t i = 0; i < devices * devices; ++i) {
+      InterruptionPoint(/*units=*/4);
       const std::size_t mirrored = i % devices * devices + i / devices;
       if (i == mirrored) continue;
       RequirePositive(
@@ -259,6 +261,7 @@ void ValidateCluster(const Cluster& cluster, const ModelLimits& limits, Violatio
   }
   NameRules device_names("cluster.devices", cluster.devices.size(), limits.max_name_bytes, violations);
   for (std::size_t i = 0; i < cluster.devices.size(); ++i) {
+    InterruptionPoint(/*units=*/32);
     device_names.Check(cluster.devices[i].name, i);
     CheckDevice(cluster, i, violations);
   }

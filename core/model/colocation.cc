@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "core/base/interruption.h"
 #include "core/base/union_find.h"
 
 namespace planwright {
@@ -24,6 +25,7 @@ class Unions {
   void UniteByLabel(const LabelOf& label_of) {
     absl::flat_hash_map<std::string_view, int32_t> first;
     for (std::size_t op = 0; op < graph_.operators.size(); ++op) {
+      InterruptionPoint(/*units=*/8);
       const std::string_view label = label_of(graph_.operators[op]);
       if (label.empty() || IsDropped(op)) continue;
       unions_.Unite(static_cast<int32_t>(op), first.try_emplace(label, static_cast<int32_t>(op)).first->second);
@@ -66,6 +68,7 @@ using UnionPairs = absl::flat_hash_set<std::pair<int32_t, int32_t>>;
 UnionPairs PairsOf(const OperatorGraph& graph, const std::vector<int32_t>& union_of, Pass pass) {
   UnionPairs pairs;
   for (const Tensor& tensor : graph.tensors) {
+    InterruptionPoint(8 + 8 * tensor.consumers.size());
     const int32_t from = union_of[tensor.producer.index()];
     if (from == kDropped || graph.operators[tensor.producer.index()].pass != pass) continue;
     for (const OperatorId consumer : tensor.consumers) {

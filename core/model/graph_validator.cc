@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "core/base/interruption.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
 
@@ -51,13 +52,20 @@ class GraphValidator {
 
   void CheckNames() {
     NameRules operator_names("graph.operators", graph_.operators.size(), limits_.max_name_bytes, violations_);
-    for (std::size_t i = 0; i < graph_.operators.size(); ++i) operator_names.Check(graph_.operators[i].name, i);
+    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
+      InterruptionPoint(/*units=*/32);
+      operator_names.Check(graph_.operators[i].name, i);
+    }
     NameRules tensor_names("graph.tensors", graph_.tensors.size(), limits_.max_name_bytes, violations_);
-    for (std::size_t i = 0; i < graph_.tensors.size(); ++i) tensor_names.Check(graph_.tensors[i].name, i);
+    for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
+      InterruptionPoint(/*units=*/32);
+      tensor_names.Check(graph_.tensors[i].name, i);
+    }
   }
 
   void CheckOperator(std::size_t index) {
     const Operator& op = graph_.operators[index];
+    InterruptionPoint(16 + 16 * op.costs.size());
     const auto path = [index](const char* field) {
       return [index, field] { return ElementPath("graph.operators", index) + field; };
     };
@@ -122,6 +130,7 @@ class GraphValidator {
 
   void CheckTensor(std::size_t index) {
     const Tensor& tensor = graph_.tensors[index];
+    InterruptionPoint(8 + 16 * tensor.consumers.size());
     const auto path = [index](const char* field) {
       return [index, field] { return ElementPath("graph.tensors", index) + field; };
     };
@@ -178,6 +187,7 @@ class GraphValidator {
       const std::size_t op = ready.back();
       ready.pop_back();
       ++ordered;
+      InterruptionPoint(/*units=*/16);
       for (const std::size_t tensor : tensors_of[op]) {
         for (const OperatorId consumer : graph_.tensors[tensor].consumers) {
           if (consumer.index() != op && --missing[consumer.index()] == 0) ready.push_back(consumer.index());

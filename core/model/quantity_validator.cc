@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "core/base/interruption.h"
 #include "core/model/chain.h"
 #include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
@@ -109,6 +110,7 @@ class QuantityValidator {
     RequireNoComponentSettings();
     int64_t sum = 0;
     for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
+      InterruptionPoint(/*units=*/8);
       if (IsDropped(OperatorId(i))) continue;
       const std::optional<int64_t>& memory_bytes = graph_.operators[i].memory_bytes;
       if (!memory_bytes.has_value() && graph_.operators[i].type != kInputOperatorType) {
@@ -142,10 +144,12 @@ class QuantityValidator {
         0.0 + *memory.weight_versions + *memory.gradient_copies + *memory.optimizer_bytes_per_parameter_byte;
     auto sum = static_cast<double>(memory.reserved_bytes);
     for (const Operator& op : graph_.operators) {
+      InterruptionPoint(/*units=*/8);
       sum += static_cast<double>(op.parameter_bytes) * copies + static_cast<double>(op.activation_bytes) +
              static_cast<double>(op.workspace_bytes);
     }
     for (const Tensor& tensor : graph_.tensors) {
+      InterruptionPoint(/*units=*/8);
       sum += 2.0 * static_cast<double>(tensor.size_bytes) * static_cast<double>(1 + tensor.consumers.size());
     }
     if (IsTooLarge(sum * MostInFlight())) {
@@ -160,6 +164,7 @@ class QuantityValidator {
     double flops = 0;
     double bytes = 0;
     for (const Operator& op : graph_.operators) {
+      InterruptionPoint(16 + op.costs.size());
       int64_t slowest = 0;
       for (const OperatorCost& cost : op.costs) {
         slowest = std::max(slowest, SaturatingAdd(cost.forward.count(), cost.backward.count()));
@@ -240,6 +245,7 @@ class QuantityValidator {
     int64_t sum = operators;
     int64_t transfers = 0;
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
+      InterruptionPoint(/*units=*/16);
       const Tensor& tensor = graph_.tensors[i];
       if (tensor.consumers.empty() || IsDropped(tensor.producer) || !HasTransferTime(i, link)) continue;
       const int64_t time = TransferTimeOf(tensor, link);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/cost/memory_form.h"
 #include "core/cost/transfer.h"
 #include "core/graph/operator_unions.h"
@@ -138,6 +139,7 @@ class Assembler {
   }
 
   static std::vector<int32_t> BlocksOf(const Tensor& tensor, const std::vector<int32_t>& block_of) {
+    InterruptionPoint(64 + 8 * tensor.consumers.size());
     std::vector<int32_t> blocks;
     if (block_of[tensor.producer.index()] == kDropped) return blocks;
     blocks.push_back(block_of[tensor.producer.index()]);
@@ -154,6 +156,7 @@ class Assembler {
     pool.supported.assign(instance.operators.size(), true);
     if (instance.rule.has_phases) pool.backward_time.assign(instance.operators.size(), 0);
     for (std::size_t block = 0; block < instance.operators.size(); ++block) {
+      InterruptionPoint(2 * instance.operators[block].size());
       for (const OperatorId op : instance.operators[block]) {
         const OperatorTime& time = costs_.time(op, pool.device_class);
         pool.time[block] += time.total().count();

@@ -137,8 +137,8 @@ class Search {
                                                 [&](uint32_t from) { return table_.weights[from] < lightest; });
         for (auto i = static_cast<std::size_t>(first - row.ideals.begin()); i < row.ideals.size(); ++i) {
           ++steps_;
-          if (poller.ShouldStop()) return PassEnd::kInterrupted;
-          Continue(row.cells[i], row.ideals[i], to, pool, cell);
+          Continue(row.cells[i], row.ideals[i], to, pool, poller, cell);
+          if (poller.ShouldStop(/*units=*/4)) return PassEnd::kInterrupted;
         }
         if (steps_ / kStepsPerWork > limits_.work) return PassEnd::kWorkLimit;
         if (labels_.size() > kMaxLabels) return PassEnd::kTooMuchMemory;
@@ -154,14 +154,17 @@ class Search {
     return PassEnd::kRefuted;
   }
 
-  // Carries the labels of `from` over a stage to `to`.
-  void Continue(const Cell& labels, uint32_t from, uint32_t to, std::size_t pool, Cell& cell) {
+  // Carries the labels of `from` over a stage to `to`; an interruption leaves some out.
+  void Continue(const Cell& labels, uint32_t from, uint32_t to, std::size_t pool, Poller& poller, Cell& cell) {
     if (from == to || !IsSubset(table_.codes[from], table_.codes[to], layout_.top_bits())) return;
     const int64_t load = costs_.Load(table_, from, to, pool, 1);
     if (load > target_ || !costs_.Fits(table_, from, to, pool)) return;
+    if (poller.ShouldStop(4 * num_pins_)) return;
     FindRoles(table_.codes[from], table_.codes[to]);
     steps_ += num_pins_;
     for (const int32_t previous : labels) {
+      // The label is made, and compared with all of the cell.
+      if (poller.ShouldStop(static_cast<int64_t>(64 + 8 * roles_.size() + 8 * cell.size()))) return;
       steps_ += static_cast<int64_t>(roles_.size());
       std::optional<Label> label = Extended(labels_[Index(previous)], load);
       if (!label.has_value()) continue;

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/interruption.h"
 #include "core/base/violations.h"
 #include "core/model/validator.h"
 #include "core/partition/baselines/baselines.h"
@@ -15,13 +16,6 @@
 
 namespace planwright {
 namespace {
-
-std::string NameOf(Algorithm algorithm) {
-  for (const AlgorithmInfo& info : Algorithms()) {
-    if (info.algorithm == algorithm) return std::string(info.name);
-  }
-  return "";
-}
 
 class Comparison {
  public:
@@ -64,12 +58,19 @@ class Comparison {
     // What is changed may ask for more than was given: replicas that train need a bandwidth.
     if (!objection.empty()) ValidateProblem(search_.graph, search_.cluster, problem, options, violations);
     if (!violations.empty()) {
-      Refuse(NameOf(algorithm), violations.listed().front());
+      Refuse(std::string(StableNameOf(algorithm)), violations.listed().front());
       return;
     }
     const SearchRequest request{search_.graph, search_.cluster, problem, search_.costs, options, algorithm, {}};
     const SolveFunction make = problem.schedule == ScheduleKind::kPeriodic ? SolvePeriodic : MakeBaseline;
-    Add(NameOf(algorithm), SolveOnAllowedDevices(make, request, limits_, arena_, callbacks_for_(problem)), objection);
+    const auto outcome = [&]() -> absl::StatusOr<SearchOutcome> {
+      try {
+        return SolveOnAllowedDevices(make, request, limits_, arena_, callbacks_for_(problem));
+      } catch (const Interrupted& interrupted) {
+        return InterruptedError(interrupted.why(), "the baseline was made");
+      }
+    };
+    Add(std::string(StableNameOf(algorithm)), outcome(), objection);
   }
 
   void Refuse(std::string name, const Violation& violation) {

@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/base/random.h"
 #include "core/cost/transfer.h"
 #include "core/graph/operator_unions.h"
@@ -117,6 +118,7 @@ class DevicePairs {
 std::vector<Colour> Refined(const DevicePairs& pairs, const std::vector<Colour>& colours) {
   std::vector<Colour> refined;
   for (std::size_t a = 0; a < colours.size(); ++a) {
+    InterruptionPoint(16 * colours.size());
     std::vector<Colour> others;
     for (std::size_t b = 0; b < colours.size(); ++b) {
       if (a != b) others.push_back(ColourMixer().Add(pairs.ColourOf(a, b)).Add(colours[b]).Take());
@@ -134,6 +136,7 @@ std::vector<DeviceId> OrderByNearness(const Cluster& cluster, std::vector<Device
   std::vector<DeviceId> order;
   while (!by_class.empty()) {
     const auto is_better = [&](DeviceId a, DeviceId b) {
+      InterruptionPoint();
       if (cluster.devices[a.index()].device_class != cluster.devices[b.index()].device_class) return false;
       for (auto placed = order.rbegin(); placed != order.rend(); ++placed) {
         const auto slowness_a = pairs.SlownessOf(placed->index(), a.index());
@@ -210,6 +213,7 @@ struct Ends {
         consumed(graph.operators.size()),
         order(AnyTopologicalOrder(Dependencies(graph))) {
     for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+      InterruptionPoint(16 + 16 * graph.tensors[i].consumers.size());
       produced[graph.tensors[i].producer.index()].push_back(i);
       for (const OperatorId consumer : graph.tensors[i].consumers) consumed[consumer.index()].push_back(i);
     }
@@ -222,6 +226,7 @@ struct Ends {
 };
 
 Colour ColourOf(const Operator& op) {
+  InterruptionPoint(/*units=*/64);
   ColourMixer mixer;
   mixer.Add(std::string_view(op.type)).Add(uint64_t{op.pass == Pass::kBackward});
   std::vector<Colour> costs;
@@ -280,6 +285,7 @@ class OperatorColours {
   ColourMixer MixerOf(const Tensor& tensor) const { return ColourMixer().Add(tensor.size_bytes).Add(tensor.transfer); }
 
   std::vector<Colour> ColoursOfConsumers(const Tensor& tensor, const std::vector<Colour>& colours) const {
+    InterruptionPoint(32 + 16 * tensor.consumers.size());
     std::vector<Colour> consumers;
     for (const OperatorId consumer : tensor.consumers) consumers.push_back(colours[consumer.index()]);
     return consumers;
@@ -289,6 +295,7 @@ class OperatorColours {
     std::vector<Colour> before = colours_;
     for (const int32_t next : ends_.order) {
       const std::size_t op = Index(next);
+      InterruptionPoint(32 + 16 * ends_.consumed[op].size());
       std::vector<Colour> read;
       for (const std::size_t tensor : ends_.consumed[op]) {
         const Tensor& in = graph_.tensors[tensor];
@@ -299,6 +306,7 @@ class OperatorColours {
     std::vector<Colour> behind = colours_;
     for (auto last = ends_.order.rbegin(); last != ends_.order.rend(); ++last) {
       const std::size_t op = Index(*last);
+      InterruptionPoint(32 + 16 * ends_.produced[op].size());
       std::vector<Colour> written;
       for (const std::size_t tensor : ends_.produced[op]) {
         const Tensor& out = graph_.tensors[tensor];
@@ -314,11 +322,15 @@ class OperatorColours {
   // Of all operators with the same label; of those without one their own.
   std::vector<Colour> ColoursOfGroups(std::string Operator::*label) const {
     std::map<std::string_view, std::vector<Colour>> members;
-    for (std::size_t op = 0; op < colours_.size(); ++op) members[graph_.operators[op].*label].push_back(colours_[op]);
+    for (std::size_t op = 0; op < colours_.size(); ++op) {
+      InterruptionPoint(/*units=*/64);
+      members[graph_.operators[op].*label].push_back(colours_[op]);
+    }
     std::map<std::string_view, Colour> colour_of;
     for (auto& [name, colours] : members) colour_of[name] = ColourMixer().AddAll(std::move(colours)).Take();
     std::vector<Colour> groups;
     for (std::size_t op = 0; op < colours_.size(); ++op) {
+      InterruptionPoint(/*units=*/32);
       const std::string& name = graph_.operators[op].*label;
       groups.push_back(name.empty() ? colours_[op] : colour_of[name]);
     }
@@ -340,6 +352,7 @@ class OperatorColours {
     }
     std::vector<Colour> refined;
     for (std::size_t op = 0; op < colours_.size(); ++op) {
+      InterruptionPoint(64 + 16 * (ends_.consumed[op].size() + ends_.produced[op].size()));
       const auto colours_of = [&](const std::vector<std::size_t>& ends) {
         std::vector<Colour> colours;
         for (const std::size_t tensor : ends) colours.push_back(tensors[tensor]);
@@ -431,8 +444,12 @@ class OperatorOrder {
   // The longest path first.
   void Sort(std::vector<std::size_t>& ops) const {
     std::map<std::size_t, std::vector<std::size_t>> places;
-    for (const std::size_t op : ops) places[op] = PlacesAround(op);
+    for (const std::size_t op : ops) {
+      InterruptionPoint(32 + 8 * ends_.consumed[op].size());
+      places[op] = PlacesAround(op);
+    }
     std::ranges::sort(ops, [&](std::size_t a, std::size_t b) {
+      InterruptionPoint(/*units=*/8);
       if (heights_[a] != heights_[b]) return heights_[a] > heights_[b];
       if (colours_[a] != colours_[b]) return colours_[a] < colours_[b];
       if (places[a] != places[b]) return places[a] < places[b];
@@ -451,6 +468,7 @@ class OperatorOrder {
   }
 
   void PlaceWithSources(std::size_t op) {
+    InterruptionPoint(32 + 8 * ends_.consumed[op].size());
     std::vector<std::size_t> sources;
     for (const std::size_t tensor : ends_.consumed[op]) {
       const std::size_t producer = graph_.tensors[tensor].producer.index();
@@ -493,15 +511,18 @@ OperatorGraph RenumberedGraph(const OperatorGraph& given, const Renumbering<Oper
   const auto renumber = [&](OperatorId& op) { op = operators.canonical[op.index()]; };
   OperatorGraph graph = given;
   for (std::size_t i = 0; i < operators.given.size(); ++i) {
+    InterruptionPoint(/*units=*/64);
     graph.operators[i] = given.operators[operators.given[i].index()];
     if (graph.operators[i].forward_operator.has_value()) renumber(*graph.operators[i].forward_operator);
   }
   for (Tensor& tensor : graph.tensors) {
+    InterruptionPoint(16 + 8 * tensor.consumers.size());
     renumber(tensor.producer);
     std::ranges::for_each(tensor.consumers, renumber);
     std::ranges::sort(tensor.consumers);
   }
   std::ranges::sort(graph.tensors, [](const Tensor& a, const Tensor& b) {
+    InterruptionPoint(/*units=*/16);
     const auto key = [](const Tensor& tensor) {
       return std::tie(tensor.producer, tensor.consumers, tensor.size_bytes, tensor.transfer);
     };

@@ -776,6 +776,11 @@ bool HeedsDeviceLimits(Algorithm algorithm) { return IsParmesan(algorithm) || He
 
 std::span<const AlgorithmInfo> Algorithms() { return kAlgorithms; }
 
+std::string_view StableNameOf(Algorithm algorithm) {
+  const auto found = std::ranges::find(kAlgorithms, algorithm, &AlgorithmInfo::algorithm);
+  return found == std::ranges::end(kAlgorithms) ? std::string_view() : found->name;
+}
+
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations) {
   CheckRows(Table(), graph, cluster, problem, options, violations);

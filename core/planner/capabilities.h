@@ -43,6 +43,8 @@ struct AlgorithmInfo {
 
 std::span<const Capability> Capabilities();
 std::span<const AlgorithmInfo> Algorithms();
+// "ideal_dp"; empty for kAuto.
+std::string_view StableNameOf(Algorithm algorithm);
 
 // Adds a violation, with "problem.", "options." or "cluster.interconnect" paths, for every setting that this version
 // does not support, "CHIMERA is not supported by this version; supported: unspecified, GPIPE, ...", and for every one

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/interruption.h"
 #include "core/cost/plan_costing.h"
 #include "core/verify/verify.h"
 
@@ -166,11 +167,16 @@ Explanation ExplainPlan(const SearchRequest& search, SolveFunction solve, const 
   const std::string& class_name = search.cluster.class_of(busiest.device).name;
   const auto add = [&](std::string resource, std::string amount, auto relieve) {
     if (CheckInterruption(limits).has_value()) return;
-    const std::optional<Hardware> hardware =
-        relieve(Hardware{search.graph, search.cluster, search.problem.devices_to_use}, busiest.device);
-    if (!hardware.has_value()) return;
-    const std::optional<Picoseconds> objective = Replan(*hardware, search, solve, plan, limits, arena);
-    if (objective.has_value()) explanation.relief.push_back({std::move(resource), std::move(amount), *objective});
+    const InterruptionScope scope(&limits);
+    try {
+      const std::optional<Hardware> hardware =
+          relieve(Hardware{search.graph, search.cluster, search.problem.devices_to_use}, busiest.device);
+      if (!hardware.has_value()) return;
+      const std::optional<Picoseconds> objective = Replan(*hardware, search, solve, plan, limits, arena);
+      if (objective.has_value()) explanation.relief.push_back({std::move(resource), std::move(amount), *objective});
+    } catch (const Interrupted&) {
+      // As where the search is cut off: nothing is said of this resource.
+    }
   };
   add("device", absl::StrCat("one more device of class ", class_name), WithOneMoreDevice);
   add("memory", absl::StrCat("twice the memory of class ", class_name), WithMoreMemory);

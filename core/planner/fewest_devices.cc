@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
+#include "core/base/interruption.h"
 #include "core/base/status_macros.h"
 #include "core/base/time_share.h"
 #include "core/model/device_selection.h"
@@ -56,8 +57,12 @@ class FewestDevices {
     if (all.decision != Decision::kReached) return WhyNot(std::move(all));
     problem_bounds_ = all.outcome->bounds;
     Take(*std::move(all.outcome));
-    StartFromWork();
-    Narrow();
+    try {
+      StartFromWork();
+      Narrow();
+    } catch (const Interrupted&) {
+      // What is known stands.
+    }
     return Finish();
   }
 

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/base/quantity_text.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
@@ -278,7 +279,8 @@ absl::StatusOr<PlanSimulation> Run(const PlanRequest& request, const Plan& plan,
 
 absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
                                                  const Placement& placement, const SimulationSettings& settings,
-                                                 const SolveLimits& limits) {
+                                                 const SolveLimits& limits) try {
+  const InterruptionScope scope(&limits);
   if (request.problem.objective == Objective::kMinLatency) {
     return ViolationAt("problem.objective", "MIN_LATENCY runs one micro-batch, whose schedule is in the plan itself");
   }
@@ -294,6 +296,8 @@ absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, con
   ASSIGN_OR_RETURN(PlanSimulation simulation, Run(request, plan, costs, std::move(resolved), limits));
   AddAssumption(request.problem, plan, settings, simulation);
   return simulation;
+} catch (const Interrupted& interrupted) {
+  return InterruptedError(interrupted.why(), "the plan was simulated");
 }
 
 }  // namespace planwright

@@ -7,12 +7,14 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
+#include "core/base/interruption.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/cost/cost_table.h"
@@ -36,6 +38,9 @@
 
 namespace planwright {
 namespace {
+
+// Graphs of at most so many operators are costed and verified in some 30 ms.
+constexpr std::size_t kQuickOperators = 20'000;
 
 double ThreadCpuMilliseconds() {
   timespec now{};
@@ -179,6 +184,11 @@ class Planning {
     const std::vector<SearchStart> repaired = AddRepairedPlacements(callbacks, search);
     ASSIGN_OR_RETURN(SearchOutcome outcome, SolveAsAsked(search, limits_, arena_, callbacks));
     RETURN_IF_ERROR(incumbent_status_);
+    // A deadline has been heeded by then: what was found is worth its answer. So it is after a stop request, unless the
+    // answer would take long.
+    SolveLimits stop_only;
+    stop_only.stop = limits_.stop;
+    const InterruptionScope answer_scope(request_.graph.operators.size() > kQuickOperators ? &stop_only : nullptr);
     if (problem_.start_from.has_value()) {
       best_objective_ = outcome.objective;
       outcome = ChooseFewMoves(canonical_.problem(), repaired, callbacks, std::move(outcome));
@@ -363,11 +373,21 @@ class Planning {
   absl::Status incumbent_status_;
 };
 
-// The one place where exceptions become statuses.
-template <typename Result, typename Body>
-absl::StatusOr<Result> Guarded(Body body) {
+absl::Status NotPlanned(Interruption why) {
+  if (why == Interruption::kCancelled) return absl::CancelledError("cancelled before a plan was found");
+  return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
+}
+
+absl::Status NotJudged(Interruption why) { return InterruptedError(why, "the plan was judged"); }
+
+// The one place where exceptions become statuses. Points of `body` heed `limits`.
+template <typename Result, typename ToError, typename Body>
+absl::StatusOr<Result> Guarded(const SolveLimits& limits, const ToError& interrupted_error, Body body) {
+  const InterruptionScope scope(&limits);
   try {
     return body();
+  } catch (const Interrupted& interrupted) {
+    return interrupted_error(interrupted.why());
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("out of memory while planning; lower options.ideal_limit or the memory budget");
   } catch (const std::exception& error) {
@@ -375,13 +395,26 @@ absl::StatusOr<Result> Guarded(Body body) {
   }
 }
 
+// What points heed: small requests get a plan of a baseline, and a bound, however little time there is, or was.
+SolveLimits LimitsOfPoints(SolveLimits limits) {
+  constexpr std::chrono::milliseconds kGrace(10);
+  const SolveLimits::Clock::time_point now = SolveLimits::Clock::now();
+  if (limits.stop.stop_requested()) {
+    limits.stop = std::stop_token();
+    limits.deadline = now;
+  }
+  if (limits.deadline < SolveLimits::Clock::time_point::max() - kGrace) {
+    limits.deadline = std::max(limits.deadline, now) + kGrace;
+  }
+  return limits;
+}
+
 }  // namespace
 
 absl::Status CheckNotInterrupted(const SolveLimits& limits) {
   const std::optional<Interruption> interruption = CheckInterruption(limits);
   if (!interruption.has_value()) return absl::OkStatus();
-  if (*interruption == Interruption::kCancelled) return absl::CancelledError("cancelled before the plan was judged");
-  return absl::DeadlineExceededError("the deadline passed before the plan was judged");
+  return NotJudged(*interruption);
 }
 
 absl::Status CheckRequest(const PlanRequest& request, const ModelLimits& model_limits) {
@@ -391,7 +424,11 @@ absl::Status CheckRequest(const PlanRequest& request, const ModelLimits& model_l
 
 absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& model_limits, const SolveLimits& limits,
                               TaskArena& arena, PlannerObserver& observer) {
-  return Guarded<Plan>([&]() -> absl::StatusOr<Plan> {
+  const SolveLimits limits_of_points = LimitsOfPoints(limits);
+  const auto interrupted_error = [&limits](Interruption why) {
+    return NotPlanned(limits.stop.stop_requested() ? Interruption::kCancelled : why);
+  };
+  return Guarded<Plan>(limits_of_points, interrupted_error, [&]() -> absl::StatusOr<Plan> {
     observer.OnPhase("validate");
     RETURN_IF_ERROR(CheckRequest(request, model_limits));
     // An arena of its own: counts the CPU time of this request, and is as wide as it may be.
@@ -402,7 +439,7 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
 
 absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
                                           const Placement& placement, const SolveLimits& limits) {
-  return Guarded<Verdict>([&]() -> absl::StatusOr<Verdict> {
+  return Guarded<Verdict>(limits, NotJudged, [&]() -> absl::StatusOr<Verdict> {
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
     RETURN_IF_ERROR(CheckEvaluated(request, model_limits));
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
@@ -422,7 +459,7 @@ absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const Mode
 
 absl::StatusOr<std::string> WriteIntegerProgram(const PlanRequest& request, const ModelLimits& model_limits,
                                                 ProgramFormat format, ProgramForm form) {
-  return Guarded<std::string>([&]() -> absl::StatusOr<std::string> {
+  return Guarded<std::string>(SolveLimits(), NotPlanned, [&]() -> absl::StatusOr<std::string> {
     SolverOptions options = request.options;
     options.algorithm = Algorithm::kMip;
     RETURN_IF_ERROR(CheckPlanned({request.graph, request.cluster, request.problem, options}, model_limits));

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
+#include "core/base/interruption.h"
 #include "core/base/time_share.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/model/colocation.h"
@@ -108,13 +109,22 @@ absl::StatusOr<SearchOutcome> SolveInOtherOrder(const SearchRequest& request, in
 class Turns {
  public:
   Turns(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks)
-      : request_(request),
-        limits_(limits),
-        arena_(arena),
-        callbacks_(callbacks),
-        units_(CountUnits(request.graph, request.problem)) {}
+      : request_(request), limits_(limits), arena_(arena), callbacks_(callbacks) {}
 
   absl::StatusOr<SearchOutcome> Run() {
+    try {
+      TakeTurns();
+    } catch (const Interrupted&) {
+      // What was told so far stands.
+      const InterruptionScope unheeded(nullptr);
+      TakeStarts();
+    }
+    return Finish();
+  }
+
+ private:
+  void TakeTurns() {
+    units_ = CountUnits(request_.graph, request_.problem);
     const std::vector<Algorithm> algorithms = Algorithms();
     TryRelaxed(ShareOfTime(limits_, algorithms.size() + 1));
     // The first one takes the starts at least.
@@ -128,16 +138,29 @@ class Turns {
         Search(algorithms[i], request_.options, /*variant=*/0, share);
       }
     }
-    return Finish();
   }
 
- private:
-  // Without enumeration where it is not known that it ends.
+  // Where no search came so far as to offer them.
+  void TakeStarts() {
+    if (best_.has_value()) return;
+    const std::vector<Algorithm> algorithms =
+        AlgorithmsInTurn(request_.graph, request_.cluster, request_.problem, request_.options);
+    for (const SearchStart& start : request_.starts) {
+      SearchOutcome outcome;
+      outcome.objective = callbacks_.objective(start.placement);
+      outcome.placement = start.placement;
+      outcome.algorithm = StableNameOf(algorithms.front());
+      if (outcome.algorithm != start.made_by) outcome.fallback = start.made_by;
+      Take(outcome);
+    }
+  }
+
+  // Without enumeration where it is not known that it ends, or where there is no time left to find out.
   std::vector<Algorithm> Algorithms() const {
     std::vector<Algorithm> algorithms =
         AlgorithmsInTurn(request_.graph, request_.cluster, request_.problem, request_.options);
     if (algorithms.size() > 1 && std::ranges::find(algorithms, Algorithm::kEnumeration) != algorithms.end() &&
-        !CountPlacements(request_).has_value()) {
+        (CheckInterruption(limits_).has_value() || !CountPlacements(request_).has_value())) {
       std::erase(algorithms, Algorithm::kEnumeration);
     }
     return algorithms;
@@ -392,6 +415,7 @@ class Turns {
   }
 
   absl::Status NothingFound() const {
+    if (error_.ok()) return NotFinished();
     if (InfeasibilityOf(error_).has_value() || !IsNoPlanFound(error_)) return error_;
     const StopReason reason = StopReasonOf(limits_, MostTelling());
     if (reason == StopReason::kCancelled) return absl::CancelledError("cancelled before a plan was found");
@@ -407,12 +431,18 @@ class Turns {
                             SpentLimit::kWork);
   }
 
+  // Nothing came to an end.
+  absl::Status NotFinished() const {
+    if (limits_.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
+    return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
+  }
+
   const SearchRequest& request_;
   const SolveLimits& limits_;
   TaskArena& arena_;
   const SearchCallbacks& callbacks_;
   // What must share a device counts as one.
-  const int64_t units_;
+  int64_t units_ = 0;
   bool has_narrowed_ = false;
   std::optional<SearchOutcome> best_;
   // The best of scope PROBLEM; 0: there is none.

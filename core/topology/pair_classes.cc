@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/interruption.h"
+
 namespace planwright {
 namespace {
 
 bool IsFaster(const Route& a, const Route& b) {
+  InterruptionPoint();
   if (a.bandwidth_bytes_per_second != b.bandwidth_bytes_per_second) {
     return a.bandwidth_bytes_per_second > b.bandwidth_bytes_per_second;
   }
@@ -59,6 +62,7 @@ PairClasses::PairClasses(const NodesInterconnect& nodes)
 
 void PairClasses::Fill(const std::vector<Route>& routes) {
   for (std::size_t i = 0; i < routes.size(); ++i) {
+    InterruptionPoint(/*units=*/4);
     if (i / num_devices_ != i % num_devices_) speeds_.push_back(routes[i]);
   }
   std::sort(speeds_.begin(), speeds_.end(), IsFaster);

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/interruption.h"
 #include "core/verify/operator_time.h"
 
 namespace planwright {
@@ -167,9 +168,15 @@ class StructureCheck {
 
   void CheckClass(OperatorId op) {
     if (!assignment().places(op)) return;
+    const DeviceClass* runs_on = nullptr;
     for (const DeviceId device : assignment().stages[assignment().stage_index(op)].devices) {
       const DeviceClass& device_class = cluster_.class_of(device);
-      if (TimeOn(graph_.operators[op.index()], device_class, *problem_.workload).has_value()) continue;
+      InterruptionPoint();
+      if (&device_class == runs_on) continue;
+      if (TimeOn(graph_.operators[op.index()], device_class, *problem_.workload).has_value()) {
+        runs_on = &device_class;
+        continue;
+      }
       Break(assignment().OperatorPath(op), absl::StrCat("operator '", NameOf(op), "' cannot run on device '",
                                                         NameOf(device), "' of class '", device_class.name, "'"));
     }

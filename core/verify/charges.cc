@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/interruption.h"
 #include "core/verify/links.h"
 
 namespace planwright {
@@ -42,6 +43,7 @@ bool Meet(std::size_t a, std::size_t replicas_a, std::size_t b, std::size_t repl
 std::vector<std::vector<int64_t>> Meetings(std::size_t replicas_a, std::size_t replicas_b) {
   std::vector<std::vector<int64_t>> meetings(replicas_a, std::vector<int64_t>(replicas_b));
   for (std::size_t a = 0; a < replicas_a; ++a) {
+    InterruptionPoint(16 * replicas_b);
     for (std::size_t b = 0; b < replicas_b; ++b) meetings[a][b] = Meet(a, replicas_a, b, replicas_b) ? 1 : 0;
   }
   return meetings;
@@ -78,6 +80,7 @@ class Charging {
 
   // For each payer other than the producer's that consumes the tensor, the first of its stages that does.
   std::vector<Receiver> ReceiversOf(const Tensor& tensor) const {
+    InterruptionPoint(32 + 16 * tensor.consumers.size());
     const std::size_t sender = PayerOf(assignment_.stage_index(tensor.producer));
     std::vector<Receiver> receivers;
     for (const OperatorId consumer : tensor.consumers) {

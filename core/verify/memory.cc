@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/interruption.h"
 #include "core/base/quantity_text.h"
 #include "core/base/units.h"
 
@@ -70,6 +71,7 @@ int64_t WorkspaceBytesOf(const OperatorGraph& graph, const PlanningProblem& prob
 
 int64_t MemoryOf(const OperatorGraph& graph, const PlanningProblem& problem, const std::vector<OperatorId>& operators,
                  int64_t boundary_bytes, int32_t in_flight) {
+  InterruptionPoint(8 * operators.size());
   const int64_t stored = SaturatingMultiply(in_flight, StoredBytesOf(graph, problem, operators));
   int64_t bytes = SaturatingAdd(StaticBytesOf(graph, problem, operators), stored);
   if (IsDeclared(problem)) return bytes;

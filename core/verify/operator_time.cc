@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/base/interruption.h"
+
 namespace planwright {
 namespace {
 
@@ -51,6 +53,7 @@ std::optional<JudgedTime> MeasuredOrEstimatedTime(const Operator& op, const Devi
 }  // namespace
 
 std::optional<JudgedTime> TimeOn(const Operator& op, const DeviceClass& device_class, Workload workload) {
+  InterruptionPoint(/*units=*/8);
   if (Lists(op.unsupported_device_classes, device_class.name)) return std::nullopt;
   std::optional<JudgedTime> time = MeasuredOrEstimatedTime(op, device_class, workload);
   // What the graph calls the forward time of a BACKWARD operator is its only time.

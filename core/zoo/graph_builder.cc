@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/interruption.h"
 #include "core/base/units.h"
 
 namespace planwright {
@@ -314,6 +315,7 @@ Value GraphBuilder::AddContraction(std::string_view name, std::string_view type,
 
 Operator& GraphBuilder::AddOperator(std::string_view name, std::string_view type, const std::vector<Value>& inputs,
                                     int64_t output_bytes, int64_t parameters) {
+  InterruptionPoint(/*units=*/128);
   const OperatorId id(graph_.operators.size());
   Operator& op = graph_.operators.emplace_back();
   op.name = layer_ + "/" + std::string(name);

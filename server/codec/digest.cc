@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/interruption.h"
+
 namespace planwright::server {
 namespace {
 
@@ -17,12 +19,15 @@ std::vector<const Element*> SortedBy(const std::vector<Element>& elements, Key k
   std::vector<const Element*> sorted;
   sorted.reserve(elements.size());
   for (const Element& element : elements) sorted.push_back(&element);
-  std::sort(sorted.begin(), sorted.end(),
-            [&](const Element* a, const Element* b) { return std::invoke(key, *a) < std::invoke(key, *b); });
+  std::sort(sorted.begin(), sorted.end(), [&](const Element* a, const Element* b) {
+    InterruptionPoint(/*units=*/16);
+    return std::invoke(key, *a) < std::invoke(key, *b);
+  });
   return sorted;
 }
 
 void AddOperator(const OperatorGraph& graph, const Operator& op, CanonicalHash& hash) {
+  InterruptionPoint(/*units=*/512);
   hash.Add(op.name);
   hash.Add(op.type);
   hash.Add(op.layer);
@@ -48,6 +53,7 @@ void AddOperator(const OperatorGraph& graph, const Operator& op, CanonicalHash& 
 }
 
 void AddTensor(const OperatorGraph& graph, const Tensor& tensor, CanonicalHash& hash) {
+  InterruptionPoint(128 + 32 * tensor.consumers.size());
   hash.Add(tensor.name);
   hash.Add(graph.operators[tensor.producer.index()].name);
   std::vector<std::string_view> consumers;
@@ -135,7 +141,10 @@ struct InterconnectHasher {
   }
   void operator()(const MatrixInterconnect& core) const {
     hash.Add(core.bandwidth_bytes_per_second.size());
-    for (const double bandwidth : core.bandwidth_bytes_per_second) hash.Add(bandwidth);
+    for (const double bandwidth : core.bandwidth_bytes_per_second) {
+      InterruptionPoint(/*units=*/16);
+      hash.Add(bandwidth);
+    }
     hash.Add(core.latency);
     AddDeviceOrder();
   }

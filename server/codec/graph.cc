@@ -1,5 +1,8 @@
 #include "server/codec/graph.h"
 
+#include <cstddef>
+
+#include "core/base/interruption.h"
 #include "server/codec/scalars.h"
 
 namespace planwright::server {
@@ -24,6 +27,7 @@ OperatorCost DecodeCost(const v1::OperatorCost& wire, const FieldPath& path, Vio
 
 Operator DecodeOperator(const v1::Operator& wire, const NameIndex<OperatorId>& operators, const FieldPath& path,
                         Violations& violations) {
+  InterruptionPoint(128 + 64 * static_cast<std::size_t>(wire.costs_size()));
   Operator op;
   op.name = wire.name();
   op.type = wire.type();
@@ -52,6 +56,7 @@ Operator DecodeOperator(const v1::Operator& wire, const NameIndex<OperatorId>& o
 
 Tensor DecodeTensor(const v1::Tensor& wire, const NameIndex<OperatorId>& operators, const FieldPath& path,
                     Violations& violations) {
+  InterruptionPoint(64 + 64 * static_cast<std::size_t>(wire.consumers_size()));
   Tensor tensor;
   tensor.name = wire.name();
   const std::optional<OperatorId> producer =

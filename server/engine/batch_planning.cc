@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "server/engine/interruptible.h"
 #include "server/engine/request_input.h"
 #include "server/engine/rpc_status.h"
 
@@ -26,7 +27,10 @@ absl::StatusOr<std::unique_ptr<BatchPlanning>> BatchPlanning::Start(PlanningEngi
   // The constructor is private: std::make_unique cannot call it.
   std::unique_ptr<BatchPlanning> batch(
       new BatchPlanning(engine, request, std::min(context.deadline.value_or(latest), latest), context.tenant));
-  RETURN_IF_ERROR(batch->ReadShared());
+  SolveLimits limits;
+  limits.deadline = batch->deadline_;
+  limits.stop = context.stop;
+  RETURN_IF_ERROR(Interruptible(limits, [&batch] { return batch->ReadShared(); }));
   return batch;
 }
 

@@ -27,6 +27,7 @@
 #include "server/codec/plan_key.h"
 #include "server/codec/problem.h"
 #include "server/codec/simulation.h"
+#include "server/engine/interruptible.h"
 #include "server/engine/memory_shares.h"
 #include "server/engine/request_input.h"
 #include "server/engine/resource_name.h"
@@ -309,13 +310,15 @@ PlanningEngine::PlanningEngine(EngineConfig config, Store* store)
 
 template <typename Request>
 absl::StatusOr<PlanTask> PlanningEngine::ReadAnyTask(const Request& request, const CallContext& context) {
-  Violations violations;
-  ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, model_limits(), NamesFor(context.tenant), violations));
-  ASSIGN_OR_RETURN(PlanTask task, MakeTask(std::make_shared<const OperatorGraph>(std::move(input.graph)),
-                                           std::make_shared<const Cluster>(std::move(input.cluster)), request.problem(),
-                                           request.options(), violations));
-  task.skip_cache = request.skip_cache();
-  return task;
+  return Interruptible(LimitsOf(context), [&]() -> absl::StatusOr<PlanTask> {
+    Violations violations;
+    ASSIGN_OR_RETURN(RequestInput input, ReadInput(request, model_limits(), NamesFor(context.tenant), violations));
+    ASSIGN_OR_RETURN(PlanTask task, MakeTask(std::make_shared<const OperatorGraph>(std::move(input.graph)),
+                                             std::make_shared<const Cluster>(std::move(input.cluster)),
+                                             request.problem(), request.options(), violations));
+    task.skip_cache = request.skip_cache();
+    return task;
+  });
 }
 
 absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::CreatePlanRequest& request, const CallContext& context) {
@@ -334,12 +337,14 @@ absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::StreamPlanRequest& r
 absl::StatusOr<PlanTask> PlanningEngine::ReadTask(const v1::BatchCreatePlansRequest::Entry& entry,
                                                   std::shared_ptr<const OperatorGraph> graph,
                                                   std::shared_ptr<const Cluster> cluster, const CallContext& context) {
-  Violations violations;
-  if (graph == nullptr || entry.graph_source_case() != v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET) {
-    ASSIGN_OR_RETURN(OperatorGraph own_graph, ReadGraph(entry, NamesFor(context.tenant), violations));
-    graph = std::make_shared<const OperatorGraph>(std::move(own_graph));
-  }
-  return MakeTask(std::move(graph), std::move(cluster), entry.problem(), entry.options(), violations);
+  return Interruptible(LimitsOf(context), [&]() -> absl::StatusOr<PlanTask> {
+    Violations violations;
+    if (graph == nullptr || entry.graph_source_case() != v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET) {
+      ASSIGN_OR_RETURN(OperatorGraph own_graph, ReadGraph(entry, NamesFor(context.tenant), violations));
+      graph = std::make_shared<const OperatorGraph>(std::move(own_graph));
+    }
+    return MakeTask(std::move(graph), std::move(cluster), entry.problem(), entry.options(), violations);
+  });
 }
 
 absl::StatusOr<PlanTask> PlanningEngine::MakeTask(std::shared_ptr<const OperatorGraph> graph,
@@ -531,12 +536,14 @@ absl::StatusOr<v1::StreamPlanResponse> PlanningEngine::StreamPlan(const v1::Stre
 
 absl::StatusOr<GivenPlan> PlanningEngine::ReadGivenPlan(const v1::EvaluatePlanRequest& request,
                                                         const CallContext& context) {
-  return ReadAnyGivenPlan(request, model_limits(), NamesFor(context.tenant));
+  return Interruptible(LimitsOf(context),
+                       [&] { return ReadAnyGivenPlan(request, model_limits(), NamesFor(context.tenant)); });
 }
 
 absl::StatusOr<GivenPlan> PlanningEngine::ReadGivenPlan(const v1::SimulatePlanRequest& request,
                                                         const CallContext& context) {
-  return ReadAnyGivenPlan(request, model_limits(), NamesFor(context.tenant));
+  return Interruptible(LimitsOf(context),
+                       [&] { return ReadAnyGivenPlan(request, model_limits(), NamesFor(context.tenant)); });
 }
 
 absl::StatusOr<v1::EvaluatePlanResponse> PlanningEngine::EvaluatePlan(const v1::EvaluatePlanRequest& request,

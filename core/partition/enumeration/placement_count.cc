@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/partition/enumeration/pipeline_enumeration.h"
 #include "core/partition/enumeration/subgraph_enumeration.h"
 
@@ -81,6 +82,7 @@ class TeamCount {
   // Adds the teams with `size` devices so far, in `orders` orders, and more of the kinds from `kind` on.
   void AddTeams(DeviceClassId device_class, std::size_t kind, std::size_t size, double orders, Idle& rest,
                 std::size_t room, Ways& ways) {
+    InterruptionPoint(/*units=*/8);
     if (++steps_ > kMaxSteps) return;
     if (kind == rest.size()) {
       if (size < min_size_ || size > max_size_) return;
@@ -132,6 +134,7 @@ class ChainCount {
 
   // With `most` stages at most.
   Ways WaysFrom(const Left& left, std::size_t most) {
+    InterruptionPoint(256 + 16 * left.size() + 2 * most);
     Ways ways(most + 1);
     const bool is_empty = std::none_of(left.begin(), left.end(), [](bool is_left) { return is_left; });
     if (is_empty || most < 2) {

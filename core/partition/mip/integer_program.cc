@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/interruption.h"
 
 namespace planwright {
 namespace {
@@ -130,6 +131,7 @@ std::string Commented(const std::string& title, const char* mark) {
 }  // namespace
 
 void IntegerProgram::AddRow(Row row) {
+  InterruptionPoint(64 + 64 * row.entries.size());
   std::map<int32_t, double> sums;
   for (const auto& [column, coefficient] : row.entries) sums[column] += coefficient;
   row.entries.clear();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 
 namespace planwright {
 namespace {
@@ -27,6 +28,7 @@ DeviceSequence InClusterOrder(const SearchRequest& request) {
 std::vector<int64_t> TimesOfDevices(const SearchRequest& request) {
   std::vector<int64_t> of_class(request.cluster.device_classes.size(), 0);
   for (std::size_t i = 0; i < of_class.size(); ++i) {
+    InterruptionPoint(2 * request.graph.operators.size());
     for (std::size_t op = 0; op < request.graph.operators.size(); ++op) {
       of_class[i] = SaturatingAdd(of_class[i], request.costs.time(OperatorId(op), DeviceClassId(i)).total().count());
     }
@@ -63,6 +65,7 @@ DeviceSequence Nearest(const SearchRequest& request, DeviceSequence sequence) {
   const Network& network = request.costs.network();
   // Of equal ones the one with the smallest id: what is left stays sorted but for its first device.
   for (std::size_t i = 1; i + 1 < sequence.size(); ++i) {
+    InterruptionPoint(16 * sequence.size());
     std::sort(sequence.begin() + static_cast<std::ptrdiff_t>(i), sequence.end());
     std::size_t nearest = i;
     for (std::size_t j = i + 1; j < sequence.size(); ++j) {

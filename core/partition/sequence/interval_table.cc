@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/cost/allreduce.h"
 #include "core/cost/transfer.h"
 #include "core/graph/operator_unions.h"
@@ -58,6 +59,7 @@ void IntervalTable::AddUnits() {
     for (std::size_t i = 0; i < classes; ++i) {
       bool is_supported = true;
       OperatorTime sum;
+      InterruptionPoint(16 + 2 * units_[unit].size());
       for (const OperatorId op : units_[unit]) {
         const OperatorTime& time = request_.costs.time(op, DeviceClassId(i));
         is_supported = is_supported && time.supported;
@@ -82,6 +84,7 @@ void IntervalTable::AddWorkspace() {
     workspace.push_back(form_.PartsOf(request_.graph, operators).workspace);
   }
   for (std::size_t begin = 0; begin < size(); ++begin) {
+    InterruptionPoint(2 * (size() - begin));
     int64_t largest = 0;
     for (std::size_t end = begin + 1; end <= size(); ++end) {
       largest = std::max(largest, workspace[end - 1]);

@@ -1,0 +1,229 @@
+// That everything looks at its limits often enough: this program has a clock of its own, which counts how often it is
+// read and can jump beyond every deadline, so that nothing here depends on how fast the machine is.
+#include "core/base/interruption.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <limits>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/infeasibility.h"
+#include "core/base/polling.h"
+#include "core/cost/cost_table.h"
+#include "core/cost/plan_costing.h"
+#include "core/partition/block_instance.h"
+#include "core/planner/canonical_request.h"
+#include "core/planner/capabilities.h"
+#include "core/planner/planner.h"
+#include "core/verify/verify.h"
+#include "core/zoo/zoo.h"
+#include "tests/support/lattices.h"
+
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+std::atomic<int64_t> looks{0};
+// The look at which the clock jumps by a day.
+std::atomic<int64_t> jump{kNever};
+
+}  // namespace
+
+// Instead of that of the C library, also for std::chrono.
+extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const auto result = static_cast<int>(syscall(SYS_clock_gettime, clock, time));
+  if (clock == CLOCK_MONOTONIC && ++looks >= jump) time->tv_sec += 24 * 3600;
+  return result;
+}
+
+namespace planwright {
+namespace {
+
+// After the clock has jumped each loop on the way out may look once or twice, on each thread.
+constexpr int64_t kMostLooksAfterJump = 300;
+
+// Looks of `work`, at the first `before` of which the deadline has not passed.
+int64_t LooksOf(const std::function<void(const SolveLimits&)>& work, int64_t before = kNever) {
+  SolveLimits limits;
+  limits.deadline = SolveLimits::Clock::now() + std::chrono::hours(1);
+  looks = 0;
+  jump = before == kNever ? kNever : before + 1;
+  work(limits);
+  jump = kNever;
+  return looks;
+}
+
+// The same for what throws where it is interrupted.
+int64_t LooksInScope(const std::function<void()>& work, int64_t before = kNever) {
+  return LooksOf(
+      [&](const SolveLimits& limits) {
+        const InterruptionScope scope(&limits);
+        work();
+      },
+      before);
+}
+
+struct Case {
+  std::string_view name;
+  OperatorGraph graph;
+  Cluster cluster;
+  PlanningProblem problem;
+};
+
+Case MakeCase(std::string_view name, const char* model, const char* cluster, const PlanningProblem& problem) {
+  return {name, *MakeZooModel(model), *MakeZooCluster(cluster), problem};
+}
+
+// Each algorithm plans at least one of them.
+std::vector<Case> Cases() {
+  PlanningProblem free;
+  free.split = Split::kNonContiguous;
+  PlanningProblem copies;
+  copies.schedule = ScheduleKind::kOneFOneB;
+  copies.replication = Replication::kUniform;
+  copies.micro_batches = 64;
+  PlanningProblem periodic;
+  periodic.schedule = ScheduleKind::kPeriodic;
+  periodic.overlap = Overlap::kOverlapped;
+  PlanningProblem periodic_free = periodic;
+  periodic_free.split = Split::kNonContiguous;
+  PlanningProblem latency;
+  latency.objective = Objective::kMinLatency;
+  std::vector<Case> cases = {MakeCase("throughput", "inception-v3", "pcie:8", PlanningProblem()),
+                             MakeCase("free", "bert-base", "pcie:8", free),
+                             MakeCase("hierarchy", "bert-base", "dgx-a100:4", PlanningProblem()),
+                             MakeCase("copies", "bert-large", "torus2d:4", copies),
+                             MakeCase("periodic", "vgg16", "dgx1-v100:1", periodic),
+                             MakeCase("periodic, free", "resnet50", "dgx1-v100:1", periodic_free)};
+  const Lattice lattice = *MakeLattice("inc_3x4_lo");
+  cases.push_back({"latency", lattice.graph, lattice.cluster, latency});
+  cases.push_back({"lattice", lattice.graph, lattice.cluster, PlanningProblem()});
+  cases.push_back({"lattice, free", lattice.graph, lattice.cluster, free});
+  return cases;
+}
+
+// Calls check(request, name) for every algorithm on every case that it plans.
+void ForEachSearch(const std::function<void(const PlanRequest&, const std::string&)>& check) {
+  const std::vector<Case> cases = Cases();
+  for (const AlgorithmInfo& algorithm : Algorithms()) {
+    bool is_planned = false;
+    for (const Case& planned : cases) {
+      SolverOptions options;
+      options.algorithm = algorithm.algorithm;
+      const PlanRequest request{planned.graph, planned.cluster, planned.problem, options};
+      if (!CheckRequest(request, ModelLimits()).ok()) continue;
+      is_planned = true;
+      check(request, std::string(algorithm.name) + ", " + std::string(planned.name));
+    }
+    const bool is_built = algorithm.algorithm != Algorithm::kMip && algorithm.algorithm != Algorithm::kScotch;
+    EXPECT_TRUE(is_planned || !is_built) << algorithm.name << " plans no case";
+  }
+}
+
+TEST(InterruptionTest, EverySearchEndsAFewLooksAfterItsDeadline) {
+  for (const int threads : {1, 2}) {
+    TaskArena arena(threads);
+    PlannerObserver observer;
+    ForEachSearch([&](const PlanRequest& request, const std::string& name) {
+      for (const int64_t before : {1, 100}) {
+        absl::StatusOr<Plan> plan;
+        const int64_t all = LooksOf(
+            [&](const SolveLimits& limits) { plan = MakePlan(request, ModelLimits(), limits, arena, observer); },
+            before);
+        EXPECT_LE(all - before, kMostLooksAfterJump) << name << ", stopped after look " << before;
+        const bool is_answer = plan.ok() || IsNoPlanFound(plan.status()) || InfeasibilityOf(plan.status()).has_value();
+        EXPECT_TRUE(is_answer) << name << ", stopped after look " << before << ": " << plan.status();
+        if (all < before) break;
+      }
+    });
+  }
+}
+
+TEST(InterruptionTest, PhasesLookInProportionToTheSizeOfTheRequest) {
+  // Of 14 operators each.
+  constexpr int64_t kOperatorsPerLook = 150;
+  const OperatorGraph graph = *MakeZooModel("transformer?layers=500");
+  const Cluster cluster = *MakeZooCluster("dgx-a100:2");
+  const auto least = static_cast<int64_t>(graph.operators.size()) / kOperatorsPerLook;
+  const PlanningProblem problem = ResolveProblem(graph, PlanningProblem());
+  const CostTable costs(graph, cluster, *problem.workload);
+  Placement placement;
+  placement.stages.push_back({{}, {DeviceId(0)}});
+  for (std::size_t i = 0; i < graph.operators.size(); ++i) placement.stages[0].operators.emplace_back(i);
+  Violations violations;
+  const std::vector<std::pair<const char*, std::function<void()>>> phases = {
+      {"ValidateGraph", [&] { ValidateGraph(graph, ModelLimits(), violations); }},
+      {"ValidateProblem", [&] { ValidateProblem(graph, cluster, problem, SolverOptions(), violations); }},
+      {"CanonicalRequest", [&] { CanonicalRequest(graph, cluster, problem); }},
+      {"CostTable", [&] { CostTable(graph, cluster, *problem.workload); }},
+      {"BuildBlockInstance", [&] { BuildBlockInstance(graph, cluster, problem, costs, MergeRule::kNever); }},
+      {"CostPlan", [&] { CostPlan(graph, cluster, problem, costs, placement); }},
+      {"VerifyPlacement", [&] { VerifyPlacement(graph, cluster, problem, placement); }}};
+  for (const auto& [name, phase] : phases) EXPECT_GE(LooksInScope(phase), least) << name;
+}
+
+TEST(InterruptionTest, PairsOfDevicesAreLookedAtBetween) {
+  const Cluster cluster = *MakeZooCluster("random-uniform:256");
+  constexpr int64_t kPairsPerLook = 1'000;
+  Violations violations;
+  EXPECT_GE(LooksInScope([&] { Network network(cluster.interconnect); }), 256 * 256 / kPairsPerLook);
+  EXPECT_GE(LooksInScope([&] { ValidateCluster(cluster, ModelLimits(), violations); }), 256 * 256 / kPairsPerLook);
+}
+
+bool IsInterrupted() {
+  try {
+    for (int i = 0; i < 100'000; ++i) InterruptionPoint();
+  } catch (const Interrupted& interrupted) {
+    EXPECT_EQ(interrupted.why(), Interruption::kCancelled);
+    return true;
+  }
+  return false;
+}
+
+TEST(InterruptionTest, ScopesNestAndCarryToTheThreadsOfAnArena) {
+  std::stop_source stop;
+  stop.request_stop();
+  SolveLimits limits;
+  limits.stop = stop.get_token();
+  EXPECT_FALSE(IsInterrupted());
+  {
+    const InterruptionScope scope(&limits);
+    EXPECT_TRUE(IsInterrupted());
+    {
+      const InterruptionScope unheeded(nullptr);
+      EXPECT_FALSE(IsInterrupted());
+    }
+    EXPECT_TRUE(IsInterrupted());
+    TaskArena arena(2);
+    std::atomic<int> interrupted = 0;
+    arena.ParallelFor(64, 1, [&](std::size_t) { interrupted += IsInterrupted() ? 1 : 0; });
+    EXPECT_EQ(interrupted, 64);
+  }
+  EXPECT_FALSE(IsInterrupted());
+}
+
+TEST(PollerTest, CountsUnitsNotSteps) {
+  constexpr int64_t kUnits = 1'000'000;
+  for (const int64_t units : {1, 100, 10'000}) {
+    const int64_t all = LooksOf([units](const SolveLimits& limits) {
+      Poller poller(limits);
+      for (int64_t done = 0; done < kUnits; done += units) EXPECT_FALSE(poller.ShouldStop(units));
+    });
+    EXPECT_GE(all, 100) << units;
+  }
+}
+
+}  // namespace
+}  // namespace planwright
