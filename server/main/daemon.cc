@@ -248,8 +248,10 @@ class GrpcDaemon final : public Daemon {
         {.config = secrets.auth, .revocations = secrets.tls.has_value() ? secrets.tls->revocations : nullptr});
     if (secrets.tls.has_value()) certificates_.Watch(secrets.tls->expiries);
     executor_.SetTenants(TenantsOf(secrets));
-    for (Executor* queue : {&serving_, &lookups_, &retrievals_, &storing_})
+    for (Executor* queue : {&serving_, &lookups_, &retrievals_, &storing_}) {
       queue->SetTenants(TenantsOf(secrets).Weights());
+    }
+    uploads_.SetTenants(TenantsOf(secrets).Weights());
     if (runner_ != nullptr) runner_->SetTenants(TenantsOf(secrets));
   }
 

@@ -41,9 +41,13 @@ RegisterGraphCall::RegisterGraphCall(const CallServices& services, CallStart sta
     : services_(services),
       start_(std::move(start)),
       response_(response),
-      stream_(services_.uploads),
-      patience_(std::make_shared<Patience>()) {
+      patience_(std::make_shared<Patience>()),
+      stream_(services_.uploads, start_.caller.tenant, [patience = patience_](const absl::Status& why) {
+        const std::lock_guard lock(patience->mutex);
+        if (patience->call != nullptr) patience->call->EndEarly(why);
+      }) {
   patience_->context = &context;
+  patience_->call = this;
   services_.in_flight.Enter();
 }
 
@@ -52,7 +56,7 @@ grpc::ServerReadReactor<grpc::ByteBuffer>* RegisterGraphCall::Start() {
   if (opened.ok()) {
     Read();
   } else {
-    End(opened);
+    EndEarly(opened);
   }
   return this;
 }
@@ -63,23 +67,25 @@ void RegisterGraphCall::Read() {
     const std::lock_guard lock(patience->mutex);
     if (rang && patience->context != nullptr) patience->context->TryCancel();
   });
-  StartRead(&reading_);
+  const std::lock_guard lock(patience_->mutex);
+  if (!patience_->is_decided) StartRead(&reading_);
 }
 
 void RegisterGraphCall::OnReadDone(bool ok) {
   if (!ok) {
     alarm_.reset();
-    return Submit();
+    if (Decide()) Submit();
+    return;
   }
   const int64_t most = kMaxMessages * services_.engine.config().max_message_bytes;
   const int64_t bytes = kBytesPerMessage + static_cast<int64_t>(reading_.Length());
   services_.connections.Delivered(start_.record->peer(), static_cast<int64_t>(reading_.Length()));
   const absl::Status held = stream_.Hold(bytes);
-  if (!held.ok()) return End(held);
+  if (!held.ok()) return EndEarly(held);
   bytes_ += bytes;
   if (bytes_ > most) {
-    return End(absl::ResourceExhaustedError(absl::StrCat("a graph may be sent in at most ", most, " bytes (",
-                                                         kMaxMessages, " times --max_message_bytes)")));
+    return EndEarly(absl::ResourceExhaustedError(absl::StrCat("a graph may be sent in at most ", most, " bytes (",
+                                                              kMaxMessages, " times --max_message_bytes)")));
   }
   messages_.push_back(std::exchange(reading_, grpc::ByteBuffer()));
   Read();
@@ -89,6 +95,7 @@ void RegisterGraphCall::OnDone() {
   {
     const std::lock_guard lock(patience_->mutex);
     patience_->context = nullptr;
+    patience_->call = nullptr;
   }
   InFlight& in_flight = services_.in_flight;
   delete this;
@@ -146,6 +153,18 @@ absl::StatusOr<v1::Graph> RegisterGraphCall::Join(v1::RegisterGraphRequest::Head
   if (messages_.empty()) return Misplaced("header", "must be in the first message");
   if (messages_.size() == 1) return Misplaced("fragment", "must be set in at least one message");
   return graph;
+}
+
+bool RegisterGraphCall::Decide() {
+  const std::lock_guard lock(patience_->mutex);
+  return !std::exchange(patience_->is_decided, true);
+}
+
+void RegisterGraphCall::EndEarly(const absl::Status& status) {
+  // Held on its own: the call may be gone when it has ended.
+  const std::shared_ptr<Patience> patience = patience_;
+  const std::lock_guard lock(patience->mutex);
+  if (Decide()) End(status);
 }
 
 void RegisterGraphCall::End(const absl::Status& status) {

@@ -39,16 +39,24 @@ class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer>
   void OnDone() override;
 
  private:
-  // The call, while it may be cancelled by the alarm; shared with that.
+  // The call, while others may end it: the alarm, and streams that it gives way to; shared with them.
   struct Patience {
-    std::mutex mutex;
+    // gRPC may tell of the end of a call, OnDone, in the midst of Finish.
+    std::recursive_mutex mutex;
     // nullptr: the call is over. Guarded by mutex.
-    grpc::CallbackServerContext* context;
+    grpc::CallbackServerContext* context = nullptr;
+    RegisterGraphCall* call = nullptr;
+    // The messages are all there, or the call has been ended. Guarded by mutex.
+    bool is_decided = false;
   };
 
   // Reads the next message, for which the client has a while.
   void Read();
   void Submit();
+  // Whether the caller is the one that says how the call goes on.
+  bool Decide();
+  // End, unless that is decided already.
+  void EndEarly(const absl::Status& status);
   absl::Status Handle();
   // The graph that the fragments make.
   absl::StatusOr<v1::Graph> Join(v1::RegisterGraphRequest::Header& header) const;
@@ -62,10 +70,10 @@ class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer>
   grpc::ByteBuffer reading_;
   std::vector<grpc::ByteBuffer> messages_;
   int64_t bytes_ = 0;
-  Uploads::Stream stream_;
   // The answer, until gRPC has sent it.
   UnsentAnswers::Hold unsent_;
   std::shared_ptr<Patience> patience_;
+  Uploads::Stream stream_;
   std::optional<grpc::Alarm> alarm_;
 };
 

@@ -172,7 +172,7 @@ def trickling_uploads(arena):
 
     def graph_of(name):
         fragment = service.RegisterGraphRequest()
-        fragment.fragment.operators.add(name=name, time_ms_by_class={"gpu": 1.0})
+        fragment.fragment.operators.add(name=name, forward_flops=1e9)
         return [service.RegisterGraphRequest(header=service.RegisterGraphRequest.Header()), fragment]
 
     with arena.bystander(server):
@@ -180,6 +180,5 @@ def trickling_uploads(arena):
         with calls_in_flight(streams):
             until(lambda: len(refusals(streams)) >= 20, "the streams of one tenant are bounded")
             for number in range(10):
-                graph = [graph_of(f"op{number}")[0], graph_of(f"op{number}")[1]]
-                stub.RegisterGraph(iter(graph), timeout=CALL_SECONDS, metadata=MODEST)
+                stub.RegisterGraph(iter(graph_of(f"op{number}")), timeout=CALL_SECONDS, metadata=MODEST)
             stop.set()
