@@ -144,19 +144,43 @@ void PlanDesk::GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& 
   held->order.done(absl::CancelledError("cancelled"), PlanSource::kShared);
 }
 
+class PlanDesk::Question {
+ public:
+  // Whether the caller is the one who goes on with the ride.
+  bool Settle() { return !is_settled_.exchange(true); }
+  bool is_settled() const { return is_settled_; }
+
+ private:
+  std::atomic<bool> is_settled_{false};
+};
+
 void PlanDesk::Begin(const Ride& ride) {
   if (ride.errand->order.task.skip_cache || !engine_.MayFetch()) return Launch(ride);
-  Queue(storing_, /*running_bytes=*/0, ride, [this, ride] { AskStore(ride); });
+  const auto question = std::make_shared<Question>();
+  // The job holds the ride for as long as nobody has settled the question.
+  delays_.After(kStorePatience, [this, question, flight = std::weak_ptr(ride.flight), turn = std::weak_ptr(ride.turn),
+                                 errand = std::weak_ptr(ride.errand)] {
+    const Ride waiting{flight.lock(), turn.lock(), errand.lock()};
+    const bool waits = waiting.flight != nullptr && waiting.turn != nullptr && waiting.errand != nullptr;
+    if (waits && question->Settle()) Launch(waiting);
+  });
+  Queue(
+      storing_, /*running_bytes=*/0, ride, [this, ride, question] { AskStore(ride, question); },
+      // Whoever may not ask may well search.
+      [this, ride, question](const absl::Status& /*why*/) {
+        if (question->Settle()) Launch(ride);
+      });
 }
 
-void PlanDesk::Queue(Executor& executor, int64_t running_bytes, const Ride& ride, std::function<void()> run) {
+void PlanDesk::Queue(Executor& executor, int64_t running_bytes, const Ride& ride, std::function<void()> run,
+                     std::function<void(const absl::Status&)> refuse) {
   const Order& order = ride.errand->order;
   Job job{.deadline = order.context.deadline,
           .stop = ride.turn->stop,
           .run =
-              [this, ride, run = std::move(run)](const absl::Status& admission) {
+              [run = std::move(run), refuse](const absl::Status& admission) {
                 if (admission.ok()) return run();
-                Fail(ride, admission);
+                refuse(admission);
               },
           .bytes = order.bytes,
           .running_bytes = running_bytes,
@@ -164,34 +188,37 @@ void PlanDesk::Queue(Executor& executor, int64_t running_bytes, const Ride& ride
           .priority = order.priority};
   if (order.has_place) return executor.Requeue(std::move(job));
   const absl::Status accepted = executor.Submit(std::move(job));
-  if (!accepted.ok()) Fail(ride, accepted);
+  if (!accepted.ok()) refuse(accepted);
 }
 
 void PlanDesk::Fail(const Ride& ride, const absl::Status& why) {
   flights_.Refuse(ride.flight, ride.turn, {why, ride.errand->order.task.key});
 }
 
-void PlanDesk::AskStore(const Ride& ride) {
+void PlanDesk::AskStore(const Ride& ride, const std::shared_ptr<Question>& question) {
+  if (question->is_settled()) return;
   Errand& errand = *ride.errand;
   const Order& order = errand.order;
   const auto answer = [&] {
     const std::shared_ptr<const CachedPlan> stored = engine_.FetchPlan(order.task, order.context);
-    if (stored == nullptr) return false;
+    if (stored == nullptr) return question->is_settled();
+    if (!question->Settle()) return true;
     flights_.Complete(ride.flight, {stored, order.task.key, /*is_fetched=*/true});
     // Somebody else's turn may have begun the search.
     ride.flight->stop().request_stop();
     return true;
   };
   if (answer()) return;
-  if (claims_ == nullptr) return Launch(ride);
   const auto time = std::chrono::floor<std::chrono::milliseconds>(engine_.EffortFor(order.task, order.context).time);
-  const Claims::Outcome claim = claims_->Try(ClaimKey(order.task, order.context.tenant), time);
+  Claims::Outcome claim;
+  if (claims_ != nullptr) claim = claims_->Try(ClaimKey(order.task, order.context.tenant), time);
+  // Whoever had it may have stored its plan in between.
+  if (claim.hold != nullptr && answer()) return;
+  if (!question->Settle()) return;
   {
     const std::lock_guard lock(errand.mutex);
     errand.claim = claim.hold;
   }
-  // Whoever had it may have stored its plan in between.
-  if (claim.hold != nullptr && answer()) return;
   const bool waits = claim.expected_by_other.has_value() && IsWorthWaiting(errand, *claim.expected_by_other);
   if (!waits) return Launch(ride);
   waiting_bytes_ += order.bytes;
@@ -215,7 +242,9 @@ bool PlanDesk::IsWorthWaiting(const Errand& errand, std::chrono::milliseconds ex
 }
 
 void PlanDesk::Launch(const Ride& ride) {
-  Queue(searching_, engine_.TableBytes(ride.errand->order.task), ride, [this, ride] { Run(ride); });
+  Queue(
+      searching_, engine_.TableBytes(ride.errand->order.task), ride, [this, ride] { Run(ride); },
+      [this, ride](const absl::Status& why) { Fail(ride, why); });
 }
 
 void PlanDesk::Run(const Ride& ride) {

@@ -42,7 +42,8 @@ const char* NameOf(PlanSource source);
 //
 // Servers with one store claim there what they search for. Who finds a search claimed that needs no more time than it
 // has itself waits for the plan to be stored, and searches when the claim is free (the other server has died, or found
-// nothing good enough) or when its own time is nearly over. Without an answer from the store it searches at once.
+// nothing good enough) or when its own time is nearly over. Planning needs no store: without an answer from it within
+// kStorePatience it searches.
 class PlanDesk {
  public:
   // One call's wish for a plan.
@@ -72,6 +73,9 @@ class PlanDesk {
     // nullptr: no other server has our store.
     Claims* claims = nullptr;
   };
+
+  // How long a search waits to hear from the store whether there is a plan already.
+  static constexpr std::chrono::milliseconds kStorePatience{250};
 
   // `max_waiting_bytes`: of requests that wait for the searches of others.
   PlanDesk(const Places& places, int64_t max_waiting_bytes)
@@ -138,12 +142,15 @@ class PlanDesk {
   };
   // To the store, where there is one, and to the search.
   void Begin(const Ride& ride);
-  void AskStore(const Ride& ride);
+  // A question to the store, which its answer settles or the end of the patience, whichever is first.
+  class Question;
+  void AskStore(const Ride& ride, const std::shared_ptr<Question>& question);
   // Whether to wait for the search of another server, which expects to need `expected`.
   bool IsWorthWaiting(const Errand& errand, std::chrono::milliseconds expected) const;
   void Fail(const Ride& ride, const absl::Status& why);
-  // Has `run` called on `executor` unless the work is begun before, or fails the ride.
-  void Queue(Executor& executor, int64_t running_bytes, const Ride& ride, std::function<void()> run);
+  // Has `run` called on `executor` unless the work is begun before, or `refuse`, with the reason.
+  void Queue(Executor& executor, int64_t running_bytes, const Ride& ride, std::function<void()> run,
+             std::function<void(const absl::Status&)> refuse);
   void Launch(const Ride& ride);
   void Run(const Ride& ride);
   FoundPlan Search(Errand& errand, Flights::Flight& flight);

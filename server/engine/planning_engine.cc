@@ -306,7 +306,7 @@ PlanningEngine::PlanningEngine(EngineConfig config, Store* store)
       program_version_(ProgramVersion(config_.version)),
       arena_(config_.cpus),
       cache_(config_.cache_bytes),
-      stored_(store) {}
+      stored_(store, config_.retention.answer_bytes) {}
 
 template <typename Request>
 absl::StatusOr<PlanTask> PlanningEngine::ReadAnyTask(const Request& request, const CallContext& context) {

@@ -65,7 +65,7 @@ void StoredPlans::Keep(const std::string& key, const CachedPlan& plan) {
   document.id = key;
   document.summary = DescribeEffort(plan.effort);
   document.content = plan.plan.SerializeAsString();
-  Note(store_->ReplaceDocument(kOwner, DocumentKind::kAnswer, document));
+  Note(store_->PutAnswer(kOwner, document, most_bytes_));
 }
 
 void StoredPlans::Drop(const std::string& key) {

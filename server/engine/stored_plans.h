@@ -22,8 +22,9 @@ class StoredPlans {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // nullptr: nothing is stored. Outlives the object.
-  explicit StoredPlans(Store* store) : store_(store) {}
+  // nullptr: nothing is stored. Outlives the object. `most_bytes`: as Store::PutAnswer takes it.
+  explicit StoredPlans(Store* store, int64_t most_bytes = Store::Retention{}.answer_bytes)
+      : store_(store), most_bytes_(most_bytes) {}
 
   // Plan and effort. nullopt: there is none, or none that can be read; a damaged one is dropped.
   std::optional<CachedPlan> Find(const std::string& key);
@@ -59,6 +60,7 @@ class StoredPlans {
   void Note(const absl::Status& status);
 
   Store* store_;
+  const int64_t most_bytes_;
   std::atomic<Clock::rep> ask_after_{0};
   mutable std::mutex mutex_;
   // When the questions began that have no answer yet. Guarded by mutex_.

@@ -100,8 +100,19 @@ ABSL_FLAG(int64_t, max_stored_items, planwright::server::Quota{}.documents,
           "plans, graphs and clusters that a tenant may store");
 ABSL_FLAG(ByteSize, max_stored_bytes, ByteSize{planwright::server::Quota{}.bytes},
           "what they may take together, compressed");
+ABSL_FLAG(ByteSize, max_stored_answer_bytes, ByteSize{planwright::server::Store::Retention{}.answer_bytes},
+          "what plans that are kept in the store for whoever asks again may take, of all tenants together, compressed; "
+          "the longest unused go first");
 ABSL_FLAG(int64_t, max_pending_operations, planwright::server::Quota{}.pending_operations,
           "operations of a tenant that have not ended");
+ABSL_FLAG(ByteSize, max_pending_bytes, ByteSize{planwright::server::Quota{}.all_pending_bytes},
+          "what the operations of all tenants that have not ended may take, compressed; those of one tenant as much as "
+          "--max_stored_bytes");
+ABSL_FLAG(ByteSize, store_free_alarm, ByteSize{int64_t{512} << 20},
+          "warn (log, /readyz, metrics) when the disk of a SQLite store has less free, and below an eighth of it take "
+          "nothing more in; 0: never");
+ABSL_FLAG(ByteSize, store_size_alarm, ByteSize{},
+          "warn when the store is larger, for PostgreSQL, whose disk cannot be seen from here; 0: never");
 ABSL_FLAG(int32_t, max_operations, 1, "operations worked on at the same time, besides requests; 0: by others only");
 ABSL_FLAG(absl::Duration, operation_lease, absl::Seconds(30),
           "after how long the operations of a server that has died are taken over; at least 3s");
@@ -153,7 +164,11 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "retention_bytes",
                                                                   "max_stored_items",
                                                                   "max_stored_bytes",
+                                                                  "max_stored_answer_bytes",
                                                                   "max_pending_operations",
+                                                                  "max_pending_bytes",
+                                                                  "store_free_alarm",
+                                                                  "store_size_alarm",
                                                                   "max_operations",
                                                                   "operation_lease",
                                                                   "enable_reflection",
@@ -339,6 +354,7 @@ Quota ReadQuota(Violations& violations) {
   quota.bytes = absl::GetFlag(FLAGS_max_stored_bytes).bytes;
   quota.pending_operations =
       AtLeast<int64_t>(absl::GetFlag(FLAGS_max_pending_operations), 0, "max_pending_operations", violations);
+  quota.all_pending_bytes = absl::GetFlag(FLAGS_max_pending_bytes).bytes;
   return quota;
 }
 
@@ -349,6 +365,7 @@ Store::Retention ReadRetention(Violations& violations) {
   retention.operations = retention.documents;
   retention.items = AtLeast<int64_t>(absl::GetFlag(FLAGS_retention_items), 1, "retention_items", violations);
   retention.bytes = AtLeast<int64_t>(absl::GetFlag(FLAGS_retention_bytes).bytes, 1, "retention_bytes", violations);
+  retention.answer_bytes = absl::GetFlag(FLAGS_max_stored_answer_bytes).bytes;
   return retention;
 }
 
@@ -418,6 +435,8 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.connections = ReadConnectionSettings(violations);
   configuration.engine = ReadEngineConfig(violations);
   configuration.store = ReadStore(violations);
+  configuration.store_alarm = {.free_bytes = absl::GetFlag(FLAGS_store_free_alarm).bytes,
+                               .store_bytes = absl::GetFlag(FLAGS_store_size_alarm).bytes};
   configuration.migrate = absl::GetFlag(FLAGS_migrate);
   configuration.operation_lease = ReadOperationLease(violations);
   configuration.drain_timeout = PositiveTime(absl::GetFlag(FLAGS_drain_timeout), "drain_timeout", violations);
@@ -478,6 +497,7 @@ std::string HelpText() {
       "  planwrightd                                    serve this machine on 127.0.0.1:50051\n"
       "  planwrightd --listen_address=127.0.0.1:0       take a free port; the log says which\n"
       "  planwrightd --config=FILE --validate_config    check a configuration\n"
+      "  planwrightd store --help                       check, back up and restore what it keeps\n"
       "  planwright server-info --server=127.0.0.1:50051    ask it from another terminal\n\n"
       "SIGTERM and SIGINT drain: new requests are refused, running ones are answered, then it exits with 0.\n"
       "SIGHUP reads certificates, tokens, the limits of tenants and, from --config, those of graphs and clusters "

@@ -23,6 +23,7 @@ struct Configuration {
   // As OpenStore takes it.
   std::string store;
   bool migrate = false;
+  RoomAlarm store_alarm;
   std::chrono::milliseconds operation_lease{0};
   std::chrono::nanoseconds drain_timeout{0};
   // How long readers of answers may take nothing.

@@ -428,7 +428,11 @@ class GrpcDaemon final : public Daemon {
     const absl::Status live = liveness_.status();
     if (!live.ok()) return {503, absl::StrCat(live.message(), "\n")};
     std::vector<std::string> but;
-    if (!store.ok()) but.emplace_back(store.message());
+    if (!store.ok()) {
+      but.emplace_back(store.message());
+    } else if (upkeep_ != nullptr && !upkeep_->warning().empty()) {
+      but.push_back(upkeep_->warning());
+    }
     // Refusals come with a time to come back, and kept answers are still given: another server may be as busy.
     if (executor_.load().waiting >= configuration_.engine.max_waiting) but.emplace_back("the queue is full");
     if (connections_.is_full()) but.emplace_back("every connection is taken");
@@ -481,7 +485,7 @@ class GrpcDaemon final : public Daemon {
 
 absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const Configuration& configuration, const Logger& log,
                                                       std::span<grpc::Service* const> others) {
-  auto store = OpenStore(configuration.store, configuration.migrate);
+  auto store = OpenStore(configuration.store, configuration.migrate, configuration.store_alarm);
   if (!store.ok()) {
     return absl::Status(store.status().code(), absl::StrCat("--store=", ToAbsl(WithoutSecrets(configuration.store)),
                                                             ": ", store.status().message()));

@@ -9,7 +9,10 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <iostream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "server/connections/descriptor_limit.h"
@@ -17,6 +20,7 @@
 #include "server/main/daemon.h"
 #include "server/main/library_logs.h"
 #include "server/main/log_level.h"
+#include "server/main/store_command.h"
 #include "server/observability/log.h"
 #include "server/observability/log_writer.h"
 
@@ -107,6 +111,8 @@ int Main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   RaiseDescriptorLimit();
   const Signals signals;
+  const std::vector<std::string> arguments(std::next(argv), std::next(argv, argc));
+  if (IsStoreCommand(arguments)) return RunStoreCommand(arguments, std::cout, std::cerr);
   const absl::StatusOr<Invocation> invocation = ReadInvocation(argc, argv);
   if (!invocation.ok()) return Fail(invocation.status());
   switch (invocation->action) {

@@ -22,6 +22,11 @@ absl::Status StoreUpkeep::status() const {
   return status_;
 }
 
+std::string StoreUpkeep::warning() const {
+  const std::lock_guard lock(mutex_);
+  return warning_;
+}
+
 void StoreUpkeep::Work(const std::stop_token& stop) {
   auto next_sweep = std::chrono::steady_clock::now();
   while (!stop.stop_requested()) {
@@ -43,13 +48,20 @@ void StoreUpkeep::Check() {
   const bool works = now.ok();
   metrics_.SetStoreUp(works);
   const std::string why(now.message());
+  const StoreHealth health = store_.health();
+  metrics_.SetStoreRoom(health.store_bytes, health.free_bytes, !health.warning.empty());
+  std::string warned_before;
   absl::Status before;
   {
     const std::lock_guard lock(mutex_);
     before = std::exchange(status_, std::move(now));
+    warned_before = std::exchange(warning_, health.warning);
   }
   if (before.ok() && !works) log_.Error("the store does not work", {{"error", why}});
   if (!before.ok() && works) log_.Info("the store works again");
+  if (warned_before.empty() && !health.warning.empty()) {
+    log_.Warning("the store should be looked after", {{"reason", health.warning}});
+  }
 }
 
 void StoreUpkeep::Sweep(const std::stop_token& stop) {

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 #include "absl/status/status.h"
@@ -25,6 +26,8 @@ class StoreUpkeep {
 
   // How the store was when it was last asked.
   absl::Status status() const;
+  // What somebody should look at although it works; empty: nothing.
+  std::string warning() const;
 
  private:
   void Work(const std::stop_token& stop);
@@ -39,6 +42,7 @@ class StoreUpkeep {
   std::condition_variable_any ended_;
   // Guarded by mutex_.
   absl::Status status_;
+  std::string warning_;
   // Last: uses the above.
   std::jthread worker_;
 };

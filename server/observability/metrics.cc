@@ -101,6 +101,11 @@ Metrics::Metrics(const std::string& version)
               .Help("When the first certificate of a file expires, or its revocation list is out of date.")
               .Register(registry_)),
       store_up_(MakeGauge(registry_, "planwright_store_up", "1 while the store works; 0 also where there is none.")),
+      store_bytes_(MakeGauge(registry_, "planwright_store_bytes", "What the store takes.")),
+      store_free_bytes_(
+          MakeGauge(registry_, "planwright_store_free_bytes", "What its disk has free; -1 where that is not known.")),
+      store_warning_(MakeGauge(registry_, "planwright_store_warning",
+                               "1 while somebody should look after the store: /readyz says why.")),
       rows_deleted_(MakeCounter(registry_, "planwright_store_deleted_rows_total",
                                 "Rows of the store that were deleted because they had been kept long enough.")
                         .Add({})),
@@ -181,6 +186,12 @@ void Metrics::SetCertificateExpiry(const std::string& file, std::chrono::system_
 }
 
 void Metrics::SetStoreUp(bool works) { store_up_.Set(works ? 1 : 0); }
+
+void Metrics::SetStoreRoom(int64_t store_bytes, std::optional<int64_t> free_bytes, bool warns) {
+  store_bytes_.Set(static_cast<double>(store_bytes));
+  store_free_bytes_.Set(static_cast<double>(free_bytes.value_or(-1)));
+  store_warning_.Set(warns ? 1 : 0);
+}
 
 void Metrics::RowsDeleted(int64_t rows) { rows_deleted_.Increment(static_cast<double>(rows)); }
 

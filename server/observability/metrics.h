@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace planwright::server {
@@ -82,6 +83,8 @@ class Metrics {
   void SetCertificateExpiry(const std::string& file, std::chrono::system_clock::time_point time);
 
   void SetStoreUp(bool works);
+  // What the store takes, what its disk has free (nullopt: not known), and whether it warns of something.
+  void SetStoreRoom(int64_t store_bytes, std::optional<int64_t> free_bytes, bool warns);
   void SetRunningOperations(int running);
   // A server is done with an operation: "ended", "returned" to the queue, or "lost" to another server.
   void OperationOver(const std::string& event);
@@ -121,6 +124,9 @@ class Metrics {
   prometheus::Counter& log_dropped_;
   prometheus::Family<prometheus::Gauge>& certificate_expiry_;
   prometheus::Gauge& store_up_;
+  prometheus::Gauge& store_bytes_;
+  prometheus::Gauge& store_free_bytes_;
+  prometheus::Gauge& store_warning_;
   prometheus::Counter& rows_deleted_;
   prometheus::Gauge& running_operations_;
   prometheus::Family<prometheus::Counter>& operations_;

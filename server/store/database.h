@@ -7,31 +7,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <variant>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/store/sql_result.h"
 
 namespace planwright::server {
-
-// A value of a column of type BYTEA.
-struct Bytes {
-  std::string data;
-};
-
-// NULL, BIGINT, TEXT or BYTEA.
-using SqlValue = std::variant<std::monostate, int64_t, std::string, Bytes>;
-using SqlRow = std::vector<SqlValue>;
-
-struct SqlResult {
-  std::vector<SqlRow> rows;
-  // Rows that were inserted, updated or deleted.
-  int64_t affected = 0;
-};
 
 // A transaction's view of the database. Used by one thread.
 class Connection {
@@ -49,7 +34,20 @@ class Connection {
 // Thread-safe.
 class Database {
  public:
-  enum class Access { kRead, kWrite };
+  enum class Access {
+    kRead,
+    // The same, and all statements see the database as it was at the first one.
+    kSnapshot,
+    kWrite,
+    // A write that makes room: it may use what is held in reserve for a full disk.
+    kFree,
+  };
+
+  // Of the disk that the database is on.
+  struct Room {
+    int64_t free_bytes = 0;
+    int64_t total_bytes = 0;
+  };
 
   virtual ~Database() = default;
 
@@ -65,6 +63,17 @@ class Database {
   // got in the way of is run again, so `body` must be able to run several times. Writers see what all before them
   // wrote.
   virtual absl::Status Transact(Access access, const std::function<absl::Status(Connection&)>& body) = 0;
+
+  // Lets one transaction after the other have `name`, each until it ends; nothing where a writer is alone anyway.
+  virtual absl::Status LockName(Connection& connection, std::string_view name) = 0;
+
+  // nullopt: it is not known here.
+  virtual std::optional<Room> room() const = 0;
+  // A SELECT of one number, the bytes that the database takes.
+  virtual std::string_view size_query() const = 0;
+
+  // Sees to what is held in reserve for a full disk.
+  virtual void Maintain() = 0;
 
   // Makes this transaction the only one that may change the schema, and planwright_now() known.
   virtual absl::Status LockSchema(Connection& connection) = 0;

@@ -34,24 +34,20 @@ std::filesystem::path WithStateHome(std::string_view path) {
   return absl::StrCat(home, ToAbsl(path.substr(kStateHome.size())));
 }
 
-absl::StatusOr<std::unique_ptr<Store>> OpenSqliteStore(const std::filesystem::path& path, bool migrate) {
+absl::StatusOr<std::unique_ptr<Database>> OpenSqliteFile(const std::filesystem::path& path) {
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   if (error) {
     return StoreUnavailable(
         absl::StrCat("cannot make the folder ", path.parent_path().string(), ": ", error.message()));
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenSqlite(path.string()));
-  return std::make_unique<SqlStore>(std::move(database), migrate);
+  return OpenSqlite(path.string());
 }
 
-absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore([[maybe_unused]] std::string_view setting,
-                                                         [[maybe_unused]] bool migrate) {
+absl::StatusOr<std::unique_ptr<Database>> OpenPostgresServer([[maybe_unused]] std::string_view setting) {
 #ifdef PLANWRIGHT_POSTGRESQL
   const bool is_uri = setting.starts_with("postgresql://");
-  ASSIGN_OR_RETURN(std::unique_ptr<Database> database,
-                   OpenPostgres(std::string(is_uri ? setting : setting.substr(kPostgres.size()))));
-  return std::make_unique<SqlStore>(std::move(database), migrate);
+  return OpenPostgres(std::string(is_uri ? setting : setting.substr(kPostgres.size())));
 #else
   return nullptr;
 #endif
@@ -59,11 +55,21 @@ absl::StatusOr<std::unique_ptr<Store>> OpenPostgresStore([[maybe_unused]] std::s
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Store>> OpenStore(std::string_view setting, bool migrate) {
+absl::StatusOr<std::unique_ptr<Database>> OpenDatabase(std::string_view setting) {
   RETURN_IF_ERROR(CheckStoreSetting(setting));
-  if (setting.starts_with(kSqlite)) return OpenSqliteStore(WithStateHome(setting.substr(kSqlite.size())), migrate);
-  if (setting.starts_with(kPostgres)) return OpenPostgresStore(setting, migrate);
+  if (setting.starts_with(kSqlite)) return OpenSqliteFile(SqlitePathOf(setting));
+  if (setting.starts_with(kPostgres)) return OpenPostgresServer(setting);
   return nullptr;
+}
+
+absl::StatusOr<std::unique_ptr<Store>> OpenStore(std::string_view setting, bool migrate, const RoomAlarm& alarm) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Database> database, OpenDatabase(setting));
+  if (database == nullptr) return nullptr;
+  return std::make_unique<SqlStore>(std::move(database), migrate, SchemaSteps(), alarm);
+}
+
+std::string SqlitePathOf(std::string_view setting) {
+  return setting.starts_with(kSqlite) ? WithStateHome(setting.substr(kSqlite.size())).string() : std::string();
 }
 
 absl::Status CheckStoreSetting(std::string_view setting) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "absl/status/status.h"
 
@@ -58,6 +59,20 @@ absl::StatusOr<std::string> Unpack(std::string_view packed) {
   uLongf size = length;
   const int result = uncompress(AsBytes(bytes.data()), &size, AsBytes(compressed), compressed.size());
   if (result != Z_OK || size != length || Checksum(bytes) != checksum) return damaged;
+  return bytes;
+}
+
+absl::StatusOr<std::string> ReadPacked(RowReader& row) {
+  absl::StatusOr<std::string> bytes = Unpack(row.Blob());
+  if (!bytes.ok()) return row.Damaged("does not match its checksum");
+  return bytes;
+}
+
+absl::StatusOr<std::string> ReadOptional(RowReader& row) {
+  const std::string packed = row.Blob();
+  if (packed.empty()) return std::string();
+  absl::StatusOr<std::string> bytes = Unpack(packed);
+  if (!bytes.ok()) return row.Damaged("does not match its checksum");
   return bytes;
 }
 

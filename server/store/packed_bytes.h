@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "server/store/sql_result.h"
 
 namespace planwright::server {
 
@@ -14,6 +15,11 @@ std::string Pack(std::string_view bytes);
 
 // What was packed. DATA_LOSS: `packed` is nothing that Pack returned.
 absl::StatusOr<std::string> Unpack(std::string_view packed);
+
+// What was packed into the next column of `row`. DATA_LOSS, with the row and the column.
+absl::StatusOr<std::string> ReadPacked(RowReader& row);
+// The same, where an empty column holds nothing.
+absl::StatusOr<std::string> ReadOptional(RowReader& row);
 
 }  // namespace planwright::server
 

@@ -78,6 +78,8 @@ bool IsConflict(const std::string& sql_state) { return sql_state == "40001" || s
 
 absl::Status ErrorOf(const pqxx::sql_error& error) {
   const std::string& state = error.sqlstate();
+  // A full disk.
+  if (state == "53100") return StoreFull(error.what());
   // Conflicts, missing resources, an operator's intervention, a read-only or starting server, and what its system says.
   for (const char* prefix : {"40", "53", "57", "25006", "55P03", "58", "08"}) {
     if (state.starts_with(prefix)) return StoreUnavailable(error.what());
@@ -85,34 +87,6 @@ absl::Status ErrorOf(const pqxx::sql_error& error) {
   if (state.starts_with("XX")) return absl::DataLossError(absl::StrCat("the store is damaged: ", error.what()));
   return absl::InternalError(absl::StrCat("PostgreSQL: ", error.what(), " (", state, ")"));
 }
-
-class PostgresConnection final : public Connection {
- public:
-  explicit PostgresConnection(pqxx::transaction_base& transaction) : transaction_(transaction) {}
-
-  using Connection::Execute;
-  // Errors of PostgreSQL leave as exceptions, which Transact catches.
-  absl::StatusOr<SqlResult> Execute(std::string_view sql, std::span<const SqlValue> parameters) override {
-    std::vector<std::optional<std::string>> texts;
-    std::vector<const char*> pointers;
-    texts.reserve(parameters.size());
-    for (const SqlValue& parameter : parameters) {
-      texts.push_back(std::visit(TextForm(), parameter));
-      pointers.push_back(texts.back().has_value() ? texts.back()->c_str() : nullptr);
-    }
-    const pqxx::result rows = transaction_.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(pointers));
-    SqlResult result;
-    for (const pqxx::row& row : rows) {
-      SqlRow& values = result.rows.emplace_back();
-      for (const pqxx::field& field : row) values.push_back(ValueOf(field));
-    }
-    result.affected = static_cast<int64_t>(rows.affected_rows());
-    return result;
-  }
-
- private:
-  pqxx::transaction_base& transaction_;
-};
 
 // Breaks the connections of calls that get no answer: the server's own time limits do not help where it hangs itself.
 // Thread-safe.
@@ -122,12 +96,18 @@ class Watchdog {
 
   Watchdog() : worker_([this](const std::stop_token& stop) { Work(stop); }) {}
 
-  // Watches the connection `socket` while it lives.
+  // Watches the connection `socket` while it lives: each answer is waited for anew.
   class Guard {
    public:
-    Guard(Watchdog& watchdog, int socket) : watchdog_(watchdog) {
+    Guard(Watchdog& watchdog, int socket) : watchdog_(watchdog), socket_(socket) {
       const std::lock_guard lock(watchdog_.mutex_);
       place_ = watchdog_.sockets_.emplace(Clock::now() + kMost, socket);
+    }
+    // Something else is asked now.
+    void Renew() {
+      const std::lock_guard lock(watchdog_.mutex_);
+      watchdog_.sockets_.erase(place_);
+      place_ = watchdog_.sockets_.emplace(Clock::now() + kMost, socket_);
     }
     ~Guard() {
       const std::lock_guard lock(watchdog_.mutex_);
@@ -138,6 +118,7 @@ class Watchdog {
 
    private:
     Watchdog& watchdog_;
+    const int socket_;
     std::multimap<Clock::time_point, int>::iterator place_;
   };
 
@@ -165,6 +146,42 @@ class Watchdog {
   std::jthread worker_;
 };
 
+class PostgresConnection final : public Connection {
+ public:
+  PostgresConnection(pqxx::transaction_base& transaction, Watchdog::Guard& guard)
+      : transaction_(transaction), guard_(guard) {}
+
+  using Connection::Execute;
+  // Errors of PostgreSQL leave as exceptions, which Transact catches.
+  absl::StatusOr<SqlResult> Execute(std::string_view sql, std::span<const SqlValue> parameters) override {
+    guard_.Renew();
+    std::vector<std::optional<std::string>> texts;
+    std::vector<const char*> pointers;
+    texts.reserve(parameters.size());
+    for (const SqlValue& parameter : parameters) {
+      texts.push_back(std::visit(TextForm(), parameter));
+      pointers.push_back(texts.back().has_value() ? texts.back()->c_str() : nullptr);
+    }
+    const pqxx::result rows = transaction_.exec_params(std::string(sql), pqxx::prepare::make_dynamic_params(pointers));
+    std::vector<std::string> columns;
+    for (pqxx::row_size_type column = 0; column < rows.columns(); ++column) {
+      columns.emplace_back(rows.column_name(column));
+    }
+    SqlResult result(std::move(columns));
+    for (const pqxx::row& row : rows) {
+      SqlRow values;
+      for (const pqxx::field& field : row) values.push_back(ValueOf(field));
+      result.Add(std::move(values));
+    }
+    result.set_affected(static_cast<int64_t>(rows.affected_rows()));
+    return result;
+  }
+
+ private:
+  pqxx::transaction_base& transaction_;
+  Watchdog::Guard& guard_;
+};
+
 class PostgresDatabase final : public Database {
  public:
   explicit PostgresDatabase(std::string conninfo) : conninfo_(std::move(conninfo)) {}
@@ -183,6 +200,15 @@ class PostgresDatabase final : public Database {
     return status;
   }
 
+  absl::Status LockName(Connection& connection, std::string_view name) override {
+    return connection.Execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", {std::string(name)}).status();
+  }
+
+  // Its disk is another machine's.
+  std::optional<Room> room() const override { return std::nullopt; }
+  std::string_view size_query() const override { return "SELECT pg_database_size(current_database())"; }
+  void Maintain() override {}
+
   absl::Status LockSchema(Connection& connection) override {
     RETURN_IF_ERROR(connection.Execute("SELECT pg_advisory_xact_lock($1)", {kSchemaLock}).status());
     return connection.Execute(kMakeClock).status();
@@ -197,8 +223,8 @@ class PostgresDatabase final : public Database {
     const Watchdog::Clock::time_point start = Watchdog::Clock::now();
     try {
       Handle handle = Take(is_fresh);
-      const Watchdog::Guard guard(watchdog_, handle->sock());
-      absl::Status status = Run(*handle, access, body);
+      Watchdog::Guard guard(watchdog_, handle->sock());
+      absl::Status status = Run(*handle, guard, access, body);
       Return(std::move(handle));
       return status;
     } catch (const pqxx::in_doubt_error& error) {
@@ -216,12 +242,14 @@ class PostgresDatabase final : public Database {
     }
   }
 
-  static absl::Status Run(pqxx::connection& handle, Access access,
+  static absl::Status Run(pqxx::connection& handle, Watchdog::Guard& guard, Access access,
                           const std::function<absl::Status(Connection&)>& body) {
     pqxx::work transaction(handle);
-    PostgresConnection connection(transaction);
+    PostgresConnection connection(transaction, guard);
     if (access == Access::kRead) transaction.exec("SET TRANSACTION READ ONLY");
+    if (access == Access::kSnapshot) transaction.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
     absl::Status status = body(connection);
+    guard.Renew();
     if (status.ok()) transaction.commit();
     return status;
   }

@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
-#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "server/store/store_status.h"
 
 namespace planwright::server {
 namespace {
@@ -47,9 +47,21 @@ struct SchemaState {
 
 absl::StatusOr<SchemaState> ReadState(Connection& connection) {
   ASSIGN_OR_RETURN(const SqlResult result, connection.Execute("SELECT version, oldest_release FROM schema_version"));
-  if (result.rows.empty()) return SchemaState{};
-  const SqlRow& row = result.rows.front();
-  return SchemaState{std::get<int64_t>(row[0]), std::get<int64_t>(row[1])};
+  if (result.empty()) return SchemaState{};
+  return result.Read<SchemaState>(0, [](RowReader& row) -> absl::StatusOr<SchemaState> {
+    const SchemaState state{row.Number(), row.Number()};
+    if (state.version < 1) return absl::DataLossError("the store is damaged: schema_version holds no version");
+    return state;
+  });
+}
+
+// OK: the schema is the newest one, and what a release that knows no newer one works with.
+absl::Status CheckNewest(Database& database, int64_t newest) {
+  return database.Transact(Database::Access::kRead, [newest](Connection& connection) -> absl::Status {
+    ASSIGN_OR_RETURN(const SchemaState state, ReadState(connection));
+    if (state.version != newest) return absl::NotFoundError("the schema is another one");
+    return state.oldest_release <= newest ? absl::OkStatus() : absl::NotFoundError("it is for newer releases");
+  });
 }
 
 // Whether a release whose newest schema is `newest` works with the schema.
@@ -91,6 +103,9 @@ std::span<const SchemaStep> SchemaSteps() {
 }
 
 absl::Status PrepareSchema(Database& database, std::span<const SchemaStep> steps, bool migrate) {
+  // What is up to date needs no write: a database that is full or read-only can still be read.
+  absl::Status current = CheckNewest(database, std::ssize(steps));
+  if (current.ok() || IsStoreUnavailable(current) || absl::IsDataLoss(current)) return current;
   return database.Transact(Database::Access::kWrite, [&](Connection& connection) -> absl::Status {
     RETURN_IF_ERROR(database.LockSchema(connection));
     RETURN_IF_ERROR(connection

@@ -1,14 +1,12 @@
-// Values of columns: how enumerators and texts are written, and rows read. The numbers are part of the schema.
+// Values of columns: how enumerators and texts are written. The numbers are part of the schema.
 #ifndef PLANWRIGHT_SERVER_STORE_SQL_CODES_H_
 #define PLANWRIGHT_SERVER_STORE_SQL_CODES_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <variant>
 
-#include "server/store/database.h"
+#include "server/store/sql_result.h"
 #include "server/store/store.h"
 
 namespace planwright::server {
@@ -54,21 +52,6 @@ constexpr OperationState StateOf(int64_t code) {
 
 inline SqlValue Text(std::string_view text) { return std::string(text); }
 inline SqlValue Blob(std::string_view bytes) { return Bytes{std::string(bytes)}; }
-
-// Values of one row, in the order of its columns. REQUIRES: each has the type that is asked for.
-class RowReader {
- public:
-  // `row` outlives the reader.
-  explicit RowReader(const SqlRow& row) : row_(row) {}
-
-  int64_t Number() { return std::get<int64_t>(row_[next_++]); }
-  const std::string& Text() { return std::get<std::string>(row_[next_++]); }
-  const std::string& Blob() { return std::get<Bytes>(row_[next_++]).data; }
-
- private:
-  const SqlRow& row_;
-  std::size_t next_ = 0;
-};
 
 }  // namespace planwright::server
 

@@ -26,9 +26,8 @@ constexpr std::string_view kOverwrite =
     "UPDATE SET summary = excluded.summary, content = excluded.content, stored_bytes = excluded.stored_bytes, "
     "create_time = excluded.create_time, use_time = excluded.use_time";
 constexpr std::string_view kSelect =
-    "SELECT summary, content, create_time, CAST(CASE WHEN use_time < planwright_now() - $4 THEN 1 ELSE 0 END AS "
-    "BIGINT) "
-    "FROM documents WHERE tenant = $1 AND kind = $2 AND id = $3";
+    "SELECT id, summary, content, create_time, CAST(CASE WHEN use_time < planwright_now() - $4 THEN 1 ELSE 0 END AS "
+    "BIGINT) AS is_stale FROM documents WHERE tenant = $1 AND kind = $2 AND id = $3";
 constexpr std::string_view kTouch =
     "UPDATE documents SET use_time = planwright_now() WHERE tenant = $1 AND kind = $2 AND id = $3";
 constexpr std::string_view kDelete = "DELETE FROM documents WHERE tenant = $1 AND kind = $2 AND id = $3";
@@ -37,17 +36,24 @@ absl::Status NotFound(std::string_view id) {
   return absl::NotFoundError(absl::StrCat("nothing is stored as \"", ToAbsl(id), "\""));
 }
 
+struct Usage {
+  int64_t documents = 0;
+  int64_t bytes = 0;
+};
+
 // Whether what the tenant has is within its quota.
 absl::Status CheckQuota(Connection& connection, std::string_view tenant, const Quota& quota) {
   ASSIGN_OR_RETURN(const SqlResult result,
                    connection.Execute(kUsage, {Text(tenant), CodeOf(DocumentKind::kPlan), CodeOf(DocumentKind::kGraph),
                                                CodeOf(DocumentKind::kCluster)}));
-  RowReader row(result.rows.front());
-  if (row.Number() > quota.documents) {
+  ASSIGN_OR_RETURN(const Usage usage, result.Read<Usage>(0, [](RowReader& row) {
+    return Usage{row.Number(), row.Number()};
+  }));
+  if (usage.documents > quota.documents) {
     return absl::ResourceExhaustedError(absl::StrCat("the quota is used up: ", quota.documents,
                                                      " plans, graphs and clusters may be stored; delete some"));
   }
-  if (row.Number() > quota.bytes) {
+  if (usage.bytes > quota.bytes) {
     return absl::ResourceExhaustedError(absl::StrCat("the quota is used up: plans, graphs and clusters may take ",
                                                      quota.bytes, " bytes together, compressed; delete some"));
   }
@@ -67,26 +73,32 @@ absl::StatusOr<PutResult> SqlStore::PutDocument(std::string_view tenant, Documen
   const std::string packed = Pack(document.content);
   const std::string insert = absl::StrCat(ToAbsl(kInsert), "NOTHING RETURNING create_time");
   const std::string touch = absl::StrCat(ToAbsl(kTouch), " RETURNING create_time");
-  return Write([&](Connection& connection) -> absl::StatusOr<PutResult> {
+  const auto put_once = [&](Connection& connection) -> absl::StatusOr<PutResult> {
+    // Those of a tenant that are put at the same time would not see each other.
+    RETURN_IF_ERROR(database_->LockName(connection, absl::StrCat("documents/", ToAbsl(tenant))));
     ASSIGN_OR_RETURN(const SqlResult put, connection.Execute(insert, RowOf(tenant, kind, document, packed)));
-    if (!put.rows.empty()) {
+    if (!put.empty()) {
       // What was inserted counts already, and goes again where it does not fit.
       RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
-      return PutResult{.was_put = true, .create_time = RowReader(put.rows.front()).Number()};
+      ASSIGN_OR_RETURN(const StoreTime create_time, put.Number());
+      return PutResult{.was_put = true, .create_time = create_time};
     }
     ASSIGN_OR_RETURN(const SqlResult kept, connection.Execute(touch, {Text(tenant), CodeOf(kind), Text(document.id)}));
     // Deleted between the two statements.
-    if (kept.rows.empty()) return StoreUnavailable("the row was deleted meanwhile");
-    return PutResult{.was_put = false, .create_time = RowReader(kept.rows.front()).Number()};
-  });
+    if (kept.empty()) return StoreUnavailable("the row was deleted meanwhile");
+    ASSIGN_OR_RETURN(const StoreTime create_time, kept.Number());
+    return PutResult{.was_put = false, .create_time = create_time};
+  };
+  return Add(put_once, packed.size());
 }
 
 absl::Status SqlStore::ReplaceDocument(std::string_view tenant, DocumentKind kind, const Document& document) {
   const std::string packed = Pack(document.content);
-  return Write([&](Connection& connection) {
+  const auto put = [&](Connection& connection) {
     return connection.Execute(absl::StrCat(ToAbsl(kInsert), ToAbsl(kOverwrite)), RowOf(tenant, kind, document, packed))
         .status();
-  });
+  };
+  return Add(put, packed.size());
 }
 
 absl::StatusOr<Document> SqlStore::FindDocument(std::string_view tenant, DocumentKind kind, std::string_view id) {
@@ -94,15 +106,16 @@ absl::StatusOr<Document> SqlStore::FindDocument(std::string_view tenant, Documen
   auto document = Read([&](Connection& connection) -> absl::StatusOr<Document> {
     ASSIGN_OR_RETURN(const SqlResult result,
                      connection.Execute(kSelect, {Text(tenant), CodeOf(kind), Text(id), kUseGrain}));
-    if (result.rows.empty()) return NotFound(id);
-    RowReader row(result.rows.front());
-    Document found;
-    found.id = id;
-    found.summary = row.Blob();
-    ASSIGN_OR_RETURN(found.content, Unpack(row.Blob()));
-    found.create_time = row.Number();
-    is_stale = row.Number() != 0;
-    return found;
+    if (result.empty()) return NotFound(id);
+    return result.Read<Document>(0, [&is_stale](RowReader& row) -> absl::StatusOr<Document> {
+      Document found;
+      found.id = row.Text();
+      found.summary = row.Blob();
+      ASSIGN_OR_RETURN(found.content, ReadPacked(row));
+      found.create_time = row.Number();
+      is_stale = row.Number() != 0;
+      return found;
+    });
   });
   if (is_stale) TouchDocument(tenant, kind, id);
   return document;
@@ -126,23 +139,21 @@ absl::StatusOr<std::vector<DocumentSummary>> SqlStore::ListDocuments(std::string
   }
   sql += " ORDER BY create_time DESC, id DESC LIMIT $3";
   return Read([&](Connection& connection) -> absl::StatusOr<std::vector<DocumentSummary>> {
-    std::vector<DocumentSummary> documents;
     ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(sql, parameters));
-    for (const SqlRow& values : result.rows) {
-      RowReader row(values);
-      DocumentSummary& document = documents.emplace_back();
+    return result.ReadAll<DocumentSummary>([](RowReader& row) {
+      DocumentSummary document;
       document.id = row.Text();
       document.summary = row.Blob();
       document.create_time = row.Number();
-    }
-    return documents;
+      return document;
+    });
   });
 }
 
 absl::Status SqlStore::DeleteDocument(std::string_view tenant, DocumentKind kind, std::string_view id) {
-  return Write([&](Connection& connection) -> absl::Status {
+  return Free([&](Connection& connection) -> absl::Status {
     ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(kDelete, {Text(tenant), CodeOf(kind), Text(id)}));
-    return result.affected > 0 ? absl::OkStatus() : NotFound(id);
+    return result.affected() > 0 ? absl::OkStatus() : NotFound(id);
   });
 }
 

@@ -31,9 +31,9 @@ constexpr std::string_view kInsert =
     "INSERT INTO operations (id, tenant, request_id, parent, position, is_job, state, request, incumbent, progress, "
     "result, summary, attempts, cancel_requested, create_time, start_time, end_time, fence, lease_end) VALUES ($1, $2, "
     "$3, $4, $5, $6, $7, $8, $9, $9, $9, $9, 0, 0, $10, $11, 0, 0, 0) ON CONFLICT DO NOTHING";
-// The open operations of a tenant that are jobs.
-constexpr std::string_view kPending =
-    "SELECT COUNT(*) FROM operations WHERE tenant = $1 AND is_job = 1 AND state IN ($2, $3)";
+// What the open operations take; sweeps have the bytes of their grids, too.
+constexpr std::string_view kPendingBytes =
+    "CAST(COALESCE(SUM(CAST(LENGTH(request) AS BIGINT) + LENGTH(incumbent) + LENGTH(progress)), 0) AS BIGINT)";
 constexpr std::string_view kCancel =
     "UPDATE operations SET cancel_requested = 1, state = CASE WHEN state = $3 THEN $5 ELSE state END, end_time = CASE "
     "WHEN state = $3 THEN planwright_now() ELSE end_time END WHERE tenant = $1 AND (id = $2 OR parent = $2) AND state "
@@ -44,20 +44,38 @@ constexpr std::string_view kClose =
     "end_time = planwright_now() WHERE id = $1 AND state IN ($2, $3) AND NOT EXISTS (SELECT 1 FROM operations AS "
     "member "
     "WHERE member.parent = $1 AND member.state IN ($2, $3))";
-// Jobs that a worker may take: they are queued, or their worker is dead.
-constexpr std::string_view kRunnable = "is_job = 1 AND (state = $1 OR (state = $2 AND lease_end < planwright_now()))";
+// Jobs that a worker may take: they are queued, or their worker is dead. Names that are no texts, which SQLite would
+// keep, equal no text: nobody could end what is called so, and it must not stand before the others for ever.
+constexpr std::string_view kRunnable =
+    "is_job = 1 AND (state = $1 OR (state = $2 AND lease_end < planwright_now())) AND id = CAST(id AS TEXT) AND tenant "
+    "= CAST(tenant AS TEXT)";
+// Leases of running jobs that end later than those of $2 milliseconds can; whatever else stands for a time does, too.
+constexpr std::string_view kFarLeases =
+    "SELECT id, CAST(fence AS BIGINT) AS fence, CAST(lease_end AS BIGINT) AS lease_end FROM operations WHERE is_job = "
+    "1 AND state = $1 AND lease_end > planwright_now() + $2 "
+    "AND id = CAST(id AS TEXT)";
+constexpr std::string_view kEndLease =
+    "UPDATE operations SET lease_end = 0 WHERE id = $1 AND CAST(fence AS BIGINT) = $2 AND state = $3 AND lease_end > "
+    "planwright_now() "
+    "+ $4";
+// What must be known of an operation to end it. A parent that is no text is nobody's.
+constexpr std::string_view kEnding =
+    "SELECT CASE WHEN parent = CAST(parent AS TEXT) THEN parent ELSE '' END AS parent, state, fence FROM operations "
+    "WHERE id = $1";
+
+struct Ending {
+  std::string parent;
+  OperationState state = OperationState::kFailed;
+  int64_t fence = 0;
+};
+
 // What ends a running operation, or changes it: nothing where the fence has passed to somebody else.
 constexpr std::string_view kOwned = " WHERE id = $1 AND fence = $2 AND state = $3";
 
 // Request, incumbent and result are packed; an empty one stays empty.
 std::string PackOptional(std::string_view bytes) { return bytes.empty() ? std::string() : Pack(bytes); }
 
-absl::StatusOr<std::string> UnpackOptional(std::string_view packed) {
-  if (packed.empty()) return std::string();
-  return Unpack(packed);
-}
-
-absl::StatusOr<Operation> ReadRow(RowReader row, Columns columns) {
+absl::StatusOr<Operation> ReadRow(RowReader& row, Columns columns) {
   Operation operation;
   operation.tenant = row.Text();
   operation.id = row.Text();
@@ -74,10 +92,10 @@ absl::StatusOr<Operation> ReadRow(RowReader row, Columns columns) {
   operation.end_time = row.Number();
   operation.fence = row.Number();
   if (columns == Columns::kShort) return operation;
-  ASSIGN_OR_RETURN(operation.request, UnpackOptional(row.Blob()));
+  ASSIGN_OR_RETURN(operation.request, ReadOptional(row));
   // Without it the search takes longer, no more.
-  operation.incumbent = UnpackOptional(row.Blob()).value_or("");
-  ASSIGN_OR_RETURN(operation.result, UnpackOptional(row.Blob()));
+  operation.incumbent = ReadOptional(row).value_or("");
+  ASSIGN_OR_RETURN(operation.result, ReadOptional(row));
   return operation;
 }
 
@@ -98,7 +116,7 @@ absl::StatusOr<bool> Insert(Connection& connection, std::string_view tenant, con
       connection.Execute(kInsert, {Text(operation.id), Text(tenant), Text(request_id), Text(parent), position,
                                    int64_t{is_job ? 1 : 0}, is_job ? kQueued : kRunning,
                                    Blob(PackOptional(operation.request)), Blob(""), now, is_job ? 0 : now}));
-  return result.affected > 0;
+  return result.affected() > 0;
 }
 
 // The operations that `clauses` selects; a WHERE and what may follow it.
@@ -109,11 +127,7 @@ absl::StatusOr<std::vector<Operation>> Select(Connection& connection, Columns co
                                                    columns == Columns::kAll ? ToAbsl(kOtherColumns) : "",
                                                    " FROM operations WHERE ", ToAbsl(clauses)),
                                       parameters));
-  std::vector<Operation> operations;
-  for (const SqlRow& row : result.rows) {
-    ASSIGN_OR_RETURN(operations.emplace_back(), ReadRow(RowReader(row), columns));
-  }
-  return operations;
+  return result.ReadAll<Operation>([columns](RowReader& row) { return ReadRow(row, columns); });
 }
 
 absl::StatusOr<Operation> SelectOne(Connection& connection, Columns columns, std::string_view clauses,
@@ -125,16 +139,41 @@ absl::StatusOr<Operation> SelectOne(Connection& connection, Columns columns, std
 
 absl::StatusOr<StoreTime> Now(Connection& connection) {
   ASSIGN_OR_RETURN(const SqlResult result, connection.Execute("SELECT planwright_now()"));
-  return RowReader(result.rows.front()).Number();
+  return result.Number();
 }
 
+struct Pending {
+  int64_t operations = 0;
+  int64_t bytes = 0;
+};
+
 absl::Status CheckQuota(Connection& connection, std::string_view tenant, const Quota& quota) {
-  ASSIGN_OR_RETURN(const SqlResult result, connection.Execute(kPending, {Text(tenant), kQueued, kRunning}));
-  const int64_t pending = RowReader(result.rows.front()).Number();
-  if (pending <= quota.pending_operations) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat("the quota is used up: with these, ", pending,
-                                                   " operations would not have ended, allowed are ",
-                                                   quota.pending_operations, "; wait for some or cancel them"));
+  const std::string pending = absl::StrCat("SELECT CAST(COALESCE(SUM(is_job), 0) AS BIGINT) AS operations, ",
+                                           ToAbsl(kPendingBytes), " AS bytes FROM operations WHERE state IN ($1, $2)");
+  const auto read = [](RowReader& row) { return Pending{row.Number(), row.Number()}; };
+  ASSIGN_OR_RETURN(const SqlResult everybody, connection.Execute(pending, {kQueued, kRunning}));
+  ASSIGN_OR_RETURN(const SqlResult own,
+                   connection.Execute(absl::StrCat(pending, " AND tenant = $3"), {kQueued, kRunning, Text(tenant)}));
+  ASSIGN_OR_RETURN(const Pending all, everybody.Read<Pending>(0, read));
+  ASSIGN_OR_RETURN(const Pending mine, own.Read<Pending>(0, read));
+  if (mine.operations > quota.pending_operations) {
+    return absl::ResourceExhaustedError(absl::StrCat("the quota is used up: with these, ", mine.operations,
+                                                     " operations would not have ended, allowed are ",
+                                                     quota.pending_operations, "; wait for some or cancel them"));
+  }
+  if (mine.bytes > quota.bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the quota is used up: with these, the operations that have not "
+                     "ended would take ",
+                     mine.bytes, " bytes, compressed, allowed are ", quota.bytes, "; wait for some or cancel them"));
+  }
+  if (all.bytes > quota.all_pending_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("with these, the operations of all tenants that have not ended "
+                     "would take ",
+                     all.bytes, " bytes, compressed, allowed are ", quota.all_pending_bytes, "; wait for some to end"));
+  }
+  return absl::OkStatus();
 }
 
 // Runs an UPDATE of what the worker owns; ABORTED where it owns it no more.
@@ -143,7 +182,7 @@ absl::Status UpdateOwned(Connection& connection, std::string_view assignments, s
   ASSIGN_OR_RETURN(
       const SqlResult result,
       connection.Execute(absl::StrCat("UPDATE operations SET ", ToAbsl(assignments), ToAbsl(kOwned)), parameters));
-  return result.affected > 0 ? absl::OkStatus() : TakenOver(id);
+  return result.affected() > 0 ? absl::OkStatus() : TakenOver(id);
 }
 
 // Inserts all of a submission; where there is one of its name, returns the operation of then.
@@ -169,8 +208,14 @@ absl::StatusOr<Operation> InsertAll(Connection& connection, std::string_view ten
 }  // namespace
 
 absl::StatusOr<Operation> SqlStore::Submit(std::string_view tenant, const Submission& submission, const Quota& quota) {
-  const auto insert = [&](Connection& connection) { return InsertAll(connection, tenant, submission, quota); };
-  ASSIGN_OR_RETURN(Operation stored, Write(insert));
+  const auto insert = [&](Connection& connection) -> absl::StatusOr<Operation> {
+    // Submissions at the same time would not see each other's, and some of them count together.
+    RETURN_IF_ERROR(database_->LockName(connection, "operations"));
+    return InsertAll(connection, tenant, submission, quota);
+  };
+  std::size_t bytes = submission.operation.request.size();
+  for (const NewOperation& row : submission.rows) bytes += row.request.size();
+  ASSIGN_OR_RETURN(Operation stored, Add(insert, bytes));
   if (stored.request == submission.operation.request) return stored;
   return absl::AlreadyExistsError(
       absl::StrCat("request_id \"", submission.request_id, "\" was used for another request: choose a new one"));
@@ -219,15 +264,29 @@ absl::Status SqlStore::RequestCancel(std::string_view tenant, std::string_view i
       "SELECT id, is_job FROM operations WHERE tenant = $1 AND id IN ($2, (SELECT parent FROM operations WHERE id = "
       "$2)) ORDER BY is_job",
       ToAbsl(database_->lock_clause()));
-  return Write([&](Connection& connection) -> absl::Status {
+  return Free([&](Connection& connection) -> absl::Status {
     ASSIGN_OR_RETURN(const SqlResult found, connection.Execute(lock, {Text(tenant), Text(id)}));
-    if (found.rows.empty()) return NotFound(id);
+    if (found.empty()) return NotFound(id);
     RETURN_IF_ERROR(connection.Execute(kCancel, {Text(tenant), Text(id), kQueued, kRunning, kCancelled}).status());
-    RowReader first(found.rows.front());
-    const std::string parent = first.Text();
-    const bool has_rows = first.Number() == 0;
-    return has_rows ? CloseParent(connection, parent) : absl::OkStatus();
+    // Empty: there are no rows.
+    ASSIGN_OR_RETURN(const std::string parent, found.Read<std::string>(0, [](RowReader& first) {
+      std::string whole = first.Text();
+      return first.Number() == 0 ? whole : std::string();
+    }));
+    return CloseParent(connection, parent);
   });
+}
+
+absl::Status SqlStore::EndDeadLeases(Connection& connection, std::chrono::milliseconds lease) {
+  const int64_t most = lease.count();
+  ASSIGN_OR_RETURN(const SqlResult far, connection.Execute(kFarLeases, {kRunning, most}));
+  ASSIGN_OR_RETURN(const std::vector<LeaseWatch::Lease> suspects, far.ReadAll<LeaseWatch::Lease>([](RowReader& row) {
+    return LeaseWatch::Lease{.id = row.Text(), .fence = row.Number(), .end = row.Number()};
+  }));
+  for (const LeaseWatch::Lease& dead : lease_watch_.Dead(suspects, lease, LeaseWatch::Clock::now())) {
+    RETURN_IF_ERROR(connection.Execute(kEndLease, {Text(dead.id), dead.fence, kRunning, most}).status());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> SqlStore::NextOperation(Connection& connection, const TurnOrder& order) {
@@ -237,11 +296,11 @@ absl::StatusOr<std::string> SqlStore::NextOperation(Connection& connection, cons
       absl::StrCat("SELECT id FROM operations WHERE ", ToAbsl(kRunnable), " AND tenant = $3 ",
                    "ORDER BY create_time, position, id LIMIT 1", ToAbsl(database_->skip_locked_clause()));
   ASSIGN_OR_RETURN(const SqlResult found, connection.Execute(waiting, {kQueued, kRunning}));
-  std::vector<std::string> tenants;
-  for (const SqlRow& row : found.rows) tenants.push_back(RowReader(row).Text());
+  ASSIGN_OR_RETURN(std::vector<std::string> tenants,
+                   found.ReadAll<std::string>([](RowReader& row) { return row.Text(); }));
   for (const std::string& tenant : order(std::move(tenants))) {
     ASSIGN_OR_RETURN(const SqlResult first, connection.Execute(next, {kQueued, kRunning, Text(tenant)}));
-    if (!first.rows.empty()) return RowReader(first.rows.front()).Text();
+    if (!first.empty()) return first.Text();
   }
   return std::string();
 }
@@ -257,14 +316,15 @@ absl::StatusOr<std::optional<Operation>> SqlStore::TakeOperation(std::chrono::mi
   int64_t fence = 0;
   auto taken = Write([&](Connection& connection) -> absl::StatusOr<std::optional<Operation>> {
     damaged.clear();
+    RETURN_IF_ERROR(EndDeadLeases(connection, lease));
     ASSIGN_OR_RETURN(const std::string id, NextOperation(connection, order));
     if (id.empty()) return std::nullopt;
     RETURN_IF_ERROR(connection.Execute(kTake, {Text(id), kRunning, int64_t{lease.count()}}).status());
     absl::StatusOr<Operation> found_whole = SelectOne(connection, Columns::kAll, "id = $1", {Text(id)}, id);
     if (found_whole.status().code() != absl::StatusCode::kDataLoss) return found_whole;
-    ASSIGN_OR_RETURN(const Operation shortened, SelectOne(connection, Columns::kShort, "id = $1", {Text(id)}, id));
+    ASSIGN_OR_RETURN(const SqlResult now, connection.Execute("SELECT fence FROM operations WHERE id = $1", {Text(id)}));
+    ASSIGN_OR_RETURN(fence, now.Number());
     damaged = id;
-    fence = shortened.fence;
     return std::nullopt;
   });
   // What nobody can read must not stand before the others for ever. It is ours: it ends as any other, in a transaction
@@ -281,37 +341,38 @@ absl::StatusOr<bool> SqlStore::RenewLease(std::string_view id, int64_t fence, st
                                 {Text(id), fence, kRunning, int64_t{lease.count()}}, id));
     ASSIGN_OR_RETURN(const SqlResult result,
                      connection.Execute("SELECT cancel_requested FROM operations WHERE id = $1", {Text(id)}));
-    return RowReader(result.rows.front()).Number() != 0;
+    ASSIGN_OR_RETURN(const int64_t requested, result.Number());
+    return requested != 0;
   });
 }
 
 absl::Status SqlStore::SaveIncumbent(std::string_view id, int64_t fence, std::string_view incumbent,
                                      std::string_view progress) {
   const std::string packed = PackOptional(incumbent);
-  return Write([&](Connection& connection) {
+  const auto save = [&](Connection& connection) {
     return UpdateOwned(connection, "incumbent = $4, progress = $5",
                        {Text(id), fence, kRunning, Blob(packed), Blob(progress)}, id);
-  });
+  };
+  return Write(save, packed.size());
 }
 
 absl::Status SqlStore::EndOperation(std::string_view id, int64_t fence, const OperationEnd& end) {
   const std::string packed = PackOptional(end.result);
   const std::string lock = absl::StrCat("SELECT id FROM operations WHERE id = $1", ToAbsl(database_->lock_clause()));
-  return Write([&](Connection& connection) -> absl::Status {
-    ASSIGN_OR_RETURN(const SqlResult found,
-                     connection.Execute("SELECT parent, state, fence FROM operations WHERE id = $1", {Text(id)}));
-    if (found.rows.empty()) return TakenOver(id);
-    RowReader row(found.rows.front());
-    const std::string parent = row.Text();
-    const bool has_ended = HasEnded(StateOf(row.Number()));
-    const bool is_ours = row.Number() == fence;
+  const auto end_once = [&](Connection& connection) -> absl::Status {
+    ASSIGN_OR_RETURN(const SqlResult found, connection.Execute(kEnding, {Text(id)}));
+    if (found.empty()) return TakenOver(id);
+    ASSIGN_OR_RETURN(const Ending ending, found.Read<Ending>(0, [](RowReader& row) {
+      return Ending{.parent = row.Text(), .state = StateOf(row.Number()), .fence = row.Number()};
+    }));
     // An answer that was lost on its way: we have ended it before.
-    if (has_ended && is_ours) return absl::OkStatus();
-    RETURN_IF_ERROR(connection.Execute(lock, {Text(parent)}).status());
+    if (HasEnded(ending.state) && ending.fence == fence) return absl::OkStatus();
+    RETURN_IF_ERROR(connection.Execute(lock, {Text(ending.parent)}).status());
     RETURN_IF_ERROR(UpdateOwned(connection, "state = $4, result = $5, summary = $6, end_time = planwright_now()",
                                 {Text(id), fence, kRunning, CodeOf(end.state), Blob(packed), Blob(end.summary)}, id));
-    return CloseParent(connection, parent);
-  });
+    return CloseParent(connection, ending.parent);
+  };
+  return Write(end_once, packed.size());
 }
 
 absl::Status SqlStore::ReturnOperation(std::string_view id, int64_t fence) {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <mutex>
 #include <thread>
@@ -13,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
+#include "server/store/disk_reserve.h"
 #include "server/store/store_status.h"
 
 namespace planwright::server {
@@ -21,15 +23,19 @@ namespace {
 // How long a statement waits for another process or connection that writes.
 constexpr int kBusyTimeoutMs = 5000;
 
+// Whether an error came from a call of the operating system, which says more.
+bool IsOfSystem(int code) { return (code & 0xFF) == SQLITE_IOERR || (code & 0xFF) == SQLITE_CANTOPEN; }
+
 absl::Status ErrorOf(sqlite3* handle, int code) {
   const char* message = handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
+  const bool lacks_room = handle != nullptr && sqlite3_system_errno(handle) == ENOSPC;
+  if ((code & 0xFF) == SQLITE_FULL || (lacks_room && IsOfSystem(code))) return StoreFull(message);
   switch (code & 0xFF) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return absl::DataLossError(absl::StrCat("the store is damaged: ", message));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-    case SQLITE_FULL:
     case SQLITE_IOERR:
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
@@ -77,6 +83,14 @@ SqlValue ColumnOf(sqlite3_stmt* statement, int column) {
   }
 }
 
+std::vector<std::string> ColumnNames(sqlite3_stmt* statement) {
+  std::vector<std::string> names;
+  for (int column = 0; column < sqlite3_column_count(statement); ++column) {
+    names.emplace_back(sqlite3_column_name(statement, column));
+  }
+  return names;
+}
+
 // A new file that nobody else may read, as SQLite then makes those beside it. One that is there stays as it is,
 // unopened: closing it would give up the locks that this process has on it. Errors are left to SQLite, which meets them
 // too.
@@ -115,18 +129,26 @@ class SqliteConnection final : public Connection {
       const int bound = std::visit(Binder{raw, index}, parameters[i]);
       if (bound != SQLITE_OK) return ErrorOf(handle_, bound);
     }
-    SqlResult result;
+    SqlResult result(ColumnNames(raw));
     int step = sqlite3_step(raw);
     for (; step == SQLITE_ROW; step = sqlite3_step(raw)) {
-      SqlRow& row = result.rows.emplace_back();
+      SqlRow row;
       for (int column = 0; column < sqlite3_column_count(raw); ++column) row.push_back(ColumnOf(raw, column));
+      result.Add(std::move(row));
     }
     if (step != SQLITE_DONE) {
       is_read_only_ = is_read_only_ || (step & 0xFF) == SQLITE_READONLY;
       return ErrorOf(handle_, step);
     }
-    result.affected = sqlite3_changes64(handle_);
+    result.set_affected(sqlite3_changes64(handle_));
     return result;
+  }
+
+  // Without waiting for anybody; that it could not be done is no error.
+  void ShortenLog() {
+    sqlite3_busy_timeout(handle_, 0);
+    sqlite3_wal_checkpoint_v2(handle_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+    sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
   }
 
   // A connection that has met a database that was read-only takes it for one for ever.
@@ -170,15 +192,44 @@ class SqliteConnection final : public Connection {
 // A connection for every thread that works on the database at the same time; they are kept for the next ones.
 class SqliteDatabase final : public Database {
  public:
-  SqliteDatabase(std::string path, std::function<int64_t()> now) : path_(std::move(path)), now_(std::move(now)) {}
+  SqliteDatabase(std::string path, std::function<int64_t()> now)
+      : path_(std::move(path)), now_(std::move(now)), reserve_(path_ + "-reserve") {}
 
   std::string_view kind() const override { return "sqlite"; }
   std::string_view skip_locked_clause() const override { return ""; }
   std::string_view lock_clause() const override { return ""; }
 
   absl::Status Transact(Access access, const std::function<absl::Status(Connection&)>& body) override {
+    absl::Status status = TransactOnce(access, body);
+    if (!IsStoreFull(status)) return status;
+    // What did not fit may have left its pages in the log.
+    ShortenLog();
+    if (access != Access::kFree) return status;
+    const int64_t reserved = reserve_.GiveUp();
+    status = TransactOnce(access, body);
+    // The log's pages go into those of the file that they are about, which takes no room.
+    ShortenLog();
+    reserve_.HoldAgain(reserved);
+    return status;
+  }
+
+  // A writer is alone.
+  absl::Status LockName(Connection& /*connection*/, std::string_view /*name*/) override { return absl::OkStatus(); }
+
+  std::optional<Room> room() const override { return RoomAt(path_); }
+  std::string_view size_query() const override {
+    return "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
+  }
+  void Maintain() override { reserve_.Hold(); }
+
+  // A writer is alone, and the clock came with the connection.
+  absl::Status LockSchema(Connection& /*connection*/) override { return absl::OkStatus(); }
+
+ private:
+  absl::Status TransactOnce(Access access, const std::function<absl::Status(Connection&)>& body) {
+    const bool writes = access == Access::kWrite || access == Access::kFree;
     ASSIGN_OR_RETURN(std::unique_ptr<SqliteConnection> connection, Take());
-    RETURN_IF_ERROR(connection->Execute(access == Access::kWrite ? "BEGIN IMMEDIATE" : "BEGIN").status());
+    RETURN_IF_ERROR(connection->Execute(writes ? "BEGIN IMMEDIATE" : "BEGIN").status());
     absl::Status status = body(*connection);
     if (status.ok()) status = connection->Execute("COMMIT").status();
     // Fails where the error has rolled back already.
@@ -187,10 +238,14 @@ class SqliteDatabase final : public Database {
     return status;
   }
 
-  // A writer is alone, and the clock came with the connection.
-  absl::Status LockSchema(Connection& /*connection*/) override { return absl::OkStatus(); }
+  // Moves what the log holds into the file and gives its room back, unless somebody needs it just now.
+  void ShortenLog() {
+    absl::StatusOr<std::unique_ptr<SqliteConnection>> connection = Take();
+    if (!connection.ok()) return;
+    (*connection)->ShortenLog();
+    Return(*std::move(connection));
+  }
 
- private:
   absl::StatusOr<std::unique_ptr<SqliteConnection>> Take() {
     {
       const std::lock_guard lock(mutex_);
@@ -210,6 +265,7 @@ class SqliteDatabase final : public Database {
 
   const std::string path_;
   const std::function<int64_t()> now_;
+  const DiskReserve reserve_;
   std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<std::unique_ptr<SqliteConnection>> idle_;
@@ -222,11 +278,15 @@ int64_t SystemMilliseconds() {
       .count();
 }
 
-absl::StatusOr<std::unique_ptr<Database>> OpenSqlite(const std::string& path, std::function<int64_t()> now) {
+absl::StatusOr<std::unique_ptr<Database>> OpenSqlite(const std::string& path, std::function<int64_t()> now,
+                                                     bool holds_reserve) {
   auto database = std::make_unique<SqliteDatabase>(path, std::move(now));
   // SQLite opens what it may only read; that is found out now, not with the first row that is to be stored.
   const auto write = [](Connection& connection) { return connection.Execute("PRAGMA user_version = 1").status(); };
-  RETURN_IF_ERROR(database->Transact(Database::Access::kWrite, write));
+  const absl::Status written = database->Transact(Database::Access::kFree, write);
+  // There may be room again later, and what is there can be read.
+  if (!written.ok() && !(holds_reserve && IsStoreFull(written))) return written;
+  if (holds_reserve) database->Maintain();
   return database;
 }
 

@@ -18,8 +18,12 @@ int64_t SystemMilliseconds();
 // Opens or makes the file `path`, in WAL mode: readers and one writer do not wait for each other, and what was
 // committed survives a crash of process and machine. `now`: what planwright_now() returns. UNAVAILABLE: it cannot be
 // opened and written; its folder must exist.
+//
+// With `holds_reserve` a file beside it holds room for the day when the disk is full, and a disk that is full just now
+// is no error.
 absl::StatusOr<std::unique_ptr<Database>> OpenSqlite(const std::string& path,
-                                                     std::function<int64_t()> now = &SystemMilliseconds);
+                                                     std::function<int64_t()> now = &SystemMilliseconds,
+                                                     bool holds_reserve = true);
 
 }  // namespace planwright::server
 

@@ -25,7 +25,8 @@ using StoreTime = int64_t;
 
 // ---- Documents: whatever is put once and read by its name.
 
-// kAnswer: answers of the plan cache, by their request's digest; they count towards no quota.
+// kAnswer: answers of the plan cache, by their request's digest; they count towards no tenant's quota, but have a limit
+// of their own (PutAnswer).
 enum class DocumentKind { kPlan, kGraph, kCluster, kAnswer };
 
 struct Document {
@@ -65,8 +66,30 @@ struct Quota {
   // Plans, graphs and clusters together; bytes as stored.
   int64_t documents = 100'000;
   int64_t bytes = int64_t{10} << 30;
-  // Operations that have not ended.
+  // Operations that have not ended; they may take as many bytes again as documents.
   int64_t pending_operations = 10'000;
+  // Those of all tenants together, bytes as stored.
+  int64_t all_pending_bytes = int64_t{4} << 30;
+};
+
+// ---- Health
+
+// When somebody should look after the room that the store has.
+struct RoomAlarm {
+  // Less is free on its disk, where that is known; 0: never. Below an eighth of it nothing more is taken in.
+  int64_t free_bytes = 0;
+  // The store is larger; 0: never.
+  int64_t store_bytes = 0;
+};
+
+// What is known of a store that works.
+struct StoreHealth {
+  // What it takes, some minutes ago at most.
+  int64_t store_bytes = 0;
+  // Of its disk; nullopt: it is not known.
+  std::optional<int64_t> free_bytes;
+  // What somebody should look at before it stops working; empty: nothing.
+  std::string warning;
 };
 
 // ---- Claims: who of several servers does something that is worth doing once.
@@ -166,8 +189,10 @@ class Store {
   virtual std::string_view kind() const = 0;
 
   // OK: the database answers, has a schema of ours and can be written: that is tried once a minute, and each time after
-  // something could not be.
+  // something could not be, with as many bytes as that had.
   virtual absl::Status Check() = 0;
+  // As of the last Check and Sweep.
+  virtual StoreHealth health() const = 0;
 
   // -- Documents
 
@@ -175,6 +200,10 @@ class Store {
   // the quota is used up.
   virtual absl::StatusOr<PutResult> PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
                                                 const Quota& quota) = 0;
+  // Puts an answer of the cache whatever is there. All of them together take at most `most_bytes` of the store, where
+  // each counts for at least a KiB; the longest unused ones make room. Of several servers each may exceed that by a
+  // sixteenth.
+  virtual absl::Status PutAnswer(std::string_view tenant, const Document& document, int64_t most_bytes) = 0;
   // Puts a document whatever is there.
   virtual absl::Status ReplaceDocument(std::string_view tenant, DocumentKind kind, const Document& document) = 0;
   // NOT_FOUND. DATA_LOSS: it does not match its checksum. Counts as a use (Retention::documents).
@@ -237,7 +266,8 @@ class Store {
 
   // How long things are kept.
   struct Retention {
-    // Since the last use, to a day.
+    // Since the last use, to a day. Of the time between two sweeps no more than a day counts, nor than half of the
+    // shorter one of these: a clock that leaps makes nothing old (retention_clock.h).
     std::chrono::milliseconds documents = std::chrono::hours(24 * 30);
     // Since they ended; with their rows.
     std::chrono::milliseconds operations = std::chrono::hours(24 * 30);
@@ -246,7 +276,7 @@ class Store {
     int64_t items = 100'000;
     // As above, but bytes as stored.
     int64_t bytes = int64_t{10} << 30;
-    // Of all answers of the cache together, as stored; the longest unused go first.
+    // Of all answers of the cache together, as PutAnswer counts; the longest unused go first.
     int64_t answer_bytes = int64_t{1} << 30;
     // What one transaction deletes at most, so that nobody waits for it for long; sweeps go whole. >= 1.
     int64_t rows_at_once = 1000;

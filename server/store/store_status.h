@@ -11,7 +11,13 @@ namespace planwright::server {
 // UNAVAILABLE: the database cannot be reached, read or written just now.
 absl::Status StoreUnavailable(std::string_view why);
 
-// Whether `status` is one that StoreUnavailable made.
+// The same where what is missing is room: what is stored can be read and deleted.
+absl::Status StoreFull(std::string_view why);
+
+// Whether `status` is one that StoreFull made.
+bool IsStoreFull(const absl::Status& status);
+
+// Whether `status` is one that StoreUnavailable or StoreFull made.
 bool IsStoreUnavailable(const absl::Status& status);
 
 }  // namespace planwright::server

@@ -5,11 +5,14 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +21,7 @@
 #include "server/codec/graph.h"
 #include "server/serving/retry_delay.h"
 #include "server/store/open_store.h"
+#include "server/store/sql_store.h"
 #include "tests/support/lattices.h"
 
 namespace planwright::server {
@@ -298,6 +302,61 @@ TEST_F(SharedStoreTest, ServersWithOneStoreSearchOnce) {
   EXPECT_TRUE(theirs->provenance().cached());
   EXPECT_EQ(second.source(), PlanSource::kCached);
   EXPECT_EQ(searches_.started, 1);
+}
+
+// A database that hangs for as long as it is told to.
+class HangingDatabase final : public Database {
+ public:
+  explicit HangingDatabase(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+
+  void Hang() { hangs_ = true; }
+  void GoOn() {
+    hangs_ = false;
+    hangs_.notify_all();
+  }
+
+  std::string_view kind() const override { return database_->kind(); }
+  std::string_view skip_locked_clause() const override { return database_->skip_locked_clause(); }
+  std::string_view lock_clause() const override { return database_->lock_clause(); }
+  absl::Status Transact(Access access, const std::function<absl::Status(Connection&)>& body) override {
+    hangs_.wait(true);
+    return database_->Transact(access, body);
+  }
+  absl::Status LockName(Connection& connection, std::string_view name) override {
+    return database_->LockName(connection, name);
+  }
+  std::optional<Room> room() const override { return database_->room(); }
+  std::string_view size_query() const override { return database_->size_query(); }
+  void Maintain() override { database_->Maintain(); }
+  absl::Status LockSchema(Connection& connection) override { return database_->LockSchema(connection); }
+
+ private:
+  const std::unique_ptr<Database> database_;
+  std::atomic<bool> hangs_{false};
+};
+
+TEST_F(SharedStoreTest, SearchesWithoutAStoreThatHangs) {
+  auto database = std::make_unique<HangingDatabase>(OpenDatabase("sqlite:" + folder_.string() + "/db").value());
+  HangingDatabase& hanging = *database;
+  SqlStore store(std::move(database), /*migrate=*/false);
+  ASSERT_TRUE(store.Check().ok());
+  {
+    Server server(store);
+    hanging.Hang();
+    // More than there are threads that ask the store.
+    for (int seed = 1; seed <= 5; ++seed) {
+      v1::CreatePlanRequest request;
+      request.set_graph_reference("zoo:bert-base");
+      request.set_cluster_reference("zoo:pcie:2");
+      request.mutable_options()->set_seed(seed);
+      Caller caller;
+      server.desk.Take(caller.Order(server.engine.ReadTask(request, CallContext()).value(), searches_));
+      const absl::StatusOr<v1::Plan> plan = caller.Wait();
+      EXPECT_TRUE(plan.ok()) << plan.status();
+      EXPECT_EQ(caller.source(), PlanSource::kSearched);
+    }
+    hanging.GoOn();
+  }
 }
 
 TEST_F(SharedStoreTest, WhoeverWaitsMayLeave) {

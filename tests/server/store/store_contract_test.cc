@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -88,6 +89,14 @@ class StoreContractTest : public testing::TestWithParam<std::string> {
     std::vector<std::string> ids;
     for (const Operation& operation : operations.value()) ids.push_back(operation.id);
     return ids;
+  }
+
+  // Days on which a server sweeps, but nothing is old enough to go.
+  void PassDays(int days) {
+    for (int day = 0; day < days; ++day) {
+      backend_->AdvanceClock(kDay);
+      EXPECT_EQ(store_->Sweep({.documents = hours(24 * 365), .operations = hours(24 * 365)}).value(), 0);
+    }
   }
 
   absl::Status Execute(const std::string& sql, const std::vector<SqlValue>& parameters) {
@@ -545,13 +554,13 @@ TEST_P(StoreContractTest, ForgetsWhatHasBeenKeptLongEnough) {
   }
   const Store::Retention retention{.documents = hours(240), .operations = hours(48)};
   EXPECT_EQ(store_->Sweep(retention).value(), 0);
-  backend_->AdvanceClock(3 * kDay);
+  PassDays(3);
   Put("new");
   EXPECT_EQ(store_->Sweep(retention).value(), 3);
   EXPECT_THAT(Listed({}), ElementsAre("open"));
   EXPECT_EQ(store_->FindOperation("tenant", "sweep-0", OperationView::kShort).status().code(),
             absl::StatusCode::kNotFound);
-  backend_->AdvanceClock(8 * kDay);
+  PassDays(8);
   EXPECT_EQ(store_->Sweep(retention).value(), 1);
   EXPECT_TRUE(store_->FindDocument("tenant", DocumentKind::kPlan, "new").ok());
 }
@@ -560,7 +569,7 @@ TEST_P(StoreContractTest, KeepsWhatIsUsed) {
   Put("used");
   Put("unused");
   for (int day = 0; day < 20; ++day) {
-    backend_->AdvanceClock(2 * kDay);
+    PassDays(2);
     EXPECT_TRUE(store_->FindDocument("tenant", DocumentKind::kPlan, "used").ok());
   }
   EXPECT_EQ(store_->Sweep({.documents = hours(240)}).value(), 1);
@@ -573,7 +582,7 @@ TEST_P(StoreContractTest, ForgetsAnswersThatTakeTooMuchRoom) {
     backend_->AdvanceClock(1000);
   }
   Put("plan");
-  EXPECT_EQ(store_->Sweep({.answer_bytes = 300}).value(), 1);
+  EXPECT_EQ(store_->Sweep({.answer_bytes = 2048}).value(), 1);
   EXPECT_EQ(store_->FindDocument("tenant", DocumentKind::kAnswer, "a").status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(store_->FindDocument("tenant", DocumentKind::kAnswer, "b").ok());
   EXPECT_TRUE(store_->FindDocument("tenant", DocumentKind::kPlan, "plan").ok());
@@ -669,7 +678,7 @@ TEST_P(StoreContractTest, ForgetsAFewAtATime) {
     ASSERT_TRUE(store_->ReplaceDocument("tenant", DocumentKind::kAnswer, {id, std::string(100, 'x'), "answer"}).ok());
     backend_->AdvanceClock(kDay);
   }
-  const Store::Retention retention{.items = 1, .answer_bytes = 150, .rows_at_once = 2};
+  const Store::Retention retention{.items = 1, .answer_bytes = 1500, .rows_at_once = 2};
   for (const int64_t deleted : {6, 6, 0}) EXPECT_EQ(store_->Sweep(retention).value(), deleted);
   EXPECT_THAT(ListedPlans("tenant"), ElementsAre("e"));
   EXPECT_THAT(Listed({}), ElementsAre("e"));
@@ -678,9 +687,125 @@ TEST_P(StoreContractTest, ForgetsAFewAtATime) {
 
 TEST_P(StoreContractTest, WhatIsTooOldGoesAFewAtATime) {
   for (const char* id : {"a", "b", "c"}) Put(id);
-  backend_->AdvanceClock(2 * kDay);
+  PassDays(2);
   const Store::Retention retention{.documents = hours(24), .rows_at_once = 2};
   for (const int64_t deleted : {2, 1, 0}) EXPECT_EQ(store_->Sweep(retention).value(), deleted);
+}
+
+TEST_P(StoreContractTest, AnswersMakeRoomForNewOnesWhenTheyArePut) {
+  constexpr int64_t kMost = 20 * 1024;
+  for (int i = 0; i < 40; ++i) {
+    ASSERT_TRUE(store_->PutAnswer("", {absl::StrCat("answer", i), "", "content"}, kMost).ok());
+    backend_->AdvanceClock(1);
+  }
+  const auto answers = store_->ListDocuments("", DocumentKind::kAnswer, std::nullopt, 100).value();
+  EXPECT_LE(answers.size(), 20U);
+  EXPECT_GE(answers.size(), 15U);
+  EXPECT_EQ(answers.front().id, "answer39");
+  // A row that is small counts, too: a limit of bytes alone would let any number of them in.
+  EXPECT_EQ(answers.back().id, absl::StrCat("answer", 40 - answers.size()));
+}
+
+TEST_P(StoreContractTest, TakesNoMoreBytesOfOpenOperationsThanTheQuota) {
+  const auto submit = [this](const std::string& tenant, const std::string& id, const Quota& quota) {
+    std::string noise;
+    std::mt19937 random(1);
+    for (int i = 0; i < 10'000; ++i) noise.push_back(static_cast<char>(random()));
+    return store_->Submit(tenant, {{id, "grid"}, {{id + "-0", noise}}, ""}, quota).status();
+  };
+  const Quota own{.bytes = 25'000};
+  EXPECT_TRUE(submit("tenant", "a", own).ok());
+  EXPECT_TRUE(submit("tenant", "b", own).ok());
+  const absl::Status refused = submit("tenant", "c", own);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_EQ(store_->FindOperation("tenant", "c-0", OperationView::kShort).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(submit("other", "d", own).ok());
+  const absl::Status all = submit("third", "e", {.all_pending_bytes = 35'000});
+  EXPECT_EQ(all.code(), absl::StatusCode::kResourceExhausted) << all;
+  for (int i = 0; i < 3; ++i) End(Take());
+  EXPECT_TRUE(submit("third", "e", {.all_pending_bytes = 35'000}).ok());
+}
+
+TEST_P(StoreContractTest, QuotasHoldForManyCallersAtOnce) {
+  const Quota quota{.documents = 3, .pending_operations = 3};
+  std::atomic<int> put{0};
+  std::atomic<int> submitted{0};
+  {
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < 12; ++i) {
+      callers.emplace_back([&, i] {
+        const std::string id = absl::StrCat("id", i);
+        put += store_->PutDocument("tenant", DocumentKind::kPlan, {id, "", std::string(20'000, 'x')}, quota).ok();
+        submitted += store_->Submit("tenant", {{id, "request"}, {}, ""}, quota).ok();
+      });
+    }
+  }
+  EXPECT_EQ(put, 3);
+  EXPECT_EQ(submitted, 3);
+  EXPECT_THAT(ListedPlans("tenant"), SizeIs(3));
+  EXPECT_THAT(Listed({}), SizeIs(3));
+}
+
+TEST_P(StoreContractTest, AClockThatLeapsMakesNothingOld) {
+  Put("plan");
+  Submit("ended");
+  End(Take());
+  // Whether it was swept before or not.
+  for (const int64_t leap : {40 * kDay, 400 * kDay}) {
+    backend_->AdvanceClock(leap);
+    EXPECT_EQ(store_->Sweep({}).value(), 0);
+    ASSERT_TRUE(store_->Check().ok());
+    EXPECT_NE(store_->health().warning.find("clock"), std::string::npos);
+    EXPECT_THAT(ListedPlans("tenant"), ElementsAre("plan"));
+  }
+  // It is right again: nothing is left of the leaps.
+  backend_->AdvanceClock(-440 * kDay);
+  EXPECT_EQ(store_->Sweep({}).value(), 0);
+  ASSERT_TRUE(store_->Check().ok());
+  EXPECT_EQ(store_->health().warning, "");
+}
+
+TEST_P(StoreContractTest, WhatAgesInDaysThatPassGoesAfterALeap) {
+  Put("plan");
+  backend_->AdvanceClock(40 * kDay);
+  int64_t deleted = 0;
+  int days = 1;
+  for (; deleted == 0 && days < 100; ++days) {
+    deleted = store_->Sweep({}).value();
+    backend_->AdvanceClock(kDay / 2);
+    deleted += store_->Sweep({}).value();
+    backend_->AdvanceClock(kDay / 2);
+  }
+  EXPECT_EQ(deleted, 1);
+  EXPECT_GE(days, 29);
+  EXPECT_LE(days, 32);
+}
+
+TEST_P(StoreContractTest, TakesOverFromADeadWorkerWhoseClockWasAhead) {
+  Submit("a");
+  ASSERT_TRUE(store_->Check().ok());
+  backend_->AdvanceClock(3'600'000);
+  const Operation first = Take();
+  backend_->AdvanceClock(-3'600'000);
+  constexpr milliseconds kShort{200};
+  EXPECT_EQ(store_->TakeOperation(kShort, &ByName).value(), std::nullopt);
+  // One that renews it lives, whatever the clock says.
+  std::this_thread::sleep_for(milliseconds(5));
+  ASSERT_TRUE(store_->RenewLease("a", first.fence, milliseconds(3'600'000)).ok());
+  EXPECT_EQ(store_->TakeOperation(kShort, &ByName).value(), std::nullopt);
+  std::this_thread::sleep_for(2 * kShort);
+  const auto second = store_->TakeOperation(kShort, &ByName).value();
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->id, "a");
+  EXPECT_GT(second->fence, first.fence);
+}
+
+TEST_P(StoreContractTest, AClaimFromAClockThatWasAheadIsFree) {
+  backend_->AdvanceClock(3'600'000);
+  EXPECT_TRUE(store_->Claim("key", "a", kLease)->is_ours);
+  backend_->AdvanceClock(-3'600'000);
+  EXPECT_TRUE(store_->Claim("key", "b", kLease)->is_ours);
+  EXPECT_FALSE(store_->Claim("key", "c", kLease)->is_ours);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContractTest, testing::Values("sqlite"));
