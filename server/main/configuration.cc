@@ -29,6 +29,7 @@
 #include "server/main/listen_address.h"
 #include "server/main/log_level.h"
 #include "server/main/text_file.h"
+#include "server/observability/span_exporter.h"
 #include "server/serving/resources.h"
 #include "server/store/open_store.h"
 
@@ -122,6 +123,10 @@ ABSL_FLAG(std::string, log_format, "", "text or json, on standard error; empty: 
 ABSL_FLAG(
     std::string, log_level, "info",
     "debug, info, warning or error: what weighs less is not logged; SIGUSR1 logs one level more, SIGUSR2 one less");
+ABSL_FLAG(
+    std::string, otlp_endpoint, "",
+    "where spans of calls are sent, OTLP over HTTP: http://collector:4318/v1/traces; empty: where the environment "
+    "variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT says, else nowhere");
 ABSL_FLAG(std::string, config, "", "file with settings, one \"name = value\" a line");
 ABSL_FLAG(bool, validate_config, false, "check all settings and exit: 0, or 1 with what is wrong");
 
@@ -174,6 +179,7 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "enable_reflection",
                                                                   "log_format",
                                                                   "log_level",
+                                                                  "otlp_endpoint",
                                                                   "validate_config"});
 
 std::optional<std::string> Getenv(const std::string& name) {
@@ -284,6 +290,22 @@ LogFormat ReadLogFormat(Violations& violations) {
   if (format == "json") return LogFormat::kJson;
   if (!format.empty()) violations.Add("--log_format", absl::StrCat("must be text or json, is \"", format, "\""));
   return isatty(STDERR_FILENO) == 1 ? LogFormat::kText : LogFormat::kJson;
+}
+
+// As the specification of OpenTelemetry has it: the general variable names a base, to which the path is added.
+std::string OtlpEndpoint() {
+  std::string stated = absl::GetFlag(FLAGS_otlp_endpoint);
+  if (stated.empty()) stated = Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").value_or("");
+  const std::string base = Getenv("OTEL_EXPORTER_OTLP_ENDPOINT").value_or("");
+  if (!stated.empty() || base.empty()) return stated;
+  return absl::StrCat(base, base.ends_with('/') ? "" : "/", "v1/traces");
+}
+
+std::string ReadOtlpEndpoint(Violations& violations) {
+  std::string endpoint = OtlpEndpoint();
+  const absl::Status checked = endpoint.empty() ? absl::OkStatus() : CheckOtlpEndpoint(endpoint);
+  if (!checked.ok()) violations.Add("--otlp_endpoint", std::string(checked.message()));
+  return endpoint;
 }
 
 Severity ReadLogLevel(Violations& violations) {
@@ -444,6 +466,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.slow_search = PositiveTime(absl::GetFlag(FLAGS_slow_search), "slow_search", violations);
   configuration.log_format = ReadLogFormat(violations);
   configuration.log_level = ReadLogLevel(violations);
+  configuration.otlp_endpoint = ReadOtlpEndpoint(violations);
   configuration.certificate_warning =
       PositiveTime(absl::GetFlag(FLAGS_certificate_warning), "certificate_warning", violations);
   configuration.enable_reflection = absl::GetFlag(FLAGS_enable_reflection);

@@ -32,6 +32,8 @@ struct Configuration {
   std::chrono::nanoseconds slow_search{0};
   LogFormat log_format = LogFormat::kText;
   Severity log_level = Severity::kInfo;
+  // Where spans of calls go; empty: nowhere.
+  std::string otlp_endpoint;
   // Certificates that expire within it are warned of.
   std::chrono::nanoseconds certificate_warning{0};
   bool enable_reflection = false;

@@ -125,6 +125,10 @@ class GrpcDaemon final : public Daemon {
         metrics_(configuration.engine.version),
         store_(std::move(store)),
         engine_(configuration.engine, store_.get()),
+        spans_(configuration.otlp_endpoint.empty()
+                   ? nullptr
+                   : std::make_unique<SpanExporter>(SpanExporter::Options{.endpoint = configuration.otlp_endpoint,
+                                                                          .version = configuration.engine.version})),
         certificates_(configuration.certificate_warning, metrics_, log_),
         claims_(store_ != nullptr ? std::make_unique<Claims>(*store_) : nullptr),
         shares_(configuration.engine.memory_budget_bytes),
@@ -164,7 +168,7 @@ class GrpcDaemon final : public Daemon {
                                           configuration.engine.max_message_bytes)),
         service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, retrievals_, uploads_,
                   unpacked_, batches_, unsent_, authenticator_, in_flight_, connections_, metrics_, log_,
-                  configuration.slow_search}) {}
+                  configuration.slow_search, spans_.get()}) {}
 
   ~GrpcDaemon() override { Drain(); }
 
@@ -393,6 +397,7 @@ class GrpcDaemon final : public Daemon {
     metrics_.SetRunningOperations(runner_ != nullptr ? runner_->running() : 0);
     metrics_.SetLoad(load.running, load.waiting);
     metrics_.SetLogDropped(log_.dropped());
+    if (spans_ != nullptr) metrics_.SetSpans(spans_->counts().exported, spans_->counts().dropped);
     const Connections::Counts connections = connections_.counts();
     metrics_.SetConnections("grpc", CountsOf(connections));
     metrics_.SetConnections("http", CountsOf(http_connections_.counts()));
@@ -446,6 +451,8 @@ class GrpcDaemon final : public Daemon {
   std::unique_ptr<Store> store_;
   PlanningEngine engine_;
   Authenticator authenticator_;
+  // nullptr: no collector is told of calls.
+  std::unique_ptr<SpanExporter> spans_;
   CertificateWatch certificates_;
   // nullptr: no TLS.
   std::shared_ptr<ReloadingTlsCredentials> tls_;

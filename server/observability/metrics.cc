@@ -92,6 +92,12 @@ Metrics::Metrics(const std::string& version)
                                    "Connections that have carried a call of a known caller.")),
       held_bytes_(
           MakeGauge(registry_, "planwright_held_bytes", "What clients have sent of messages that are not whole.")),
+      spans_exported_(MakeCounter(registry_, "planwright_spans_exported_total",
+                                  "Spans that the collector of --otlp_endpoint has taken.")
+                          .Add({})),
+      spans_dropped_(MakeCounter(registry_, "planwright_spans_dropped_total",
+                                 "Spans that it has not taken, or that found no room to wait.")
+                         .Add({})),
       log_dropped_(MakeCounter(registry_, "planwright_log_dropped_total",
                                "Log lines that were dropped because whoever reads the log was too slow.")
                        .Add({})),
@@ -177,6 +183,11 @@ void Metrics::SetConnections(const std::string& port, const ConnectionCounts& co
 void Metrics::SetKnownConnections(int known, int64_t held_bytes) {
   known_connections_.Set(known);
   held_bytes_.Set(static_cast<double>(held_bytes));
+}
+
+void Metrics::SetSpans(int64_t exported, int64_t dropped) {
+  RaiseTo(exported, spans_exported_);
+  RaiseTo(dropped, spans_dropped_);
 }
 
 void Metrics::SetLogDropped(int64_t lines) { RaiseTo(lines, log_dropped_); }

@@ -72,6 +72,8 @@ class Metrics {
   // Counts never fall.
   void SetCache(const CacheCounts& counts);
 
+  // What a collector of traces has taken and what not; they never fall.
+  void SetSpans(int64_t exported, int64_t dropped);
   // Lines that the log had no room for; never falls.
   // `port`: "grpc" or "http". Counts never fall.
   void SetConnections(const std::string& port, const ConnectionCounts& counts);
@@ -121,6 +123,8 @@ class Metrics {
   prometheus::Family<prometheus::Counter>& ended_connections_;
   prometheus::Gauge& known_connections_;
   prometheus::Gauge& held_bytes_;
+  prometheus::Counter& spans_exported_;
+  prometheus::Counter& spans_dropped_;
   prometheus::Counter& log_dropped_;
   prometheus::Family<prometheus::Gauge>& certificate_expiry_;
   prometheus::Gauge& store_up_;

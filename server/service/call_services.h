@@ -10,6 +10,7 @@
 #include "server/engine/planning_engine.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
+#include "server/observability/span_exporter.h"
 #include "server/service/answer_cache.h"
 #include "server/serving/authenticator.h"
 #include "server/serving/executor.h"
@@ -46,6 +47,8 @@ struct CallServices {
   const Logger& log;
   // Searches that take as long are logged as slow.
   std::chrono::nanoseconds slow_search{0};
+  // nullptr: no collector of traces is told of calls.
+  SpanExporter* spans = nullptr;
 };
 
 }  // namespace planwright::server

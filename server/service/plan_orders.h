@@ -35,6 +35,14 @@ namespace planwright::server {
 inline absl::Status SubmitReading(const CallServices& services, const CallStart& start, const std::stop_source& stop,
                                   const grpc::ByteBuffer& request, std::function<void(absl::Status)> read) {
   RETURN_IF_ERROR(start.permitted);
+  if (start.record->trace() != nullptr) {
+    // The call may be gone when it has been read.
+    read = [trace = start.record->trace(), read = std::move(read)](absl::Status status) {
+      trace->Mark(CallTrace::Moment::kReadBegin);
+      read(std::move(status));
+      trace->Mark(CallTrace::Moment::kReadEnd);
+    };
+  }
   return services.serving.Submit({.deadline = start.deadline,
                                   .stop = stop,
                                   .run = std::move(read),
@@ -110,8 +118,8 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
     return absl::OkStatus();
   }
   if (order.task.is_to_be_kept) done = KeepFirst(services, start.caller.tenant, order.task, std::move(done));
-  order.log =
-      std::make_unique<SearchLog>(start.record->request_id(), services.metrics, services.log, services.slow_search);
+  order.log = std::make_unique<SearchLog>(start.record->request_id(), services.metrics, services.log,
+                                          services.slow_search, start.record->trace());
   order.bytes = EstimateMemory(order.task);
   RpcRecord& record = *start.record;
   record.SetPlanKey(order.task.key);

@@ -193,10 +193,14 @@ CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerCon
   start.give_up = EndingOf(context, services_.log, start.record->request_id());
   context.AddInitialMetadata("x-request-id", start.record->request_id());
   const std::optional<std::string_view> traceparent = Metadata(context, "traceparent");
-  const std::optional<std::string> trace_id = traceparent.has_value() ? TraceIdOf(*traceparent) : std::nullopt;
-  if (trace_id.has_value()) {
-    start.record->SetTraceId(*trace_id);
+  const std::optional<TraceContext> trace = traceparent.has_value() ? TraceContextOf(*traceparent) : std::nullopt;
+  if (trace.has_value()) {
+    start.record->SetTraceId(trace->trace_id);
     context.AddInitialMetadata("traceparent", std::string(*traceparent));
+  }
+  // A trace that its beginner does not keep would be kept in part.
+  if (services_.spans != nullptr && (!trace.has_value() || trace->is_sampled)) {
+    start.record->SetTrace(std::make_shared<CallTrace>(trace, *services_.spans));
   }
   if (services_.log.level() == Severity::kDebug) {
     services_.log.Debug("rpc started", {{"request_id", start.record->request_id()},

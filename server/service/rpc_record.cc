@@ -22,6 +22,17 @@ RpcRecord::~RpcRecord() {
   metrics_.RpcHandled(method_, code, elapsed);
   // Messages can be long lists of violations; the first line says what went wrong.
   const std::string_view message = ToStd(status_.message());
+  const std::string error(message.substr(0, message.find('\n')).substr(0, 300));
+  if (trace_ != nullptr) {
+    trace_->End(method_.service + "/" + method_.method, status_.ok() ? "" : code + ": " + error,
+                {{"rpc.system", "grpc"},
+                 {"rpc.service", method_.service},
+                 {"rpc.method", method_.method},
+                 {"rpc.grpc.status_code", std::to_string(static_cast<int>(status_.code()))},
+                 {"planwright.tenant", caller_.tenant},
+                 {"planwright.request_id", request_id_},
+                 {"planwright.plan_source", plan_source_}});
+  }
   log_.Write(status_.code() == absl::StatusCode::kInternal ? Severity::kError : Severity::kInfo, "rpc",
              {{"request_id", request_id_},
               {"method", method_.method},
@@ -33,7 +44,7 @@ RpcRecord::~RpcRecord() {
               {"subject", caller_.subject},
               {"plan_key", plan_key_},
               {"plan_source", plan_source_},
-              {"error", std::string(message.substr(0, message.find('\n')).substr(0, 300))}});
+              {"error", error}});
 }
 
 }  // namespace planwright::server

@@ -3,12 +3,14 @@
 #define PLANWRIGHT_SERVER_SERVICE_RPC_RECORD_H_
 
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
+#include "server/service/call_trace.h"
 #include "server/serving/caller.h"
 
 namespace planwright::server {
@@ -29,6 +31,10 @@ class RpcRecord {
   void SetCaller(const Caller& caller) { caller_ = caller; }
   // The trace that it is part of.
   void SetTraceId(std::string trace_id) { trace_id_ = std::move(trace_id); }
+  // What a collector is told of it when it has ended.
+  void SetTrace(std::shared_ptr<CallTrace> trace) { trace_ = std::move(trace); }
+  // nullptr: nobody is told.
+  const std::shared_ptr<CallTrace>& trace() const { return trace_; }
   // What was asked for (plan_key.h), and how the answer was come by.
   void SetPlanKey(std::string key) { plan_key_ = std::move(key); }
   void SetPlanSource(std::string source) { plan_source_ = std::move(source); }
@@ -46,6 +52,7 @@ class RpcRecord {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   Caller caller_;
   std::string trace_id_;
+  std::shared_ptr<CallTrace> trace_;
   std::string plan_key_;
   std::string plan_source_;
   absl::Status status_ = absl::InternalError("not answered");

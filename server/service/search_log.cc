@@ -30,6 +30,7 @@ void SearchLog::OnStopRequested() {
 
 void SearchLog::OnSearchStart(const SearchStart& start) {
   start_ = start;
+  if (trace_ != nullptr) trace_->Mark(CallTrace::Moment::kSearchBegin);
   log_.Info("search started", {{"request_id", request_id_},
                                {"operators", static_cast<int64_t>(start.operators)},
                                {"tensors", static_cast<int64_t>(start.tensors)},
@@ -38,6 +39,7 @@ void SearchLog::OnSearchStart(const SearchStart& start) {
 }
 
 void SearchLog::OnSearchEnd(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) {
+  if (trace_ != nullptr) trace_->Mark(CallTrace::Moment::kSearchEnd);
   LogCancellation(Clock::now());
   LogResult(result, elapsed);
   LogSlowness(elapsed);

@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "server/engine/search_observer.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
+#include "server/service/call_trace.h"
 
 namespace planwright::server {
 
@@ -18,8 +20,8 @@ class SearchLog : public SearchObserver {
  public:
   // A search that takes `slow` or longer gets a warning with its size.
   SearchLog(std::string request_id, Metrics& metrics, const Logger& log,
-            std::chrono::nanoseconds slow = std::chrono::nanoseconds::max())
-      : request_id_(std::move(request_id)), metrics_(metrics), log_(log), slow_(slow) {}
+            std::chrono::nanoseconds slow = std::chrono::nanoseconds::max(), std::shared_ptr<CallTrace> trace = nullptr)
+      : request_id_(std::move(request_id)), metrics_(metrics), log_(log), slow_(slow), trace_(std::move(trace)) {}
 
   // The search was asked to stop, just now. Any thread; the first call counts.
   void OnStopRequested() override;
@@ -38,6 +40,8 @@ class SearchLog : public SearchObserver {
   Metrics& metrics_;
   const Logger& log_;
   const std::chrono::nanoseconds slow_;
+  // nullptr: the call is part of no trace that is kept.
+  const std::shared_ptr<CallTrace> trace_;
   SearchStart start_;
   // Since the clock's epoch; 0: not asked. Only the value is passed between threads, so relaxed order would do.
   std::atomic<Clock::rep> stop_requested_at_{0};

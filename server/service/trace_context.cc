@@ -20,7 +20,7 @@ bool IsZero(std::string_view text) { return text.find_first_not_of('0') == std::
 
 }  // namespace
 
-std::optional<std::string> TraceIdOf(std::string_view traceparent) {
+std::optional<TraceContext> TraceContextOf(std::string_view traceparent) {
   constexpr std::size_t kSize = 55;
   if (traceparent.size() < kSize) return std::nullopt;
   const std::string_view version = traceparent.substr(0, 2);
@@ -32,7 +32,9 @@ std::optional<std::string> TraceIdOf(std::string_view traceparent) {
   if (!has_dashes || !ends_well || version == "ff" || !IsPrintable(traceparent)) return std::nullopt;
   if (!IsLowerHex(version) || !IsLowerHex(trace) || !IsLowerHex(parent) || !IsLowerHex(flags)) return std::nullopt;
   if (IsZero(trace) || IsZero(parent)) return std::nullopt;
-  return std::string(trace);
+  // The last bit of the last digit.
+  const bool is_sampled = std::string_view("13579bdf").find(flags.back()) != std::string_view::npos;
+  return TraceContext{.trace_id = std::string(trace), .parent_id = std::string(parent), .is_sampled = is_sampled};
 }
 
 }  // namespace planwright::server

@@ -8,9 +8,17 @@
 
 namespace planwright::server {
 
-// The trace-id of a traceparent, "00-<32 hexadecimal digits>-<16>-<2>"; nullopt: it is none, or one of zeros. What
-// versions after 00 append may be any printable ASCII: gRPC takes other bytes in, but aborts where they are sent back.
-std::optional<std::string> TraceIdOf(std::string_view traceparent);
+struct TraceContext {
+  // 32 and 16 hexadecimal digits in lower case.
+  std::string trace_id;
+  std::string parent_id;
+  // Whether whoever began the trace keeps it.
+  bool is_sampled = false;
+};
+
+// That of a traceparent, "00-<32 hexadecimal digits>-<16>-<2>"; nullopt: it is none, or one of zeros. What versions
+// after 00 append may be any printable ASCII: gRPC takes other bytes in, but aborts where they are sent back.
+std::optional<TraceContext> TraceContextOf(std::string_view traceparent);
 
 }  // namespace planwright::server
 

@@ -8,6 +8,19 @@
 namespace planwright::server {
 namespace {
 
+std::optional<std::string> TraceIdOf(const std::string& traceparent) {
+  const std::optional<TraceContext> context = TraceContextOf(traceparent);
+  return context.has_value() ? std::optional(context->trace_id) : std::nullopt;
+}
+
+TEST(TraceContextTest, ReadsWhoseChildTheCallIsAndWhetherTheTraceIsKept) {
+  const std::string begin = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-";
+  EXPECT_EQ(TraceContextOf(begin + "01")->parent_id, "b7ad6b7169203331");
+  EXPECT_TRUE(TraceContextOf(begin + "03")->is_sampled);
+  EXPECT_FALSE(TraceContextOf(begin + "00")->is_sampled);
+  EXPECT_FALSE(TraceContextOf(begin + "fe")->is_sampled);
+}
+
 TEST(TraceContextTest, ReadsTheTraceId) {
   EXPECT_EQ(TraceIdOf("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), "0af7651916cd43dd8448eb211c80319c");
   EXPECT_EQ(TraceIdOf("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-what-comes"),
