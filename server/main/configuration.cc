@@ -63,10 +63,10 @@ ABSL_FLAG(absl::Duration, max_connection_age, absl::Minutes(30),
 ABSL_FLAG(absl::Duration, keepalive_time, absl::Minutes(1),
           "after which silent clients are asked whether they are there; those that do not answer are cut off");
 ABSL_FLAG(int32_t, cpus, 0, "threads that searches share; 0: what CPU affinity and cgroup quota allow");
-ABSL_FLAG(
-    ByteSize, memory_budget, ByteSize{},
-    "memory for the process, e.g. 8GiB: half of it for the tables of searches, a sixteenth for plans that are kept, the "
-    "rest for requests. 0: 80 % of what the cgroup or the machine has");
+ABSL_FLAG(ByteSize, memory_budget, ByteSize{},
+          "memory for the process, e.g. 8GiB: half of it for the tables of searches, a sixteenth for plans that are "
+          "kept, the "
+          "rest for requests. 0: 80 % of what the cgroup or the machine has");
 ABSL_FLAG(int32_t, max_running, 0, "requests worked on at the same time; 0: half of --cpus, at least 2");
 ABSL_FLAG(int32_t, max_waiting, 64, "requests that may wait; more are refused with RESOURCE_EXHAUSTED");
 ABSL_FLAG(absl::Duration, default_time_limit, kUnsetDefaultTimeLimit,

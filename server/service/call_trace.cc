@@ -52,8 +52,11 @@ void CallTrace::End(std::string name, std::string error, std::vector<std::pair<s
                      .attributes = {}});
   };
   const auto search = At(Moment::kSearchBegin);
-  add_part("read", At(Moment::kReadBegin), At(Moment::kReadEnd));
-  if (search.has_value()) add_part("wait", At(Moment::kReadEnd), search);
+  // Another thread may begin the search before the one that read the request has noted that it is done.
+  auto read_end = At(Moment::kReadEnd);
+  if (search.has_value() && read_end.value_or(*search) >= *search) read_end = search;
+  add_part("read", At(Moment::kReadBegin), read_end);
+  if (search.has_value()) add_part("wait", read_end, search);
   add_part("search", search, At(Moment::kSearchEnd));
   exporter_.Add(std::move(spans));
 }

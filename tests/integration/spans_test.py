@@ -61,12 +61,16 @@ class SpansTest(unittest.TestCase):
         self.daemon = subprocess.Popen(
             [DAEMON, "--listen_address=127.0.0.1:0", "--metrics_address=", "--log_format=json", "--store=none", *flags],
             stderr=subprocess.PIPE, text=True, env=environment)
-        self.addCleanup(self.end)
         for line in self.daemon.stderr:
             if line.startswith("{") and json.loads(line)["message"] == "serving grpc":
                 address = json.loads(line)["address"]
                 break
-        threading.Thread(target=self.daemon.stderr.read, daemon=True).start()
+        # So that its log goes somewhere.
+        self.addCleanup(self.daemon.stderr.close)
+        reader = threading.Thread(target=self.daemon.stderr.read, daemon=True)
+        reader.start()
+        self.addCleanup(reader.join)
+        self.addCleanup(self.end)
         return planning_service_pb2_grpc.PlanningServiceStub(grpc.insecure_channel(address))
 
     def end(self):
