@@ -16,7 +16,7 @@ from google.protobuf import descriptor_pb2
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "docs" / "api-reference.md"
-FILES = ["planning_service", "operation", "problem", "plan", "graph", "cluster"]
+FILES = ["planning_service", "admin_service", "operation", "problem", "plan", "graph", "cluster"]
 
 # Field numbers of descriptor.proto, from which source paths are made.
 FILE_MESSAGE, FILE_ENUM, FILE_SERVICE = 4, 5, 6

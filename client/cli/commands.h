@@ -24,6 +24,7 @@ std::unique_ptr<Command> MakeSubmitCommand();
 std::unique_ptr<Command> MakeWaitCommand();
 std::unique_ptr<Command> MakeOperationsCommand();
 std::unique_ptr<Command> MakeSweepCommand();
+std::unique_ptr<Command> MakeAdminCommand();
 
 // All of them, in the order of the help.
 std::vector<std::unique_ptr<Command>> MakeCommands();

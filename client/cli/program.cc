@@ -121,6 +121,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeOperationsCommand());
   commands.push_back(MakeSweepCommand());
   commands.push_back(MakeServerInfoCommand());
+  commands.push_back(MakeAdminCommand());
   return commands;
 }
 

@@ -25,7 +25,7 @@ constexpr int kMaxMessageBytes = 64 << 20;
 constexpr char kServiceConfig[] = R"({
   "loadBalancingConfig": [{"round_robin": {}}],
   "methodConfig": [{
-    "name": [{"service": "planwright.v1.PlanningService"}],
+    "name": [{"service": "planwright.v1.PlanningService"}, {"service": "planwright.v1.AdminService"}],
     "retryPolicy": {
       "maxAttempts": 4,
       "initialBackoff": "0.1s",
@@ -103,7 +103,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const ServerConnection& connection) {
 }  // namespace
 
 RemotePlanningClient::RemotePlanningClient(const ServerConnection& connection)
-    : stub_(v1::PlanningService::NewStub(MakeChannel(connection))), store_(*stub_) {}
+    : RemotePlanningClient(MakeChannel(connection)) {}
 
 absl::StatusOr<v1::CreatePlanResponse> RemotePlanningClient::CreatePlan(const v1::CreatePlanRequest& request,
                                                                         const CallOptions& options) {

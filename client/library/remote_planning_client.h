@@ -40,6 +40,9 @@ class RemotePlanningClient final : public PlanningClient {
   StoreClient* store() override { return &store_; }
 
  private:
+  explicit RemotePlanningClient(const std::shared_ptr<grpc::ChannelInterface>& channel)
+      : stub_(v1::PlanningService::NewStub(channel)), store_(*stub_, channel) {}
+
   std::unique_ptr<v1::PlanningService::Stub> stub_;
   RemoteStoreClient store_;
 };

@@ -2,6 +2,9 @@
 #ifndef PLANWRIGHT_CLIENT_LIBRARY_REMOTE_STORE_CLIENT_H_
 #define PLANWRIGHT_CLIENT_LIBRARY_REMOTE_STORE_CLIENT_H_
 
+#include <memory>
+
+#include "client/library/remote_admin_client.h"
 #include "client/library/store_client.h"
 #include "planwright/v1/planning_service.grpc.pb.h"
 
@@ -9,8 +12,11 @@ namespace planwright::client {
 
 class RemoteStoreClient final : public StoreClient {
  public:
-  // `stub` outlives the client.
-  explicit RemoteStoreClient(v1::PlanningService::Stub& stub) : stub_(stub) {}
+  // `stub` outlives the client and is of the same channel.
+  RemoteStoreClient(v1::PlanningService::Stub& stub, const std::shared_ptr<grpc::ChannelInterface>& channel)
+      : stub_(stub), admin_(channel) {}
+
+  AdminClient& admin() override { return admin_; }
 
   absl::StatusOr<v1::GetPlanResponse> GetPlan(const v1::GetPlanRequest& request, const CallOptions& options) override;
   absl::StatusOr<v1::ListPlansResponse> ListPlans(const v1::ListPlansRequest& request,
@@ -35,6 +41,7 @@ class RemoteStoreClient final : public StoreClient {
 
  private:
   v1::PlanningService::Stub& stub_;
+  RemoteAdminClient admin_;
 };
 
 }  // namespace planwright::client

@@ -10,11 +10,16 @@
 
 namespace planwright::client {
 
+class AdminClient;
+
 // Status codes of each call: planning_service.proto. A stop request ends a call with CANCELLED; `progress` is not told
 // anything. Thread-safe.
 class StoreClient {
  public:
   virtual ~StoreClient() = default;
+
+  // What administrators may do there, for every tenant. Lives as long as this.
+  virtual AdminClient& admin() = 0;
 
   virtual absl::StatusOr<v1::GetPlanResponse> GetPlan(const v1::GetPlanRequest& request,
                                                       const CallOptions& options) = 0;

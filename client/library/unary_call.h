@@ -14,10 +14,8 @@
 namespace planwright::client {
 
 // Blocks until the answer is there, the deadline has passed or a stop is requested.
-template <typename Response, typename Request>
-absl::StatusOr<Response> Call(v1::PlanningService::Stub& stub,
-                              grpc::Status (v1::PlanningService::Stub::*method)(grpc::ClientContext*, const Request&,
-                                                                                Response*),
+template <typename Stub, typename Response, typename Request>
+absl::StatusOr<Response> Call(Stub& stub, grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                               const Request& request, const CallOptions& options) {
   grpc::ClientContext context;
   context.set_deadline(options.deadline);

@@ -179,6 +179,35 @@ absl::StatusOr<v1::ListOperationsResponse> Operations::ListOperations(const std:
   return response;
 }
 
+absl::StatusOr<v1::ListTenantOperationsResponse> Operations::ListTenantOperations(
+    const v1::ListTenantOperationsRequest& request) {
+  OperationFilter filter{.state = FromWire(request.state())};
+  if (!filter.state.has_value() && request.state() != v1::Operation::STATE_UNSPECIFIED) {
+    Violations violations;
+    violations.Add("state", absl::StrCat("unknown value ", static_cast<int>(request.state())));
+    return violations.ToStatus();
+  }
+  const std::string query =
+      absl::StrCat("tenant-operations/", request.tenant(), "/", static_cast<int>(request.state()));
+  ASSIGN_OR_RETURN(const Page page, ReadPage({request.page_size(), request.page_token()}, query, NowSeconds()));
+  ASSIGN_OR_RETURN(Store * store, NeedStore());
+  const std::string tenant = request.tenant() == "-" ? "" : request.tenant();
+  // One more than asked for tells whether there is a next page.
+  ASSIGN_OR_RETURN(auto operations, store->ListOperations(tenant, filter, page.after, page.size + 1));
+  v1::ListTenantOperationsResponse response;
+  if (std::ssize(operations) > page.size) {
+    operations.pop_back();
+    response.set_next_page_token(
+        NextPageToken({operations.back().create_time, operations.back().id}, query, NowSeconds()));
+  }
+  for (const Operation& operation : operations) {
+    v1::TenantOperation& listed = *response.add_operations();
+    listed.set_tenant(operation.tenant);
+    *listed.mutable_operation() = EncodeOperation(operation);
+  }
+  return response;
+}
+
 absl::StatusOr<v1::CancelOperationResponse> Operations::CancelOperation(const std::string& tenant,
                                                                         const v1::CancelOperationRequest& request) {
   ASSIGN_OR_RETURN(const std::string id, ResourceId(request.name(), kOperations, "name"));

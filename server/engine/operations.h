@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "planwright/v1/admin_service.pb.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/planning_engine.h"
 #include "server/store/store.h"
@@ -29,6 +30,8 @@ class Operations {
                                                             const v1::ListOperationsRequest& request);
   absl::StatusOr<v1::CancelOperationResponse> CancelOperation(const std::string& tenant,
                                                               const v1::CancelOperationRequest& request);
+  // ListOperations of a tenant, each with its owner; `tenant` "-": of all tenants.
+  absl::StatusOr<v1::ListTenantOperationsResponse> ListTenantOperations(const v1::ListTenantOperationsRequest& request);
   // Whether the operation has ended; cheap.
   absl::StatusOr<bool> HasEnded(const std::string& tenant, const std::string& name);
 

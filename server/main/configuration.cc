@@ -127,6 +127,12 @@ ABSL_FLAG(
     std::string, otlp_endpoint, "",
     "where spans of calls are sent, OTLP over HTTP: http://collector:4318/v1/traces; empty: where the environment "
     "variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or OTEL_EXPORTER_OTLP_ENDPOINT says, else nowhere");
+ABSL_FLAG(
+    std::string, audit_log_file, "",
+    "where a JSON line is appended for every change (who stored, deleted, cancelled, limited, reloaded what), and "
+    "for calls that were refused because of who called; SIGHUP opens it again. Empty: these lines are in the log");
+ABSL_FLAG(int32_t, max_tenant_metrics, 100,
+          "tenants that metrics tell apart, those of --auth_config first; the others are \"other\"");
 ABSL_FLAG(std::string, config, "", "file with settings, one \"name = value\" a line");
 ABSL_FLAG(bool, validate_config, false, "check all settings and exit: 0, or 1 with what is wrong");
 
@@ -178,6 +184,8 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "operation_lease",
                                                                   "enable_reflection",
                                                                   "log_format",
+                                                                  "audit_log_file",
+                                                                  "max_tenant_metrics",
                                                                   "log_level",
                                                                   "otlp_endpoint",
                                                                   "validate_config"});
@@ -470,6 +478,9 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.certificate_warning =
       PositiveTime(absl::GetFlag(FLAGS_certificate_warning), "certificate_warning", violations);
   configuration.enable_reflection = absl::GetFlag(FLAGS_enable_reflection);
+  configuration.audit_log_file = absl::GetFlag(FLAGS_audit_log_file);
+  configuration.max_tenant_metrics =
+      Between(absl::GetFlag(FLAGS_max_tenant_metrics), 0, 10'000, "max_tenant_metrics", violations);
   RETURN_IF_ERROR(violations.ToStatus());
   RETURN_IF_ERROR(ReadSecrets(configuration.secret_files).status());
   return configuration;

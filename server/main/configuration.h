@@ -37,6 +37,10 @@ struct Configuration {
   // Certificates that expire within it are warned of.
   std::chrono::nanoseconds certificate_warning{0};
   bool enable_reflection = false;
+  // Empty: the log.
+  std::string audit_log_file;
+  // Tenants that metrics tell apart.
+  int max_tenant_metrics = 0;
   // Have been read once, so they were right at the start.
   SecretFiles secret_files;
 };

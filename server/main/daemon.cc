@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,16 +35,22 @@
 #include "server/main/reloading_tls.h"
 #include "server/main/secrets.h"
 #include "server/main/store_upkeep.h"
+#include "server/observability/audit_log.h"
 #include "server/observability/http_server.h"
 #include "server/observability/metrics.h"
+#include "server/service/admin_service.h"
 #include "server/service/planning_service.h"
 #include "server/service/search_log.h"
+#include "server/service/status_conversion.h"
 #include "server/serving/authenticator.h"
+#include "server/serving/call_registry.h"
 #include "server/serving/claims.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
 #include "server/serving/memory_account.h"
 #include "server/serving/operation_runner.h"
+#include "server/serving/stored_usage.h"
+#include "server/serving/tenant_overrides.h"
 #include "server/serving/unsent_answers.h"
 #include "server/serving/uploads.h"
 #include "server/store/open_store.h"
@@ -122,7 +129,8 @@ class GrpcDaemon final : public Daemon {
   GrpcDaemon(const Configuration& configuration, std::unique_ptr<Store> store, const Logger& log)
       : configuration_(configuration),
         log_(log),
-        metrics_(configuration.engine.version),
+        metrics_(configuration.engine.version, static_cast<std::size_t>(configuration.max_tenant_metrics)),
+        audit_(log),
         store_(std::move(store)),
         engine_(configuration.engine, store_.get()),
         spans_(configuration.otlp_endpoint.empty()
@@ -166,16 +174,17 @@ class GrpcDaemon final : public Daemon {
         operations_(engine_, store_.get(), [this] { WakeRunner(); }),
         connections_(GrpcConnectionLimits(configuration.connections, TransportBytes(configuration.engine),
                                           configuration.engine.max_message_bytes)),
-        service_({engine_, desk_, answers_, operations_, executor_, serving_, lookups_, retrievals_, uploads_,
-                  unpacked_, batches_, unsent_, authenticator_, in_flight_, connections_, metrics_, log_,
-                  configuration.slow_search, spans_.get()}) {}
+        service_(Services()),
+        admin_(Services(), service_) {}
 
   ~GrpcDaemon() override { Drain(); }
 
   absl::Status Start(std::span<grpc::Service* const> others) {
     ASSIGN_OR_RETURN(Secrets secrets, ReadSecrets(configuration_.secret_files));
+    RETURN_IF_ERROR(OpenAuditLog());
     Accept(secrets);
     if (secrets.tls.has_value()) tls_ = std::make_shared<ReloadingTlsCredentials>(*std::move(secrets.tls));
+    if (store_ != nullptr) usage_.Start(*store_);
     if (store_ != nullptr) {
       upkeep_ = std::make_unique<StoreUpkeep>(*store_, configuration_.engine.retention, metrics_, log_);
     }
@@ -190,6 +199,7 @@ class GrpcDaemon final : public Daemon {
     absl::StatusOr<Secrets> secrets =
         configuration.ok() ? ReadSecrets(configuration_.secret_files) : absl::StatusOr<Secrets>(configuration.status());
     metrics_.Reloaded(secrets.ok());
+    AuditReload(secrets.status());
     if (!secrets.ok()) {
       log_.Error("reload failed, nothing has changed", {{"error", std::string(secrets.status().message())}});
       return;
@@ -235,6 +245,32 @@ class GrpcDaemon final : public Daemon {
     return std::chrono::duration<double, std::milli>(time).count();
   }
 
+  CallServices Services() {
+    return {.engine = engine_,
+            .desk = desk_,
+            .answers = answers_,
+            .operations = operations_,
+            .executor = executor_,
+            .serving = serving_,
+            .lookups = lookups_,
+            .retrievals = retrievals_,
+            .uploads = uploads_,
+            .unpacked = unpacked_,
+            .batches = batches_,
+            .unsent = unsent_,
+            .authenticator = authenticator_,
+            .in_flight = in_flight_,
+            .connections = connections_,
+            .metrics = metrics_,
+            .calls = calls_,
+            .tenants = tenants_,
+            .usage = usage_,
+            .audit = audit_,
+            .log = log_,
+            .slow_search = configuration_.slow_search,
+            .spans = spans_.get()};
+  }
+
   static TenantTable TenantsOf(const Secrets& secrets) {
     return secrets.auth != nullptr ? secrets.auth->tenants : TenantTable();
   }
@@ -251,12 +287,36 @@ class GrpcDaemon final : public Daemon {
     authenticator_.Replace(
         {.config = secrets.auth, .revocations = secrets.tls.has_value() ? secrets.tls->revocations : nullptr});
     if (secrets.tls.has_value()) certificates_.Watch(secrets.tls->expiries);
-    executor_.SetTenants(TenantsOf(secrets));
-    for (Executor* queue : {&serving_, &lookups_, &retrievals_, &storing_}) {
-      queue->SetTenants(TenantsOf(secrets).Weights());
-    }
-    uploads_.SetTenants(TenantsOf(secrets).Weights());
-    if (runner_ != nullptr) runner_->SetTenants(TenantsOf(secrets));
+    metrics_.tenants().Reserve(authenticator_.Tenants());
+    tenants_.Configure(TenantsOf(secrets));
+  }
+
+  // Has the limits of tenants take effect.
+  void Limit(const TenantTable& tenants) {
+    executor_.SetTenants(tenants);
+    for (Executor* queue : {&serving_, &lookups_, &retrievals_, &storing_}) queue->SetTenants(tenants.Weights());
+    uploads_.SetTenants(tenants.Weights());
+    if (runner_ != nullptr) runner_->SetTenants(tenants);
+  }
+
+  absl::Status OpenAuditLog() {
+    if (configuration_.audit_log_file.empty()) return absl::OkStatus();
+    const absl::Status opened = audit_.Open(configuration_.audit_log_file);
+    if (opened.ok()) return opened;
+    return {opened.code(), absl::StrCat("--audit_log_file: ", opened.message())};
+  }
+
+  // Who has sent SIGHUP is not known: whoever may.
+  void AuditReload(const absl::Status& status) {
+    const absl::Status opened = OpenAuditLog();
+    if (!opened.ok()) log_.Error("the audit log goes on in the old file", {{"error", std::string(opened.message())}});
+    AuditEntry entry;
+    entry.action = "reload";
+    entry.resource = "configuration";
+    entry.outcome = CodeLabel(status.code());
+    entry.caller = "SIGHUP";
+    entry.details = std::string(status.message());
+    audit_.Changed(entry);
   }
 
   absl::Status StartHttp() {
@@ -292,6 +352,7 @@ class GrpcDaemon final : public Daemon {
     acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, ServerCredentials());
     builder.RegisterService(&service_);
+    builder.RegisterService(&admin_);
     for (grpc::Service* other : others) builder.RegisterService(other);
     builder.SetMaxReceiveMessageSize(static_cast<int>(configuration_.engine.max_message_bytes));
     builder.SetMaxSendMessageSize(-1);
@@ -358,6 +419,7 @@ class GrpcDaemon final : public Daemon {
   void SetServing(bool serving) {
     grpc::HealthCheckServiceInterface* health = server_->GetHealthCheckService();
     health->SetServingStatus(v1::PlanningService::service_full_name(), serving);
+    health->SetServingStatus(v1::AdminService::service_full_name(), serving);
     health->SetServingStatus(serving);
     is_serving_ = serving;
   }
@@ -372,7 +434,7 @@ class GrpcDaemon final : public Daemon {
                                    [this](OperationJob& job) {
                                      log_.Info("operation taken", {{"operation", job.operation().id},
                                                                    {"attempt", int64_t{job.operation().attempts}}});
-                                     SearchLog search_log(job.operation().id, metrics_, log_);
+                                     SearchLog search_log({job.operation().id, job.operation().tenant}, metrics_, log_);
                                      return RunOperation(engine_, *store_, claims_.get(), job, search_log);
                                    },
                                .give_up = &GiveUpOperation,
@@ -392,7 +454,25 @@ class GrpcDaemon final : public Daemon {
                                  {"error", std::string(why.message())}});
   }
 
+  // What of tenants is counted elsewhere.
+  std::map<std::string, TenantMetrics::Usage> UsageOfTenants() const {
+    std::map<std::string, TenantMetrics::Usage> usage;
+    for (const auto& [tenant, count] : calls_.Counts()) {
+      usage[tenant].running_calls = count.running;
+      usage[tenant].waiting_calls = count.waiting;
+    }
+    for (const auto& [tenant, stored] : usage_.Get()) {
+      usage[tenant].stored_items = stored.documents;
+      usage[tenant].stored_bytes = stored.bytes;
+      usage[tenant].pending_operations = stored.pending_operations;
+    }
+    return usage;
+  }
+
   HttpResponse ServeMetrics() {
+    metrics_.tenants().SetUsage(UsageOfTenants());
+    const AuditLog::Counts audit = audit_.counts();
+    metrics_.SetAudit(audit.lines, audit.refused, audit.failed);
     const Executor::Load load = executor_.load();
     metrics_.SetRunningOperations(runner_ != nullptr ? runner_->running() : 0);
     metrics_.SetLoad(load.running, load.waiting);
@@ -447,6 +527,8 @@ class GrpcDaemon final : public Daemon {
   const Configuration configuration_;
   const Logger& log_;
   Metrics metrics_;
+  AuditLog audit_;
+  CallRegistry calls_;
   // nullptr: nothing is kept.
   std::unique_ptr<Store> store_;
   PlanningEngine engine_;
@@ -456,6 +538,8 @@ class GrpcDaemon final : public Daemon {
   CertificateWatch certificates_;
   // nullptr: no TLS.
   std::shared_ptr<ReloadingTlsCredentials> tls_;
+  StoredUsage usage_;
+  TenantOverrides tenants_{[this](const TenantTable& tenants) { Limit(tenants); }};
   InFlight in_flight_;
   std::atomic<bool> draining_{false};
   std::atomic<bool> is_serving_{false};
@@ -477,6 +561,7 @@ class GrpcDaemon final : public Daemon {
   Operations operations_;
   Connections connections_;
   PlanningServiceImpl service_;
+  AdminServiceImpl admin_;
   Connections http_connections_{HttpConnectionLimits()};
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;

@@ -41,7 +41,7 @@ std::map<std::string, std::string> LabelsOf(const RpcMethod& method) {
 
 }  // namespace
 
-Metrics::Metrics(const std::string& version)
+Metrics::Metrics(const std::string& version, std::size_t max_tenants)
     : started_(MakeCounter(registry_, "grpc_server_started_total", "RPCs started.")),
       handled_(MakeCounter(registry_, "grpc_server_handled_total", "RPCs answered, by code.")),
       handling_seconds_(
@@ -106,6 +106,13 @@ Metrics::Metrics(const std::string& version)
               .Name("planwright_certificate_expiry_timestamp_seconds")
               .Help("When the first certificate of a file expires, or its revocation list is out of date.")
               .Register(registry_)),
+      audit_lines_(MakeCounter(registry_, "planwright_audit_lines_total", "Lines of the audit log.").Add({})),
+      audit_refused_(MakeCounter(registry_, "planwright_audit_refused_total",
+                                 "Calls that were refused because of who called, those without a line among them.")
+                         .Add({})),
+      audit_failed_(MakeCounter(registry_, "planwright_audit_failed_total",
+                                "Lines that the audit file did not take; they are in the log.")
+                        .Add({})),
       store_up_(MakeGauge(registry_, "planwright_store_up", "1 while the store works; 0 also where there is none.")),
       store_bytes_(MakeGauge(registry_, "planwright_store_bytes", "What the store takes.")),
       store_free_bytes_(
@@ -119,7 +126,8 @@ Metrics::Metrics(const std::string& version)
           MakeGauge(registry_, "planwright_running_operations", "Operations that are being worked on.")),
       operations_(MakeCounter(registry_, "planwright_operations_total",
                               "Operations that this server is done with: ended, returned to the queue, or lost to "
-                              "another server.")) {
+                              "another server.")),
+      tenants_(registry_, max_tenants) {
   prometheus::BuildGauge()
       .Name("planwright_build_info")
       .Help("1, labelled with the version.")
@@ -194,6 +202,12 @@ void Metrics::SetLogDropped(int64_t lines) { RaiseTo(lines, log_dropped_); }
 
 void Metrics::SetCertificateExpiry(const std::string& file, std::chrono::system_clock::time_point time) {
   certificate_expiry_.Add({{"file", file}}).Set(ToSeconds(time.time_since_epoch()));
+}
+
+void Metrics::SetAudit(int64_t lines, int64_t refused, int64_t failed) {
+  RaiseTo(lines, audit_lines_);
+  RaiseTo(refused, audit_refused_);
+  RaiseTo(failed, audit_failed_);
 }
 
 void Metrics::SetStoreUp(bool works) { store_up_.Set(works ? 1 : 0); }

@@ -1,4 +1,4 @@
-// What Prometheus is told. No label value comes from a request.
+// What Prometheus is told. No label value comes from a request, but for the names of tenants (tenant_metrics.h).
 #ifndef PLANWRIGHT_SERVER_OBSERVABILITY_METRICS_H_
 #define PLANWRIGHT_SERVER_OBSERVABILITY_METRICS_H_
 
@@ -9,10 +9,13 @@
 #include <prometheus/registry.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+
+#include "server/observability/tenant_metrics.h"
 
 namespace planwright::server {
 
@@ -52,7 +55,8 @@ struct ConnectionCounts {
 // Thread-safe.
 class Metrics {
  public:
-  explicit Metrics(const std::string& version);
+  // At most `max_tenants` are told apart.
+  explicit Metrics(const std::string& version, std::size_t max_tenants = 100);
 
   // grpc_server_*; `code` as gRPC spells it ("OK", "InvalidArgument"), as other gRPC metrics do.
   void RpcStarted(const RpcMethod& method);
@@ -83,6 +87,10 @@ class Metrics {
 
   // When the first certificate of a file expires; `file` is a setting.
   void SetCertificateExpiry(const std::string& file, std::chrono::system_clock::time_point time);
+  TenantMetrics& tenants() { return tenants_; }
+  // Lines of the audit log, calls that were refused because of who called, and lines that the audit file did not take.
+  // Counts never fall.
+  void SetAudit(int64_t lines, int64_t refused, int64_t failed);
 
   void SetStoreUp(bool works);
   // What the store takes, what its disk has free (nullopt: not known), and whether it warns of something.
@@ -127,6 +135,9 @@ class Metrics {
   prometheus::Counter& spans_dropped_;
   prometheus::Counter& log_dropped_;
   prometheus::Family<prometheus::Gauge>& certificate_expiry_;
+  prometheus::Counter& audit_lines_;
+  prometheus::Counter& audit_refused_;
+  prometheus::Counter& audit_failed_;
   prometheus::Gauge& store_up_;
   prometheus::Gauge& store_bytes_;
   prometheus::Gauge& store_free_bytes_;
@@ -134,6 +145,7 @@ class Metrics {
   prometheus::Counter& rows_deleted_;
   prometheus::Gauge& running_operations_;
   prometheus::Family<prometheus::Counter>& operations_;
+  TenantMetrics tenants_;
 };
 
 }  // namespace planwright::server

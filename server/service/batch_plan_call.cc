@@ -83,8 +83,8 @@ PlanDesk::Order BatchPlanCall::OrderOf(PlanTask task) {
   PlanDesk::Order order;
   order.task = std::move(task);
   order.context = batch_->ContextOfNext(stop_.get_token(), /*observer=*/nullptr);
-  order.log =
-      std::make_unique<SearchLog>(start_.record->request_id(), services_.metrics, services_.log, services_.slow_search);
+  order.log = std::make_unique<SearchLog>(start_.record->search_origin(), services_.metrics, services_.log,
+                                          services_.slow_search);
   order.bytes = EstimateMemory(order.task) + static_cast<int64_t>(request_.Length());
   order.priority = Priority::kBackground;
   order.has_place = has_place_;

@@ -8,14 +8,18 @@
 #include "server/engine/operations.h"
 #include "server/engine/plan_desk.h"
 #include "server/engine/planning_engine.h"
+#include "server/observability/audit_log.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
 #include "server/observability/span_exporter.h"
 #include "server/service/answer_cache.h"
 #include "server/serving/authenticator.h"
+#include "server/serving/call_registry.h"
 #include "server/serving/executor.h"
 #include "server/serving/in_flight.h"
 #include "server/serving/memory_account.h"
+#include "server/serving/stored_usage.h"
+#include "server/serving/tenant_overrides.h"
 #include "server/serving/unsent_answers.h"
 #include "server/serving/uploads.h"
 
@@ -44,6 +48,10 @@ struct CallServices {
   InFlight& in_flight;
   Connections& connections;
   Metrics& metrics;
+  CallRegistry& calls;
+  TenantOverrides& tenants;
+  const StoredUsage& usage;
+  AuditLog& audit;
   const Logger& log;
   // Searches that take as long are logged as slow.
   std::chrono::nanoseconds slow_search{0};

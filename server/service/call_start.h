@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include "absl/status/status.h"
 #include "server/service/rpc_record.h"
@@ -22,6 +23,8 @@ struct CallStart {
   absl::Status permitted;
   // Ends the call from outside, whatever it does.
   UnsentAnswers::GiveUp give_up;
+  // How administrators end the call (CallRegistry); what the call itself stops by, so it is one with that.
+  std::stop_source stop;
 };
 
 }  // namespace planwright::server

@@ -57,6 +57,7 @@ bool CreatePlanCall::AnswerKnown() {
 absl::Status CreatePlanCall::Order() {
   const auto bytes = static_cast<int64_t>(request_.Length());
   ASSIGN_OR_RETURN(const auto request, ReadRequest<v1::CreatePlanRequest>(services_, request_));
+  if (!request->plan_id().empty()) start_.record->SetResource(ResourceName(kPlans, request->plan_id()));
   references_ = ReferencesOf(*request, start_.caller.tenant);
   return PlaceOrderWhereItBelongs(
       services_, start_, stop_, request, bytes, /*events=*/nullptr,
@@ -69,6 +70,8 @@ absl::Status CreatePlanCall::Answer(absl::StatusOr<v1::Plan> plan) {
   // What the clock cut off may not be enough for the next one who asks.
   const bool is_final = provenance.cached() && provenance.stop_reason() != v1::STOP_REASON_TIME_LIMIT &&
                         provenance.stop_reason() != v1::STOP_REASON_CANCELLED;
+  // Named only where it is stored.
+  if (!plan->name().empty()) start_.record->SetResource(plan->name());
   v1::CreatePlanResponse response;
   *response.mutable_plan() = *std::move(plan);
   RETURN_IF_ERROR(SetAnswer(response));

@@ -55,9 +55,10 @@ absl::Status ReadGiven(const CallServices& services, const CallStart& start, con
   return services.executor.Submit({.deadline = start.deadline,
                                    .stop = stop,
                                    .run =
-                                       [request, run](const absl::Status& admission) {
-                                         if (admission.ok()) return run(request);
-                                         run(admission);
+                                       [request, run, &start](const absl::Status& admission) {
+                                         if (!admission.ok()) return run(admission);
+                                         start.record->SetRunning();
+                                         run(request);
                                        },
                                    .bytes = EstimateMemory(request->given) + message_bytes,
                                    .tenant = start.caller.tenant});

@@ -9,20 +9,43 @@ namespace {
 struct Row {
   std::string_view method;
   Role role;
+  // Whether the method changes what others see.
+  Change change = Change::kNothing;
 };
 
 constexpr std::array kRows = {
-    Row{"BatchCreatePlans", Role::kPlanner}, Row{"CancelOperation", Role::kPlanner},
-    Row{"CreatePlan", Role::kPlanner},       Row{"DeleteCluster", Role::kPlanner},
-    Row{"DeleteGraph", Role::kPlanner},      Row{"DeletePlan", Role::kPlanner},
-    Row{"EvaluatePlan", Role::kPlanner},     Row{"GetCluster", Role::kReader},
-    Row{"GetGraph", Role::kReader},          Row{"GetOperation", Role::kReader},
-    Row{"GetPlan", Role::kReader},           Row{"GetServerInfo", Role::kReader},
-    Row{"ListClusters", Role::kReader},      Row{"ListGraphs", Role::kReader},
-    Row{"ListOperations", Role::kReader},    Row{"ListPlans", Role::kReader},
-    Row{"RegisterCluster", Role::kPlanner},  Row{"RegisterGraph", Role::kPlanner},
-    Row{"SimulatePlan", Role::kPlanner},     Row{"StreamPlan", Role::kPlanner},
-    Row{"SubmitPlan", Role::kPlanner},       Row{"SweepPlans", Role::kPlanner},
+    Row{"BatchCreatePlans", Role::kPlanner},
+    Row{"CancelCall", Role::kAdmin, Change::kAlways},
+    Row{"CancelOperation", Role::kPlanner, Change::kAlways},
+    Row{"CancelTenantOperation", Role::kAdmin, Change::kAlways},
+    Row{"CreatePlan", Role::kPlanner, Change::kWhereNamed},
+    Row{"DeleteCluster", Role::kPlanner, Change::kAlways},
+    Row{"DeleteGraph", Role::kPlanner, Change::kAlways},
+    Row{"DeletePlan", Role::kPlanner, Change::kAlways},
+    Row{"DeleteTenantItem", Role::kAdmin, Change::kAlways},
+    Row{"EvaluatePlan", Role::kPlanner},
+    Row{"GetCluster", Role::kReader},
+    Row{"GetGraph", Role::kReader},
+    Row{"GetOperation", Role::kReader},
+    Row{"GetPlan", Role::kReader},
+    Row{"GetServerInfo", Role::kReader},
+    Row{"GetTenantOperation", Role::kAdmin},
+    Row{"ListCalls", Role::kAdmin},
+    Row{"ListClusters", Role::kReader},
+    Row{"ListGraphs", Role::kReader},
+    Row{"ListOperations", Role::kReader},
+    Row{"ListPlans", Role::kReader},
+    Row{"ListTenantItems", Role::kAdmin},
+    Row{"ListTenantOperations", Role::kAdmin},
+    Row{"ListTenants", Role::kAdmin},
+    Row{"RegisterCluster", Role::kPlanner, Change::kAlways},
+    Row{"RegisterGraph", Role::kPlanner, Change::kAlways},
+    Row{"ResetTenantLimits", Role::kAdmin, Change::kAlways},
+    Row{"SetTenantLimits", Role::kAdmin, Change::kAlways},
+    Row{"SimulatePlan", Role::kPlanner},
+    Row{"StreamPlan", Role::kPlanner},
+    Row{"SubmitPlan", Role::kPlanner, Change::kAlways},
+    Row{"SweepPlans", Role::kPlanner, Change::kAlways},
     Row{"WaitOperation", Role::kReader},
 };
 
@@ -36,6 +59,11 @@ const Row* Find(std::string_view method) {
 Role RoleNeeded(std::string_view method) {
   const Row* row = Find(method);
   return row == nullptr ? Role::kAdmin : row->role;
+}
+
+Change ChangeOf(std::string_view method) {
+  const Row* row = Find(method);
+  return row == nullptr ? Change::kAlways : row->change;
 }
 
 bool HasRole(std::string_view method) { return Find(method) != nullptr; }

@@ -8,9 +8,14 @@
 
 namespace planwright::server {
 
-// `method`: its name in planwright.v1.PlanningService. A test demands a row for every method of the contract; a method
-// without one is for admins.
+// `method`: its name in planwright.v1.PlanningService or AdminService. A test demands a row for every method of the
+// contract; a method without one is for admins.
 Role RoleNeeded(std::string_view method);
+
+// Whether a method changes what others see, so that the audit log tells of its calls: never, always, or those that name
+// what they have stored. A method without a row: always.
+enum class Change { kNothing, kAlways, kWhereNamed };
+Change ChangeOf(std::string_view method);
 
 // Whether the table has a row for it.
 bool HasRole(std::string_view method);

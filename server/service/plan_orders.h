@@ -118,7 +118,7 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
     return absl::OkStatus();
   }
   if (order.task.is_to_be_kept) done = KeepFirst(services, start.caller.tenant, order.task, std::move(done));
-  order.log = std::make_unique<SearchLog>(start.record->request_id(), services.metrics, services.log,
+  order.log = std::make_unique<SearchLog>(start.record->search_origin(), services.metrics, services.log,
                                           services.slow_search, start.record->trace());
   order.bytes = EstimateMemory(order.task);
   RpcRecord& record = *start.record;

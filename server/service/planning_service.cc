@@ -179,10 +179,11 @@ grpc::ServerUnaryReactor* PlanningServiceImpl::GetServerInfo(grpc::CallbackServe
   return reactor;
 }
 
-CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerContext& context, const char* type) {
+CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerContext& context, const char* type,
+                                     const char* service) {
   CallStart start;
-  start.record = std::make_unique<RpcRecord>(RpcMethod{v1::PlanningService::service_full_name(), method, type},
-                                             RequestId(context), context.peer(), services_.metrics, services_.log);
+  start.record = std::make_unique<RpcRecord>(RpcMethod{service, method, type}, RequestId(context), context.peer(),
+                                             services_.metrics, services_.log);
   start.deadline = DeadlineOf(context);
   absl::StatusOr<Caller> caller = IdentifyCaller(services_.authenticator, context);
   if (caller.ok()) start.caller = *std::move(caller);
@@ -191,6 +192,16 @@ CallStart PlanningServiceImpl::Begin(const char* method, grpc::CallbackServerCon
   services_.connections.Delivered(start.record->peer(), 0);
   if (start.permitted.ok()) services_.connections.Identified(start.record->peer());
   start.give_up = EndingOf(context, services_.log, start.record->request_id());
+  start.record->SetAudit(services_.audit);
+  if (caller.ok()) start.record->SetKnown();
+  if (start.permitted.ok()) {
+    start.record->SetPlace(services_.calls.Add({.tenant = start.caller.tenant,
+                                                .caller = start.caller.subject,
+                                                .method = method,
+                                                .request_id = start.record->request_id(),
+                                                .peer = context.peer()},
+                                               start.stop));
+  }
   context.AddInitialMetadata("x-request-id", start.record->request_id());
   const std::optional<std::string_view> traceparent = Metadata(context, "traceparent");
   const std::optional<TraceContext> trace = traceparent.has_value() ? TraceContextOf(*traceparent) : std::nullopt;

@@ -107,6 +107,10 @@ class PlanningServiceImpl final
   grpc::ServerUnaryReactor* CancelOperation(grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                             grpc::ByteBuffer* response) override;
 
+  // Says who calls and whether they may, and tells the client how the logs call the call. `service`: the method's.
+  CallStart Begin(const char* method, grpc::CallbackServerContext& context, const char* type = "unary",
+                  const char* service = v1::PlanningService::service_full_name());
+
  private:
   template <typename Request, typename Response>
   grpc::ServerUnaryReactor* StartOn(Executor& executor, const char* method, grpc::CallbackServerContext& context,
@@ -149,8 +153,6 @@ class PlanningServiceImpl final
                                           });
   }
 
-  // Says who calls and whether they may, and tells the client how the logs call the call.
-  CallStart Begin(const char* method, grpc::CallbackServerContext& context, const char* type = "unary");
   // The caller's x-request-id where it sends a sensible one, else one of our own.
   std::string RequestId(const grpc::CallbackServerContext& context);
 

@@ -119,6 +119,7 @@ absl::Status RegisterGraphCall::Handle() {
   ASSIGN_OR_RETURN(const v1::Graph graph, Join(header));
   ASSIGN_OR_RETURN(const v1::RegisterGraphResponse response,
                    services_.engine.library().RegisterGraph(start_.caller.tenant, graph, header.expected_digest()));
+  start_.record->SetResource(response.graph().name());
   ASSIGN_OR_RETURN(unsent_, WriteAnswer(services_, start_, response, response_));
   return absl::OkStatus();
 }

@@ -65,7 +65,7 @@ class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer>
   CallServices services_;
   CallStart start_;
   grpc::ByteBuffer& response_;
-  std::stop_source stop_;
+  std::stop_source stop_ = start_.stop;
   // The message that is being read, and those before it.
   grpc::ByteBuffer reading_;
   std::vector<grpc::ByteBuffer> messages_;

@@ -31,7 +31,8 @@ void SearchLog::OnStopRequested() {
 void SearchLog::OnSearchStart(const SearchStart& start) {
   start_ = start;
   if (trace_ != nullptr) trace_->Mark(CallTrace::Moment::kSearchBegin);
-  log_.Info("search started", {{"request_id", request_id_},
+  if (origin_.call != nullptr) origin_.call->SetRunning();
+  log_.Info("search started", {{"request_id", origin_.request_id},
                                {"operators", static_cast<int64_t>(start.operators)},
                                {"tensors", static_cast<int64_t>(start.tensors)},
                                {"devices", static_cast<int64_t>(start.devices)},
@@ -43,6 +44,7 @@ void SearchLog::OnSearchEnd(const absl::StatusOr<Plan>& result, std::chrono::nan
   LogCancellation(Clock::now());
   LogResult(result, elapsed);
   LogSlowness(elapsed);
+  metrics_.tenants().Searched(origin_.tenant, elapsed);
   if (result.ok()) {
     metrics_.SearchEnded(result->provenance.algorithm, NameOf(result->provenance.stop_reason), elapsed);
   } else {
@@ -56,12 +58,12 @@ void SearchLog::LogCancellation(Clock::time_point now) const {
   if (asked == 0) return;
   const Clock::time_point asked_at{Clock::duration(asked)};
   log_.Info("search cancelled",
-            {{"request_id", request_id_}, {"stopped_after_ms", ToMillisecondCount(now - asked_at)}});
+            {{"request_id", origin_.request_id}, {"stopped_after_ms", ToMillisecondCount(now - asked_at)}});
 }
 
 void SearchLog::LogSlowness(std::chrono::nanoseconds elapsed) const {
   if (elapsed < slow_) return;
-  log_.Warning("slow search", {{"request_id", request_id_},
+  log_.Warning("slow search", {{"request_id", origin_.request_id},
                                {"wall_ms", ToMillisecondCount(elapsed)},
                                {"operators", static_cast<int64_t>(start_.operators)},
                                {"tensors", static_cast<int64_t>(start_.tensors)},
@@ -70,12 +72,12 @@ void SearchLog::LogSlowness(std::chrono::nanoseconds elapsed) const {
 
 void SearchLog::LogResult(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) const {
   if (!result.ok()) {
-    log_.Info("search ended", {{"request_id", request_id_},
+    log_.Info("search ended", {{"request_id", origin_.request_id},
                                {"code", CodeLabel(result.status().code())},
                                {"wall_ms", ToMillisecondCount(elapsed)}});
     return;
   }
-  log_.Info("search ended", {{"request_id", request_id_},
+  log_.Info("search ended", {{"request_id", origin_.request_id},
                              {"stop_reason", NameOf(result->provenance.stop_reason)},
                              {"algorithm", result->provenance.algorithm},
                              {"objective_ms", ToMilliseconds(result->objective)},

@@ -6,22 +6,33 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "server/engine/search_observer.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
 #include "server/service/call_trace.h"
+#include "server/serving/call_registry.h"
 
 namespace planwright::server {
+
+// Whom a search is for.
+struct SearchOrigin {
+  // Of the call, or the id of the operation.
+  std::string request_id;
+  std::string tenant;
+  // nullptr: it is no call that waits.
+  std::shared_ptr<LiveCall> call = nullptr;
+};
 
 // One search: "search started", "search ended" and, where somebody asked it to stop, "search cancelled" with the time
 // that it took to obey (stopped_after_ms). `metrics` and `log` outlive it.
 class SearchLog : public SearchObserver {
  public:
   // A search that takes `slow` or longer gets a warning with its size.
-  SearchLog(std::string request_id, Metrics& metrics, const Logger& log,
+  SearchLog(SearchOrigin origin, Metrics& metrics, const Logger& log,
             std::chrono::nanoseconds slow = std::chrono::nanoseconds::max(), std::shared_ptr<CallTrace> trace = nullptr)
-      : request_id_(std::move(request_id)), metrics_(metrics), log_(log), slow_(slow), trace_(std::move(trace)) {}
+      : origin_(std::move(origin)), metrics_(metrics), log_(log), slow_(slow), trace_(std::move(trace)) {}
 
   // The search was asked to stop, just now. Any thread; the first call counts.
   void OnStopRequested() override;
@@ -36,7 +47,7 @@ class SearchLog : public SearchObserver {
   void LogSlowness(std::chrono::nanoseconds elapsed) const;
   void LogResult(const absl::StatusOr<Plan>& result, std::chrono::nanoseconds elapsed) const;
 
-  std::string request_id_;
+  const SearchOrigin origin_;
   Metrics& metrics_;
   const Logger& log_;
   const std::chrono::nanoseconds slow_;

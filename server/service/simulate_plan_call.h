@@ -43,7 +43,7 @@ class SimulatePlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
   CallServices services_;
   CallStart start_;
   const grpc::ByteBuffer& request_;
-  std::stop_source stop_;
+  std::stop_source stop_ = start_.stop;
   // Empty until the first message.
   std::optional<SimulationMessages> messages_;
   bool is_done_ = false;

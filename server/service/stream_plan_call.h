@@ -47,7 +47,7 @@ class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
   CallServices services_;
   CallStart start_;
   const grpc::ByteBuffer& request_;
-  std::stop_source stop_;
+  std::stop_source stop_ = start_.stop;
   // Sends what the search tells; set before the search.
   std::unique_ptr<SearchObserver> events_;
   Outbox outbox_;

@@ -15,6 +15,7 @@
 #include "core/base/status_macros.h"
 #include "server/engine/without_exceptions.h"
 #include "server/service/call_messages.h"
+#include "server/service/resource_of.h"
 #include "server/service/search_log.h"
 #include "server/service/unary_reactor.h"
 
@@ -59,12 +60,15 @@ class UnaryCall final : public UnaryReactor {
     Request& request = *google::protobuf::Arena::CreateMessage<Request>(&arena);
     MemoryAccount::Hold unpacked(services_.unpacked);
     RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), unpacked, request));
-    SearchLog search_log(start_.record->request_id(), services_.metrics, services_.log, services_.slow_search);
+    start_.record->SetRunning();
+    start_.record->SetResource(ResourceOf(request));
+    SearchLog search_log(start_.record->search_origin(), services_.metrics, services_.log, services_.slow_search);
     const std::stop_callback on_stop(stop_.get_token(), [&search_log] { search_log.OnStopRequested(); });
     ASSIGN_OR_RETURN(const Response response, handler_(request, {.deadline = start_.deadline,
                                                                  .stop = stop_.get_token(),
                                                                  .observer = &search_log,
                                                                  .tenant = start_.caller.tenant}));
+    if (const std::string resource = ResourceOf(response); !resource.empty()) start_.record->SetResource(resource);
     return SetAnswer(response);
   }
 

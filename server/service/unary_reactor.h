@@ -37,7 +37,7 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
   CallStart start_;
   const grpc::ByteBuffer& request_;
   grpc::ByteBuffer& response_;
-  std::stop_source stop_;
+  std::stop_source stop_ = start_.stop;
   // The answer, until gRPC has sent it.
   UnsentAnswers::Hold unsent_;
 };

@@ -48,7 +48,7 @@ class WaitOperationCall final : public grpc::ServerUnaryReactor {
   CallStart start_;
   const grpc::ByteBuffer& bytes_;
   grpc::ByteBuffer& response_;
-  std::stop_source stop_;
+  std::stop_source stop_ = start_.stop;
   // Keeps setting and ringing the alarm apart.
   std::mutex mutex_;
   v1::WaitOperationRequest request_;

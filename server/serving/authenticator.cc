@@ -3,6 +3,7 @@
 #include <openssl/crypto.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -56,6 +57,15 @@ absl::StatusOr<Caller> Authenticator::Identify(const Credentials& credentials) c
   return absl::UnauthenticatedError(credentials.certificate_names.empty()
                                         ? "send the metadata \"authorization: Bearer TOKEN\" or a client certificate"
                                         : "no name of the client's certificate is known, and there is no token");
+}
+
+std::vector<std::string> Authenticator::Tenants() const {
+  const std::shared_ptr<const AuthConfig> known = rules().config;
+  std::set<std::string> tenants;
+  if (known == nullptr) return {};
+  for (const AuthConfig::Token& token : known->tokens) tenants.insert(token.caller.tenant);
+  for (const AuthConfig::Certificate& certificate : known->certificates) tenants.insert(certificate.caller.tenant);
+  return {tenants.begin(), tenants.end()};
 }
 
 Authenticator::Rules Authenticator::rules() const {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/serving/auth_config.h"
@@ -50,6 +51,9 @@ class Authenticator {
   // of the configuration in constant time, so that the time of an answer tells nothing. Errors: UNAUTHENTICATED; the
   // message holds nothing of what was sent.
   absl::StatusOr<Caller> Identify(const Credentials& credentials) const;
+
+  // Those that the configuration names; none where nobody is asked who they are.
+  std::vector<std::string> Tenants() const;
 
  private:
   Rules rules() const;

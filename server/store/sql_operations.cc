@@ -231,7 +231,7 @@ absl::StatusOr<Operation> SqlStore::FindOperation(std::string_view tenant, std::
 absl::StatusOr<std::vector<Operation>> SqlStore::ListOperations(std::string_view tenant, const OperationFilter& filter,
                                                                 const std::optional<PagePosition>& after,
                                                                 int64_t limit) {
-  std::string clauses = "tenant = $1 AND parent = $2";
+  std::string clauses = tenant.empty() ? "$1 = '' AND parent = $2" : "tenant = $1 AND parent = $2";
   std::vector<SqlValue> parameters = {Text(tenant), Text(filter.parent), limit};
   const auto add = [&](SqlValue value) {
     parameters.push_back(std::move(value));

@@ -69,6 +69,8 @@ class SqlStore final : public Store {
   absl::Status EndOperation(std::string_view id, int64_t fence, const OperationEnd& end) override;
   absl::Status ReturnOperation(std::string_view id, int64_t fence) override;
 
+  absl::StatusOr<std::map<std::string, TenantUsage>> CountUsage() override;
+
   absl::StatusOr<int64_t> Sweep(const Retention& retention) override;
 
  private:

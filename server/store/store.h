@@ -2,13 +2,15 @@
 //
 // One interface, SQLite or PostgreSQL behind it (open_store.h). Plain values: what rows contain is bytes here, and
 // messages above. Every row has an owner tenant, and no call sees rows of another one, except those of the workers that
-// run operations. Times are milliseconds since 1970 on the clock of the database, which all servers of a store share.
+// run operations, and of those who look after the store. Times are milliseconds since 1970 on the clock of the
+// database, which all servers of a store share.
 #ifndef PLANWRIGHT_SERVER_STORE_STORE_H_
 #define PLANWRIGHT_SERVER_STORE_STORE_H_
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -90,6 +92,14 @@ struct StoreHealth {
   std::optional<int64_t> free_bytes;
   // What somebody should look at before it stops working; empty: nothing.
   std::string warning;
+};
+
+// What a tenant has.
+struct TenantUsage {
+  // As Quota counts them.
+  int64_t documents = 0;
+  int64_t bytes = 0;
+  int64_t pending_operations = 0;
 };
 
 // ---- Claims: who of several servers does something that is worth doing once.
@@ -231,7 +241,7 @@ class Store {
                                            const Quota& quota) = 0;
   // NOT_FOUND.
   virtual absl::StatusOr<Operation> FindOperation(std::string_view tenant, std::string_view id, OperationView view) = 0;
-  // With OperationView::kShort; as ListDocuments.
+  // With OperationView::kShort; as ListDocuments. `tenant` empty: those of all tenants, which reads all operations.
   virtual absl::StatusOr<std::vector<Operation>> ListOperations(std::string_view tenant, const OperationFilter& filter,
                                                                 const std::optional<PagePosition>& after,
                                                                 int64_t limit) = 0;
@@ -261,6 +271,11 @@ class Store {
   virtual absl::Status EndOperation(std::string_view id, int64_t fence, const OperationEnd& end) = 0;
   // Puts it back into the queue. ABORTED: somebody else has it.
   virtual absl::Status ReturnOperation(std::string_view id, int64_t fence) = 0;
+
+  // -- For those who look after the store
+
+  // What tenants have that have something. Reads an index from end to end: a moment for a million rows.
+  virtual absl::StatusOr<std::map<std::string, TenantUsage>> CountUsage() = 0;
 
   // -- Housekeeping
 

@@ -8,7 +8,8 @@ import time
 
 import grpc
 from arena import attack, expect, problems, refusal, service, small_plan, until
-from planwright.v1 import cluster_pb2 as clusters, graph_pb2 as graphs
+from planwright.v1 import admin_service_pb2 as admin, admin_service_pb2_grpc as admin_stubs
+from planwright.v1 import cluster_pb2 as clusters, graph_pb2 as graphs, operation_pb2 as operations
 
 
 def as_tenant(tenant):
@@ -181,3 +182,153 @@ def deletions_of_nothing(arena):
     stub.DeleteCluster(service.DeleteClusterRequest(name=registered), timeout=10, **as_tenant("b"))
     error = refusal(lambda: stub.CreatePlan(named, timeout=10, **as_tenant("b")))
     expect(error.code() == grpc.StatusCode.NOT_FOUND, f"a deleted cluster was planned on: {error.code()}")
+
+
+def bearer(token):
+    return {"metadata": [("authorization", f"Bearer {token}")]}
+
+
+def serve_two_tenants(arena, *flags):
+    """A server with a store, a planner in team-a, a planner in team-b, and an admin of neither."""
+    auth = os.path.join(arena.folder, "auth.json")
+    tokens = [("a", "team-a", "planner"), ("b", "team-b", "planner"), ("root", "operators", "admin")]
+    with open(auth, "w", encoding="utf-8") as opened:
+        json.dump({"tokens": [{"name": name, "sha256": digest(name), "tenant": tenant, "role": role}
+                              for name, tenant, role in tokens]}, opened)
+    server = arena.serve(f"--auth_config={auth}", f"--store=sqlite:{arena.folder}/planwright.db", "--max_running=2",
+                         *flags)
+    return server, server.stub(), admin_stubs.AdminServiceStub(server.channel())
+
+
+def hard_plan():
+    """A request whose search goes on until it is stopped."""
+    return service.CreatePlanRequest(
+        graph_reference="zoo:inception-v3", cluster_reference="zoo:random-uniform:8", skip_cache=True,
+        options=problems.SolverOptions(time_limit={"seconds": 60}))
+
+
+@attack("admin", "calls and things of other tenants, by planners and by admins")
+def across_tenants(arena):
+    server, stub, admins = serve_two_tenants(arena)
+    stub.CreatePlan(small_plan(plan_id="kept"), timeout=10, **bearer("a"))
+    operation = stub.SubmitPlan(service.SubmitPlanRequest(plan_request=hard_plan()), timeout=10, **bearer("a")).operation
+    running = stub.CreatePlan.future(hard_plan(), timeout=60, **bearer("a"))
+    requests = {
+        "ListCalls": admin.ListCallsRequest(),
+        "CancelCall": admin.CancelCallRequest(name="calls/1"),
+        "ListTenants": admin.ListTenantsRequest(),
+        "SetTenantLimits": admin.SetTenantLimitsRequest(tenant="team-a", limits=admin.TenantLimits(max_running=0)),
+        "ResetTenantLimits": admin.ResetTenantLimitsRequest(tenant="team-a"),
+        "ListTenantOperations": admin.ListTenantOperationsRequest(tenant="-"),
+        "GetTenantOperation": admin.GetTenantOperationRequest(tenant="team-a", name=operation.name),
+        "CancelTenantOperation": admin.CancelTenantOperationRequest(tenant="team-a", name=operation.name),
+        "ListTenantItems": admin.ListTenantItemsRequest(tenant="team-a", kind="plans"),
+        "DeleteTenantItem": admin.DeleteTenantItemRequest(tenant="team-a", name="plans/kept"),
+    }
+    expect(sorted(requests) == sorted(method.name for method in admin.DESCRIPTOR.services_by_name["AdminService"].methods),
+           "not every method is tried")
+    # Not even on what is their own.
+    for token in ("a", "b"):
+        for method, request in requests.items():
+            error = refusal(lambda: getattr(admins, method)(request, timeout=5, **bearer(token)))
+            expect(error.code() == grpc.StatusCode.PERMISSION_DENIED, f"{method} by {token} ended with {error.code()}")
+    # An admin sees whose the call is, and ends it.
+    until(lambda: any(call.state == admin.CallInfo.STATE_RUNNING
+                      for call in admins.ListCalls(admin.ListCallsRequest(tenant="team-a"), timeout=5,
+                                                   **bearer("root")).calls), "a call of team-a that runs")
+    listed = admins.ListCalls(admin.ListCallsRequest(tenant="team-a"), timeout=5, **bearer("root")).calls
+    expect([(call.method, call.caller) for call in listed] == [("CreatePlan", "a")], f"team-a calls: {listed}")
+    admins.CancelCall(admin.CancelCallRequest(name=listed[0].name), timeout=5, **bearer("root"))
+    expect(running.exception(timeout=5).code() == grpc.StatusCode.CANCELLED, "the call was not cancelled")
+    # So with an operation and what is stored.
+    found = admins.ListTenantOperations(admin.ListTenantOperationsRequest(tenant="-"), timeout=5, **bearer("root"))
+    expect([(entry.tenant, entry.operation.name) for entry in found.operations] == [("team-a", operation.name)],
+           f"operations: {found}")
+    admins.CancelTenantOperation(admin.CancelTenantOperationRequest(tenant="team-a", name=operation.name), timeout=5,
+                                 **bearer("root"))
+    until(lambda: admins.GetTenantOperation(
+        admin.GetTenantOperationRequest(tenant="team-a", name=operation.name), timeout=5,
+        **bearer("root")).operation.state == operations.Operation.STATE_CANCELLED, "the operation has ended")
+    items = admins.ListTenantItems(requests["ListTenantItems"], timeout=5, **bearer("root")).items
+    expect([item.name for item in items] == ["plans/kept"], f"plans of team-a: {items}")
+    admins.DeleteTenantItem(requests["DeleteTenantItem"], timeout=5, **bearer("root"))
+    error = refusal(lambda: stub.GetPlan(service.GetPlanRequest(name="plans/kept"), timeout=5, **bearer("a")))
+    expect(error.code() == grpc.StatusCode.NOT_FOUND, f"a deleted plan: {error.code()}")
+
+
+@attack("limits", "a tenant that is held back while it calls")
+def held_back(arena):
+    server, stub, admins = serve_two_tenants(arena)
+    limits = admin.TenantLimits(max_waiting=0, max_running=1)
+    info = admins.SetTenantLimits(admin.SetTenantLimitsRequest(tenant="team-a", limits=limits), timeout=5,
+                                  **bearer("root")).tenant
+    expect(info.limits.max_running == 1 and info.has_set_limits, f"limits: {info}")
+    for tenant, wrong in (("team-a", admin.TenantLimits(weight=float("nan"))), ("team-a", admin.TenantLimits(burst=0)),
+                          ("", limits), ("-", limits), ("x" * 1000, limits)):
+        error = refusal(lambda: admins.SetTenantLimits(admin.SetTenantLimitsRequest(tenant=tenant, limits=wrong),
+                                                       timeout=5, **bearer("root")))
+        expect(error.code() == grpc.StatusCode.INVALID_ARGUMENT, f"{tenant} {wrong} ended with {error.code()}")
+    flood = [stub.CreatePlan.future(hard_plan(), timeout=20, **bearer("a")) for _ in range(20)]
+    until(lambda: sum(call.done() for call in flood) >= 18, "most of the flood is refused")
+    stub.CreatePlan(small_plan(skip_cache=True), timeout=5, **bearer("b"))
+    # What was set outlives a reload, and goes when it is reset.
+    reload(server)
+    shown = admins.ListTenants(admin.ListTenantsRequest(tenant="team-a"), timeout=5, **bearer("root")).tenants[0]
+    expect(shown.limits.max_running == 1, f"after a reload: {shown}")
+    shown = admins.ResetTenantLimits(admin.ResetTenantLimitsRequest(tenant="team-a"), timeout=5, **bearer("root")).tenant
+    expect(not shown.has_set_limits and not shown.limits.HasField("max_running"), f"after a reset: {shown}")
+    for call in flood:
+        call.cancel()
+
+
+@attack("audit", "changes and refused calls, told in a file that is rotated")
+def audited(arena):
+    file = os.path.join(arena.folder, "audit.log")
+    server, stub, admins = serve_two_tenants(arena, f"--audit_log_file={file}")
+
+    def lines(name=file):
+        with open(name, encoding="utf-8") as opened:
+            return [json.loads(line) for line in opened]
+
+    stub.CreatePlan(small_plan(), timeout=10, **bearer("a"))
+    expect(not lines(), "a plan that is not kept is no change")
+    stub.CreatePlan(small_plan(plan_id="kept"), timeout=10, **bearer("a"))
+    stub.DeletePlan(service.DeletePlanRequest(name="plans/kept"), timeout=10, **bearer("a"))
+    refusal(lambda: stub.DeletePlan(service.DeletePlanRequest(name="plans/kept"), timeout=10, **bearer("a")))
+    admins.SetTenantLimits(admin.SetTenantLimitsRequest(tenant="team-b", limits=admin.TenantLimits(weight=3)), timeout=5,
+                           **bearer("root"))
+    seen = [(line["action"], line["resource"], line["tenant"], line["caller"], line["outcome"]) for line in lines()]
+    expect(seen == [("CreatePlan", "plans/kept", "team-a", "a", "OK"), ("DeletePlan", "plans/kept", "team-a", "a", "OK"),
+                    ("DeletePlan", "plans/kept", "team-a", "a", "NotFound"),
+                    ("SetTenantLimits", "tenants/team-b", "team-b", "root", "OK")], f"the audit log says {seen}")
+    os.rename(file, file + ".1")
+    reload(server)
+    until(lambda: os.path.exists(file) and lines(), "a line in the new file")
+    expect(lines()[-1]["action"] == "reload", f"the new file says {lines()}")
+    # Thousands of refused calls are counted, not written.
+    with arena.bystander(server, options=("--token=" + token_file(arena, "b"),)):
+        for _ in range(2000):
+            refusal(lambda: stub.GetServerInfo(service.GetServerInfoRequest(), timeout=5, **bearer("guess")))
+    expect(server.metric("planwright_audit_refused_total") >= 2000, "refused calls are not counted")
+    refused = [line for line in lines() if line["outcome"] == "Unauthenticated"]
+    expect(0 < len(refused) < 300, f"{len(refused)} lines of 2000 refused calls")
+    with open(file, encoding="utf-8") as opened:
+        expect("guess" not in opened.read(), "a token is in the audit log")
+
+
+def token_file(arena, token):
+    name = os.path.join(arena.folder, f"token-{token}")
+    with open(name, "w", encoding="utf-8") as opened:
+        opened.write(token)
+    return name
+
+
+@attack("labels", "tenants without end, against the metrics")
+def labels_without_end(arena):
+    server = arena.serve("--max_tenant_metrics=10")
+    stub = server.stub()
+    for i in range(2000):
+        stub.GetServerInfo(service.GetServerInfoRequest(), timeout=5, **as_tenant(f"t{i}"))
+    text = server.get("/metrics")[1]
+    named = {line.split('tenant="')[1].split('"')[0] for line in text.splitlines() if 'tenant="' in line}
+    expect(len(named) == 11 and "other" in named, f"{len(named)} tenants have a label")

@@ -17,7 +17,7 @@ class SearchLogTest : public testing::Test {
   std::string log_text_;
   Logger log_{LogFormat::kText, [this](const std::string& line) { log_text_ += line; }};
   Metrics metrics_{"1"};
-  SearchLog search_{"id-1", metrics_, log_};
+  SearchLog search_{{"id-1", "t"}, metrics_, log_};
 };
 
 Plan SomePlan(StopReason reason) {
@@ -43,7 +43,7 @@ TEST_F(SearchLogTest, TellsHowLongACancelledSearchWentOn) {
 }
 
 TEST_F(SearchLogTest, SlowSearchesAreWarnedOf) {
-  SearchLog log("id-2", metrics_, log_, milliseconds(10));
+  SearchLog log({"id-2", "t"}, metrics_, log_, milliseconds(10));
   log.OnSearchStart({.operators = 5, .tensors = 4, .devices = 3, .time_limit = milliseconds(100)});
   log.OnSearchEnd(SomePlan(StopReason::kOptimal), milliseconds(9));
   EXPECT_THAT(log_text_, Not(HasSubstr("slow search")));
