@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/duration.pb.h>
+#include <google/protobuf/message.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
@@ -239,6 +241,59 @@ TEST_F(EnginePlanCacheTest, NamesOfDevicesAreNotReplacedInSentences) {
   EXPECT_EQ(found.warnings_size(), made.warnings_size());
   EXPECT_EQ(found.explanation().bottleneck(),
             "device " + found.stages(1).replicas(0).device() + made.explanation().bottleneck().substr(8));
+}
+
+// Every text of a message and of those in it.
+void CollectTexts(const google::protobuf::Message& message, std::vector<std::string>& texts) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const auto* field : fields) {
+    const bool is_text = field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING;
+    const bool is_message = field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE;
+    const int size = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < size; ++i) {
+      if (is_text) {
+        texts.push_back(field->is_repeated() ? reflection.GetRepeatedString(message, field, i)
+                                             : reflection.GetString(message, field));
+      } else if (is_message) {
+        CollectTexts(field->is_repeated() ? reflection.GetRepeatedMessage(message, field, i)
+                                          : reflection.GetMessage(message, field),
+                     texts);
+      }
+    }
+  }
+}
+
+// Sentences may name devices in more places than one thinks of, so all texts are looked at, in every mode.
+TEST_F(EnginePlanCacheTest, NoTextOfAnAnswerNamesTheDevicesOfWhoeverAskedBefore) {
+  v1::GetClusterRequest get;
+  get.set_name("zoo:pcie:2");
+  v1::CreatePlanRequest request;
+  request.set_graph_reference("zoo:bert-base");
+  *request.mutable_cluster() = engine_.GetCluster(get)->cluster();
+  request.mutable_options()->set_explain(true);
+  for (const char* problem : {"", "workload: WORKLOAD_TRAINING", "replication: REPLICATION_PER_STAGE",
+                              "objective: OBJECTIVE_MIN_LATENCY workload: WORKLOAD_INFERENCE",
+                              "schedule: SCHEDULE_KIND_GPIPE micro_batches: 4", "split: SPLIT_NON_CONTIGUOUS"}) {
+    SCOPED_TRACE(problem);
+    *request.mutable_problem() = Wire<v1::PlanningProblem>(problem);
+    const auto plan_with = [&](const std::string& prefix) {
+      for (int i = 0; i < request.cluster().devices_size(); ++i) {
+        request.mutable_cluster()->mutable_devices(i)->set_name(prefix + std::to_string(i));
+      }
+      return MustPlan(request);
+    };
+    const v1::Plan made = plan_with("SomebodysDevice");
+    const v1::Plan found = plan_with("own");
+    ASSERT_TRUE(found.provenance().cached());
+    std::vector<std::string> texts;
+    CollectTexts(made, texts);
+    EXPECT_THAT(texts, testing::Contains(testing::HasSubstr("SomebodysDevice")));
+    texts.clear();
+    CollectTexts(found, texts);
+    EXPECT_THAT(texts, testing::Not(testing::Contains(testing::HasSubstr("SomebodysDevice"))));
+  }
 }
 
 // A plan of the same shape must not hide that a request breaks the rules.
