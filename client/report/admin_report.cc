@@ -50,11 +50,11 @@ std::string CallsReport(const v1::ListCallsResponse& response) {
   Table table({Table::Cutting("call", kNameLength),
                Table::Cutting("tenant"),
                Table::Cutting("caller"),
-               {"method"},
+               Table::Cutting("method", 14),
                {"state"},
                {"age", kRight},
-               Table::Cutting("request"),
-               Table::Cutting("from", 24)});
+               Table::Cutting("request", 8),
+               Table::Cutting("from", 14)});
   for (const v1::CallInfo& call : response.calls()) {
     table.AddRow({call.name(), call.tenant(), call.caller(), call.method(), CallStateText(call), AgeText(call.age()),
                   call.request_id(), call.peer()});

@@ -48,6 +48,7 @@ grpc::ServerUnaryReactor* AdminServiceImpl::Answer(
     Request message;
     MemoryAccount::Hold unpacked(services_.unpacked);
     RETURN_IF_ERROR(ReadMessage(request, services_.engine.model_limits(), unpacked, message));
+    start.record->SetRunning();
     DescribeChange(message, *start.record);
     ASSIGN_OR_RETURN(const Response answer, (desk_.*handler)(message));
     // The tenant whose call it was.

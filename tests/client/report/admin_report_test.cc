@@ -26,7 +26,7 @@ TEST(AdminReportTest, CallsSayWhoseTheyAreAndFit) {
   call.set_name("calls/0123abcd-123456");
   call.set_tenant(std::string(100, 't'));
   call.set_caller("ci");
-  call.set_method("CreatePlan");
+  call.set_method("CancelTenantOperation");
   call.set_state(v1::CallInfo::STATE_RUNNING);
   call.set_cancel_requested(true);
   call.set_request_id(std::string(64, 'r'));
