@@ -273,9 +273,10 @@ TEST_F(EnginePlanCacheTest, NoTextOfAnAnswerNamesTheDevicesOfWhoeverAskedBefore)
   request.set_graph_reference("zoo:bert-base");
   *request.mutable_cluster() = engine_.GetCluster(get)->cluster();
   request.mutable_options()->set_explain(true);
-  for (const char* problem : {"", "workload: WORKLOAD_TRAINING", "replication: REPLICATION_PER_STAGE",
-                              "objective: OBJECTIVE_MIN_LATENCY workload: WORKLOAD_INFERENCE",
-                              "schedule: SCHEDULE_KIND_GPIPE micro_batches: 4", "split: SPLIT_NON_CONTIGUOUS"}) {
+  for (const char* problem :
+       {"", "workload: WORKLOAD_TRAINING", "replication: REPLICATION_PER_STAGE",
+        "objective: OBJECTIVE_MIN_LATENCY workload: WORKLOAD_INFERENCE",
+        "objective: OBJECTIVE_MIN_DEVICES target_period_ms: 1000", "split: SPLIT_NON_CONTIGUOUS"}) {
     SCOPED_TRACE(problem);
     *request.mutable_problem() = Wire<v1::PlanningProblem>(problem);
     const auto plan_with = [&](const std::string& prefix) {
