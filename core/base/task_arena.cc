@@ -6,21 +6,13 @@
 #include <oneapi/tbb/task_group.h>
 
 #include <algorithm>
-#include <ctime>
+#include <chrono>
 #include <thread>
 
 #include "core/base/interruption.h"
+#include "core/base/thread_cpu_time.h"
 
 namespace planwright {
-namespace {
-
-int64_t ThreadCpuNanoseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
-}  // namespace
 
 TaskArena::TaskArena(int threads) : threads_(std::max(1, threads)), arena_(threads_) {}
 
@@ -41,9 +33,9 @@ void TaskArena::ParallelForRanges(std::size_t count, std::size_t grain,
       body(range.begin(), range.end());
       return;
     }
-    const int64_t start = ThreadCpuNanoseconds();
+    const std::chrono::nanoseconds start = ThreadCpuTime();
     body(range.begin(), range.end());
-    worker_cpu_ns_.fetch_add(ThreadCpuNanoseconds() - start, std::memory_order_relaxed);
+    worker_cpu_ns_.fetch_add((ThreadCpuTime() - start).count(), std::memory_order_relaxed);
   };
   arena_.execute([&] {
     oneapi::tbb::task_group_context context(oneapi::tbb::task_group_context::isolated);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <ctime>
 #include <exception>
 #include <new>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
 #include "core/base/status_macros.h"
+#include "core/base/thread_cpu_time.h"
 #include "core/base/violations.h"
 #include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
@@ -42,11 +42,7 @@ namespace {
 // Graphs of at most so many operators are costed and verified in some 30 ms.
 constexpr std::size_t kQuickOperators = 20'000;
 
-double ThreadCpuMilliseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
+double ThreadCpuMilliseconds() { return std::chrono::duration<double, std::milli>(ThreadCpuTime()).count(); }
 
 // Wall and CPU time since construction: of this thread, and of the arena's workers on its behalf.
 class Stopwatch {

@@ -68,6 +68,9 @@ constexpr std::chrono::seconds kStopGrace{10};
 
 // Searches yield to the threads that read requests and hand out answers, so that those are quick on a busy machine.
 constexpr int kSearchNiceness = 10;
+// Requests that take long to read yield to searches as well: those are of others, more often than not.
+constexpr int kLongReadNiceness = 15;
+constexpr int kLongReadThreads = 2;
 // Threads that read requests and answer what needs no search; more where there are more CPUs.
 constexpr int kMinServingThreads = 2;
 // Beside those that read and those that wait for the store: for a tenant that comes while others keep all of them busy.
@@ -151,6 +154,11 @@ class GrpcDaemon final : public Daemon {
                   .spare = kSpareThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = shares_.reading + configuration.engine.max_message_bytes}),
+        long_reads_({.nice = kLongReadNiceness,
+                     .max_running = kLongReadThreads,
+                     .spare = kSpareThreads,
+                     .max_waiting = kMaxUnread,
+                     .max_bytes = shares_.reading + configuration.engine.max_message_bytes}),
         executor_({.nice = kSearchNiceness,
                    .max_running = configuration.engine.max_running,
                    .max_waiting = configuration.engine.max_waiting,
@@ -220,6 +228,7 @@ class GrpcDaemon final : public Daemon {
     metrics_.SetDraining(true);
     SetServing(false);
     serving_.StopAdmission();
+    long_reads_.StopAdmission();
     storing_.StopAdmission();
     executor_.StopAdmission();
     lookups_.StopAdmission();
@@ -229,6 +238,7 @@ class GrpcDaemon final : public Daemon {
     if (!in_flight_.WaitUntilNone(configuration_.drain_timeout)) {
       log_.Warning("drain timeout: stopping searches", {{"running", int64_t{executor_.load().running}}});
       storing_.StopAll();
+      long_reads_.StopAll();
       executor_.StopAll();
       lookups_.StopAll();
       retrievals_.StopAll();
@@ -253,6 +263,7 @@ class GrpcDaemon final : public Daemon {
             .operations = operations_,
             .executor = executor_,
             .serving = serving_,
+            .long_reads = long_reads_,
             .lookups = lookups_,
             .retrievals = retrievals_,
             .uploads = uploads_,
@@ -295,7 +306,8 @@ class GrpcDaemon final : public Daemon {
   // Has the limits of tenants take effect.
   void Limit(const TenantTable& tenants) {
     executor_.SetTenants(tenants);
-    for (Executor* queue : {&serving_, &lookups_, &retrievals_, &storing_}) queue->SetTenants(tenants.Weights());
+    for (Executor* queue : {&serving_, &long_reads_, &lookups_, &retrievals_, &storing_})
+      queue->SetTenants(tenants.Weights());
     uploads_.SetTenants(tenants.Weights());
     if (runner_ != nullptr) runner_->SetTenants(tenants);
   }
@@ -552,6 +564,7 @@ class GrpcDaemon final : public Daemon {
   AnswerCache answers_;
   Executor storing_;
   Executor serving_;
+  Executor long_reads_;
   Executor executor_;
   Executor lookups_;
   Executor retrievals_;

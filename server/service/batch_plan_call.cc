@@ -25,7 +25,7 @@ grpc::ServerUnaryReactor* BatchPlanCall::Start() {
 
 absl::Status BatchPlanCall::Read() {
   RETURN_IF_ERROR(ReadMessage(request_, services_.engine.model_limits(), unpacked_, message_));
-  reading_ = NamesStored() ? &services_.lookups : &services_.serving;
+  reading_ = NamesStored() ? &services_.lookups : &services_.long_reads;
   Executor::Job job = Reading([this](absl::Status status) {
     if (status.ok()) {
       status = WithoutExceptions([this] {
@@ -39,10 +39,7 @@ absl::Status BatchPlanCall::Read() {
     if (!status.ok()) return End(status);
     Next();
   });
-  if (reading_ != &services_.serving) return reading_->Submit(std::move(job));
-  // It has its place there: as another job it would count twice, and a large batch would be in its own way.
-  reading_->Requeue(std::move(job));
-  return absl::OkStatus();
+  return reading_->Submit(std::move(job));
 }
 
 bool BatchPlanCall::NamesStored() const {

@@ -35,6 +35,8 @@ struct CallServices {
   Executor& executor;
   // Runs what does not, so that it never waits for searches.
   Executor& serving;
+  // Reads requests that take long to read, so that neither searches nor the reading of others waits for them.
+  Executor& long_reads;
   // Runs what waits for the store, so that nothing else does; not for the rows of the plan cache, which are the desk's.
   Executor& lookups;
   // Runs what makes large answers, a few at a time.

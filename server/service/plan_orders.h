@@ -5,6 +5,7 @@
 #include <google/protobuf/arena.h>
 #include <grpcpp/support/byte_buffer.h>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "core/base/status_macros.h"
+#include "core/base/thread_cpu_time.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/library.h"
 #include "server/engine/plan_desk.h"
@@ -100,17 +102,20 @@ inline std::function<void(absl::StatusOr<v1::Plan>)> KeepFirst(const CallService
 }
 
 // Orders the plan of `request`. `events`: told of the search; may be null. `done`: called once, unless an error is
-// returned. Errors: those of PlanningEngine::ReadTask.
+// returned. Errors: those of PlanningEngine::ReadTask; DEADLINE_EXCEEDED also where reading goes beyond `read_until`.
 //
 // A plan that is to be kept is stored before `done` hears of it, or found where it is stored already.
 template <typename Request>
 absl::Status PlaceOrder(const CallServices& services, const CallStart& start, std::stop_token stop,
                         const Request& request, SearchObserver* events,
-                        std::function<void(absl::StatusOr<v1::Plan>)> done) {
+                        std::function<void(absl::StatusOr<v1::Plan>)> done,
+                        std::optional<Executor::Clock::time_point> read_until = std::nullopt) {
   PlanDesk::Order order;
   order.context = {
       .deadline = start.deadline, .stop = std::move(stop), .observer = events, .tenant = start.caller.tenant};
-  ASSIGN_OR_RETURN(order.task, services.engine.ReadTask(request, order.context));
+  CallContext reading = order.context;
+  if (read_until.has_value()) reading.deadline = read_until;
+  ASSIGN_OR_RETURN(order.task, services.engine.ReadTask(request, reading));
   Library& library = services.engine.library();
   ASSIGN_OR_RETURN(std::optional<v1::Plan> kept, library.FindKeptPlan(start.caller.tenant, order.task));
   if (kept.has_value()) {
@@ -131,15 +136,39 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
   return absl::OkStatus();
 }
 
-// PlaceOrder on a thread that may wait for the store, where that is asked for. `done`: called once, unless an error is
-// returned. `services` and `start` live until then.
+// What reading a request may take on a serving thread. Most take a millisecond; one that takes longer is begun again
+// where it is in nobody's way.
+constexpr std::chrono::milliseconds kQuickReading{4};
+
+// PlaceOrder for a request that is read in kQuickReading; nullopt: it takes longer. Time in which others had the
+// processor does not count, so that a busy machine does not make a small request a large one.
+template <typename Request>
+std::optional<absl::Status> PlaceQuickOrder(const CallServices& services, const CallStart& start,
+                                            const std::stop_source& stop, const Request& request,
+                                            SearchObserver* events,
+                                            const std::function<void(absl::StatusOr<v1::Plan>)>& done) {
+  const std::chrono::nanoseconds begin = ThreadCpuTime();
+  do {
+    const Executor::Clock::time_point until = Executor::Clock::now() + kQuickReading;
+    if (start.deadline.has_value() && *start.deadline <= until) break;
+    absl::Status placed = PlaceOrder(services, start, stop.get_token(), request, events, done, until);
+    if (!absl::IsDeadlineExceeded(placed)) return placed;
+  } while (ThreadCpuTime() - begin < kQuickReading / 2);
+  return std::nullopt;
+}
+
+// PlaceOrder on a thread that may wait for the store, where that is asked for, or may take long, where reading does.
+// `done`: called once, unless an error is returned. `services` and `start` live until then.
 template <typename Request>
 absl::Status PlaceOrderWhereItBelongs(const CallServices& services, const CallStart& start,
                                       const std::stop_source& stop, std::shared_ptr<const Request> request,
                                       int64_t bytes, SearchObserver* events,
                                       std::function<void(absl::StatusOr<v1::Plan>)> done) {
+  Executor* where = &services.lookups;
   if (!NamesRegistered(*request) && !IsToBeKept(*request)) {
-    return PlaceOrder(services, start, stop.get_token(), *request, events, std::move(done));
+    std::optional<absl::Status> placed = PlaceQuickOrder(services, start, stop, *request, events, done);
+    if (placed.has_value()) return *std::move(placed);
+    where = &services.long_reads;
   }
   auto run = [&services, &start, stop, request, events, done](absl::Status placed) {
     if (placed.ok()) {
@@ -147,7 +176,7 @@ absl::Status PlaceOrderWhereItBelongs(const CallServices& services, const CallSt
     }
     if (!placed.ok()) done(placed);
   };
-  return services.lookups.Submit(
+  return where->Submit(
       {.deadline = start.deadline, .stop = stop, .run = std::move(run), .bytes = bytes, .tenant = start.caller.tenant});
 }
 

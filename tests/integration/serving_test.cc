@@ -533,7 +533,7 @@ TEST(ServingTest, RequestsThatWaitMayHoldAPartOfTheMemoryBudget) {
   Call hard(client, HardRequest());
   daemon.WaitForLog("search started");
   v1::CreatePlanRequest large = SmallRequest();
-  large.mutable_graph()->set_display_name(std::string(std::size_t{5} << 20, 'x'));
+  large.set_graph_reference("zoo:transformer?layers=2000");
   v1::CreatePlanResponse response;
   const grpc::Status refused = client.CreatePlan(large, response);
   EXPECT_EQ(ReasonOf(refused), "SERVER_FULL");
