@@ -7,7 +7,7 @@ import time
 
 import grpc
 import raw_http2 as http2
-from arena import Failure, attack, expect, refusal, service, small_plan, stubs
+from arena import Failure, attack, expect, refusal, service, small_plan, stubs, until
 
 BUDGET_MIB = 1024
 BUDGET = f"--memory_budget={BUDGET_MIB}MiB"
@@ -25,7 +25,7 @@ class UnreadCalls:
     """Calls on one connection whose answers are never taken: the window of every stream stays at 0."""
 
     def __init__(self, address):
-        self.connection = http2.Connection(address)
+        self.connection = http2.Connection(address, seconds=120)
         self.connection.send(http2.settings({http2.INITIAL_WINDOW_SIZE: 0}))
         self.next_stream = 1
         self.ended = 0
@@ -89,10 +89,10 @@ def unread_answers(arena):
             readers.call("GetGraph", service.GetGraphRequest(name=name))
             if number < 80:
                 streams.call("SimulatePlan", simulation)
-        time.sleep(15)
+        # Two of them are made at a time, and each is given a second for each of its MiB.
+        until(lambda: readers.ended + streams.ended > 200, f"{147 + 80} unread calls are ended", seconds=60)
         expect_in_budget(server)
         readers.call("GetServerInfo", service.GetServerInfoRequest())
-    expect(readers.ended + streams.ended > 200, f"only {readers.ended} and {streams.ended} unread calls were ended")
 
 
 @attack("6", "a sweep of 600 rows that share megabytes")
