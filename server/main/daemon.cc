@@ -238,7 +238,6 @@ class GrpcDaemon final : public Daemon {
     if (!in_flight_.WaitUntilNone(configuration_.drain_timeout)) {
       log_.Warning("drain timeout: stopping searches", {{"running", int64_t{executor_.load().running}}});
       storing_.StopAll();
-      long_reads_.StopAll();
       executor_.StopAll();
       lookups_.StopAll();
       retrievals_.StopAll();
