@@ -237,6 +237,7 @@ class GrpcDaemon final : public Daemon {
     if (runner_ != nullptr) runner_->Stop();
     if (!in_flight_.WaitUntilNone(configuration_.drain_timeout)) {
       log_.Warning("drain timeout: stopping searches", {{"running", int64_t{executor_.load().running}}});
+      // serving_ and long_reads_ go on: they answer for what is stopped.
       storing_.StopAll();
       executor_.StopAll();
       lookups_.StopAll();
