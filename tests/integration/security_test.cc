@@ -80,6 +80,12 @@ class SecretFolder {
   std::vector<std::string> TlsFlags() const {
     return {"--tls_cert_file=" + File("server.pem"), "--tls_key_file=" + File("server.key")};
   }
+  // Clients need a certificate of the same authority.
+  std::vector<std::string> MutualTlsFlags() const {
+    std::vector<std::string> flags = TlsFlags();
+    flags.push_back("--tls_client_ca_file=" + File("ca.pem"));
+    return flags;
+  }
 
  private:
   void Openssl(const std::string& arguments, const std::string& name) const {
@@ -173,8 +179,7 @@ TEST(SecurityTest, MutualTlsMapsCertificatesToRoles) {
   folder.MakeCertificate("other", "forged", "scheduler");
   folder.Write("auth.json", AuthConfig("", R"json({"dns": "scheduler", "tenant": "t", "role": "planner"},
                                                   {"common_name": "dashboard", "role": "reader"})json"));
-  std::vector<std::string> flags = folder.TlsFlags();
-  flags.push_back("--tls_client_ca_file=" + folder.File("ca.pem"));
+  std::vector<std::string> flags = folder.MutualTlsFlags();
   flags.push_back("--auth_config=" + folder.File("auth.json"));
   DaemonProcess daemon(flags);
   const std::string address = daemon.address();
@@ -200,8 +205,7 @@ TEST(SecurityTest, ACommonNameIsNoAlternativeName) {
   folder.Write("auth.json", AuthConfig("", R"json({"uri": "spiffe://cluster/scheduler", "role": "admin"},
                                                   {"ip": "10.0.0.7", "role": "reader"},
                                                   {"email": "me@example", "role": "reader"})json"));
-  std::vector<std::string> flags = folder.TlsFlags();
-  flags.push_back("--tls_client_ca_file=" + folder.File("ca.pem"));
+  std::vector<std::string> flags = folder.MutualTlsFlags();
   flags.push_back("--auth_config=" + folder.File("auth.json"));
   DaemonProcess daemon(flags);
   const std::string address = daemon.address();
@@ -216,8 +220,7 @@ TEST(SecurityTest, ARevokedCertificateLosesItsCallsAlsoThoseOfConnectionsThatAre
   folder.MakeCertificate("ca", "good", "good");
   folder.MakeCertificate("ca", "bad", "bad");
   folder.Revoke("ca", "list", {});
-  std::vector<std::string> flags = folder.TlsFlags();
-  flags.push_back("--tls_client_ca_file=" + folder.File("ca.pem"));
+  std::vector<std::string> flags = folder.MutualTlsFlags();
   flags.push_back("--tls_client_crl_file=" + folder.File("list.crl"));
   DaemonProcess daemon(flags);
   const std::string address = daemon.address();

@@ -4,21 +4,15 @@
 #include <google/protobuf/util/time_util.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <string>
 
-#include "client/report/table.h"
+#include "tests/client/report/report_lines.h"
 
 namespace planwright::client {
 namespace {
 
 using google::protobuf::util::TimeUtil;
 using ::testing::HasSubstr;
-
-void ExpectLinesThatFit(const std::string& report) {
-  std::istringstream lines(report);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kMaxLineLength) << line;
-}
 
 TEST(AdminReportTest, CallsSayWhoseTheyAreAndFit) {
   v1::ListCallsResponse response;

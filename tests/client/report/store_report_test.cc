@@ -4,22 +4,16 @@
 #include <google/protobuf/util/time_util.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "client/report/table.h"
+#include "tests/client/report/report_lines.h"
 
 namespace planwright::client {
 namespace {
 
 using google::protobuf::util::TimeUtil;
 using ::testing::HasSubstr;
-
-void ExpectLinesThatFit(const std::string& report) {
-  std::istringstream lines(report);
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), kMaxLineLength) << line;
-}
 
 TEST(StoreReportTest, OperationsKeepTheirNamesAndFit) {
   v1::Operation operation;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -434,7 +435,34 @@ class StoredPlansTest : public testing::Test {
     return response.ok() ? response->plan() : v1::Plan();
   }
 
+  // What `engine` keeps for ZooRequest is what `change` makes of it from now on.
+  void ReplaceAnswer(PlanningEngine& engine, const std::function<std::string(std::string)>& change) {
+    Replace("", DocumentKind::kAnswer, engine.ReadTask(ZooRequest(), CallContext())->shared_key, change);
+  }
+  void ChangeAnswer(PlanningEngine& engine, const std::function<void(v1::Plan&)>& change) {
+    ReplaceAnswer(engine, [&change](const std::string& content) { return ChangedPlan(content, change); });
+  }
+  // The same for the plan that somebody has named "mine".
+  void ChangeMine(const std::function<void(v1::Plan&)>& change) {
+    Replace(kDefaultTenant, DocumentKind::kPlan, "mine",
+            [&change](const std::string& content) { return ChangedPlan(content, change); });
+  }
+
   std::unique_ptr<Store> store_;
+
+ private:
+  static std::string ChangedPlan(const std::string& content, const std::function<void(v1::Plan&)>& change) {
+    v1::Plan plan;
+    EXPECT_TRUE(plan.ParseFromString(content));
+    change(plan);
+    return plan.SerializeAsString();
+  }
+  void Replace(const std::string& tenant, DocumentKind kind, const std::string& id,
+               const std::function<std::string(std::string)>& change) {
+    Document document = *store_->FindDocument(tenant, kind, id);
+    document.content = change(document.content);
+    ASSERT_TRUE(store_->ReplaceDocument(tenant, kind, document).ok());
+  }
 };
 
 TEST_F(StoredPlansTest, PlansOutliveTheEngineThatMadeThem) {
@@ -481,13 +509,7 @@ TEST_F(StoredPlansTest, EqualSetsOfDevicesShareAStoredPlan) {
 TEST_F(StoredPlansTest, AWrongPlanIsDroppedAndSearchedForAnew) {
   PlanningEngine first(Config(), store_.get());
   const v1::Plan made = MustPlan(first);
-  const std::string key = first.ReadTask(ZooRequest(), CallContext())->shared_key;
-  Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
-  v1::Plan wrong;
-  ASSERT_TRUE(wrong.ParseFromString(document.content));
-  wrong.set_objective_ms(made.objective_ms() / 2);
-  document.content = wrong.SerializeAsString();
-  ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
+  ChangeAnswer(first, [&](v1::Plan& plan) { plan.set_objective_ms(made.objective_ms() / 2); });
   PlanningEngine second(Config(), store_.get());
   const v1::Plan again = MustPlan(second);
   EXPECT_FALSE(again.provenance().cached());
@@ -501,13 +523,7 @@ TEST_F(StoredPlansTest, AWrongPlanIsDroppedAndSearchedForAnew) {
 TEST_F(StoredPlansTest, APlanForAnotherProblemIsDropped) {
   PlanningEngine first(Config(), store_.get());
   MustPlan(first);
-  const std::string key = first.ReadTask(ZooRequest(), CallContext())->shared_key;
-  Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
-  v1::Plan other;
-  ASSERT_TRUE(other.ParseFromString(document.content));
-  other.mutable_problem()->set_objective(v1::OBJECTIVE_MIN_LATENCY);
-  document.content = other.SerializeAsString();
-  ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
+  ChangeAnswer(first, [&](v1::Plan& plan) { plan.mutable_problem()->set_objective(v1::OBJECTIVE_MIN_LATENCY); });
   PlanningEngine second(Config(), store_.get());
   EXPECT_FALSE(MustPlan(second).provenance().cached());
   EXPECT_EQ(second.stored_plans_dropped(), 1);
@@ -516,13 +532,7 @@ TEST_F(StoredPlansTest, APlanForAnotherProblemIsDropped) {
 TEST_F(StoredPlansTest, APlanOfOlderRulesIsSearchedForAnew) {
   PlanningEngine first(Config(), store_.get());
   MustPlan(first);
-  const std::string key = first.ReadTask(ZooRequest(), CallContext())->shared_key;
-  Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
-  v1::Plan old;
-  ASSERT_TRUE(old.ParseFromString(document.content));
-  old.set_cost_model_version(1);
-  document.content = old.SerializeAsString();
-  ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
+  ChangeAnswer(first, [&](v1::Plan& plan) { plan.set_cost_model_version(1); });
   PlanningEngine second(Config(), store_.get());
   const v1::Plan again = MustPlan(second);
   EXPECT_FALSE(again.provenance().cached());
@@ -536,14 +546,12 @@ TEST_F(StoredPlansTest, AKeptPlanOfOlderRulesGivesWay) {
   request.set_plan_id("mine");
   const auto made = engine.CreatePlan(request, CallContext());
   ASSERT_TRUE(made.ok()) << made.status();
-  Document document = *store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine");
-  v1::Plan old = made->plan();
-  old.set_cost_model_version(1);
-  // Its rules had no such setting.
-  old.mutable_problem()->mutable_allreduce()->clear_charge();
-  old.set_objective_ms(2 * old.objective_ms());
-  document.content = old.SerializeAsString();
-  ASSERT_TRUE(store_->ReplaceDocument(kDefaultTenant, DocumentKind::kPlan, document).ok());
+  ChangeMine([](v1::Plan& plan) {
+    plan.set_cost_model_version(1);
+    // Its rules had no such setting.
+    plan.mutable_problem()->mutable_allreduce()->clear_charge();
+    plan.set_objective_ms(2 * plan.objective_ms());
+  });
   v1::GetPlanRequest get;
   get.set_name("plans/mine");
   const auto kept = engine.library().GetPlan(kDefaultTenant, get);
@@ -562,26 +570,20 @@ TEST_F(StoredPlansTest, AKeptPlanOfNewerRulesStays) {
   request.set_plan_id("mine");
   const auto made = engine.CreatePlan(request, CallContext());
   ASSERT_TRUE(made.ok()) << made.status();
-  Document document = *store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine");
-  v1::Plan newer = made->plan();
-  newer.set_cost_model_version(kCostModelVersion + 1);
-  document.content = newer.SerializeAsString();
-  ASSERT_TRUE(store_->ReplaceDocument(kDefaultTenant, DocumentKind::kPlan, document).ok());
+  ChangeMine([](v1::Plan& plan) { plan.set_cost_model_version(kCostModelVersion + 1); });
+  const std::string newer = store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine")->content;
   request.set_skip_cache(true);
   const auto again = engine.CreatePlan(request, CallContext());
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->plan().cost_model_version(), kCostModelVersion + 1);
   EXPECT_THAT(again->plan().warnings(), testing::Contains(testing::HasSubstr("cost model")));
-  EXPECT_EQ(store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine")->content, document.content);
+  EXPECT_EQ(store_->FindDocument(kDefaultTenant, DocumentKind::kPlan, "mine")->content, newer);
 }
 
 TEST_F(StoredPlansTest, WhatCannotBeReadIsDropped) {
   PlanningEngine first(Config(), store_.get());
   MustPlan(first);
-  const std::string key = first.ReadTask(ZooRequest(), CallContext())->shared_key;
-  Document document = *store_->FindDocument("", DocumentKind::kAnswer, key);
-  document.content = "\xff\xff";
-  ASSERT_TRUE(store_->ReplaceDocument("", DocumentKind::kAnswer, document).ok());
+  ReplaceAnswer(first, [](const std::string&) { return "\xff\xff"; });
   PlanningEngine second(Config(), store_.get());
   EXPECT_FALSE(MustPlan(second).provenance().cached());
   EXPECT_EQ(second.stored_plans_dropped(), 1);

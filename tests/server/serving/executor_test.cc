@@ -54,6 +54,19 @@ class Blocker {
   std::latch released_{1};
 };
 
+// Runs a job to its end that takes 10 s by `clock`, so that the executor expects the next ones to take as long.
+absl::Status RunForTenSeconds(Executor& executor, ManualClock& clock) {
+  std::latch done(1);
+  const absl::Status submitted = executor.Submit({.run =
+                                                      [&](const absl::Status&) {
+                                                        clock.Advance(10);
+                                                        done.count_down();
+                                                      },
+                                                  .tenant = "a"});
+  if (submitted.ok()) done.wait();
+  return submitted;
+}
+
 // What a job was admitted with, once it has been.
 class Outcome {
  public:
@@ -397,16 +410,7 @@ TEST(ExecutorTest, EveryJobOfManyThreadsIsAnsweredOnce) {
 TEST(ExecutorTest, RefusesAtOnceWhatWouldBeTooLate) {
   ManualClock clock;
   Executor executor({.max_running = 1, .max_waiting = 5, .now = clock.now()});
-  std::latch done(1);
-  ASSERT_TRUE(executor
-                  .Submit({.run =
-                               [&](const absl::Status&) {
-                                 clock.Advance(10);
-                                 done.count_down();
-                               },
-                           .tenant = "a"})
-                  .ok());
-  done.wait();
+  ASSERT_TRUE(RunForTenSeconds(executor, clock).ok());
   Blocker blocker;
   ASSERT_TRUE(executor.Submit(blocker.job()).ok());
   blocker.WaitUntilStarted();
@@ -477,16 +481,7 @@ TEST(ExecutorTest, ThoseWhoHaveGoneAreInNobodysWay) {
   std::stop_source stop;
   ManualClock clock;
   Executor executor({.max_running = 1, .max_waiting = 9, .now = clock.now()});
-  std::latch done(1);
-  ASSERT_TRUE(executor
-                  .Submit({.run =
-                               [&](const absl::Status&) {
-                                 clock.Advance(10);
-                                 done.count_down();
-                               },
-                           .tenant = "a"})
-                  .ok());
-  done.wait();
+  ASSERT_TRUE(RunForTenSeconds(executor, clock).ok());
   Blocker running;
   ASSERT_TRUE(executor.Submit(running.job()).ok());
   running.WaitUntilStarted();

@@ -140,11 +140,16 @@ TEST(SequenceProgramTest, CountsMemoryByThePlaceOfAStage) {
   EXPECT_EQ(best, Oracle(given, 1).best());
 }
 
-TEST(SequenceProgramTest, StopsAtItsLimitOfWork) {
+// Twelve operators on devices whose memory does not count.
+SequenceCase ChainWithoutLimits() {
   Instance instance = RandomChain(3, 12, 6);
   instance.cluster.device_classes[0].memory_bytes.reset();
   instance.problem = {};
-  const SequenceCase given(std::move(instance));
+  return SequenceCase(std::move(instance));
+}
+
+TEST(SequenceProgramTest, StopsAtItsLimitOfWork) {
+  const SequenceCase given = ChainWithoutLimits();
   const SearchRequest request = given.Request();
   const IntervalTable table(request, SingleOperators(given.instance.graph));
   const SequenceRule rule(given.problem, false, 0);
@@ -156,10 +161,7 @@ TEST(SequenceProgramTest, StopsAtItsLimitOfWork) {
 }
 
 TEST(SequenceProgramTest, StopsWherePairsTakeMoreThanTheMemory) {
-  Instance instance = RandomChain(3, 12, 6);
-  instance.cluster.device_classes[0].memory_bytes.reset();
-  instance.problem = {};
-  const SequenceCase given(std::move(instance));
+  const SequenceCase given = ChainWithoutLimits();
   const SearchRequest request = given.Request();
   const IntervalTable table(request, SingleOperators(given.instance.graph));
   const SequenceRule rule(given.problem, false, 0);
