@@ -16,7 +16,7 @@ RUN cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCH
 FROM ${BASE}
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      ca-certificates coinor-libcbc3 libcurl4 libgrpc++1.51 libmicrohttpd12 libpqxx-6.4 libprometheus-cpp-core1.0 \
+      ca-certificates coinor-libcbc3 libcurl4 libgrpc++1.51 libjemalloc2 libmicrohttpd12 libpqxx-6.4 libprometheus-cpp-core1.0 \
       libscotch-7.0 libsqlite3-0 libtbb12 libyaml-cpp0.7 \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/bin/planwrightd /src/build/release/bin/planwright /usr/local/bin/

@@ -14,6 +14,10 @@ find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.71)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.35)
+# The server's malloc (docs/adr/0009-the-server-allocates-with-jemalloc.md); sanitizers bring one of their own.
+if(NOT PLANWRIGHT_SANITIZE)
+  pkg_check_modules(JEMALLOC REQUIRED IMPORTED_TARGET jemalloc>=5)
+endif()
 # Optional: the store of several servers.
 pkg_check_modules(PQXX QUIET IMPORTED_TARGET libpqxx)
 pkg_check_modules(PQ QUIET IMPORTED_TARGET libpq)

@@ -67,7 +67,9 @@ ABSL_FLAG(ByteSize, memory_budget, ByteSize{},
           "memory for the process, e.g. 8GiB: half of it for the tables of searches, a sixteenth for plans that are "
           "kept, the "
           "rest for requests. 0: 80 % of what the cgroup or the machine has");
-ABSL_FLAG(int32_t, max_running, 0, "requests worked on at the same time; 0: half of --cpus, at least 2");
+ABSL_FLAG(
+    int32_t, max_running, 0,
+    "requests worked on at the same time, beside one of a tenant of which none is; 0: half of --cpus, at least 2");
 ABSL_FLAG(int32_t, max_waiting, 64, "requests that may wait; more are refused with RESOURCE_EXHAUSTED");
 ABSL_FLAG(absl::Duration, default_time_limit, kUnsetDefaultTimeLimit,
           "time for a search that comes with neither time limit nor deadline");

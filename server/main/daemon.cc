@@ -68,12 +68,13 @@ constexpr std::chrono::seconds kStopGrace{10};
 
 // Searches yield to the threads that read requests and hand out answers, so that those are quick on a busy machine.
 constexpr int kSearchNiceness = 10;
-// Requests that take long to read yield to searches as well: those are of others, more often than not.
-constexpr int kLongReadNiceness = 15;
+// Requests that take long to read, and answers that are large, yield to searches as well: those are of others, more
+// often than not.
+constexpr int kPatientNiceness = 15;
 constexpr int kLongReadThreads = 2;
 // Threads that read requests and answer what needs no search; more where there are more CPUs.
 constexpr int kMinServingThreads = 2;
-// Beside those that read and those that wait for the store: for a tenant that comes while others keep all of them busy.
+// Beside those that read, search and wait for the store: for a tenant that comes while others keep all of them busy.
 constexpr int kSpareThreads = 1;
 // Requests that may wait to be read, which takes milliseconds.
 constexpr int kMaxUnread = 1000;
@@ -154,13 +155,14 @@ class GrpcDaemon final : public Daemon {
                   .spare = kSpareThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = shares_.reading + configuration.engine.max_message_bytes}),
-        long_reads_({.nice = kLongReadNiceness,
+        long_reads_({.nice = kPatientNiceness,
                      .max_running = kLongReadThreads,
                      .spare = kSpareThreads,
                      .max_waiting = kMaxUnread,
                      .max_bytes = shares_.reading + configuration.engine.max_message_bytes}),
         executor_({.nice = kSearchNiceness,
                    .max_running = configuration.engine.max_running,
+                   .spare = kSpareThreads,
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = shares_.searching,
                    .max_running_bytes = TablesOfCalls()}),
@@ -168,7 +170,7 @@ class GrpcDaemon final : public Daemon {
                   .spare = kSpareThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = shares_.looking_up + configuration.engine.max_message_bytes}),
-        retrievals_({.nice = kSearchNiceness,
+        retrievals_({.nice = kPatientNiceness,
                      .max_running = kRetrievalThreads,
                      .max_waiting = kMaxUnread,
                      .max_bytes = shares_.looking_up}),

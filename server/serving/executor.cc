@@ -174,10 +174,15 @@ Executor::Load Executor::load() const {
   return {static_cast<int>(running_.size()), static_cast<int>(waiting_.waiting())};
 }
 
+bool Executor::HasWaiting(const std::string& tenant) const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.HasWaiting(tenant);
+}
+
 std::chrono::nanoseconds Executor::stalled_for() const {
   const std::lock_guard lock(mutex_);
   // Whoever has ended a job has looked for the next one since.
-  const bool all_busy = static_cast<int>(running_.size()) == options_.max_running;
+  const bool all_busy = static_cast<int>(running_.size()) >= options_.max_running;
   if (!all_busy || waiting_.waiting() == 0) return std::chrono::nanoseconds::zero();
   return options_.now() - last_start_;
 }

@@ -95,6 +95,8 @@ class Executor {
   void StopAll();
 
   Load load() const;
+  // Whether jobs of `tenant` wait for their turn.
+  bool HasWaiting(const std::string& tenant) const;
   // For how long jobs have waited while every worker was at one and the same job; zero: they go on.
   std::chrono::nanoseconds stalled_for() const;
   // False after StopAdmission.

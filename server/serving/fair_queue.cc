@@ -131,6 +131,11 @@ std::optional<Job> FairQueue::TakeNewestOf(Tenant& tenant) {
   return std::nullopt;
 }
 
+bool FairQueue::HasWaiting(const std::string& name) const {
+  const auto found = tenants_.find(name);
+  return found != tenants_.end() && found->second.waiting_count() > 0;
+}
+
 std::size_t FairQueue::Ahead(const std::string& name) const {
   const auto found = tenants_.find(name);
   const std::size_t own = found == tenants_.end() ? 0 : found->second.waiting_count();

@@ -57,6 +57,7 @@ class FairQueue {
   std::optional<Job> TakeNewest(const std::function<double(const std::string& tenant)>& excess);
 
   std::size_t waiting() const { return waiting_; }
+  bool HasWaiting(const std::string& tenant) const;
   // How many jobs are likely to have their turn before one that `tenant` brings now.
   std::size_t Ahead(const std::string& tenant) const;
 

@@ -145,6 +145,24 @@ def small_messages_that_grow(arena):
         expect_in_budget(server, BUDGET_MIB // 2)
 
 
+@attack("19c", "requests of 700,000 operators, whose memory has to come back")
+def memory_that_comes_back(arena):
+    server = arena.serve(BUDGET, "--cpus=2")
+    stub = server.stub()
+    idle = server.rss_mib()
+    for turn in range(3):
+        requests = [service.CreatePlanRequest(graph_reference=f"zoo:transformer?layers=50000&hidden={768 + 12 * number}",
+                                              cluster_reference="zoo:dgx1-v100:1") for number in range(3 * turn, 3 * turn + 3)]
+        for request in requests:
+            request.options.time_limit.FromMilliseconds(100)
+        calls = [stub.CreatePlan.future(request, timeout=60) for request in requests]
+        for call in calls:
+            # Refused, or out of time.
+            call.exception()
+    expect_in_budget(server)
+    until(lambda: server.rss_mib() < idle + 64, "the memory of large requests is given back", seconds=20)
+
+
 def batch(graphs, mebibytes, **cluster):
     """Problems that are wrong, each with a graph of its own: they are read, and answered at once."""
     request = service.BatchCreatePlansRequest(**cluster)

@@ -10,6 +10,7 @@ Exit code 1: something did not hold; 77: something that it needs is not installe
 import argparse
 import importlib
 import itertools
+import os
 import pathlib
 import subprocess
 import sys
@@ -63,12 +64,15 @@ MIXED_SHARE_OVER_BUDGET = 1.2
 MIXED_AT_A_TIME = 3
 # Of one attack among the others, which is told to end then.
 MIXED_SECONDS = 40
+# Attackers have processors of their own; here they yield to the server and its ordinary client, searches included.
+ATTACKER_NICENESS = 15
 
 
 def start_share(attack, server):
     """A process that runs one attack against the server; what it finds of its own does not count."""
     return subprocess.Popen([sys.executable, __file__, attack.number, "--against", server.address, server.http,
-                             str(server.pid), server.log_file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                             str(server.pid), server.log_file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            preexec_fn=lambda: os.nice(ATTACKER_NICENESS))
 
 
 def attack_for(seconds, attacks, server):

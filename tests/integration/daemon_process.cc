@@ -78,11 +78,11 @@ void DaemonProcess::LimitFiles(std::optional<std::uintmax_t> bytes) const {
   if (prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr) != 0) throw std::runtime_error("prlimit fails");
 }
 
-int64_t DaemonProcess::PeakBytes() const {
+int64_t DaemonProcess::MemoryBytes(const std::string& name) const {
   std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
   std::string word;
   int64_t kibibytes = 0;
-  while (status >> word && word != "VmHWM:") continue;
+  while (status >> word && word != name) continue;
   status >> kibibytes;
   return kibibytes * 1024;
 }

@@ -34,8 +34,9 @@ class DaemonProcess {
   void Signal(int signal) const;
   // The size beyond which it cannot write files, as on a full disk; nullopt: there is none.
   void LimitFiles(std::optional<std::uintmax_t> bytes) const;
-  // The most memory that it has had so far.
-  int64_t PeakBytes() const;
+  // The memory that it has, and the most that it has had so far.
+  int64_t ResidentBytes() const { return MemoryBytes("VmRSS:"); }
+  int64_t PeakBytes() const { return MemoryBytes("VmHWM:"); }
   // Exit code, or minus the number of the signal that ended it.
   int WaitForExit();
   // Everything that it has written that is not a log line; complete after WaitForExit.
@@ -45,6 +46,8 @@ class DaemonProcess {
 
  private:
   void ReadLines(int file);
+  // A line of /proc/PID/status.
+  int64_t MemoryBytes(const std::string& name) const;
 
   pid_t pid_ = -1;
   bool exited_ = false;
