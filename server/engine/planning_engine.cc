@@ -484,10 +484,15 @@ absl::StatusOr<std::shared_ptr<const CachedPlan>> PlanningEngine::Search(const P
   return found;
 }
 
+int PlanningEngine::LargeSearches(const EngineConfig& config) {
+  constexpr int kMost = 8;
+  return std::min(config.max_running + config.spare_running, kMost);
+}
+
 int64_t PlanningEngine::TableBytes(const PlanTask& task) const {
   // Less is not worth the doubt about the estimate.
   constexpr int64_t kLeast = int64_t{64} << 20;
-  const int64_t searches = std::min(config_.max_running, kLargeSearches) + config_.max_operations;
+  const int64_t searches = int64_t{LargeSearches(config_)} + config_.max_operations;
   const int64_t most = MemoryShares(config_.memory_budget_bytes).tables / searches;
   return std::min(std::max(EstimateTables(task), kLeast), most);
 }

@@ -43,6 +43,8 @@ struct EngineConfig {
   int64_t memory_budget_bytes = int64_t{8} << 30;
   // >= 1.
   int max_running = 1;
+  // Searches that may run besides, of tenants of which none does. >= 0.
+  int spare_running = 0;
   // Operations at the same time, besides. >= 0.
   int max_operations = 0;
   // Reported by GetServerInfo only.
@@ -141,12 +143,11 @@ class PlanningEngine {
   // the store.
   void StoreShared(const PlanTask& task, const CachedPlan& found);
   // What the tables of a search for the task may take: as much as they are estimated to need, at most the tables' share
-  // of the budget divided by the searches that may run, or by kLargeSearches and the operations. Whoever runs searches
-  // sees to it that those that run may not take more than the share together. It does not depend on what else runs, so
-  // that the plan does not either.
+  // of the budget divided by LargeSearches() and the operations. Whoever runs searches sees to it that those that run
+  // may not take more than the share together. It does not depend on what else runs, so that the plan does not either.
   int64_t TableBytes(const PlanTask& task) const;
-  // Searches of calls that may take as much as there is for one of them, at the same time.
-  static constexpr int kLargeSearches = 8;
+  // Searches of calls that may take as much as there is for one of them, at the same time: all, or a few of many.
+  static int LargeSearches(const EngineConfig& config);
   // What a call with this task would be given by a search now.
   SearchEffort EffortFor(const PlanTask& task, const CallContext& context) const;
 

@@ -434,6 +434,7 @@ EngineConfig ReadEngineConfig(Violations& violations) {
   if (config.memory_budget_bytes == 0) config.memory_budget_bytes = DefaultMemoryBudget();
   config.max_running = Between(absl::GetFlag(FLAGS_max_running), 0, kMostThreads, "max_running", violations);
   if (config.max_running == 0) config.max_running = std::max(2, config.cpus / 2);
+  config.spare_running = 1;
   config.max_waiting = Between(absl::GetFlag(FLAGS_max_waiting), 0, kMostWaiting, "max_waiting", violations);
   config.max_batch_size = AtLeast<int64_t>(absl::GetFlag(FLAGS_max_batch_size), 1, "max_batch_size", violations);
   // One half for plans, one for their encoded answers.

@@ -66,15 +66,19 @@ constexpr int kMinPingIntervalMs = 10'000;
 // 50 ms; encoding a large plan takes longer.
 constexpr std::chrono::seconds kStopGrace{10};
 
-// Searches yield to the threads that read requests and hand out answers, so that those are quick on a busy machine.
+// Searches, and what reads and writes the store, yield to the threads that read requests and hand out answers, so that
+// those are quick on a busy machine.
 constexpr int kSearchNiceness = 10;
 // Requests that take long to read, and answers that are large, yield to searches as well: those are of others, more
 // often than not.
 constexpr int kPatientNiceness = 15;
-constexpr int kLongReadThreads = 2;
+constexpr int kMostLongReads = 2;
+// About what an operator takes while its graph is read, with its tensors.
+constexpr int64_t kBytesPerOperator = 512;
 // Threads that read requests and answer what needs no search; more where there are more CPUs.
 constexpr int kMinServingThreads = 2;
-// Beside those that read, search and wait for the store: for a tenant that comes while others keep all of them busy.
+// Beside those that read and those that wait for the store: for a tenant that comes while others keep all of them busy.
+// Searches have as many (EngineConfig::spare_running).
 constexpr int kSpareThreads = 1;
 // Requests that may wait to be read, which takes milliseconds.
 constexpr int kMaxUnread = 1000;
@@ -156,17 +160,18 @@ class GrpcDaemon final : public Daemon {
                   .max_waiting = kMaxUnread,
                   .max_bytes = shares_.reading + configuration.engine.max_message_bytes}),
         long_reads_({.nice = kPatientNiceness,
-                     .max_running = kLongReadThreads,
+                     .max_running = LongReadThreads(configuration.engine),
                      .spare = kSpareThreads,
                      .max_waiting = kMaxUnread,
                      .max_bytes = shares_.reading + configuration.engine.max_message_bytes}),
         executor_({.nice = kSearchNiceness,
                    .max_running = configuration.engine.max_running,
-                   .spare = kSpareThreads,
+                   .spare = configuration.engine.spare_running,
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = shares_.searching,
                    .max_running_bytes = TablesOfCalls()}),
-        lookups_({.max_running = kLookupThreads,
+        lookups_({.nice = kSearchNiceness,
+                  .max_running = kLookupThreads,
                   .spare = kSpareThreads,
                   .max_waiting = kMaxUnread,
                   .max_bytes = shares_.looking_up + configuration.engine.max_message_bytes}),
@@ -289,10 +294,16 @@ class GrpcDaemon final : public Daemon {
     return secrets.auth != nullptr ? secrets.auth->tenants : TenantTable();
   }
 
+  // So many that graphs as large as any take a quarter of the memory together, beside the one of the spare thread.
+  static int LongReadThreads(const EngineConfig& engine) {
+    const int64_t most = engine.memory_budget_bytes / 4 / (kBytesPerOperator * engine.model_limits.max_operators);
+    return static_cast<int>(std::clamp<int64_t>(most, 1, kMostLongReads));
+  }
+
   // Operations have threads, and room for their tables, of their own.
   int64_t TablesOfCalls() const {
     const EngineConfig& engine = configuration_.engine;
-    const int64_t searches = std::min(engine.max_running, PlanningEngine::kLargeSearches);
+    const int64_t searches = PlanningEngine::LargeSearches(engine);
     return shares_.tables / (searches + engine.max_operations) * searches;
   }
 

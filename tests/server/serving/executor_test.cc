@@ -595,6 +595,21 @@ TEST(ExecutorTest, WhatHasItsPlaceKeepsIt) {
   EXPECT_TRUE(placed.Wait().ok());
 }
 
+TEST(ExecutorTest, KnowsWhoseJobsWait) {
+  Executor executor({.max_running = 1, .max_waiting = 2});
+  Blocker running;
+  ASSERT_TRUE(executor.Submit(Of("a", running.job())).ok());
+  running.WaitUntilStarted();
+  EXPECT_FALSE(executor.HasWaiting("a"));
+  Outcome waiting;
+  ASSERT_TRUE(executor.Submit(Of("b", waiting.job())).ok());
+  EXPECT_TRUE(executor.HasWaiting("b"));
+  EXPECT_FALSE(executor.HasWaiting("a"));
+  running.Release();
+  EXPECT_TRUE(waiting.Wait().ok());
+  EXPECT_FALSE(executor.HasWaiting("b"));
+}
+
 TEST(ExecutorTest, SpareThreadsAreForWhoHasNothingRunning) {
   Executor executor({.max_running = 1, .spare = 1, .max_waiting = 5});
   Blocker first;
