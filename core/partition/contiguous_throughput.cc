@@ -256,7 +256,7 @@ class Solver {
       if (objective <= record_.lower_bound()) return false;
       // Of interest are plans that are better, and within the target.
       const Picoseconds limit = std::min(objective - Picoseconds(1), request_.target.value_or(objective));
-      const std::optional<BlockInstance> raised = WithFanOutCosts(instance, limit.count());
+      const std::optional<BlockInstance> raised = WithFanOutCosts(instance, limit.count(), limits_);
       if (!raised.has_value()) break;
       const LoadWindows raised_windows(*raised);
       if (best_split_.has_value()) best_split_->max_load = SplitLoad(*raised, *best_split_);
@@ -361,7 +361,7 @@ class Solver {
     if (!CanGroup(serial, grouping, GroupOrder::kRuns)) return;
     SolveLimits limits = LimitsLeft();
     limits.work = std::min(limits.work, kMaxGroupedWork);
-    const BlockInstance raised = WithFanOutCosts(serial, least).value_or(serial);
+    const BlockInstance raised = WithFanOutCosts(serial, least, limits_).value_or(serial);
     // Loads of the two rules do not compare: only the plans are of use.
     const GroupedDpListener listener{[&](const GroupedSplit& split) {
                                        record_.Offer(ToPlacement(raised, grouping, split), name_);
@@ -378,7 +378,7 @@ class Solver {
   bool SearchGroups(const BlockInstance& instance, const Grouping& grouping, GroupOrder order,
                     bool prove_without_memory) {
     const Picoseconds objective = record_.objective();
-    const BlockInstance raised = WithFanOutCosts(instance, objective.count() - 1).value_or(instance);
+    const BlockInstance raised = WithFanOutCosts(instance, objective.count() - 1, limits_).value_or(instance);
     SolveLimits limits = LimitsLeft();
     limits.work = std::min(limits.work, kMaxGroupedWork);
     const GroupedDpListener listener{[&](const GroupedSplit& split) {

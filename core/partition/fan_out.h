@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/base/limits.h"
 #include "core/partition/block_instance.h"
 
 namespace planwright {
@@ -26,7 +27,10 @@ namespace planwright {
 // nets; nullopt when there is nothing to raise, where loads are no sums or stages may have replicas, or with more than
 // kMaxFanOutBlocks blocks. O(blocks^2 / 64 + consumers of tensors with several readers x blocks); looks at no more
 // tensors when the second term reaches kMaxFanOutWork.
-std::optional<BlockInstance> WithFanOutCosts(const BlockInstance& instance, int64_t max_load);
+//
+// Interrupted by `limits` it raises less, which is as valid.
+std::optional<BlockInstance> WithFanOutCosts(const BlockInstance& instance, int64_t max_load,
+                                             const SolveLimits& limits);
 
 inline constexpr int32_t kMaxFanOutBlocks = 8192;
 inline constexpr int64_t kMaxFanOutWork = 10'000'000;

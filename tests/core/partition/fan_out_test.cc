@@ -25,7 +25,7 @@ BlockInstance ChainBehindAProducer(std::vector<int64_t> times, const std::vector
 TEST(FanOutTest, ConsumersThatFillThreeStagesCostTheProducerOneTransferMoreThanTheNet) {
   // Two blocks of 10 fit under 25, three do not: the six need three stages.
   const BlockInstance instance = ChainBehindAProducer({10, 10, 10, 10, 10, 10}, {1, 2, 3, 4, 5, 6});
-  const auto raised = WithFanOutCosts(instance, 25);
+  const auto raised = WithFanOutCosts(instance, 25, {});
   ASSERT_TRUE(raised.has_value());
   EXPECT_EQ(raised->pools[0].time[0], 1 + 5);
   EXPECT_EQ(raised->pools[0].time[1], 10);
@@ -34,9 +34,9 @@ TEST(FanOutTest, ConsumersThatFillThreeStagesCostTheProducerOneTransferMoreThanT
 TEST(FanOutTest, LooserLoadsNeedFewerStages) {
   const BlockInstance instance = ChainBehindAProducer({10, 10, 10, 10, 10, 10}, {1, 2, 3, 4, 5, 6});
   // Three blocks a stage: two stages, of which one may be the producer's, which is what the net charges.
-  EXPECT_FALSE(WithFanOutCosts(instance, 30).has_value());
+  EXPECT_FALSE(WithFanOutCosts(instance, 30, {}).has_value());
   // One block a stage.
-  const auto raised = WithFanOutCosts(instance, 10);
+  const auto raised = WithFanOutCosts(instance, 10, {});
   ASSERT_TRUE(raised.has_value());
   EXPECT_EQ(raised->pools[0].time[0], 1 + 4 * 5);
 }
@@ -45,7 +45,7 @@ TEST(FanOutTest, StagesWithoutConsumersAreNoLargerThanTheGaps) {
   // Consumers of 1 with 9 between them. Greedily three consumers share a stage, which makes two stages; but two stages
   // of 25 and one gap of 9 do not hold the 61 of all blocks.
   const BlockInstance instance = ChainBehindAProducer({1, 9, 1, 9, 1, 9, 1, 9, 1, 9, 1, 9}, {1, 3, 5, 7, 9, 11});
-  const auto raised = WithFanOutCosts(instance, 25);
+  const auto raised = WithFanOutCosts(instance, 25, {});
   ASSERT_TRUE(raised.has_value());
   EXPECT_EQ(raised->pools[0].time[0], 1 + 5);
 }
@@ -56,7 +56,7 @@ TEST(FanOutTest, ConsumersSideBySideMayShareAStage) {
   AddPool(instance, 3, {1, 10, 10, 10});
   instance.fan_outs.push_back({0, {1, 2, 3}, 5});
   // Nothing forces blocks without an order apart; 31 of work on three devices of 11 leave no gap either.
-  EXPECT_FALSE(WithFanOutCosts(instance, 40).has_value());
+  EXPECT_FALSE(WithFanOutCosts(instance, 40, {}).has_value());
 }
 
 TEST(FanOutTest, NothingIsRaisedWhereTransfersHideOrReplicasShareTheWork) {
@@ -64,14 +64,14 @@ TEST(FanOutTest, NothingIsRaisedWhereTransfersHideOrReplicasShareTheWork) {
   BlockInstance shared = hidden;
   hidden.rule.overlap = Overlap::kOverlapped;
   shared.rule.replicates = true;
-  EXPECT_FALSE(WithFanOutCosts(hidden, 10).has_value());
-  EXPECT_FALSE(WithFanOutCosts(shared, 10).has_value());
+  EXPECT_FALSE(WithFanOutCosts(hidden, 10, {}).has_value());
+  EXPECT_FALSE(WithFanOutCosts(shared, 10, {}).has_value());
 }
 
 TEST(FanOutTest, WithoutFanOutsThereIsNothingToRaise) {
   BlockInstance instance = ChainBehindAProducer({10, 10}, {1, 2});
   instance.fan_outs.clear();
-  EXPECT_FALSE(WithFanOutCosts(instance, 5).has_value());
+  EXPECT_FALSE(WithFanOutCosts(instance, 5, {}).has_value());
 }
 
 }  // namespace
