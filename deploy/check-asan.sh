@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-./deploy/setup.sh build test
+./deploy/setup.sh build test checks
 cmake --preset asan-ubsan
 cmake --build --preset asan-ubsan --parallel "$(nproc)"
 ctest --preset asan-ubsan --parallel "$(nproc)"

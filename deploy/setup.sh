@@ -16,8 +16,8 @@ declare -A packages=(
   # and make certificates with openssl.
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
           grpc-proto graphviz coinor-cbc postgresql"
-  # clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
-  [checks]="clang clang-tidy-19 libclang-rt-dev gcovr dpkg-dev git"
+  # Sanitizers, clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
+  [checks]="clang clang-19 clang-tidy-19 libclang-rt-dev libclang-rt-19-dev gcovr dpkg-dev git"
 )
 
 say() { echo "setup: $*" >&2; }

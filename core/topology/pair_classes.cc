@@ -65,11 +65,15 @@ void PairClasses::Fill(const std::vector<Route>& routes) {
     InterruptionPoint(/*units=*/4);
     if (i / num_devices_ != i % num_devices_) speeds_.push_back(routes[i]);
   }
-  std::sort(speeds_.begin(), speeds_.end(), IsFaster);
+  std::sort(speeds_.begin(), speeds_.end(), [](const Route& a, const Route& b) {
+    InterruptionPoint();
+    return IsFaster(a, b);
+  });
   speeds_.erase(std::unique(speeds_.begin(), speeds_.end()), speeds_.end());
   classes_.resize(routes.size());
   for (std::size_t i = 0; i < routes.size(); ++i) {
     if (i / num_devices_ == i % num_devices_) continue;
+    InterruptionPoint(/*units=*/20);
     const auto found = std::lower_bound(speeds_.begin(), speeds_.end(), routes[i], IsFaster);
     classes_[i] = static_cast<uint32_t>(found - speeds_.begin());
   }
