@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

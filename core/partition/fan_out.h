@@ -19,7 +19,7 @@
 #include <optional>
 
 #include "core/base/limits.h"
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

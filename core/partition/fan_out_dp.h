@@ -17,10 +17,10 @@
 
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/block_split.h"
 #include "core/partition/ideal_dp.h"
-#include "core/partition/load_windows.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/load_windows.h"
 
 namespace planwright {
 

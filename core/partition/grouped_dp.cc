@@ -12,9 +12,9 @@
 #include "core/base/polling.h"
 #include "core/partition/chain_code.h"
 #include "core/partition/ideal_enumeration.h"
-#include "core/partition/load_windows.h"
 #include "core/partition/pass_end.h"
 #include "core/partition/reached_set.h"
+#include "core/partition/search/load_windows.h"
 
 namespace planwright {
 namespace {

@@ -9,10 +9,10 @@
 #include "core/base/index.h"
 #include "core/partition/chain_code.h"
 #include "core/partition/ideal_enumeration.h"
-#include "core/partition/lower_bounds.h"
 #include "core/partition/order_descent.h"
 #include "core/partition/pass_end.h"
 #include "core/partition/reached_set.h"
+#include "core/partition/search/lower_bounds.h"
 
 namespace planwright {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/chain_code.h"
-#include "core/partition/load_windows.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/load_windows.h"
 
 namespace planwright {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 #include "core/partition/stage_growth.h"
 
 namespace planwright {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
-#include "core/partition/unknown_classes.h"
+#include "core/partition/search/unknown_classes.h"
 
 namespace planwright {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "core/base/index.h"
 #include "core/partition/interval_costs.h"
-#include "core/partition/lower_bounds.h"
+#include "core/partition/search/lower_bounds.h"
 #include "core/partition/stage_growth.h"
 
 namespace planwright {

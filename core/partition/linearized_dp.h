@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "core/base/limits.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/block_split.h"
-#include "core/partition/load_windows.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/load_windows.h"
 
 namespace planwright {
 

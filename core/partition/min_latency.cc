@@ -18,7 +18,7 @@
 #include "core/partition/latency_instance.h"
 #include "core/partition/latency_placement.h"
 #include "core/partition/latency_starts.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/search_record.h"
 #include "core/partition/subgraph_schedule.h"
 
 namespace planwright {

@@ -16,8 +16,8 @@
 
 #include "core/base/index.h"
 #include "core/cost/device_load.h"
-#include "core/partition/load_rule.h"
 #include "core/partition/net_tables.h"
+#include "core/partition/search/load_rule.h"
 
 namespace planwright {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/partition/load_windows.h"
-#include "core/partition/lower_bounds.h"
+#include "core/partition/search/load_windows.h"
+#include "core/partition/search/lower_bounds.h"
 
 namespace planwright {
 

@@ -16,9 +16,9 @@
 
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/block_split.h"
 #include "core/partition/ideal_dp.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

@@ -23,10 +23,10 @@
 
 #include "absl/container/inlined_vector.h"
 #include "core/base/polling.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/chain_code.h"
 #include "core/partition/ideal_enumeration.h"
 #include "core/partition/lane_sums.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

@@ -8,7 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/plan_costing.h"
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 namespace {

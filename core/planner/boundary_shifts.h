@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/model/problem.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -10,7 +10,7 @@
 #include "core/base/ids.h"
 #include "core/model/cluster.h"
 #include "core/model/device_selection.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

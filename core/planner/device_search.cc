@@ -11,7 +11,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/time_share.h"
 #include "core/model/device_selection.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/search_record.h"
 #include "core/planner/device_choices.h"
 #include "core/planner/part_search.h"
 

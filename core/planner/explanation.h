@@ -7,7 +7,7 @@
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
 #include "core/model/plan.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

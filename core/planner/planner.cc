@@ -26,7 +26,7 @@
 #include "core/partition/mip/integer_program.h"
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/mip/mip_solver.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 #include "core/planner/baseline_comparison.h"
 #include "core/planner/canonical_request.h"
 #include "core/planner/capabilities.h"

@@ -9,7 +9,7 @@
 
 #include "core/model/plan.h"
 #include "core/model/problem.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

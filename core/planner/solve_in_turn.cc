@@ -22,7 +22,7 @@
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"
 #include "core/partition/enumeration/enumeration.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/search_record.h"
 #include "core/planner/canonical_request.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/device_search.h"

@@ -3,7 +3,7 @@
 #define PLANWRIGHT_CORE_PLANNER_SOLVERS_H_
 
 #include "core/model/problem.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

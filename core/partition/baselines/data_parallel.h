@@ -3,7 +3,7 @@
 #define PLANWRIGHT_CORE_PARTITION_BASELINES_DATA_PARALLEL_H_
 
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

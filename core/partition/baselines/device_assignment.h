@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/partition/block_instance.h"
-#include "core/partition/search.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -10,7 +10,7 @@
 #define PLANWRIGHT_CORE_PARTITION_BASELINES_GREEDY_H_
 
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -11,8 +11,8 @@
 #include "core/base/index.h"
 #include "core/base/random.h"
 #include "core/partition/baselines/device_assignment.h"
-#include "core/partition/block_instance.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/search_record.h"
 
 namespace planwright {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "core/base/limits.h"
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

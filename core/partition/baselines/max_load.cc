@@ -5,8 +5,8 @@
 #include "core/cost/plan_costing.h"
 #include "core/partition/baselines/device_assignment.h"
 #include "core/partition/baselines/sub_search.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/contiguous_throughput.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 namespace {

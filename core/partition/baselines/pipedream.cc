@@ -10,11 +10,11 @@
 #include "core/base/union_find.h"
 #include "core/graph/biconnected.h"
 #include "core/partition/baselines/sub_search.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/contiguous_throughput.h"
 #include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/parmesan/stage_shape.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 namespace {

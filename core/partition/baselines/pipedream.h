@@ -11,7 +11,7 @@
 #include "core/base/task_arena.h"
 #include "core/model/graph.h"
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

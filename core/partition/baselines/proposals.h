@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "core/partition/search.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/search.h"
+#include "core/partition/search/search_record.h"
 
 namespace planwright {
 

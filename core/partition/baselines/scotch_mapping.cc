@@ -10,7 +10,7 @@
 #include "core/cost/transfer.h"
 #include "core/graph/scotch_graph.h"
 #include "core/partition/baselines/device_assignment.h"
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 namespace {

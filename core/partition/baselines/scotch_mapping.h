@@ -7,7 +7,7 @@
 #define PLANWRIGHT_CORE_PARTITION_BASELINES_SCOTCH_MAPPING_H_
 
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -3,7 +3,7 @@
 #define PLANWRIGHT_CORE_PARTITION_BASELINES_SINGLE_DEVICE_H_
 
 #include "core/partition/baselines/proposals.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

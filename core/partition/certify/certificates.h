@@ -23,7 +23,7 @@
 #include "core/base/units.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

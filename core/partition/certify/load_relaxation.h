@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

@@ -15,7 +15,7 @@
 
 #include "core/base/ids.h"
 #include "core/cost/device_load.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -12,7 +12,6 @@
 #include "core/graph/operator_unions.h"
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/enumeration/allocation_enumeration.h"
 #include "core/partition/enumeration/device_options.h"
 #include "core/partition/enumeration/periodic_enumeration.h"
@@ -21,9 +20,10 @@
 #include "core/partition/enumeration/placement_judge.h"
 #include "core/partition/enumeration/ring_choice.h"
 #include "core/partition/enumeration/subgraph_enumeration.h"
-#include "core/partition/feasibility.h"
 #include "core/partition/net_instance.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/feasibility.h"
+#include "core/partition/search/search_record.h"
 
 namespace planwright {
 namespace {

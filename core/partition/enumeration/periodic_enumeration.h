@@ -20,7 +20,7 @@
 #include "core/graph/digraph.h"
 #include "core/partition/enumeration/device_options.h"
 #include "core/partition/enumeration/placement_judge.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -21,10 +21,10 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_ENUMERATION_PIPELINE_ENUMERATION_H_
 #define PLANWRIGHT_CORE_PARTITION_ENUMERATION_PIPELINE_ENUMERATION_H_
 
-#include "core/partition/block_instance.h"
 #include "core/partition/enumeration/device_options.h"
 #include "core/partition/enumeration/placement_judge.h"
-#include "core/partition/search.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -8,8 +8,8 @@
 
 #include "core/base/limits.h"
 #include "core/base/units.h"
-#include "core/partition/search.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/search.h"
+#include "core/partition/search/search_record.h"
 
 namespace planwright {
 

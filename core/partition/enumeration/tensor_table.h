@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -14,7 +14,7 @@
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
 #include "core/partition/mip/integer_program.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

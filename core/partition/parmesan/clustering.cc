@@ -11,7 +11,7 @@
 #include "core/base/polling.h"
 #include "core/base/union_find.h"
 #include "core/graph/contracting_dag.h"
-#include "core/partition/load_windows.h"
+#include "core/partition/search/load_windows.h"
 
 namespace planwright {
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/base/limits.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/parmesan/allowed_devices.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

@@ -8,7 +8,7 @@
 
 #include "core/model/cluster.h"
 #include "core/model/device_selection.h"
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

@@ -13,7 +13,7 @@
 #include "core/model/plan.h"
 #include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/stage_shape.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -15,9 +15,6 @@
 #include "core/base/time_share.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/mapping/mapping.h"
-#include "core/partition/feasibility.h"
-#include "core/partition/load_windows.h"
-#include "core/partition/lower_bounds.h"
 #include "core/partition/parmesan/device_room.h"
 #include "core/partition/parmesan/flat_bound.h"
 #include "core/partition/parmesan/flat_problem.h"
@@ -25,7 +22,10 @@
 #include "core/partition/parmesan/stage_mapping.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/parmesan/stage_shape.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/feasibility.h"
+#include "core/partition/search/load_windows.h"
+#include "core/partition/search/lower_bounds.h"
+#include "core/partition/search/search_record.h"
 
 namespace planwright {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/mapping/mapping_instance.h"
 #include "core/model/problem.h"
 #include "core/partition/parmesan/stage_partition.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -11,10 +11,10 @@
 #include "core/partition/block_split.h"
 #include "core/partition/ideal_dp.h"
 #include "core/partition/linearized_dp.h"
-#include "core/partition/load_windows.h"
-#include "core/partition/lower_bounds.h"
 #include "core/partition/net_tables.h"
 #include "core/partition/parmesan/refinement.h"
+#include "core/partition/search/load_windows.h"
+#include "core/partition/search/lower_bounds.h"
 
 namespace planwright {
 namespace {

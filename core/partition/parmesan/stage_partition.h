@@ -20,7 +20,6 @@
 #include "core/base/ids.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/block_split.h"
 #include "core/partition/net_instance.h"
 #include "core/partition/net_state.h"
@@ -28,6 +27,7 @@
 #include "core/partition/parmesan/clustering.h"
 #include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/stage_shape.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

@@ -10,8 +10,8 @@
 #include "core/cost/transfer.h"
 #include "core/model/device_selection.h"
 #include "core/model/problem.h"
-#include "core/partition/block_instance.h"
-#include "core/partition/load_rule.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/load_rule.h"
 
 namespace planwright {
 

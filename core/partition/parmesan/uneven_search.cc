@@ -12,7 +12,7 @@
 #include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/parmesan/team_mapping.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/search_record.h"
 
 namespace planwright {
 namespace {

@@ -18,9 +18,9 @@
 #include "core/cost/cluster_part.h"
 #include "core/graph/operator_unions.h"
 #include "core/model/colocation.h"
-#include "core/partition/block_instance.h"
-#include "core/partition/feasibility.h"
 #include "core/partition/periodic/memory_shortage.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/feasibility.h"
 
 namespace planwright {
 namespace {

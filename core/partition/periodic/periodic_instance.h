@@ -11,7 +11,7 @@
 #include "core/model/chain.h"
 #include "core/model/periodic_pattern.h"
 #include "core/model/problem.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

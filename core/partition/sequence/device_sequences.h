@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 #include "core/partition/sequence/device_teams.h"
 
 namespace planwright {

@@ -9,7 +9,7 @@
 
 #include "core/base/ids.h"
 #include "core/cost/transfer.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 #include "core/partition/sequence/interval_table.h"
 
 namespace planwright {

@@ -15,7 +15,7 @@
 #include "core/cost/device_load.h"
 #include "core/cost/memory_form.h"
 #include "core/model/graph.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

@@ -24,7 +24,7 @@
 
 #include "core/base/limits.h"
 #include "core/model/problem.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 #include "core/partition/sequence/device_teams.h"
 #include "core/partition/sequence/interval_table.h"
 #include "core/partition/sequence/sequence_rule.h"

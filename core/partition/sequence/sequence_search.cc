@@ -10,9 +10,9 @@
 
 #include "core/base/index.h"
 #include "core/base/infeasibility.h"
-#include "core/partition/feasibility.h"
 #include "core/partition/parmesan/device_room.h"
-#include "core/partition/search_record.h"
+#include "core/partition/search/feasibility.h"
+#include "core/partition/search/search_record.h"
 #include "core/partition/sequence/device_sequences.h"
 #include "core/partition/sequence/device_teams.h"
 #include "core/partition/sequence/interval_table.h"

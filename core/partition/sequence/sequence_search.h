@@ -10,7 +10,7 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_SEQUENCE_SEQUENCE_SEARCH_H_
 #define PLANWRIGHT_CORE_PARTITION_SEQUENCE_SEQUENCE_SEARCH_H_
 
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

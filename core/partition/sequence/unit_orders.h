@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/partition/block_instance.h"
-#include "core/partition/search.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/search.h"
 #include "core/partition/sequence/interval_table.h"
 
 namespace planwright {

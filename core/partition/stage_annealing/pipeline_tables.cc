@@ -8,8 +8,8 @@
 #include "core/cost/allreduce.h"
 #include "core/cost/device_load.h"
 #include "core/graph/operator_unions.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/parmesan/allowed_devices.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 namespace {

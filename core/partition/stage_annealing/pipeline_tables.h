@@ -18,7 +18,7 @@
 #include "core/graph/digraph.h"
 #include "core/model/device_selection.h"
 #include "core/model/problem.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 

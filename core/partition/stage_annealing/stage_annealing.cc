@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/partition/search_record.h"
+#include "core/partition/search/search_record.h"
 #include "core/partition/stage_annealing/pipeline_annealer.h"
 #include "core/partition/stage_annealing/pipeline_starts.h"
 #include "core/partition/stage_annealing/pipeline_tables.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/partition/block_instance.h"
 #include "core/partition/block_split.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 

@@ -9,8 +9,8 @@
 
 #include "core/base/random.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/lower_bounds.h"
 #include "core/partition/order_descent.h"
+#include "core/partition/search/lower_bounds.h"
 #include "tests/core/partition/block_oracle.h"
 
 namespace planwright {

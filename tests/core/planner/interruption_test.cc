@@ -23,7 +23,7 @@
 #include "core/base/polling.h"
 #include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 #include "core/planner/canonical_request.h"
 #include "core/planner/capabilities.h"
 #include "core/planner/planner.h"

@@ -12,7 +12,7 @@
 #include "core/base/random.h"
 #include "core/cost/plan_costing.h"
 #include "core/model/validator.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 #include "core/partition/sequence/device_teams.h"
 #include "core/verify/verify.h"
 #include "tests/support/random_instance.h"

@@ -10,7 +10,7 @@
 #include "core/base/task_arena.h"
 #include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 #include "core/partition/stage_annealing/stage_annealing.h"
 #include "core/verify/verify.h"
 #include "tests/support/random_instance.h"

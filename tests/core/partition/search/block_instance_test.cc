@@ -1,4 +1,4 @@
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Operators whose costs are for device classes that the cluster does not have: mostly a name that is spelled otherwise.
 // There may be as many as the graph has operators, and what helps is the same for all of a class.
-#ifndef PLANWRIGHT_CORE_PARTITION_UNKNOWN_CLASSES_H_
-#define PLANWRIGHT_CORE_PARTITION_UNKNOWN_CLASSES_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_UNKNOWN_CLASSES_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_UNKNOWN_CLASSES_H_
 
 #include <cstdint>
 #include <map>
@@ -45,4 +45,4 @@ class UnknownClasses {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_UNKNOWN_CLASSES_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_UNKNOWN_CLASSES_H_

@@ -1,4 +1,4 @@
-#include "core/partition/feasibility.h"
+#include "core/partition/search/feasibility.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

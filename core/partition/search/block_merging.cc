@@ -1,4 +1,4 @@
-#include "core/partition/block_merging.h"
+#include "core/partition/search/block_merging.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "core/partition/load_rule.h"
+#include "core/partition/search/load_rule.h"
 
 namespace planwright {
 namespace {

@@ -1,6 +1,6 @@
 // Proofs that no plan exists, found without a search.
-#ifndef PLANWRIGHT_CORE_PARTITION_FEASIBILITY_H_
-#define PLANWRIGHT_CORE_PARTITION_FEASIBILITY_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_FEASIBILITY_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_FEASIBILITY_H_
 
 #include <optional>
 #include <string>
@@ -8,7 +8,7 @@
 #include "core/base/infeasibility.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 
@@ -28,4 +28,4 @@ Infeasibility NoSplitFits(const OperatorGraph& graph, const BlockInstance& insta
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_FEASIBILITY_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_FEASIBILITY_H_

@@ -12,8 +12,8 @@
 // too.
 //
 // A *pool* is the set of devices of one class with the same usable memory.
-#ifndef PLANWRIGHT_CORE_PARTITION_BLOCK_INSTANCE_H_
-#define PLANWRIGHT_CORE_PARTITION_BLOCK_INSTANCE_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_INSTANCE_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_INSTANCE_H_
 
 #include <cstdint>
 #include <limits>
@@ -28,7 +28,7 @@
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
-#include "core/partition/load_rule.h"
+#include "core/partition/search/load_rule.h"
 
 namespace planwright {
 
@@ -165,4 +165,4 @@ struct MemorySums {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_BLOCK_INSTANCE_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_INSTANCE_H_

@@ -8,14 +8,14 @@
 // the largest weight of blocks whose times there sum up to at most b, relaxed to fractions of blocks (a knapsack by
 // ratio), hence an upper bound for any set of its devices with total load b. Replicas of a stage have the work of as
 // many devices between them.
-#ifndef PLANWRIGHT_CORE_PARTITION_LOAD_WINDOWS_H_
-#define PLANWRIGHT_CORE_PARTITION_LOAD_WINDOWS_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_LOAD_WINDOWS_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_LOAD_WINDOWS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 
@@ -111,4 +111,4 @@ class LoadWindows {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LOAD_WINDOWS_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_LOAD_WINDOWS_H_

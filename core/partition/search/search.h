@@ -1,6 +1,6 @@
 // What every search for a placement is given, gives back, and tells while it runs.
-#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_H_
-#define PLANWRIGHT_CORE_PARTITION_SEARCH_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_SEARCH_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_SEARCH_H_
 
 #include <functional>
 #include <map>
@@ -90,4 +90,4 @@ using SolveFunction = absl::StatusOr<SearchOutcome> (*)(const SearchRequest& req
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_SEARCH_H_

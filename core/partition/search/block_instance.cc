@@ -1,4 +1,4 @@
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 #include <algorithm>
 #include <map>
@@ -14,7 +14,7 @@
 #include "core/graph/operator_unions.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/block_merging.h"
+#include "core/partition/search/block_merging.h"
 
 namespace planwright {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/partition/search_record.h"
+#include "core/partition/search/search_record.h"
 
 #include <algorithm>
 #include <optional>

@@ -14,13 +14,13 @@
 // MergeRule::kIgnoreMemory drops the condition on memory. A split of the merged blocks is still a split of the graph,
 // and the least load of the merged blocks without memory limits is that of the graph without them: a bound proven
 // without ever refusing a stage for its memory holds for the graph. It merges what kExact merges and then more.
-#ifndef PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_
-#define PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_MERGING_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_MERGING_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "core/partition/block_instance.h"
+#include "core/partition/search/block_instance.h"
 
 namespace planwright {
 
@@ -30,4 +30,4 @@ std::vector<int32_t> MergeFreeBlocks(const BlockInstance& instance, MergeRule ru
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_BLOCK_MERGING_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_MERGING_H_

@@ -1,4 +1,4 @@
-#include "core/partition/lower_bounds.h"
+#include "core/partition/search/lower_bounds.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "core/partition/coarse_order.h"
+#include "core/partition/search/coarse_order.h"
 
 #include <gtest/gtest.h>
 

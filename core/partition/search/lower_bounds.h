@@ -1,13 +1,13 @@
 // Bounds on the max load that need no search.
-#ifndef PLANWRIGHT_CORE_PARTITION_LOWER_BOUNDS_H_
-#define PLANWRIGHT_CORE_PARTITION_LOWER_BOUNDS_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_LOWER_BOUNDS_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_LOWER_BOUNDS_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "core/model/plan.h"
-#include "core/partition/block_instance.h"
-#include "core/partition/load_windows.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/load_windows.h"
 
 namespace planwright {
 
@@ -22,4 +22,4 @@ std::vector<Bound> ElementaryBounds(const BlockInstance& instance, const LoadWin
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LOWER_BOUNDS_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_LOWER_BOUNDS_H_

@@ -1,4 +1,4 @@
-#include "core/partition/feasibility.h"
+#include "core/partition/search/feasibility.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
-#include "core/partition/unknown_classes.h"
+#include "core/partition/search/unknown_classes.h"
 
 namespace planwright {
 namespace {

@@ -8,8 +8,8 @@
 // GPIPE minimizes max forward load + max backward load, which is no bottleneck objective. The programs solve it under a
 // cap on the forward load: then the load of a stage is that of its backward pass, and stages above the cap are out.
 // Without a cap the load is that of both passes together, which bounds the sum of the two maxima from below.
-#ifndef PLANWRIGHT_CORE_PARTITION_LOAD_RULE_H_
-#define PLANWRIGHT_CORE_PARTITION_LOAD_RULE_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_LOAD_RULE_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_LOAD_RULE_H_
 
 #include <cstdint>
 #include <optional>
@@ -82,4 +82,4 @@ struct LoadRule {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LOAD_RULE_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_LOAD_RULE_H_

@@ -1,6 +1,6 @@
 // What a search has found so far: its best placement, its bounds, its work.
-#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_RECORD_H_
-#define PLANWRIGHT_CORE_PARTITION_SEARCH_RECORD_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_SEARCH_RECORD_H_
+#define PLANWRIGHT_CORE_PARTITION_SEARCH_SEARCH_RECORD_H_
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 #include "core/base/units.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
-#include "core/partition/search.h"
+#include "core/partition/search/search.h"
 
 namespace planwright {
 
@@ -73,4 +73,4 @@ StopReason StopReasonOf(const SolveLimits& limits, StopReason otherwise);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_RECORD_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_SEARCH_SEARCH_RECORD_H_

@@ -1,4 +1,4 @@
-#include "core/partition/load_windows.h"
+#include "core/partition/search/load_windows.h"
 
 #include <algorithm>
 #include <numeric>

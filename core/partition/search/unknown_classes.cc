@@ -1,4 +1,4 @@
-#include "core/partition/unknown_classes.h"
+#include "core/partition/search/unknown_classes.h"
 
 #include <algorithm>
 
