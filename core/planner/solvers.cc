@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "core/partition/baselines/baselines.h"
-#include "core/partition/contiguous_throughput.h"
+#include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/enumeration/enumeration.h"
 #include "core/partition/min_latency.h"
 #include "core/partition/mip/mip_search.h"

@@ -33,8 +33,10 @@ TEST(IncludeRulesTest, AForbiddenIncludeIsNamedWithFileAndLine) {
 
 TEST(IncludeRulesTest, VerifierAndSolversDoNotKnowEachOther) {
   EXPECT_THAT(IncludeViolations("core/verify/verify.cc", "#include \"core/cost/transfer.h\""), SizeIs(1));
-  EXPECT_THAT(IncludeViolations("core/verify/verify.cc", "#include \"core/partition/ideal_dp.h\""), SizeIs(1));
-  EXPECT_THAT(IncludeViolations("core/partition/ideal_dp.cc", "#include \"core/verify/verify.h\""), SizeIs(1));
+  EXPECT_THAT(IncludeViolations("core/verify/verify.cc", "#include \"core/partition/contiguous/ideal_dp.h\""),
+              SizeIs(1));
+  EXPECT_THAT(IncludeViolations("core/partition/contiguous/ideal_dp.cc", "#include \"core/verify/verify.h\""),
+              SizeIs(1));
 }
 
 TEST(IncludeRulesTest, CoreKnowsNoTransport) {

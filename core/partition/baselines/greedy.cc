@@ -8,7 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/partition/baselines/device_assignment.h"
-#include "core/partition/linearized_dp.h"
+#include "core/partition/contiguous/linearized_dp.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {

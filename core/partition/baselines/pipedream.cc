@@ -10,7 +10,7 @@
 #include "core/base/union_find.h"
 #include "core/graph/biconnected.h"
 #include "core/partition/baselines/sub_search.h"
-#include "core/partition/contiguous_throughput.h"
+#include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/parmesan/stage_shape.h"

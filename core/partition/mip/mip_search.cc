@@ -12,7 +12,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/status_macros.h"
 #include "core/partition/certify/certificates.h"
-#include "core/partition/contiguous_throughput.h"
+#include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/latency_annealing.h"
 #include "core/partition/latency_instance.h"
 #include "core/partition/latency_placement.h"

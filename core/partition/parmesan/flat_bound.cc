@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/cost/plan_costing.h"
-#include "core/partition/contiguous_throughput.h"
+#include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/parmesan/device_room.h"
 #include "core/partition/parmesan/flat_problem.h"
 

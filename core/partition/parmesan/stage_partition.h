@@ -2,7 +2,7 @@
 //
 // Equation (2) with the same number of replicas for every stage: what a stage takes is then divided by the same number,
 // and the program is that of stages without replicas. The program along one topological order of the hyper-operators
-// goes first; where more is asked for, the exact one over ideals improves it (core/partition/ideal_dp.h).
+// goes first; where more is asked for, the exact one over ideals improves it (core/partition/contiguous/ideal_dp.h).
 // Hyper-operators come apart in the refinement.
 //
 // The operators of a stage may share a device by what pins and bans leave them. Then only the program along one order
@@ -20,7 +20,7 @@
 #include "core/base/ids.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/partition/block_split.h"
+#include "core/partition/contiguous/block_split.h"
 #include "core/partition/net_instance.h"
 #include "core/partition/net_state.h"
 #include "core/partition/parmesan/allowed_devices.h"

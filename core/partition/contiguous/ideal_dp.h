@@ -1,0 +1,86 @@
+// The exact contiguous split of least max load: dynamic program over ideals (device-placement 5.1.1), by decisions.
+//
+// A pass for a target T goes through the states (numbers of devices used) and keeps the set of ideals that so many
+// devices can hold with every load at most T. It looks only at ideals inside the load windows of T, so it gets cheap
+// as T approaches the work bound. A pass that does not reach the full ideal proves that the optimum is above T; one
+// that does yields a split, which is polished by descent along orders. Targets start near the lower bound and grow
+// until one succeeds; then they halve the gap, and at last stride down from the incumbent. What one pass reaches, every
+// pass with a larger target reaches too, so a pass between two others decides only the ideals on which they differ.
+// The proven bound rises and the incumbent falls from the first pass on.
+//
+// Exact for every instance (loads with nets paid once per device), inference and training. Work: output-sensitive, one
+// unit per ideal enumerated or queried. Memory: some 60 to 140 bytes per ideal inside the windows; beyond the limits
+// the search ends with what it has proven. Source: exact-dp.md section 6, without its final optimising pass.
+#ifndef PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_IDEAL_DP_H_
+#define PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_IDEAL_DP_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+
+#include "core/base/limits.h"
+#include "core/base/task_arena.h"
+#include "core/partition/contiguous/block_split.h"
+#include "core/partition/search/block_instance.h"
+#include "core/partition/search/load_windows.h"
+
+namespace planwright {
+
+struct IdealDpOptions {
+  // Ideals that may be stored at a time.
+  int64_t max_ideals = std::numeric_limits<int64_t>::max();
+  // Stop when incumbent - bound <= relative_gap x incumbent.
+  double relative_gap = 0;
+  // Splits above this load are of no interest; without one up to it the end is kInfeasible. nullopt: any.
+  std::optional<int64_t> max_load;
+  // Where the first pass looks, if that lies between bound and incumbent.
+  std::optional<int64_t> first_target;
+  // End before the first refutation that rests on memory limits (see MergeRule::kIgnoreMemory).
+  bool prove_without_memory = false;
+};
+
+enum class IdealDpEnd {
+  // The bound meets the incumbent.
+  kProven,
+  // Proven that no split exists, or none up to max_load.
+  kInfeasible,
+  kGapReached,
+  kWorkLimit,
+  kDeadline,
+  kCancelled,
+  kTooManyIdeals,
+  kTooMuchMemory,
+  // Only with prove_without_memory.
+  kMemoryMatters
+};
+
+struct IdealDpOutcome {
+  IdealDpEnd end = IdealDpEnd::kProven;
+  // Proven: no split has a smaller max load.
+  int64_t lower_bound = 0;
+  // The best split known, the given incumbent included.
+  std::optional<BlockSplit> best;
+  int64_t passes = 0;
+  // Most ideals stored at a time.
+  int64_t ideals = 0;
+  int64_t work = 0;
+  // Linear orders tried to improve incumbents (order_descent.h).
+  int64_t polish_rounds = 0;
+};
+
+// Told of progress on the calling thread.
+struct IdealDpListener {
+  std::function<void(const BlockSplit&)> on_split;
+  std::function<void(int64_t)> on_bound;
+};
+
+// Searches between `lower_bound` (proven) and the max load of `incumbent`. limits.work counts from 0 here.
+// The same outcome for any arena unless the clock or a stop request ends it.
+IdealDpOutcome SolveByIdealDp(const BlockInstance& instance, const LoadWindows& windows, int64_t lower_bound,
+                              std::optional<BlockSplit> incumbent, const IdealDpOptions& options,
+                              const SolveLimits& limits, TaskArena& arena, const IdealDpListener& listener);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_IDEAL_DP_H_
