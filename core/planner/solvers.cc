@@ -7,7 +7,7 @@
 #include "core/partition/enumeration/enumeration.h"
 #include "core/partition/min_latency.h"
 #include "core/partition/mip/mip_search.h"
-#include "core/partition/noncontiguous_throughput.h"
+#include "core/partition/noncontiguous/noncontiguous_throughput.h"
 #include "core/partition/parmesan/uneven_search.h"
 #include "core/partition/periodic/periodic_search.h"
 #include "core/partition/sequence/sequence_search.h"

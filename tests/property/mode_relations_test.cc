@@ -11,7 +11,7 @@
 #include "core/cost/plan_costing.h"
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/mip/throughput_program.h"
-#include "core/partition/net_instance.h"
+#include "core/partition/noncontiguous/net_instance.h"
 #include "core/planner/capabilities.h"
 #include "core/verify/verify.h"
 #include "tests/property/planning.h"

@@ -15,8 +15,8 @@
 #include "core/partition/baselines/proposals.h"
 #include "core/partition/baselines/scotch_mapping.h"
 #include "core/partition/baselines/single_device.h"
-#include "core/partition/certify/certificates.h"
-#include "core/partition/net_instance.h"
+#include "core/partition/noncontiguous/certify/certificates.h"
+#include "core/partition/noncontiguous/net_instance.h"
 
 namespace planwright {
 namespace {

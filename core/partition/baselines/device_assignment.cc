@@ -8,7 +8,7 @@
 #include "core/base/index.h"
 #include "core/graph/topological_order.h"
 #include "core/partition/baselines/subgraphs.h"
-#include "core/partition/virtual_devices.h"
+#include "core/partition/noncontiguous/virtual_devices.h"
 
 namespace planwright {
 namespace {

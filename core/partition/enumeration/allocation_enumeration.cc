@@ -13,7 +13,7 @@
 #include "core/cost/stage_memory.h"
 #include "core/cost/transfer.h"
 #include "core/partition/enumeration/tensor_table.h"
-#include "core/partition/virtual_devices.h"
+#include "core/partition/noncontiguous/virtual_devices.h"
 
 namespace planwright {
 namespace {

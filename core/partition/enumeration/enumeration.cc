@@ -20,7 +20,7 @@
 #include "core/partition/enumeration/placement_judge.h"
 #include "core/partition/enumeration/ring_choice.h"
 #include "core/partition/enumeration/subgraph_enumeration.h"
-#include "core/partition/net_instance.h"
+#include "core/partition/noncontiguous/net_instance.h"
 #include "core/partition/search/block_instance.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/search_record.h"

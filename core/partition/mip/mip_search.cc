@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/status_macros.h"
-#include "core/partition/certify/certificates.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/latency_annealing.h"
 #include "core/partition/latency_instance.h"
@@ -21,11 +20,12 @@
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/mip/printed_program.h"
 #include "core/partition/mip/throughput_program.h"
-#include "core/partition/noncontiguous_throughput.h"
+#include "core/partition/noncontiguous/certify/certificates.h"
+#include "core/partition/noncontiguous/noncontiguous_throughput.h"
+#include "core/partition/noncontiguous/virtual_devices.h"
 #include "core/partition/search/lower_bounds.h"
 #include "core/partition/search/search_record.h"
 #include "core/partition/subgraph_schedule.h"
-#include "core/partition/virtual_devices.h"
 
 namespace planwright {
 namespace {

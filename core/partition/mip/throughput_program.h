@@ -21,7 +21,7 @@
 
 #include "core/base/units.h"
 #include "core/partition/mip/integer_program.h"
-#include "core/partition/net_instance.h"
+#include "core/partition/noncontiguous/net_instance.h"
 
 namespace planwright {
 

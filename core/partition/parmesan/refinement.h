@@ -9,8 +9,8 @@
 // By 1 the loads, sorted, fall lexicographically with each move: the largest never grows, and it ends. A stage that is
 // not the busiest may pass blocks on, so that the busiest finds room afterwards.
 //
-// Loads are exact: each tensor is paid for by every stage that reads it (core/partition/net_state.h), where the dynamic
-// program counts it once.
+// Loads are exact: each tensor is paid for by every stage that reads it (core/partition/noncontiguous/net_state.h),
+// where the dynamic program counts it once.
 #ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_REFINEMENT_H_
 #define PLANWRIGHT_CORE_PARTITION_PARMESAN_REFINEMENT_H_
 
@@ -19,8 +19,8 @@
 
 #include "core/base/limits.h"
 #include "core/graph/digraph.h"
-#include "core/partition/net_state.h"
-#include "core/partition/net_tables.h"
+#include "core/partition/noncontiguous/net_state.h"
+#include "core/partition/noncontiguous/net_tables.h"
 
 namespace planwright {
 

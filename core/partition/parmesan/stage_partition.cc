@@ -11,7 +11,7 @@
 #include "core/partition/contiguous/block_split.h"
 #include "core/partition/contiguous/ideal_dp.h"
 #include "core/partition/contiguous/linearized_dp.h"
-#include "core/partition/net_tables.h"
+#include "core/partition/noncontiguous/net_tables.h"
 #include "core/partition/parmesan/refinement.h"
 #include "core/partition/search/load_windows.h"
 #include "core/partition/search/lower_bounds.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/partition/net_instance.h"
+#include "core/partition/noncontiguous/net_instance.h"
 #include "core/partition/search/block_instance.h"
 #include "tests/support/random_instance.h"
 
