@@ -5,7 +5,7 @@
 #include "core/partition/baselines/baselines.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/enumeration/enumeration.h"
-#include "core/partition/min_latency.h"
+#include "core/partition/latency/min_latency.h"
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/noncontiguous/noncontiguous_throughput.h"
 #include "core/partition/parmesan/uneven_search.h"

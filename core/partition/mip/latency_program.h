@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/partition/latency_instance.h"
+#include "core/partition/latency/latency_instance.h"
 #include "core/partition/mip/integer_program.h"
 
 namespace planwright {

@@ -12,10 +12,11 @@
 #include "core/base/infeasibility.h"
 #include "core/base/status_macros.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
-#include "core/partition/latency_annealing.h"
-#include "core/partition/latency_instance.h"
-#include "core/partition/latency_placement.h"
-#include "core/partition/min_latency.h"
+#include "core/partition/latency/latency_annealing.h"
+#include "core/partition/latency/latency_instance.h"
+#include "core/partition/latency/latency_placement.h"
+#include "core/partition/latency/min_latency.h"
+#include "core/partition/latency/subgraph_schedule.h"
 #include "core/partition/mip/latency_program.h"
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/mip/printed_program.h"
@@ -25,7 +26,6 @@
 #include "core/partition/noncontiguous/virtual_devices.h"
 #include "core/partition/search/lower_bounds.h"
 #include "core/partition/search/search_record.h"
-#include "core/partition/subgraph_schedule.h"
 
 namespace planwright {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/partition/latency_beam.h"
+#include "core/partition/latency/latency_beam.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 
 #include "core/base/limits.h"
 #include "core/cost/cost_table.h"
-#include "core/partition/latency_starts.h"
-#include "core/partition/subgraph_schedule.h"
+#include "core/partition/latency/latency_starts.h"
+#include "core/partition/latency/subgraph_schedule.h"
 #include "tests/core/partition/latency/latency_oracle.h"
 #include "tests/support/random_instance.h"
 

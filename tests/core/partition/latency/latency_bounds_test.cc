@@ -1,4 +1,4 @@
-#include "core/partition/latency_bounds.h"
+#include "core/partition/latency/latency_bounds.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/cost/cost_table.h"
-#include "core/partition/latency_feasibility.h"
+#include "core/partition/latency/latency_feasibility.h"
 #include "tests/core/partition/latency/latency_oracle.h"
 #include "tests/support/builders.h"
 

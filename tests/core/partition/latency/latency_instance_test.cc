@@ -1,10 +1,10 @@
-#include "core/partition/latency_instance.h"
+#include "core/partition/latency/latency_instance.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/cost/cost_table.h"
-#include "core/partition/latency_feasibility.h"
+#include "core/partition/latency/latency_feasibility.h"
 #include "tests/support/builders.h"
 
 namespace planwright {

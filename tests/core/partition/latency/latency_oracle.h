@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/model/problem.h"
-#include "core/partition/latency_instance.h"
+#include "core/partition/latency/latency_instance.h"
 #include "tests/support/random_instance.h"
 
 namespace planwright {

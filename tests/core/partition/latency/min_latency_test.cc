@@ -1,4 +1,4 @@
-#include "core/partition/min_latency.h"
+#include "core/partition/latency/min_latency.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

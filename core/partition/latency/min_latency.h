@@ -4,8 +4,8 @@
 // and from the best assignment so far at a lower one. Every slice has a random stream of its own and all of a round
 // begin with what the rounds before it found, so the plan does not depend on the number of threads. Slices grow from
 // round to round: the search is anytime and still cools slowly where it has the work to.
-#ifndef PLANWRIGHT_CORE_PARTITION_MIN_LATENCY_H_
-#define PLANWRIGHT_CORE_PARTITION_MIN_LATENCY_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_MIN_LATENCY_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_MIN_LATENCY_H_
 
 #include <cstdint>
 
@@ -29,4 +29,4 @@ absl::StatusOr<SearchOutcome> SolveMinLatency(const SearchRequest& request, cons
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_MIN_LATENCY_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_MIN_LATENCY_H_

@@ -1,4 +1,4 @@
-#include "core/partition/latency_starts.h"
+#include "core/partition/latency/latency_starts.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,8 +10,8 @@
 #include "core/graph/digraph.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/latency_ranges.h"
-#include "core/partition/subgraph_schedule.h"
+#include "core/partition/latency/latency_ranges.h"
+#include "core/partition/latency/subgraph_schedule.h"
 
 namespace planwright {
 namespace {

@@ -1,9 +1,9 @@
-#include "core/partition/latency_path.h"
+#include "core/partition/latency/latency_path.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "core/partition/latency_feasibility.h"
+#include "core/partition/latency/latency_feasibility.h"
 
 namespace planwright {
 namespace {

@@ -9,8 +9,8 @@
 //
 // By the *net identity* a subgraph pays the transfer of exactly those tensors that it holds partly, producer and
 // consumers taken together.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_INSTANCE_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_INSTANCE_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_INSTANCE_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_INSTANCE_H_
 
 #include <cstdint>
 #include <optional>
@@ -118,4 +118,4 @@ LatencyInstance BuildLatencyInstance(const OperatorGraph& graph, const Cluster& 
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_INSTANCE_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_INSTANCE_H_

@@ -1,4 +1,4 @@
-#include "core/partition/latency_placement.h"
+#include "core/partition/latency/latency_placement.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/partition/latency_starts.h"
-#include "core/partition/subgraph_schedule.h"
+#include "core/partition/latency/latency_starts.h"
+#include "core/partition/latency/subgraph_schedule.h"
 
 namespace planwright {
 namespace {

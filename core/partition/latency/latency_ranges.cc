@@ -1,9 +1,9 @@
-#include "core/partition/latency_ranges.h"
+#include "core/partition/latency/latency_ranges.h"
 
 #include <algorithm>
 
 #include "core/base/index.h"
-#include "core/partition/subgraph_schedule.h"
+#include "core/partition/latency/subgraph_schedule.h"
 
 namespace planwright {
 namespace {

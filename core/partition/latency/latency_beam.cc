@@ -1,4 +1,4 @@
-#include "core/partition/latency_beam.h"
+#include "core/partition/latency/latency_beam.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 
 #include "core/base/index.h"
 #include "core/graph/digraph.h"
-#include "core/partition/latency_starts.h"
+#include "core/partition/latency/latency_starts.h"
 
 namespace planwright {
 namespace {

@@ -1,13 +1,13 @@
 // The bound "path_cut" of latency_bounds.h for one path.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_PATH_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_PATH_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_PATH_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_PATH_H_
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/partition/latency_instance.h"
+#include "core/partition/latency/latency_instance.h"
 
 namespace planwright {
 
@@ -18,4 +18,4 @@ std::optional<int64_t> PathCutBound(const LatencyInstance& instance, const std::
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_PATH_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_PATH_H_

@@ -1,4 +1,4 @@
-#include "core/partition/latency_feasibility.h"
+#include "core/partition/latency/latency_feasibility.h"
 
 #include <algorithm>
 #include <string>

@@ -23,15 +23,15 @@
 // segments)); a path that takes too many steps is given up.
 //
 // The critical path and the work bound are the usual ones for scheduling; the path cut is ours.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_BOUNDS_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_BOUNDS_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_BOUNDS_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_BOUNDS_H_
 
 #include <vector>
 
 #include "core/base/limits.h"
 #include "core/base/units.h"
 #include "core/model/plan.h"
-#include "core/partition/latency_instance.h"
+#include "core/partition/latency/latency_instance.h"
 
 namespace planwright {
 
@@ -42,4 +42,4 @@ std::vector<Bound> LatencyBounds(const LatencyInstance& instance, const SolveLim
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_BOUNDS_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_BOUNDS_H_

@@ -1,4 +1,4 @@
-#include "core/partition/subgraph_schedule.h"
+#include "core/partition/latency/subgraph_schedule.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,15 +1,15 @@
 // Ranges of one linear order of blocks (latency_starts.h) as subgraphs: what the programs that cut the order share.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_RANGES_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_RANGES_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_RANGES_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_RANGES_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "core/graph/digraph.h"
-#include "core/partition/latency_annealing.h"
-#include "core/partition/latency_instance.h"
-#include "core/partition/latency_loads.h"
+#include "core/partition/latency/latency_annealing.h"
+#include "core/partition/latency/latency_instance.h"
+#include "core/partition/latency/latency_loads.h"
 
 namespace planwright {
 
@@ -53,4 +53,4 @@ class RangeLoads {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_RANGES_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_RANGES_H_

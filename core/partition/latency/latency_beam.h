@@ -6,17 +6,17 @@
 // the `width` best partial plans by the least latency that is still possible: the latest result plus the quickest way
 // from it to the end. Ties: less time on devices in all. With two passes a range takes the time of both, for the
 // backward pass mirrors the forward one; the latency of such a plan is known when it is scheduled.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_BEAM_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_BEAM_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_BEAM_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_BEAM_H_
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/partition/latency_annealing.h"
-#include "core/partition/latency_instance.h"
-#include "core/partition/latency_ranges.h"
+#include "core/partition/latency/latency_annealing.h"
+#include "core/partition/latency/latency_instance.h"
+#include "core/partition/latency/latency_ranges.h"
 
 namespace planwright {
 
@@ -31,4 +31,4 @@ inline constexpr std::size_t kMaxBeamWidth = 16;
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_BEAM_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_BEAM_H_

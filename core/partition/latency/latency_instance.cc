@@ -1,4 +1,4 @@
-#include "core/partition/latency_instance.h"
+#include "core/partition/latency/latency_instance.h"
 
 #include <algorithm>
 #include <map>

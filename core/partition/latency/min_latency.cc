@@ -1,4 +1,4 @@
-#include "core/partition/min_latency.h"
+#include "core/partition/latency/min_latency.h"
 
 #include <algorithm>
 #include <array>
@@ -11,15 +11,15 @@
 
 #include "absl/status/status.h"
 #include "core/base/infeasibility.h"
-#include "core/partition/latency_annealing.h"
-#include "core/partition/latency_beam.h"
-#include "core/partition/latency_bounds.h"
-#include "core/partition/latency_feasibility.h"
-#include "core/partition/latency_instance.h"
-#include "core/partition/latency_placement.h"
-#include "core/partition/latency_starts.h"
+#include "core/partition/latency/latency_annealing.h"
+#include "core/partition/latency/latency_beam.h"
+#include "core/partition/latency/latency_bounds.h"
+#include "core/partition/latency/latency_feasibility.h"
+#include "core/partition/latency/latency_instance.h"
+#include "core/partition/latency/latency_placement.h"
+#include "core/partition/latency/latency_starts.h"
+#include "core/partition/latency/subgraph_schedule.h"
 #include "core/partition/search/search_record.h"
-#include "core/partition/subgraph_schedule.h"
 
 namespace planwright {
 namespace {

@@ -20,8 +20,8 @@
 //
 // Source: Tarnawski et al., Efficient algorithms for device placement of DNN graph operators, 2020, section 4 (the
 // problem); the method is ours.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_ANNEALING_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_ANNEALING_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_ANNEALING_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_ANNEALING_H_
 
 #include <array>
 #include <cstdint>
@@ -30,8 +30,8 @@
 
 #include "core/base/polling.h"
 #include "core/base/random.h"
-#include "core/partition/latency_instance.h"
-#include "core/partition/subgraph_schedule.h"
+#include "core/partition/latency/latency_instance.h"
+#include "core/partition/latency/subgraph_schedule.h"
 
 namespace planwright {
 
@@ -149,4 +149,4 @@ class LatencyAnnealer {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_ANNEALING_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_ANNEALING_H_

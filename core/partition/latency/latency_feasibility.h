@@ -1,6 +1,6 @@
 // Proofs that no plan for latency exists, found without a search.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_FEASIBILITY_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_FEASIBILITY_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_FEASIBILITY_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_FEASIBILITY_H_
 
 #include <cstdint>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "core/base/infeasibility.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
-#include "core/partition/latency_instance.h"
+#include "core/partition/latency/latency_instance.h"
 
 namespace planwright {
 
@@ -23,4 +23,4 @@ std::optional<Infeasibility> FindLatencyShortages(const OperatorGraph& graph, co
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_FEASIBILITY_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_FEASIBILITY_H_

@@ -3,8 +3,8 @@
 // All of them cut one linear order of *blocks* into ranges. A block is what must or might as well move together: the
 // groups along every cycle that the contraction of groups makes of the forward edges and the reversed backward edges.
 // Ranges of such an order never wait for each other in a circle, in either pass.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_STARTS_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_STARTS_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_STARTS_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_STARTS_H_
 
 #include <cstdint>
 #include <optional>
@@ -12,9 +12,9 @@
 
 #include "core/base/polling.h"
 #include "core/base/random.h"
-#include "core/partition/latency_annealing.h"
-#include "core/partition/latency_instance.h"
-#include "core/partition/latency_ranges.h"
+#include "core/partition/latency/latency_annealing.h"
+#include "core/partition/latency/latency_instance.h"
+#include "core/partition/latency/latency_ranges.h"
 
 namespace planwright {
 
@@ -46,4 +46,4 @@ LatencyAssignment CpuAssignment(const LatencyInstance& instance, int32_t slots_p
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_STARTS_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_STARTS_H_

@@ -1,4 +1,4 @@
-#include "core/partition/latency_bounds.h"
+#include "core/partition/latency/latency_bounds.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 #include "core/base/polling.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/latency_feasibility.h"
-#include "core/partition/latency_path.h"
+#include "core/partition/latency/latency_feasibility.h"
+#include "core/partition/latency/latency_path.h"
 
 namespace planwright {
 namespace {

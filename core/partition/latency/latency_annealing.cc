@@ -1,4 +1,4 @@
-#include "core/partition/latency_annealing.h"
+#include "core/partition/latency/latency_annealing.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,13 +1,13 @@
 // Placements of the model as assignments of the latency search, and back.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_PLACEMENT_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_PLACEMENT_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_PLACEMENT_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_PLACEMENT_H_
 
 #include <cstdint>
 #include <optional>
 
 #include "core/model/problem.h"
-#include "core/partition/latency_annealing.h"
-#include "core/partition/latency_instance.h"
+#include "core/partition/latency/latency_annealing.h"
+#include "core/partition/latency/latency_instance.h"
 
 namespace planwright {
 
@@ -23,4 +23,4 @@ std::optional<LatencyAssignment> FromPlacement(const LatencyInstance& instance, 
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_PLACEMENT_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_PLACEMENT_H_

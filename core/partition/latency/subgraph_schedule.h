@@ -13,15 +13,15 @@
 // The quotient is kept as counts of edges between slots and lists of edges at vertices on the CPUs. Moving a vertex
 // costs O(its tensors + its edges), Latency() O(non-empty slots x slots / 64 + edges between slots + edges at vertices
 // on the CPUs): while few vertices are on the CPUs, much less than the size of the graph.
-#ifndef PLANWRIGHT_CORE_PARTITION_SUBGRAPH_SCHEDULE_H_
-#define PLANWRIGHT_CORE_PARTITION_SUBGRAPH_SCHEDULE_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_SUBGRAPH_SCHEDULE_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_SUBGRAPH_SCHEDULE_H_
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/partition/latency_instance.h"
-#include "core/partition/latency_loads.h"
+#include "core/partition/latency/latency_instance.h"
+#include "core/partition/latency/latency_loads.h"
 
 namespace planwright {
 
@@ -141,4 +141,4 @@ class SubgraphSchedule {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_SUBGRAPH_SCHEDULE_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_SUBGRAPH_SCHEDULE_H_

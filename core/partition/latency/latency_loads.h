@@ -3,14 +3,14 @@
 //
 // Adding or removing a vertex costs O(its tensors); the workspace of a subgraph is looked for again among all vertices
 // when the one with the largest leaves, which under DECLARED memory never happens.
-#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LOADS_H_
-#define PLANWRIGHT_CORE_PARTITION_LATENCY_LOADS_H_
+#ifndef PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_LOADS_H_
+#define PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_LOADS_H_
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/partition/latency_instance.h"
+#include "core/partition/latency/latency_instance.h"
 
 namespace planwright {
 
@@ -76,4 +76,4 @@ class LatencyLoads {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LOADS_H_
+#endif  // PLANWRIGHT_CORE_PARTITION_LATENCY_LATENCY_LOADS_H_

@@ -1,4 +1,4 @@
-#include "core/partition/latency_loads.h"
+#include "core/partition/latency/latency_loads.h"
 
 #include <algorithm>
 
