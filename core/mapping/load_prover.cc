@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "core/mapping/target_precision.h"
+#include "core/mapping/problem/target_precision.h"
 
 namespace planwright {
 namespace {

@@ -1,7 +1,7 @@
 #include "core/mapping/mapping.h"
 
 #include "core/mapping/mapping_search.h"
-#include "core/mapping/stage_kinds.h"
+#include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {
 

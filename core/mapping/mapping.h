@@ -11,8 +11,8 @@
 
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/mapping/evaluation.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/evaluation.h"
+#include "core/mapping/problem/mapping_instance.h"
 #include "core/model/plan.h"
 
 namespace planwright {

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/mapping/mapping_moves.h"
-#include "core/mapping/mapping_penalties.h"
-#include "core/mapping/mapping_state.h"
+#include "core/mapping/problem/mapping_penalties.h"
+#include "core/mapping/problem/mapping_state.h"
 
 namespace planwright {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "core/base/limits.h"
 #include "core/base/random.h"
-#include "core/mapping/evaluation.h"
-#include "core/mapping/mapping_instance.h"
-#include "core/mapping/mapping_tables.h"
+#include "core/mapping/problem/evaluation.h"
+#include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/mapping_tables.h"
 
 namespace planwright {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/mapping/ring_order.h"
+#include "core/mapping/problem/ring_order.h"
 #include "core/mapping/simple_mappings.h"
 
 namespace planwright {

@@ -19,10 +19,10 @@
 #include "core/base/limits.h"
 #include "core/base/random.h"
 #include "core/base/task_arena.h"
-#include "core/mapping/evaluation.h"
 #include "core/mapping/mapping_annealer.h"
-#include "core/mapping/mapping_tables.h"
-#include "core/mapping/stage_kinds.h"
+#include "core/mapping/problem/evaluation.h"
+#include "core/mapping/problem/mapping_tables.h"
+#include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {
 

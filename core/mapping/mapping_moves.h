@@ -15,8 +15,8 @@
 #include <cstdint>
 
 #include "core/base/random.h"
-#include "core/mapping/mapping_penalties.h"
-#include "core/mapping/mapping_state.h"
+#include "core/mapping/problem/mapping_penalties.h"
+#include "core/mapping/problem/mapping_state.h"
 
 namespace planwright {
 

@@ -29,9 +29,9 @@
 #include "core/mapping/machine_tiles.h"
 #include "core/mapping/mapping.h"
 #include "core/mapping/mapping_annealing.h"
-#include "core/mapping/mapping_tables.h"
+#include "core/mapping/problem/mapping_tables.h"
+#include "core/mapping/problem/stage_kinds.h"
 #include "core/mapping/ring_bounds.h"
-#include "core/mapping/stage_kinds.h"
 
 namespace planwright {
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/base/union_find.h"
-#include "core/mapping/target_precision.h"
+#include "core/mapping/problem/target_precision.h"
 
 namespace planwright {
 namespace {

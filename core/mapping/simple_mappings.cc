@@ -10,7 +10,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/index.h"
-#include "core/mapping/evaluation.h"
+#include "core/mapping/problem/evaluation.h"
 
 namespace planwright {
 namespace {

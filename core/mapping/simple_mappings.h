@@ -7,9 +7,9 @@
 
 #include "core/base/limits.h"
 #include "core/base/random.h"
-#include "core/mapping/link_times.h"
-#include "core/mapping/mapping_instance.h"
-#include "core/mapping/stage_kinds.h"
+#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {
 

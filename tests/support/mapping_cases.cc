@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/mapping/evaluation.h"
-#include "core/mapping/stage_kinds.h"
+#include "core/mapping/problem/evaluation.h"
+#include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {
 namespace {

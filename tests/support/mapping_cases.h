@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/base/random.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 

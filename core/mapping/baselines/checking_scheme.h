@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/mapping/mapping_instance.h"
-#include "core/mapping/stage_kinds.h"
+#include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {
 

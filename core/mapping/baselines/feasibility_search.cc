@@ -5,8 +5,8 @@
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
-#include "core/mapping/evaluation.h"
-#include "core/mapping/stage_kinds.h"
+#include "core/mapping/problem/evaluation.h"
+#include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {
 

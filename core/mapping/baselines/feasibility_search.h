@@ -14,8 +14,8 @@
 #include "core/base/ids.h"
 #include "core/base/limits.h"
 #include "core/mapping/baselines/checking_scheme.h"
-#include "core/mapping/link_times.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 

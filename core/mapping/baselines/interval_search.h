@@ -15,9 +15,9 @@
 
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/mapping/evaluation.h"
-#include "core/mapping/link_times.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/evaluation.h"
+#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/mapping/link_times.h"
-#include "core/mapping/mapping_instance.h"
-#include "core/mapping/stage_kinds.h"
+#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {
 

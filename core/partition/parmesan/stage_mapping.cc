@@ -14,7 +14,7 @@
 #include "core/cost/pipeline_fill.h"
 #include "core/cost/stage_memory.h"
 #include "core/cost/transfer.h"
-#include "core/mapping/objective_choice.h"
+#include "core/mapping/problem/objective_choice.h"
 #include "core/model/colocation.h"
 
 namespace planwright {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/mapping_instance.h"
 #include "core/model/problem.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/search/search.h"

@@ -9,7 +9,7 @@
 #include "core/base/index.h"
 #include "core/base/random.h"
 #include "core/cost/allreduce.h"
-#include "core/mapping/evaluation.h"
+#include "core/mapping/problem/evaluation.h"
 #include "core/partition/parmesan/stage_mapping.h"
 
 namespace planwright {

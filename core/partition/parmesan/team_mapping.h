@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/base/limits.h"
-#include "core/mapping/link_times.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_instance.h"
 #include "core/model/problem.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/search/search.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/cost/transfer.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright::benchmarks {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/mapping/evaluation.h"
+#include "core/mapping/problem/evaluation.h"
 
 namespace planwright::benchmarks {
 namespace {

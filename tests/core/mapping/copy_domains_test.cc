@@ -10,7 +10,7 @@
 #include "core/base/limits.h"
 #include "core/base/polling.h"
 #include "core/mapping/copy_model.h"
-#include "core/mapping/link_times.h"
+#include "core/mapping/problem/link_times.h"
 
 namespace planwright {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/mapping/evaluation.h"
 #include "core/mapping/mapping.h"
+#include "core/mapping/problem/evaluation.h"
 
 namespace planwright {
 namespace {

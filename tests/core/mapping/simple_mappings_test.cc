@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/mapping/evaluation.h"
+#include "core/mapping/problem/evaluation.h"
 
 namespace planwright {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "core/mapping/evaluation.h"
+#include "core/mapping/problem/evaluation.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

@@ -1,4 +1,4 @@
-#include "core/mapping/ring_order.h"
+#include "core/mapping/problem/ring_order.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/mapping/evaluation.h"
+#include "core/mapping/problem/evaluation.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

@@ -1,4 +1,4 @@
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "core/mapping/stage_kinds.h"
+#include "core/mapping/problem/stage_kinds.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,14 +7,14 @@
 // Where the objective adds the all-reduce to the load, the target is split: each stage has a *ring budget* a, and its
 // loads may take what is left of the target. The budget is the one of a few candidates, taken from the ring times and
 // loads that the stage has, that costs least; Rebudget looks anew. With kLoadPlusLargestAllReduce all stages share one.
-#ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_PENALTIES_H_
-#define PLANWRIGHT_CORE_MAPPING_MAPPING_PENALTIES_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_PENALTIES_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_PENALTIES_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "core/mapping/mapping_state.h"
+#include "core/mapping/problem/mapping_state.h"
 
 namespace planwright {
 
@@ -90,4 +90,4 @@ class MappingPenalties {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_MAPPING_PENALTIES_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_PENALTIES_H_

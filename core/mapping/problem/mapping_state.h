@@ -3,17 +3,17 @@
 // Each traffic edge of each copy keeps its two transfer times. A move changes the times of the edges that it touches
 // and adds up the loads of their ends anew, in the order of the traffic: so the loads are those of Evaluate to the last
 // bit after any number of moves. Everything that a move overwrites is kept until the move is accepted or undone.
-#ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_STATE_H_
-#define PLANWRIGHT_CORE_MAPPING_MAPPING_STATE_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_STATE_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_STATE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/mapping/evaluation.h"
-#include "core/mapping/mapping_instance.h"
-#include "core/mapping/mapping_tables.h"
+#include "core/mapping/problem/evaluation.h"
+#include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/mapping_tables.h"
 
 namespace planwright {
 
@@ -126,4 +126,4 @@ class MappingState {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_MAPPING_STATE_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_STATE_H_

@@ -1,6 +1,6 @@
 // How closely the proofs of bounds tell targets apart.
-#ifndef PLANWRIGHT_CORE_MAPPING_TARGET_PRECISION_H_
-#define PLANWRIGHT_CORE_MAPPING_TARGET_PRECISION_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_TARGET_PRECISION_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_TARGET_PRECISION_H_
 
 namespace planwright {
 
@@ -11,4 +11,4 @@ inline constexpr double kTargetsMeet = 1 + 1e-7;
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_TARGET_PRECISION_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_TARGET_PRECISION_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/ring_order.h"
+#include "core/mapping/problem/ring_order.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/mapping/evaluation.h"
+#include "core/mapping/problem/evaluation.h"
 
 namespace planwright {
 namespace {

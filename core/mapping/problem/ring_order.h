@@ -1,10 +1,10 @@
 // Orders of all-reduce rings for devices that are given.
-#ifndef PLANWRIGHT_CORE_MAPPING_RING_ORDER_H_
-#define PLANWRIGHT_CORE_MAPPING_RING_ORDER_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_RING_ORDER_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_RING_ORDER_H_
 
 #include "core/base/limits.h"
-#include "core/mapping/link_times.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 
@@ -15,4 +15,4 @@ Mapping OrderRings(const MappingInstance& instance, const LinkTimes& links, cons
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_RING_ORDER_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_RING_ORDER_H_

@@ -1,8 +1,8 @@
 // The paper's automatic choice between its two instantiations of the stage time.
-#ifndef PLANWRIGHT_CORE_MAPPING_OBJECTIVE_CHOICE_H_
-#define PLANWRIGHT_CORE_MAPPING_OBJECTIVE_CHOICE_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_OBJECTIVE_CHOICE_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_OBJECTIVE_CHOICE_H_
 
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 
@@ -12,4 +12,4 @@ MappingObjective ChooseObjective(const MappingInstance& instance);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_OBJECTIVE_CHOICE_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_OBJECTIVE_CHOICE_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/mapping_penalties.h"
+#include "core/mapping/problem/mapping_penalties.h"
 
 #include <algorithm>
 #include <array>

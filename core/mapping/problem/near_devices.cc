@@ -1,4 +1,4 @@
-#include "core/mapping/near_devices.h"
+#include "core/mapping/problem/near_devices.h"
 
 #include <algorithm>
 #include <utility>

@@ -3,8 +3,8 @@
 // Source: Parmesan: Efficient Partitioning and Mapping Flow for DNN Training on General Device Topology, section 5.
 // Beyond the paper: stage times depend on the kind of device, links have latency and may be asymmetric, transfers may
 // overlap with compute, the order of each all-reduce ring is part of the answer, and devices may stay idle.
-#ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_INSTANCE_H_
-#define PLANWRIGHT_CORE_MAPPING_MAPPING_INSTANCE_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_INSTANCE_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_INSTANCE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -105,4 +105,4 @@ bool IsMapping(const MappingInstance& instance, const Mapping& mapping);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_MAPPING_INSTANCE_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_INSTANCE_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/link_times.h"
+#include "core/mapping/problem/link_times.h"
 
 namespace planwright {
 namespace {

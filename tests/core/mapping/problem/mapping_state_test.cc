@@ -1,4 +1,4 @@
-#include "core/mapping/mapping_state.h"
+#include "core/mapping/problem/mapping_state.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/mapping/evaluation.h"
-#include "core/mapping/mapping_penalties.h"
+#include "core/mapping/problem/evaluation.h"
+#include "core/mapping/problem/mapping_penalties.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

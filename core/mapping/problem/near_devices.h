@@ -1,6 +1,6 @@
 // The devices that are connected best to each device.
-#ifndef PLANWRIGHT_CORE_MAPPING_NEAR_DEVICES_H_
-#define PLANWRIGHT_CORE_MAPPING_NEAR_DEVICES_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_NEAR_DEVICES_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_NEAR_DEVICES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include "core/base/ids.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/mapping/link_times.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 
@@ -43,4 +43,4 @@ class NearDevices {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_NEAR_DEVICES_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_NEAR_DEVICES_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/mapping_state.h"
+#include "core/mapping/problem/mapping_state.h"
 
 namespace planwright {
 

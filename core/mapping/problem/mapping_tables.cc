@@ -1,9 +1,9 @@
-#include "core/mapping/mapping_tables.h"
+#include "core/mapping/problem/mapping_tables.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/mapping/stage_kinds.h"
+#include "core/mapping/problem/stage_kinds.h"
 
 namespace planwright {
 namespace {

@@ -1,6 +1,6 @@
 // What every search of a mapping instance reads.
-#ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_TABLES_H_
-#define PLANWRIGHT_CORE_MAPPING_MAPPING_TABLES_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_TABLES_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_TABLES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 #include "core/base/ids.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/mapping/link_times.h"
-#include "core/mapping/mapping_instance.h"
-#include "core/mapping/near_devices.h"
+#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_instance.h"
+#include "core/mapping/problem/near_devices.h"
 
 namespace planwright {
 
@@ -52,4 +52,4 @@ class MappingTables {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_MAPPING_TABLES_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_TABLES_H_

@@ -1,12 +1,12 @@
 // What a mapping costs: the one definition that every search and every bound of this folder means.
-#ifndef PLANWRIGHT_CORE_MAPPING_EVALUATION_H_
-#define PLANWRIGHT_CORE_MAPPING_EVALUATION_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_EVALUATION_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_EVALUATION_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "core/mapping/link_times.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/link_times.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 
@@ -54,4 +54,4 @@ MappingValue Evaluate(const MappingInstance& instance, const Mapping& mapping);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_EVALUATION_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_EVALUATION_H_

@@ -1,6 +1,6 @@
 // Transfer times between devices in the units of the mapping search: doubles, milliseconds.
-#ifndef PLANWRIGHT_CORE_MAPPING_LINK_TIMES_H_
-#define PLANWRIGHT_CORE_MAPPING_LINK_TIMES_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_LINK_TIMES_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_LINK_TIMES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -51,4 +51,4 @@ class LinkTimes {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_LINK_TIMES_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_LINK_TIMES_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/evaluation.h"
+#include "core/mapping/problem/evaluation.h"
 
 #include <algorithm>
 

@@ -3,15 +3,15 @@
 // The copies of a stage go to kinds that may run them within a limit of compute time, no kind holds more than it has
 // devices: a flow from stages to kinds. The least limit with a full flow is the *bottleneck*: no mapping has a smaller
 // largest compute time, and none exists where even an unlimited flow is not full.
-#ifndef PLANWRIGHT_CORE_MAPPING_STAGE_KINDS_H_
-#define PLANWRIGHT_CORE_MAPPING_STAGE_KINDS_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_STAGE_KINDS_H_
+#define PLANWRIGHT_CORE_MAPPING_PROBLEM_STAGE_KINDS_H_
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/mapping/mapping_instance.h"
+#include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright {
 
@@ -36,4 +36,4 @@ std::vector<DeviceId> ParticipatingDevices(const MappingInstance& instance);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_STAGE_KINDS_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROBLEM_STAGE_KINDS_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/objective_choice.h"
+#include "core/mapping/problem/objective_choice.h"
 
 namespace planwright {
 
