@@ -21,6 +21,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/mapping/anneal/mapping_annealing.h"
 #include "core/mapping/copy_model.h"
 #include "core/mapping/copy_repair.h"
 #include "core/mapping/cover_search.h"
@@ -28,7 +29,6 @@
 #include "core/mapping/load_prover.h"
 #include "core/mapping/machine_tiles.h"
 #include "core/mapping/mapping.h"
-#include "core/mapping/mapping_annealing.h"
 #include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/problem/stage_kinds.h"
 #include "core/mapping/ring_bounds.h"

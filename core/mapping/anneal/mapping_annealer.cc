@@ -1,9 +1,9 @@
-#include "core/mapping/mapping_annealer.h"
+#include "core/mapping/anneal/mapping_annealer.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/mapping/mapping_moves.h"
+#include "core/mapping/anneal/mapping_moves.h"
 #include "core/mapping/problem/mapping_penalties.h"
 #include "core/mapping/problem/mapping_state.h"
 

@@ -9,8 +9,8 @@
 //   2-opt             a part of a ring is turned around, so that a copy gets a near one as its next
 //   segments          as many devices of one ring as of another change places, joined where they are near (kAllReduce)
 //   copies            where rings follow the copies, some copies of all stages come in the other order
-#ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_MOVES_H_
-#define PLANWRIGHT_CORE_MAPPING_MAPPING_MOVES_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_MOVES_H_
+#define PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_MOVES_H_
 
 #include <cstdint>
 
@@ -61,4 +61,4 @@ class MappingMoves {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_MAPPING_MOVES_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_MOVES_H_

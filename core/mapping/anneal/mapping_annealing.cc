@@ -1,11 +1,11 @@
-#include "core/mapping/mapping_annealing.h"
+#include "core/mapping/anneal/mapping_annealing.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "core/mapping/anneal/simple_mappings.h"
 #include "core/mapping/problem/ring_order.h"
-#include "core/mapping/simple_mappings.h"
 
 namespace planwright {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/mapping/simple_mappings.h"
+#include "core/mapping/anneal/simple_mappings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 // geometrically over a cycle of moves. Whenever a better mapping is found, the target follows it down, never by more
 // than half of the gap; a cycle without one makes the target less ambitious and the next cycle longer. The most modest
 // target in vain is followed by the most ambitious one again, with cycles twice as long as the last time.
-#ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALER_H_
-#define PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALER_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_ANNEALER_H_
+#define PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_ANNEALER_H_
 
 #include <cstdint>
 
@@ -49,4 +49,4 @@ MappingRun AnnealMapping(const MappingTables& tables, const Mapping& start, doub
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALER_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_ANNEALER_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/mapping_annealer.h"
+#include "core/mapping/anneal/mapping_annealer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/mapping/mapping_moves.h"
+#include "core/mapping/anneal/mapping_moves.h"
 
 #include <algorithm>
 #include <cstddef>

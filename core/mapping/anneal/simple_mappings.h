@@ -2,8 +2,8 @@
 //
 // All keep to the number of copies of each stage on each kind of device that `kinds` says, so they are mappings
 // wherever there are any, and all rings run in the order of copies.
-#ifndef PLANWRIGHT_CORE_MAPPING_SIMPLE_MAPPINGS_H_
-#define PLANWRIGHT_CORE_MAPPING_SIMPLE_MAPPINGS_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_ANNEAL_SIMPLE_MAPPINGS_H_
+#define PLANWRIGHT_CORE_MAPPING_ANNEAL_SIMPLE_MAPPINGS_H_
 
 #include "core/base/limits.h"
 #include "core/base/random.h"
@@ -34,4 +34,4 @@ Mapping BestOfRandom(const MappingInstance& instance, const LinkTimes& links, co
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_SIMPLE_MAPPINGS_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_ANNEAL_SIMPLE_MAPPINGS_H_

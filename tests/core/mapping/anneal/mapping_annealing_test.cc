@@ -1,4 +1,4 @@
-#include "core/mapping/mapping_annealing.h"
+#include "core/mapping/anneal/mapping_annealing.h"
 
 #include <gtest/gtest.h>
 

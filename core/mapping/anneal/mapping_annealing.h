@@ -5,8 +5,8 @@
 // two instantiations (equations (6) and (7)), order the rings, and only then anneal the objective itself. Slices run in
 // batches of a given size, each with a random stream of its own, and are merged in order: the outcome depends on the
 // seed and on the work, not on the threads.
-#ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALING_H_
-#define PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALING_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_ANNEALING_H_
+#define PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_ANNEALING_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +19,7 @@
 #include "core/base/limits.h"
 #include "core/base/random.h"
 #include "core/base/task_arena.h"
-#include "core/mapping/mapping_annealer.h"
+#include "core/mapping/anneal/mapping_annealer.h"
 #include "core/mapping/problem/evaluation.h"
 #include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/problem/stage_kinds.h"
@@ -108,4 +108,4 @@ class MappingAnnealing {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_MAPPING_ANNEALING_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_ANNEALING_H_
