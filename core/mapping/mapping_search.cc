@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/time_share.h"
-#include "core/mapping/load_bounds.h"
+#include "core/mapping/prove/load_bounds.h"
 
 namespace planwright {
 namespace {

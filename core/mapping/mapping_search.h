@@ -22,16 +22,16 @@
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
 #include "core/mapping/anneal/mapping_annealing.h"
-#include "core/mapping/copy_model.h"
-#include "core/mapping/copy_repair.h"
-#include "core/mapping/cover_search.h"
-#include "core/mapping/device_symmetry.h"
-#include "core/mapping/load_prover.h"
-#include "core/mapping/machine_tiles.h"
 #include "core/mapping/mapping.h"
 #include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/problem/stage_kinds.h"
-#include "core/mapping/ring_bounds.h"
+#include "core/mapping/prove/copy_model.h"
+#include "core/mapping/prove/copy_repair.h"
+#include "core/mapping/prove/cover_search.h"
+#include "core/mapping/prove/device_symmetry.h"
+#include "core/mapping/prove/load_prover.h"
+#include "core/mapping/prove/machine_tiles.h"
+#include "core/mapping/prove/ring_bounds.h"
 
 namespace planwright {
 

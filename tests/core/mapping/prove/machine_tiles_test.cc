@@ -1,4 +1,4 @@
-#include "core/mapping/machine_tiles.h"
+#include "core/mapping/prove/machine_tiles.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 // never searched. After each copy the domains of what is left are made consistent again (copy_domains.h,
 // stage_matching.h). Sets of free devices that failed are remembered up to symmetry. Bottom of the search: no copies
 // left. Complete unless cut by its work; what it refutes is refuted for every mapping.
-#ifndef PLANWRIGHT_CORE_MAPPING_COVER_SEARCH_H_
-#define PLANWRIGHT_CORE_MAPPING_COVER_SEARCH_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COVER_SEARCH_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_COVER_SEARCH_H_
 
 #include <cstdint>
 #include <memory>
@@ -15,10 +15,10 @@
 
 #include "core/base/polling.h"
 #include "core/base/random.h"
-#include "core/mapping/copy_domains.h"
-#include "core/mapping/copy_embedder.h"
-#include "core/mapping/device_symmetry.h"
-#include "core/mapping/stage_matching.h"
+#include "core/mapping/prove/copy_domains.h"
+#include "core/mapping/prove/copy_embedder.h"
+#include "core/mapping/prove/device_symmetry.h"
+#include "core/mapping/prove/stage_matching.h"
 
 namespace planwright {
 
@@ -88,4 +88,4 @@ class CoverSearch {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_COVER_SEARCH_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_COVER_SEARCH_H_

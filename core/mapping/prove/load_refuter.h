@@ -4,18 +4,18 @@
 // nothing changes. Then each place that remains must be part of a copy that fits the machine on its own, whatever the
 // other copies do: searched for place by place (the *embedding filter*), the copies found being witnesses for all their
 // places. A target is refuted when what remains cannot hold all copies.
-#ifndef PLANWRIGHT_CORE_MAPPING_LOAD_REFUTER_H_
-#define PLANWRIGHT_CORE_MAPPING_LOAD_REFUTER_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_REFUTER_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_REFUTER_H_
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/copy_domains.h"
-#include "core/mapping/copy_embedder.h"
-#include "core/mapping/device_symmetry.h"
-#include "core/mapping/stage_matching.h"
+#include "core/mapping/prove/copy_domains.h"
+#include "core/mapping/prove/copy_embedder.h"
+#include "core/mapping/prove/device_symmetry.h"
+#include "core/mapping/prove/stage_matching.h"
 
 namespace planwright {
 
@@ -59,4 +59,4 @@ class LoadRefuter {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_LOAD_REFUTER_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_REFUTER_H_

@@ -4,8 +4,8 @@
 // Each of the first two refutes ever larger targets, the next one found by galloping and bisection, until what it
 // refutes and what it does not meet. Cover searches go for the value of the best mapping; where their work does not
 // suffice, for something between the bound and that.
-#ifndef PLANWRIGHT_CORE_MAPPING_LOAD_PROVER_H_
-#define PLANWRIGHT_CORE_MAPPING_LOAD_PROVER_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_PROVER_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_PROVER_H_
 
 #include <cstdint>
 #include <limits>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/cover_search.h"
-#include "core/mapping/load_refuter.h"
+#include "core/mapping/prove/cover_search.h"
+#include "core/mapping/prove/load_refuter.h"
 
 namespace planwright {
 
@@ -74,4 +74,4 @@ class LoadProver {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_LOAD_PROVER_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_PROVER_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/cover_search.h"
+#include "core/mapping/prove/cover_search.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/mapping/load_bounds.h"
-#include "core/mapping/load_refuter.h"
+#include "core/mapping/prove/load_bounds.h"
+#include "core/mapping/prove/load_refuter.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

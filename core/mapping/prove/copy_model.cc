@@ -1,4 +1,4 @@
-#include "core/mapping/copy_model.h"
+#include "core/mapping/prove/copy_model.h"
 
 #include <algorithm>
 #include <limits>

@@ -5,8 +5,8 @@
 //
 // Relaxations, all of which only ever admit too much: FULL_DUPLEX gives one port twice the time instead of two ports;
 // with the objective kLoadAndAllReduce each place is charged the least all-reduce that it can take part in.
-#ifndef PLANWRIGHT_CORE_MAPPING_COPY_MODEL_H_
-#define PLANWRIGHT_CORE_MAPPING_COPY_MODEL_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COPY_MODEL_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_COPY_MODEL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -117,4 +117,4 @@ class CopyModel {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_COPY_MODEL_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_COPY_MODEL_H_

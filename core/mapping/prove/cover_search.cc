@@ -1,4 +1,4 @@
-#include "core/mapping/cover_search.h"
+#include "core/mapping/prove/cover_search.h"
 
 #include <algorithm>
 #include <bit>

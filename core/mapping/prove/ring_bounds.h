@@ -8,16 +8,16 @@
 // that cannot be.
 //
 // Source: the idea of equation (9) of Parmesan, taken for all stages and devices at once.
-#ifndef PLANWRIGHT_CORE_MAPPING_RING_BOUNDS_H_
-#define PLANWRIGHT_CORE_MAPPING_RING_BOUNDS_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_RING_BOUNDS_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_RING_BOUNDS_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/copy_domains.h"
-#include "core/mapping/copy_model.h"
-#include "core/mapping/stage_matching.h"
+#include "core/mapping/prove/copy_domains.h"
+#include "core/mapping/prove/copy_model.h"
+#include "core/mapping/prove/stage_matching.h"
 
 namespace planwright {
 
@@ -71,4 +71,4 @@ class RingBounds {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_RING_BOUNDS_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_RING_BOUNDS_H_

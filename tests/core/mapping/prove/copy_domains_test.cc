@@ -1,4 +1,4 @@
-#include "core/mapping/copy_domains.h"
+#include "core/mapping/prove/copy_domains.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 
 #include "core/base/limits.h"
 #include "core/base/polling.h"
-#include "core/mapping/copy_model.h"
 #include "core/mapping/problem/link_times.h"
+#include "core/mapping/prove/copy_model.h"
 
 namespace planwright {
 namespace {

@@ -2,16 +2,16 @@
 //
 // Source: Shaw, Using constraint programming and local search methods to solve vehicle routing problems, 1998; what is
 // freed is searched completely (cover_search.h) up to a limit.
-#ifndef PLANWRIGHT_CORE_MAPPING_COPY_REPAIR_H_
-#define PLANWRIGHT_CORE_MAPPING_COPY_REPAIR_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COPY_REPAIR_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_COPY_REPAIR_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "core/base/polling.h"
 #include "core/base/random.h"
-#include "core/mapping/cover_search.h"
-#include "core/mapping/load_prover.h"
+#include "core/mapping/prove/cover_search.h"
+#include "core/mapping/prove/load_prover.h"
 
 namespace planwright {
 
@@ -41,4 +41,4 @@ class CopyRepair {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_COPY_REPAIR_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_COPY_REPAIR_H_

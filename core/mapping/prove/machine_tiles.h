@@ -5,14 +5,14 @@
 // as the first one, pair by pair; nothing needs to be known of the interconnect. Copies that stay inside a tile have
 // the same loads there as in any other, so a mapping of one tile gives one of the machine with the same largest load.
 // Bounds are proved on the whole machine only.
-#ifndef PLANWRIGHT_CORE_MAPPING_MACHINE_TILES_H_
-#define PLANWRIGHT_CORE_MAPPING_MACHINE_TILES_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_MACHINE_TILES_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_MACHINE_TILES_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/copy_model.h"
+#include "core/mapping/prove/copy_model.h"
 
 namespace planwright {
 
@@ -29,4 +29,4 @@ MappingInstance InstanceOfTile(const CopyModel& model, const std::vector<int32_t
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_MACHINE_TILES_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_MACHINE_TILES_H_

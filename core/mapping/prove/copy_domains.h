@@ -8,8 +8,8 @@
 // Complexity: a removed or costlier place makes O(devices) comparisons for each link of its stage, and each support
 // moves through a list of near devices once between two marks. Source: the least-support scheme of AC-2001 (Bessiere,
 // Regin 2001) on sums.
-#ifndef PLANWRIGHT_CORE_MAPPING_COPY_DOMAINS_H_
-#define PLANWRIGHT_CORE_MAPPING_COPY_DOMAINS_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COPY_DOMAINS_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_COPY_DOMAINS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/copy_model.h"
+#include "core/mapping/prove/copy_model.h"
 
 namespace planwright {
 
@@ -121,4 +121,4 @@ class CopyDomains {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_COPY_DOMAINS_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_COPY_DOMAINS_H_

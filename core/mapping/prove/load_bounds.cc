@@ -1,4 +1,4 @@
-#include "core/mapping/load_bounds.h"
+#include "core/mapping/prove/load_bounds.h"
 
 #include <algorithm>
 #include <cstdint>

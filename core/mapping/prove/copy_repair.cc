@@ -1,4 +1,4 @@
-#include "core/mapping/copy_repair.h"
+#include "core/mapping/prove/copy_repair.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/mapping/load_prover.h"
+#include "core/mapping/prove/load_prover.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "core/mapping/ring_bounds.h"
+#include "core/mapping/prove/ring_bounds.h"
 
 #include <algorithm>
 #include <cmath>

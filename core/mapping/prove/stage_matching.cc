@@ -1,4 +1,4 @@
-#include "core/mapping/stage_matching.h"
+#include "core/mapping/prove/stage_matching.h"
 
 #include <bit>
 

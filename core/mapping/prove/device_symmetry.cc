@@ -1,4 +1,4 @@
-#include "core/mapping/device_symmetry.h"
+#include "core/mapping/prove/device_symmetry.h"
 
 #include <algorithm>
 #include <map>

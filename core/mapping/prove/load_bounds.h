@@ -1,12 +1,12 @@
 // Lower bounds of the largest load that look at stages one by one or at the machine as a whole.
-#ifndef PLANWRIGHT_CORE_MAPPING_LOAD_BOUNDS_H_
-#define PLANWRIGHT_CORE_MAPPING_LOAD_BOUNDS_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_BOUNDS_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_BOUNDS_H_
 
 #include <span>
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/copy_model.h"
+#include "core/mapping/prove/copy_model.h"
 
 namespace planwright {
 
@@ -30,4 +30,4 @@ double QuotientBound(const CopyModel& model, std::span<const double> surcharge_m
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_LOAD_BOUNDS_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_BOUNDS_H_

@@ -4,8 +4,8 @@
 // list of devices near a placed neighbour, as far as that one has room. Least transfer times of links whose other end
 // is not placed are charged on both sides. A candidate is skipped where a device that can change places with it comes
 // first; never the device that is given (device-mapping.md section 7).
-#ifndef PLANWRIGHT_CORE_MAPPING_COPY_EMBEDDER_H_
-#define PLANWRIGHT_CORE_MAPPING_COPY_EMBEDDER_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COPY_EMBEDDER_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_COPY_EMBEDDER_H_
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,8 @@
 
 #include "core/base/polling.h"
 #include "core/base/random.h"
-#include "core/mapping/copy_domains.h"
-#include "core/mapping/device_symmetry.h"
+#include "core/mapping/prove/copy_domains.h"
+#include "core/mapping/prove/device_symmetry.h"
 
 namespace planwright {
 
@@ -85,4 +85,4 @@ class CopyEmbedder {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_COPY_EMBEDDER_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_COPY_EMBEDDER_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/machine_tiles.h"
+#include "core/mapping/prove/machine_tiles.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/mapping/load_bounds.h"
+#include "core/mapping/prove/load_bounds.h"
 
 namespace planwright {
 namespace {

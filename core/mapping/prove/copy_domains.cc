@@ -1,4 +1,4 @@
-#include "core/mapping/copy_domains.h"
+#include "core/mapping/prove/copy_domains.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "core/mapping/load_refuter.h"
+#include "core/mapping/prove/load_refuter.h"
 
 #include <algorithm>
 #include <bit>

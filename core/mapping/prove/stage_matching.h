@@ -4,14 +4,14 @@
 // between can pass devices on, along a cycle in the graph of stages that has an edge where some device matched to the
 // first allows the second; so reachability among at most 64 stages tells all places at once (Regin 1994, for
 // capacities). Complexity O(devices x stages + stages^3 / 64) beside augmentation.
-#ifndef PLANWRIGHT_CORE_MAPPING_STAGE_MATCHING_H_
-#define PLANWRIGHT_CORE_MAPPING_STAGE_MATCHING_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_STAGE_MATCHING_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_STAGE_MATCHING_H_
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "core/mapping/copy_domains.h"
+#include "core/mapping/prove/copy_domains.h"
 
 namespace planwright {
 
@@ -50,4 +50,4 @@ class StageMatching {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_STAGE_MATCHING_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_STAGE_MATCHING_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/copy_embedder.h"
+#include "core/mapping/prove/copy_embedder.h"
 
 #include <algorithm>
 #include <limits>

@@ -4,8 +4,8 @@
 // hold together; two of the same size are alike where exchanging them, device by device in ascending order, leaves all
 // links as they are (both are checked link by link). So whether a set of free devices can hold some copies depends only
 // on how many of each group of twins are free, and on the multiset of such counts over blocks that are alike.
-#ifndef PLANWRIGHT_CORE_MAPPING_DEVICE_SYMMETRY_H_
-#define PLANWRIGHT_CORE_MAPPING_DEVICE_SYMMETRY_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_DEVICE_SYMMETRY_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_DEVICE_SYMMETRY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/polling.h"
-#include "core/mapping/copy_model.h"
+#include "core/mapping/prove/copy_model.h"
 
 namespace planwright {
 
@@ -74,4 +74,4 @@ class DeviceSymmetry {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_DEVICE_SYMMETRY_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_DEVICE_SYMMETRY_H_
