@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [[ $# == 0 ]]; then
-  set -- tests/core tests/property tests/server/serving tests/server/store tests/server/engine tests/server/codec
+  set -- tests/core tests/property tests/reference tests/server/serving tests/server/store tests/server/engine tests/server/codec
 fi
 
 ./deploy/setup.sh build test

@@ -18,10 +18,10 @@
 #include "core/base/limits.h"
 #include "core/partition/periodic/contiguous_optimum.h"
 #include "core/partition/periodic/madpipe.h"
-#include "core/partition/periodic/madpipe_grid.h"
 #include "core/schedule/pattern_search.h"
 #include "tests/benchmarks/chain_settings.h"
 #include "tests/benchmarks/table.h"
+#include "tests/reference/madpipe_grid.h"
 #include "tests/support/paper_chains.h"
 
 ABSL_FLAG(std::vector<std::string>, devices, (std::vector<std::string>{"4", "8"}), "numbers of devices");

@@ -18,9 +18,9 @@
 #include "absl/strings/str_format.h"
 #include "core/schedule/task_list_builder.h"
 #include "core/simulate/dynamic_simulator.h"
-#include "core/simulate/static_schedule.h"
 #include "tests/benchmarks/table.h"
 #include "tests/core/schedule/pipelines.h"
+#include "tests/reference/static_schedule.h"
 
 ABSL_FLAG(double, seconds, 0.3, "processor time for each cell");
 

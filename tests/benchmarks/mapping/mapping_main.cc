@@ -25,9 +25,6 @@
 #include "absl/strings/str_format.h"
 #include "core/base/random.h"
 #include "core/mapping/anneal/simple_mappings.h"
-#include "core/mapping/baselines/dapple.h"
-#include "core/mapping/baselines/interval_search.h"
-#include "core/mapping/baselines/scotch_static_mapping.h"
 #include "core/mapping/mapping.h"
 #include "core/mapping/problem/evaluation.h"
 #include "core/mapping/problem/stage_kinds.h"
@@ -39,6 +36,9 @@
 #include "tests/benchmarks/measurement.h"
 #include "tests/benchmarks/program.h"
 #include "tests/benchmarks/table.h"
+#include "tests/reference/mapping/dapple.h"
+#include "tests/reference/mapping/interval_search.h"
+#include "tests/reference/mapping/scotch_static_mapping.h"
 
 ABSL_FLAG(
     std::string, table, "load",

@@ -1,4 +1,4 @@
-#include "core/mapping/baselines/scotch_static_mapping.h"
+#include "tests/reference/mapping/scotch_static_mapping.h"
 
 #include <algorithm>
 #include <cmath>

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/mapping/baselines/checking_scheme.h"
-#include "core/mapping/baselines/feasibility_search.h"
 #include "core/mapping/mapping.h"
+#include "tests/reference/mapping/checking_scheme.h"
+#include "tests/reference/mapping/feasibility_search.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

@@ -1,5 +1,5 @@
 // Takes the place of scotch_static_mapping.cc in a build without Scotch.
-#include "core/mapping/baselines/scotch_static_mapping.h"
+#include "tests/reference/mapping/scotch_static_mapping.h"
 
 namespace planwright {
 

@@ -1,4 +1,4 @@
-#include "core/mapping/baselines/feasibility_search.h"
+#include "tests/reference/mapping/feasibility_search.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "core/partition/mip/pattern_program.h"
+#include "tests/reference/pattern_program.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/simulate/static_schedule.h"
+#include "tests/reference/static_schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 // the times that become known. Complete, so in the worst case O(devices!); it learns nothing from a failure and treats
 // devices that are alike as different, as the paper has it.
 // Source: Parmesan, section 5.1 (its Algorithm 2 stands in an appendix that is not public).
-#ifndef PLANWRIGHT_CORE_MAPPING_BASELINES_FEASIBILITY_SEARCH_H_
-#define PLANWRIGHT_CORE_MAPPING_BASELINES_FEASIBILITY_SEARCH_H_
+#ifndef PLANWRIGHT_TESTS_REFERENCE_MAPPING_FEASIBILITY_SEARCH_H_
+#define PLANWRIGHT_TESTS_REFERENCE_MAPPING_FEASIBILITY_SEARCH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 #include "core/base/ids.h"
 #include "core/base/limits.h"
-#include "core/mapping/baselines/checking_scheme.h"
 #include "core/mapping/problem/link_times.h"
 #include "core/mapping/problem/mapping_instance.h"
+#include "tests/reference/mapping/checking_scheme.h"
 
 namespace planwright {
 
@@ -74,4 +74,4 @@ class FeasibilitySearch {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_BASELINES_FEASIBILITY_SEARCH_H_
+#endif  // PLANWRIGHT_TESTS_REFERENCE_MAPPING_FEASIBILITY_SEARCH_H_

@@ -1,7 +1,7 @@
 // The order in which the paper's search places copies of stages, and what it checks when (section 5.1: the "checking
 // scheme" of a stage). It depends on the stage graph and the objective only, so it is made once.
-#ifndef PLANWRIGHT_CORE_MAPPING_BASELINES_CHECKING_SCHEME_H_
-#define PLANWRIGHT_CORE_MAPPING_BASELINES_CHECKING_SCHEME_H_
+#ifndef PLANWRIGHT_TESTS_REFERENCE_MAPPING_CHECKING_SCHEME_H_
+#define PLANWRIGHT_TESTS_REFERENCE_MAPPING_CHECKING_SCHEME_H_
 
 #include <cstddef>
 #include <utility>
@@ -27,4 +27,4 @@ CheckingScheme MakeCheckingScheme(const MappingInstance& instance);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_BASELINES_CHECKING_SCHEME_H_
+#endif  // PLANWRIGHT_TESTS_REFERENCE_MAPPING_CHECKING_SCHEME_H_

@@ -8,8 +8,8 @@
 //
 // Where we differ: among contradictory answers, which timeouts cause, those below the smallest target with a mapping
 // count. The timeout is a number of devices tried instead of a time, so that answers do not depend on the machine.
-#ifndef PLANWRIGHT_CORE_MAPPING_BASELINES_INTERVAL_SEARCH_H_
-#define PLANWRIGHT_CORE_MAPPING_BASELINES_INTERVAL_SEARCH_H_
+#ifndef PLANWRIGHT_TESTS_REFERENCE_MAPPING_INTERVAL_SEARCH_H_
+#define PLANWRIGHT_TESTS_REFERENCE_MAPPING_INTERVAL_SEARCH_H_
 
 #include <cstdint>
 
@@ -53,4 +53,4 @@ IntervalSearchOutcome SearchInterval(const MappingInstance& instance, const Link
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_BASELINES_INTERVAL_SEARCH_H_
+#endif  // PLANWRIGHT_TESTS_REFERENCE_MAPPING_INTERVAL_SEARCH_H_

@@ -5,8 +5,8 @@
 // equal steps. Rounding goes up, which the paper leaves open: no allocation then looks better than it is, so the value
 // is never below that of madpipe.h with SpecialMemory::kPaper. It is what the paper says up to two points: C(k - 1)
 // stands where the text prints C(k), and the workspace, which the paper does not have, counts for every special stage.
-#ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_MADPIPE_GRID_H_
-#define PLANWRIGHT_CORE_PARTITION_PERIODIC_MADPIPE_GRID_H_
+#ifndef PLANWRIGHT_TESTS_REFERENCE_MADPIPE_GRID_H_
+#define PLANWRIGHT_TESTS_REFERENCE_MADPIPE_GRID_H_
 
 #include <optional>
 
@@ -23,4 +23,4 @@ std::optional<PeriodicAllocation> MadpipeGrid(const Chain& chain, const ChainDev
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_PERIODIC_MADPIPE_GRID_H_
+#endif  // PLANWRIGHT_TESTS_REFERENCE_MADPIPE_GRID_H_

@@ -4,8 +4,8 @@
 // With all times divided by the period, rate = 1 / period is to be maximised, and everything is linear: starts s, index
 // shifts k of the steps of one resource, and memory, which is linear in the shifts. No constant has to be large, no
 // period to be guessed. MadPipe (section 4.3) uses an ILP that its text does not print.
-#ifndef PLANWRIGHT_CORE_PARTITION_MIP_PATTERN_PROGRAM_H_
-#define PLANWRIGHT_CORE_PARTITION_MIP_PATTERN_PROGRAM_H_
+#ifndef PLANWRIGHT_TESTS_REFERENCE_PATTERN_PROGRAM_H_
+#define PLANWRIGHT_TESTS_REFERENCE_PATTERN_PROGRAM_H_
 
 #include <cstdint>
 #include <vector>
@@ -29,4 +29,4 @@ PatternProgram BuildPatternProgram(const Chain& chain, const ChainDevices& devic
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PARTITION_MIP_PATTERN_PROGRAM_H_
+#endif  // PLANWRIGHT_TESTS_REFERENCE_PATTERN_PROGRAM_H_

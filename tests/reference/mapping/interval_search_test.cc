@@ -1,12 +1,12 @@
-#include "core/mapping/baselines/interval_search.h"
+#include "tests/reference/mapping/interval_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 
-#include "core/mapping/baselines/checking_scheme.h"
-#include "core/mapping/baselines/feasibility_search.h"
+#include "tests/reference/mapping/checking_scheme.h"
+#include "tests/reference/mapping/feasibility_search.h"
 #include "tests/support/mapping_cases.h"
 
 namespace planwright {

@@ -1,4 +1,4 @@
-#include "core/mapping/baselines/dapple.h"
+#include "tests/reference/mapping/dapple.h"
 
 #include <algorithm>
 #include <cstddef>

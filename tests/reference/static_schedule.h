@@ -4,8 +4,8 @@
 // (its duration), and one scan in topological order gives all ends. Compiling sorts the tasks so and gives each at most
 // three predecessors (joins that take no time stand in for more); evaluating is then a loop without branches over flat
 // arrays, and is repeated for other durations at about a nanosecond a task.
-#ifndef PLANWRIGHT_CORE_SIMULATE_STATIC_SCHEDULE_H_
-#define PLANWRIGHT_CORE_SIMULATE_STATIC_SCHEDULE_H_
+#ifndef PLANWRIGHT_TESTS_REFERENCE_STATIC_SCHEDULE_H_
+#define PLANWRIGHT_TESTS_REFERENCE_STATIC_SCHEDULE_H_
 
 #include <array>
 #include <cstddef>
@@ -55,4 +55,4 @@ TaskList OrderedAsRun(TaskList list, const Timeline& timeline);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_SIMULATE_STATIC_SCHEDULE_H_
+#endif  // PLANWRIGHT_TESTS_REFERENCE_STATIC_SCHEDULE_H_

@@ -3,8 +3,8 @@
 // The source graph has all copies of all stages, edges as heavy as the bytes that cross (those of the rings as well
 // where the objective counts them); the target is the complete graph of the devices, edges as long as a byte takes.
 // Scotch may give a device to two copies, or one that a stage must not have: those move to devices that are left.
-#ifndef PLANWRIGHT_CORE_MAPPING_BASELINES_SCOTCH_STATIC_MAPPING_H_
-#define PLANWRIGHT_CORE_MAPPING_BASELINES_SCOTCH_STATIC_MAPPING_H_
+#ifndef PLANWRIGHT_TESTS_REFERENCE_MAPPING_SCOTCH_STATIC_MAPPING_H_
+#define PLANWRIGHT_TESTS_REFERENCE_MAPPING_SCOTCH_STATIC_MAPPING_H_
 
 #include <cstdint>
 #include <optional>
@@ -22,4 +22,4 @@ std::optional<Mapping> MapByScotch(const MappingInstance& instance, const LinkTi
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_BASELINES_SCOTCH_STATIC_MAPPING_H_
+#endif  // PLANWRIGHT_TESTS_REFERENCE_MAPPING_SCOTCH_STATIC_MAPPING_H_

@@ -8,8 +8,8 @@
 //                  for stages with small weights
 // DAPPLE's planner tries all three for each stage it splits off; here one policy serves all stages.
 // Source: Fan et al., DAPPLE: a pipelined data parallel approach for training large models, PPoPP 2021, section 4.2.
-#ifndef PLANWRIGHT_CORE_MAPPING_BASELINES_DAPPLE_H_
-#define PLANWRIGHT_CORE_MAPPING_BASELINES_DAPPLE_H_
+#ifndef PLANWRIGHT_TESTS_REFERENCE_MAPPING_DAPPLE_H_
+#define PLANWRIGHT_TESTS_REFERENCE_MAPPING_DAPPLE_H_
 
 #include <cstdint>
 #include <vector>
@@ -28,4 +28,4 @@ Mapping MapByDapple(const MappingInstance& instance, const KindAssignment& kinds
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_BASELINES_DAPPLE_H_
+#endif  // PLANWRIGHT_TESTS_REFERENCE_MAPPING_DAPPLE_H_

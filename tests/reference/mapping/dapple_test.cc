@@ -1,4 +1,4 @@
-#include "core/mapping/baselines/dapple.h"
+#include "tests/reference/mapping/dapple.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/partition/periodic/madpipe_grid.h"
+#include "tests/reference/madpipe_grid.h"
 
 #include <gtest/gtest.h>
 

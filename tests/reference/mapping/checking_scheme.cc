@@ -1,4 +1,4 @@
-#include "core/mapping/baselines/checking_scheme.h"
+#include "tests/reference/mapping/checking_scheme.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "core/simulate/static_schedule.h"
+#include "tests/reference/static_schedule.h"
 
 #include <algorithm>
 #include <tuple>

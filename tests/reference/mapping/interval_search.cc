@@ -1,4 +1,4 @@
-#include "core/mapping/baselines/interval_search.h"
+#include "tests/reference/mapping/interval_search.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/mapping/baselines/checking_scheme.h"
-#include "core/mapping/baselines/feasibility_search.h"
+#include "tests/reference/mapping/checking_scheme.h"
+#include "tests/reference/mapping/feasibility_search.h"
 
 namespace planwright {
 namespace {
