@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "core/cost/stage_map.h"
+#include "core/cost/terms/stage_map.h"
 
 namespace planwright {
 namespace {

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/cost/allreduce.h"
-#include "core/cost/backward_contiguity.h"
+#include "core/cost/chain/periodic_costing.h"
 #include "core/cost/device_load.h"
 #include "core/cost/latency_schedule.h"
-#include "core/cost/periodic_costing.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/cost/plan_warnings.h"
-#include "core/cost/stage_map.h"
-#include "core/cost/traffic.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/backward_contiguity.h"
+#include "core/cost/terms/stage_map.h"
+#include "core/cost/terms/traffic.h"
+#include "core/cost/terms/transfer.h"
 #include "core/model/device_selection.h"
 
 namespace planwright {

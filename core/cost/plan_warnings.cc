@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/cost/latency_schedule.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 
 namespace planwright {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/cost/cost_table.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/plan.h"

@@ -15,7 +15,7 @@
 #include "core/base/index.h"
 #include "core/base/interruption.h"
 #include "core/base/random.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/topological_order.h"
 

@@ -11,7 +11,7 @@
 
 #include "core/base/infeasibility.h"
 #include "core/base/time_share.h"
-#include "core/cost/cluster_part.h"
+#include "core/cost/terms/cluster_part.h"
 #include "core/model/device_selection.h"
 #include "core/planner/device_search.h"
 

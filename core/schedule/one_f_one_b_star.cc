@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/chain_sums.h"
-#include "core/cost/pattern_memory.h"
+#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/pattern_memory.h"
 #include "core/schedule/delay.h"
 #include "core/schedule/least_period.h"
 #include "core/schedule/pattern_steps.h"

@@ -8,8 +8,8 @@
 #include "core/base/index.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
-#include "core/cost/chain_sums.h"
-#include "core/cost/pattern_memory.h"
+#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/pattern_memory.h"
 #include "core/schedule/pattern_steps.h"
 #include "core/schedule/schedule_extent.h"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/model/validator.h"
 #include "core/verify/verify.h"
 #include "tests/core/verify/plan_mutations.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/mip/throughput_program.h"
 #include "core/partition/noncontiguous/net_instance.h"

@@ -13,7 +13,7 @@
 
 #include "core/base/infeasibility.h"
 #include "core/base/random.h"
-#include "core/cost/chain_costs.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/cost/plan_costing.h"
 #include "core/model/colocation.h"
 #include "core/planner/pattern_completion.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/chain_sums.h"
-#include "core/cost/pattern_memory.h"
+#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/pattern_memory.h"
 #include "core/schedule/pattern_steps.h"
 
 namespace planwright {

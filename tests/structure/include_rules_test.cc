@@ -32,7 +32,7 @@ TEST(IncludeRulesTest, AForbiddenIncludeIsNamedWithFileAndLine) {
 }
 
 TEST(IncludeRulesTest, VerifierAndSolversDoNotKnowEachOther) {
-  EXPECT_THAT(IncludeViolations("core/verify/verify.cc", "#include \"core/cost/transfer.h\""), SizeIs(1));
+  EXPECT_THAT(IncludeViolations("core/verify/verify.cc", "#include \"core/cost/terms/transfer.h\""), SizeIs(1));
   EXPECT_THAT(IncludeViolations("core/verify/verify.cc", "#include \"core/partition/contiguous/ideal_dp.h\""),
               SizeIs(1));
   EXPECT_THAT(IncludeViolations("core/partition/contiguous/ideal_dp.cc", "#include \"core/verify/verify.h\""),

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/cost/chain_costs.h"
-#include "core/cost/cost_table.h"
+#include "core/cost/chain/chain_costs.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/graph/chain.h"
 #include "core/zoo/zoo.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 
 namespace planwright {
 

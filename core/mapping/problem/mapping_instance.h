@@ -12,7 +12,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/index.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/model/problem.h"
 
 namespace planwright {

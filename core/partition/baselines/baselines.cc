@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/partition/baselines/data_parallel.h"
 #include "core/partition/baselines/greedy.h"
 #include "core/partition/baselines/local_search.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/scotch_graph.h"
 #include "core/partition/baselines/device_assignment.h"
 #include "core/partition/search/block_instance.h"

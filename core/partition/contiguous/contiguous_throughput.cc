@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "core/base/infeasibility.h"
 #include "core/base/time_share.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/topological_order.h"
 #include "core/model/colocation.h"
 #include "core/partition/contiguous/block_split.h"

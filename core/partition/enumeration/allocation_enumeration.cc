@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/allreduce.h"
 #include "core/cost/device_load.h"
-#include "core/cost/stage_memory.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/transfer.h"
 #include "core/partition/enumeration/tensor_table.h"
 #include "core/partition/noncontiguous/virtual_devices.h"
 

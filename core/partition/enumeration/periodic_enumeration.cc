@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/cost/chain_costs.h"
-#include "core/cost/chain_sums.h"
+#include "core/cost/chain/chain_costs.h"
+#include "core/cost/chain/chain_sums.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"

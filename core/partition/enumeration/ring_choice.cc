@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/cost/allreduce.h"
+#include "core/cost/terms/allreduce.h"
 
 namespace planwright {
 namespace {

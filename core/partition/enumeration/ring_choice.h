@@ -13,7 +13,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/model/problem.h"
 
 namespace planwright {

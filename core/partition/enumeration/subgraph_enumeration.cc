@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/cost/stage_memory.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/topological_order.h"

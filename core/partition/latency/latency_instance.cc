@@ -8,8 +8,8 @@
 
 #include "core/base/index.h"
 #include "core/base/union_find.h"
-#include "core/cost/memory_form.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/memory_form.h"
+#include "core/cost/terms/transfer.h"
 #include "core/model/colocation.h"
 
 namespace planwright {

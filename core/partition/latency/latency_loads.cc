@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/cost/memory_form.h"
+#include "core/cost/terms/memory_form.h"
 
 namespace planwright {
 

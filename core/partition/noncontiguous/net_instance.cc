@@ -7,7 +7,7 @@
 
 #include "core/base/index.h"
 #include "core/base/union_find.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/operator_unions.h"
 
 namespace planwright {

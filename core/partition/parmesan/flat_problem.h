@@ -9,8 +9,8 @@
 
 #include <cstddef>
 
-#include "core/cost/cost_table.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/transfer.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"

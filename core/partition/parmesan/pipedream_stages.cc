@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/base/units.h"
-#include "core/cost/chain_costs.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/graph/chain.h"
 
 namespace planwright {

@@ -10,10 +10,10 @@
 #include <variant>
 
 #include "core/base/index.h"
-#include "core/cost/allreduce.h"
 #include "core/cost/pipeline_fill.h"
-#include "core/cost/stage_memory.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/stage_memory.h"
+#include "core/cost/terms/transfer.h"
 #include "core/mapping/problem/objective_choice.h"
 #include "core/model/colocation.h"
 

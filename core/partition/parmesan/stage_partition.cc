@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/allreduce.h"
 #include "core/cost/pipeline_fill.h"
+#include "core/cost/terms/allreduce.h"
 #include "core/partition/contiguous/block_split.h"
 #include "core/partition/contiguous/ideal_dp.h"
 #include "core/partition/contiguous/linearized_dp.h"

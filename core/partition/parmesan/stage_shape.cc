@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/allreduce.h"
+#include "core/cost/terms/allreduce.h"
 #include "core/partition/parmesan/device_room.h"
 
 namespace planwright {

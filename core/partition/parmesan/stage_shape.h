@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/model/device_selection.h"
 #include "core/model/problem.h"
 #include "core/partition/search/block_instance.h"

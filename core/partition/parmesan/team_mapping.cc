@@ -8,7 +8,7 @@
 
 #include "core/base/index.h"
 #include "core/base/random.h"
-#include "core/cost/allreduce.h"
+#include "core/cost/terms/allreduce.h"
 #include "core/mapping/problem/evaluation.h"
 #include "core/partition/parmesan/stage_mapping.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/cost/chain_sums.h"
+#include "core/cost/chain/chain_sums.h"
 #include "core/model/chain.h"
 #include "core/partition/periodic/device_need.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/units.h"
-#include "core/cost/chain_sums.h"
+#include "core/cost/chain/chain_sums.h"
 
 namespace planwright {
 

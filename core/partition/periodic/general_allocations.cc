@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/index.h"
-#include "core/cost/chain_sums.h"
+#include "core/cost/chain/chain_sums.h"
 #include "core/partition/periodic/allocation_bound.h"
 #include "core/partition/periodic/allocation_tree.h"
 #include "core/partition/periodic/contiguous_optimum.h"

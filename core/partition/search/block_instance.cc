@@ -9,8 +9,8 @@
 
 #include "core/base/index.h"
 #include "core/base/interruption.h"
-#include "core/cost/memory_form.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/memory_form.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/operator_unions.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"

@@ -15,8 +15,8 @@
 #include <optional>
 
 #include "core/base/units.h"
-#include "core/cost/allreduce.h"
 #include "core/cost/device_load.h"
+#include "core/cost/terms/allreduce.h"
 #include "core/model/problem.h"
 
 namespace planwright {

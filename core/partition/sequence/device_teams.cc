@@ -6,8 +6,8 @@
 #include <variant>
 
 #include "core/base/index.h"
-#include "core/cost/allreduce.h"
 #include "core/cost/device_load.h"
+#include "core/cost/terms/allreduce.h"
 #include "core/partition/parmesan/allowed_devices.h"
 
 namespace planwright {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/partition/search/search.h"
 #include "core/partition/sequence/interval_table.h"
 

@@ -6,8 +6,8 @@
 
 #include "core/base/index.h"
 #include "core/base/interruption.h"
-#include "core/cost/allreduce.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/allreduce.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/operator_unions.h"
 
 namespace planwright {

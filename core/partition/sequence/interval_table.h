@@ -13,7 +13,7 @@
 
 #include "core/base/ids.h"
 #include "core/cost/device_load.h"
-#include "core/cost/memory_form.h"
+#include "core/cost/terms/memory_form.h"
 #include "core/model/graph.h"
 #include "core/partition/search/search.h"
 

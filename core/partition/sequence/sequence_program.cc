@@ -6,7 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
-#include "core/cost/allreduce.h"
+#include "core/cost/terms/allreduce.h"
 
 namespace planwright {
 namespace {

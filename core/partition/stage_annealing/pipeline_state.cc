@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/cost/allreduce.h"
+#include "core/cost/terms/allreduce.h"
 
 namespace planwright {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "core/base/index.h"
 #include "core/base/units.h"
-#include "core/cost/memory_form.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/memory_form.h"
+#include "core/cost/terms/transfer.h"
 #include "core/graph/digraph.h"
 #include "core/model/device_selection.h"
 #include "core/model/problem.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "core/mapping/problem/mapping_instance.h"
 
 namespace planwright::benchmarks {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 
 namespace planwright::benchmarks {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/base/random.h"
 #include "core/cost/plan_costing.h"
-#include "core/cost/transfer.h"
+#include "core/cost/terms/transfer.h"
 #include "tests/support/random_instance.h"
 
 namespace planwright {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/index.h"
-#include "core/cost/traffic.h"
+#include "core/cost/terms/traffic.h"
 #include "core/verify/verify.h"
 #include "tests/core/cost/worked_examples.h"
 #include "tests/support/mode_instance.h"

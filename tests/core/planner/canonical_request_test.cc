@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
+#include "core/cost/terms/cost_table.h"
 #include "tests/support/builders.h"
 #include "tests/support/mode_instance.h"
 

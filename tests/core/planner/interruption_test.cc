@@ -21,8 +21,8 @@
 
 #include "core/base/infeasibility.h"
 #include "core/base/polling.h"
-#include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/search/block_instance.h"
 #include "core/planner/canonical_request.h"
 #include "core/planner/capabilities.h"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/base/violations.h"
-#include "core/cost/cost_table.h"
 #include "core/cost/plan_costing.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/planner/plan_simulation.h"
 #include "tests/support/mode_instance.h"
 

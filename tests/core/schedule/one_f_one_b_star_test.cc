@@ -10,8 +10,8 @@
 
 #include "core/base/index.h"
 #include "core/base/random.h"
-#include "core/cost/chain_sums.h"
-#include "core/cost/pattern_memory.h"
+#include "core/cost/chain/chain_sums.h"
+#include "core/cost/chain/pattern_memory.h"
 #include "core/schedule/pattern_search.h"
 #include "tests/support/pattern_oracle.h"
 #include "tests/support/random_chain.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
-#include "core/cost/chain_costs.h"
+#include "core/cost/chain/chain_costs.h"
 #include "core/cost/plan_costing.h"
 #include "core/model/colocation.h"
 #include "core/partition/enumeration/enumeration.h"

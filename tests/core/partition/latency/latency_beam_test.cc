@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
-#include "core/cost/cost_table.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/latency/latency_starts.h"
 #include "core/partition/latency/subgraph_schedule.h"
 #include "tests/core/partition/latency/latency_oracle.h"

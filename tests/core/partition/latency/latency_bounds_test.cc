@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/cost/cost_table.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/latency/latency_feasibility.h"
 #include "tests/core/partition/latency/latency_oracle.h"
 #include "tests/support/builders.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/cost/cost_table.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/latency/latency_feasibility.h"
 #include "tests/support/builders.h"
 

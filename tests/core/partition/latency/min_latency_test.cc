@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
-#include "core/cost/cost_table.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/planner/planner.h"
 #include "tests/core/partition/latency/latency_oracle.h"
 #include "tests/support/builders.h"

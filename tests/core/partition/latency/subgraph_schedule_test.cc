@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/cost/cost_table.h"
+#include "core/cost/terms/cost_table.h"
 #include "tests/core/partition/latency/latency_oracle.h"
 #include "tests/support/builders.h"
 #include "tests/support/random_instance.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/cost/cost_table.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/mip/mip_solver.h"
 #include "tests/support/builders.h"
 

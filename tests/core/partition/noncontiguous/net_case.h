@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/cost/cost_table.h"
+#include "core/cost/terms/cost_table.h"
 #include "core/partition/noncontiguous/net_instance.h"
 #include "core/partition/noncontiguous/net_state.h"
 #include "core/partition/noncontiguous/net_tables.h"

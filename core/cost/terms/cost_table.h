@@ -1,0 +1,53 @@
+// How long every operator takes on every class of devices, resolved once per request.
+#ifndef PLANWRIGHT_CORE_COST_TERMS_COST_TABLE_H_
+#define PLANWRIGHT_CORE_COST_TERMS_COST_TABLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/cost/terms/transfer.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+// Time of one operator on one class for one micro-batch, under the workload of the problem.
+struct OperatorTime {
+  // Time of the forward pass (of a BACKWARD operator: 0).
+  Picoseconds forward{0};
+  // Time of the backward pass: `backward` costs of a forward operator, or the time of a BACKWARD operator; 0 for
+  // INFERENCE.
+  Picoseconds backward{0};
+  // The class can run it.
+  bool supported = false;
+  // A roofline estimate, not a measurement.
+  bool estimated = false;
+
+  Picoseconds total() const { return forward + backward; }
+};
+
+// Operators x device classes, and how fast the devices are connected. Immutable. Memory: 24 bytes an entry.
+class CostTable {
+ public:
+  // `workload` is resolved. For INFERENCE, BACKWARD operators take no time anywhere and every class supports them
+  // (they are dropped). Complexity O(operators x (classes + costs)), beside that of Network.
+  CostTable(const OperatorGraph& graph, const Cluster& cluster, Workload workload);
+
+  const OperatorTime& time(OperatorId op, DeviceClassId device_class) const {
+    return times_[op.index() * num_classes_ + device_class.index()];
+  }
+
+  const Network& network() const { return network_; }
+
+ private:
+  Network network_;
+  std::size_t num_classes_;
+  std::vector<OperatorTime> times_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_COST_TERMS_COST_TABLE_H_
