@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "core/base/interruption.h"
-#include "core/verify/links.h"
+#include "core/verify/facts/links.h"
 
 namespace planwright {
 namespace {

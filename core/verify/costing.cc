@@ -7,13 +7,13 @@
 #include <variant>
 #include <vector>
 
-#include "core/verify/backward_contiguity.h"
 #include "core/verify/charges.h"
-#include "core/verify/estimate.h"
-#include "core/verify/fill.h"
-#include "core/verify/links.h"
-#include "core/verify/memory.h"
-#include "core/verify/operator_time.h"
+#include "core/verify/facts/backward_contiguity.h"
+#include "core/verify/facts/estimate.h"
+#include "core/verify/facts/fill.h"
+#include "core/verify/facts/links.h"
+#include "core/verify/facts/memory.h"
+#include "core/verify/facts/operator_time.h"
 #include "core/verify/subgraphs.h"
 
 namespace planwright {

@@ -11,7 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "core/verify/precedence.h"
+#include "core/verify/facts/precedence.h"
 
 namespace planwright {
 namespace {

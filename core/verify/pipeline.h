@@ -6,7 +6,7 @@
 #include "core/base/violations.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
-#include "core/verify/assignment.h"
+#include "core/verify/facts/assignment.h"
 
 namespace planwright {
 

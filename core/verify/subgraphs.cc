@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/verify/operator_time.h"
-#include "core/verify/precedence.h"
+#include "core/verify/facts/operator_time.h"
+#include "core/verify/facts/precedence.h"
 
 namespace planwright {
 namespace {

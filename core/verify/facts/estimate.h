@@ -1,6 +1,6 @@
 // Predictions for people that follow from the objective and the devices of a plan.
-#ifndef PLANWRIGHT_CORE_VERIFY_ESTIMATE_H_
-#define PLANWRIGHT_CORE_VERIFY_ESTIMATE_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_FACTS_ESTIMATE_H_
+#define PLANWRIGHT_CORE_VERIFY_FACTS_ESTIMATE_H_
 
 #include "core/model/graph.h"
 #include "core/model/plan.h"
@@ -12,4 +12,4 @@ void FillEstimate(const OperatorGraph& graph, Plan& plan);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_ESTIMATE_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_FACTS_ESTIMATE_H_

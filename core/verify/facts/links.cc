@@ -1,4 +1,4 @@
-#include "core/verify/links.h"
+#include "core/verify/facts/links.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "core/verify/backward_contiguity.h"
+#include "core/verify/facts/backward_contiguity.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // What one exchange between devices takes (cost-model.md sections 1, 4 and 6).
-#ifndef PLANWRIGHT_CORE_VERIFY_LINKS_H_
-#define PLANWRIGHT_CORE_VERIFY_LINKS_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_FACTS_LINKS_H_
+#define PLANWRIGHT_CORE_VERIFY_FACTS_LINKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -64,4 +64,4 @@ class JudgedLinks {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_LINKS_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_FACTS_LINKS_H_

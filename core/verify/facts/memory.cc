@@ -1,4 +1,4 @@
-#include "core/verify/memory.h"
+#include "core/verify/facts/memory.h"
 
 #include <algorithm>
 #include <cmath>

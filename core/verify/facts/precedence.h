@@ -1,6 +1,6 @@
 // What must come before what, as a list that can be ordered or shown to have a cycle.
-#ifndef PLANWRIGHT_CORE_VERIFY_PRECEDENCE_H_
-#define PLANWRIGHT_CORE_VERIFY_PRECEDENCE_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_FACTS_PRECEDENCE_H_
+#define PLANWRIGHT_CORE_VERIFY_FACTS_PRECEDENCE_H_
 
 #include <cstddef>
 #include <utility>
@@ -32,4 +32,4 @@ std::vector<ItemPrecedence> CycleAmong(const std::vector<ItemPrecedence>& preced
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_PRECEDENCE_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_FACTS_PRECEDENCE_H_

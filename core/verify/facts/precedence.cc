@@ -1,4 +1,4 @@
-#include "core/verify/precedence.h"
+#include "core/verify/facts/precedence.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "core/verify/periodic_costing.h"
+#include "core/verify/periodic/periodic_costing.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/verify/backward_contiguity.h"
-#include "core/verify/cuts.h"
-#include "core/verify/estimate.h"
-#include "core/verify/memory.h"
-#include "core/verify/operator_time.h"
-#include "core/verify/pattern.h"
+#include "core/verify/facts/backward_contiguity.h"
+#include "core/verify/facts/estimate.h"
+#include "core/verify/facts/memory.h"
+#include "core/verify/facts/operator_time.h"
+#include "core/verify/periodic/cuts.h"
+#include "core/verify/periodic/pattern.h"
 
 namespace planwright {
 namespace {

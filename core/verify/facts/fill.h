@@ -1,7 +1,7 @@
 // How many micro-batches a pipeline holds at each of its stages, and how many turns a step takes (docs/cost-model.md
 // 9).
-#ifndef PLANWRIGHT_CORE_VERIFY_FILL_H_
-#define PLANWRIGHT_CORE_VERIFY_FILL_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_FACTS_FILL_H_
+#define PLANWRIGHT_CORE_VERIFY_FACTS_FILL_H_
 
 #include <cstdint>
 #include <vector>
@@ -39,4 +39,4 @@ JudgedStep StepOf(const PlanningProblem& problem, bool through_host, const std::
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_FILL_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_FACTS_FILL_H_

@@ -1,6 +1,6 @@
 // What a set of operators needs of the memory of one device (cost-model.md section 7).
-#ifndef PLANWRIGHT_CORE_VERIFY_MEMORY_H_
-#define PLANWRIGHT_CORE_VERIFY_MEMORY_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_FACTS_MEMORY_H_
+#define PLANWRIGHT_CORE_VERIFY_FACTS_MEMORY_H_
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 #include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
-#include "core/verify/assignment.h"
+#include "core/verify/facts/assignment.h"
 
 namespace planwright {
 
@@ -44,4 +44,4 @@ void CheckMemory(const Cluster& cluster, const Assignment& assignment, const Pla
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_MEMORY_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_FACTS_MEMORY_H_

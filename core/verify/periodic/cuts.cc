@@ -1,9 +1,9 @@
-#include "core/verify/cuts.h"
+#include "core/verify/periodic/cuts.h"
 
 #include <algorithm>
 #include <cstddef>
 
-#include "core/verify/links.h"
+#include "core/verify/facts/links.h"
 
 namespace planwright {
 namespace {

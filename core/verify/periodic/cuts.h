@@ -1,6 +1,6 @@
 // What crosses between stages that follow each other (cost-model.md section 9), one tensor at a time.
-#ifndef PLANWRIGHT_CORE_VERIFY_CUTS_H_
-#define PLANWRIGHT_CORE_VERIFY_CUTS_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_PERIODIC_CUTS_H_
+#define PLANWRIGHT_CORE_VERIFY_PERIODIC_CUTS_H_
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
-#include "core/verify/assignment.h"
+#include "core/verify/facts/assignment.h"
 
 namespace planwright {
 
@@ -32,4 +32,4 @@ std::vector<JudgedCut> CutsOf(const OperatorGraph& graph, const Cluster& cluster
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_CUTS_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_PERIODIC_CUTS_H_

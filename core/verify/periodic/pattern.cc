@@ -1,4 +1,4 @@
-#include "core/verify/pattern.h"
+#include "core/verify/periodic/pattern.h"
 
 #include <algorithm>
 #include <cstddef>

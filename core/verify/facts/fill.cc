@@ -1,4 +1,4 @@
-#include "core/verify/fill.h"
+#include "core/verify/facts/fill.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Time of one operator on one class of devices, from the graph's own numbers (cost-model.md section 2).
-#ifndef PLANWRIGHT_CORE_VERIFY_OPERATOR_TIME_H_
-#define PLANWRIGHT_CORE_VERIFY_OPERATOR_TIME_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_FACTS_OPERATOR_TIME_H_
+#define PLANWRIGHT_CORE_VERIFY_FACTS_OPERATOR_TIME_H_
 
 #include <optional>
 
@@ -27,4 +27,4 @@ std::optional<JudgedTime> TimeOn(const Operator& op, const DeviceClass& device_c
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_OPERATOR_TIME_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_FACTS_OPERATOR_TIME_H_

@@ -1,7 +1,7 @@
 // Whether a periodic pattern can be run: what it must hold, what it may not overlap, and what it stores
 // (cost-model.md sections 7 and 9).
-#ifndef PLANWRIGHT_CORE_VERIFY_PATTERN_H_
-#define PLANWRIGHT_CORE_VERIFY_PATTERN_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_PERIODIC_PATTERN_H_
+#define PLANWRIGHT_CORE_VERIFY_PERIODIC_PATTERN_H_
 
 #include <cstdint>
 #include <optional>
@@ -12,8 +12,8 @@
 #include "core/model/cluster.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
-#include "core/verify/assignment.h"
-#include "core/verify/cuts.h"
+#include "core/verify/facts/assignment.h"
+#include "core/verify/periodic/cuts.h"
 
 namespace planwright {
 
@@ -48,4 +48,4 @@ std::optional<JudgedPattern> CheckPattern(const Cluster& cluster, const Planning
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_PATTERN_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_PERIODIC_PATTERN_H_

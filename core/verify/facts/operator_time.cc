@@ -1,4 +1,4 @@
-#include "core/verify/operator_time.h"
+#include "core/verify/facts/operator_time.h"
 
 #include <algorithm>
 #include <cmath>

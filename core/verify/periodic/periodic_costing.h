@@ -1,6 +1,6 @@
 // What a periodic pattern costs (cost-model.md sections 3, 7 and 9).
-#ifndef PLANWRIGHT_CORE_VERIFY_PERIODIC_COSTING_H_
-#define PLANWRIGHT_CORE_VERIFY_PERIODIC_COSTING_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_PERIODIC_PERIODIC_COSTING_H_
+#define PLANWRIGHT_CORE_VERIFY_PERIODIC_PERIODIC_COSTING_H_
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 #include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
-#include "core/verify/assignment.h"
+#include "core/verify/facts/assignment.h"
 
 namespace planwright {
 
@@ -23,4 +23,4 @@ std::optional<Plan> CostPeriodicAssignment(const OperatorGraph& graph, const Clu
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_PERIODIC_COSTING_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_PERIODIC_PERIODIC_COSTING_H_

@@ -1,4 +1,4 @@
-#include "core/verify/assignment.h"
+#include "core/verify/facts/assignment.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/interruption.h"
-#include "core/verify/operator_time.h"
+#include "core/verify/facts/operator_time.h"
 
 namespace planwright {
 namespace {

@@ -1,6 +1,6 @@
 // Who is where: a placement whose ids have been checked.
-#ifndef PLANWRIGHT_CORE_VERIFY_ASSIGNMENT_H_
-#define PLANWRIGHT_CORE_VERIFY_ASSIGNMENT_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_FACTS_ASSIGNMENT_H_
+#define PLANWRIGHT_CORE_VERIFY_FACTS_ASSIGNMENT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -66,4 +66,4 @@ Structure CheckStructure(const OperatorGraph& graph, const Cluster& cluster, con
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_ASSIGNMENT_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_FACTS_ASSIGNMENT_H_

@@ -1,12 +1,12 @@
 // Whether the backward part of a stage is contiguous too; a report, not a constraint (cost-model.md section 8).
-#ifndef PLANWRIGHT_CORE_VERIFY_BACKWARD_CONTIGUITY_H_
-#define PLANWRIGHT_CORE_VERIFY_BACKWARD_CONTIGUITY_H_
+#ifndef PLANWRIGHT_CORE_VERIFY_FACTS_BACKWARD_CONTIGUITY_H_
+#define PLANWRIGHT_CORE_VERIFY_FACTS_BACKWARD_CONTIGUITY_H_
 
 #include <vector>
 
 #include "core/model/graph.h"
 #include "core/model/problem.h"
-#include "core/verify/assignment.h"
+#include "core/verify/facts/assignment.h"
 
 namespace planwright {
 
@@ -17,4 +17,4 @@ std::vector<bool> BackwardContiguity(const OperatorGraph& graph, const PlanningP
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_VERIFY_BACKWARD_CONTIGUITY_H_
+#endif  // PLANWRIGHT_CORE_VERIFY_FACTS_BACKWARD_CONTIGUITY_H_

@@ -1,4 +1,4 @@
-#include "core/verify/estimate.h"
+#include "core/verify/facts/estimate.h"
 
 #include <algorithm>
 
