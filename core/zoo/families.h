@@ -6,17 +6,17 @@
 #include <variant>
 #include <vector>
 
-#include "core/zoo/bert.h"
-#include "core/zoo/clusters.h"
-#include "core/zoo/densenet.h"
-#include "core/zoo/gnmt.h"
-#include "core/zoo/inception.h"
-#include "core/zoo/networks.h"
-#include "core/zoo/resnet.h"
-#include "core/zoo/semantic_fpn.h"
-#include "core/zoo/swin.h"
-#include "core/zoo/transformer.h"
-#include "core/zoo/vgg.h"
+#include "core/zoo/clusters/clusters.h"
+#include "core/zoo/clusters/networks.h"
+#include "core/zoo/models/bert.h"
+#include "core/zoo/models/densenet.h"
+#include "core/zoo/models/gnmt.h"
+#include "core/zoo/models/inception.h"
+#include "core/zoo/models/resnet.h"
+#include "core/zoo/models/semantic_fpn.h"
+#include "core/zoo/models/swin.h"
+#include "core/zoo/models/transformer.h"
+#include "core/zoo/models/vgg.h"
 
 namespace planwright {
 

@@ -10,8 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "core/zoo/closest_name.h"
 #include "core/zoo/families.h"
+#include "core/zoo/keys/closest_name.h"
 
 namespace planwright {
 namespace {

@@ -21,7 +21,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/violations.h"
-#include "core/zoo/closest_name.h"
+#include "core/zoo/keys/closest_name.h"
 #include "server/engine/memory_shares.h"
 #include "server/main/byte_size.h"
 #include "server/main/config_sources.h"

@@ -1,0 +1,55 @@
+// Decoder-only language models: GPT (Radford et al. 2019; Brown et al. 2020) and Llama (Touvron et al. 2023).
+#ifndef PLANWRIGHT_CORE_ZOO_MODELS_TRANSFORMER_H_
+#define PLANWRIGHT_CORE_ZOO_MODELS_TRANSFORMER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "core/model/graph.h"
+#include "core/zoo/keys/keys.h"
+
+namespace planwright {
+
+struct TransformerConfig {
+  // kGpt: learned positions, LayerNorm, biases, GELU, dropout. kLlama: rotary positions, RMSNorm, SwiGLU, no biases, no
+  // dropout.
+  enum class Kind { kGpt, kLlama };
+  // kFused: one operator that never stores the scores. kUnfused: one operator per tensor operation.
+  enum class AttentionForm { kFused, kUnfused };
+
+  Kind kind = Kind::kGpt;
+  int64_t layers = 12;
+  int64_t hidden = 768;
+  // Divides `hidden`.
+  int64_t heads = 12;
+  // Heads of keys and values, each shared by heads / kv_heads (Ainslie et al., GQA, 2023). Divides `heads`; unset: as
+  // many as `heads`.
+  std::optional<int64_t> kv_heads = std::nullopt;
+  // Width of the feed-forward part; unset: 4 x hidden.
+  std::optional<int64_t> feed_forward = std::nullopt;
+  int64_t vocabulary = 50'257;
+  // Tokens of a sequence; the table of learned positions has as many rows.
+  int64_t tokens = 2'048;
+  // One micro-batch.
+  int64_t sequences = 1;
+  int64_t bytes_per_element = 2;
+  // The head multiplies with the embedding table, of which it holds a copy.
+  bool tied = false;
+  AttentionForm attention = AttentionForm::kFused;
+};
+
+ZooKeys KeysOf(TransformerConfig& config);
+
+// What must hold between keys. Errors: INVALID_ARGUMENT whose message starts with `subject`.
+absl::Status CheckConfig(const std::string& subject, const TransformerConfig& config);
+
+// Layers are labelled "embedding", "layer.0", ..., "head" (final norm and product with the vocabulary) and "loss". With
+// fused attention a layer has 14 operators for GPT and 16 for Llama; unfused, 18 and 19.
+// REQUIRES: CheckConfig.
+OperatorGraph MakeModel(const std::string& display_name, const TransformerConfig& config);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_ZOO_MODELS_TRANSFORMER_H_
