@@ -11,8 +11,8 @@
 #include "core/model/validator.h"
 #include "core/partition/baselines/baselines.h"
 #include "core/partition/periodic/periodic_search.h"
-#include "core/planner/capabilities.h"
-#include "core/planner/device_search.h"
+#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/devices/device_search.h"
 
 namespace planwright {
 namespace {

@@ -23,10 +23,10 @@
 #include "core/model/device_selection.h"
 #include "core/partition/enumeration/enumeration.h"
 #include "core/partition/search/search_record.h"
+#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/algorithms/solvers.h"
 #include "core/planner/canonical_request.h"
-#include "core/planner/capabilities.h"
-#include "core/planner/device_search.h"
-#include "core/planner/solvers.h"
+#include "core/planner/devices/device_search.h"
 
 namespace planwright {
 namespace {

@@ -15,7 +15,7 @@
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "core/planner/capabilities.h"
+#include "core/planner/algorithms/capabilities.h"
 #include "core/planner/explanation.h"
 #include "core/planner/planner.h"
 #include "core/planner/replanning.h"

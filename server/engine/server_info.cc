@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/planner/capabilities.h"
+#include "core/planner/algorithms/capabilities.h"
 #include "core/zoo/zoo.h"
 #include "server/codec/enums.h"
 

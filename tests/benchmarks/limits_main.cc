@@ -30,7 +30,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/random.h"
-#include "core/planner/capabilities.h"
+#include "core/planner/algorithms/capabilities.h"
 #include "core/planner/planner.h"
 #include "core/zoo/zoo.h"
 #include "tests/benchmarks/program.h"

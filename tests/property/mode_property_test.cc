@@ -11,7 +11,7 @@
 
 #include "core/base/infeasibility.h"
 #include "core/partition/mip/mip_solver.h"
-#include "core/planner/capabilities.h"
+#include "core/planner/algorithms/capabilities.h"
 #include "tests/property/brute_force.h"
 #include "tests/property/latency_brute_force.h"
 #include "tests/property/planning.h"

@@ -12,7 +12,7 @@
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/mip/throughput_program.h"
 #include "core/partition/noncontiguous/net_instance.h"
-#include "core/planner/capabilities.h"
+#include "core/planner/algorithms/capabilities.h"
 #include "core/verify/verify.h"
 #include "tests/property/planning.h"
 #include "tests/support/mode_instance.h"

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/planner/capabilities.h"
+#include "core/planner/algorithms/capabilities.h"
 #include "core/planner/planner.h"
 #include "tests/property/cases.h"
 #include "tests/support/random_instance.h"

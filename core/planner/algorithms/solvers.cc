@@ -1,4 +1,4 @@
-#include "core/planner/solvers.h"
+#include "core/planner/algorithms/solvers.h"
 
 #include <cstdlib>
 

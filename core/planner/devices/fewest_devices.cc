@@ -1,4 +1,4 @@
-#include "core/planner/fewest_devices.h"
+#include "core/planner/devices/fewest_devices.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,9 +15,9 @@
 #include "core/base/status_macros.h"
 #include "core/base/time_share.h"
 #include "core/model/device_selection.h"
-#include "core/planner/device_choices.h"
-#include "core/planner/device_search.h"
-#include "core/planner/part_search.h"
+#include "core/planner/devices/device_choices.h"
+#include "core/planner/devices/device_search.h"
+#include "core/planner/devices/part_search.h"
 
 namespace planwright {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/planner/device_search.h"
+#include "core/planner/devices/device_search.h"
 
 #include <algorithm>
 #include <optional>
@@ -12,8 +12,8 @@
 #include "core/base/time_share.h"
 #include "core/model/device_selection.h"
 #include "core/partition/search/search_record.h"
-#include "core/planner/device_choices.h"
-#include "core/planner/part_search.h"
+#include "core/planner/devices/device_choices.h"
+#include "core/planner/devices/part_search.h"
 
 namespace planwright {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/planner/capabilities.h"
+#include "core/planner/algorithms/capabilities.h"
 
 #include <algorithm>
 #include <array>

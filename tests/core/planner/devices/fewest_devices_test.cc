@@ -1,5 +1,5 @@
 // devices_to_use, max_devices and MIN_DEVICES through MakePlan.
-#include "core/planner/fewest_devices.h"
+#include "core/planner/devices/fewest_devices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

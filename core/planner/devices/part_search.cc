@@ -1,4 +1,4 @@
-#include "core/planner/part_search.h"
+#include "core/planner/devices/part_search.h"
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@
 #include "core/base/time_share.h"
 #include "core/cost/terms/cluster_part.h"
 #include "core/model/device_selection.h"
-#include "core/planner/device_search.h"
+#include "core/planner/devices/device_search.h"
 
 namespace planwright {
 namespace {

@@ -1,6 +1,6 @@
 // Which sets of devices are worth a search when a plan may use only so many of those that are selected.
-#ifndef PLANWRIGHT_CORE_PLANNER_DEVICE_CHOICES_H_
-#define PLANWRIGHT_CORE_PLANNER_DEVICE_CHOICES_H_
+#ifndef PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_CHOICES_H_
+#define PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_CHOICES_H_
 
 #include <cstdint>
 #include <span>
@@ -43,4 +43,4 @@ absl::StatusOr<LimitedSearch> WithinLimits(const SearchRequest& request, std::sp
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PLANNER_DEVICE_CHOICES_H_
+#endif  // PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_CHOICES_H_

@@ -1,4 +1,4 @@
-#include "core/planner/device_choices.h"
+#include "core/planner/devices/device_choices.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // A search on some devices of the cluster, as if there were no others.
-#ifndef PLANWRIGHT_CORE_PLANNER_PART_SEARCH_H_
-#define PLANWRIGHT_CORE_PLANNER_PART_SEARCH_H_
+#ifndef PLANWRIGHT_CORE_PLANNER_DEVICES_PART_SEARCH_H_
+#define PLANWRIGHT_CORE_PLANNER_DEVICES_PART_SEARCH_H_
 
 #include <optional>
 #include <string>
@@ -43,4 +43,4 @@ DecidedSearch SolveUntilDecided(SolveFunction solve, const SearchRequest& reques
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PLANNER_PART_SEARCH_H_
+#endif  // PLANWRIGHT_CORE_PLANNER_DEVICES_PART_SEARCH_H_

@@ -2,8 +2,8 @@
 //
 // A problem is supported when one row allows every one of its settings. What no row covers is refused with the paths of
 // the settings that rule out the row which comes closest; nothing is silently ignored.
-#ifndef PLANWRIGHT_CORE_PLANNER_CAPABILITIES_H_
-#define PLANWRIGHT_CORE_PLANNER_CAPABILITIES_H_
+#ifndef PLANWRIGHT_CORE_PLANNER_ALGORITHMS_CAPABILITIES_H_
+#define PLANWRIGHT_CORE_PLANNER_ALGORITHMS_CAPABILITIES_H_
 
 #include <span>
 #include <string_view>
@@ -69,4 +69,4 @@ bool HeedsDeviceLimits(Algorithm algorithm);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PLANNER_CAPABILITIES_H_
+#endif  // PLANWRIGHT_CORE_PLANNER_ALGORITHMS_CAPABILITIES_H_

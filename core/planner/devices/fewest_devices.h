@@ -10,8 +10,8 @@
 //
 // Counts are those of CountedDevices: several accelerator classes count alike. Source: bisection on a monotone
 // predicate; the work bound of exact-dp.md.
-#ifndef PLANWRIGHT_CORE_PLANNER_FEWEST_DEVICES_H_
-#define PLANWRIGHT_CORE_PLANNER_FEWEST_DEVICES_H_
+#ifndef PLANWRIGHT_CORE_PLANNER_DEVICES_FEWEST_DEVICES_H_
+#define PLANWRIGHT_CORE_PLANNER_DEVICES_FEWEST_DEVICES_H_
 
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
@@ -32,4 +32,4 @@ absl::StatusOr<SearchOutcome> SolveFewestDevices(SolveFunction solve, const Sear
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PLANNER_FEWEST_DEVICES_H_
+#endif  // PLANWRIGHT_CORE_PLANNER_DEVICES_FEWEST_DEVICES_H_

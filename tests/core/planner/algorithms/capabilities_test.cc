@@ -1,4 +1,4 @@
-#include "core/planner/capabilities.h"
+#include "core/planner/algorithms/capabilities.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

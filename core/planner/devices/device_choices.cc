@@ -1,4 +1,4 @@
-#include "core/planner/device_choices.h"
+#include "core/planner/devices/device_choices.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "core/base/status_macros.h"
-#include "core/planner/capabilities.h"
+#include "core/planner/algorithms/capabilities.h"
 
 namespace planwright {
 namespace {

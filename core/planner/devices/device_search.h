@@ -2,8 +2,8 @@
 //
 // Any SolveFunction can be underneath: it sees clusters that hold no other devices (part_search.h), so that neither its
 // plans nor its bounds can speak of them.
-#ifndef PLANWRIGHT_CORE_PLANNER_DEVICE_SEARCH_H_
-#define PLANWRIGHT_CORE_PLANNER_DEVICE_SEARCH_H_
+#ifndef PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_SEARCH_H_
+#define PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_SEARCH_H_
 
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
@@ -24,4 +24,4 @@ absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const S
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PLANNER_DEVICE_SEARCH_H_
+#endif  // PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_SEARCH_H_

@@ -1,6 +1,6 @@
 // Which function runs which algorithm.
-#ifndef PLANWRIGHT_CORE_PLANNER_SOLVERS_H_
-#define PLANWRIGHT_CORE_PLANNER_SOLVERS_H_
+#ifndef PLANWRIGHT_CORE_PLANNER_ALGORITHMS_SOLVERS_H_
+#define PLANWRIGHT_CORE_PLANNER_ALGORITHMS_SOLVERS_H_
 
 #include "core/model/problem.h"
 #include "core/partition/search/search.h"
@@ -12,4 +12,4 @@ SolveFunction SolverOf(Algorithm algorithm, ScheduleKind schedule);
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_PLANNER_SOLVERS_H_
+#endif  // PLANWRIGHT_CORE_PLANNER_ALGORITHMS_SOLVERS_H_
