@@ -18,7 +18,7 @@
 #include "server/engine/rpc_status.h"
 #include "server/engine/sweep_rows.h"
 #include "server/engine/without_exceptions.h"
-#include "server/store/store_status.h"
+#include "server/store/database/store_status.h"
 
 namespace planwright::server {
 namespace {

@@ -15,7 +15,7 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/library.h"
 #include "server/serving/retry_delay.h"
-#include "server/store/store_status.h"
+#include "server/store/database/store_status.h"
 
 namespace planwright::server {
 namespace {

@@ -22,8 +22,8 @@
 #include "planwright/v1/cluster.pb.h"
 #include "planwright/v1/graph.pb.h"
 #include "planwright/v1/plan.pb.h"
+#include "server/store/database/sqlite_database.h"
 #include "server/store/open_store.h"
-#include "server/store/sqlite_database.h"
 #include "server/store/store_check.h"
 #include "server/store/store_copy.h"
 

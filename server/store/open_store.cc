@@ -9,11 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
+#include "server/store/database/sqlite_database.h"
+#include "server/store/database/store_status.h"
 #include "server/store/sql_store.h"
-#include "server/store/sqlite_database.h"
-#include "server/store/store_status.h"
 #ifdef PLANWRIGHT_POSTGRESQL
-#include "server/store/postgres_database.h"
+#include "server/store/database/postgres_database.h"
 #endif
 
 namespace planwright::server {

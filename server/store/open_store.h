@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "server/store/database.h"
+#include "server/store/database/database.h"
 #include "server/store/store.h"
 
 namespace planwright::server {

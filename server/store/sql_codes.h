@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/store/sql_result.h"
+#include "server/store/database/sql_result.h"
 #include "server/store/store.h"
 
 namespace planwright::server {

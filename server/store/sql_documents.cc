@@ -4,10 +4,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "server/store/packed_bytes.h"
+#include "server/store/database/packed_bytes.h"
+#include "server/store/database/store_status.h"
 #include "server/store/sql_codes.h"
 #include "server/store/sql_store.h"
-#include "server/store/store_status.h"
 
 namespace planwright::server {
 namespace {

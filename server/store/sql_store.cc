@@ -10,8 +10,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "core/base/status_macros.h"
+#include "server/store/database/store_status.h"
 #include "server/store/sql_codes.h"
-#include "server/store/store_status.h"
 
 namespace planwright::server {
 namespace {

@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "server/store/database.h"
+#include "server/store/database/database.h"
+#include "server/store/database/schema.h"
 #include "server/store/lease_watch.h"
 #include "server/store/retention_clock.h"
-#include "server/store/schema.h"
 #include "server/store/store.h"
 
 namespace planwright::server {

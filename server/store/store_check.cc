@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "server/store/packed_bytes.h"
-#include "server/store/schema.h"
+#include "server/store/database/packed_bytes.h"
+#include "server/store/database/schema.h"
 #include "server/store/sql_codes.h"
 
 namespace planwright::server {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/store/database.h"
+#include "server/store/database/database.h"
+#include "server/store/database/store_tables.h"
 #include "server/store/store.h"
-#include "server/store/store_tables.h"
 
 namespace planwright::server {
 

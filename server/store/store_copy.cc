@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "server/store/schema.h"
+#include "server/store/database/schema.h"
 #include "server/store/sql_codes.h"
 
 namespace planwright::server {

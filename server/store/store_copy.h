@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/store/database.h"
-#include "server/store/store_tables.h"
+#include "server/store/database/database.h"
+#include "server/store/database/store_tables.h"
 
 namespace planwright::server {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "planwright/v1/planning_service.grpc.pb.h"
-#include "server/store/sqlite_database.h"
+#include "server/store/database/sqlite_database.h"
 #include "tests/integration/caller.h"
 #include "tests/integration/daemon_process.h"
 #include "tests/integration/fault_tally.h"

@@ -12,10 +12,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/store/disk_reserve.h"
+#include "server/store/database/disk_reserve.h"
+#include "server/store/database/sqlite_database.h"
+#include "server/store/database/store_status.h"
 #include "server/store/sql_store.h"
-#include "server/store/sqlite_database.h"
-#include "server/store/store_status.h"
 
 namespace planwright::server {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "server/store/store_status.h"
+#include "server/store/database/store_status.h"
 #include "tests/support/private_postgres.h"
 
 namespace planwright::server {

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/store/sqlite_database.h"
+#include "server/store/database/sqlite_database.h"
 #include "tests/support/private_postgres.h"
 #ifdef PLANWRIGHT_POSTGRESQL
-#include "server/store/postgres_database.h"
+#include "server/store/database/postgres_database.h"
 #endif
 
 namespace planwright::server {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "server/store/database.h"
+#include "server/store/database/database.h"
 
 namespace planwright::server {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/store/database/sqlite_database.h"
 #include "server/store/sql_store.h"
-#include "server/store/sqlite_database.h"
 #include "server/store/store_check.h"
 #include "tests/server/store/store_backend.h"
 #include "tests/server/store/turns.h"

@@ -1,4 +1,4 @@
-#include "server/store/schema.h"
+#include "server/store/database/schema.h"
 
 #include <gtest/gtest.h>
 

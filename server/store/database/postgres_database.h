@@ -1,12 +1,12 @@
 // PostgreSQL: one database for several servers.
-#ifndef PLANWRIGHT_SERVER_STORE_POSTGRES_DATABASE_H_
-#define PLANWRIGHT_SERVER_STORE_POSTGRES_DATABASE_H_
+#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_POSTGRES_DATABASE_H_
+#define PLANWRIGHT_SERVER_STORE_DATABASE_POSTGRES_DATABASE_H_
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/store/database.h"
+#include "server/store/database/database.h"
 
 namespace planwright::server {
 
@@ -17,4 +17,4 @@ absl::StatusOr<std::unique_ptr<Database>> OpenPostgres(const std::string& connin
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_STORE_POSTGRES_DATABASE_H_
+#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_POSTGRES_DATABASE_H_

@@ -3,15 +3,15 @@
 // Expand, then contract: a step that adds something leaves the releases before it working; what is no longer used goes
 // away a release later. So release N works with schemas N - 1 and N, servers of both run side by side, and an upgrade
 // needs no pause.
-#ifndef PLANWRIGHT_SERVER_STORE_SCHEMA_H_
-#define PLANWRIGHT_SERVER_STORE_SCHEMA_H_
+#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_SCHEMA_H_
+#define PLANWRIGHT_SERVER_STORE_DATABASE_SCHEMA_H_
 
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "server/store/database.h"
+#include "server/store/database/database.h"
 
 namespace planwright::server {
 
@@ -34,4 +34,4 @@ absl::Status CheckSchema(Database& database, std::span<const SchemaStep> steps);
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_STORE_SCHEMA_H_
+#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_SCHEMA_H_

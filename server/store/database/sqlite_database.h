@@ -1,6 +1,6 @@
 // SQLite: one file, for one machine. Several processes may share it.
-#ifndef PLANWRIGHT_SERVER_STORE_SQLITE_DATABASE_H_
-#define PLANWRIGHT_SERVER_STORE_SQLITE_DATABASE_H_
+#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_SQLITE_DATABASE_H_
+#define PLANWRIGHT_SERVER_STORE_DATABASE_SQLITE_DATABASE_H_
 
 #include <cstdint>
 #include <functional>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "server/store/database.h"
+#include "server/store/database/database.h"
 
 namespace planwright::server {
 
@@ -27,4 +27,4 @@ absl::StatusOr<std::unique_ptr<Database>> OpenSqlite(const std::string& path,
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_STORE_SQLITE_DATABASE_H_
+#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_SQLITE_DATABASE_H_

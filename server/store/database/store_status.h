@@ -1,6 +1,6 @@
 // What is wrong with the store itself, rather than with what is asked of it.
-#ifndef PLANWRIGHT_SERVER_STORE_STORE_STATUS_H_
-#define PLANWRIGHT_SERVER_STORE_STORE_STATUS_H_
+#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_STORE_STATUS_H_
+#define PLANWRIGHT_SERVER_STORE_DATABASE_STORE_STATUS_H_
 
 #include <string_view>
 
@@ -22,4 +22,4 @@ bool IsStoreUnavailable(const absl::Status& status);
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_STORE_STORE_STATUS_H_
+#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_STORE_STATUS_H_

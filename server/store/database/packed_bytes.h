@@ -1,12 +1,12 @@
 // Bytes on their way into a row: compressed (zlib), with their length and a checksum, so that damage is found.
-#ifndef PLANWRIGHT_SERVER_STORE_PACKED_BYTES_H_
-#define PLANWRIGHT_SERVER_STORE_PACKED_BYTES_H_
+#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_PACKED_BYTES_H_
+#define PLANWRIGHT_SERVER_STORE_DATABASE_PACKED_BYTES_H_
 
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "server/store/sql_result.h"
+#include "server/store/database/sql_result.h"
 
 namespace planwright::server {
 
@@ -23,4 +23,4 @@ absl::StatusOr<std::string> ReadOptional(RowReader& row);
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_STORE_PACKED_BYTES_H_
+#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_PACKED_BYTES_H_

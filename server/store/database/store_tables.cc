@@ -1,4 +1,4 @@
-#include "server/store/store_tables.h"
+#include "server/store/database/store_tables.h"
 
 #include <array>
 

@@ -1,4 +1,4 @@
-#include "server/store/sqlite_database.h"
+#include "server/store/database/sqlite_database.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -14,8 +14,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/store/disk_reserve.h"
-#include "server/store/store_status.h"
+#include "server/store/database/disk_reserve.h"
+#include "server/store/database/store_status.h"
 
 namespace planwright::server {
 namespace {

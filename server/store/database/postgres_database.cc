@@ -1,4 +1,4 @@
-#include "server/store/postgres_database.h"
+#include "server/store/database/postgres_database.h"
 
 #include <libpq-fe.h>
 #include <sys/socket.h>
@@ -20,7 +20,7 @@
 #include "absl/strings/str_replace.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "server/store/store_status.h"
+#include "server/store/database/store_status.h"
 
 namespace planwright::server {
 namespace {

@@ -1,13 +1,13 @@
 // Room on a disk that is kept for the day when it is full: deleting from a database takes some, too.
-#ifndef PLANWRIGHT_SERVER_STORE_DISK_RESERVE_H_
-#define PLANWRIGHT_SERVER_STORE_DISK_RESERVE_H_
+#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_DISK_RESERVE_H_
+#define PLANWRIGHT_SERVER_STORE_DATABASE_DISK_RESERVE_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "server/store/database.h"
+#include "server/store/database/database.h"
 
 namespace planwright::server {
 
@@ -39,4 +39,4 @@ std::optional<Database::Room> RoomAt(const std::string& path);
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_STORE_DISK_RESERVE_H_
+#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_DISK_RESERVE_H_

@@ -1,4 +1,4 @@
-#include "server/store/store_status.h"
+#include "server/store/database/store_status.h"
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"

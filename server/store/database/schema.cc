@@ -1,4 +1,4 @@
-#include "server/store/schema.h"
+#include "server/store/database/schema.h"
 
 #include <array>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/store/store_status.h"
+#include "server/store/database/store_status.h"
 
 namespace planwright::server {
 namespace {

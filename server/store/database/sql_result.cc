@@ -1,4 +1,4 @@
-#include "server/store/sql_result.h"
+#include "server/store/database/sql_result.h"
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 //
 // SqlStore says everything in the SQL that SQLite and PostgreSQL have in common; what differs is here: connections,
 // transactions, the text of one clause, and the clock, which both offer as the SQL function planwright_now().
-#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_H_
-#define PLANWRIGHT_SERVER_STORE_DATABASE_H_
+#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_DATABASE_H_
+#define PLANWRIGHT_SERVER_STORE_DATABASE_DATABASE_H_
 
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/store/sql_result.h"
+#include "server/store/database/sql_result.h"
 
 namespace planwright::server {
 
@@ -81,4 +81,4 @@ class Database {
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_H_
+#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_DATABASE_H_

@@ -3,8 +3,8 @@
 // SQLite keeps whatever is written into a column, so a damaged row may hold text where a number belongs. Values are
 // therefore read by RowReader alone, which says what is wrong instead of trusting the type, and RowReaders come from
 // SqlResult alone, which does not let an error of one pass.
-#ifndef PLANWRIGHT_SERVER_STORE_SQL_RESULT_H_
-#define PLANWRIGHT_SERVER_STORE_SQL_RESULT_H_
+#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_SQL_RESULT_H_
+#define PLANWRIGHT_SERVER_STORE_DATABASE_SQL_RESULT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -122,4 +122,4 @@ class SqlResult {
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_STORE_SQL_RESULT_H_
+#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_SQL_RESULT_H_

@@ -1,4 +1,4 @@
-#include "server/store/packed_bytes.h"
+#include "server/store/database/packed_bytes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "server/store/disk_reserve.h"
+#include "server/store/database/disk_reserve.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

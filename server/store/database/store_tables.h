@@ -1,6 +1,6 @@
 // The tables of a store as whoever copies or checks all of it sees them.
-#ifndef PLANWRIGHT_SERVER_STORE_STORE_TABLES_H_
-#define PLANWRIGHT_SERVER_STORE_STORE_TABLES_H_
+#ifndef PLANWRIGHT_SERVER_STORE_DATABASE_STORE_TABLES_H_
+#define PLANWRIGHT_SERVER_STORE_DATABASE_STORE_TABLES_H_
 
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/store/database.h"
+#include "server/store/database/database.h"
 
 namespace planwright::server {
 
@@ -37,4 +37,4 @@ absl::StatusOr<int64_t> CountRows(Connection& connection, std::string_view table
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_STORE_STORE_TABLES_H_
+#endif  // PLANWRIGHT_SERVER_STORE_DATABASE_STORE_TABLES_H_
