@@ -13,7 +13,7 @@
 #include "server/engine/batch_planning.h"
 #include "server/engine/library.h"
 #include "server/engine/rpc_status.h"
-#include "server/serving/resources.h"
+#include "server/serving/admission/resources.h"
 
 namespace planwright::client {
 namespace {

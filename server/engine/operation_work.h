@@ -4,8 +4,8 @@
 
 #include "server/engine/planning_engine.h"
 #include "server/engine/search_observer.h"
-#include "server/serving/claims.h"
-#include "server/serving/operation_runner.h"
+#include "server/serving/operations/claims.h"
+#include "server/serving/operations/operation_runner.h"
 #include "server/store/store.h"
 
 namespace planwright::server {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "server/engine/plan_reuse.h"
-#include "server/serving/lru_cache.h"
+#include "server/serving/cache/lru_cache.h"
 
 namespace planwright::server {
 

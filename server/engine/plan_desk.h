@@ -18,10 +18,10 @@
 #include "server/engine/plan_task.h"
 #include "server/engine/planning_engine.h"
 #include "server/engine/search_observer.h"
-#include "server/serving/claims.h"
-#include "server/serving/delays.h"
-#include "server/serving/executor.h"
-#include "server/serving/single_flight.h"
+#include "server/serving/admission/executor.h"
+#include "server/serving/cache/single_flight.h"
+#include "server/serving/operations/claims.h"
+#include "server/serving/operations/delays.h"
 
 namespace planwright::server {
 

@@ -28,7 +28,7 @@
 #include "server/engine/search_observer.h"
 #include "server/engine/simulation_messages.h"
 #include "server/engine/stored_plans.h"
-#include "server/serving/caller.h"
+#include "server/serving/callers/caller.h"
 #include "server/store/store.h"
 
 namespace planwright::server {

@@ -14,7 +14,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/library.h"
-#include "server/serving/retry_delay.h"
+#include "server/serving/admission/retry_delay.h"
 #include "server/store/database/store_status.h"
 
 namespace planwright::server {

@@ -30,7 +30,7 @@
 #include "server/main/log_level.h"
 #include "server/main/text_file.h"
 #include "server/observability/span_exporter.h"
-#include "server/serving/resources.h"
+#include "server/serving/admission/resources.h"
 #include "server/store/open_store.h"
 
 using planwright::server::ByteSize;

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/main/tls_identity.h"
-#include "server/serving/auth_config.h"
+#include "server/serving/callers/auth_config.h"
 
 namespace planwright::server {
 

@@ -15,7 +15,7 @@
 #include "core/base/violations.h"
 #include "server/main/text_file.h"
 #include "server/main/tls_rehearsal.h"
-#include "server/serving/pem.h"
+#include "server/serving/callers/pem.h"
 
 namespace planwright::server {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/serving/revocations.h"
+#include "server/serving/callers/revocations.h"
 
 namespace planwright::server {
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/serving/pem.h"
+#include "server/serving/callers/pem.h"
 
 namespace planwright::server {
 namespace {

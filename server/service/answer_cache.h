@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "core/model/validator.h"
-#include "server/serving/lru_cache.h"
+#include "server/serving/cache/lru_cache.h"
 
 namespace planwright::server {
 

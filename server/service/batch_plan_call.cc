@@ -10,7 +10,7 @@
 #include "server/service/call_messages.h"
 #include "server/service/plan_orders.h"
 #include "server/service/search_log.h"
-#include "server/serving/retry_delay.h"
+#include "server/serving/admission/retry_delay.h"
 
 namespace planwright::server {
 

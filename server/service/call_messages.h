@@ -16,8 +16,8 @@
 #include "core/model/validator.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
-#include "server/serving/memory_account.h"
-#include "server/serving/unsent_answers.h"
+#include "server/serving/admission/memory_account.h"
+#include "server/serving/admission/unsent_answers.h"
 
 namespace planwright::server {
 

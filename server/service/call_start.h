@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "server/service/rpc_record.h"
-#include "server/serving/caller.h"
-#include "server/serving/executor.h"
-#include "server/serving/unsent_answers.h"
+#include "server/serving/admission/executor.h"
+#include "server/serving/admission/unsent_answers.h"
+#include "server/serving/callers/caller.h"
 
 namespace planwright::server {
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "server/serving/caller.h"
+#include "server/serving/callers/caller.h"
 
 namespace planwright::server {
 

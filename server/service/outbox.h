@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-#include "server/serving/unsent_answers.h"
+#include "server/serving/admission/unsent_answers.h"
 
 namespace planwright::server {
 

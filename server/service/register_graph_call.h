@@ -18,7 +18,7 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
-#include "server/serving/uploads.h"
+#include "server/serving/admission/uploads.h"
 
 namespace planwright::server {
 

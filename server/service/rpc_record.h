@@ -13,8 +13,8 @@
 #include "server/observability/metrics.h"
 #include "server/service/call_trace.h"
 #include "server/service/search_log.h"
-#include "server/serving/call_registry.h"
-#include "server/serving/caller.h"
+#include "server/serving/callers/call_registry.h"
+#include "server/serving/callers/caller.h"
 
 namespace planwright::server {
 

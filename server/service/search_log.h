@@ -12,7 +12,7 @@
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
 #include "server/service/call_trace.h"
-#include "server/serving/call_registry.h"
+#include "server/serving/callers/call_registry.h"
 
 namespace planwright::server {
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
-#include "server/serving/unsent_answers.h"
+#include "server/serving/admission/unsent_answers.h"
 
 namespace planwright::server {
 

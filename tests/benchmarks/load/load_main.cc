@@ -28,7 +28,7 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
-#include "server/serving/resources.h"
+#include "server/serving/admission/resources.h"
 #include "tests/benchmarks/load/mixed_load.h"
 #include "tests/benchmarks/load/raw_client.h"
 #include "tests/benchmarks/load/test_server.h"

@@ -18,7 +18,7 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
-#include "server/serving/caller.h"
+#include "server/serving/callers/caller.h"
 #include "server/store/open_store.h"
 #include "tests/benchmarks/load/raw_client.h"
 #include "tests/benchmarks/load/test_server.h"

@@ -12,8 +12,8 @@
 #include <stdexcept>
 
 #include "absl/strings/escaping.h"
-#include "server/serving/auth_config.h"
-#include "server/serving/resources.h"
+#include "server/serving/admission/resources.h"
+#include "server/serving/callers/auth_config.h"
 
 namespace planwright::benchmarks {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "client/library/error_details.h"
-#include "server/serving/resources.h"
+#include "server/serving/admission/resources.h"
 
 namespace planwright::client {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
-#include "server/serving/retry_delay.h"
+#include "server/serving/admission/retry_delay.h"
 #include "server/store/open_store.h"
 #include "server/store/sql_store.h"
 #include "tests/support/lattices.h"

@@ -11,7 +11,7 @@
 #include "core/base/violations.h"
 #include "google/rpc/error_details.pb.h"
 #include "planwright/v1/planning_service.pb.h"
-#include "server/serving/retry_delay.h"
+#include "server/serving/admission/retry_delay.h"
 
 namespace planwright::server {
 namespace {

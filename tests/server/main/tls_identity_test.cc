@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "server/serving/pem.h"
+#include "server/serving/callers/pem.h"
 #include "tests/support/test_certificates.h"
 
 namespace planwright::server {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "planwright/v1/planning_service.pb.h"
-#include "server/serving/retry_delay.h"
+#include "server/serving/admission/retry_delay.h"
 
 namespace planwright::server {
 namespace {

@@ -1,0 +1,161 @@
+// Who may search now, who waits, who is sent away.
+//
+// A fixed number of worker threads takes jobs from one bounded queue, in turns that are fair to tenants (fair_queue.h).
+// A job that finds the queue full, or that would have its turn after its deadline, is refused at once, so that the
+// caller can go elsewhere; a job whose caller gives up while it waits leaves the queue at that moment, without being
+// run. One tenant may fill the queue; when another one brings a job then, within its share of the room, the newest jobs
+// of whoever is beyond its own are refused instead (shared_room.h).
+#ifndef PLANWRIGHT_SERVER_SERVING_ADMISSION_EXECUTOR_H_
+#define PLANWRIGHT_SERVER_SERVING_ADMISSION_EXECUTOR_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/serving/admission/fair_queue.h"
+#include "server/serving/admission/job.h"
+#include "server/serving/admission/shared_room.h"
+#include "server/serving/tenants/tenant_limits.h"
+
+namespace planwright::server {
+
+// Thread-safe.
+//
+// Invariants: (1) at most max_running jobs run, and `spare` more, and at most max_waiting wait, they hold at most
+// max_bytes, and those that run at most max_running_bytes besides: a job whose turn it is waits until there is room,
+// and is not overtaken; (2) `run` of an accepted job is called exactly once, with OK only on a worker; (3) no lock is
+// held while `run` runs.
+class Executor {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Options {
+    // Added to the niceness of the workers and of the threads that they start; >= 0.
+    int nice = 0;
+    // >= 1.
+    int max_running = 1;
+    // Jobs that may run besides, of tenants of which nothing runs: who comes first does not have to wait for the end of
+    // what another one runs on all threads. >= 0.
+    int spare = 0;
+    // >= 0.
+    int max_waiting = 0;
+    // Of the jobs that wait and run together; a job that is alone may be larger.
+    int64_t max_bytes = std::numeric_limits<int64_t>::max();
+    // Of Job::running_bytes of the jobs that run; a job that runs alone may take more.
+    int64_t max_running_bytes = std::numeric_limits<int64_t>::max();
+    // What a refused caller is told to wait.
+    std::chrono::milliseconds retry_delay{1000};
+    // Replaced by tests.
+    std::function<Clock::time_point()> now = &Clock::now;
+  };
+
+  using Job = server::Job;
+
+  struct Load {
+    int running = 0;
+    int waiting = 0;
+  };
+
+  explicit Executor(Options options);
+  // As StopAdmission and StopAll; waits for the running jobs.
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Queues `job`; it may start, or be answered, before Submit returns. On error `run` is not called.
+  // Errors: RESOURCE_EXHAUSTED, full, for all or for its tenant, or too late for its deadline (RetryDelayOf);
+  // UNAVAILABLE after StopAdmission (RetryDelayOf).
+  absl::Status Submit(Job job);
+
+  // Puts the rest of a job at the end of the queue, so that others have their turn: its place is its own, so it is
+  // never refused. To be called as the last act of `run`, where for a moment the job counts twice, or later, when its
+  // client has taken what there was. Its `run` is called as if it had been submitted, maybe at once where its caller
+  // has gone, also after StopAdmission; after StopAll its stop is requested.
+  void Requeue(Job job);
+
+  // Weights and limits of tenants, for jobs that are not running yet.
+  void SetTenants(TenantTable tenants);
+
+  // Every later Submit is refused; what runs or waits goes on.
+  void StopAdmission();
+
+  // Asks the running jobs to stop and answers the waiting ones with UNAVAILABLE. Returns without waiting for the
+  // former.
+  void StopAll();
+
+  Load load() const;
+  // Whether jobs of `tenant` wait for their turn.
+  bool HasWaiting(const std::string& tenant) const;
+  // For how long jobs have waited while every worker was at one and the same job; zero: they go on.
+  std::chrono::nanoseconds stalled_for() const;
+  // False after StopAdmission.
+  bool is_admitting() const;
+
+ private:
+  struct Refusal {
+    Job job;
+    absl::Status why;
+  };
+
+  void Work();
+  // Gives `job` its number and has it taken out of the queue when its stop is requested.
+  void Watch(Job& job);
+  // Answers the job of that number if it waits, because its caller has gone.
+  void Abandon(uint64_t number);
+  // OK, or why `job` is not worth running any more.
+  absl::Status Admission(const Job& job) const;
+  // Whether `job` may be queued now, and those who have to go for it. REQUIRES: mutex_ is held.
+  absl::Status Admit(const Job& job, std::vector<Refusal>& refused);
+  // Takes out of the queue what has to give way to `job`; nothing where that would not make room. REQUIRES: mutex_ is
+  // held, and there is no room.
+  std::vector<Job> Displace(const Job& job);
+  // Into the queue, and out of its accounts. REQUIRES: mutex_ is held.
+  void Enter(Job job);
+  void Release(const Job& job);
+  // Why `job` cannot be taken in addition to the others; OK: it can. REQUIRES: mutex_ is held.
+  absl::Status Room(const Job& job) const;
+  // Why `job` would be too late, as far as one can tell; OK: it would not. REQUIRES: mutex_ is held.
+  absl::Status Timeliness(const Job& job) const;
+  // The next job, once there is one; nullopt: the executor ends. REQUIRES: `lock` holds mutex_.
+  std::optional<Job> Next(std::unique_lock<std::mutex>& lock);
+  // A job of `tenant` that began at `start` has ended; `has_run`: it was not only answered. REQUIRES: mutex_ is held.
+  void NoteEnd(const std::string& tenant, Clock::time_point start, bool has_run);
+  // Takes out the waiting jobs whose callers have given up, or whose time is over. REQUIRES: mutex_ is held.
+  void TakeAbandoned(std::vector<Refusal>& refused);
+
+  const Options options_;
+  std::atomic<uint64_t> numbers_{0};
+  mutable std::mutex mutex_;
+  std::condition_variable work_arrived_;
+  // Guarded by mutex_.
+  FairQueue waiting_;
+  std::list<std::stop_source> running_;
+  // Mean time of the jobs that ended lately, in seconds; nullopt: none has.
+  std::optional<double> mean_seconds_;
+  // When the job that was taken last began.
+  Clock::time_point last_start_;
+  // What jobs that wait and run hold.
+  SharedRoom room_;
+  // Of the jobs that run.
+  int64_t running_bytes_ = 0;
+  bool admitting_ = true;
+  bool stopped_ = false;
+  bool ending_ = false;
+  // Last: the threads use all of the above.
+  std::vector<std::jthread> workers_;
+};
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVING_ADMISSION_EXECUTOR_H_
