@@ -11,7 +11,7 @@
 #include "client/library/error_details.h"
 #include "core/base/units.h"
 #include "server/engine/batch_planning.h"
-#include "server/engine/library.h"
+#include "server/engine/library/library.h"
 #include "server/engine/rpc_status.h"
 #include "server/serving/admission/resources.h"
 

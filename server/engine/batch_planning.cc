@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/engine/interruptible.h"
-#include "server/engine/request_input.h"
+#include "server/engine/library/request_input.h"
 #include "server/engine/rpc_status.h"
+#include "server/engine/task/interruptible.h"
 
 namespace planwright::server {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "absl/status/statusor.h"
 #include "planwright/v1/plan.pb.h"
-#include "server/engine/plan_task.h"
 #include "server/engine/planning_engine.h"
-#include "server/engine/search_observer.h"
+#include "server/engine/task/plan_task.h"
+#include "server/engine/task/search_observer.h"
 #include "server/serving/admission/executor.h"
 #include "server/serving/cache/single_flight.h"
 #include "server/serving/operations/claims.h"

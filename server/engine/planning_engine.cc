@@ -27,11 +27,11 @@
 #include "server/codec/plan_key.h"
 #include "server/codec/problem.h"
 #include "server/codec/simulation.h"
-#include "server/engine/interruptible.h"
+#include "server/engine/library/request_input.h"
+#include "server/engine/library/resource_name.h"
 #include "server/engine/memory_shares.h"
-#include "server/engine/request_input.h"
-#include "server/engine/resource_name.h"
 #include "server/engine/server_info.h"
+#include "server/engine/task/interruptible.h"
 #include "server/engine/task_memory.h"
 
 namespace planwright::server {

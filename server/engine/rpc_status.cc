@@ -13,7 +13,7 @@
 #include "core/base/violations.h"
 #include "google/rpc/error_details.pb.h"
 #include "planwright/v1/planning_service.pb.h"
-#include "server/engine/library.h"
+#include "server/engine/library/library.h"
 #include "server/serving/admission/retry_delay.h"
 #include "server/store/database/store_status.h"
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "server/engine/plan_task.h"
 #include "server/engine/planning_engine.h"
+#include "server/engine/task/plan_task.h"
 
 namespace planwright::server {
 

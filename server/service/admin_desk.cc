@@ -18,7 +18,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/violations.h"
-#include "server/engine/resource_name.h"
+#include "server/engine/library/resource_name.h"
 
 namespace planwright::server {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
-#include "server/engine/without_exceptions.h"
+#include "server/engine/task/without_exceptions.h"
 #include "server/service/call_messages.h"
 #include "server/service/resource_of.h"
 #include "server/service/status_conversion.h"

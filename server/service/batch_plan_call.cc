@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
+#include "server/engine/task/without_exceptions.h"
 #include "server/engine/task_memory.h"
-#include "server/engine/without_exceptions.h"
 #include "server/service/call_messages.h"
 #include "server/service/plan_orders.h"
 #include "server/service/search_log.h"

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "server/connections/connections.h"
-#include "server/engine/operations.h"
+#include "server/engine/operations/operations.h"
 #include "server/engine/plan_desk.h"
 #include "server/engine/planning_engine.h"
 #include "server/observability/audit_log.h"

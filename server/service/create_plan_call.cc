@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
-#include "server/engine/without_exceptions.h"
+#include "server/engine/task/without_exceptions.h"
 #include "server/service/answer_cache.h"
 #include "server/service/call_messages.h"
 #include "server/service/plan_orders.h"

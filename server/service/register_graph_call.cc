@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
-#include "server/engine/without_exceptions.h"
+#include "server/engine/task/without_exceptions.h"
 #include "server/service/call_messages.h"
 #include "server/service/status_conversion.h"
 

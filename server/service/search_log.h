@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "server/engine/search_observer.h"
+#include "server/engine/task/search_observer.h"
 #include "server/observability/log.h"
 #include "server/observability/metrics.h"
 #include "server/service/call_trace.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/status_macros.h"
-#include "server/engine/without_exceptions.h"
+#include "server/engine/task/without_exceptions.h"
 #include "server/service/call_messages.h"
 #include "server/service/status_conversion.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/base/status_macros.h"
 #include "server/codec/plan.h"
-#include "server/engine/without_exceptions.h"
+#include "server/engine/task/without_exceptions.h"
 #include "server/service/call_messages.h"
 #include "server/service/plan_orders.h"
 #include "server/service/status_conversion.h"

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.pb.h"
-#include "server/engine/search_observer.h"
+#include "server/engine/task/search_observer.h"
 #include "server/service/call_services.h"
 #include "server/service/call_start.h"
 #include "server/service/outbox.h"

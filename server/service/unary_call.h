@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/base/status_macros.h"
-#include "server/engine/without_exceptions.h"
+#include "server/engine/task/without_exceptions.h"
 #include "server/service/call_messages.h"
 #include "server/service/resource_of.h"
 #include "server/service/search_log.h"

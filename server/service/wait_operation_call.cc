@@ -7,7 +7,7 @@
 #include "core/base/violations.h"
 #include "server/codec/field_path.h"
 #include "server/codec/scalars.h"
-#include "server/engine/without_exceptions.h"
+#include "server/engine/task/without_exceptions.h"
 #include "server/service/call_messages.h"
 #include "server/service/status_conversion.h"
 

@@ -1,0 +1,56 @@
+#include "server/engine/library/named_inputs.h"
+
+#include "absl/strings/str_cat.h"
+#include "core/base/status_macros.h"
+#include "core/base/strings.h"
+#include "core/zoo/zoo.h"
+#include "server/codec/cluster.h"
+#include "server/codec/graph.h"
+#include "server/engine/library/resource_name.h"
+
+namespace planwright::server {
+namespace {
+
+constexpr std::string_view kZoo = "zoo:";
+
+void AddNoName(std::string_view reference, std::string_view collection, std::string_view field,
+               Violations& violations) {
+  violations.Add(std::string(field), absl::StrCat("must start with \"zoo:\" or \"", ToAbsl(collection), "\", is \"",
+                                                  ToAbsl(reference), "\""));
+}
+
+// `made`, its INVALID_ARGUMENT as a violation of `field`.
+template <typename Value>
+absl::StatusOr<Value> ZooResult(absl::StatusOr<Value> made, std::string_view field, Violations& violations) {
+  if (made.status().code() != absl::StatusCode::kInvalidArgument) return made;
+  violations.Add(std::string(field), std::string(ToStd(made.status().message())));
+  return Value{};
+}
+
+}  // namespace
+
+absl::StatusOr<OperatorGraph> NamedInputs::FindGraph(std::string_view reference, std::string_view field,
+                                                     Violations& violations) const {
+  if (reference.starts_with(kZoo)) return ZooResult(MakeZooModel(reference.substr(kZoo.size())), field, violations);
+  if (!reference.starts_with(kGraphs)) {
+    AddNoName(reference, kGraphs, field, violations);
+    return OperatorGraph{};
+  }
+  if (library_ == nullptr) return StoreMissing();
+  ASSIGN_OR_RETURN(const v1::Graph graph, library_->FindGraph(tenant_, reference));
+  return DecodeGraph(graph, violations);
+}
+
+absl::StatusOr<Cluster> NamedInputs::FindCluster(std::string_view reference, std::string_view field,
+                                                 const ModelLimits& limits, Violations& violations) const {
+  if (reference.starts_with(kZoo)) return ZooResult(MakeZooCluster(reference.substr(kZoo.size())), field, violations);
+  if (!reference.starts_with(kClusters)) {
+    AddNoName(reference, kClusters, field, violations);
+    return Cluster{};
+  }
+  if (library_ == nullptr) return StoreMissing();
+  ASSIGN_OR_RETURN(const v1::Cluster cluster, library_->FindCluster(tenant_, reference));
+  return DecodeCluster(cluster, limits.max_devices, violations);
+}
+
+}  // namespace planwright::server

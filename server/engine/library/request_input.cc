@@ -1,0 +1,96 @@
+#include "server/engine/library/request_input.h"
+
+#include <utility>
+
+#include "core/base/status_macros.h"
+#include "server/codec/cluster.h"
+#include "server/codec/graph.h"
+
+namespace planwright::server {
+namespace {
+
+template <typename Request>
+absl::StatusOr<OperatorGraph> GraphOf(const Request& request, const NamedInputs& names, Violations& violations) {
+  switch (request.graph_source_case()) {
+    case Request::kGraph:
+      return DecodeGraph(request.graph(), violations);
+    case Request::kGraphReference:
+      return names.FindGraph(request.graph_reference(), "graph_reference", violations);
+    case Request::GRAPH_SOURCE_NOT_SET:
+      break;
+  }
+  violations.Add("graph", "must be set, or graph_reference");
+  return OperatorGraph{};
+}
+
+template <typename Request>
+absl::StatusOr<Cluster> ClusterOf(const Request& request, const ModelLimits& limits, const NamedInputs& names,
+                                  Violations& violations) {
+  switch (request.cluster_source_case()) {
+    case Request::kCluster:
+      return DecodeCluster(request.cluster(), limits.max_devices, violations);
+    case Request::kClusterReference:
+      return names.FindCluster(request.cluster_reference(), "cluster_reference", limits, violations);
+    case Request::CLUSTER_SOURCE_NOT_SET:
+      break;
+  }
+  violations.Add("cluster", "must be set, or cluster_reference");
+  return Cluster{};
+}
+
+template <typename Request>
+absl::StatusOr<RequestInput> ReadBoth(const Request& request, const ModelLimits& limits, const NamedInputs& names,
+                                      Violations& violations) {
+  RequestInput input;
+  ASSIGN_OR_RETURN(input.graph, GraphOf(request, names, violations));
+  ASSIGN_OR_RETURN(input.cluster, ClusterOf(request, limits, names, violations));
+  return input;
+}
+
+}  // namespace
+
+absl::StatusOr<RequestInput> ReadInput(const v1::CreatePlanRequest& request, const ModelLimits& limits,
+                                       const NamedInputs& names, Violations& violations) {
+  return ReadBoth(request, limits, names, violations);
+}
+
+absl::StatusOr<RequestInput> ReadInput(const v1::StreamPlanRequest& request, const ModelLimits& limits,
+                                       const NamedInputs& names, Violations& violations) {
+  return ReadBoth(request, limits, names, violations);
+}
+
+absl::StatusOr<RequestInput> ReadInput(const v1::EvaluatePlanRequest& request, const ModelLimits& limits,
+                                       const NamedInputs& names, Violations& violations) {
+  return ReadBoth(request, limits, names, violations);
+}
+
+absl::StatusOr<RequestInput> ReadInput(const v1::SimulatePlanRequest& request, const ModelLimits& limits,
+                                       const NamedInputs& names, Violations& violations) {
+  return ReadBoth(request, limits, names, violations);
+}
+
+absl::StatusOr<Cluster> ReadCluster(const v1::BatchCreatePlansRequest& request, const ModelLimits& limits,
+                                    const NamedInputs& names, Violations& violations) {
+  return ClusterOf(request, limits, names, violations);
+}
+
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest& request, const NamedInputs& names,
+                                        Violations& violations) {
+  return GraphOf(request, names, violations);
+}
+
+absl::StatusOr<OperatorGraph> ReadGraph(const v1::BatchCreatePlansRequest::Entry& entry, const NamedInputs& names,
+                                        Violations& violations) {
+  return GraphOf(entry, names, violations);
+}
+
+absl::Status CheckDecoded(const OperatorGraph& graph, const Cluster& cluster, const ModelLimits& limits,
+                          Violations& violations) {
+  if (violations.empty()) return absl::OkStatus();
+  // An input without operators or devices is one that was not given: that has been said.
+  if (!graph.operators.empty()) ValidateGraph(graph, limits, violations);
+  if (!cluster.devices.empty()) ValidateCluster(cluster, limits, violations);
+  return violations.ToStatus();
+}
+
+}  // namespace planwright::server
