@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "planwright/v1/admin_service.pb.h"
-#include "server/service/call_services.h"
+#include "server/service/call/call_services.h"
 
 namespace planwright::server {
 

@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "server/engine/task/without_exceptions.h"
-#include "server/service/call_messages.h"
-#include "server/service/resource_of.h"
-#include "server/service/status_conversion.h"
-#include "server/service/unary_call.h"
+#include "server/service/call/call_messages.h"
+#include "server/service/call/resource_of.h"
+#include "server/service/call/unary_call.h"
+#include "server/service/record/status_conversion.h"
 
 namespace planwright::server {
 namespace {

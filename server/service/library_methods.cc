@@ -1,6 +1,6 @@
 // What is stored: the methods of PlanningServiceImpl for plans, graphs and clusters.
+#include "server/service/methods/register_graph_call.h"
 #include "server/service/planning_service.h"
-#include "server/service/register_graph_call.h"
 
 namespace planwright::server {
 

@@ -1,6 +1,6 @@
 // Operations: the methods of PlanningServiceImpl for what runs in the background.
+#include "server/service/methods/wait_operation_call.h"
 #include "server/service/planning_service.h"
-#include "server/service/wait_operation_call.h"
 
 namespace planwright::server {
 

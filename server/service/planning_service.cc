@@ -14,15 +14,15 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "server/service/batch_plan_call.h"
-#include "server/service/call_messages.h"
-#include "server/service/create_plan_call.h"
-#include "server/service/evaluate_plan_call.h"
-#include "server/service/method_roles.h"
-#include "server/service/simulate_plan_call.h"
-#include "server/service/status_conversion.h"
-#include "server/service/stream_plan_call.h"
-#include "server/service/trace_context.h"
+#include "server/service/call/call_messages.h"
+#include "server/service/methods/batch_plan_call.h"
+#include "server/service/methods/create_plan_call.h"
+#include "server/service/methods/evaluate_plan_call.h"
+#include "server/service/methods/simulate_plan_call.h"
+#include "server/service/methods/stream_plan_call.h"
+#include "server/service/record/method_roles.h"
+#include "server/service/record/status_conversion.h"
+#include "server/service/record/trace_context.h"
 
 namespace planwright::server {
 namespace {

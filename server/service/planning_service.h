@@ -13,9 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.grpc.pb.h"
-#include "server/service/call_services.h"
-#include "server/service/call_start.h"
-#include "server/service/unary_call.h"
+#include "server/service/call/call_services.h"
+#include "server/service/call/call_start.h"
+#include "server/service/call/unary_call.h"
 
 namespace planwright::server {
 
