@@ -8,7 +8,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "server/main/configuration.h"
+#include "server/main/configuration/configuration.h"
 #include "server/observability/log.h"
 
 namespace planwright::server {

@@ -16,10 +16,10 @@
 
 #include "absl/synchronization/mutex.h"
 #include "server/connections/descriptor_limit.h"
-#include "server/main/configuration.h"
+#include "server/main/configuration/configuration.h"
+#include "server/main/configuration/log_level.h"
 #include "server/main/daemon.h"
 #include "server/main/library_logs.h"
-#include "server/main/log_level.h"
 #include "server/main/store_command.h"
 #include "server/observability/log.h"
 #include "server/observability/log_writer.h"
