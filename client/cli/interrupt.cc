@@ -6,7 +6,7 @@
 #include <csignal>
 #include <thread>
 
-#include "client/cli/exit_code.h"
+#include "client/cli/terminal/exit_code.h"
 
 namespace planwright::client {
 

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/cli/commands.h"
-#include "client/cli/errors.h"
-#include "client/cli/flags.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/flags.h"
 #include "client/library/closest_name.h"
 #include "client/library/version.h"
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "client/cli/command.h"
-#include "client/cli/exit_code.h"
+#include "client/cli/terminal/command.h"
+#include "client/cli/terminal/exit_code.h"
 
 namespace planwright::client {
 

@@ -1,0 +1,176 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/given_plan.h"
+#include "client/cli/commands/resolve_input.h"
+#include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/files.h"
+#include "client/cli/terminal/shared_flags.h"
+#include "client/exporter/exporter.h"
+#include "client/library/closest_name.h"
+
+namespace planwright::client {
+namespace {
+
+std::vector<std::string> TargetNames() {
+  std::vector<std::string> names;
+  for (const ExportTarget& target : ExportTargets()) names.emplace_back(target.name);
+  return names;
+}
+
+std::string TargetsHelp() {
+  std::string help = "what to write:";
+  for (const ExportTarget& target : ExportTargets()) {
+    absl::StrAppend(&help, help.back() == ':' ? " " : "; ", std::string(target.name), " - ",
+                    std::string(target.summary));
+  }
+  return help;
+}
+
+class ExportCommand final : public Command {
+ public:
+  std::string_view name() const override { return "export"; }
+  std::string_view summary() const override { return "turn a plan into what a trainer, a launcher or a person reads"; }
+  std::string_view usage() const override {
+    return "planwright export --plan=FILE|- --to=TARGET [--graph=FILE|zoo:NAME] [--cluster=FILE|zoo:NAME] [flags]\n"
+           "       planwright export --problem --to=mps|lp --graph=FILE|zoo:NAME [--cluster=FILE|zoo:NAME] [flags]\n"
+           "\n"
+           "A plan that the target cannot express is refused with the reason, exit code 2. Megatron-LM, torchtitan "
+           "and\n"
+           "vLLM want whole layers: plan with --granularity=layer.\n"
+           "\n"
+           "With --problem the integer program of the problem is written for any other solver, by this program "
+           "itself:\n"
+           "servers do not do that. Its objective is the plan's, in the unit that the head of the file states.\n"
+           "\n"
+           "Examples:\n"
+           "  planwright plan --graph=zoo:gpt-1.3b --cluster=zoo:pcie:4 --granularity=layer --output=json "
+           "--output_file=gpt.json\n"
+           "  planwright export --plan=gpt.json --to=megatron --graph=zoo:gpt-1.3b\n"
+           "  planwright export --plan=gpt.json --to=hostfile --cluster=zoo:pcie:4 --output_file=hosts.txt\n"
+           "  planwright export --plan=gpt.json --to=svg --graph=zoo:gpt-1.3b --output_file=plan.svg\n"
+           "  planwright export --problem --to=lp --graph=zoo:gpt-125m --cluster=zoo:pcie:4 --granularity=layer\n";
+  }
+
+  std::vector<FlagGroup> Flags() override {
+    std::vector<FlagGroup> groups = {
+        input_.Flags(),
+        server_.Flags(),
+        {"Output",
+         {StringFlag("to", absl::StrCat(absl::StrJoin(TargetNames(), "|"), "|mps|lp"),
+                     absl::StrCat(TargetsHelp(), "; mps, lp - the integer program, with --problem"), target_),
+          StringFlag("output_file", "FILE", "write there instead of standard output", output_file_)}}};
+    groups.front().flags.push_back(StringFlag("plan", "FILE|-", "the plan (- reads standard input)", plan_));
+    groups.front().flags.push_back(
+        SwitchFlag("problem", "export the integer program of the problem, not a plan", exports_problem_));
+    groups.front().flags.push_back(StringFlag(
+        "form", "compact|printed",
+        "of the integer program: compact - as --algorithm=mip solves it; printed - as the paper has it (Fig. 6)",
+        form_));
+    groups.push_back(ProblemFlags(problem_));
+    return groups;
+  }
+
+  absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    if (exports_problem_) return RunProblem(environment);
+    if (ProgramTarget().has_value()) {
+      return UsageError(absl::StrCat("--to=", target_, " is for problems"), "Add --problem, and name no plan.");
+    }
+    const auto target = Target();
+    if (!target.ok()) return target.status();
+    if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan.");
+    const auto source = LoadSource(**target, environment);
+    if (!source.ok()) return source.status();
+    const v1::Graph* graph = source->has_graph() ? &source->graph() : nullptr;
+    const std::string hint = "Give what `planwright plan --output=json` printed.";
+    const auto plan = LoadPlan(plan_, graph, hint, environment);
+    if (!plan.ok()) return plan.status();
+    if (plan->stages().empty()) return UsageError(InputName(plan_) + " holds a plan without stages", hint);
+    const v1::Cluster* cluster = source->has_cluster() ? &source->cluster() : nullptr;
+    const auto exported = (*target)->write({*plan, graph, cluster});
+    if (!exported.ok()) return Explained(exported.status());
+    const absl::Status written = WriteOutput(exported->text, output_file_, environment.out);
+    if (!written.ok()) return written;
+    if (!exported->advice.empty()) PrintNote("note: ", exported->advice, environment.err);
+    return ExitCode::kOk;
+  }
+
+ private:
+  std::optional<ProgramFormat> ProgramTarget() const {
+    if (target_ == "mps") return ProgramFormat::kMps;
+    if (target_ == "lp") return ProgramFormat::kLp;
+    return std::nullopt;
+  }
+
+  absl::StatusOr<ProgramForm> Form() const {
+    if (form_ == "compact") return ProgramForm::kCompact;
+    if (form_ == "printed") return ProgramForm::kPrinted;
+    return UsageError(absl::StrCat("--form: \"", form_, "\" is no form"), "Forms: compact, printed.");
+  }
+
+  absl::StatusOr<ExitCode> RunProblem(Environment& environment) {
+    const std::optional<ProgramFormat> format = ProgramTarget();
+    if (!format.has_value()) return UsageError("--problem needs --to=mps or --to=lp", "Problems are integer programs.");
+    if (!plan_.empty()) return UsageError("--problem and --plan exclude each other", "Name one of them.");
+    if (!server_.Address(environment).empty()) {
+      return UsageError("servers do not write integer programs", "Add --local.");
+    }
+    const auto form = Form();
+    if (!form.ok()) return form.status();
+    auto request = input_.Load(environment);
+    if (!request.ok()) return request.status();
+    request->mutable_problem()->MergeFrom(problem_);
+    const auto text = server_.Connect(environment)->WriteProgram(*request, *format, *form);
+    if (!text.ok()) return text.status();
+    const absl::Status written = WriteOutput(*text, output_file_, environment.out);
+    if (!written.ok()) return written;
+    return ExitCode::kOk;
+  }
+
+  absl::StatusOr<const ExportTarget*> Target() const {
+    const std::vector<std::string> names = TargetNames();
+    const std::string known = absl::StrCat("Targets: ", absl::StrJoin(names, ", "), ".");
+    if (target_.empty()) return UsageError("--to is missing", known);
+    if (const ExportTarget* target = FindExportTarget(target_)) return target;
+    return UsageError(absl::StrCat("--to: \"", target_, "\" is no target", DidYouMean(target_, names)), known);
+  }
+
+  // Graph and cluster themselves, as far as the target needs them: what is named is asked for.
+  absl::StatusOr<v1::CreatePlanRequest> LoadSource(const ExportTarget& target, Environment& environment) {
+    auto source = input_.LoadNeeded(target.needs_graph, target.needs_cluster, environment);
+    if (!source.ok()) return source;
+    const auto client = server_.Connect(environment);
+    const CallOptions call{.stop = environment.interrupt};
+    absl::Status status = target.needs_graph ? ResolveGraph(*client, call, *source) : absl::OkStatus();
+    if (status.ok() && target.needs_cluster) status = ResolveCluster(*client, call, *source);
+    if (!status.ok()) return status;
+    return source;
+  }
+
+  // Not infeasible: the plan is fine, it is the request that asks for what the target does not have.
+  static absl::Status Explained(const absl::Status& status) {
+    return UsageError(std::string_view(status.message().data(), status.message().size()),
+                      "Choose another target, or plan again so that the target can express it.");
+  }
+
+  InputFlags input_;
+  std::string plan_;
+  bool exports_problem_ = false;
+  v1::PlanningProblem problem_;
+  ServerFlags server_;
+  std::string target_;
+  std::string output_file_;
+  std::string form_ = "compact";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeExportCommand() { return std::make_unique<ExportCommand>(); }
+
+}  // namespace planwright::client

@@ -1,0 +1,61 @@
+// A plan from a file and the graph and the cluster that it is for: what commands that take plans share.
+#ifndef PLANWRIGHT_CLIENT_CLI_COMMANDS_GIVEN_PLAN_H_
+#define PLANWRIGHT_CLIENT_CLI_COMMANDS_GIVEN_PLAN_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "client/cli/terminal/command.h"
+#include "client/cli/terminal/shared_flags.h"
+#include "planwright/v1/planning_service.pb.h"
+
+namespace planwright::client {
+
+// The plan in the file `name`, or on standard input ("-"). `graph` gives operators their names where the file numbers
+// them. INVALID_ARGUMENT, with `hint` where nothing better is known.
+absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::Graph* graph, std::string_view hint,
+                                  Environment& environment);
+
+struct GivenPlan {
+  // Graph, cluster, and the problem that the graph's file may state.
+  v1::CreatePlanRequest input;
+  v1::Plan plan;
+
+  // What the plan says, else what the graph's file says.
+  const v1::PlanningProblem& problem() const { return plan.has_problem() ? plan.problem() : input.problem(); }
+};
+
+class GivenPlanFlags {
+ public:
+  FlagGroup Flags();
+
+  // Errors: INVALID_ARGUMENT.
+  absl::StatusOr<GivenPlan> Load(Environment& environment);
+
+  std::string Title() const { return input_.Title(); }
+
+ private:
+  InputFlags input_;
+  std::string plan_;
+};
+
+// Moves graph and cluster of `input`, whether given or named, into a request with the same sources.
+template <typename Request>
+void MoveSources(v1::CreatePlanRequest&& input, Request& request) {
+  if (input.has_graph()) {
+    *request.mutable_graph() = std::move(*input.mutable_graph());
+  } else {
+    request.set_graph_reference(input.graph_reference());
+  }
+  if (input.has_cluster()) {
+    *request.mutable_cluster() = std::move(*input.mutable_cluster());
+  } else {
+    request.set_cluster_reference(input.cluster_reference());
+  }
+}
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_CLI_COMMANDS_GIVEN_PLAN_H_

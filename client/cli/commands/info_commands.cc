@@ -1,0 +1,168 @@
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/cli/commands/commands.h"
+#include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/shared_flags.h"
+#include "client/report/cluster_report.h"
+#include "client/report/json.h"
+#include "client/report/text_report.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(10);
+
+// A view of what GetServerInfo answers.
+struct InfoView {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view usage;
+  std::string (*text)(const v1::GetServerInfoResponse& info);
+  std::string (*json)(const v1::GetServerInfoResponse& info);
+};
+
+std::string InfoJson(const v1::GetServerInfoResponse& info) { return JsonText(info); }
+
+std::string ModelsJson(const v1::GetServerInfoResponse& info) {
+  v1::GetServerInfoResponse models;
+  *models.mutable_models() = info.models();
+  return JsonText(models, DefaultValues::kOmitted);
+}
+
+std::string ClustersJson(const v1::GetServerInfoResponse& info) {
+  v1::GetServerInfoResponse clusters;
+  *clusters.mutable_clusters() = info.clusters();
+  return JsonText(clusters, DefaultValues::kOmitted);
+}
+
+CallOptions PatientCall(const Environment& environment) {
+  return {.deadline = CallOptions::Clock::now() + kPatience, .stop = environment.interrupt};
+}
+
+// What `answer` holds, or that the server did not give it in time.
+template <typename Answer>
+absl::Status Answered(const absl::StatusOr<Answer>& answer, const std::string& address) {
+  if (answer.status().code() != absl::StatusCode::kDeadlineExceeded) return answer.status();
+  return absl::UnavailableError(address + " does not answer");
+}
+
+absl::StatusOr<ExitCode> Show(std::string_view text, const OutputFlags& output, Environment& environment) {
+  const absl::Status written = output.Write(text, environment);
+  if (!written.ok()) return written;
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> ShowInfo(const InfoView& view, const ServerFlags& server, const OutputFlags& output,
+                                  Environment& environment) {
+  const auto info = server.Connect(environment)->GetServerInfo({}, PatientCall(environment));
+  const absl::Status answered = Answered(info, server.Address(environment));
+  if (!answered.ok()) return answered;
+  return Show(output.is_json() ? view.json(*info) : view.text(*info), output, environment);
+}
+
+class InfoCommand final : public Command {
+ public:
+  explicit InfoCommand(const InfoView& view) : view_(view) {}
+
+  std::string_view name() const override { return view_.name; }
+  std::string_view summary() const override { return view_.summary; }
+  std::string_view usage() const override { return view_.usage; }
+
+  std::vector<FlagGroup> Flags() override { return {server_.Flags(), output_.Flags()}; }
+
+  absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    return ShowInfo(view_, server_, output_, environment);
+  }
+
+ private:
+  InfoView view_;
+  ServerFlags server_;
+  OutputFlags output_;
+};
+
+class TopologiesCommand final : public Command {
+ public:
+  std::string_view name() const override { return "topologies"; }
+  std::string_view summary() const override { return "list the built-in clusters, or make one"; }
+  std::string_view usage() const override {
+    return "planwright topologies [--show=NAME|FILE] [--output=json] [--output_file=FILE]\n"
+           "\n"
+           "The JSON of one is a file for --cluster, to be changed by hand. --show describes such files too.\n"
+           "\n"
+           "Examples:\n"
+           "  planwright topologies\n"
+           "  planwright topologies --show='dgx1-mesh:4?between_gb=25'\n"
+           "  planwright topologies --show=torus2d:8 --output=json --output_file=torus.json\n"
+           "  planwright topologies --show=torus.json\n";
+  }
+
+  std::vector<FlagGroup> Flags() override {
+    return {{"Topologies",
+             {StringFlag("show", "NAME|FILE",
+                         "one of them, with its number and keys (mesh2d:8), or the cluster in a file", show_)}},
+            server_.Flags(),
+            output_.Flags()};
+  }
+
+  absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    if (!show_.empty()) return ShowOne(environment);
+    static constexpr InfoView kList = {"", "", "", &TopologiesReport, &ClustersJson};
+    return ShowInfo(kList, server_, output_, environment);
+  }
+
+ private:
+  absl::StatusOr<ExitCode> ShowOne(Environment& environment) const {
+    std::error_code ignored;
+    const bool is_file = show_ == "-" || std::filesystem::exists(show_, ignored);
+    const std::string name = is_file || IsReference(show_) ? show_ : std::string(kZooPrefix) + show_;
+    const auto cluster = is_file ? ReadCluster(name, environment) : GetCluster(name, environment);
+    if (!cluster.ok()) return cluster.status();
+    return Show(output_.is_json() ? JsonText(*cluster, DefaultValues::kOmitted) : ClusterReport(name, *cluster),
+                output_, environment);
+  }
+
+  absl::StatusOr<v1::Cluster> GetCluster(const std::string& name, Environment& environment) const {
+    v1::GetClusterRequest request;
+    request.set_name(name);
+    auto response = server_.Connect(environment)->GetCluster(request, PatientCall(environment));
+    const absl::Status answered = Answered(response, server_.Address(environment));
+    if (!answered.ok()) {
+      return WithNotFoundHint(answered,
+                              "`planwright topologies` lists what there is. Check the path if a file was meant.");
+    }
+    return std::move(*response->mutable_cluster());
+  }
+
+  std::string show_;
+  ServerFlags server_;
+  OutputFlags output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeModelsCommand() {
+  return std::make_unique<InfoCommand>(InfoView{"models", "list the built-in models",
+                                                "planwright models [--output=json]\n"
+                                                "\n"
+                                                "Examples:\n"
+                                                "  planwright models\n",
+                                                &ModelsReport, &ModelsJson});
+}
+
+std::unique_ptr<Command> MakeTopologiesCommand() { return std::make_unique<TopologiesCommand>(); }
+
+std::unique_ptr<Command> MakeServerInfoCommand() {
+  return std::make_unique<InfoCommand>(InfoView{"server-info", "show version, algorithms and limits",
+                                                "planwright server-info [--server=HOST:PORT] [--output=json]\n"
+                                                "\n"
+                                                "Examples:\n"
+                                                "  planwright server-info\n"
+                                                "  planwright server-info --server=localhost:50051\n",
+                                                &ServerInfoReport, &InfoJson});
+}
+
+}  // namespace planwright::client

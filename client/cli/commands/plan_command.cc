@@ -1,0 +1,134 @@
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/given_plan.h"
+#include "client/cli/commands/simulate.h"
+#include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/message_flags.h"
+#include "client/cli/terminal/progress.h"
+#include "client/cli/terminal/shared_flags.h"
+#include "client/cli/terminal/time_limit.h"
+#include "client/report/json.h"
+#include "client/report/text_report.h"
+#include "client/report/trace.h"
+
+namespace planwright::client {
+namespace {
+
+class PlanCommand final : public Command {
+ public:
+  std::string_view name() const override { return "plan"; }
+  std::string_view summary() const override { return "make a plan: which operators run where"; }
+  std::string_view usage() const override {
+    return "planwright plan --graph=FILE|zoo:NAME [--cluster=FILE|zoo:NAME] [flags]\n"
+           "\n"
+           "Examples:\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:dgx1-v100:1\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --time_limit=10s --gap=0.01 --explain\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file=plan.json\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --start_from=plan.json --exclude=host0/gpu3\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --server=localhost:50051\n";
+  }
+
+  std::vector<FlagGroup> Flags() override {
+    std::vector<FlagGroup> groups = {input_.Flags(), ProblemFlags(problem_), SolverFlags(options_), server_.Flags(),
+                                     output_.Flags()};
+    groups[1].flags.push_back(
+        StringFlag("start_from", "FILE|-",
+                   "a plan to go on from after devices have failed or joined: as few of its stages "
+                   "move as a plan about as fast as the best allows",
+                   start_from_));
+    groups[1].flags.push_back(MessageFlag("replan_tolerance", "replan_tolerance",
+                                          "start_from: how much slower the plan may be, as a share (default: 0.05)",
+                                          problem_));
+    groups.back().flags.push_back(StringFlag(
+        "plan_id", "ID", "have the server keep the plan as plans/ID (`planwright plans` lists them)", plan_id_));
+    groups.back().flags.push_back(ProgressFlag(progress_));
+    return groups;
+  }
+
+  absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    auto request = input_.Load(environment);
+    if (!request.ok()) return request.status();
+    request->mutable_problem()->MergeFrom(problem_);
+    request->mutable_options()->MergeFrom(options_);
+    request->set_plan_id(plan_id_);
+    const absl::Status started = AddStart(*request, environment);
+    if (!started.ok()) return started;
+    const auto deadline = SettleTimeLimit(*request, input_.import_time());
+    auto response = Search(*request, deadline, environment);
+    if (!response.ok()) return Explained(response.status(), environment);
+    v1::Plan& plan = *response->mutable_plan();
+    plan.mutable_warnings()->Add(input_.warnings().begin(), input_.warnings().end());
+    const auto text = TextOf(*std::move(request), plan, environment);
+    if (!text.ok()) return text.status();
+    const absl::Status written = output_.Write(*text, environment);
+    if (!written.ok()) return written;
+    if (!environment.interrupt.stop_requested()) return ExitCode::kOk;
+    environment.err << "interrupted: this is the best plan so far\n";
+    return ExitCode::kInterrupted;
+  }
+
+ private:
+  // The placement of the plan that --start_from names.
+  absl::Status AddStart(v1::CreatePlanRequest& request, Environment& environment) const {
+    if (start_from_.empty()) return absl::OkStatus();
+    const auto plan = LoadPlan(start_from_, request.has_graph() ? &request.graph() : nullptr,
+                               "Name a plan of the same graph, as --output=json writes it.", environment);
+    if (!plan.ok()) return plan.status();
+    for (const v1::Stage& stage : plan->stages()) {
+      v1::Placement::PlacedStage& placed = *request.mutable_problem()->mutable_start_from()->add_stages();
+      *placed.mutable_operators() = stage.operators();
+      for (const v1::Replica& replica : stage.replicas()) placed.add_devices(replica.device());
+      *placed.mutable_ring_order() = stage.ring_order();
+    }
+    return absl::OkStatus();
+  }
+
+  // A trace is that of a step of the plan on the simulator.
+  absl::StatusOr<std::string> TextOf(v1::CreatePlanRequest request, const v1::Plan& plan, Environment& environment) {
+    if (output_.is_json()) return JsonText(plan);
+    if (!output_.is_trace()) return PlanReport(plan, input_.Title());
+    v1::SimulatePlanRequest simulated;
+    MoveSources(std::move(request), simulated);
+    *simulated.mutable_plan() = plan;
+    simulated.set_view(v1::SimulatePlanRequest::VIEW_FULL);
+    const auto simulation = Simulate(*server_.Connect(environment), simulated, CallOptions());
+    if (!simulation.ok()) return simulation.status();
+    return TraceText(*simulation);
+  }
+
+  absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request,
+                                                CallOptions::Clock::time_point deadline, Environment& environment) {
+    const auto display = MakeProgressDisplay(environment.err_is_terminal, progress_, environment.err);
+    const std::string address = server_.Address(environment);
+    if (display != nullptr && !address.empty()) display->OnPhase("asking " + address);
+    const CallOptions call{.deadline = deadline, .stop = environment.interrupt, .progress = display.get()};
+    return server_.Connect(environment)->CreatePlan(request, call);
+  }
+
+  absl::Status Explained(const absl::Status& status, const Environment& environment) const {
+    if (status.code() != absl::StatusCode::kCancelled || !environment.interrupt.stop_requested()) return status;
+    const bool is_remote = !server_.Address(environment).empty();
+    return WithHint(
+        absl::CancelledError("interrupted"),
+        is_remote ? "The search on the server was cancelled; there is no plan." : "No plan had been found yet.");
+  }
+
+  InputFlags input_;
+  v1::PlanningProblem problem_;
+  v1::SolverOptions options_;
+  ServerFlags server_;
+  OutputFlags output_{{"text", "json", "trace"}};
+  bool progress_ = false;
+  std::string plan_id_;
+  std::string start_from_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakePlanCommand() { return std::make_unique<PlanCommand>(); }
+
+}  // namespace planwright::client

@@ -1,0 +1,42 @@
+// Errors for people: what is wrong, where, and what to do next.
+#ifndef PLANWRIGHT_CLIENT_CLI_TERMINAL_ERRORS_H_
+#define PLANWRIGHT_CLIENT_CLI_TERMINAL_ERRORS_H_
+
+#include <ostream>
+#include <span>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "client/cli/terminal/exit_code.h"
+
+namespace planwright::client {
+
+// `status` with a sentence that says what to do next; replaces one that is there.
+absl::Status WithHint(absl::Status status, std::string_view hint);
+
+// `status` with a hint unless it has one, or says that it was interrupted.
+absl::Status WithDefaultHint(absl::Status status, std::string_view hint);
+
+// The same, where `status` says that what was named is not there.
+absl::Status WithNotFoundHint(absl::Status status, std::string_view hint);
+
+// INVALID_ARGUMENT with a hint.
+absl::Status UsageError(std::string_view message, std::string_view hint);
+
+// A message of the given kind, such as "warning: ", in lines that are not too long.
+void PrintNote(std::string_view kind, std::string_view text, std::ostream& out);
+
+// "error: PATH: RULE" for every violation or shortage, else "error: MESSAGE"; then the hint, or one that follows from
+// the code.
+void PrintError(const absl::Status& status, std::ostream& out);
+
+// REQUIRES: !status.ok().
+ExitCode ExitCodeFor(const absl::Status& status);
+
+// Of several attempts at a plan: 0 if there is one, else kUsage where all were refused, else a proof counts more than a
+// search without result. REQUIRES: !attempts.empty().
+ExitCode ExitCodeForAll(std::span<const absl::Status> attempts);
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_CLI_TERMINAL_ERRORS_H_

@@ -1,0 +1,345 @@
+#include "client/cli/terminal/shared_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <span>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/files.h"
+#include "client/cli/terminal/message_flags.h"
+#include "client/importer/importer.h"
+#include "client/library/tls_check.h"
+#include "client/report/table.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr std::string_view kPathHint = "Check the path; built-in models and clusters are written zoo:NAME.";
+
+constexpr std::array<std::pair<std::string_view, GraphFormat>, 4> kFormats = {
+    {{"auto", GraphFormat::kAuto},
+     {"native_json", GraphFormat::kNativeJson},
+     {"text_proto", GraphFormat::kTextProto},
+     {"device_placement", GraphFormat::kDevicePlacement}}};
+
+// A flag with few values.
+Flag ChoiceFlag(std::string name, std::string help, std::vector<std::string> choices, std::string& target) {
+  std::string value = absl::StrJoin(choices, "|");
+  return {std::move(name), std::move(value), std::move(help),
+          [choices = std::move(choices), &target](std::string_view text) {
+            target = text;
+            if (std::find(choices.begin(), choices.end(), text) != choices.end()) return absl::OkStatus();
+            return NotOneOf(text, choices);
+          }};
+}
+
+absl::Status CheckToken(std::string_view token) {
+  return IsMetadataText(token) ? absl::OkStatus() : absl::InvalidArgumentError("--token_file: must be printable ASCII");
+}
+
+GraphFormat FormatOf(std::string_view name) {
+  return std::find_if(kFormats.begin(), kFormats.end(), [name](const auto& format) { return format.first == name; })
+      ->second;
+}
+
+// Names of other resolvers ("dns:///planwright:50051", "unix:/run/planwright") are gRPC's business.
+absl::Status CheckAddress(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (address.find(":/") != std::string_view::npos) return absl::OkStatus();
+  int port = 0;
+  const bool has_port =
+      colon != std::string_view::npos && colon > 0 &&
+      absl::SimpleAtoi(absl::string_view(address.data() + colon + 1, address.size() - colon - 1), &port);
+  if (has_port && port >= 1 && port <= 65535) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("must be HOST:PORT with a port from 1 to 65535, is \"", std::string(address), "\""));
+}
+
+// Whether `input` names what a server keeps. Files in folders of these names are files.
+bool IsKept(const std::string& input) {
+  std::error_code ignored;
+  return (input.starts_with("graphs/") || input.starts_with("clusters/")) && !std::filesystem::exists(input, ignored);
+}
+
+// What a title calls an input.
+std::string ShortName(const std::string& input) {
+  // Digests are told from each other by their first digits.
+  constexpr std::size_t kLongestDigest = 24;
+  if (IsKept(input)) return input.size() <= kLongestDigest ? input : input.substr(0, kLongestDigest - 2) + "..";
+  constexpr std::size_t kLongestFile = 48;
+  if (input.starts_with(kZooPrefix) || input == "-") return InputName(input);
+  return Shortened(std::filesystem::path(input).filename().string(), kLongestFile);
+}
+
+// The paths of violations in a file are paths in that file.
+absl::Status FromFile(absl::Status status, const std::string& path) {
+  return WithDefaultHint(std::move(status), absl::StrCat("Mend ", InputName(path), " and try again."));
+}
+
+}  // namespace
+
+bool IsReference(const std::string& input) { return input.starts_with(kZooPrefix) || IsKept(input); }
+
+FlagGroup InputFlags::Flags() {
+  std::vector<std::string> formats;
+  formats.reserve(kFormats.size());
+  for (const auto& [name, format] : kFormats) formats.emplace_back(name);
+  return {"Input",
+          {StringFlag("graph", "FILE|zoo:NAME|graphs/DIGEST|-",
+                      "the DNN: a file (- reads standard input), a built-in or a registered model", graph_),
+           ChoiceFlag("graph_format", "how the file is written; auto looks at its content", formats, graph_format_),
+           StringFlag("cluster", "FILE|zoo:NAME|clusters/DIGEST",
+                      "the hardware; may be left out when the graph's file describes it", cluster_)}};
+}
+
+absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment) {
+  v1::CreatePlanRequest request;
+  absl::Status status = LoadGraph(environment, request);
+  if (!status.ok()) return status;
+  status = LoadCluster(environment, request);
+  if (!status.ok()) return status;
+  return request;
+}
+
+absl::StatusOr<v1::CreatePlanRequest> InputFlags::LoadNeeded(bool graph, bool cluster, Environment& environment) {
+  v1::CreatePlanRequest request;
+  // A graph's file may describe the cluster too.
+  if (graph || !graph_.empty()) {
+    const absl::Status status = LoadGraph(environment, request);
+    if (!status.ok()) return status;
+  }
+  if (cluster || !cluster_.empty()) {
+    const absl::Status status = LoadCluster(environment, request);
+    if (!status.ok()) return status;
+  }
+  return request;
+}
+
+std::string InputFlags::Title() const {
+  return absl::StrCat(ShortName(graph_), cluster_.empty() ? "" : " on ", cluster_.empty() ? "" : ShortName(cluster_));
+}
+
+absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanRequest& request) {
+  if (graph_.empty()) {
+    return UsageError("--graph is missing", "Name a file, or one of the models that `planwright models` lists.");
+  }
+  if (IsReference(graph_)) {
+    request.set_graph_reference(graph_);
+    return absl::OkStatus();
+  }
+  const auto text = ReadInput(graph_, environment.in);
+  if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);
+  const auto start = std::chrono::steady_clock::now();
+  auto imported = ImportGraph(*text, InputName(graph_), FormatOf(graph_format_));
+  import_time_ = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+  if (!imported.ok()) return FromFile(imported.status(), graph_);
+  for (const std::string& warning : imported->warnings) PrintNote("warning: ", warning, environment.err);
+  warnings_ = std::move(imported->warnings);
+  request = std::move(imported->request);
+  return absl::OkStatus();
+}
+
+absl::Status InputFlags::LoadCluster(Environment& environment, v1::CreatePlanRequest& request) const {
+  if (cluster_.empty()) {
+    if (request.cluster_source_case() != v1::CreatePlanRequest::CLUSTER_SOURCE_NOT_SET) return absl::OkStatus();
+    return UsageError("--cluster is missing",
+                      "Name a file, or one of the clusters that `planwright topologies` lists.");
+  }
+  if (IsReference(cluster_)) {
+    request.set_cluster_reference(cluster_);
+    return absl::OkStatus();
+  }
+  if (cluster_ == "-" && graph_ == "-") {
+    return UsageError("graph and cluster cannot both come from standard input", "Put one of them into a file.");
+  }
+  auto cluster = ReadCluster(cluster_, environment);
+  if (cluster.ok()) *request.mutable_cluster() = *std::move(cluster);
+  return cluster.status();
+}
+
+absl::StatusOr<v1::Cluster> ReadCluster(const std::string& path, Environment& environment) {
+  const auto text = ReadInput(path, environment.in);
+  if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);
+  auto cluster = ImportCluster(*text, InputName(path));
+  if (!cluster.ok()) return FromFile(cluster.status(), path);
+  return cluster;
+}
+
+FlagGroup ServerFlags::Flags() {
+  return {"Server",
+          {{"server", "HOST:PORT", "ask a planwrightd; default: $PLANWRIGHT_SERVER, else this process",
+            [this](std::string_view text) {
+              stated_.address = text;
+              return CheckAddress(text);
+            }},
+           SwitchFlag("local", "plan in this process even if a server is named", local_),
+           SwitchFlag("tls", "reach the server over TLS; the other TLS flags say so too", stated_.use_tls),
+           FileFlag("tls_ca_file", "authorities that sign the server's certificate, PEM; default: the system's",
+                    stated_.ca_certificates),
+           FileFlag("tls_cert_file", "certificate to show to the server, PEM", stated_.certificate_chain),
+           FileFlag("tls_key_file", "private key of --tls_cert_file, PEM", stated_.private_key),
+           FileFlag("token_file", "token that says who you are; default: $PLANWRIGHT_TOKEN", stated_.token)},
+          [this] {
+            const absl::Status token = CheckToken(stated_.token);
+            if (!token.ok()) return token;
+            return CheckTls(stated_);
+          }};
+}
+
+Flag ServerFlags::FileFlag(std::string name, std::string help, std::string& text) {
+  return {std::move(name), "FILE", std::move(help), [&text](std::string_view path) {
+            std::istringstream no_standard_input;
+            absl::StatusOr<std::string> content = ReadInput(std::string(path), no_standard_input);
+            if (!content.ok()) return content.status();
+            text = std::string(absl::StripAsciiWhitespace(*content));
+            return text.empty() ? absl::InvalidArgumentError("must not be empty") : absl::OkStatus();
+          }};
+}
+
+std::string ServerFlags::Address(const Environment& environment) const {
+  if (local_) return "";
+  return stated_.address.empty() ? environment.default_connection.address : stated_.address;
+}
+
+std::unique_ptr<PlanningClient> ServerFlags::Connect(const Environment& environment) const {
+  ServerConnection connection = stated_;
+  connection.address = Address(environment);
+  connection.use_tls = stated_.use_tls || !stated_.ca_certificates.empty() || !stated_.certificate_chain.empty();
+  if (connection.token.empty()) connection.token = environment.default_connection.token;
+  connection.traceparent = environment.default_connection.traceparent;
+  // One of the environment: a file's has been refused.
+  if (!connection.address.empty() && !IsMetadataText(connection.token)) {
+    PrintNote("warning: ", "PLANWRIGHT_TOKEN is not printable ASCII, so no server can be asked with it",
+              environment.err);
+  }
+  return environment.connect(connection);
+}
+
+FlagGroup OutputFlags::Flags() {
+  return {"Output",
+          {ChoiceFlag("output", "for people, or for programs (default: text)", formats_, output_),
+           StringFlag("output_file", "FILE", "write the result there instead of standard output", output_file_)}};
+}
+
+absl::Status OutputFlags::Write(std::string_view text, Environment& environment) const {
+  return WriteOutput(text, output_file_, environment.out);
+}
+
+namespace {
+
+// "rack=a,zone=b".
+Flag LabelsFlag(v1::PlanningProblem& problem) {
+  return {
+      "labels", "KEY=VALUE,...", "use only devices with all of these labels", [&problem](std::string_view text) {
+        for (const std::string& item : std::vector<std::string>(absl::StrSplit(std::string(text), ','))) {
+          const std::size_t equals = item.find('=');
+          if (equals == 0 || equals == std::string::npos) {
+            return absl::InvalidArgumentError(absl::StrCat("must be KEY=VALUE,..., is \"", std::string(text), "\""));
+          }
+          (*problem.mutable_devices_to_use()->mutable_match_labels())[item.substr(0, equals)] = item.substr(equals + 1);
+        }
+        return absl::OkStatus();
+      }};
+}
+
+// `flag`, which sets the field at `path`; `given` gets that where it does.
+Flag Noted(Flag flag, std::string path, std::vector<std::string>& given) {
+  flag.set = [set = std::move(flag.set), path = std::move(path), &given](std::string_view text) {
+    const absl::Status status = set(text);
+    if (status.ok()) given.push_back(path);
+    return status;
+  };
+  return flag;
+}
+
+}  // namespace
+
+FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* given) {
+  struct Setting {
+    const char* name;
+    const char* path;
+    const char* help;
+  };
+  constexpr std::array<Setting, 28> kSettings = {{
+      {"objective", "objective", "what is optimised (default: max_throughput)"},
+      {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
+      {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
+      {"split", "split", "which sets of operators may form a stage (default: contiguous)"},
+      {"replication", "replication", "whether stages are copied for data parallelism (default: none)"},
+      {"overlap", "overlap", "whether a device computes while it transfers (default: serial; periodic: overlapped)"},
+      {"schedule", "schedule",
+       "order of work (default: steady state, only loads count); gpipe without --micro_batches needs "
+       "memory_bytes on every operator; periodic needs a "
+       "uniform interconnect; interleaved, chimera and zero_bubble_h1 are not planned yet"},
+      {"micro_batches", "micro_batches",
+       "micro-batches of a synchronous step, all of them, with --replication=uniform those of each copy of the "
+       "pipeline "
+       "(default: the limit of many); not planned on host_staged"},
+      {"stages", "num_stages", "number of stages (default: searched; parmesan only)"},
+      {"replicas", "num_replicas", "uniform: replicas of every stage (default: searched)"},
+      {"max_stages_per_device", "max_stages_per_device",
+       "stages that one device may hold (periodic, non_contiguous: 4)"},
+      {"max_subgraphs_per_device", "max_subgraphs_per_device", "min_latency: subgraphs of an accelerator and pass"},
+      {"require_contiguous_backward", "require_contiguous_backward",
+       "not planned yet: backward parts of stages must be contiguous too"},
+      {"granularity", "granularity", "what moves as a unit (default: operator)"},
+      {"memory_model", "memory_model.kind", "which memory counts (default: declared where every operator declares it)"},
+      {"memory_preset", "memory_model.preset", "sgd, adam_mixed or madpipe"},
+      {"weight_versions", "memory_model.weight_versions", "copies of the parameters"},
+      {"gradient_copies", "memory_model.gradient_copies", "copies of the gradients"},
+      {"optimizer_bytes_per_parameter_byte", "memory_model.optimizer_bytes_per_parameter_byte", "optimizer state"},
+      {"recomputation", "memory_model.recomputation",
+       "whether activations are kept or computed again (full: with schedule periodic)"},
+      {"reserved_bytes", "memory_model.reserved_bytes", "bytes that every device keeps for other things"},
+      {"allreduce", "allreduce.factor", "share of the parameters that crosses the slowest ring edge"},
+      {"allreduce_charge", "allreduce.charge",
+       "without --micro_batches gradients are reduced per_round of the replicas (default) or per_micro_batch"},
+      {"amortize_allreduce", "allreduce.amortize_over_micro_batches",
+       "without --micro_batches: steps are so long that reducing gradients takes no time"},
+      {"ring", "allreduce.ring", "uniform: index makes rings visit replicas in the order of copies (default: free)"},
+      {"hosts", "devices_to_use.hosts", "use only devices of these hosts; node[01-04] as in Slurm"},
+      {"exclude", "devices_to_use.excluded_devices", "devices not to use; host0/gpu[4-7] as in Slurm"},
+      {"max_devices", "devices_to_use.max_devices", "use at most that many devices, CPUs included"},
+  }};
+  FlagGroup group{"Problem (what a version does not support it refuses; see `planwright server-info`)", {}};
+  const auto add = [&](Flag flag, const char* path) {
+    group.flags.push_back(given == nullptr ? std::move(flag) : Noted(std::move(flag), path, *given));
+  };
+  for (const Setting& setting : kSettings) {
+    add(MessageFlag(setting.name, setting.path, setting.help, problem), setting.path);
+  }
+  add(LabelsFlag(problem), "devices_to_use.match_labels");
+  return group;
+}
+
+FlagGroup SolverFlags(v1::SolverOptions& options) {
+  return {
+      "Search",
+      {MessageFlag("algorithm", "algorithm", "which algorithm plans (default: auto)", options),
+       MessageFlag("time_limit", "time_limit", "e.g. 500ms, 10s, 2m; a bare number is seconds (default: 60s)", options),
+       MessageFlag("work_limit", "work_limit", "units of work, as the algorithm counts them", options),
+       MessageFlag("gap", "relative_gap", "stop at this relative gap (default: 0, prove)", options),
+       MessageFlag("ideal_limit", "ideal_limit", "ideals that the exact algorithm may store", options),
+       MessageFlag("clusters", "clusters", "parmesan: operators are clustered into that many first (default: 256)",
+                   options),
+       MessageFlag("clustering_alpha", "clustering_alpha",
+                   "parmesan: weight of transfers where operators are clustered (default: 0.001)", options),
+       MessageFlag("refinement_steps", "refinement_steps",
+                   "parmesan: operators that may move across borders of stages at the end (default: 100)", options),
+       MessageFlag("seed", "seed", "where randomised algorithms start, any integer (default: 1)", options),
+       MessageFlag("explain", "explain", "say what one more device, more memory or more bandwidth would bring",
+                   options),
+       MessageFlag("threads", "threads", "never changes the plan (default: all CPUs)", options)}};
+}
+
+}  // namespace planwright::client

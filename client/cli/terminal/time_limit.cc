@@ -1,0 +1,35 @@
+#include "client/cli/terminal/time_limit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace planwright::client {
+namespace {
+
+constexpr int64_t kDefaultTimeLimitSeconds = 60;
+
+// At least 0 and at most about a year, so that a deadline follows from it; what is wrong with others the service says.
+std::chrono::milliseconds ToChrono(const google::protobuf::Duration& duration) {
+  constexpr int64_t kYearSeconds = int64_t{365} * 24 * 3600;
+  return std::chrono::seconds(std::clamp<int64_t>(duration.seconds(), 0, kYearSeconds)) +
+         std::chrono::milliseconds(std::max(duration.nanos(), 0) / 1'000'000);
+}
+
+void Set(std::chrono::milliseconds time, google::protobuf::Duration& duration) {
+  duration.set_seconds(time.count() / 1000);
+  duration.set_nanos(static_cast<int32_t>(time.count() % 1000) * 1'000'000);
+}
+
+}  // namespace
+
+CallOptions::Clock::time_point SettleTimeLimit(v1::CreatePlanRequest& request, std::chrono::milliseconds spent) {
+  const bool was_stated = request.options().has_time_limit();
+  google::protobuf::Duration& limit = *request.mutable_options()->mutable_time_limit();
+  if (!was_stated) limit.set_seconds(kDefaultTimeLimitSeconds);
+  const std::chrono::milliseconds stated = ToChrono(limit);
+  if (was_stated && 20 * spent > stated) Set(stated - std::min(spent, stated / 2), limit);
+  return DeadlineFor(ToChrono(limit));
+}
+
+}  // namespace planwright::client
