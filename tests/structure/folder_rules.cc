@@ -1,0 +1,258 @@
+#include "tests/structure/folder_rules.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace planwright {
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+Names Together(Names first, const Names& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+std::vector<FolderRule> CoreRules() {
+  // The one folder that knows the solver of integer programs.
+  const Names not_in_mip = {"grpc",   "google/", "prometheus/", "nlohmann/", "httplib",   "yaml-cpp/",
+                            "sqlite", "pqxx/",   "openssl/",    "civetweb",  "microhttpd"};
+  const Names not_in_core = Together(not_in_mip, {"Cbc", "Cgl", "Clp", "Coin", "Osi"});
+  const Names solver = {"core/base", "core/model", "core/topology", "core/cost/", "core/graph"};
+  // The words that every search for a partition shares.
+  const Names search = Together(solver, {"core/partition/search"});
+  return {
+      {"core/base", {}, not_in_core, {}},
+      {"core/model", {"core/base"}, not_in_core, {}},
+      // Shares no code with the solvers, nor with core/cost.
+      {"core/verify/facts", {"core/base", "core/model"}, not_in_core, {}},
+      {"core/verify/periodic", {"core/base", "core/model", "core/verify/facts"}, not_in_core, {"periodic_costing"}},
+      {"core/verify",
+       {"core/base", "core/model", "core/verify/facts", "core/verify/periodic"},
+       not_in_core,
+       {"verify"}},
+      {"core/graph", {"core/base", "core/model"}, not_in_core, {}},
+      {"core/topology", {"core/base", "core/model"}, not_in_core, {}},
+      {"core/simulate", {"core/base", "core/model"}, not_in_core, {}},
+      {"core/cost/terms", {"core/base", "core/model", "core/topology"}, not_in_core, {}},
+      {"core/cost/chain", {"core/base", "core/model", "core/cost/terms"}, not_in_core, {}},
+      {"core/cost", {"core/base", "core/model", "core/cost/terms", "core/cost/chain"}, not_in_core, {}},
+      {"core/schedule", solver, not_in_core, {}},
+      {"core/zoo/keys", {"core/base"}, not_in_core, {}},
+      {"core/zoo/models", {"core/base", "core/model", "core/zoo/keys"}, not_in_core, {}},
+      {"core/zoo/clusters",
+       {"core/base", "core/model", "core/topology", "core/zoo/keys"},
+       not_in_core,
+       {"clusters", "networks"}},
+      {"core/zoo",
+       {"core/base", "core/model", "core/zoo/keys", "core/zoo/models", "core/zoo/clusters"},
+       not_in_core,
+       {"zoo"}},
+      {"core/mapping/problem", solver, not_in_core, {}},
+      {"core/mapping/anneal", Together(solver, {"core/mapping/problem"}), not_in_core, {"mapping_annealing"}},
+      {"core/mapping/prove",
+       Together(solver, {"core/mapping/problem"}),
+       not_in_core,
+       {"copy_model", "copy_repair", "cover_search", "device_symmetry", "load_bounds", "load_prover", "machine_tiles",
+        "ring_bounds"}},
+      {"core/mapping",
+       Together(solver, {"core/mapping/problem", "core/mapping/anneal", "core/mapping/prove"}),
+       not_in_core,
+       {"mapping"}},
+      {"core/partition/search", solver, not_in_core, {}},
+      {"core/partition/contiguous/ideals", search, not_in_core, {"chain_code", "ideal_enumeration", "reached_set"}},
+      {"core/partition/contiguous",
+       Together(search, {"core/partition/contiguous/ideals"}),
+       not_in_core,
+       {"block_split", "contiguous_throughput", "ideal_dp", "linearized_dp", "phase_sweep"}},
+      {"core/partition/noncontiguous/certify", search, not_in_core, {"certificates"}},
+      {"core/partition/noncontiguous",
+       Together(search, {"core/partition/contiguous", "core/partition/noncontiguous/certify"}),
+       not_in_core,
+       {"net_instance", "net_state", "net_tables", "noncontiguous_throughput", "virtual_devices"}},
+      {"core/partition/latency",
+       search,
+       not_in_core,
+       {"latency_annealing", "latency_instance", "latency_placement", "min_latency", "subgraph_schedule"}},
+      // Allocations whose quality only a schedule tells.
+      {"core/partition/periodic", Together(search, {"core/schedule"}), not_in_core, {"periodic_search", "stage_costs"}},
+      {"core/partition/mip",
+       Together(search, {"core/partition/contiguous", "core/partition/noncontiguous",
+                         "core/partition/noncontiguous/certify", "core/partition/latency", "core/schedule"}),
+       not_in_mip,
+       {"integer_program", "mip_search", "mip_solver"}},
+      // Ends in device mapping.
+      {"core/partition/parmesan",
+       Together(search,
+                {"core/mapping", "core/mapping/problem", "core/partition/contiguous", "core/partition/noncontiguous"}),
+       not_in_core,
+       {"allowed_devices", "device_room", "flat_problem", "parmesan_search", "stage_partition", "stage_shape",
+        "uneven_search"}},
+      {"core/partition/sequence", Together(search, {"core/partition/parmesan"}), not_in_core, {"sequence_search"}},
+      {"core/partition/stage_annealing",
+       Together(search, {"core/partition/parmesan"}),
+       not_in_core,
+       {"stage_annealing"}},
+      {"core/partition/baselines",
+       Together(search, {"core/partition/contiguous", "core/partition/noncontiguous",
+                         "core/partition/noncontiguous/certify", "core/partition/parmesan"}),
+       not_in_core,
+       {"baselines", "scotch_mapping"}},
+      // Every mode, so those of patterns too.
+      {"core/partition/enumeration",
+       Together(search, {"core/schedule", "core/partition/noncontiguous", "core/partition/periodic"}),
+       not_in_core,
+       {"enumeration"}},
+      {"core/planner/algorithms",
+       Together(solver, {"core/mapping", "core/partition/", "core/schedule"}),
+       not_in_core,
+       {"capabilities", "solvers"}},
+      {"core/planner/devices",
+       Together(search, {"core/planner/algorithms"}),
+       not_in_core,
+       {"device_search", "fewest_devices"}},
+      {"core/planner",
+       Together(solver, {"core/mapping", "core/partition/", "core/schedule", "core/simulate", "core/verify",
+                         "core/planner/algorithms", "core/planner/devices"}),
+       not_in_core,
+       {"explanation", "observer", "plan_simulation", "planner", "replanning"}},
+  };
+}
+
+std::vector<FolderRule> ServerRules() {
+  const Names no_messages = {"grpc", "google/", "prometheus/"};
+  return {
+      {"server/connections", {"core/"}, no_messages, {}},
+      {"server/observability", {"core/"}, {"grpc", "google/"}, {}},
+      {"server/store/database", {"core/"}, no_messages, {}},
+      {"server/store",
+       {"core/", "server/store/database"},
+       no_messages,
+       {"open_store", "store", "store_check", "store_copy"}},
+      {"server/serving/cache", {"core/"}, no_messages, {}},
+      {"server/serving/tenants", {"core/", "server/store"}, no_messages, {}},
+      {"server/serving/callers",
+       {"core/", "server/serving/cache", "server/serving/tenants"},
+       no_messages,
+       {"auth_config", "authenticator", "call_registry", "caller", "pem", "revocations"}},
+      {"server/serving/admission",
+       {"core/", "server/serving/tenants"},
+       no_messages,
+       {"executor", "in_flight", "memory_account", "resources", "retry_delay", "unsent_answers", "uploads"}},
+      {"server/serving/operations", {"core/", "server/serving/tenants", "server/store"}, no_messages, {}},
+      {"server/codec", {"core/", "planwright/v1/"}, {"grpc", "prometheus/"}, {}},
+      {"server/engine/task", {"core/", "planwright/v1/", "server/codec"}, {"grpc"}, {}},
+      {"server/engine/library",
+       {"core/", "planwright/v1/", "server/codec", "server/engine/task", "server/store"},
+       {"grpc"},
+       {}},
+      {"server/engine/plans",
+       {"core/", "planwright/v1/", "server/codec", "server/serving/cache", "server/store"},
+       {"grpc"},
+       {}},
+      {"server/engine",
+       {"core/", "planwright/v1/", "server/codec", "server/engine/task", "server/engine/library", "server/engine/plans",
+        "server/observability", "server/serving/", "server/store", "server/store/database"},
+       {"grpc"},
+       {"batch_planning", "memory_shares", "plan_desk", "planning_engine", "rpc_status", "simulation_messages",
+        "task_memory"}},
+      {"server/engine/operations",
+       {"core/", "planwright/v1/", "server/codec", "server/engine", "server/engine/task", "server/engine/library",
+        "server/observability", "server/serving/", "server/store", "server/store/database"},
+       {"grpc"},
+       {"operation_work", "operations"}},
+      {"server/service/record",
+       {"core/", "planwright/v1/", "server/codec", "server/engine", "server/engine/task", "server/observability",
+        "server/serving/"},
+       {},
+       {"method_roles", "rpc_record", "search_log", "status_conversion", "trace_context"}},
+      {"server/service/call",
+       {"core/", "planwright/v1/", "server/codec", "server/connections", "server/engine/", "server/observability",
+        "server/serving/", "server/service/record"},
+       {},
+       {}},
+      {"server/service/methods",
+       {"core/", "planwright/v1/", "server/codec", "server/engine/", "server/observability", "server/serving/",
+        "server/service/record", "server/service/call"},
+       {},
+       {}},
+      {"server/service",
+       {"core/", "planwright/v1/", "server/codec", "server/engine/", "server/observability", "server/serving/",
+        "server/service/record", "server/service/call", "server/service/methods"},
+       {},
+       {"admin_service", "planning_service"}},
+      {"server/main/tls", {"core/", "server/observability", "server/serving/callers"}, {}, {}},
+      {"server/main/configuration",
+       {"core/", "server/connections", "server/engine", "server/main/tls", "server/observability", "server/serving/",
+        "server/store"},
+       {},
+       {"configuration", "connection_settings", "log_level", "secrets"}},
+      {"server/main",
+       {"core/", "planwright/v1/", "server/codec", "server/connections", "server/engine/", "server/main/tls",
+        "server/main/configuration", "server/observability", "server/service/", "server/serving/", "server/store/"},
+       {},
+       {}},
+  };
+}
+
+std::vector<FolderRule> ClientRules() {
+  const Names counters = {"prometheus/"};
+  const Names reports = {"planwright/v1/", "client/library", "client/importer", "client/report"};
+  return {
+      {"client/library", {"planwright/v1/"}, counters, {}},
+      {"client/importer", {"planwright/v1/", "client/library"}, counters, {}},
+      {"client/report", {"planwright/v1/", "client/library"}, counters, {}},
+      {"client/exporter", {"planwright/v1/", "client/library", "client/report"}, counters, {"exporter"}},
+      // The only part of the client that knows the server.
+      {"client/local", {"planwright/v1/", "core/", "server/", "client/library"}, counters, {}},
+      {"client/cli/terminal", reports, counters, {}},
+      {"client/cli/commands", Together(reports, {"client/exporter", "client/cli/terminal"}), counters, {"commands"}},
+      {"client/cli", Together(reports, {"client/local", "client/cli/terminal", "client/cli/commands"}), counters, {}},
+      {"docs/examples", {"client/"}, {"server/", "prometheus/"}, {}},
+  };
+}
+
+std::string_view FolderOf(std::string_view entry) {
+  return entry.ends_with('/') ? entry.substr(0, entry.size() - 1) : entry;
+}
+
+}  // namespace
+
+const std::vector<FolderRule>& FolderRules() {
+  static const std::vector<FolderRule> kRules = [] {
+    std::vector<FolderRule> rules = CoreRules();
+    for (FolderRule& rule : ServerRules()) rules.push_back(rule);
+    for (FolderRule& rule : ClientRules()) rules.push_back(rule);
+    return rules;
+  }();
+  return kRules;
+}
+
+bool Covers(std::string_view entry, std::string_view folder) {
+  if (!entry.ends_with('/')) return entry == folder;
+  return FolderOf(entry) == folder || folder.starts_with(entry);
+}
+
+std::vector<std::string> UpwardRules(const std::vector<FolderRule>& rules) {
+  std::vector<std::string> upward;
+  for (std::size_t row = 0; row < rules.size(); ++row) {
+    for (const std::string_view entry : rules[row].own) {
+      // Generated from proto/, which includes nothing of ours.
+      if (entry == "planwright/v1/") continue;
+      bool is_known = false;
+      for (std::size_t other = 0; other < rules.size(); ++other) {
+        if (!Covers(entry, rules[other].folder)) continue;
+        is_known = true;
+        if (other < row) continue;
+        upward.push_back(std::string(rules[row].folder) + " must not be above " + std::string(rules[other].folder));
+      }
+      if (!is_known) upward.push_back(std::string(rules[row].folder) + " names " + std::string(entry));
+    }
+  }
+  return upward;
+}
+
+}  // namespace planwright
