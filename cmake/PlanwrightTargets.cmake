@@ -71,12 +71,12 @@ function(planwright_ctest)
 endfunction()
 
 # planwright_precompile(NAME name HEADERS ... DEPENDS ...)
-# Headers compiled once, with the flags of this folder, for targets with the same flags that say REUSE_FROM name.
+# Headers compiled once, with the flags of this folder, for tests with the same flags: those that say REUSE_FROM name.
 function(planwright_precompile)
   cmake_parse_arguments(ARG "" "NAME" "HEADERS;DEPENDS" ${ARGN})
   file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.cc CONTENT "")
   add_library(${ARG_NAME} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${ARG_NAME}.cc)
-  target_link_libraries(${ARG_NAME} PRIVATE planwright_flags ${ARG_DEPENDS})
+  target_link_libraries(${ARG_NAME} PRIVATE planwright_flags Threads::Threads ${ARG_DEPENDS})
   target_precompile_headers(${ARG_NAME} PRIVATE ${ARG_HEADERS})
 endfunction()
 
@@ -85,7 +85,7 @@ endfunction()
 # sources begin with the headers of the target that TEST_HEADERS names, if any.
 function(planwright_test)
   cmake_parse_arguments(ARG "" "NAME;LABEL;TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
-  planwright_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  planwright_program(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} Threads::Threads GTest::gmock GTest::gtest_main)
   if(PLANWRIGHT_PRECOMPILE AND TEST_HEADERS)
     target_precompile_headers(${ARG_NAME} REUSE_FROM ${TEST_HEADERS})
   endif()
