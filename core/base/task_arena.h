@@ -1,7 +1,7 @@
 // The threads that searches run on: a oneTBB arena of bounded width.
 //
 // Every loop gets a task_group_context of its own, isolated from the others, because an arena breaks the binding of
-// inner contexts to outer ones (toolchain.md section 2). Stopping is by polling SolveLimits in the bodies, not by
+// inner contexts to outer ones. Stopping is by polling SolveLimits in the bodies, not by
 // cancelling contexts: oneTBB checks those only between tasks. Bodies heed the InterruptionScope of their caller.
 #ifndef PLANWRIGHT_CORE_BASE_TASK_ARENA_H_
 #define PLANWRIGHT_CORE_BASE_TASK_ARENA_H_

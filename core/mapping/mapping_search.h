@@ -9,7 +9,7 @@
 // Large machines that consist of equal small ones are offered mappings of one of those first (machine_tiles.h).
 // Tasks run in parallel; what they found is taken in their order, so the answer does not depend on the number of
 // threads. Rounds grow from milliseconds to tenths of a second. Where rings count, only proving is left of them. No
-// engine wins everywhere: device-mapping.md sections 0 and 5.
+// engine wins everywhere (docs/mapping.md).
 #ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_SEARCH_H_
 #define PLANWRIGHT_CORE_MAPPING_MAPPING_SEARCH_H_
 

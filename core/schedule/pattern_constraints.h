@@ -6,7 +6,7 @@
 // Steps without duration meet nobody; for the sake of memory, a shift then only counts starts and ends. Shifts count
 // micro-batches: when the forward pass of stage i starts, its device holds k(Fi, Bi) + 1 of stage i, and k(Fj, Fi) +
 // k(Fi, Bj) + 1 of an earlier, k(Fi, Bj) - k(Fi, Fj) of a later stage j. So memory is linear in the shifts, exactly,
-// and peaks where a forward pass starts (memory-aware-pipelines.md section 2).
+// and peaks where a forward pass starts.
 #ifndef PLANWRIGHT_CORE_SCHEDULE_PATTERN_CONSTRAINTS_H_
 #define PLANWRIGHT_CORE_SCHEDULE_PATTERN_CONSTRAINTS_H_
 

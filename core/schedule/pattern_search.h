@@ -9,7 +9,7 @@
 // for all later steps could start a period earlier: so domains are finite.
 //
 // Solves exactly what MadPipe solves by an ILP (section 4.3), for any number of stages on any device, and agrees with
-// 1F1B* (4.1) on contiguous allocations (memory-aware-pipelines.md section 2). A step without duration meets nobody.
+// 1F1B* (4.1) on contiguous allocations. A step without duration meets nobody.
 #ifndef PLANWRIGHT_CORE_SCHEDULE_PATTERN_SEARCH_H_
 #define PLANWRIGHT_CORE_SCHEDULE_PATTERN_SEARCH_H_
 

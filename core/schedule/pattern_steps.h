@@ -1,7 +1,7 @@
 // What one micro-batch does on its way through a pipeline, step after step: F1 SF1 F2 .. FN BN .. SB1 B1.
 //
 // Each step waits for the one before; a device and a link do one step at a time. A periodic pattern says when each
-// step starts (MadPipe, sections 3 and 4.1; memory-aware-pipelines.md section 2).
+// step starts (MadPipe, sections 3 and 4.1).
 #ifndef PLANWRIGHT_CORE_SCHEDULE_PATTERN_STEPS_H_
 #define PLANWRIGHT_CORE_SCHEDULE_PATTERN_STEPS_H_
 

@@ -56,7 +56,7 @@ TEST(LatticesTest, HaveAsManyIdealsAsTheirFormulasSay) {
   }
 }
 
-// The sizes that exact-dp.md section 4 gives, as rounded there.
+// The sizes that the prototype was measured on, rounded.
 TEST(LatticesTest, HaveThePublishedSizes) {
   const std::vector<std::pair<const char*, double>> published = {
       {"inc_5x8_lo", 0.65e6},   {"inc_6x8_hi", 5.8e6},    {"inc_6x10_lo", 19.5e6}, {"inc_7x9_lo", 110e6},

@@ -18,10 +18,10 @@ enum class Source {
   kZoo
 };
 
-// Figures from exact-dp.md: one pinned core of another machine.
+// Figures of others, on one pinned core of another machine.
 struct Reference {
-  // Published files: section 2, user and system time of the reference program (dp.cpp of device-placement). Lattices:
-  // section 4, solve time of the prototype of this algorithm, on another instance of the same shape.
+  // Published files: user and system time of the reference program (dp.cpp of device-placement). Lattices:
+  // solve time of the prototype of this algorithm, on another instance of the same shape.
   std::optional<double> cpu_s;
   // Published files: peak resident set of the reference program, 13.7 being the least that was measurable. Lattices:
   // the prototype's stored ideals.

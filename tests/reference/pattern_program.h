@@ -1,5 +1,5 @@
 // The integer program of the shortest periodic pattern of an allocation: the same problem as pattern_search.h, solved
-// by somebody else (memory-aware-pipelines.md section 2).
+// by somebody else.
 //
 // With all times divided by the period, rate = 1 / period is to be maximised, and everything is linear: starts s, index
 // shifts k of the steps of one resource, and memory, which is linear in the shifts. No constant has to be large, no

@@ -156,6 +156,28 @@ TEST(HygieneTest, LinksOfTheDocsLeadSomewhere) {
   }
 }
 
+// The pages that `file` cites by a path from the root, from docs/ or from its own folder, and that are not there.
+std::vector<std::string> UnknownPages(const SourceFile& file) {
+  const std::filesystem::path folder = std::filesystem::path(file.path).parent_path();
+  std::vector<std::string> unknown;
+  for (const std::string& page : Matches(file.text, R"((?:^|[^\w/.*-])([A-Za-z][\w/-]*\.md)\b)")) {
+    const std::vector<std::filesystem::path> places = {page, "docs" / std::filesystem::path(page), folder / page};
+    const auto exists = [](const std::filesystem::path& place) { return std::filesystem::exists(place); };
+    if (std::none_of(places.begin(), places.end(), exists)) unknown.push_back(page);
+  }
+  return unknown;
+}
+
+TEST(HygieneTest, PagesThatSourcesCiteExist) {
+  for (const SourceFile& file : SourceFiles({".h", ".cc", ".proto", ".py", ".sh", ".cmake", "CMakeLists.txt"})) {
+    EXPECT_THAT(UnknownPages(file), IsEmpty()) << file.path;
+  }
+  const std::string absent = std::string("no-such-page") + ".md";
+  const SourceFile citing{"core/mapping/mapping.h",
+                          "// README.md, docs/mapping.md, mapping.md; " + absent + " section 2"};
+  EXPECT_THAT(UnknownPages(citing), testing::ElementsAre(absent));
+}
+
 TEST(HygieneTest, ScriptsThatTheDocsNameExist) {
   for (const SourceFile& page : SourceFiles({".md"})) {
     for (const std::string& script : Matches(page.text, R"(\b((deploy|tests|cmake)/[a-z_/-]+\.(sh|cmake))\b)")) {

@@ -1,6 +1,6 @@
 // Synthetic instances whose number of ideals is known by formula, for benchmarks and for searches that must take long.
 //
-// Shapes of exact-dp.md section 4, where `a` x `b` is in the name:
+// Shapes, where `a` x `b` is in the name:
 //   inc_AxB   11 blocks in series, each of A parallel chains of length B that a join ends:  11 (B + 1)^A + 1 ideals
 //   grid_AxB  recurrent layers unrolled: A layers x B steps, each fed by its layer and its step:  binomial(A + B, A)
 //   tow_AxB   A parallel towers of length B:  (B + 1)^A
@@ -8,7 +8,7 @@
 //
 // Times are lognormal with deviation 0.5 of the logarithm, mean 1 ms on an accelerator; CPUs take ten times as long.
 // Inference on six accelerators and one CPU, host-staged, without memory limits. The same name gives the same instance
-// everywhere (seed 1). They are not the very instances of exact-dp.md, whose random numbers are not recorded.
+// everywhere (seed 1). They are not the very instances of the prototype, whose random numbers are not recorded.
 #ifndef PLANWRIGHT_TESTS_SUPPORT_LATTICES_H_
 #define PLANWRIGHT_TESTS_SUPPORT_LATTICES_H_
 

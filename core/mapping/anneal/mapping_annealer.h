@@ -1,4 +1,4 @@
-// One run of simulated annealing of a mapping (device-mapping.md section 6, "LS").
+// One run of simulated annealing of a mapping.
 //
 // The run aims at a target below the best value that it knows; the energy is MappingPenalties. The temperature falls
 // geometrically over a cycle of moves. Whenever a better mapping is found, the target follows it down, never by more

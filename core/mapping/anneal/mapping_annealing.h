@@ -1,4 +1,4 @@
-// The portfolio of annealing runs (device-mapping.md sections 4 and 6).
+// The portfolio of annealing runs.
 //
 // Arms differ in heat, in where they begin and in what they aim at first; each goes on where its last slice ended.
 // Where loads and all-reduces both count, single runs get stuck at either; so some arms first anneal one of the paper's

@@ -1,4 +1,4 @@
-// Moves of annealing: what mends a broken limit, guessed from the links around it (device-mapping.md sections 5, 6).
+// Moves of annealing: what mends a broken limit, guessed from the links around it.
 //
 //   guided exchange   one end of an edge that is too slow moves to a device near the other end, out of those that the
 //                     limit of the other end allows; who is there takes its place

@@ -1,4 +1,4 @@
-// The device mapping problem: copies of stages to devices (device-mapping.md).
+// The device mapping problem: copies of stages to devices.
 //
 // Source: Parmesan: Efficient Partitioning and Mapping Flow for DNN Training on General Device Topology, section 5.
 // Beyond the paper: stage times depend on the kind of device, links have latency and may be asymmetric, transfers may

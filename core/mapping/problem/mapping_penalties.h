@@ -2,7 +2,7 @@
 //
 // Every copy has a limit for its load and one for the link to the next copy of its ring. What is within its limit costs
 // nothing; beyond, x costs 0.03 + 1 - limit / x: a *saturated* penalty, so that how many limits are broken counts more
-// than how badly, and one hopeless copy does not keep the others from settling (device-mapping.md section 6).
+// than how badly, and one hopeless copy does not keep the others from settling.
 //
 // Where the objective adds the all-reduce to the load, the target is split: each stage has a *ring budget* a, and its
 // loads may take what is left of the target. The budget is the one of a few candidates, taken from the ring times and

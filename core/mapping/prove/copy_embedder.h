@@ -3,7 +3,7 @@
 // The next stage is the neighbour of a placed one with the fewest devices left. Its candidates lie at the head of the
 // list of devices near a placed neighbour, as far as that one has room. Least transfer times of links whose other end
 // is not placed are charged on both sides. A candidate is skipped where a device that can change places with it comes
-// first; never the device that is given (device-mapping.md section 7).
+// first; never the device that is given.
 #ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COPY_EMBEDDER_H_
 #define PLANWRIGHT_CORE_MAPPING_PROVE_COPY_EMBEDDER_H_
 

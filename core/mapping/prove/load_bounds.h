@@ -18,7 +18,7 @@ std::vector<double> StarLoads(const CopyModel& model, std::span<const double> su
 // Equation (8): the largest over stages of the least over devices. `star_loads`: from StarLoads.
 double StarBound(const CopyModel& model, const std::vector<double>& star_loads);
 
-// The quotient bound (device-mapping.md section 5): where links up to some speed hold the machine together in parts of
+// The quotient bound: where links up to some speed hold the machine together in parts of
 // at most c < S devices, every copy is spread over several of them. All ways to do that are enumerated, parts being
 // alike: neighbours in the same part are as near as the fastest devices of a part get, others as near as parts get.
 // The least largest weighted load over all such ways, for the speed that gives the best bound; 0 where the machine has

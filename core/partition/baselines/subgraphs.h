@@ -13,7 +13,7 @@
 namespace planwright {
 
 // The operators of one pass on an accelerator become one subgraph if no path leaves them and comes back; otherwise they
-// are cut by the number of times that a path has come back (semantics.md 3.7, as the paper's program does it).
+// are cut by the number of times that a path has come back, as the program of device-placement does it.
 // Subgraphs come in topological order where there is one, so that each waits only for those before it; the operators on
 // CPUs form the last stage, on the first CPU. `device_of`: by operator; nullopt: the workload drops it.
 // O(accelerators in use x (operators + tensor ends)).

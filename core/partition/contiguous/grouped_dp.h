@@ -5,7 +5,7 @@
 // source decides when its stage is made: a net that it has paid dearly may be read anywhere, another only inside its
 // group. A state counts the stages of each group; groups are alike, so they are opened in order. Passes decide whether
 // all loads can be at most a target, as in ideal_dp.h. Targets come from an incumbent and a bound of the same problem
-// with all transfers at their least, whose windows leave few ideals (exact-dp.md section 7).
+// with all transfers at their least, whose windows leave few ideals.
 //
 // Exact for two levels where loads are sums, devices are of one pool and each net is paid once per device. Nets that no
 // single block sends first count as near: a lower bound then. Groups of groups count as one level, the nearest: a

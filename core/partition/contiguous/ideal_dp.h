@@ -10,7 +10,7 @@
 //
 // Exact for every instance (loads with nets paid once per device), inference and training. Work: output-sensitive, one
 // unit per ideal enumerated or queried. Memory: some 60 to 140 bytes per ideal inside the windows; beyond the limits
-// the search ends with what it has proven. Source: exact-dp.md section 6, without its final optimising pass.
+// the search ends with what it has proven. There is no final optimising pass.
 #ifndef PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_IDEAL_DP_H_
 #define PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_IDEAL_DP_H_
 

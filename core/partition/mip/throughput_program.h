@@ -1,7 +1,7 @@
 // The integer program of throughput maximisation in net form: device-placement, Fig. 6, made compact.
 //
 // One binary for each (group, device), one variable for each (net, device) that is 1 where the device holds
-// the net partly, which stands for CommIn and CommOut at once (noncontiguous-and-latency.md, section 1). Devices of one
+// the net partly, which stands for CommIn and CommOut at once. Devices of one
 // pool are alike, so the i-th longest group goes to one of the first i of its pool (non-contiguous), or stages go along
 // the devices of a pool in their order (contiguous). The upper bound on MaxLoad is what the solver's presolve feeds on:
 // groups that take longer than that on a CPU are barred from CPUs, and so on.

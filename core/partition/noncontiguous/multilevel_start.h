@@ -1,5 +1,5 @@
 // Random clusters of groups that exchange much, for annealing that first moves whole clusters: without them it freezes
-// in splits that cut through the middle of layers (noncontiguous-and-latency.md section 1, "Multilevel start").
+// in splits that cut through the middle of layers.
 //
 // Repeated random heavy-edge matching as in multilevel partitioning (Karypis, Kumar: A fast and high quality multilevel
 // scheme for partitioning irregular graphs, 1998), on nets: two clusters attract each other by weight / (groups - 1) of

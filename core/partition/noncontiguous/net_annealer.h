@@ -1,4 +1,4 @@
-// One run of simulated annealing over assignments of groups to devices (noncontiguous-and-latency.md section 1).
+// One run of simulated annealing over assignments of groups to devices.
 //
 // The energy is soft: a device whose load exceeds the target T by v > 0 costs 4 v^2 / T + 0.2 v, and a share lambda of
 // all transfers and of the work on accelerators is added, so that assignments of equal max load differ. T stays a

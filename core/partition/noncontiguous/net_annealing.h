@@ -1,4 +1,4 @@
-// The portfolio of annealing runs for non-contiguous splits (noncontiguous-and-latency.md section 1, "Portfolio").
+// The portfolio of annealing runs for non-contiguous splits.
 //
 // Different graphs want different energies: a small lambda suits long chains of equal layers, a large one wide
 // convolutional graphs. So ten arms (five settings, each from a flat and from a multilevel start) take turns in slices

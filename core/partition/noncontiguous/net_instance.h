@@ -1,4 +1,4 @@
-// The non-contiguous throughput problem in net form (device-placement 5.2; noncontiguous-and-latency.md section 1).
+// The non-contiguous throughput problem in net form (device-placement 5.2).
 //
 // Operators that must share a device are one *group* (a block without order): colocation unions; for granularity LAYER
 // also layers, merged along cycles, because a layer is one stage. Any assignment of groups to devices that respects

@@ -1,5 +1,5 @@
 // An assignment of groups to devices whose loads and memory follow every move in time proportional to the degree of the
-// group (noncontiguous-and-latency.md section 1, "State").
+// group.
 //
 // For every net and device the number of groups of the net there is kept: a move changes two numbers for each net of
 // the group, and they tell whether a device starts or stops to hold the net partly. All sums are integers, so moving

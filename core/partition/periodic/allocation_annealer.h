@@ -4,7 +4,7 @@
 // known: it walks by moving cuts, mapping stages to other devices, splitting and merging them, guided by the energy of
 // that period (allocation_energy.h). Where that says nothing against an allocation, the pattern search decides; a
 // pattern becomes the new incumbent and shortens the period, allocations that were refuted are remembered, whatever
-// their devices are called. Source: memory-aware-pipelines.md section 4; MadPipe (section 4.2) knows one device with
+// their devices are called. MadPipe (section 4.2) knows one device with
 // several stages only.
 #ifndef PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_ANNEALER_H_
 #define PLANWRIGHT_CORE_PARTITION_PERIODIC_ALLOCATION_ANNEALER_H_

@@ -1,4 +1,4 @@
-// General allocations: any device may hold several stages of the chain (memory-aware-pipelines.md section 4).
+// General allocations: any device may hold several stages of the chain.
 //
 // Problem: find stages, their devices and a periodic pattern with a period as short as possible under exact memory.
 //

@@ -1,5 +1,5 @@
-// The contiguous throughput problem in the form that the dynamic programs work on (device-placement, Appendix B, in the
-// net form of exact-dp.md section 1).
+// The contiguous throughput problem in the form that the dynamic programs work on (device-placement, Appendix B, as
+// nets of blocks).
 //
 // Operators that must share a device are one *block*: colocation unions (forward_operator, colocation_group), merged
 // along every cycle that contraction makes. A backward operator follows the forward operators of its union; an orphan

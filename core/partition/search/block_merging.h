@@ -8,7 +8,7 @@
 // Proof: take any feasible split and move v to the stage of u. By 3 the order of stages stays valid. By 2 no device
 // pays more: a net of v was already cut at u's device, in the same direction where that matters, and at v's old device
 // it is cut at most where it was before. By 1 and the missing time and memory nothing else changes. (The "trivial node"
-// step of the paper's program, semantics.md 3.3 step 7, lacks conditions 1 and 2 and the memory part, and can lose
+// step of the program of device-placement lacks conditions 1 and 2 and the memory part, and can lose
 // feasibility.)
 //
 // MergeRule::kIgnoreMemory drops the condition on memory. A split of the merged blocks is still a split of the graph,

@@ -2,7 +2,7 @@
 //
 // The dynamic programs go through states: how many devices of each pool hold the blocks of an ideal. With max load T, c
 // devices of a pool can take only so much work, and what is left must fit on the devices that are left. This confines
-// the weight of the ideals of a state to a window, which narrows as T approaches the optimum (exact-dp.md section 6).
+// the weight of the ideals of a state to a window, which narrows as T approaches the optimum.
 //
 // The weight of a block is its time on the first pool that supports it. The capacity of a pool for a time budget b is
 // the largest weight of blocks whose times there sum up to at most b, relaxed to fractions of blocks (a knapsack by

@@ -9,7 +9,7 @@
 // missed but not as refuted: then the plan is the best one found and is not proven.
 //
 // Counts are those of CountedDevices: several accelerator classes count alike. Source: bisection on a monotone
-// predicate; the work bound of exact-dp.md.
+// predicate.
 #ifndef PLANWRIGHT_CORE_PLANNER_DEVICES_FEWEST_DEVICES_H_
 #define PLANWRIGHT_CORE_PLANNER_DEVICES_FEWEST_DEVICES_H_
 

@@ -1,4 +1,4 @@
-// When a search must end so that its answer arrives in time (api.md, Deadlines).
+// When a search must end so that its answer arrives in time (docs/operations.md).
 #ifndef PLANWRIGHT_SERVER_ENGINE_TASK_SEARCH_DEADLINE_H_
 #define PLANWRIGHT_SERVER_ENGINE_TASK_SEARCH_DEADLINE_H_
 

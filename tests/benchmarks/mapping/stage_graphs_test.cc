@@ -14,7 +14,7 @@ double LargestCompute(const StageGraph& graph) {
   return *std::max_element(graph.compute_ms.begin(), graph.compute_ms.end());
 }
 
-// The figures that device-mapping.md gives of its stage graphs.
+// The figures of the stage graphs that the prototype was measured on.
 TEST(StageGraphsTest, SemanticFpnIsTheOneOfTheDesignPage) {
   const StageGraph four = SemanticFpnStages(4);
   const StageGraph eight = SemanticFpnStages(8);

@@ -1,5 +1,5 @@
 // Loads of random placements by the net identity: a device pays for a tensor exactly when it holds its operators
-// partly, whatever the stages are (noncontiguous-and-latency.md section 1).
+// partly, whatever the stages are.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -3,7 +3,7 @@
 // Branching on "the next free block is in / is out": the blocks taken so far are a lower end, the largest ideal without
 // the excluded blocks an upper end, and a branch whose range of weights meets no window is cut. Where only one lane is
 // left to decide, the search goes along it from window to window at once. No hash table is needed, and the work is
-// proportional to the ideals found times the width of the graph (exact-dp.md section 6, ENUMERATE).
+// proportional to the ideals found times the width of the graph.
 #ifndef PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_IDEALS_IDEAL_ENUMERATION_H_
 #define PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_IDEALS_IDEAL_ENUMERATION_H_
 

@@ -1,8 +1,8 @@
 // The ideals that a number of devices can hold with max load T, and the question whether one more device reaches a
-// given ideal from any of them (exact-dp.md section 6, QUERY).
+// given ideal from any of them.
 //
 // The load of the stage between ideals I' and I on a device that pays for transfers separates into a part of I, a part
-// of I' and a correction for the nets that both boundaries touch (exact-dp.md section 1):
+// of I' and a correction for the nets that both boundaries touch:
 //   load(I \ I') = [p(I) + b(I)] + [b(I') - p(I')] - c(I', I),
 //   c(I', I) = sum over nets h cut by I of w_h ([h touches I'] + [h and I inside I']),
 // p the time, b the border. c only grows with I'. Large sets are kept as a tree over the codes, whose nodes know the

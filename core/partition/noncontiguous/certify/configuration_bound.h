@@ -8,7 +8,7 @@
 // and how loads add up: on long graphs it ends within a percent of the optimum where branching ends with several.
 //
 // Sources: Dantzig and Wolfe, Decomposition principle for linear programs, 1960; Gilmore and Gomory, A linear
-// programming approach to the cutting-stock problem, 1961; noncontiguous-and-latency.md, section 2.
+// programming approach to the cutting-stock problem, 1961.
 #ifndef PLANWRIGHT_CORE_PARTITION_NONCONTIGUOUS_CERTIFY_CONFIGURATION_BOUND_H_
 #define PLANWRIGHT_CORE_PARTITION_NONCONTIGUOUS_CERTIFY_CONFIGURATION_BOUND_H_
 

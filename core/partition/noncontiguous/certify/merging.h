@@ -1,7 +1,7 @@
 // What every placement with all loads at or below T must do with pairs of groups.
 //
 // If every device that holds group a but not group b has a load above T, and a cannot run elsewhere, then a and b are
-// on one device (noncontiguous-and-latency.md, section 2, "min-cut merging"). Likewise if what the cut between them
+// on one device. Likewise if what the cut between them
 // costs in sum, on one payer at least, or on two where neither can run elsewhere, is more than the payers can spare
 // beyond their work. Others count as one device: what runs there is together. A group that overloads a payer even in
 // the best company must run elsewhere. Merged groups are larger, so this is repeated until nothing changes.

@@ -5,7 +5,7 @@
 // the value. Of the labels of a state only those are kept that no lighter one is worth as much as, and of those with
 // loads in one of `levels` equal intervals one that has the least load and the greatest value of all: an optimistic
 // label, so what is found is an upper bound. Exponential in the number of open nets, which is small where graphs are
-// long. Source: the program of noncontiguous-and-latency.md, section 2, with labels in the place of rounded loads.
+// long.
 #ifndef PLANWRIGHT_CORE_PARTITION_NONCONTIGUOUS_CERTIFY_SET_PRICING_H_
 #define PLANWRIGHT_CORE_PARTITION_NONCONTIGUOUS_CERTIFY_SET_PRICING_H_
 

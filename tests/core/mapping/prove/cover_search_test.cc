@@ -109,7 +109,7 @@ std::vector<double> Targets(const CopyModel& model, RandomStream& random) {
   return targets;
 }
 
-// Device-mapping.md section 7: plain search, everything with symmetry, everything without, and in random order.
+// Plain search, everything with symmetry, everything without, and in random order.
 TEST(CoverSearchTest, AgreesWithAPlainSearchWithAndWithoutSymmetry) {
   RandomStream random(21);
   const SolveLimits limits;

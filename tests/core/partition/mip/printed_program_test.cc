@@ -115,7 +115,7 @@ TEST_F(PrintedProgramTest, BoundsContiguousPlansOfInferenceFromBelow) {
   EXPECT_GT(equal, feasible / 2);
 }
 
-// {0, 1} and {2, 3} need each other (semantics.md, section 4).
+// {0, 1} and {2, 3} need each other.
 TEST_F(PrintedProgramTest, LetsContiguousSubgraphsNeedEachOtherAsThePaperDoes) {
   Instance instance;
   OperatorGraph& graph = instance.graph;

@@ -141,8 +141,7 @@ TEST_F(ThroughputProgramTest, HasTheContiguousOptimum) {
   EXPECT_GT(feasible, 30);
 }
 
-// Definition 3.1 alone would allow {0, 1} and {2, 3} with load 8 here, although each needs the other
-// (semantics.md, section 4).
+// Definition 3.1 alone would allow {0, 1} and {2, 3} with load 8 here, although each needs the other.
 TEST_F(ThroughputProgramTest, DoesNotLetContiguousStagesNeedEachOther) {
   BlockInstance blocks = EmptyBlockInstance(4);
   AddEdges(blocks, {{0, 2}, {3, 1}});

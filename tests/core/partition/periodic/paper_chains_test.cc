@@ -1,5 +1,5 @@
-// The chains of MadPipe's evaluation against what is published of their networks, and against the table of section 5 of
-// memory-aware-pipelines.md, which another program made.
+// The chains of MadPipe's evaluation against what is published of their networks, and against a table that
+// another program made.
 #include "tests/support/paper_chains.h"
 
 #include <gtest/gtest.h>
