@@ -131,6 +131,15 @@ class PlanDeskTest : public testing::Test {
     return Task(request);
   }
 
+  // A desk with room for more. Its searches end before it, as those of the server do.
+  struct RoomyDesk {
+    RoomyDesk(PlanDeskTest& test, Executor::Options options)
+        : desk({test.engine_, searching, test.serving_, test.storing_}, 1000), searching(std::move(options)) {}
+
+    PlanDesk desk;
+    Executor searching;
+  };
+
   Searches searches_;
   PlanningEngine engine_{Config()};
   PlanDesk desk_{{engine_, searching_, serving_, storing_}, 1000};
@@ -154,17 +163,16 @@ TEST_F(PlanDeskTest, SearchesOnceAndAnswersFromTheCacheThen) {
 }
 
 TEST_F(PlanDeskTest, CallsForTheSameShareOneSearch) {
-  Executor roomy({.max_running = 1, .max_waiting = 2});
-  PlanDesk desk({engine_, roomy, serving_, storing_}, 1000);
+  RoomyDesk roomy(*this, {.max_running = 1, .max_waiting = 2});
   // The search begins when both have taken their seats.
   std::latch seated(1);
-  ASSERT_TRUE(roomy.Submit({.run = [&seated](const absl::Status&) { seated.wait(); }, .tenant = "a"}).ok());
+  ASSERT_TRUE(roomy.searching.Submit({.run = [&seated](const absl::Status&) { seated.wait(); }, .tenant = "a"}).ok());
   Caller first;
   Incumbents heard;
   const PlanTask task = HardTask(300);
-  desk.Take(first.Order(task, searches_));
+  roomy.desk.Take(first.Order(task, searches_));
   Caller second;
-  desk.Take(second.Order(task, searches_, &heard));
+  roomy.desk.Take(second.Order(task, searches_, &heard));
   seated.count_down();
   const absl::StatusOr<v1::Plan> own = first.Wait();
   const absl::StatusOr<v1::Plan> shared = second.Wait();
@@ -175,7 +183,7 @@ TEST_F(PlanDeskTest, CallsForTheSameShareOneSearch) {
   EXPECT_TRUE(shared->provenance().cached());
   EXPECT_EQ(second.source(), PlanSource::kShared);
   EXPECT_EQ(searches_.started, 1);
-  EXPECT_EQ(desk.shared(), 1);
+  EXPECT_EQ(roomy.desk.shared(), 1);
   EXPECT_GT(heard.count, 0);
 }
 
@@ -194,12 +202,11 @@ TEST_F(PlanDeskTest, CallsForOtherDevicesThatAreAlikeShareOneSearchToo) {
 
 // What is proven of somebody's devices is said to others of their own.
 TEST_F(PlanDeskTest, ProofsSpeakOfTheCallersOwnDevices) {
-  Executor roomy({.max_running = 1, .max_waiting = 1});
-  PlanDesk desk({engine_, roomy, serving_, storing_}, 1000);
+  RoomyDesk roomy(*this, {.max_running = 1, .max_waiting = 1});
   Caller first;
-  desk.Take(first.Order(ImpossibleTask(""), searches_));
+  roomy.desk.Take(first.Order(ImpossibleTask(""), searches_));
   Caller second;
-  desk.Take(second.Order(ImpossibleTask("my-"), searches_));
+  roomy.desk.Take(second.Order(ImpossibleTask("my-"), searches_));
   EXPECT_EQ(first.Wait().status().code(), absl::StatusCode::kFailedPrecondition);
   const absl::Status refused = second.Wait().status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
@@ -429,21 +436,20 @@ PlanDesk::Order Of(const char* tenant, PlanDesk::Order order) {
 }
 
 TEST_F(PlanDeskTest, NobodyWaitsForWhatAnotherTenantHasQueued) {
-  Executor roomy({.max_running = 2, .max_waiting = 2});
-  roomy.SetTenants({.named = {{"slow", {.max_running = 1}}}, .others = {}});
-  PlanDesk desk({engine_, roomy, serving_, storing_}, 1000);
+  RoomyDesk roomy(*this, {.max_running = 2, .max_waiting = 2});
+  roomy.searching.SetTenants({.named = {{"slow", {.max_running = 1}}}, .others = {}});
   Caller running;
-  desk.Take(Of("slow", running.Order(HardTask(), searches_)));
+  roomy.desk.Take(Of("slow", running.Order(HardTask(), searches_)));
   searches_.first_started.wait();
   Caller queued;
-  desk.Take(Of("slow", queued.Order(EasyTask(), searches_)));
+  roomy.desk.Take(Of("slow", queued.Order(EasyTask(), searches_)));
   Caller other;
-  desk.Take(Of("fast", other.Order(EasyTask(), searches_)));
+  roomy.desk.Take(Of("fast", other.Order(EasyTask(), searches_)));
   EXPECT_TRUE(other.Wait().ok());
   // The search is that of both.
   EXPECT_TRUE(queued.Wait().ok());
   EXPECT_EQ(searches_.started, 2);
-  EXPECT_EQ(roomy.load().waiting, 0);
+  EXPECT_EQ(roomy.searching.load().waiting, 0);
   running.Leave();
   EXPECT_FALSE(running.Wait().ok());
 }
