@@ -12,6 +12,8 @@ if(PLANWRIGHT_SANITIZE)
   target_compile_options(planwright_flags INTERFACE
     -fsanitize=${PLANWRIGHT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(planwright_flags INTERFACE -fsanitize=${PLANWRIGHT_SANITIZE})
+  # For tests of what instrumented programs do otherwise; compilers do not agree on a macro of their own.
+  target_compile_definitions(planwright_flags INTERFACE PLANWRIGHT_SANITIZED)
 endif()
 if(PLANWRIGHT_COVERAGE)
   target_compile_options(planwright_flags INTERFACE --coverage -fprofile-update=atomic)

@@ -501,7 +501,7 @@ TEST(BatchTest, ABatchThatIsAloneMayFillTheRoomForReading) {
 }
 
 // Instrumented programs take far more than they ask for.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef PLANWRIGHT_SANITIZED
 constexpr bool kCountsMemory = false;
 #else
 constexpr bool kCountsMemory = true;
