@@ -296,7 +296,7 @@ class GrpcDaemon final : public Daemon {
 
   // So many that graphs as large as any take a quarter of the memory together, beside the one of the spare thread.
   static int LongReadThreads(const EngineConfig& engine) {
-    const int64_t most = engine.memory_budget_bytes / 4 / (kBytesPerOperator * engine.model_limits.max_operators);
+    const int64_t most = engine.memory_budget_bytes / 4 / kBytesPerOperator / engine.model_limits.max_operators;
     return static_cast<int>(std::clamp<int64_t>(most, 1, kMostLongReads));
   }
 

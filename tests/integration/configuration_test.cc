@@ -179,6 +179,16 @@ TEST(ConfigurationTest, HelpTeachesEveryFlag) {
   }
 }
 
+TEST(ConfigurationTest, LimitsOfModelsMayBeAsLargeAsNumbersAre) {
+  for (const char* most : {"36028797018963968", "9223372036854775807"}) {
+    DaemonProcess daemon({std::string("--max_operators=") + most, std::string("--max_tensors=") + most,
+                          std::string("--max_devices=") + most});
+    EXPECT_FALSE(daemon.address().empty()) << most;
+    daemon.Signal(SIGTERM);
+    EXPECT_EQ(daemon.WaitForExit(), 0) << most;
+  }
+}
+
 TEST(ConfigurationTest, TerminationWithNothingToDoEndsWithZero) {
   for (const int signal : {SIGTERM, SIGINT}) {
     DaemonProcess daemon;
