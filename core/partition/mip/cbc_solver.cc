@@ -178,7 +178,7 @@ MipOutcome Interpret(const CbcModel& model, const MipRequest& request, const Wat
 // The solution is in the columns of `solver`.
 MipOutcome Search(const MipRequest& request, Watch& watch, OsiSolverInterface& solver) {
   solver.setHintParam(OsiDoReducePrint, true, OsiHintTry);
-  // Left to itself Clp begins large programs with a crash that asks nobody for minutes.
+  // Left to itself Clp begins large programs with a crash that asks nobody for seconds.
   solver.setHintParam(OsiDoDualInInitial, true, OsiHintDo);
   CbcModel model(solver);
   Configure(request, watch, model);
