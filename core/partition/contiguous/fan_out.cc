@@ -115,14 +115,14 @@ std::optional<BlockInstance> WithFanOutCosts(const BlockInstance& instance, int6
                                              const SolveLimits& limits) {
   if (instance.fan_outs.empty() || instance.num_blocks() > kMaxFanOutBlocks) return std::nullopt;
   if (!instance.rule.is_additive() || instance.rule.replicates) return std::nullopt;
-  if (CheckInterruption(limits).has_value()) return std::nullopt;
+  Poller poller(limits);
+  if (poller.ShouldStopNow()) return std::nullopt;
   const StageCounter counter(instance, max_load);
   std::optional<BlockInstance> raised;
   int64_t work = 0;
-  Poller poller(limits);
   for (const FanOut& fan_out : instance.fan_outs) {
     work += static_cast<int64_t>(fan_out.consumers.size()) * instance.num_blocks();
-    if (work > kMaxFanOutWork) break;
+    if (work > kMaxFanOutWork || poller.ShouldStop()) break;
     const int64_t beyond_net = counter.StagesFor(fan_out.consumers, poller) - 2;
     if (beyond_net <= 0) continue;
     if (!raised.has_value()) raised = instance;

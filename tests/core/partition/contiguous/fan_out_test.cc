@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stop_token>
 #include <vector>
 
 #include "tests/core/partition/block_oracle.h"
@@ -66,6 +67,16 @@ TEST(FanOutTest, NothingIsRaisedWhereTransfersHideOrReplicasShareTheWork) {
   shared.rule.replicates = true;
   EXPECT_FALSE(WithFanOutCosts(hidden, 10, {}).has_value());
   EXPECT_FALSE(WithFanOutCosts(shared, 10, {}).has_value());
+}
+
+TEST(FanOutTest, NothingIsRaisedAfterAStop) {
+  const BlockInstance instance = ChainBehindAProducer({10, 10, 10, 10, 10, 10}, {1, 2, 3, 4, 5, 6});
+  std::stop_source stop;
+  SolveLimits limits;
+  limits.stop = stop.get_token();
+  EXPECT_TRUE(WithFanOutCosts(instance, 25, limits).has_value());
+  stop.request_stop();
+  EXPECT_FALSE(WithFanOutCosts(instance, 25, limits).has_value());
 }
 
 TEST(FanOutTest, WithoutFanOutsThereIsNothingToRaise) {
