@@ -1,8 +1,42 @@
-// How jemalloc keeps the memory of planwrightd (docs/adr/0009-the-server-allocates-with-jemalloc.md).
+#include "server/main/allocator_settings.h"
 
-// jemalloc reads its settings here, before main. Threads of its own give freed pages back to the system within a
-// second, also those of threads that have nothing to do any more.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifdef PLANWRIGHT_WITH_JEMALLOC
+#include <jemalloc/jemalloc.h>
+
+#include <thread>
+#endif
+
+namespace planwright::server {
+
+#ifdef PLANWRIGHT_WITH_JEMALLOC
+
+bool ReturnMemoryInBackground() {
+  constexpr int kNiceness = 10;
+  bool is_on = false;
+  // jemalloc's threads begin with the niceness of the one that asks for them.
+  std::thread([&is_on] {
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
+    bool on = true;
+    is_on = mallctl("background_thread", nullptr, nullptr, &on, sizeof(on)) == 0;
+  }).join();
+  return is_on;
+}
+
+#else
+
+bool ReturnMemoryInBackground() { return true; }
+
+#endif
+
+}  // namespace planwright::server
+
+#ifdef PLANWRIGHT_WITH_JEMALLOC
+// jemalloc reads its settings here, before main.
 extern "C" {
 extern const char* malloc_conf;
-const char* malloc_conf = "background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:0";
+const char* malloc_conf = "dirty_decay_ms:1000,muzzy_decay_ms:0";
 }
+#endif

@@ -16,6 +16,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "server/connections/descriptor_limit.h"
+#include "server/main/allocator_settings.h"
 #include "server/main/configuration/configuration.h"
 #include "server/main/configuration/log_level.h"
 #include "server/main/daemon.h"
@@ -91,6 +92,7 @@ int Serve(const Configuration& configuration, const Signals& signals, int argc, 
       configuration.log_format, [&writer](const std::string& line) { writer.Write(line); }, configuration.log_level,
       [&writer] { return writer.dropped(); });
   const LibraryLogs library_logs(log);
+  if (!ReturnMemoryInBackground()) log.Warning("freed memory is not given back in the background");
   // One worker for every CPU beside the threads of the executor, which take part in their own searches.
   const oneapi::tbb::global_control parallelism(
       oneapi::tbb::global_control::max_allowed_parallelism,
