@@ -33,6 +33,8 @@ server::Configuration ConfigurationOf(const ServerSize& size, const std::string&
   server::Configuration configuration;
   configuration.listen_address = "127.0.0.1:0";
   configuration.store = size.store;
+  configuration.connections.max_age = std::chrono::minutes(30);
+  configuration.connections.keepalive_time = std::chrono::minutes(5);
   configuration.drain_timeout = std::chrono::milliseconds(1);
   configuration.slow_search = std::chrono::hours(1);
   configuration.log_format = server::LogFormat::kJson;
