@@ -66,12 +66,12 @@ constexpr int kMinPingIntervalMs = 10'000;
 // 50 ms; encoding a large plan takes longer.
 constexpr std::chrono::seconds kStopGrace{10};
 
-// Searches, and what reads and writes the store, yield to the threads that read requests and hand out answers, so that
-// those are quick on a busy machine.
-constexpr int kSearchNiceness = 10;
-// Requests that take long to read, and answers that are large, yield to searches as well: those are of others, more
-// often than not.
-constexpr int kPatientNiceness = 15;
+// What computes yields to the threads that read requests and hand out answers, so that those are quick on a busy
+// machine: searches a little, since a flood keeps those threads busy as well; what reads and writes the store more;
+// requests that take long to read, and answers that are large, to everything: they are of others, more often than not.
+constexpr int kSearchNiceness = 5;
+constexpr int kLookupNiceness = 10;
+constexpr int kPatientNiceness = 19;
 constexpr int kMostLongReads = 2;
 // About what an operator takes while its graph is read, with its tensors.
 constexpr int64_t kBytesPerOperator = 512;
@@ -170,7 +170,7 @@ class GrpcDaemon final : public Daemon {
                    .max_waiting = configuration.engine.max_waiting,
                    .max_bytes = shares_.searching,
                    .max_running_bytes = TablesOfCalls()}),
-        lookups_({.nice = kSearchNiceness,
+        lookups_({.nice = kLookupNiceness,
                   .max_running = kLookupThreads,
                   .spare = kSpareThreads,
                   .max_waiting = kMaxUnread,

@@ -32,8 +32,11 @@
 
 namespace planwright::server {
 
-// Has `read` called on a serving thread. An error: it is not called, because the call is not permitted or too many
-// wait.
+// Parsing more than this, which nothing interrupts, would keep a serving thread for tens of milliseconds.
+constexpr int64_t kQuickMessageBytes = int64_t{4} << 20;
+
+// Has `read` called on a serving thread, or on one for long reads where the message is large. An error: it is not
+// called, because the call is not permitted or too many wait.
 inline absl::Status SubmitReading(const CallServices& services, const CallStart& start, const std::stop_source& stop,
                                   const grpc::ByteBuffer& request, std::function<void(absl::Status)> read) {
   RETURN_IF_ERROR(start.permitted);
@@ -45,11 +48,13 @@ inline absl::Status SubmitReading(const CallServices& services, const CallStart&
       trace->Mark(CallTrace::Moment::kReadEnd);
     };
   }
-  return services.serving.Submit({.deadline = start.deadline,
-                                  .stop = stop,
-                                  .run = std::move(read),
-                                  .bytes = static_cast<int64_t>(request.Length()),
-                                  .tenant = start.caller.tenant});
+  const auto bytes = static_cast<int64_t>(request.Length());
+  Executor& where = bytes <= kQuickMessageBytes ? services.serving : services.long_reads;
+  return where.Submit({.deadline = start.deadline,
+                       .stop = stop,
+                       .run = std::move(read),
+                       .bytes = bytes,
+                       .tenant = start.caller.tenant});
 }
 
 // Whether a reference names what is registered rather than what is built in.
