@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/thread_cpu_time.h"
 #include "server/connections/peer.h"
 
 namespace planwright::server {
@@ -149,7 +150,7 @@ void Gate::TurnAway(int listening) {
 }
 
 Connections::Clock::time_point Gate::LookAround() {
-  const Connections::Clock::time_point start = Connections::Clock::now();
+  const std::chrono::nanoseconds start = ThreadCpuTime();
   std::vector<Connections::Sample> samples = connections_.Samples();
   for (Connections::Sample& sample : samples) {
     sample.received = BytesReceived(sample.socket.file);
@@ -157,10 +158,12 @@ Connections::Clock::time_point Gate::LookAround() {
     sample.is_open = IsOpen(sample.socket);
   }
   for (const OpenSocket& socket : connections_.Update(samples, Connections::Clock::now())) ShutDown(socket);
+  // While others had the processor, connections went on sending: that time counts as rest.
+  const std::chrono::nanoseconds taken = ThreadCpuTime() - start;
   const Connections::Clock::time_point end = Connections::Clock::now();
-  next_tight_look_ = end + kTightRest * (end - start);
+  next_tight_look_ = end + kTightRest * taken;
   if (connections_.sockets() >= max_sockets_) return end + kFullInterval;
-  return end + std::clamp<Connections::Clock::duration>(kRest * (end - start), kLeastInterval, kGreatestInterval);
+  return end + std::clamp<Connections::Clock::duration>(kRest * taken, kLeastInterval, kGreatestInterval);
 }
 
 }  // namespace planwright::server

@@ -32,6 +32,7 @@
 #include "server/main/configuration/connection_settings.h"
 #include "server/main/configuration/secrets.h"
 #include "server/main/liveness.h"
+#include "server/main/spare_pollers.h"
 #include "server/main/store_upkeep.h"
 #include "server/main/tls/certificate_watch.h"
 #include "server/main/tls/reloading_tls.h"
@@ -69,7 +70,7 @@ constexpr std::chrono::seconds kStopGrace{10};
 // What computes yields to the threads that read requests and hand out answers, so that those are quick on a busy
 // machine: searches a little, since a flood keeps those threads busy as well; what reads and writes the store more;
 // requests that take long to read, and answers that are large, to everything: they are of others, more often than not.
-constexpr int kSearchNiceness = 5;
+constexpr int kSearchNiceness = 3;
 constexpr int kLookupNiceness = 10;
 constexpr int kPatientNiceness = 19;
 constexpr int kMostLongReads = 2;
@@ -255,6 +256,7 @@ class GrpcDaemon final : public Daemon {
     gate_.reset();
     // Everything of ours is answered: what is left are idle connections and health watchers, which need no grace.
     server_->Shutdown(std::chrono::system_clock::now());
+    pollers_.Stop();
     log_.Info("drained");
   }
 
@@ -388,8 +390,10 @@ class GrpcDaemon final : public Daemon {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinPingIntervalMs);
     RefuseCompression(builder);
     PrepareReflection(builder);
+    pollers_.AddTo(builder);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::UnavailableError("gRPC does not start; the log says why");
+    pollers_.Start();
     gate_ = std::make_unique<Gate>(std::move(listener), connections_, [this](int file, const SocketAddress& /*peer*/) {
       grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
       connection.fd = file;
@@ -590,6 +594,7 @@ class GrpcDaemon final : public Daemon {
   PlanningServiceImpl service_;
   AdminServiceImpl admin_;
   Connections http_connections_{HttpConnectionLimits()};
+  SparePollers pollers_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<Gate> gate_;
