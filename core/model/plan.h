@@ -45,6 +45,8 @@ struct Bound {
   Picoseconds value{0};
   std::string method;
   BoundScope scope = BoundScope::kProblem;
+  // It lets devices pay once for a tensor that several others read, where plans may pay for each reader.
+  bool pays_once = false;
 };
 
 struct Replica {

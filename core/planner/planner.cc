@@ -1,7 +1,6 @@
 #include "core/planner/planner.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <exception>
 #include <new>
@@ -310,9 +309,9 @@ class Planning {
     for (std::string& warning : BaselineWarnings(baselines_, plan.objective)) {
       plan.warnings.push_back(std::move(warning));
     }
-    if (!provenance.proven_optimal && problem_.objective == Objective::kMinDevices) {
+    if (!provenance.proven_optimal && outcome.devices_needed.has_value()) {
       plan.warnings.push_back(absl::StrCat("it is not proven that fewer devices miss the target; ",
-                                           provenance.counters.at("devices_needed"), " are needed at least"));
+                                           *outcome.devices_needed, " are needed at least"));
     } else if (!provenance.proven_optimal && BoundCountsTensorsOnce(plan)) {
       plan.warnings.emplace_back(
           "the bound counts each tensor once per device, the plan once for every device that reads it: part of the gap "
@@ -328,12 +327,9 @@ class Planning {
       return bound.scope == BoundScope::kProblem && bound.value == plan.lower_bound;
     };
     const auto best = std::find_if(plan.bounds.begin(), plan.bounds.end(), is_best);
-    if (best == plan.bounds.end()) return false;
-    // The others know nothing of tensors, or count every reader.
-    static constexpr std::array<std::string_view, 5> kOthers = {"work", "largest_block", "shape", "fan_out_dp", "mip"};
-    const bool may_count_once = std::find(kOthers.begin(), kOthers.end(), best->method) == kOthers.end();
-    return may_count_once && std::any_of(request_.graph.tensors.begin(), request_.graph.tensors.end(),
-                                         [](const Tensor& tensor) { return tensor.consumers.size() > 1; });
+    return best != plan.bounds.end() && best->pays_once &&
+           std::any_of(request_.graph.tensors.begin(), request_.graph.tensors.end(),
+                       [](const Tensor& tensor) { return tensor.consumers.size() > 1; });
   }
 
   Replanning ReplanningOf(const Plan& plan) const {

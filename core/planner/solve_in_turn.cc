@@ -315,8 +315,7 @@ class Turns {
     counters_.merge(std::map(outcome->counters));
     // Told in full what it has told before, or what it kept for itself.
     if (!Take(*outcome) && is_best && outcome->objective == best_->objective) best_ = *outcome;
-    const auto work = outcome->counters.find("work");
-    return work == outcome->counters.end() ? 0 : work->second;
+    return outcome->work;
   }
 
   // Than the error so far: a proof more than anything else, and what is missing more than which limit was spent.
@@ -400,6 +399,7 @@ class Turns {
       outcome.stop_reason = StopReasonOf(limits_, MostTelling());
     }
     outcome.counters.merge(counters_);
+    outcome.work = work_;
     if (work_ > 0) outcome.counters["work"] = work_;
     if (rounds_ > 0) outcome.counters["rounds"] = rounds_;
     return outcome;

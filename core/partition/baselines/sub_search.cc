@@ -22,7 +22,7 @@ void RunSubSearch(SolveFunction solve, const SearchRequest& request, const Solve
     return;
   }
   if (found->stop_reason == StopReason::kWorkLimit) record.set_stop_reason(StopReason::kWorkLimit);
-  record.counters() = std::move(found->counters);
+  record.Adopt(*found);
   proposals.Propose(translate(std::move(found->placement)));
 }
 

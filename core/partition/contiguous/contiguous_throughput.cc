@@ -199,7 +199,7 @@ class Solver {
     const SearchCallbacks silent = callbacks_.Silenced();
     absl::StatusOr<SearchOutcome> found = Solver(single, limits, arena_, silent).Run();
     if (!found.ok()) return;
-    record_.AddWork(found->counters["work"]);
+    record_.AddWork(found->work);
     record_.Offer(std::move(found->placement), found->fallback.empty() ? found->algorithm : found->fallback);
   }
 
@@ -299,13 +299,14 @@ class Solver {
   // GPIPE: after the bottleneck of both passes, the sum of their bottlenecks. True: as Search.
   bool SweepPhases(const BlockInstance& instance, bool prove_without_memory) {
     const SolveLimits limits = LimitsLeft();
-    const PhaseSweepListener listener{[&](const BlockSplit& split) {
-                                        Offer(instance, split, name_);
-                                        return record_.objective().count();
-                                      },
-                                      [&](int64_t bound) {
-                                        RaiseBound({Picoseconds(bound), kPhaseSweepName, BoundScope::kProblem});
-                                      }};
+    const PhaseSweepListener listener{
+        [&](const BlockSplit& split) {
+          Offer(instance, split, name_);
+          return record_.objective().count();
+        },
+        [&](int64_t bound) {
+          RaiseBound({Picoseconds(bound), kPhaseSweepName, BoundScope::kProblem, /*pays_once=*/true});
+        }};
     const PhaseSweepOutcome sweep = SweepForwardCaps(instance, lower_bound(), record_.objective().count(),
                                                      OptionsFor(prove_without_memory), limits, arena_, listener);
     Count(sweep);
@@ -381,13 +382,14 @@ class Solver {
     const BlockInstance raised = WithFanOutCosts(instance, objective.count() - 1, limits_).value_or(instance);
     SolveLimits limits = LimitsLeft();
     limits.work = std::min(limits.work, kMaxGroupedWork);
-    const GroupedDpListener listener{[&](const GroupedSplit& split) {
-                                       record_.Offer(ToPlacement(raised, grouping, split), name_);
-                                       return record_.objective().count();
-                                     },
-                                     [&](int64_t bound) {
-                                       RaiseBound({Picoseconds(bound), kGroupedDpName, BoundScope::kProblem});
-                                     }};
+    const GroupedDpListener listener{
+        [&](const GroupedSplit& split) {
+          record_.Offer(ToPlacement(raised, grouping, split), name_);
+          return record_.objective().count();
+        },
+        [&](int64_t bound) {
+          RaiseBound({Picoseconds(bound), kGroupedDpName, BoundScope::kProblem, /*pays_once=*/true});
+        }};
     bound_limit_ = objective;
     const GroupedDpOutcome search = SolveByGroupedDp(raised, grouping, order, lower_bound(), objective.count(),
                                                      OptionsFor(prove_without_memory), limits, arena_, listener);
@@ -477,7 +479,7 @@ class Solver {
     const SolveLimits limits = LimitsLeft();
     const IdealDpListener listener{[&](const BlockSplit& split) { Offer(instance, split, name_); },
                                    [&](int64_t bound) {
-                                     RaiseBound({Picoseconds(bound), name_, BoundScope::kProblem});
+                                     RaiseBound({Picoseconds(bound), name_, BoundScope::kProblem, /*pays_once=*/true});
                                    }};
     const IdealDpOutcome search = SolveByIdealDp(instance, windows, lower_bound(), best_split_,
                                                  OptionsFor(prove_without_memory), limits, arena_, listener);
@@ -509,7 +511,7 @@ class Solver {
     int64_t& most_ideals = record_.counters()["ideals"];
     most_ideals = std::max(most_ideals, search.ideals);
     record_.counters()["passes"] += search.passes;
-    record_.counters()["work"] = record_.work();
+    record_.ReportWork();
   }
 
   // True: as Search.

@@ -157,7 +157,7 @@ absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, c
   callbacks.on_phase("enumeration");
   PlacementJudge judge(request, limits, MaxWork(request, limits), record);
   instance->Enumerate(judge);
-  record.counters()["work"] = record.work();
+  record.ReportWork();
   if (judge.has_stopped()) {
     record.set_stop_reason(judge.is_out_of_work() ? StopReason::kWorkLimit
                                                   : StopReasonOf(limits, StopReason::kTimeLimit));

@@ -162,7 +162,7 @@ class Solver {
     };
     Prove(OnlyForward(instance_.blocks), incumbent.main, 0, steps, raise(forward));
     Prove(OnlyBackward(instance_.blocks), incumbent.backward, 0, steps, raise(backward));
-    record_.RaiseBound({forward + backward, "phases", BoundScope::kProblem});
+    record_.RaiseBound({forward + backward, "phases", BoundScope::kProblem, /*pays_once=*/true});
   }
 
   void Prove(const BlockInstance& blocks, Picoseconds incumbent, double relative_gap, int64_t steps,

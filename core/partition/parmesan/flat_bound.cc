@@ -64,7 +64,7 @@ absl::StatusOr<SearchOutcome> SolveFlat(const FlatProblem& flat, const PlanningP
 FlatBound FlatBoundOf(const absl::StatusOr<SearchOutcome>& outcome, const SolveLimits& limits) {
   FlatBound found{.bound = {}, .is_interrupted = CheckInterruption(limits).has_value()};
   if (!outcome.ok()) return found;
-  if (const auto work = outcome->counters.find("work"); work != outcome->counters.end()) found.work = work->second;
+  found.work = outcome->work;
   std::optional<Bound>& best = found.bound;
   for (const Bound& bound : outcome->bounds) {
     if (bound.scope != BoundScope::kProblem) continue;
@@ -105,7 +105,7 @@ FlatBound FastestShapesBound(const SearchRequest& request, const PipelineRule& r
       if (shape.stages <= stages) shape.bound = shape.WithLoad(rule, load.bound->value.count());
     }
   }
-  found.bound = Bound{std::min(LeastBound(shapes), enough), "fastest_links", BoundScope::kProblem};
+  found.bound = Bound{std::min(LeastBound(shapes), enough), "fastest_links", BoundScope::kProblem, /*pays_once=*/true};
   return found;
 }
 

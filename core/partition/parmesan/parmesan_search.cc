@@ -386,7 +386,7 @@ class Search {
     record_.counters()["blocks"] = partitioner().blocks().num_blocks();
     record_.counters()["clusters"] = partitioner().num_clusters();
     record_.counters()["shapes"] = static_cast<int64_t>(shapes.size());
-    record_.counters()["work"] = record_.work();
+    record_.ReportWork();
   }
 
   const SearchRequest& request_;

@@ -36,7 +36,7 @@ class UnevenSearch {
     TryProgram(AssumedSpeed::kFastest);
     if (request_.costs.network().num_link_classes() > 1) TryProgram(AssumedSpeed::kMedian);
     if (!record_.has_placement() && !equal.ok()) return equal;
-    record_.counters()["work"] = record_.work();
+    record_.ReportWork();
     record_.set_stop_reason(StopReasonOf(limits_, StopReason::kExhausted));
     return std::move(record_).Finish("no stages with replicas fit; allow devices with more memory");
   }
@@ -68,7 +68,7 @@ class UnevenSearch {
     const absl::StatusOr<SearchOutcome> outcome = SolveParmesan(request, ShareOfTime(limits_, 2), arena_, listening);
     if (!outcome.ok()) return outcome.status();
     Offer(outcome->placement);
-    record_.AddWork(outcome->counters.at("work"));
+    record_.AddWork(outcome->work);
     return absl::OkStatus();
   }
 

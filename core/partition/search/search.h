@@ -57,7 +57,11 @@ struct SearchOutcome {
   std::string algorithm;
   // What made the placement when the algorithm could not finish; else empty.
   std::string fallback;
-  // Counts of the search, e.g. "ideals", "moves".
+  // Units that were spent, of searches that share their limit with others; else 0.
+  int64_t work = 0;
+  // MIN_DEVICES: fewer are proven to miss the target.
+  std::optional<int64_t> devices_needed;
+  // Counts of the search for people, e.g. "ideals", "moves".
   std::map<std::string, int64_t> counters;
 };
 

@@ -40,6 +40,16 @@ bool SearchRecord::Offer(Placement placement, std::string_view made_by) {
   return true;
 }
 
+void SearchRecord::ReportWork() {
+  outcome_.work = work_;
+  outcome_.counters["work"] = work_;
+}
+
+void SearchRecord::Adopt(const SearchOutcome& other) {
+  outcome_.work = other.work;
+  outcome_.counters = other.counters;
+}
+
 bool SearchRecord::is_settled() const {
   return has_placement_ && RelativeGap(outcome_.objective, lower_bound_) <= relative_gap_;
 }

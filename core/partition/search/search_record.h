@@ -41,6 +41,10 @@ class SearchRecord {
 
   int64_t work() const { return work_; }
   void AddWork(int64_t work) { work_ += work; }
+  // Has the outcome, and its counters, say what was spent so far.
+  void ReportWork();
+  // Has the outcome say what another search, of which this is the record, counted.
+  void Adopt(const SearchOutcome& other);
   std::map<std::string, int64_t>& counters() { return outcome_.counters; }
 
   // Why the search ended. What the bound says goes before it: OPTIMAL, GAP_REACHED.

@@ -86,7 +86,7 @@ class Search {
     RefineBorders();
     TryVariations();
     record_.counters()["blocks"] = orders_.blocks().num_blocks();
-    record_.counters()["work"] = record_.work();
+    record_.ReportWork();
     record_.set_stop_reason(
         StopReasonOf(limits_, record_.work() < work_ ? StopReason::kExhausted : StopReason::kWorkLimit));
     return std::move(record_).Finish("no pipeline along the orders of operators and devices that were tried fits");

@@ -65,7 +65,7 @@ class StageAnnealing {
     while (record_.work() < work_limit_ && !CheckInterruption(limits_).has_value() && !is_perfect()) RunBatch();
     record_.counters()["moves"] = moves_;
     record_.counters()["runs"] = runs_;
-    record_.counters()["work"] = record_.work();
+    record_.ReportWork();
     record_.set_stop_reason(StopReasonOf(limits_, HasSpentLimit() ? StopReason::kWorkLimit : StopReason::kExhausted));
     return std::move(record_).Finish(
         "annealing found no stages that fit; allow more work, or devices with more memory");

@@ -1,4 +1,4 @@
-// Which problems this version plans, and by what: cost-model.md section 11 as data.
+// Which problems this version plans, and by what: docs/cost-model.md section 11 as data.
 //
 // A problem is supported when one row allows every one of its settings. What no row covers is refused with the paths of
 // the settings that rule out the row which comes closest; nothing is silently ignored.

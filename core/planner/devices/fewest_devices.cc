@@ -148,7 +148,8 @@ class FewestDevices {
     outcome.fallback.clear();
     outcome.counters["device_counts_tried"] = counts_tried_;
     outcome.counters["devices_used"] = count_;
-    outcome.counters["devices_needed"] = std::min(refuted_ + 1, count_);
+    outcome.devices_needed = std::min(refuted_ + 1, count_);
+    outcome.counters["devices_needed"] = *outcome.devices_needed;
     if (refuted_ + 1 < count_) return outcome;
     outcome.stop_reason = StopReason::kOptimal;
     // Fewer than none, or none where nothing but the counted devices could run the graph.

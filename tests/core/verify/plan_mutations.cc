@@ -24,7 +24,7 @@ namespace {
   [[maybe_unused]] const auto& [device, device_stages, device_load, device_memory_bytes, memory_limit_bytes] = usage;
   [[maybe_unused]] const auto& [device_a, device_b, link_load] = plan.links.front();
   [[maybe_unused]] const auto& [operation, stage_of_task, pass, resource, start, index_shift] = plan.tasks.front();
-  [[maybe_unused]] const auto& [value, method, scope] = plan.bounds.front();
+  [[maybe_unused]] const auto& [value, method, scope, pays_once] = plan.bounds.front();
   [[maybe_unused]] const auto& [step_time, micro_batches_per_second, samples_per_second, bubble_fraction,
                                 peak_memory_bytes, estimated_operators, uncounted_memory] = plan.estimate;
   [[maybe_unused]] const auto& [algorithm, algorithm_version, seed, wall_time_ms, cpu_time_ms, proven_optimal,

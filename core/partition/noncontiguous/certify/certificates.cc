@@ -104,7 +104,7 @@ class Certifier {
     const int64_t bound = max_load / scaled.scale + 1;
     if (bound <= bound_) return;
     bound_ = std::min(bound, incumbent_);
-    on_bound_({Picoseconds(bound_), std::string(method), BoundScope::kProblem});
+    on_bound_({Picoseconds(bound_), std::string(method), BoundScope::kProblem, /*pays_once=*/true});
   }
 
   // Bisects the targets up to the incumbent.
