@@ -1,4 +1,4 @@
-// Exact time and size (cost-model.md section 1).
+// Exact time and size (docs/cost-model.md section 1).
 //
 // Time is int64 picoseconds inside core, so sums do not depend on their order; sizes are int64 bytes in variables whose
 // names end in `_bytes`. Milliseconds exist only at the edges.

@@ -1,4 +1,4 @@
-// How the work that a micro-batch makes for a device adds up to the load of the device (cost-model.md sections 3, 6).
+// How the work that a micro-batch makes for a device adds up to its load (docs/cost-model.md sections 3, 6).
 #ifndef PLANWRIGHT_CORE_COST_DEVICE_LOAD_H_
 #define PLANWRIGHT_CORE_COST_DEVICE_LOAD_H_
 
@@ -55,7 +55,7 @@ Picoseconds LoadOf(const PassWork& work, Overlap overlap);
 // Loads of a device that does every micro-batch.
 PhaseLoads LoadsOf(const MicroBatchWork& work, ScheduleKind schedule, Overlap overlap);
 
-// How the gradients that replicas reduce add to their loads (cost-model.md section 6).
+// How the gradients that replicas reduce add to their loads (docs/cost-model.md section 6).
 struct ReductionRule {
   ScheduleKind schedule = ScheduleKind::kSteadyState;
   Overlap overlap = Overlap::kSerial;

@@ -1,5 +1,5 @@
-// When every operator runs for one micro-batch: the schedule behind MIN_LATENCY (cost-model.md section 8,
-// docs/cost-model.md 6).
+// When every operator runs for one micro-batch: the schedule behind MIN_LATENCY (docs/cost-model.md
+// sections 8 and 17).
 //
 // A stage on an accelerator is a subgraph: it starts when all producers outside have finished and the stage before it
 // on its device has ended, runs for its load, and all its operators finish at its end. On CPUs an operator starts as

@@ -1,10 +1,10 @@
-// How full a pipeline must be to keep its pace, and how long it takes to fill and to drain (docs/cost-model.md 9).
+// How full a pipeline must be to keep its pace, how long it takes to fill and drain (docs/cost-model.md section 20).
 //
 // A pipeline keeps a pace of one micro-batch every T if each replica of a stage with R of them gets through one forward
 // and one backward pass every R x T. What a stage exchanges with earlier stages takes turns of its own beside the
 // devices, its *slots*, unless devices do the sending themselves (SERIAL). Counted in micro-batches from the last stage
 // to the first, a stage holds those on their way through it and everything behind it. The proof that 1F1B with these
-// counts keeps the pace stands in docs/cost-model.md, 9.
+// counts keeps the pace stands in docs/cost-model.md section 20.
 #ifndef PLANWRIGHT_CORE_COST_PIPELINE_FILL_H_
 #define PLANWRIGHT_CORE_COST_PIPELINE_FILL_H_
 

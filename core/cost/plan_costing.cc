@@ -217,8 +217,8 @@ class StageCosting {
   std::vector<DeviceWork> devices_;
 };
 
-// Memory of a device that holds several stages: of all their operators together (docs/cost-model.md 1). Subgraphs of
-// MIN_LATENCY count each for itself.
+// Memory of a device that holds several stages: of all their operators together (docs/cost-model.md section 12).
+// Subgraphs of MIN_LATENCY count each for itself.
 int64_t MemoryOfStages(const OperatorGraph& graph, const Plan& plan, const std::vector<StageId>& stages,
                        const Traffic& traffic) {
   if (plan.problem.objective == Objective::kMinLatency) {

@@ -1,4 +1,4 @@
-// Costs a placement: the numbers of a Plan, by cost-model.md sections 3 to 8.
+// Costs a placement: the numbers of a Plan, by docs/cost-model.md sections 3 to 8.
 //
 // Throughput, on every interconnect and with every overlap: in the limit of many micro-batches, no schedule, GPIPE,
 // ONE_F_ONE_B and PIPEDREAM_ASYNC, one stage per device or several, replication PER_STAGE and UNIFORM; with a number of

@@ -85,7 +85,7 @@ void WarnOfIgnoredTransferTimes(const OperatorGraph& graph, const Cluster& clust
                                   ", which this interconnect ignores: it goes by size_bytes"));
 }
 
-// MIN_LATENCY counts on as many CPUs as there is work for (cost-model.md section 8).
+// MIN_LATENCY counts on as many CPUs as there is work for (docs/cost-model.md section 8).
 void WarnOfCpuConcurrency(const OperatorGraph& graph, const Cluster& cluster, const CostTable& costs, const Plan& plan,
                           std::vector<std::string>& warnings) {
   if (plan.problem.objective != Objective::kMinLatency) return;

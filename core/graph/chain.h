@@ -1,4 +1,4 @@
-// Any graph of operators as a chain of layers: consecutive groups of one linear order (cost-model.md section 9).
+// Any graph of operators as a chain of layers: consecutive groups of one linear order (docs/cost-model.md section 9).
 //
 // Pipelines that keep their memory in mind are planned on chains. What crosses from one layer to the next is everything
 // that is alive there, so a good order keeps that small: several topological orders are made, and the one with the

@@ -1,4 +1,4 @@
-// Which operators must share a stage, and which must come before which (cost-model.md section 8).
+// Which operators must share a stage, and which must come before which (docs/cost-model.md section 8).
 #ifndef PLANWRIGHT_CORE_GRAPH_OPERATOR_UNIONS_H_
 #define PLANWRIGHT_CORE_GRAPH_OPERATOR_UNIONS_H_
 

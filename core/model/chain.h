@@ -1,4 +1,4 @@
-// A DNN as a chain of layers on equal devices: what memory-aware pipelines are planned on (cost-model.md section 9;
+// A DNN as a chain of layers on equal devices: what memory-aware pipelines plan on (docs/cost-model.md section 9;
 // MadPipe, section 3).
 //
 // Layer l passes everything that is alive behind it to layer l + 1; bytes that are kept and bytes that are sent are

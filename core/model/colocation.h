@@ -1,4 +1,4 @@
-// Which operators must share a device (cost-model.md section 8).
+// Which operators must share a device (docs/cost-model.md section 8).
 #ifndef PLANWRIGHT_CORE_MODEL_COLOCATION_H_
 #define PLANWRIGHT_CORE_MODEL_COLOCATION_H_
 

@@ -1,4 +1,4 @@
-// Which classes of devices can run an operator (cost-model.md section 2).
+// Which classes of devices can run an operator (docs/cost-model.md section 2).
 #ifndef PLANWRIGHT_CORE_MODEL_SUPPORT_H_
 #define PLANWRIGHT_CORE_MODEL_SUPPORT_H_
 

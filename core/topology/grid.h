@@ -1,4 +1,4 @@
-// Meshes and tori (cost-model.md section 4; proto: Interconnect.Grid).
+// Meshes and tori (docs/cost-model.md section 4; proto: Interconnect.Grid).
 #ifndef PLANWRIGHT_CORE_TOPOLOGY_GRID_H_
 #define PLANWRIGHT_CORE_TOPOLOGY_GRID_H_
 

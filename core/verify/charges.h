@@ -1,4 +1,4 @@
-// Who pays for the tensors that cross between devices (cost-model.md sections 4 and 5), one tensor at a time.
+// Who pays for the tensors that cross between devices (docs/cost-model.md sections 4 and 5), one tensor at a time.
 #ifndef PLANWRIGHT_CORE_VERIFY_CHARGES_H_
 #define PLANWRIGHT_CORE_VERIFY_CHARGES_H_
 

@@ -1,4 +1,4 @@
-// Loads and everything that follows from them (cost-model.md sections 3 to 7).
+// Loads and everything that follows from them (docs/cost-model.md sections 3 to 7).
 #ifndef PLANWRIGHT_CORE_VERIFY_COSTING_H_
 #define PLANWRIGHT_CORE_VERIFY_COSTING_H_
 

@@ -1,4 +1,4 @@
-// Whether the stages are consecutive in one linear order of the operators (cost-model.md section 9).
+// Whether the stages are consecutive in one linear order of the operators (docs/cost-model.md section 9).
 #ifndef PLANWRIGHT_CORE_VERIFY_LINEAR_ORDER_H_
 #define PLANWRIGHT_CORE_VERIFY_LINEAR_ORDER_H_
 

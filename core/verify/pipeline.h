@@ -1,4 +1,4 @@
-// Whether the stages form a pipeline (cost-model.md section 8). NON_CONTIGUOUS lets a device hold several stages, and
+// Whether the stages form a pipeline (docs/cost-model.md section 8). NON_CONTIGUOUS lets a device hold several, and
 // those of all devices together must have an order too.
 #ifndef PLANWRIGHT_CORE_VERIFY_PIPELINE_H_
 #define PLANWRIGHT_CORE_VERIFY_PIPELINE_H_

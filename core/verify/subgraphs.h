@@ -1,4 +1,4 @@
-// When what runs for one micro-batch: the schedule of MIN_LATENCY (cost-model.md section 8).
+// When what runs for one micro-batch: the schedule of MIN_LATENCY (docs/cost-model.md section 8).
 //
 // A stage on an accelerator is a subgraph: it starts when its outside producers have finished and the subgraph before
 // it on its device has ended, and all its operators finish at its end. An operator on a CPU starts when its inputs are

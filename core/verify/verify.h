@@ -1,6 +1,6 @@
 // Checks a plan against the problem from first principles and costs it.
 //
-// A second implementation of cost-model.md that shares only core/base and the values of core/model with the rest: it
+// A second implementation of docs/cost-model.md that shares only core/base and values of core/model with the rest: it
 // neither calls nor is called by the solvers or core/cost. Every number that a plan states is computed anew and
 // compared exactly (core time is integer).
 // Knows every mode of MAX_THROUGHPUT in the limit of many micro-batches: stages that share devices (NON_CONTIGUOUS),

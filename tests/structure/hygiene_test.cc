@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -176,6 +177,44 @@ TEST(HygieneTest, PagesThatSourcesCiteExist) {
   const SourceFile citing{"core/mapping/mapping.h",
                           "// README.md, docs/mapping.md, mapping.md; " + absent + " section 2"};
   EXPECT_THAT(UnknownPages(citing), testing::ElementsAre(absent));
+}
+
+// "PAGE section N" for each numbered section that `text` cites, as in "docs/PAGE section 3" and "sections 3, 7 and 20".
+std::vector<std::string> CitedSections(const std::string& text) {
+  // Comments of several lines are one text.
+  static const std::regex comment_break(R"(\n\s*(//|#)\s*)");
+  static const std::regex citation(R"((docs/[\w-]+\.md) sections? (\d+(?:(?:, | and | to )\d+)*))");
+  static const std::regex number(R"(\d+)");
+  const std::string joined = std::regex_replace(text, comment_break, " ");
+  std::vector<std::string> cited;
+  for (std::sregex_iterator it(joined.begin(), joined.end(), citation), end; it != end; ++it) {
+    const std::string numbers = (*it)[2];
+    for (std::sregex_iterator one(numbers.begin(), numbers.end(), number); one != end; ++one) {
+      cited.push_back((*it)[1].str() + " section " + one->str());
+    }
+  }
+  return cited;
+}
+
+TEST(HygieneTest, SectionsThatSourcesCiteExist) {
+  EXPECT_THAT(CitedSections("// (docs/mapping.md sections 3, 7\n// and 20; docs/cost-model.md section 4). section 5"),
+              testing::ElementsAre("docs/mapping.md section 3", "docs/mapping.md section 7",
+                                   "docs/mapping.md section 20", "docs/cost-model.md section 4"));
+  std::set<std::string> sections;
+  for (const SourceFile& page : SourceFiles({".md"})) {
+    for (const std::string& number : Matches(page.text, R"(\n## (\d+)\. )")) {
+      sections.insert(page.path + " section " + number);
+    }
+  }
+  int count = 0;
+  for (const SourceFile& file : SourceFiles({".h", ".cc", ".proto", ".py"})) {
+    if (file.path == "tests/structure/hygiene_test.cc") continue;
+    for (const std::string& cited : CitedSections(file.text)) {
+      EXPECT_TRUE(sections.contains(cited)) << file.path << " cites " << cited;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 0);
 }
 
 TEST(HygieneTest, ScriptsThatTheDocsNameExist) {

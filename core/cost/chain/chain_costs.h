@@ -1,4 +1,4 @@
-// What the layers of a chain cost on one class of devices (cost-model.md sections 7 and 9, docs/cost-model.md).
+// What the layers of a chain cost on one class of devices (docs/cost-model.md sections 7, 9 and 18).
 #ifndef PLANWRIGHT_CORE_COST_CHAIN_CHAIN_COSTS_H_
 #define PLANWRIGHT_CORE_COST_CHAIN_CHAIN_COSTS_H_
 

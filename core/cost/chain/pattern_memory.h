@@ -1,4 +1,4 @@
-// Memory of the devices of a pipeline that follows a periodic pattern (cost-model.md section 7).
+// Memory of the devices of a pipeline that follows a periodic pattern (docs/cost-model.md section 7).
 //
 // A device keeps what is static of its layers, its largest workspace, the buffers of every cut that it shares with
 // another device, and what its stages store for each micro-batch from the start of their forward to the end of their

@@ -1,4 +1,4 @@
-// Costs a placement that follows a periodic pattern (cost-model.md sections 3, 7 and 9, docs/cost-model.md).
+// Costs a placement that follows a periodic pattern (docs/cost-model.md sections 3, 7, 18 and 19).
 //
 // The objective is the period. Stages are the layers of a chain: what crosses between two of them on different devices
 // takes time on the link between those and on no device.

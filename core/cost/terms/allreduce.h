@@ -1,4 +1,4 @@
-// Time to reduce the gradients of a replicated stage (cost-model.md section 6).
+// Time to reduce the gradients of a replicated stage (docs/cost-model.md section 6).
 //
 // Ring all-reduce: every replica sends and receives 2 (R - 1) chunks of 1/R of the parameters.
 // Source: Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009. The factor HALF

@@ -1,4 +1,4 @@
-// Whether the backward operators of each stage are contiguous among the backward operators (cost-model.md section 8).
+// Whether the backward operators of each stage are contiguous among all of them (docs/cost-model.md section 8).
 //
 // A stage's backward set is contiguous when no path along BACKWARD operators leaves it and enters it again. Such a path
 // runs through a cycle of stages, so stages that can be ordered are contiguous; only the others are searched.

@@ -1,4 +1,4 @@
-// The memory of operators that share a device, in the form that searches keep sums of (docs/cost-model.md 7):
+// The memory of operators that share a device, in the form that searches keep sums of (docs/cost-model.md section 7):
 //   DECLARED    sum of memory_bytes
 //   COMPONENTS  ceil(sum of parameter_bytes x copies) + in_flight x sum of stored bytes + largest workspace
 //               + 2 x bytes of the tensors across the border + reserved_bytes

@@ -1,4 +1,4 @@
-// Time of an operator from its arithmetic and memory traffic (cost-model.md section 2).
+// Time of an operator from its arithmetic and memory traffic (docs/cost-model.md section 2).
 //
 // A kernel is bound by arithmetic or by memory, whichever takes longer, and starting it costs a fixed overhead.
 // Source: Williams, Waterman, Patterson: Roofline: an insightful visual performance model, 2009.

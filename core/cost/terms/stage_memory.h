@@ -1,4 +1,4 @@
-// Memory of a stage (cost-model.md section 7).
+// Memory of a stage (docs/cost-model.md section 7).
 #ifndef PLANWRIGHT_CORE_COST_TERMS_STAGE_MEMORY_H_
 #define PLANWRIGHT_CORE_COST_TERMS_STAGE_MEMORY_H_
 

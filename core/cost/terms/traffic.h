@@ -1,4 +1,4 @@
-// Who pays for the tensors that cross between devices (cost-model.md sections 4 and 5, docs/cost-model.md).
+// Who pays for the tensors that cross between devices (docs/cost-model.md sections 4, 5, 12 and 15).
 //
 // Costs are of devices: tensors between stages of one device are free, and a device that holds several stages pays as
 // if they were one. What it pays is booked at the stage of the producer and, on the consuming side, at the first of its

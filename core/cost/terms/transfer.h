@@ -1,4 +1,4 @@
-// Time of one transfer of a tensor, and what a tensor that crosses a border costs the two sides (cost-model.md 4, 5).
+// Time of one transfer, and what a tensor that crosses a border costs the two sides (docs/cost-model.md sections 4, 5).
 #ifndef PLANWRIGHT_CORE_COST_TERMS_TRANSFER_H_
 #define PLANWRIGHT_CORE_COST_TERMS_TRANSFER_H_
 
@@ -96,7 +96,7 @@ class Network {
 Picoseconds TensorTransferTime(const Tensor& tensor, const Interconnect& interconnect);
 
 // Whether a tensor that crosses a border forward brings back a gradient of the same cost: training by backward times
-// (cost-model.md 5), i.e. the graph has no BACKWARD operators. With explicit BACKWARD operators the tensors say all.
+// (docs/cost-model.md section 5), i.e. the graph has no BACKWARD operators. With BACKWARD ones the tensors say all.
 bool GradientsFollowTensors(const OperatorGraph& graph, Workload workload);
 
 }  // namespace planwright

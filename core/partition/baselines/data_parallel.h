@@ -8,7 +8,7 @@
 namespace planwright {
 
 // Proposes, for each class of devices, one stage of all operators with a replica on each of them (device-placement,
-// C.2; cost-model.md section 6). REQUIRES: replication PER_STAGE. O(classes x (operators + tensor ends + devices)).
+// C.2; docs/cost-model.md section 6). REQUIRES: replication PER_STAGE. O(classes x (operators + tensors + devices)).
 void ProposeDataParallel(const SearchRequest& request, Proposals& proposals);
 
 }  // namespace planwright

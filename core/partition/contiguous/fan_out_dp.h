@@ -6,7 +6,7 @@
 // these stages, with the one reading stage more that is certain while readers are left. Of labels with equal stages
 // those with no smaller load are dropped. A pass that does not reach the full ideal proves that the optimum is above T.
 //
-// Exact for SERIAL loads on single devices (cost-model.md section 4, uniform). Work: 64 steps of some nanoseconds are a
+// Exact for SERIAL loads on single devices (docs/cost-model.md section 4). Work: 64 steps of some nanoseconds are a
 // unit; a pair of ideals takes one, and one for every block of a fan-out where they can bound a stage. The number of
 // labels can grow exponentially with the fan-outs that cross a boundary.
 #ifndef PLANWRIGHT_CORE_PARTITION_CONTIGUOUS_FAN_OUT_DP_H_

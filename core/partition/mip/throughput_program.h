@@ -8,7 +8,7 @@
 //
 // Contiguous programs carry the order of the stages in place of the paper's constraint (16): a device comes before
 // another or after it, in one order of all devices, and no precedence goes backwards. This is narrower than the paper's
-// definition of contiguity and the same as the dynamic program's (cost-model.md section 8).
+// definition of contiguity and the same as the dynamic program's (docs/cost-model.md section 8).
 //
 // Times are divided by a unit of the order of MaxLoad and memory by the size of each device, so that coefficients are
 // of order 1. Source: Tarnawski et al., Efficient algorithms for device placement of DNN graph operators,

@@ -51,7 +51,7 @@ struct StagePartition {
   int64_t work = 0;
 };
 
-// The most slots that the transfers of a stage may take where no host memory lies between (cost-model.md 9).
+// The most slots that the transfers of a stage may take without host memory between (docs/cost-model.md section 20).
 int32_t MostSlots(Overlap overlap);
 
 // Immutable; any thread.

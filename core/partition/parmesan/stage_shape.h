@@ -32,7 +32,7 @@ struct StageTime {
   int64_t allreduce = 0;
 };
 
-// Time per micro-batch of a pipeline of S stages with R replicas each (cost-model.md section 3), transfers without
+// Time per micro-batch of a pipeline of S stages with R replicas each (docs/cost-model.md section 3), transfers without
 // turns of their own.
 struct PipelineRule {
   // nullopt: the limit of many.

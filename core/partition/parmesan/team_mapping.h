@@ -1,9 +1,9 @@
 // Devices for stages that have different numbers of replicas.
 //
 // Micro-batch n runs on copy n mod R of a stage, so copies r and q of two stages with R and Q copies meet where r and q
-// are equal modulo gcd(R, Q), and each pays the mean over the copies that it meets (docs/cost-model.md, sections 3 and
-// 4). core/mapping knows equal numbers only, for which copies pair off; here one annealing run moves and swaps devices,
-// with the cost counted afresh for every move.
+// are equal modulo gcd(R, Q), and each pays the mean over the copies that it meets (docs/cost-model.md sections 14
+// and 15). core/mapping knows equal numbers only, for which copies pair off; here one annealing run moves and swaps
+// devices, with the cost counted afresh for every move.
 #ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_TEAM_MAPPING_H_
 #define PLANWRIGHT_CORE_PARTITION_PARMESAN_TEAM_MAPPING_H_
 

@@ -8,8 +8,8 @@
 //
 // A *net* is the set of blocks that hold the producer and the consumers of a tensor. A device that pays for transfers
 // pays the weight of every net that it holds partly. This is exact for host_staged and the pay-once lower bound for
-// uniform (cost-model.md section 4). On a hierarchy a net costs what it costs over the fastest level, a lower bound
-// too.
+// uniform (docs/cost-model.md section 4). On a hierarchy a net costs what it costs over the fastest level, a lower
+// bound too.
 //
 // A *pool* is the set of devices of one class with the same usable memory.
 #ifndef PLANWRIGHT_CORE_PARTITION_SEARCH_BLOCK_INSTANCE_H_

@@ -1,5 +1,5 @@
 // The load of a stage in the block form: what its work means under the overlap, the schedule and the replication of the
-// problem (cost-model.md sections 3 and 6).
+// problem (docs/cost-model.md sections 3 and 6).
 //
 // A stage on R devices of one pool does every R-th micro-batch on each. The all-reduce of its parameters, once for R
 // micro-batches, is added to the load (SERIAL) or runs beside it, and the whole is divided by R. More devices may so

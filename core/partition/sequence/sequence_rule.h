@@ -1,5 +1,5 @@
 // What the stages of a pipeline are worth to the program along a sequence of devices: one number for each stage, of
-// which the greatest counts, and how far the pipeline is filled behind it (docs/cost-model.md, sections 3, 6 and 9).
+// which the greatest counts, and how far the pipeline is filled behind it (docs/cost-model.md sections 3, 14, 20).
 #ifndef PLANWRIGHT_CORE_PARTITION_SEQUENCE_SEQUENCE_RULE_H_
 #define PLANWRIGHT_CORE_PARTITION_SEQUENCE_SEQUENCE_RULE_H_
 

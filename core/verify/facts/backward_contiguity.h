@@ -1,4 +1,4 @@
-// Whether the backward part of a stage is contiguous too; a report, not a constraint (cost-model.md section 8).
+// Whether the backward part of a stage is contiguous too; a report, not a constraint (docs/cost-model.md section 8).
 #ifndef PLANWRIGHT_CORE_VERIFY_FACTS_BACKWARD_CONTIGUITY_H_
 #define PLANWRIGHT_CORE_VERIFY_FACTS_BACKWARD_CONTIGUITY_H_
 

@@ -1,5 +1,5 @@
 // How many micro-batches a pipeline holds at each of its stages, and how many turns a step takes (docs/cost-model.md
-// 9).
+// section 20).
 #ifndef PLANWRIGHT_CORE_VERIFY_FACTS_FILL_H_
 #define PLANWRIGHT_CORE_VERIFY_FACTS_FILL_H_
 

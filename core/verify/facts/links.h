@@ -1,4 +1,4 @@
-// What one exchange between devices takes (cost-model.md sections 1, 4 and 6).
+// What one exchange between devices takes (docs/cost-model.md sections 1, 4 and 6).
 #ifndef PLANWRIGHT_CORE_VERIFY_FACTS_LINKS_H_
 #define PLANWRIGHT_CORE_VERIFY_FACTS_LINKS_H_
 

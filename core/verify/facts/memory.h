@@ -1,4 +1,4 @@
-// What a set of operators needs of the memory of one device (cost-model.md section 7).
+// What a set of operators needs of the memory of one device (docs/cost-model.md section 7).
 #ifndef PLANWRIGHT_CORE_VERIFY_FACTS_MEMORY_H_
 #define PLANWRIGHT_CORE_VERIFY_FACTS_MEMORY_H_
 

@@ -1,4 +1,4 @@
-// Time of one operator on one class of devices, from the graph's own numbers (cost-model.md section 2).
+// Time of one operator on one class of devices, from the graph's own numbers (docs/cost-model.md section 2).
 #ifndef PLANWRIGHT_CORE_VERIFY_FACTS_OPERATOR_TIME_H_
 #define PLANWRIGHT_CORE_VERIFY_FACTS_OPERATOR_TIME_H_
 

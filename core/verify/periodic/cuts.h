@@ -1,4 +1,4 @@
-// What crosses between stages that follow each other (cost-model.md section 9), one tensor at a time.
+// What crosses between stages that follow each other (docs/cost-model.md section 9), one tensor at a time.
 #ifndef PLANWRIGHT_CORE_VERIFY_PERIODIC_CUTS_H_
 #define PLANWRIGHT_CORE_VERIFY_PERIODIC_CUTS_H_
 

@@ -1,5 +1,5 @@
 // Whether a periodic pattern can be run: what it must hold, what it may not overlap, and what it stores
-// (cost-model.md sections 7 and 9).
+// (docs/cost-model.md sections 7 and 9).
 #ifndef PLANWRIGHT_CORE_VERIFY_PERIODIC_PATTERN_H_
 #define PLANWRIGHT_CORE_VERIFY_PERIODIC_PATTERN_H_
 

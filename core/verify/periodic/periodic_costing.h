@@ -1,4 +1,4 @@
-// What a periodic pattern costs (cost-model.md sections 3, 7 and 9).
+// What a periodic pattern costs (docs/cost-model.md sections 3, 7 and 9).
 #ifndef PLANWRIGHT_CORE_VERIFY_PERIODIC_PERIODIC_COSTING_H_
 #define PLANWRIGHT_CORE_VERIFY_PERIODIC_PERIODIC_COSTING_H_
 

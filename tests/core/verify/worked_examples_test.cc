@@ -1,4 +1,4 @@
-// One small example for each rule of cost-model.md that this version supports, the expected sums written out.
+// One small example for each rule of docs/cost-model.md that this version supports, the expected sums written out.
 #include <gtest/gtest.h>
 
 #include <cstddef>
