@@ -7,6 +7,7 @@
 #include <future>
 #include <latch>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -32,38 +33,42 @@ class ManualClock {
   std::atomic<int> seconds_{1000};
 };
 
-// A job that runs until it is released, and tells when it has started.
+// A job that runs until it is released, and tells when it has started. It may end a moment after the object.
 class Blocker {
  public:
   Executor::Job job() {
     return {.stop = stop_,
             .run =
-                [this](const absl::Status&) {
-                  started_.count_down();
-                  released_.wait();
+                [state = state_](const absl::Status&) {
+                  state->started.count_down();
+                  state->released.wait();
                 },
             .tenant = "a"};
   }
-  void WaitUntilStarted() { started_.wait(); }
-  void Release() { released_.count_down(); }
+  void WaitUntilStarted() { state_->started.wait(); }
+  void Release() { state_->released.count_down(); }
   std::stop_source& stop() { return stop_; }
 
  private:
+  struct State {
+    std::latch started{1};
+    std::latch released{1};
+  };
+
   std::stop_source stop_;
-  std::latch started_{1};
-  std::latch released_{1};
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 // Runs a job to its end that takes 10 s by `clock`, so that the executor expects the next ones to take as long.
 absl::Status RunForTenSeconds(Executor& executor, ManualClock& clock) {
-  std::latch done(1);
+  const auto done = std::make_shared<std::latch>(1);
   const absl::Status submitted = executor.Submit({.run =
-                                                      [&](const absl::Status&) {
+                                                      [&clock, done](const absl::Status&) {
                                                         clock.Advance(10);
-                                                        done.count_down();
+                                                        done->count_down();
                                                       },
                                                   .tenant = "a"});
-  if (submitted.ok()) done.wait();
+  if (submitted.ok()) done->wait();
   return submitted;
 }
 
@@ -74,14 +79,15 @@ class Outcome {
                     std::stop_source stop = std::stop_source(std::nostopstate)) {
     return {.deadline = deadline,
             .stop = std::move(stop),
-            .run = [this](const absl::Status& admission) { admission_.set_value(admission); },
+            .run = [told = admission_](const absl::Status& admission) { told->set_value(admission); },
             .tenant = "a"};
   }
   absl::Status Wait() { return future_.get(); }
 
  private:
-  std::promise<absl::Status> admission_;
-  std::future<absl::Status> future_ = admission_.get_future();
+  // Of the job as well, which is still in it when the waiting one goes on.
+  std::shared_ptr<std::promise<absl::Status>> admission_ = std::make_shared<std::promise<absl::Status>>();
+  std::future<absl::Status> future_ = admission_->get_future();
 };
 
 TEST(ExecutorTest, StandsStillWhileOneJobKeepsOthersWaiting) {
@@ -103,12 +109,13 @@ TEST(ExecutorTest, StandsStillWhileOneJobKeepsOthersWaiting) {
 }
 
 TEST(ExecutorTest, RunsJobsInTheOrderOfTheirArrival) {
+  // Before the executor, which waits for its jobs at its end.
+  std::vector<int> order;
+  std::latch done(3);
   Executor executor({.max_running = 1, .max_waiting = 3});
   Blocker blocker;
   ASSERT_TRUE(executor.Submit(blocker.job()).ok());
   blocker.WaitUntilStarted();
-  std::vector<int> order;
-  std::latch done(3);
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(executor
                     .Submit({.deadline = std::nullopt,
