@@ -183,7 +183,9 @@ bool LatencyAnnealer::ProposeExchange() {
 }
 
 bool LatencyAnnealer::ProposeChain() {
-  ChooseClosure(RandomVertex(), Below(2) == 0);
+  // Not both as arguments: compilers differ in which they draw first.
+  const bool downwards = Below(2) == 0;
+  ChooseClosure(RandomVertex(), downwards);
   const Target target = TargetOfChosen();
   for (const int32_t group : chosen_) {
     if (!MayMove(group, target)) return false;

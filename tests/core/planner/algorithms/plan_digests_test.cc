@@ -14,10 +14,9 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
-#include "core/base/task_arena.h"
 #include "core/partition/mip/mip_solver.h"
 #include "core/planner/algorithms/capabilities.h"
-#include "core/planner/planner.h"
+#include "tests/property/planning.h"
 #include "tests/support/mode_instance.h"
 
 namespace planwright {
@@ -71,22 +70,15 @@ struct Planned {
 Planned PlansOf(Algorithm algorithm) {
   Planned planned;
   Digest digest;
-  TaskArena arena(1);
-  PlannerObserver observer;
   const int max_operators = algorithm == Algorithm::kMip ? kMaxOperatorsOfMip : kMaxOperators;
   SolverOptions options;
   options.algorithm = algorithm;
   options.work_limit = kWork;
-  SolveLimits limits;
-  limits.work = kWork;
   for (const InstanceMode mode : AllInstanceModes()) {
     for (uint64_t seed = 1; seed <= kSeedsPerMode; ++seed) {
       const Instance instance = MakeModeInstance(mode, seed, max_operators);
-      Violations refusals;
-      CheckSupported(instance.graph, instance.cluster, instance.problem, options, refusals);
-      if (!refusals.empty()) continue;
-      const absl::StatusOr<Plan> plan = MakePlan({instance.graph, instance.cluster, instance.problem, options},
-                                                 ModelLimits(), limits, arena, observer);
+      if (!IsSupported(instance, options)) continue;
+      const absl::StatusOr<Plan> plan = MakePlanOf(instance, options);
       digest.Add(static_cast<int64_t>(seed));
       digest.Add(static_cast<int64_t>(plan.status().code()));
       if (!plan.ok()) continue;
@@ -122,10 +114,6 @@ class PlanDigestsTest : public testing::TestWithParam<AlgorithmInfo> {};
 
 TEST_P(PlanDigestsTest, ChangeTogetherWithTheVersion) {
   const AlgorithmInfo& info = GetParam();
-#ifdef __clang__
-  // Releases are built by g++; where the two part is not found yet.
-  if (info.algorithm == Algorithm::kLatencyAnnealing) GTEST_SKIP() << "clang's plans differ from g++'s";
-#endif
   if (info.algorithm == Algorithm::kMip && !HasMipSolver()) GTEST_SKIP() << "this build has no CBC";
   const Planned planned = PlansOf(info.algorithm);
   const std::string row = absl::StrFormat("{\"%s\", \"%s\", 0x%016x}", info.name, info.version, planned.digest);
