@@ -1,12 +1,11 @@
 #include "server/main/allocator_settings.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #ifdef PLANWRIGHT_WITH_JEMALLOC
 #include <jemalloc/jemalloc.h>
 
 #include <thread>
+
+#include "server/serving/admission/niceness.h"
 #endif
 
 namespace planwright::server {
@@ -18,7 +17,7 @@ bool ReturnMemoryInBackground() {
   bool is_on = false;
   // jemalloc's threads begin with the niceness of the one that asks for them.
   std::thread([&is_on] {
-    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
+    BeNicer(kNiceness);
     bool on = true;
     is_on = mallctl("background_thread", nullptr, nullptr, &on, sizeof(on)) == 0;
   }).join();

@@ -1,26 +1,14 @@
 #include "server/serving/admission/executor.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/serving/admission/niceness.h"
 #include "server/serving/admission/retry_delay.h"
 
 namespace planwright::server {
-namespace {
-
-// Of the calling thread: Linux keeps niceness by thread, and those that it starts begin with its own.
-void BeNicer(int by) {
-  if (by == 0) return;
-  const auto thread = static_cast<id_t>(gettid());
-  setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + by);
-}
-
-}  // namespace
 
 Executor::Executor(Options options)
     : options_(std::move(options)),

@@ -1,0 +1,13 @@
+// How far a thread yields to others.
+#ifndef PLANWRIGHT_SERVER_SERVING_ADMISSION_NICENESS_H_
+#define PLANWRIGHT_SERVER_SERVING_ADMISSION_NICENESS_H_
+
+namespace planwright::server {
+
+// Adds `by` >= 0 to the niceness of the calling thread: Linux keeps it by thread. Threads that it starts from now on
+// begin with its own.
+void BeNicer(int by);
+
+}  // namespace planwright::server
+
+#endif  // PLANWRIGHT_SERVER_SERVING_ADMISSION_NICENESS_H_
