@@ -106,7 +106,7 @@ def mixed_attack(seconds, attacks):
     def run(arena):
         server = arena.serve(f"--memory_budget={MIXED_BUDGET_MIB}MiB", f"--store=sqlite:{arena.folder}/mixed.db")
         # The p99 of few calls is their slowest: a tenth of the time says what is usual here.
-        with arena.bystander(server, options=(f"--quiet_seconds={min(60, seconds / 10):.0f}",)):
+        with arena.bystander(server, options=(f"--quiet_seconds={max(4, min(60, seconds / 10)):.0f}",)):
             count, peak = attack_for(seconds, attacks, server)
         print(f"      {count} attacks, at most {peak:.0f} MiB of a budget of {MIXED_BUDGET_MIB}", flush=True)
         arenas.expect(peak <= MIXED_SHARE_OVER_BUDGET * MIXED_BUDGET_MIB, f"planwrightd took {peak:.0f} MiB")

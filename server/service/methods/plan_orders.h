@@ -176,6 +176,10 @@ absl::Status PlaceOrderWhereItBelongs(const CallServices& services, const CallSt
                                       std::function<void(absl::StatusOr<v1::Plan>)> done) {
   Executor* where = &services.lookups;
   if (!NamesRegistered(*request) && !IsToBeKept(*request)) {
+    // This is a thread for long reads already (SubmitReading).
+    if (bytes > kQuickMessageBytes) {
+      return PlaceOrder(services, start, stop.get_token(), *request, events, std::move(done));
+    }
     std::optional<absl::Status> placed = PlaceQuickOrder(services, start, stop, *request, events, done);
     if (placed.has_value()) return *std::move(placed);
     where = &services.long_reads;
