@@ -600,7 +600,8 @@ TEST(ServingTest, EvaluationsAndSimulationsCountByWhatTheyTakeWhenTheyAreRead) {
 }
 
 TEST(ServingTest, DrainStopsSearchesAndAnswersThemWithTheirBestPlan) {
-  DaemonProcess daemon({"--drain_timeout=1ms"});
+  // Time for a first plan, on a machine that is busy as well.
+  DaemonProcess daemon({"--drain_timeout=1s"});
   Client client(daemon.address());
   Call hard(client, HardRequest());
   daemon.WaitForLog("search started");
