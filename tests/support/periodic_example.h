@@ -1,4 +1,5 @@
-// The worked example of PERIODIC (docs/cost-model.md): three operators in two stages, and patterns for them by hand.
+// The worked example of PERIODIC (docs/cost-model-examples.md): three operators in two stages, and patterns for them by
+// hand.
 #ifndef PLANWRIGHT_TESTS_SUPPORT_PERIODIC_EXAMPLE_H_
 #define PLANWRIGHT_TESTS_SUPPORT_PERIODIC_EXAMPLE_H_
 

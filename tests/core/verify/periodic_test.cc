@@ -1,4 +1,4 @@
-// PERIODIC: the worked example of docs/cost-model.md, and every rule of a pattern broken on its own.
+// PERIODIC: the worked example of docs/cost-model-examples.md, and every rule of a pattern broken on its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

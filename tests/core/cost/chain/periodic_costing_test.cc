@@ -1,4 +1,4 @@
-// The worked example of PERIODIC in docs/cost-model.md.
+// The worked example of PERIODIC in docs/cost-model-examples.md.
 #include "core/cost/chain/periodic_costing.h"
 
 #include <gtest/gtest.h>
