@@ -1,0 +1,49 @@
+// What a layer costs on one rank, whoever says so: a model of it, or measurements.
+//
+// Times are whole picoseconds of one micro-batch, bytes those of one device. Everything that a stage costs is a sum or a
+// maximum of these over its layers (stage_cost.h), so searches need prefix sums only.
+#ifndef PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICE_H_
+#define PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICE_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "core/model/joint.h"
+
+namespace planwright {
+
+struct LayerPrice {
+  // What the layer takes besides where it is computed again.
+  struct Mode {
+    // In the backward pass.
+    int64_t extra_ps = 0;
+    // Of one micro-batch in flight.
+    int64_t kept_bytes = 0;
+  };
+
+  // With the collectives of every micro-batch, as far as they are not hidden.
+  int64_t forward_ps = 0;
+  int64_t backward_ps = 0;
+  // nullopt: the layer has no such mode.
+  std::array<std::optional<Mode>, kNumRecomputations> modes;
+  // While the layer is computed again whole: what it then keeps.
+  int64_t recomputed_bytes = 0;
+  // While it runs.
+  int64_t workspace_bytes = 0;
+  int64_t parameter_bytes = 0;
+  int64_t gradient_bytes = 0;
+  int64_t optimizer_bytes = 0;
+  // Of Sharding::kParameters: the layer whole, as it is while it runs.
+  int64_t gathered_bytes = 0;
+  // Once a step: exchange of gradients and parameters, update of the optimizer.
+  int64_t step_end_ps = 0;
+  // What one rank sends to the next stage.
+  int64_t output_bytes = 0;
+
+  int64_t state_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes; }
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICE_H_

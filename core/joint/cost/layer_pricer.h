@@ -1,0 +1,47 @@
+// Who says what the layers of a model cost: a chain of layers of few kinds, priced for a way to spread a stage.
+#ifndef PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICER_H_
+#define PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/joint/cost/layer_price.h"
+#include "core/joint/cost/training_cluster.h"
+#include "core/model/cluster.h"
+#include "core/model/joint.h"
+
+namespace planwright {
+
+// How a stage is spread, as far as the costs of its layers depend on it.
+struct PriceQuery {
+  DeviceClassId device_class;
+  Degrees degrees;
+  // Of a micro-batch on one rank of the data degree.
+  int64_t samples = 1;
+  Sharding sharding = Sharding::kNone;
+  // The stage's block takes several nodes; its groups that leave a node run at the speed between nodes.
+  bool crosses_nodes = false;
+  int32_t devices_per_node = 1;
+};
+
+// Immutable; any thread.
+class LayerPricer {
+ public:
+  virtual ~LayerPricer() = default;
+
+  // The kind of each layer, from 0, in pipeline order.
+  virtual const std::vector<int32_t>& kinds() const = 0;
+  // The name of each layer, which is the label of its operators.
+  virtual const std::vector<std::string>& labels() const = 0;
+  // By kind. Empty: the model cannot be spread so (heads, experts or the sequence do not divide).
+  virtual std::vector<LayerPrice> Price(const PriceQuery& query) const = 0;
+  // Model FLOPs of one sample, forward and backward, with causal attention and nothing computed again.
+  virtual double flops_per_sample() const = 0;
+  virtual int64_t tokens_per_sample() const = 0;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICER_H_

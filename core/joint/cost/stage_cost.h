@@ -1,0 +1,60 @@
+// What a stage of the joint search costs (docs/cost-model.md, section 23): the one definition that reports, baselines
+// and searches share; core/verify has its own.
+#ifndef PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_
+#define PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/joint/cost/layer_pricer.h"
+#include "core/joint/cost/training_cluster.h"
+#include "core/model/joint.h"
+
+namespace planwright {
+
+// Micro-batches in flight of a stage that is the `from_end`-th from the end (the last: 1) of `num_stages`, under 1F1B;
+// under INTERLEAVED chunks in flight (Narayanan et al. 2021, section 2.2).
+int64_t InFlight(PipelineOrder order, int64_t micro_batches, int64_t from_end, int64_t num_stages, int64_t chunks);
+
+// What a stage holds of the tensors at its two ends (0: an end of the model): one in use and one under way of each.
+int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes);
+
+// Time of one tensor and of its gradient over `link`.
+int64_t TransferPs(int64_t bytes, const TrainingLink& link);
+
+// 1F1B: sum + (micro_batches - 1) x longest + end.
+int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64_t micro_batches);
+
+// INTERLEAVED: every chunk takes as long as the longest: (micro_batches x chunks + stages - 1) x slot + end, where
+// a slot is the longest forward and the longest backward pass of a chunk.
+int64_t InterleavedStepPs(int64_t slot_ps, int64_t end_ps, int64_t micro_batches, int64_t num_stages, int64_t chunks);
+
+// Where the row of devices changes nodes and classes.
+class DeviceRow {
+ public:
+  explicit DeviceRow(const TrainingCluster& cluster);
+
+  int64_t size() const { return starts_.back(); }
+  int32_t num_classes() const { return static_cast<int32_t>(cluster_.classes.size()); }
+  // The class of a slot; num_classes() at the end.
+  int32_t ClassOf(int64_t slot) const;
+  int64_t StartOf(int32_t number) const { return starts_[static_cast<std::size_t>(number)]; }
+  int64_t EndOf(int32_t number) const { return starts_[static_cast<std::size_t>(number) + 1]; }
+  const TrainingClass& At(int32_t number) const { return cluster_.classes[static_cast<std::size_t>(number)]; }
+  // Slots between `slot` and the end of its node; 0 where a node begins.
+  int64_t RestOfNode(int64_t slot) const;
+  const TrainingCluster& cluster() const { return cluster_; }
+
+ private:
+  const TrainingCluster& cluster_;
+  std::vector<int64_t> starts_;
+};
+
+// Fills in what follows from the decisions of `plan` (order, chunks, sharding, micro-batches; of each stage chunks,
+// degrees and place): passes, transfers, memory, in_flight, and the closed form of the step.
+// REQUIRES: stages in pipeline order, placed on consecutive slots from the end of the row backwards or forwards.
+void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_

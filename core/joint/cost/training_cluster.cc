@@ -1,0 +1,121 @@
+#include "core/joint/cost/training_cluster.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace planwright {
+namespace {
+
+struct Networks {
+  int64_t devices_per_node = 0;
+  TrainingLink inside;
+  TrainingLink between;
+};
+
+TrainingLink LinkOf(double bytes_per_second, Picoseconds latency) { return {bytes_per_second, latency.count()}; }
+
+// The narrowest level that joins nodes: what a group of any size and place can rely on.
+TrainingLink SlowestOf(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t from, TrainingLink inside) {
+  TrainingLink slowest = inside;
+  for (std::size_t level = from; level < levels.size(); ++level) {
+    if (levels[level].fan_out == 1) continue;
+    slowest.bytes_per_second = std::min(slowest.bytes_per_second, levels[level].bandwidth_bytes_per_second);
+    slowest.latency_ps = std::max(slowest.latency_ps, levels[level].latency.count());
+  }
+  return slowest;
+}
+
+absl::StatusOr<Networks> NetworksOf(const Cluster& cluster) {
+  const auto num_devices = static_cast<int64_t>(cluster.devices.size());
+  if (const auto* nodes = std::get_if<NodesInterconnect>(&cluster.interconnect)) {
+    TrainingLink inside = LinkOf(nodes->bandwidth_bytes_per_second, nodes->latency);
+    for (const NodesInterconnect::Link& link : nodes->links) {
+      if (inside.bytes_per_second > 0) break;
+      inside = LinkOf(link.bandwidth_bytes_per_second, link.latency);
+    }
+    return Networks{nodes->devices_per_node, inside, SlowestOf(nodes->levels, 0, inside)};
+  }
+  if (const auto* tree = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) {
+    const HierarchyInterconnect::Level& node = tree->levels.front();
+    const TrainingLink inside = LinkOf(node.bandwidth_bytes_per_second, node.latency);
+    return Networks{node.fan_out, inside, SlowestOf(tree->levels, 1, inside)};
+  }
+  if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect)) {
+    if (uniform->bandwidth_bytes_per_second.has_value()) {
+      const TrainingLink inside = LinkOf(*uniform->bandwidth_bytes_per_second, uniform->latency);
+      return Networks{num_devices, inside, inside};
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the joint search knows `nodes`, `hierarchy` and `uniform` with a bandwidth, not `",
+                   InterconnectName(cluster.interconnect), "`"));
+}
+
+// Usable accelerators, node by node.
+std::vector<std::vector<DeviceId>> NodesOf(const Cluster& cluster, const std::vector<DeviceId>& usable,
+                                           int64_t devices_per_node) {
+  std::map<int64_t, std::vector<DeviceId>> nodes;
+  for (const DeviceId device : usable) {
+    if (cluster.class_of(device).kind != DeviceKind::kAccelerator) continue;
+    nodes[static_cast<int64_t>(device.index()) / devices_per_node].push_back(device);
+  }
+  std::vector<std::vector<DeviceId>> lists;
+  lists.reserve(nodes.size());
+  for (auto& [number, devices] : nodes) lists.push_back(std::move(devices));
+  return lists;
+}
+
+int64_t LeastMemory(const Cluster& cluster, const std::vector<DeviceId>& devices, int64_t reserved_bytes) {
+  int64_t least = std::numeric_limits<int64_t>::max() / 4;
+  for (const DeviceId device : devices) {
+    least = std::min(least, UsableMemoryBytes(cluster, device).value_or(least));
+  }
+  return least - reserved_bytes;
+}
+
+// Whether all devices of a node are of one class, its first one's.
+bool IsOfOneClass(const Cluster& cluster, const std::vector<DeviceId>& node) {
+  return std::all_of(node.begin(), node.end(), [&](DeviceId device) {
+    return cluster.devices[device.index()].device_class == cluster.devices[node.front().index()].device_class;
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
+                                                    int64_t reserved_bytes) {
+  const absl::StatusOr<Networks> networks = NetworksOf(cluster);
+  if (!networks.ok()) return networks.status();
+  TrainingCluster training{.classes = {}, .devices = {}, .inside = networks->inside, .between = networks->between};
+  std::map<DeviceClassId, std::vector<std::vector<DeviceId>>> by_class;
+  for (std::vector<DeviceId>& node : NodesOf(cluster, usable, networks->devices_per_node)) {
+    if (!IsOfOneClass(cluster, node)) continue;
+    by_class[cluster.devices[node.front().index()].device_class].push_back(std::move(node));
+  }
+  for (const auto& [device_class, nodes] : by_class) {
+    std::size_t most = 0;
+    for (const auto& node : nodes) most = std::max(most, node.size());
+    TrainingClass part{.device_class = device_class,
+                       .nodes = 0,
+                       .devices_per_node = static_cast<int32_t>(most),
+                       .memory_bytes = std::numeric_limits<int64_t>::max() / 4};
+    for (const auto& node : nodes) {
+      if (node.size() < most) continue;
+      ++part.nodes;
+      part.memory_bytes = std::min(part.memory_bytes, LeastMemory(cluster, node, reserved_bytes));
+      training.devices.insert(training.devices.end(), node.begin(), node.end());
+    }
+    training.classes.push_back(part);
+  }
+  if (training.devices.empty()) return absl::FailedPreconditionError("no accelerator may be used");
+  return training;
+}
+
+}  // namespace planwright

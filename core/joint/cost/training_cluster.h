@@ -1,0 +1,50 @@
+// A cluster as the joint search sees it: devices in a row, node by node, class by class.
+#ifndef PLANWRIGHT_CORE_JOINT_COST_TRAINING_CLUSTER_H_
+#define PLANWRIGHT_CORE_JOINT_COST_TRAINING_CLUSTER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/ids.h"
+#include "core/model/cluster.h"
+
+namespace planwright {
+
+// What two ranks exchange over.
+struct TrainingLink {
+  double bytes_per_second = 0;
+  int64_t latency_ps = 0;
+};
+
+// Nodes alike.
+struct TrainingClass {
+  DeviceClassId device_class;
+  int32_t nodes = 0;
+  // Devices in use of each.
+  int32_t devices_per_node = 0;
+  int64_t memory_bytes = 0;
+
+  int64_t devices() const { return int64_t{nodes} * devices_per_node; }
+};
+
+struct TrainingCluster {
+  // In the order of the row.
+  std::vector<TrainingClass> classes;
+  // Of the row.
+  std::vector<DeviceId> devices;
+  TrainingLink inside;
+  // Of one device to one in another node, where each of its node does so at the same time.
+  TrainingLink between;
+};
+
+// `usable`: the devices that a plan may use. Nodes of a class that have fewer of these than most are left out; CPUs are.
+// `reserved_bytes`: of every device.
+// Errors: INVALID_ARGUMENT where the interconnect is none of nodes, hierarchy, uniform; FAILED_PRECONDITION where no
+// accelerator is left.
+absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
+                                                    int64_t reserved_bytes);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_COST_TRAINING_CLUSTER_H_

@@ -1,0 +1,95 @@
+// Times of every stage [first, end) of one way to spread it, for every number of micro-batches in flight, made as they
+// are asked for. Stages with the same layers by kind share an entry.
+#ifndef PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_TABLE_H_
+#define PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "core/joint/cost/layer_price.h"
+#include "core/joint/cost/training_cluster.h"
+#include "core/joint/search/recomputation.h"
+#include "core/model/joint.h"
+
+namespace planwright {
+
+// Above every time that can be: the stage does not fit.
+inline constexpr int64_t kDoesNotFit = std::numeric_limits<int64_t>::max() / 8;
+
+// Numbers stages by how many layers of each kind they hold. O(layers^2) memory.
+class SegmentNumbers {
+ public:
+  explicit SegmentNumbers(const std::vector<int32_t>& kinds);
+
+  int32_t num_layers() const { return num_layers_; }
+  int32_t num_kinds() const { return num_kinds_; }
+  int32_t num_segments() const { return static_cast<int32_t>(counts_.size()); }
+  // REQUIRES: first < end.
+  int32_t Of(int32_t first, int32_t end) const {
+    return numbers_[static_cast<std::size_t>(first) * static_cast<std::size_t>(num_layers_) +
+                    static_cast<std::size_t>(end - 1)];
+  }
+  const std::vector<int32_t>& CountsOf(int32_t segment) const { return counts_[static_cast<std::size_t>(segment)]; }
+
+ private:
+  int32_t num_layers_ = 0;
+  int32_t num_kinds_ = 0;
+  std::vector<int32_t> numbers_;
+  std::vector<std::vector<int32_t>> counts_;
+};
+
+// One way to spread a stage on one class. Not thread-safe.
+class StageTable {
+ public:
+  // `allowed`: by mode. `prices`: by kind. `memory_bytes`: of a device, without what is reserved.
+  StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds, std::vector<LayerPrice> prices,
+             const std::array<bool, kNumRecomputations>& allowed, int64_t memory_bytes);
+
+  // Passes of a stage without recomputation and transfers. O(1).
+  int64_t BasePs(int32_t first, int32_t end) const {
+    return base_[static_cast<std::size_t>(end)] - base_[static_cast<std::size_t>(first)];
+  }
+  int64_t StepEndPs(int32_t first, int32_t end) const {
+    return step_end_[static_cast<std::size_t>(end)] - step_end_[static_cast<std::size_t>(first)];
+  }
+  int64_t StateBytes(int32_t first, int32_t end) const {
+    return state_[static_cast<std::size_t>(end)] - state_[static_cast<std::size_t>(first)];
+  }
+  // With recomputation such that `in_flight` micro-batches fit, without transfers; kDoesNotFit.
+  int64_t TimePs(int32_t first, int32_t end, int64_t in_flight);
+  // What a boundary before `layer` costs the stage behind it, and before it; 0 at the two ends of the model.
+  int64_t TransferBeforePs(int32_t layer, const TrainingLink& link) const;
+  // The modes of the stage's layers. REQUIRES: TimePs is not kDoesNotFit.
+  std::vector<LayerRecomputation> Modes(int32_t first, int32_t end, int64_t in_flight) const;
+
+  const LayerPrice& PriceOf(int32_t layer) const {
+    return prices_[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(layer)])];
+  }
+
+ private:
+  struct Budget {
+    int64_t bytes = 0;
+    int64_t full_bytes = 0;
+  };
+  std::optional<RecomputationChoice> Choose(int32_t first, int32_t end, int64_t in_flight) const;
+  Budget BudgetOf(int32_t first, int32_t end) const;
+
+  const SegmentNumbers& segments_;
+  const std::vector<int32_t>& kinds_;
+  std::vector<LayerPrice> prices_;
+  // Modes that may be chosen, by kind; `free` where one of them takes no extra time and is not beaten.
+  std::vector<LayerGroup> groups_;
+  int64_t memory_bytes_;
+  std::vector<int64_t> base_;
+  std::vector<int64_t> step_end_;
+  std::vector<int64_t> state_;
+  // Extra time by micro-batches in flight and segment; -1: not asked for.
+  std::map<int64_t, std::vector<int64_t>> extra_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_TABLE_H_
