@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <utility>
 
 #include "core/joint/cost/stage_cost.h"
@@ -35,16 +36,19 @@ LayerGroup GroupOf(const LayerPrice& price, const std::array<bool, kNumRecomputa
 }  // namespace
 
 SegmentNumbers::SegmentNumbers(const std::vector<int32_t>& kinds) : num_layers_(static_cast<int32_t>(kinds.size())) {
-  num_kinds_ = 1 + *std::max_element(kinds.begin(), kinds.end());
+  const auto num_kinds = static_cast<std::size_t>(1 + *std::max_element(kinds.begin(), kinds.end()));
   numbers_.assign(kinds.size() * kinds.size(), -1);
+  // What a stage receives and sends counts as well: -1 at the ends of the model.
   std::map<std::vector<int32_t>, int32_t> known;
   for (std::size_t first = 0; first < kinds.size(); ++first) {
-    std::vector<int32_t> counts(static_cast<std::size_t>(num_kinds_), 0);
-    for (std::size_t end = first; end < kinds.size(); ++end) {
-      ++counts[static_cast<std::size_t>(kinds[end])];
-      const auto [entry, is_new] = known.try_emplace(counts, static_cast<int32_t>(counts_.size()));
-      if (is_new) counts_.push_back(counts);
-      numbers_[first * kinds.size() + end] = entry->second;
+    std::vector<int32_t> key(num_kinds + 2, 0);
+    key[num_kinds] = first == 0 ? -1 : kinds[first - 1];
+    for (std::size_t last = first; last < kinds.size(); ++last) {
+      ++key[static_cast<std::size_t>(kinds[last])];
+      key[num_kinds + 1] = last + 1 == kinds.size() ? -1 : kinds[last];
+      const auto [entry, is_new] = known.try_emplace(key, static_cast<int32_t>(counts_.size()));
+      if (is_new) counts_.emplace_back(key.begin(), key.end() - 2);
+      numbers_[first * kinds.size() + last] = entry->second;
     }
   }
 }
@@ -59,17 +63,57 @@ StageTable::StageTable(const SegmentNumbers& segments, const std::vector<int32_t
   state_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.state_bytes(); });
 }
 
+int64_t StageTable::MostExtraPs(int32_t layer) const {
+  int64_t most = 0;
+  for (const auto& mode : groups_[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(layer)])].modes) {
+    if (mode.has_value()) most = std::max(most, mode->extra_ps);
+  }
+  return most;
+}
+
 int64_t StageTable::TimePs(int32_t first, int32_t end, int64_t in_flight) {
-  std::vector<int64_t>& row = extra_[in_flight];
+  if (extra_.size() <= static_cast<std::size_t>(in_flight)) extra_.resize(static_cast<std::size_t>(in_flight) + 1);
+  std::vector<int64_t>& row = extra_[static_cast<std::size_t>(in_flight)];
   if (row.empty()) row.assign(static_cast<std::size_t>(segments_.num_segments()), -1);
-  // Transfer buffers differ where kinds do not: the entry is that of the first such stage unless it is at an end of the
-  // model, where the kinds tell.
   int64_t& extra = row[static_cast<std::size_t>(segments_.Of(first, end))];
   if (extra < 0) {
     const std::optional<RecomputationChoice> choice = Choose(first, end, in_flight);
     extra = choice.has_value() ? choice->bound_ps : kDoesNotFit;
   }
   return extra == kDoesNotFit ? kDoesNotFit : BasePs(first, end) + extra;
+}
+
+std::size_t StageTable::ModeOf(std::size_t kind, LayerRecomputation mode) const {
+  auto chosen = static_cast<std::size_t>(mode);
+  while (chosen > 0 && !groups_[kind].modes[chosen].has_value()) --chosen;
+  while (!groups_[kind].modes[chosen].has_value()) ++chosen;
+  return chosen;
+}
+
+int64_t StageTable::TimeInModePs(int32_t first, int32_t end, int64_t in_flight, LayerRecomputation mode) const {
+  const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
+  int64_t extra = 0;
+  int64_t kept = 0;
+  bool is_any_full = false;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+    if (counts[kind] == 0) continue;
+    const std::size_t chosen = ModeOf(kind, mode);
+    extra += counts[kind] * groups_[kind].modes[chosen]->extra_ps;
+    kept += counts[kind] * groups_[kind].modes[chosen]->kept_bytes;
+    is_any_full = is_any_full || chosen == static_cast<std::size_t>(LayerRecomputation::kFull);
+  }
+  const Budget budget = BudgetOf(first, end);
+  const int64_t room = is_any_full ? budget.full_bytes : budget.bytes;
+  return in_flight * kept > room ? kDoesNotFit : BasePs(first, end) + extra;
+}
+
+std::vector<LayerRecomputation> StageTable::ModesInMode(int32_t first, int32_t end, LayerRecomputation mode) const {
+  std::vector<LayerRecomputation> modes;
+  for (int32_t layer = first; layer < end; ++layer) {
+    modes.push_back(static_cast<LayerRecomputation>(
+        ModeOf(static_cast<std::size_t>(kinds_[static_cast<std::size_t>(layer)]), mode)));
+  }
+  return modes;
 }
 
 int64_t StageTable::TransferBeforePs(int32_t layer, const TrainingLink& link) const {

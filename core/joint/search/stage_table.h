@@ -1,12 +1,12 @@
 // Times of every stage [first, end) of one way to spread it, for every number of micro-batches in flight, made as they
-// are asked for. Stages with the same layers by kind share an entry.
+// are asked for. Stages with the same layers by kind, between the same neighbours, share an entry.
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_TABLE_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_TABLE_H_
 
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <map>
+#include <optional>
 #include <vector>
 
 #include "core/joint/cost/layer_price.h"
@@ -19,13 +19,12 @@ namespace planwright {
 // Above every time that can be: the stage does not fit.
 inline constexpr int64_t kDoesNotFit = std::numeric_limits<int64_t>::max() / 8;
 
-// Numbers stages by how many layers of each kind they hold. O(layers^2) memory.
+// Numbers stages by how many layers of each kind they hold and by what they receive and send. O(layers^2) memory.
 class SegmentNumbers {
  public:
   explicit SegmentNumbers(const std::vector<int32_t>& kinds);
 
   int32_t num_layers() const { return num_layers_; }
-  int32_t num_kinds() const { return num_kinds_; }
   int32_t num_segments() const { return static_cast<int32_t>(counts_.size()); }
   // REQUIRES: first < end.
   int32_t Of(int32_t first, int32_t end) const {
@@ -36,7 +35,6 @@ class SegmentNumbers {
 
  private:
   int32_t num_layers_ = 0;
-  int32_t num_kinds_ = 0;
   std::vector<int32_t> numbers_;
   std::vector<std::vector<int32_t>> counts_;
 };
@@ -58,8 +56,14 @@ class StageTable {
   int64_t StateBytes(int32_t first, int32_t end) const {
     return state_[static_cast<std::size_t>(end)] - state_[static_cast<std::size_t>(first)];
   }
+  // What computing a layer again can take at most. O(1).
+  int64_t MostExtraPs(int32_t layer) const;
   // With recomputation such that `in_flight` micro-batches fit, without transfers; kDoesNotFit.
   int64_t TimePs(int32_t first, int32_t end, int64_t in_flight);
+  // The same with one mode for all layers that have it, the others as little as they can; not shared, O(kinds).
+  int64_t TimeInModePs(int32_t first, int32_t end, int64_t in_flight, LayerRecomputation mode) const;
+  // The modes of the layers then.
+  std::vector<LayerRecomputation> ModesInMode(int32_t first, int32_t end, LayerRecomputation mode) const;
   // What a boundary before `layer` costs the stage behind it, and before it; 0 at the two ends of the model.
   int64_t TransferBeforePs(int32_t layer, const TrainingLink& link) const;
   // The modes of the stage's layers. REQUIRES: TimePs is not kDoesNotFit.
@@ -70,6 +74,7 @@ class StageTable {
   }
 
  private:
+  std::size_t ModeOf(std::size_t kind, LayerRecomputation mode) const;
   struct Budget {
     int64_t bytes = 0;
     int64_t full_bytes = 0;
@@ -80,14 +85,14 @@ class StageTable {
   const SegmentNumbers& segments_;
   const std::vector<int32_t>& kinds_;
   std::vector<LayerPrice> prices_;
-  // Modes that may be chosen, by kind; `free` where one of them takes no extra time and is not beaten.
+  // Modes that may be chosen, by kind.
   std::vector<LayerGroup> groups_;
   int64_t memory_bytes_;
   std::vector<int64_t> base_;
   std::vector<int64_t> step_end_;
   std::vector<int64_t> state_;
   // Extra time by micro-batches in flight and segment; -1: not asked for.
-  std::map<int64_t, std::vector<int64_t>> extra_;
+  std::vector<std::vector<int64_t>> extra_;
 };
 
 }  // namespace planwright

@@ -51,7 +51,7 @@ TEST(SimulationReportTest, BackwardPassesAreLetters) {
 
 TEST(SimulationReportTest, NoLineIsLongerThanATerminal) {
   Simulation simulation = Sample(3);
-  simulation.summary.add_warnings(std::string(40, 'x') + " " + std::string(90, 'y'));
+  simulation.summary.add_warnings(std::string(40, 'x').append(" ").append(90, 'y'));
   std::istringstream lines(SimulationReport(simulation, "graph on cluster"));
   for (std::string line; std::getline(lines, line);) EXPECT_THAT(line.size(), Le(120U)) << line;
 }
