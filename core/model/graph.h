@@ -9,6 +9,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/units.h"
+#include "core/model/transformer_shape.h"
 
 namespace planwright {
 
@@ -65,6 +66,9 @@ struct OperatorGraph {
   std::vector<Operator> operators;
   std::vector<Tensor> tensors;
   int64_t samples_per_micro_batch = 1;
+  // Of a language model whose layers are labelled "embedding", "layer.0" and so on, "head" and "loss": what they cost at
+  // other degrees of parallelism.
+  std::optional<TransformerShape> transformer = std::nullopt;
 };
 
 }  // namespace planwright

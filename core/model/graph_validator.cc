@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "core/base/interruption.h"
+#include "core/model/joint_rules.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
 
@@ -27,6 +28,7 @@ class GraphValidator {
     for (std::size_t i = 0; i < graph_.operators.size(); ++i) CheckOperator(i);
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) CheckTensor(i);
     if (ids_in_range_) CheckAcyclic();
+    if (graph_.transformer.has_value()) CheckTransformer(graph_, violations_);
   }
 
  private:

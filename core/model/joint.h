@@ -58,6 +58,7 @@ struct JointSettings {
   // Stages may differ in their degrees; else one choice holds for all.
   bool per_stage = false;
   std::optional<int32_t> num_stages;
+  std::optional<int64_t> micro_batches;
 };
 
 // Bytes of one device.
@@ -93,7 +94,9 @@ struct JointStage {
   // Of one micro-batch, all chunks: computation and collectives, without transfers between stages.
   Picoseconds forward{0};
   Picoseconds backward{0};
+  // Both ways at both ends; of it, at the front.
   Picoseconds transfers{0};
+  Picoseconds received{0};
   // Once a step: gradients, parameters and the optimizer.
   Picoseconds step_end{0};
   MemoryParts memory;
@@ -125,10 +128,12 @@ struct JointPlan {
   PipelineOrder order = PipelineOrder::kOneFOneB;
   int32_t chunks = 1;
   Sharding sharding = Sharding::kNone;
-  // Of one rank of the data degree; of PER_STAGE of the whole micro-batch.
+  // Whether stages divide a micro-batch among their own ranks of data, so that their degrees may differ.
+  bool per_stage = false;
+  // Of one rank of the data degree; if `per_stage`, of all ranks together.
   int64_t micro_batch_samples = 1;
   int64_t micro_batches = 1;
-  std::vector<JointStage> stages;
+  std::vector<JointStage> stages = {};
   // The closed form, and the least that any plan in scope can take by it.
   Picoseconds step{0};
   Picoseconds step_bound{0};
@@ -140,8 +145,8 @@ struct JointPlan {
   double peak_share_in_use = 0;
   double peak_share = 0;
   // Simple ways to run it, best first: equal stages, one choice for all.
-  std::vector<JointConfiguration> uniform_configurations;
-  std::vector<ChoiceWorth> worth;
+  std::vector<JointConfiguration> uniform_configurations = {};
+  std::vector<ChoiceWorth> worth = {};
 };
 
 }  // namespace planwright

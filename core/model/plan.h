@@ -31,14 +31,16 @@ enum class StopReason {
 };
 
 // kFewerDevices: every plan that uses fewer devices than this one, as MIN_DEVICES counts them. kGivenOrder: every plan
-// whose stages are consecutive in one linear order of the operators.
+// whose stages are consecutive in one linear order of the operators. kAlignedPlaces: every plan of the joint search, whose
+// blocks of devices stand in pipeline order, in one node or on whole nodes.
 enum class BoundScope {
   kProblem,
   kGivenPartition,
   kGivenStagesAndReplicas,
   kGivenAllocation,
   kFewerDevices,
-  kGivenOrder
+  kGivenOrder,
+  kAlignedPlaces
 };
 
 struct Bound {
@@ -199,6 +201,8 @@ struct Plan {
   std::vector<std::string> warnings;
   // Only where the problem has a placement to start from.
   std::optional<Replanning> replanning;
+  // Only where the problem has joint settings. Its stages are those of the plan.
+  std::optional<JointPlan> joint;
 };
 
 // (objective - bound) / objective; 0 when the objective is 0.

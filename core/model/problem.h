@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
+#include "core/model/joint.h"
 #include "core/model/periodic_pattern.h"
 
 namespace planwright {
@@ -152,6 +153,8 @@ struct PlanningProblem {
   std::optional<Placement> start_from;
   std::vector<AbsentDevice> absent_devices;
   std::optional<double> replan_tolerance;
+  // Stages, degrees, recomputation, sharding and micro-batches in one search.
+  std::optional<JointSettings> joint;
 };
 
 struct SolverOptions {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/model/device_selection.h"
+#include "core/model/joint_rules.h"
 #include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 #include "core/model/validator.h"
@@ -186,6 +187,7 @@ void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const P
   CheckNumbers(problem, violations);
   CheckMemoryNumbers(problem.memory_model, violations);
   if (IdValidator(graph, cluster, violations).Check(problem)) SelectionValidator(cluster, problem, violations).Check();
+  if (problem.joint.has_value()) return CheckJoint(graph, cluster, problem, violations);
   CheckShape(cluster, problem, violations);
   const PlanningProblem resolved = ResolveProblem(graph, problem);
   CheckQuantities(graph, cluster, resolved, violations);

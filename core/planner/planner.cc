@@ -31,6 +31,7 @@
 #include "core/planner/canonical_request.h"
 #include "core/planner/devices/fewest_devices.h"
 #include "core/planner/explanation.h"
+#include "core/planner/joint/joint_request.h"
 #include "core/planner/pattern_completion.h"
 #include "core/planner/replanning.h"
 #include "core/planner/solve_in_turn.h"
@@ -73,10 +74,18 @@ Violations CheckValid(const PlanRequest& request, const ModelLimits& model_limit
   return violations;
 }
 
+// The joint search is an algorithm of its own.
+void CheckJointOptions(const SolverOptions& options, Violations& violations) {
+  if (options.algorithm == Algorithm::kAuto) return;
+  violations.Add("options.algorithm", "must be AUTO or unset beside problem.joint");
+}
+
 // Valid, and what a search plans.
 absl::Status CheckPlanned(const PlanRequest& request, const ModelLimits& model_limits) {
   Violations violations = CheckValid(request, model_limits);
-  if (violations.empty()) {
+  if (request.problem.joint.has_value()) {
+    CheckJointOptions(request.options, violations);
+  } else if (violations.empty()) {
     CheckSupported(request.graph, request.cluster, request.problem, request.options, violations);
   }
   return violations.ToStatus();
@@ -125,6 +134,9 @@ absl::Status CheckPrinted(const Cluster& cluster, const PlanningProblem& problem
 // Valid, and what the verifier judges.
 absl::Status CheckEvaluated(const PlanRequest& request, const ModelLimits& model_limits) {
   Violations violations = CheckValid(request, model_limits);
+  if (request.problem.joint.has_value()) {
+    violations.Add("problem.joint", "must not be set: a placement does not say what is computed again and sharded");
+  }
   if (violations.empty()) CheckJudged(request.graph, request.cluster, request.problem, violations);
   return violations.ToStatus();
 }
@@ -365,6 +377,34 @@ class Planning {
   absl::Status incumbent_status_;
 };
 
+// The same for the joint search, which costs, compares and verifies its own plans.
+absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLimits& limits, const TaskArena& arena,
+                                      PlannerObserver& observer) {
+  const Stopwatch stopwatch(arena);
+  const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+  const bool wants_plans = observer.wants_incumbent_plans();
+  std::vector<Incumbent> incumbents;
+  const auto note = [&](Plan plan) {
+    plan.provenance.incumbents = incumbents;
+    plan.provenance.wall_time_ms = stopwatch.WallMilliseconds();
+    plan.provenance.cpu_time_ms = stopwatch.CpuMilliseconds();
+    return plan;
+  };
+  observer.OnPhase("joint_search");
+  // The search has its own looks at the clock, and keeps what it has.
+  const InterruptionScope scope(nullptr);
+  ASSIGN_OR_RETURN(const Plan plan,
+                   MakeJointPlan(request.graph, request.cluster, problem, request.options, limits,
+                                 [&](const Plan& found) {
+                                   incumbents.push_back({stopwatch.WallMilliseconds(),
+                                                         static_cast<int64_t>(incumbents.size()) + 1, found.objective,
+                                                         found.lower_bound, found.provenance.algorithm});
+                                   observer.OnIncumbent(incumbents.back());
+                                   if (wants_plans) observer.OnIncumbentPlan(note(found));
+                                 }));
+  return note(plan);
+}
+
 absl::Status NotPlanned(Interruption why) {
   if (why == Interruption::kCancelled) return absl::CancelledError("cancelled before a plan was found");
   return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
@@ -424,6 +464,7 @@ absl::StatusOr<Plan> MakePlan(const PlanRequest& request, const ModelLimits& mod
     observer.OnPhase("validate");
     RETURN_IF_ERROR(CheckRequest(request, model_limits));
     // An arena of its own: counts the CPU time of this request, and is as wide as it may be.
+    if (request.problem.joint.has_value()) return PlanJointProblem(request, limits, arena, observer);
     TaskArena request_arena(std::min(arena.threads(), request.options.threads.value_or(arena.threads())));
     return Planning(request, limits, request_arena, observer).Run();
   });

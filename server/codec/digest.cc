@@ -64,6 +64,22 @@ void AddTensor(const OperatorGraph& graph, const Tensor& tensor, CanonicalHash& 
   hash.Add(tensor.transfer);
 }
 
+// Names every field, so that a new one does not compile before it is here.
+void AddTransformer(const TransformerShape& shape, CanonicalHash& hash) {
+  const auto& [layers, hidden, heads, kv_heads, head_width, feed_forward, gated, stores_scores, dropout,
+               learned_positions, vocabulary, sequence, tied, bytes_per_element, eight_bit_products, experts,
+               experts_per_token, expert_feed_forward, shared_experts, dense_layers, query_rank, kv_rank, rope_width,
+               value_width] = shape;
+  for (const int64_t number :
+       {int64_t{layers}, hidden, int64_t{heads}, int64_t{kv_heads}, head_width, feed_forward, int64_t{gated},
+        int64_t{stores_scores}, int64_t{dropout}, int64_t{learned_positions}, vocabulary, sequence, int64_t{tied},
+        int64_t{bytes_per_element}, int64_t{eight_bit_products}, int64_t{experts}, int64_t{experts_per_token},
+        expert_feed_forward, int64_t{shared_experts}, int64_t{dense_layers}, query_rank, kv_rank, rope_width,
+        value_width}) {
+    hash.Add(number);
+  }
+}
+
 void AddClass(const DeviceClass& device_class, CanonicalHash& hash) {
   hash.Add(device_class.name);
   hash.Add(device_class.kind);
@@ -177,6 +193,7 @@ std::string GraphDigest(const OperatorGraph& graph) {
   hash.Add(graph.tensors.size());
   for (const Tensor* tensor : SortedBy(graph.tensors, &Tensor::name)) AddTensor(graph, *tensor, hash);
   hash.Add(graph.samples_per_micro_batch);
+  if (graph.transformer.has_value()) AddTransformer(*graph.transformer, hash);
   return hash.Hex();
 }
 

@@ -124,6 +124,25 @@ constexpr EnumTable<v1::MemoryModel::Recomputation, MemoryModel::Recomputation, 
     {v1::MemoryModel::RECOMPUTATION_FULL, MemoryModel::Recomputation::kFull},
 }};
 
+constexpr EnumTable<v1::LayerRecomputation, LayerRecomputation, 3> kLayerRecomputationTable = {{
+    {v1::LAYER_RECOMPUTATION_NONE, LayerRecomputation::kNone},
+    {v1::LAYER_RECOMPUTATION_SELECTIVE, LayerRecomputation::kSelective},
+    {v1::LAYER_RECOMPUTATION_FULL, LayerRecomputation::kFull},
+}};
+
+constexpr EnumTable<v1::OptimizerSharding, Sharding, 4> kShardingTable = {{
+    {v1::OPTIMIZER_SHARDING_NONE, Sharding::kNone},
+    {v1::OPTIMIZER_SHARDING_OPTIMIZER, Sharding::kOptimizer},
+    {v1::OPTIMIZER_SHARDING_GRADIENTS, Sharding::kGradients},
+    {v1::OPTIMIZER_SHARDING_PARAMETERS, Sharding::kParameters},
+}};
+
+// Of schedules only those that the joint search knows.
+constexpr EnumTable<v1::ScheduleKind, PipelineOrder, 2> kPipelineOrderTable = {{
+    {v1::SCHEDULE_KIND_ONE_F_ONE_B, PipelineOrder::kOneFOneB},
+    {v1::SCHEDULE_KIND_INTERLEAVED, PipelineOrder::kInterleaved},
+}};
+
 constexpr EnumTable<v1::Granularity, Granularity, 3> kGranularityTable = {{
     {v1::GRANULARITY_UNSPECIFIED, Granularity::kOperator},
     {v1::GRANULARITY_OPERATOR, Granularity::kOperator},
@@ -173,13 +192,14 @@ constexpr EnumTable<v1::StopReason, StopReason, 8> kStopReasonTable = {{
     {v1::STOP_REASON_EXHAUSTED, StopReason::kExhausted},
 }};
 
-constexpr EnumTable<v1::Bound::Scope, BoundScope, 6> kScopeTable = {{
+constexpr EnumTable<v1::Bound::Scope, BoundScope, 7> kScopeTable = {{
     {v1::Bound::SCOPE_PROBLEM, BoundScope::kProblem},
     {v1::Bound::SCOPE_GIVEN_PARTITION, BoundScope::kGivenPartition},
     {v1::Bound::SCOPE_GIVEN_STAGES_AND_REPLICAS, BoundScope::kGivenStagesAndReplicas},
     {v1::Bound::SCOPE_GIVEN_ALLOCATION, BoundScope::kGivenAllocation},
     {v1::Bound::SCOPE_FEWER_DEVICES, BoundScope::kFewerDevices},
     {v1::Bound::SCOPE_GIVEN_ORDER, BoundScope::kGivenOrder},
+    {v1::Bound::SCOPE_ALIGNED_PLACES, BoundScope::kAlignedPlaces},
 }};
 
 constexpr EnumTable<v1::SimulatePlanRequest::Contention, Contention, 3> kContentionTable = {{
@@ -240,6 +260,17 @@ std::optional<MemoryModel::Recomputation> ToCore(v1::MemoryModel::Recomputation 
   return FindCore(kRecomputationTable, wire);
 }
 v1::MemoryModel::Recomputation ToWire(MemoryModel::Recomputation core) { return FindWire(kRecomputationTable, core); }
+
+std::optional<LayerRecomputation> ToCore(v1::LayerRecomputation wire) {
+  return FindCore(kLayerRecomputationTable, wire);
+}
+v1::LayerRecomputation ToWire(LayerRecomputation core) { return FindWire(kLayerRecomputationTable, core); }
+
+std::optional<Sharding> ToCore(v1::OptimizerSharding wire) { return FindCore(kShardingTable, wire); }
+v1::OptimizerSharding ToWire(Sharding core) { return FindWire(kShardingTable, core); }
+
+std::optional<PipelineOrder> ToPipelineOrder(v1::ScheduleKind wire) { return FindCore(kPipelineOrderTable, wire); }
+v1::ScheduleKind ToWire(PipelineOrder core) { return FindWire(kPipelineOrderTable, core); }
 
 std::optional<Granularity> ToCore(v1::Granularity wire) { return FindCore(kGranularityTable, wire); }
 v1::Granularity ToWire(Granularity core) { return FindWire(kGranularityTable, core); }

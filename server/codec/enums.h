@@ -64,6 +64,15 @@ v1::MemoryModel::Kind ToWire(MemoryModel::Kind core);
 std::optional<MemoryModel::Recomputation> ToCore(v1::MemoryModel::Recomputation wire);
 v1::MemoryModel::Recomputation ToWire(MemoryModel::Recomputation core);
 
+std::optional<LayerRecomputation> ToCore(v1::LayerRecomputation wire);
+v1::LayerRecomputation ToWire(LayerRecomputation core);
+
+std::optional<Sharding> ToCore(v1::OptimizerSharding wire);
+v1::OptimizerSharding ToWire(Sharding core);
+
+std::optional<PipelineOrder> ToPipelineOrder(v1::ScheduleKind wire);
+v1::ScheduleKind ToWire(PipelineOrder core);
+
 std::optional<Granularity> ToCore(v1::Granularity wire);
 v1::Granularity ToWire(Granularity core);
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "core/base/interruption.h"
+#include "server/codec/joint.h"
 #include "server/codec/scalars.h"
 
 namespace planwright::server {
@@ -130,6 +131,7 @@ OperatorGraph DecodeGraph(const v1::Graph& wire, Violations& violations) {
     graph.tensors.push_back(DecodeTensor(wire.tensors(i), operators, path.Element("tensors", i), violations));
   }
   if (wire.has_samples_per_micro_batch()) graph.samples_per_micro_batch = wire.samples_per_micro_batch();
+  if (wire.has_transformer()) graph.transformer = DecodeTransformer(wire.transformer());
   return graph;
 }
 
@@ -139,6 +141,7 @@ v1::Graph EncodeGraph(const OperatorGraph& graph) {
   for (const Operator& op : graph.operators) EncodeOperator(graph, op, *wire.add_operators());
   for (const Tensor& tensor : graph.tensors) EncodeTensor(graph, tensor, *wire.add_tensors());
   wire.set_samples_per_micro_batch(graph.samples_per_micro_batch);
+  if (graph.transformer.has_value()) *wire.mutable_transformer() = EncodeTransformer(*graph.transformer);
   return wire;
 }
 

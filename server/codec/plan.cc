@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "server/codec/joint.h"
 #include "server/codec/names.h"
 #include "server/codec/problem.h"
 #include "server/codec/scalars.h"
@@ -208,6 +209,7 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
   EncodeProvenance(plan.provenance, *wire.mutable_provenance());
   wire.mutable_warnings()->Add(plan.warnings.begin(), plan.warnings.end());
   if (plan.replanning.has_value()) EncodeReplanning(plan, *wire.mutable_replanning());
+  if (plan.joint.has_value()) EncodeJointPlan(*plan.joint, graph, wire);
   return wire;
 }
 

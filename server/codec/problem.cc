@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/codec/joint.h"
 #include "server/codec/names.h"
 #include "server/codec/scalars.h"
 
@@ -216,6 +217,7 @@ PlanningProblem DecodeProblem(const v1::PlanningProblem& wire, const OperatorGra
   if (wire.has_start_from()) {
     DecodeStart(wire.start_from(), names, path.Field("start_from"), violations, problem);
   }
+  if (wire.has_joint()) DecodeJoint(wire.joint(), path.Field("joint"), violations, problem);
   return problem;
 }
 
@@ -231,6 +233,7 @@ v1::PlanningProblem EncodeProblem(const PlanningProblem& problem, const Operator
   if (problem.start_from.has_value()) {
     EncodeStart(problem, graph, cluster, *wire.mutable_start_from());
   }
+  if (problem.joint.has_value()) EncodeJoint(*problem.joint, *wire.mutable_joint());
   return wire;
 }
 

@@ -1,15 +1,14 @@
 #include "core/joint/cost/stage_cost.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "core/base/units.h"
+#include "core/joint/cost/step_simulation.h"
 
 namespace planwright {
 namespace {
-
-constexpr double kPicosecondsPerSecond = 1e12;
 
 // One stage while its chunks are added up.
 class StageSum {
@@ -23,8 +22,8 @@ class StageSum {
       const LayerPrice& price = PriceOf(layer);
       const auto mode = static_cast<std::size_t>(chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)]);
       kept += price.modes[mode]->kept_bytes;
-      times.forward += price.forward_ps;
-      times.backward += price.backward_ps + price.modes[mode]->extra_ps;
+      times.forward_ps += price.forward_ps;
+      times.backward_ps += price.backward_ps + price.modes[mode]->extra_ps;
       AddState(price);
       recomputed_ = std::max(recomputed_, price.recomputed_bytes);
       any_full_ = any_full_ || mode == static_cast<std::size_t>(LayerRecomputation::kFull);
@@ -40,8 +39,8 @@ class StageSum {
     int64_t forward = 0;
     int64_t backward = 0;
     for (const ChunkTimes& times : chunks_) {
-      forward += times.forward;
-      backward += times.backward;
+      forward += times.forward_ps;
+      backward += times.backward_ps;
     }
     stage.forward = Picoseconds(forward);
     stage.backward = Picoseconds(backward);
@@ -55,10 +54,6 @@ class StageSum {
                     .reserved = reserved_bytes};
   }
 
-  struct ChunkTimes {
-    int64_t forward = 0;
-    int64_t backward = 0;
-  };
   const std::vector<ChunkTimes>& chunks() const { return chunks_; }
   const LayerPrice& PriceOf(int32_t layer) const {
     return prices_[static_cast<std::size_t>(pricer_.kinds()[static_cast<std::size_t>(layer)])];
@@ -112,8 +107,7 @@ int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes) { return 
 
 int64_t TransferPs(int64_t bytes, const TrainingLink& link) {
   if (bytes == 0) return 0;
-  const double time = static_cast<double>(bytes) / link.bytes_per_second * kPicosecondsPerSecond;
-  return 2 * (static_cast<int64_t>(std::ceil(time)) + link.latency_ps);
+  return 2 * (TransferTime(bytes, link.bytes_per_second).count() + link.latency_ps);
 }
 
 int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64_t micro_batches) {
@@ -142,55 +136,116 @@ int64_t DeviceRow::RestOfNode(int64_t slot) const {
   return used == 0 ? 0 : size - used;
 }
 
-void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan) {
-  const auto num_stages = static_cast<int64_t>(plan.stages.size());
-  const int64_t chunks = plan.chunks;
-  const auto num_layers = static_cast<int32_t>(pricer.kinds().size());
-  int64_t sum = 0;
-  int64_t longest = 0;
-  int64_t end = 0;
-  int64_t forward_slot = 0;
-  int64_t backward_slot = 0;
-  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    JointStage& stage = plan.stages[s];
-    const int32_t number = row.ClassOf(stage.first_slot);
-    const std::vector<LayerPrice> prices = pricer.Price(
-        {.device_class = row.At(number).device_class,
-         .degrees = stage.degrees,
-         .samples = plan.micro_batch_samples,
-         .sharding = plan.sharding,
-         .crosses_nodes = stage.degrees.devices() > row.At(number).devices_per_node,
-         .devices_per_node = row.At(number).devices_per_node});
-    StageSum total(pricer, prices);
+namespace {
+
+// A joint plan while its stages are costed one after the other.
+class PlanCosting {
+ public:
+  PlanCosting(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan)
+      : pricer_(pricer),
+        row_(row),
+        reserved_bytes_(reserved_bytes),
+        plan_(plan),
+        num_stages_(static_cast<int64_t>(plan.stages.size())) {}
+
+  void Run() {
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) AddStage(s);
+    const bool is_plain = plan_.order == PipelineOrder::kOneFOneB;
+    plan_.step = Picoseconds(is_plain ? OneFOneBStepPs(sum_, longest_, end_, plan_.micro_batches)
+                                      : InterleavedStepPs(forward_slot_ + backward_slot_, end_, plan_.micro_batches,
+                                                          num_stages_, plan_.chunks));
+  }
+
+  PipelineTimes TakeTimes() { return std::move(times_); }
+
+ private:
+  void AddStage(std::size_t s) {
+    JointStage& stage = plan_.stages[s];
+    const int64_t from_end = num_stages_ - static_cast<int64_t>(s);
+    StageSum total(pricer_, PricesOf(stage));
     for (const JointChunk& chunk : stage.chunks) total.Add(chunk);
-    total.Finish(InFlight(plan.order, plan.micro_batches, num_stages - static_cast<int64_t>(s), num_stages, chunks),
-                 reserved_bytes, stage);
+    total.Finish(InFlight(plan_.order, plan_.micro_batches, from_end, num_stages_, plan_.chunks), reserved_bytes_,
+                 stage);
+    std::vector<ChunkTimes>& times = times_.emplace_back(total.chunks());
     int64_t transfers = 0;
+    int64_t received = 0;
     for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
-      const JointChunk& chunk = stage.chunks[c];
-      int64_t own = 0;
-      if (chunk.first_layer > 0) {
-        const JointStage& before = plan.stages[(s + plan.stages.size() - 1) % plan.stages.size()];
-        own += TransferPs(total.PriceOf(chunk.first_layer - 1).output_bytes, LinkBetween(row, before, stage));
-      }
-      if (chunk.end_layer() < num_layers) {
-        const JointStage& behind = plan.stages[(s + 1) % plan.stages.size()];
-        own += TransferPs(total.PriceOf(chunk.end_layer() - 1).output_bytes, LinkBetween(row, stage, behind));
-      }
+      const int64_t in = ReceivedBy(s, stage.chunks[c], total);
+      const int64_t own = in + SentBy(s, stage.chunks[c], total);
+      received += in;
       transfers += own;
-      forward_slot = std::max(forward_slot, total.chunks()[c].forward + CeilDivide(own, 2));
-      backward_slot = std::max(backward_slot, total.chunks()[c].backward + CeilDivide(own, 2));
+      times[c].forward_ps += own / 2;
+      times[c].backward_ps += own - own / 2;
+      forward_slot_ = std::max(forward_slot_, times[c].forward_ps);
+      backward_slot_ = std::max(backward_slot_, times[c].backward_ps);
     }
     stage.transfers = Picoseconds(transfers);
+    stage.received = Picoseconds(received);
     const int64_t time = (stage.forward + stage.backward + stage.transfers).count();
-    sum += time;
-    longest = std::max(longest, time);
-    end = std::max(end, stage.step_end.count());
+    sum_ += time;
+    longest_ = std::max(longest_, time);
+    end_ = std::max(end_, stage.step_end.count());
   }
-  plan.step = Picoseconds(plan.order == PipelineOrder::kOneFOneB
-                              ? OneFOneBStepPs(sum, longest, end, plan.micro_batches)
-                              : InterleavedStepPs(forward_slot + backward_slot, end, plan.micro_batches, num_stages,
-                                                  chunks));
+
+  const std::vector<LayerPrice>& PricesOf(const JointStage& stage) {
+    const int32_t number = row_.ClassOf(stage.first_slot);
+    if (!prices_.empty() && priced_class_ == number && priced_ == stage.degrees) return prices_;
+    const TrainingClass& part = row_.At(number);
+    prices_ = pricer_.Price({.device_class = part.device_class,
+                             .degrees = stage.degrees,
+                             .samples = plan_.per_stage ? plan_.micro_batch_samples / stage.degrees.data
+                                                        : plan_.micro_batch_samples,
+                             .sharding = plan_.sharding,
+                             .crosses_nodes = stage.degrees.devices() > part.devices_per_node,
+                             .devices_per_node = part.devices_per_node});
+    priced_class_ = number;
+    priced_ = stage.degrees;
+    return prices_;
+  }
+
+  // Of one micro-batch, both ways, at the front of the chunk, and behind it.
+  int64_t ReceivedBy(std::size_t s, const JointChunk& chunk, const StageSum& total) const {
+    if (chunk.first_layer == 0) return 0;
+    const std::size_t count = plan_.stages.size();
+    const TrainingLink& link = LinkBetween(row_, plan_.stages[(s + count - 1) % count], plan_.stages[s]);
+    return TransferPs(total.PriceOf(chunk.first_layer - 1).output_bytes, link);
+  }
+  int64_t SentBy(std::size_t s, const JointChunk& chunk, const StageSum& total) const {
+    if (chunk.end_layer() == static_cast<int32_t>(pricer_.kinds().size())) return 0;
+    const TrainingLink& link = LinkBetween(row_, plan_.stages[s], plan_.stages[(s + 1) % plan_.stages.size()]);
+    return TransferPs(total.PriceOf(chunk.end_layer() - 1).output_bytes, link);
+  }
+
+  const LayerPricer& pricer_;
+  const DeviceRow& row_;
+  int64_t reserved_bytes_;
+  JointPlan& plan_;
+  int64_t num_stages_;
+  std::vector<LayerPrice> prices_;
+  int32_t priced_class_ = -1;
+  Degrees priced_;
+  PipelineTimes times_;
+  int64_t sum_ = 0;
+  int64_t longest_ = 0;
+  int64_t end_ = 0;
+  int64_t forward_slot_ = 0;
+  int64_t backward_slot_ = 0;
+};
+
+}  // namespace
+
+void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan) {
+  PlanCosting(pricer, row, reserved_bytes, plan).Run();
+}
+
+void SimulateJointPlan(const LayerPricer& pricer, const DeviceRow& row, JointPlan& plan) {
+  JointPlan costed = plan;
+  PlanCosting timing(pricer, row, 0, costed);
+  timing.Run();
+  const std::vector<int64_t> ends = SimulateStep(timing.TakeTimes(), plan.micro_batches);
+  int64_t step = 0;
+  for (std::size_t s = 0; s < ends.size(); ++s) step = std::max(step, ends[s] + plan.stages[s].step_end.count());
+  plan.simulated_step = Picoseconds(step);
 }
 
 }  // namespace planwright

@@ -55,6 +55,10 @@ class DeviceRow {
 // REQUIRES: stages in pipeline order, placed on consecutive slots from the end of the row backwards or forwards.
 void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan);
 
+// Fills in simulated_step of a plan that CostJointPlan has costed: the last stage's end, each behind its step_end.
+// O(stages x chunks x micro-batches).
+void SimulateJointPlan(const LayerPricer& pricer, const DeviceRow& row, JointPlan& plan);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_

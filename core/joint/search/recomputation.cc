@@ -15,6 +15,8 @@ constexpr auto kNone = static_cast<std::size_t>(LayerRecomputation::kNone);
 constexpr auto kSelective = static_cast<std::size_t>(LayerRecomputation::kSelective);
 constexpr auto kFull = static_cast<std::size_t>(LayerRecomputation::kFull);
 
+__extension__ using Wide = __int128;
+
 // A way to compute again layers of one group.
 struct Option {
   int64_t extra = 0;
@@ -67,7 +69,7 @@ struct Step {
 };
 
 bool IsSteeper(const Step& a, const Step& b) {
-  return static_cast<__int128>(a.extra) * b.saved > static_cast<__int128>(b.extra) * a.saved;
+  return Wide{a.extra} * b.saved > Wide{b.extra} * a.saved;
 }
 
 // The lower hull of (kept, extra).
@@ -137,7 +139,7 @@ class Knapsack {
       if (step.group < first) continue;
       const int64_t used = std::min(step.saved, kept - budget);
       relaxation.bound =
-          extra + static_cast<int64_t>((static_cast<__int128>(step.extra) * used + step.saved - 1) / step.saved);
+          extra + static_cast<int64_t>((Wide{step.extra} * used + step.saved - 1) / step.saved);
       kept -= step.saved;
       extra += step.extra;
       relaxation.rounded[step.group] = step.to;
@@ -198,7 +200,40 @@ bool UsesFull(const RecomputationChoice& choice) {
                      [](const Counts& counts) { return counts[kFull] > 0; });
 }
 
+// The modes of one layer of the group.
+std::vector<Option> ModesOf(const LayerGroup& group) {
+  std::vector<Option> modes;
+  for (const auto& mode : group.modes) {
+    if (mode.has_value()) modes.push_back({mode->extra_ps, mode->kept_bytes, {}});
+  }
+  return ParetoOf(std::move(modes));
+}
+
 }  // namespace
+
+std::optional<int64_t> LeastExtraPs(const std::vector<LayerGroup>& groups, int64_t budget_bytes) {
+  std::vector<Step> steps;
+  int64_t kept = 0;
+  int64_t extra = 0;
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    const std::vector<Option> modes = ModesOf(groups[group]);
+    kept += groups[group].count * modes.front().kept;
+    extra += groups[group].count * modes.front().extra;
+    const std::vector<Step> hull = HullOf(group, modes);
+    steps.insert(steps.end(), hull.begin(), hull.end());
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) { return IsSteeper(b, a); });
+  for (const Step& step : steps) {
+    const int64_t count = groups[step.group].count;
+    if (kept <= budget_bytes) return extra;
+    if (kept - count * step.saved <= budget_bytes) {
+      return extra + static_cast<int64_t>(Wide{step.extra} * (kept - budget_bytes) / step.saved);
+    }
+    kept -= count * step.saved;
+    extra += count * step.extra;
+  }
+  return kept <= budget_bytes ? std::optional(extra) : std::nullopt;
+}
 
 std::optional<RecomputationChoice> ChooseRecomputation(const std::vector<LayerGroup>& groups, int64_t in_flight,
                                                        int64_t budget_bytes, int64_t full_budget_bytes) {

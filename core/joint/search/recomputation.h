@@ -28,6 +28,10 @@ struct RecomputationChoice {
   std::vector<std::array<int32_t, kNumRecomputations>> counts;
 };
 
+// No choice whose layers keep at most `budget_bytes` together takes less; nullopt: there is none. The fractional
+// relaxation: O(groups).
+std::optional<int64_t> LeastExtraPs(const std::vector<LayerGroup>& groups, int64_t budget_bytes);
+
 // The least extra time such that `in_flight` times what is kept takes at most `budget_bytes`, and at most
 // `full_budget_bytes` where a layer is computed again whole (which needs room itself; not more than the former).
 // nullopt: nothing fits. One group: exact in O(count); more: branch and bound on the lower hulls (Kellerer, Pferschy,

@@ -116,6 +116,10 @@ std::vector<LayerRecomputation> StageTable::ModesInMode(int32_t first, int32_t e
   return modes;
 }
 
+std::optional<int64_t> StageTable::LeastExtraOfAllPs(int64_t kept_bytes) const {
+  return LeastExtraPs(GroupsOf(0, segments_.num_layers()), kept_bytes);
+}
+
 int64_t StageTable::TransferBeforePs(int32_t layer, const TrainingLink& link) const {
   if (layer == 0 || layer == segments_.num_layers()) return 0;
   return TransferPs(PriceOf(layer - 1).output_bytes, link);
@@ -159,9 +163,7 @@ StageTable::Budget StageTable::BudgetOf(int32_t first, int32_t end) const {
   return {budget, budget - recomputed};
 }
 
-std::optional<RecomputationChoice> StageTable::Choose(int32_t first, int32_t end, int64_t in_flight) const {
-  const Budget budget = BudgetOf(first, end);
-  if (budget.bytes < 0) return std::nullopt;
+std::vector<LayerGroup> StageTable::GroupsOf(int32_t first, int32_t end) const {
   std::vector<LayerGroup> groups;
   const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
   for (std::size_t kind = 0; kind < counts.size(); ++kind) {
@@ -169,7 +171,13 @@ std::optional<RecomputationChoice> StageTable::Choose(int32_t first, int32_t end
     groups.push_back(groups_[kind]);
     groups.back().count = counts[kind];
   }
-  return ChooseRecomputation(groups, in_flight, budget.bytes, budget.full_bytes);
+  return groups;
+}
+
+std::optional<RecomputationChoice> StageTable::Choose(int32_t first, int32_t end, int64_t in_flight) const {
+  const Budget budget = BudgetOf(first, end);
+  if (budget.bytes < 0) return std::nullopt;
+  return ChooseRecomputation(GroupsOf(first, end), in_flight, budget.bytes, budget.full_bytes);
 }
 
 }  // namespace planwright

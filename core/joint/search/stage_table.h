@@ -64,6 +64,8 @@ class StageTable {
   int64_t TimeInModePs(int32_t first, int32_t end, int64_t in_flight, LayerRecomputation mode) const;
   // The modes of the layers then.
   std::vector<LayerRecomputation> ModesInMode(int32_t first, int32_t end, LayerRecomputation mode) const;
+  // What all layers of the model take more at least where together they keep so much; nullopt: they cannot.
+  std::optional<int64_t> LeastExtraOfAllPs(int64_t kept_bytes) const;
   // What a boundary before `layer` costs the stage behind it, and before it; 0 at the two ends of the model.
   int64_t TransferBeforePs(int32_t layer, const TrainingLink& link) const;
   // The modes of the stage's layers. REQUIRES: TimePs is not kDoesNotFit.
@@ -79,6 +81,7 @@ class StageTable {
     int64_t bytes = 0;
     int64_t full_bytes = 0;
   };
+  std::vector<LayerGroup> GroupsOf(int32_t first, int32_t end) const;
   std::optional<RecomputationChoice> Choose(int32_t first, int32_t end, int64_t in_flight) const;
   Budget BudgetOf(int32_t first, int32_t end) const;
 

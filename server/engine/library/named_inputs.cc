@@ -30,8 +30,13 @@ absl::StatusOr<Value> ZooResult(absl::StatusOr<Value> made, std::string_view fie
 }  // namespace
 
 absl::StatusOr<OperatorGraph> NamedInputs::FindGraph(std::string_view reference, std::string_view field,
-                                                     Violations& violations) const {
-  if (reference.starts_with(kZoo)) return ZooResult(MakeZooModel(reference.substr(kZoo.size())), field, violations);
+                                                     bool with_shape, Violations& violations) const {
+  if (reference.starts_with(kZoo)) {
+    const std::string_view name = reference.substr(kZoo.size());
+    ASSIGN_OR_RETURN(OperatorGraph graph, ZooResult(MakeZooModel(name), field, violations));
+    if (with_shape && violations.empty()) graph.transformer = TransformerShapeOf(name);
+    return graph;
+  }
   if (!reference.starts_with(kGraphs)) {
     AddNoName(reference, kGraphs, field, violations);
     return OperatorGraph{};

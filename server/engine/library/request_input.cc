@@ -9,13 +9,29 @@
 namespace planwright::server {
 namespace {
 
+const v1::PlanningProblem* ProblemOf(const v1::CreatePlanRequest& request) { return &request.problem(); }
+const v1::PlanningProblem* ProblemOf(const v1::StreamPlanRequest& request) { return &request.problem(); }
+const v1::PlanningProblem* ProblemOf(const v1::BatchCreatePlansRequest::Entry& entry) { return &entry.problem(); }
+// Others do not search.
+template <typename Request>
+const v1::PlanningProblem* ProblemOf(const Request&) {
+  return nullptr;
+}
+
+// The joint search prices models by their shape; other requests get graphs, and digests, without it.
+template <typename Request>
+bool WantsShape(const Request& request) {
+  const v1::PlanningProblem* problem = ProblemOf(request);
+  return problem != nullptr && problem->has_joint();
+}
+
 template <typename Request>
 absl::StatusOr<OperatorGraph> GraphOf(const Request& request, const NamedInputs& names, Violations& violations) {
   switch (request.graph_source_case()) {
     case Request::kGraph:
       return DecodeGraph(request.graph(), violations);
     case Request::kGraphReference:
-      return names.FindGraph(request.graph_reference(), "graph_reference", violations);
+      return names.FindGraph(request.graph_reference(), "graph_reference", WantsShape(request), violations);
     case Request::GRAPH_SOURCE_NOT_SET:
       break;
   }

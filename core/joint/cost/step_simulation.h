@@ -1,0 +1,28 @@
+// A step of a joint plan, task by task: when each stage has done all its micro-batches.
+#ifndef PLANWRIGHT_CORE_JOINT_COST_STEP_SIMULATION_H_
+#define PLANWRIGHT_CORE_JOINT_COST_STEP_SIMULATION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/model/joint.h"
+
+namespace planwright {
+
+// Passes of one run of layers with the transfers at its ends.
+struct ChunkTimes {
+  int64_t forward_ps = 0;
+  int64_t backward_ps = 0;
+};
+
+// By stage, then by its chunks in the order of the layers. All stages have as many chunks.
+using PipelineTimes = std::vector<std::vector<ChunkTimes>>;
+
+// When each stage has ended its last task. 1F1B with one chunk (PipeDream-Flush), else Megatron's interleaving, for which
+// the number of stages divides `micro_batches` (Narayanan et al. 2021, section 2.2). A stage works on one task at a
+// time, in its own fixed order; a task waits for that of the neighbour it reads from. O(stages x chunks x micro-batches).
+std::vector<int64_t> SimulateStep(const PipelineTimes& times, int64_t micro_batches);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_COST_STEP_SIMULATION_H_

@@ -1,0 +1,180 @@
+#include "core/joint/plan/joint_planning.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
+#include "core/base/units.h"
+#include "core/joint/cost/stage_cost.h"
+#include "core/joint/plan/what_would_fit.h"
+#include "core/joint/search/joint_search.h"
+
+namespace planwright {
+namespace {
+
+// The classes in the other order; the devices with them.
+TrainingCluster Reversed(const TrainingCluster& cluster) {
+  TrainingCluster reversed = cluster;
+  std::reverse(reversed.classes.begin(), reversed.classes.end());
+  reversed.devices.clear();
+  auto end = cluster.devices.end();
+  for (const TrainingClass& part : reversed.classes) {
+    reversed.devices.insert(reversed.devices.end(), end - part.devices(), end);
+    end -= part.devices();
+  }
+  return reversed;
+}
+
+class JointPlanner {
+ public:
+  JointPlanner(const JointQuestion& question, const SolveLimits& limits,
+               const std::function<void(const JointAnswer&)>& on_answer)
+      : question_(question), limits_(limits), on_answer_(on_answer) {
+    orders_.push_back(question.training);
+    if (question.training.classes.size() > 1) orders_.push_back(Reversed(question.training));
+  }
+
+  absl::StatusOr<JointAnswer> Run() {
+    JointAnswer answer;
+    std::optional<JointPlan> best;
+    for (const TrainingCluster& order : orders_) {
+      JointOutcome outcome = Search(order, question_.settings);
+      answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
+      for (const auto& [name, count] : outcome.counters) answer.counters[name] += count;
+      bound_ = std::min(bound_, outcome.step_bound_ps);
+      AddEqualStages(std::move(outcome.equal_stages));
+      if (!outcome.plan.has_value() || (best.has_value() && best->step <= outcome.plan->step)) continue;
+      best = *std::move(outcome.plan);
+      answer.training = order;
+    }
+    if (!best.has_value()) return NoPlan(answer.is_interrupted);
+    answer.plan = *std::move(best);
+    Complete(answer);
+    return answer;
+  }
+
+ private:
+  JointRequest RequestOf(const TrainingCluster& order, const JointSettings& settings) const {
+    return {question_.pricer, order, settings, question_.reserved_bytes, question_.relative_gap};
+  }
+
+  JointOutcome Search(const TrainingCluster& order, const JointSettings& settings) {
+    return SearchJoint(RequestOf(order, settings), limits_, [&](const JointPlan& plan) { Report(order, plan); });
+  }
+
+  void Report(const TrainingCluster& order, const JointPlan& plan) {
+    if (plan.step.count() >= best_reported_) return;
+    best_reported_ = plan.step.count();
+    JointAnswer answer{.plan = plan, .training = order, .is_interrupted = false, .counters = {}};
+    const DeviceRow row(order);
+    SimulateJointPlan(question_.pricer, row, answer.plan);
+    AddRates(row, answer.plan);
+    on_answer_(answer);
+  }
+
+  void AddEqualStages(std::vector<JointConfiguration> found) {
+    const std::size_t most = std::max(found.size(), equal_stages_.size());
+    equal_stages_.insert(equal_stages_.end(), found.begin(), found.end());
+    std::stable_sort(equal_stages_.begin(), equal_stages_.end(),
+                     [](const auto& a, const auto& b) { return a.step < b.step; });
+    equal_stages_.resize(most);
+  }
+
+  absl::Status NoPlan(bool is_interrupted) const {
+    if (!is_interrupted) {
+      return InfeasibleError(WhatWouldFit(RequestOf(orders_.front(), question_.settings), limits_));
+    }
+    if (limits_.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
+    return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);
+  }
+
+  void Complete(JointAnswer& answer) {
+    JointPlan& plan = answer.plan;
+    plan.step_bound = Picoseconds(std::min(bound_, plan.step.count()));
+    const DeviceRow row(answer.training);
+    SimulateJointPlan(question_.pricer, row, plan);
+    int64_t simulated_bound = plan.simulated_step.count();
+    for (const TrainingCluster& order : orders_) {
+      const JointRequest request = RequestOf(order, question_.settings);
+      simulated_bound = std::min(simulated_bound, BoundSimulatedStep(request, plan.simulated_step.count(), limits_));
+    }
+    plan.simulated_bound = Picoseconds(simulated_bound);
+    plan.uniform_configurations = equal_stages_;
+    AddRates(row, plan);
+    AddWorth(answer.training, plan);
+  }
+
+  void AddRates(const DeviceRow& row, JointPlan& plan) const {
+    const double seconds = static_cast<double>(plan.step.count()) * 1e-12;
+    const auto batch = static_cast<double>(question_.settings.global_batch);
+    plan.tokens_per_second = batch * static_cast<double>(question_.pricer.tokens_per_sample()) / seconds;
+    const auto peak_of = [&](int32_t number) {
+      return question_.cluster.device_classes[row.At(number).device_class.index()].peak_flops;
+    };
+    double in_use = 0;
+    for (const JointStage& stage : plan.stages) {
+      in_use += static_cast<double>(stage.degrees.devices()) * peak_of(row.ClassOf(stage.first_slot));
+    }
+    double all = 0;
+    for (int32_t number = 0; number < row.num_classes(); ++number) {
+      all += static_cast<double>(row.At(number).devices()) * peak_of(number);
+    }
+    const double flops = batch * question_.pricer.flops_per_sample() / seconds;
+    plan.peak_share_in_use = flops / in_use;
+    plan.peak_share = flops / all;
+  }
+
+  // Searches once more without each of the choices.
+  void AddWorth(const TrainingCluster& order, JointPlan& plan) const {
+    const auto without = [&](const char* what, const JointSettings& settings) {
+      const JointOutcome outcome = SearchJoint(RequestOf(order, settings), limits_, [](const JointPlan&) {});
+      if (outcome.is_interrupted) return;
+      const auto step = outcome.plan.has_value() ? std::optional(outcome.plan->step) : std::nullopt;
+      plan.worth.push_back({what, step});
+    };
+    const auto replaced = [&](auto member, auto value) {
+      JointSettings settings = question_.settings;
+      settings.*member = {value};
+      return settings;
+    };
+    const JointSettings& settings = question_.settings;
+    if (settings.recomputation.size() > 1) {
+      without("recomputation", replaced(&JointSettings::recomputation, LayerRecomputation::kNone));
+    }
+    if (settings.shardings != std::vector{Sharding::kNone}) {
+      without("sharding", replaced(&JointSettings::shardings, Sharding::kNone));
+    }
+    if (settings.tensor_degrees.size() > 1) {
+      without("tensor parallelism", replaced(&JointSettings::tensor_degrees, 1));
+    }
+    if (settings.orders.size() > 1) without("interleaving", replaced(&JointSettings::orders, PipelineOrder::kOneFOneB));
+    if (!settings.num_stages.has_value()) {
+      JointSettings one_stage = settings;
+      one_stage.num_stages = 1;
+      without("a pipeline", one_stage);
+    }
+    if (settings.per_stage) {
+      JointSettings uniform = settings;
+      uniform.per_stage = false;
+      without("degrees by stage", uniform);
+    }
+  }
+
+  const JointQuestion& question_;
+  const SolveLimits& limits_;
+  const std::function<void(const JointAnswer&)>& on_answer_;
+  int64_t best_reported_ = kMaxQuantity;
+  std::vector<TrainingCluster> orders_;
+  int64_t bound_ = kMaxQuantity;
+  std::vector<JointConfiguration> equal_stages_;
+};
+
+}  // namespace
+
+absl::StatusOr<JointAnswer> PlanJointly(const JointQuestion& question, const SolveLimits& limits,
+                                        const std::function<void(const JointAnswer&)>& on_answer) {
+  return JointPlanner(question, limits, on_answer).Run();
+}
+
+}  // namespace planwright

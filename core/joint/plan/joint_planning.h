@@ -1,0 +1,51 @@
+// From a graph with the shape of its model, a cluster and settings to a joint plan with its proofs and comparisons.
+#ifndef PLANWRIGHT_CORE_JOINT_PLAN_JOINT_PLANNING_H_
+#define PLANWRIGHT_CORE_JOINT_PLAN_JOINT_PLANNING_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/ids.h"
+#include "core/base/limits.h"
+#include "core/joint/cost/layer_pricer.h"
+#include "core/joint/cost/training_cluster.h"
+#include "core/model/cluster.h"
+#include "core/model/joint.h"
+
+namespace planwright {
+
+struct JointQuestion {
+  const LayerPricer& pricer;
+  const Cluster& cluster;
+  // Whose classes stand in one order; others are tried as well.
+  const TrainingCluster& training;
+  // Resolved (ResolveJoint).
+  const JointSettings& settings;
+  int64_t reserved_bytes = 0;
+  double relative_gap = 0;
+};
+
+struct JointAnswer {
+  JointPlan plan;
+  // In the order of the plan's slots.
+  TrainingCluster training;
+  bool is_interrupted = false;
+  std::map<std::string, int64_t> counters;
+};
+
+// The best plan over the orders of the classes, its bounds, its step task by task, what each choice is worth, and what
+// simple configurations reach. `on_answer` hears of each better plan, with its simulated step, without what the finished
+// search adds.
+// Errors: FAILED_PRECONDITION (InfeasibilityOf: proven, with what would fit), DEADLINE_EXCEEDED (IsNoPlanFound),
+// CANCELLED.
+absl::StatusOr<JointAnswer> PlanJointly(const JointQuestion& question, const SolveLimits& limits,
+                                        const std::function<void(const JointAnswer&)>& on_answer);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_PLAN_JOINT_PLANNING_H_

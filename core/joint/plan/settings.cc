@@ -1,0 +1,61 @@
+#include "core/joint/plan/settings.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace planwright {
+namespace {
+
+constexpr int64_t kLongSequence = 32'768;
+constexpr int32_t kMostContext = 16;
+constexpr int32_t kMostExpert = 64;
+constexpr int64_t kMostSamples = 16;
+
+template <typename Value, typename IsPossible>
+std::vector<Value> PowersOfTwo(int64_t most, IsPossible is_possible) {
+  std::vector<Value> powers;
+  for (int64_t power = 1; power <= most; power *= 2) {
+    if (is_possible(power)) powers.push_back(static_cast<Value>(power));
+  }
+  return powers;
+}
+
+bool DividesTensors(const TransformerShape& shape, int64_t degree) {
+  const bool divides_keys = shape.has_latent_attention() || shape.kv_heads % degree == 0;
+  return shape.heads % degree == 0 && shape.hidden % degree == 0 && shape.feed_forward % degree == 0 && divides_keys;
+}
+
+template <typename Value>
+void FillIn(std::vector<Value>& list, std::vector<Value> defaults) {
+  if (list.empty()) list = std::move(defaults);
+}
+
+}  // namespace
+
+JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& shape, const TrainingCluster& cluster) {
+  JointSettings settings = given;
+  int64_t per_node = 1;
+  for (const TrainingClass& part : cluster.classes) per_node = std::max<int64_t>(per_node, part.devices_per_node);
+  FillIn(settings.tensor_degrees,
+         PowersOfTwo<int32_t>(per_node, [&](int64_t degree) { return DividesTensors(shape, degree); }));
+  FillIn(settings.context_degrees,
+         PowersOfTwo<int32_t>(shape.sequence >= kLongSequence ? kMostContext : 1, [&](int64_t degree) {
+           return degree == 1 || shape.sequence % (2 * degree) == 0;
+         }));
+  FillIn(settings.expert_degrees, PowersOfTwo<int32_t>(shape.has_experts() ? kMostExpert : 1, [&](int64_t degree) {
+           return degree == 1 || shape.experts % degree == 0;
+         }));
+  FillIn(settings.micro_batch_samples, PowersOfTwo<int64_t>(kMostSamples, [&](int64_t samples) {
+           return settings.global_batch % samples == 0;
+         }));
+  FillIn(settings.recomputation,
+         {LayerRecomputation::kNone, LayerRecomputation::kSelective, LayerRecomputation::kFull});
+  FillIn(settings.shardings, {Sharding::kOptimizer, Sharding::kParameters});
+  FillIn(settings.orders, settings.per_stage
+                              ? std::vector<PipelineOrder>{PipelineOrder::kOneFOneB}
+                              : std::vector<PipelineOrder>{PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved});
+  return settings;
+}
+
+}  // namespace planwright

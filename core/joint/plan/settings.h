@@ -1,0 +1,24 @@
+// What may be chosen where a request leaves it open: what people would try.
+#ifndef PLANWRIGHT_CORE_JOINT_PLAN_SETTINGS_H_
+#define PLANWRIGHT_CORE_JOINT_PLAN_SETTINGS_H_
+
+#include "core/joint/cost/training_cluster.h"
+#include "core/model/joint.h"
+#include "core/model/transformer_shape.h"
+
+namespace planwright {
+
+// `given` with every empty list filled in:
+//   tensor degrees     powers of two within a node that divide heads and widths
+//   context degrees    1; powers of two up to 16 where a sample has 32,768 tokens or more
+//   expert degrees     1; with experts, powers of two up to 64 that divide them
+//   samples            powers of two up to 16
+//   recomputation      none, selective, full
+//   sharding           optimizer; parameters
+//   orders             1F1B; interleaved
+// Empty data degrees stay empty: all that divide the batch. Resolving twice changes nothing.
+JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& shape, const TrainingCluster& cluster);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_PLAN_SETTINGS_H_

@@ -1,0 +1,110 @@
+#include "core/joint/plan/what_would_fit.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace planwright {
+namespace {
+
+// Of the gap of searches that ask whether anything fits.
+constexpr double kAnyPlan = 0.5;
+constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
+constexpr int64_t kMostDevices = 16'384;
+
+// Whether a search finds anything; nullopt: interrupted.
+std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& cluster, const JointSettings& settings,
+                         const SolveLimits& limits) {
+  JointSettings plain = settings;
+  // Holds no less than the other order.
+  if (settings.orders.size() > 1) plain.orders = {PipelineOrder::kOneFOneB};
+  const JointOutcome outcome = SearchJoint({request.pricer, cluster, plain, request.reserved_bytes, kAnyPlan}, limits,
+                                           [](const JointPlan&) {});
+  if (outcome.plan.has_value()) return true;
+  return outcome.is_interrupted ? std::nullopt : std::optional(false);
+}
+
+TrainingCluster WithNodes(const TrainingCluster& cluster, int32_t nodes) {
+  TrainingCluster grown = cluster;
+  grown.classes = {cluster.classes.front()};
+  grown.classes.front().nodes = nodes;
+  grown.devices.assign(static_cast<std::size_t>(grown.classes.front().devices()), cluster.devices.front());
+  return grown;
+}
+
+// The fewest nodes of the first class that hold the model; nullopt: none that were tried.
+std::optional<int32_t> FewestNodes(const JointRequest& request, const SolveLimits& limits) {
+  const TrainingClass& part = request.cluster.classes.front();
+  int32_t too_few = part.nodes;
+  int32_t enough = too_few;
+  do {
+    too_few = enough;
+    enough *= 2;
+    if (int64_t{enough} * part.devices_per_node > kMostDevices) return std::nullopt;
+  } while (!Fits(request, WithNodes(request.cluster, enough), request.settings, limits).value_or(false));
+  while (enough - too_few > 1) {
+    const int32_t middle = too_few + (enough - too_few) / 2;
+    const bool fits = Fits(request, WithNodes(request.cluster, middle), request.settings, limits).value_or(false);
+    (fits ? enough : too_few) = middle;
+  }
+  return enough;
+}
+
+// Choices that hold more than the settings allow, by what a person would say.
+std::vector<std::pair<std::string, JointSettings>> WiderSettings(const JointSettings& settings) {
+  std::vector<std::pair<std::string, JointSettings>> wider;
+  const auto lacks = [](const auto& list, auto value) {
+    return std::find(list.begin(), list.end(), value) == list.end();
+  };
+  JointSettings with = settings;
+  if (lacks(settings.recomputation, LayerRecomputation::kFull)) {
+    with.recomputation.push_back(LayerRecomputation::kFull);
+    wider.emplace_back("full recomputation", with);
+  }
+  if (lacks(settings.shardings, Sharding::kParameters)) {
+    JointSettings sharded = settings;
+    sharded.shardings.push_back(Sharding::kParameters);
+    wider.emplace_back("sharding of parameters", sharded);
+    with.shardings.push_back(Sharding::kParameters);
+    if (wider.size() > 1) wider.emplace_back("full recomputation and sharding of parameters", with);
+  }
+  return wider;
+}
+
+}  // namespace
+
+Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limits) {
+  const TrainingClass& part = request.cluster.classes.front();
+  int64_t devices = 0;
+  for (const TrainingClass& one : request.cluster.classes) devices += one.devices();
+  std::vector<std::string> would_fit;
+  for (const auto& [what, settings] : WiderSettings(request.settings)) {
+    if (Fits(request, request.cluster, settings, limits).value_or(false)) would_fit.push_back(what);
+  }
+  Infeasibility infeasibility;
+  const std::optional<int32_t> nodes = FewestNodes(request, limits);
+  if (nodes.has_value()) {
+    infeasibility.minimum_devices = static_cast<int32_t>(*nodes * part.devices_per_node);
+    would_fit.push_back(absl::StrCat(*nodes, *nodes == 1 ? " node" : " nodes", " (", infeasibility.minimum_devices,
+                                     " devices)"));
+  }
+  std::string description = absl::StrCat(
+      "no pipeline with these degrees, recomputations and shardings fits into ", devices, " devices of ",
+      absl::SixDigits(static_cast<double>(part.memory_bytes) / kGibibyte), " GiB");
+  absl::StrAppend(&description, would_fit.empty() ? "; neither does it on more nodes of them"
+                                                  : absl::StrCat("; it would fit with ", absl::StrJoin(would_fit, ", or with ")));
+  infeasibility.Add({.resource = "memory",
+                     .subject = "",
+                     .available_bytes = part.memory_bytes,
+                     .description = std::move(description)});
+  return infeasibility;
+}
+
+}  // namespace planwright

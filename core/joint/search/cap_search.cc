@@ -1,0 +1,114 @@
+#include "core/joint/search/cap_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <queue>
+#include <utility>
+#include <vector>
+
+namespace planwright {
+namespace {
+
+// All pipelines whose longest stage takes more than `above` and at most `cap`.
+struct Interval {
+  int64_t above = 0;
+  int64_t cap = 0;
+  int64_t bound = 0;
+};
+
+struct HasGreaterBound {
+  bool operator()(const Interval& a, const Interval& b) const {
+    return std::pair(a.bound, a.above) > std::pair(b.bound, b.above);
+  }
+};
+
+// Without a pipeline to beat, a wide interval is slow.
+int64_t Widened(int64_t above) { return above + above / 10 + 1; }
+
+class CapSearch {
+ public:
+  CapSearch(StagePass& pass, int64_t micro_batches, int64_t best, double relative_gap, Poller& poller)
+      : pass_(pass), rest_of_step_(micro_batches - 1), best_(best), relative_gap_(relative_gap), poller_(poller) {}
+
+  CapSearchResult Run() {
+    const int64_t least = pass_.sum_bound() + pass_.end_bound();
+    Push(pass_.longest_bound() - 1, std::max(pass_.longest_possible(), pass_.longest_bound()), least);
+    while (!open_.empty() && open_.top().bound < Sought(best_, relative_gap_)) {
+      const Interval interval = open_.top();
+      if (poller_.ShouldStopNow()) break;
+      open_.pop();
+      Close(interval, least);
+      if (poller_.ShouldStopNow()) {
+        open_.push(interval);
+        break;
+      }
+    }
+    result_.step_ps = best_;
+    result_.bound_ps = open_.empty() ? best_ : std::min(best_, open_.top().bound);
+    result_.bound_ps = std::min(result_.bound_ps, closed_);
+    return result_;
+  }
+
+ private:
+  void Push(int64_t above, int64_t cap, int64_t least) {
+    if (above >= cap) return;
+    open_.push({above, cap, least + rest_of_step_ * (above + 1)});
+  }
+
+  // `least`: what sum and end of all pipelines take.
+  void Close(Interval interval, int64_t least) {
+    const int64_t narrow = Widened(interval.above);
+    if (!result_.pipeline.has_value() && narrow < interval.cap) {
+      Push(narrow, interval.cap, least);
+      interval.cap = narrow;
+    }
+    const int64_t sought = Sought(best_, relative_gap_);
+    if (rest_of_step_ > 0) interval.cap = std::min(interval.cap, (sought - least) / rest_of_step_);
+    if (interval.cap <= interval.above) return NoteClosed(sought);
+    ++result_.passes;
+    std::optional<StagePipeline> found = pass_.LeastSum({interval.above, interval.cap, sought});
+    // Every pipeline of the interval that was not looked at takes what is sought or more.
+    NoteClosed(sought);
+    if (!found.has_value()) return;
+    const int64_t value = found->sum_ps + found->end_ps;
+    const int64_t longest = found->longest_ps;
+    if (value + rest_of_step_ * longest < best_) {
+      best_ = value + rest_of_step_ * longest;
+      result_.pipeline = *std::move(found);
+    }
+    NoteClosed(value + rest_of_step_ * std::max(longest, interval.above + 1));
+    SplitBelow(interval, value, std::min(longest - 1, interval.cap));
+  }
+
+  // What is left of an interval whose pipelines take at least `value` beside the longest stage.
+  void SplitBelow(const Interval& interval, int64_t value, int64_t cap) {
+    const int64_t middle = interval.above + (cap - interval.above) / 2;
+    Push(interval.above, middle, value);
+    Push(middle, cap, value);
+  }
+
+  void NoteClosed(int64_t bound) { closed_ = std::min(closed_, bound); }
+
+  StagePass& pass_;
+  int64_t rest_of_step_;
+  int64_t best_;
+  double relative_gap_;
+  Poller& poller_;
+  std::priority_queue<Interval, std::vector<Interval>, HasGreaterBound> open_;
+  int64_t closed_ = std::numeric_limits<int64_t>::max();
+  CapSearchResult result_;
+};
+
+}  // namespace
+
+int64_t Sought(int64_t step_ps, double relative_gap) {
+  return step_ps - static_cast<int64_t>(std::floor(static_cast<double>(step_ps) * relative_gap));
+}
+
+CapSearchResult SearchCaps(StagePass& pass, int64_t micro_batches, int64_t best_ps, double relative_gap,
+                           Poller& poller) {
+  return CapSearch(pass, micro_batches, best_ps, relative_gap, poller).Run();
+}
+
+}  // namespace planwright

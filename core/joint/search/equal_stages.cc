@@ -1,0 +1,116 @@
+#include "core/joint/search/equal_stages.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/joint/cost/stage_cost.h"
+
+namespace planwright {
+namespace {
+
+// Blocks one after the other from the end of the row, on the first class that has room for all of them.
+class EqualStageGrid {
+ public:
+  EqualStageGrid(const JointSpace& space, const Family& family, const SpreadOption& option)
+      : space_(space), family_(family), option_(option) {}
+
+  std::optional<EqualStages> Make(int32_t num_stages, LayerRecomputation mode) const {
+    EqualStages made{.family = family_, .num_stages = num_stages, .recomputation = mode, .pipeline = {}};
+    const int32_t each = (space_.num_layers() - 2) / num_stages;
+    int64_t depth = 0;
+    for (int32_t behind = 0; behind < num_stages; ++behind) {
+      PlacedStage stage{.first_layer = 1 + (num_stages - 1 - behind) * each,
+                        .end_layer = 1 + (num_stages - behind) * each,
+                        .option = 0,
+                        .end = space_.places.EndOf(depth, option_.degrees.devices())};
+      if (behind == 0) stage.end_layer = space_.num_layers();
+      if (behind == num_stages - 1) stage.first_layer = 0;
+      const int64_t next = behind == num_stages - 1 ? stage.end : NextBlock(stage.end);
+      if (stage.end < 0 || next < 0 || !Add(stage, depth, next, behind, mode, made.pipeline)) return std::nullopt;
+      depth = next;
+    }
+    std::reverse(made.pipeline.stages.begin(), made.pipeline.stages.end());
+    made.step_ps = OneFOneBStepPs(made.pipeline.sum_ps, made.pipeline.longest_ps, made.pipeline.end_ps,
+                                  family_.micro_batches);
+    return made;
+  }
+
+ private:
+  // Where the block before one that ends at `end` begins; -1: nowhere.
+  int64_t NextBlock(int64_t end) const {
+    if (end < 0) return -1;
+    int64_t next[3];
+    const int choices = space_.places.NextAfter(end, next);
+    for (int choice = 0; choice < choices; ++choice) {
+      if (space_.places.EndOf(next[choice], option_.degrees.devices()) >= 0) return next[choice];
+    }
+    return -1;
+  }
+
+  // Whether the stage fits.
+  bool Add(const PlacedStage& stage, int64_t begin, int64_t next, int32_t behind, LayerRecomputation mode,
+           StagePipeline& pipeline) const {
+    const StageTable* table = option_.tables[static_cast<std::size_t>(space_.places.ClassAt(begin))].get();
+    if (table == nullptr) return false;
+    const int64_t time = table->TimeInModePs(
+        stage.first_layer, stage.end_layer, InFlight(PipelineOrder::kOneFOneB, family_.micro_batches, behind + 1, 0, 1),
+        mode);
+    if (time == kDoesNotFit) return false;
+    const int64_t cost = time + table->TransferBeforePs(stage.end_layer, space_.places.LinkAt(begin)) +
+                         table->TransferBeforePs(stage.first_layer, space_.places.LinkAt(next));
+    pipeline.sum_ps += cost;
+    pipeline.longest_ps = std::max(pipeline.longest_ps, cost);
+    pipeline.end_ps = std::max(pipeline.end_ps, table->StepEndPs(stage.first_layer, stage.end_layer));
+    pipeline.stages.push_back(stage);
+    return true;
+  }
+
+  const JointSpace& space_;
+  const Family& family_;
+  const SpreadOption& option_;
+};
+
+// The modes that differ for some layer.
+std::vector<LayerRecomputation> ModesOf(const JointSpace& space, const SpreadOption& option) {
+  const auto table = std::find_if(option.tables.begin(), option.tables.end(), [](const auto& t) { return t != nullptr; });
+  std::vector<LayerRecomputation> modes;
+  std::vector<std::vector<LayerRecomputation>> known;
+  for (const LayerRecomputation mode : space.settings.recomputation) {
+    std::vector<LayerRecomputation> by_layer = (*table)->ModesInMode(0, space.num_layers(), mode);
+    if (std::find(known.begin(), known.end(), by_layer) != known.end()) continue;
+    known.push_back(std::move(by_layer));
+    modes.push_back(mode);
+  }
+  return modes;
+}
+
+}  // namespace
+
+std::vector<EqualStages> BestEqualStages(const JointSpace& space, const std::vector<Family>& families,
+                                         std::size_t count, Poller& poller) {
+  std::vector<EqualStages> best;
+  const int32_t num_layers = space.num_layers() - 2;
+  for (const Family& family : families) {
+    if (best.size() == count && family.step_bound_ps >= best.back().step_ps) break;
+    if (poller.ShouldStop(1'000)) break;
+    const std::vector<SpreadOption> options = OptionsOf(space, family);
+    const EqualStageGrid grid(space, family, options.front());
+    for (int32_t stages = 1; stages <= std::min<int64_t>(num_layers, family.most_stages); ++stages) {
+      if (num_layers % stages != 0) continue;
+      if (space.settings.num_stages.value_or(stages) != stages) continue;
+      for (const LayerRecomputation mode : ModesOf(space, options.front())) {
+        if (poller.ShouldStop(100 * stages)) break;
+        std::optional<EqualStages> made = grid.Make(stages, mode);
+        if (!made.has_value()) continue;
+        const auto place = std::find_if(best.begin(), best.end(),
+                                        [&](const EqualStages& other) { return made->step_ps < other.step_ps; });
+        best.insert(place, *std::move(made));
+        if (best.size() > count) best.pop_back();
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace planwright

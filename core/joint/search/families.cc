@@ -1,0 +1,223 @@
+#include "core/joint/search/families.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "core/base/units.h"
+
+namespace planwright {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
+
+PriceQuery QueryOf(const JointSpace& space, const Family& family, const Degrees& degrees, int32_t number) {
+  const TrainingClass& part = space.places.row().At(number);
+  return {.device_class = part.device_class,
+          .degrees = degrees,
+          .samples = family.SamplesOf(degrees, space.settings.per_stage),
+          .sharding = family.sharding,
+          .crosses_nodes = degrees.devices() > part.devices_per_node,
+          .devices_per_node = part.devices_per_node};
+}
+
+int64_t BlocksOf(const TrainingClass& part, int64_t devices) {
+  if (devices <= part.devices_per_node) return part.nodes * (part.devices_per_node / devices);
+  return part.nodes / CeilDivide(devices, part.devices_per_node);
+}
+
+std::vector<int64_t> DivisorsOf(int64_t number) {
+  std::vector<int64_t> divisors;
+  for (int64_t low = 1; low * low <= number; ++low) {
+    if (number % low != 0) continue;
+    divisors.push_back(low);
+    if (low * low != number) divisors.push_back(number / low);
+  }
+  std::sort(divisors.begin(), divisors.end());
+  return divisors;
+}
+
+template <typename Value>
+bool IsIn(const std::vector<Value>& values, int64_t value) {
+  return std::any_of(values.begin(), values.end(), [&](Value listed) { return int64_t{listed} == value; });
+}
+
+// Least values of layers by kind, over the classes and spreads of a family.
+struct LeastPrices {
+  std::vector<int64_t> time;
+  std::vector<int64_t> work;
+  std::vector<int64_t> state;
+  std::vector<int64_t> end;
+};
+
+void Lower(std::vector<int64_t>& least, std::size_t kind, int64_t value) {
+  if (least.size() <= kind) least.resize(kind + 1, kNever);
+  least[kind] = std::min(least[kind], value);
+}
+
+class FamilyLister {
+ public:
+  FamilyLister(const JointSpace& space, Poller& poller) : space_(space), settings_(space.settings), poller_(poller) {}
+
+  std::vector<Family> Run() {
+    for (const Sharding sharding : settings_.shardings) {
+      if (settings_.per_stage) {
+        AddByMicroBatch(sharding);
+      } else {
+        AddUniform(sharding);
+      }
+    }
+    std::sort(families_.begin(), families_.end(), [](const Family& a, const Family& b) {
+      return std::pair(a.step_bound_ps, a.most_stages) < std::pair(b.step_bound_ps, b.most_stages);
+    });
+    return std::move(families_);
+  }
+
+ private:
+  // Spreads with so many ranks of data.
+  template <typename Visit>
+  void ForEachSpread(int64_t data, Visit visit) const {
+    for (const int32_t tensor : settings_.tensor_degrees) {
+      for (const int32_t context : settings_.context_degrees) {
+        if (data * tensor * context > space_.places.size()) continue;
+        for (const int32_t expert : settings_.expert_degrees) {
+          if (data * context % expert != 0) continue;
+          visit(Degrees{tensor, context, expert, static_cast<int32_t>(data)});
+        }
+      }
+    }
+  }
+
+  void AddUniform(Sharding sharding) {
+    for (const int64_t samples : settings_.micro_batch_samples) {
+      if (settings_.global_batch % samples != 0) continue;
+      for (const int64_t data : DivisorsOf(settings_.global_batch / samples)) {
+        if (data > space_.places.size()) break;
+        if (!settings_.data_degrees.empty() && !IsIn(settings_.data_degrees, data)) continue;
+        ForEachSpread(data, [&](const Degrees& degrees) {
+          Add({.sharding = sharding,
+               .samples = samples,
+               .micro_batches = settings_.global_batch / samples / data,
+               .degrees = {degrees}});
+        });
+      }
+    }
+  }
+
+  void AddByMicroBatch(Sharding sharding) {
+    for (const int64_t samples : DivisorsOf(settings_.global_batch)) {
+      Family family{.sharding = sharding, .samples = samples, .micro_batches = settings_.global_batch / samples};
+      for (const int64_t data : DivisorsOf(samples)) {
+        if (data > space_.places.size()) break;
+        if (!settings_.data_degrees.empty() && !IsIn(settings_.data_degrees, data)) continue;
+        if (!IsIn(settings_.micro_batch_samples, samples / data)) continue;
+        ForEachSpread(data, [&](const Degrees& degrees) { family.degrees.push_back(degrees); });
+      }
+      if (!family.degrees.empty()) Add(std::move(family));
+    }
+  }
+
+  void Add(Family family) {
+    if (poller_.ShouldStop(1'000)) return;
+    if (settings_.micro_batches.value_or(family.micro_batches) != family.micro_batches) return;
+    const LeastPrices least = LeastOf(family);
+    if (least.time.empty() || family.degrees.empty()) return;
+    int64_t sum = 0;
+    int64_t work = 0;
+    int64_t longest = 0;
+    int64_t state = 0;
+    int64_t end = 0;
+    for (const int32_t kind : space_.pricer.kinds()) {
+      const auto at = static_cast<std::size_t>(kind);
+      sum += least.time[at];
+      work += least.work[at];
+      state += least.state[at];
+      longest = std::max(longest, least.time[at]);
+      end = std::max(end, least.end[at]);
+    }
+    if (state > TotalMemory()) return;
+    longest = std::max(longest, CeilDivide(work, space_.places.size()));
+    if (family.degrees.size() == 1) longest = std::max(longest, CeilDivide(sum, family.most_stages));
+    family.step_bound_ps = sum + (family.micro_batches - 1) * longest + end;
+    families_.push_back(std::move(family));
+  }
+
+  // Also leaves out of `family` the spreads that no class can have.
+  LeastPrices LeastOf(Family& family) const {
+    LeastPrices least;
+    std::vector<Degrees> possible;
+    for (const Degrees& degrees : family.degrees) {
+      bool is_possible = false;
+      for (int32_t number = 0; number < space_.places.row().num_classes(); ++number) {
+        const int64_t devices = degrees.devices();
+        if (BlocksOf(space_.places.row().At(number), devices) == 0) continue;
+        const std::vector<LayerPrice> prices = space_.pricer.Price(QueryOf(space_, family, degrees, number));
+        for (std::size_t kind = 0; kind < prices.size(); ++kind) {
+          const int64_t time = prices[kind].forward_ps + prices[kind].backward_ps;
+          Lower(least.time, kind, time);
+          Lower(least.work, kind, time * devices);
+          Lower(least.state, kind, prices[kind].state_bytes() * devices);
+          Lower(least.end, kind, prices[kind].step_end_ps);
+        }
+        is_possible = is_possible || !prices.empty();
+      }
+      if (!is_possible) continue;
+      possible.push_back(degrees);
+      family.most_stages = std::max(family.most_stages, MostBlocks(space_.places, degrees.devices()));
+    }
+    family.degrees = std::move(possible);
+    return least;
+  }
+
+  int64_t TotalMemory() const {
+    int64_t total = 0;
+    for (int32_t number = 0; number < space_.places.row().num_classes(); ++number) {
+      const TrainingClass& part = space_.places.row().At(number);
+      total = SaturatingAdd(total, SaturatingMultiply(part.devices(), part.memory_bytes));
+    }
+    return total;
+  }
+
+  const JointSpace& space_;
+  const JointSettings& settings_;
+  Poller& poller_;
+  std::vector<Family> families_;
+};
+
+}  // namespace
+
+std::vector<Family> ListFamilies(const JointSpace& space, Poller& poller) { return FamilyLister(space, poller).Run(); }
+
+std::vector<SpreadOption> OptionsOf(const JointSpace& space, const Family& family) {
+  std::array<bool, kNumRecomputations> allowed{};
+  for (const LayerRecomputation mode : space.settings.recomputation) allowed[static_cast<std::size_t>(mode)] = true;
+  std::vector<SpreadOption> options;
+  for (const Degrees& degrees : family.degrees) {
+    SpreadOption option{.degrees = degrees, .tables = {}};
+    bool is_possible = false;
+    for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
+      std::vector<LayerPrice> prices = space.pricer.Price(QueryOf(space, family, degrees, number));
+      const bool fits = !prices.empty() && BlocksOf(space.places.row().At(number), degrees.devices()) > 0;
+      is_possible = is_possible || fits;
+      option.tables.push_back(fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(),
+                                                                  std::move(prices), allowed,
+                                                                  space.places.row().At(number).memory_bytes)
+                                   : nullptr);
+    }
+    if (is_possible) options.push_back(std::move(option));
+  }
+  return options;
+}
+
+int64_t MostBlocks(const Places& places, int64_t devices) {
+  int64_t blocks = 0;
+  for (int32_t number = 0; number < places.row().num_classes(); ++number) {
+    blocks += BlocksOf(places.row().At(number), devices);
+  }
+  return blocks;
+}
+
+}  // namespace planwright

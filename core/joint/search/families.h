@@ -1,0 +1,59 @@
+// The search space in parts: all pipelines with one division of the batch and one sharding, spread in one way or, where
+// stages may differ, in several. Each part has a bound that costs microseconds.
+#ifndef PLANWRIGHT_CORE_JOINT_SEARCH_FAMILIES_H_
+#define PLANWRIGHT_CORE_JOINT_SEARCH_FAMILIES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/polling.h"
+#include "core/joint/cost/layer_pricer.h"
+#include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/stage_pass.h"
+#include "core/joint/search/stage_table.h"
+#include "core/model/joint.h"
+
+namespace planwright {
+
+// What the searches of one request share. All outlive the object.
+struct JointSpace {
+  const LayerPricer& pricer;
+  const Places& places;
+  const SegmentNumbers& segments;
+  // Resolved (ResolveJoint).
+  const JointSettings& settings;
+  // Of every device, beside what the classes of the row may use.
+  int64_t reserved_bytes = 0;
+
+  int32_t num_layers() const { return static_cast<int32_t>(pricer.kinds().size()); }
+};
+
+struct Family {
+  Sharding sharding = Sharding::kNone;
+  // Of one rank of the data degree; where stages may differ, of all ranks together.
+  int64_t samples = 1;
+  int64_t micro_batches = 1;
+  // At least one.
+  std::vector<Degrees> degrees = {};
+  // Its pipelines under 1F1B take at least so long.
+  int64_t step_bound_ps = 0;
+  // They hold at most so many stages.
+  int64_t most_stages = 0;
+
+  // Of a micro-batch on one rank of a stage so spread.
+  int64_t SamplesOf(const Degrees& spread, bool per_stage) const { return per_stage ? samples / spread.data : samples; }
+};
+
+// All families of which not even the bound is infeasible, the least bound first. Families whose parameters, gradients
+// and optimizer exceed all memory are left out: nothing of them fits. O(families x kinds).
+std::vector<Family> ListFamilies(const JointSpace& space, Poller& poller);
+
+// The ways to spread a stage of `family`; empty: none is possible on any class.
+std::vector<SpreadOption> OptionsOf(const JointSpace& space, const Family& family);
+
+// How many blocks of so many devices the row holds.
+int64_t MostBlocks(const Places& places, int64_t devices);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_SEARCH_FAMILIES_H_

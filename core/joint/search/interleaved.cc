@@ -1,0 +1,290 @@
+#include "core/joint/search/interleaved.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "core/base/units.h"
+#include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/cap_search.h"
+
+namespace planwright {
+namespace {
+
+// More runs of layers than that on one device are not used by anyone.
+constexpr int32_t kMaxChunks = 8;
+
+// Passes of one layer, in one mode, with what it takes to send its output on.
+struct LayerPasses {
+  int64_t forward = 0;
+  int64_t backward = 0;
+};
+
+// A chain of layers with what a cut before each of them costs either side; 0 at the two ends.
+struct Chain {
+  std::vector<LayerPasses> layers;
+  std::vector<int64_t> cut;
+
+  int64_t TimeOf(std::size_t layer) const { return layers[layer].forward + layers[layer].backward; }
+};
+
+// Chunks of which none takes more than `cap`, as many layers in each as fit; empty: more than `most`. O(layers).
+std::vector<int32_t> CutsUnder(const Chain& chain, int64_t cap, int32_t most) {
+  std::vector<int32_t> cuts{0};
+  std::size_t first = 0;
+  int64_t time = 0;
+  // Behind the last place at which the chunk could end.
+  std::size_t end = 0;
+  for (std::size_t layer = 0; layer < chain.layers.size(); ++layer) {
+    time += chain.TimeOf(layer);
+    if (chain.cut[first] + time + chain.cut[layer + 1] <= cap) end = layer + 1;
+    if (layer + 1 < chain.layers.size() && chain.cut[first] + time <= cap) continue;
+    if (end == first || static_cast<int32_t>(cuts.size()) > most) return {};
+    cuts.push_back(static_cast<int32_t>(end));
+    first = end;
+    layer = end - 1;
+    time = 0;
+  }
+  return cuts;
+}
+
+// The least cap of CutsUnder.
+int64_t LeastCap(const Chain& chain, int32_t most) {
+  int64_t low = 0;
+  int64_t high = 0;
+  for (std::size_t layer = 0; layer < chain.layers.size(); ++layer) {
+    low = std::max(low, chain.TimeOf(layer));
+    high += chain.TimeOf(layer) + chain.cut[layer];
+  }
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (CutsUnder(chain, middle, most).empty()) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// CutsUnder is exact where all cuts cost the same.
+Chain WithLeastCuts(Chain chain) {
+  if (chain.layers.size() == 1) return chain;
+  const auto first = chain.cut.begin() + 1;
+  std::fill(first, chain.cut.end() - 1, *std::min_element(first, chain.cut.end() - 1));
+  return chain;
+}
+
+// Exactly `count` chunks: chunks of several layers are halved, the longest first.
+void SplitUntil(std::size_t count, std::vector<int32_t>& cuts) {
+  while (cuts.size() < count + 1) {
+    std::size_t widest = 1;
+    for (std::size_t i = 2; i < cuts.size(); ++i) {
+      if (cuts[i] - cuts[i - 1] > cuts[widest] - cuts[widest - 1]) widest = i;
+    }
+    const int32_t middle = cuts[widest - 1] + (cuts[widest] - cuts[widest - 1]) / 2;
+    cuts.insert(cuts.begin() + static_cast<std::ptrdiff_t>(widest), middle);
+  }
+}
+
+// A spread on one class with its number of stages and chunks, and a bound.
+struct Candidate {
+  std::size_t family = 0;
+  int32_t number = 0;
+  int32_t num_stages = 1;
+  int32_t chunks = 1;
+  int64_t bound_ps = 0;
+};
+
+int64_t MostStagesOn(const TrainingClass& part, int64_t devices) {
+  return devices <= part.devices_per_node ? part.nodes * (part.devices_per_node / devices)
+                                          : part.nodes / CeilDivide(devices, part.devices_per_node);
+}
+
+class InterleavedSearch {
+ public:
+  InterleavedSearch(const JointSpace& space, const std::vector<Family>& families, int64_t best, double relative_gap, Poller& poller)
+      : space_(space),
+        families_(families),
+        best_(best),
+        relative_gap_(relative_gap),
+        poller_(poller) {}
+
+  InterleavedResult Run() {
+    for (std::size_t family = 0; family < families_.size() && !poller_.ShouldStop(1'000); ++family) List(family);
+    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+      return std::tuple(a.bound_ps, a.family, a.num_stages, a.chunks) <
+             std::tuple(b.bound_ps, b.family, b.num_stages, b.chunks);
+    });
+    int64_t bound = std::numeric_limits<int64_t>::max();
+    for (const Candidate& candidate : candidates_) {
+      if (candidate.bound_ps >= Sought(best_, relative_gap_) || poller_.ShouldStop(10'000)) break;
+      bound = std::min(bound, Look(candidate));
+      ++result_.looked_at;
+    }
+    result_.bound_ps = std::min(bound, Sought(best_, relative_gap_));
+    if (poller_.ShouldStopNow()) result_.bound_ps = 0;
+    return std::move(result_);
+  }
+
+ private:
+  void List(std::size_t at) {
+    const Family& family = families_[at];
+    const std::vector<SpreadOption> options = OptionsOf(space_, family);
+    const Places& places = space_.places;
+    for (std::size_t number = 0; number < options.front().tables.size(); ++number) {
+      const StageTable* table = options.front().tables[number].get();
+      if (table == nullptr) continue;
+      const int64_t most = MostStagesOn(places.row().At(static_cast<int32_t>(number)), family.degrees[0].devices());
+      const int64_t work = table->BasePs(0, space_.num_layers());
+      for (int32_t stages = 2; stages <= most; ++stages) {
+        if (family.micro_batches % stages != 0 || space_.settings.num_stages.value_or(stages) != stages) continue;
+        for (int32_t chunks = 2; chunks <= kMaxChunks && chunks * stages <= space_.num_layers(); ++chunks) {
+          const int64_t bound = InterleavedStepPs(CeilDivide(work, int64_t{stages} * chunks), 0, family.micro_batches,
+                                                  stages, chunks);
+          if (bound >= Sought(best_, relative_gap_)) continue;
+          candidates_.push_back({at, static_cast<int32_t>(number), stages, chunks, bound});
+        }
+      }
+    }
+  }
+
+  // What no pipeline of the candidate beats, by more than the gap if that is more.
+  int64_t Look(const Candidate& candidate) {
+    const Family& family = families_[candidate.family];
+    const std::vector<SpreadOption> options = OptionsOf(space_, family);
+    const StageTable& table = *options.front().tables[static_cast<std::size_t>(candidate.number)];
+    const int32_t most = candidate.num_stages * candidate.chunks;
+    const TrainingCluster& cluster = space_.places.row().cluster();
+    const Chain least = WithLeastCuts(ChainOf(table, LayerRecomputation::kNone, false, cluster.inside));
+    const int64_t end = CeilDivide(table.StepEndPs(0, space_.num_layers()), candidate.num_stages);
+    const std::optional<int64_t> extra = LeastExtra(candidate, table);
+    if (!extra.has_value()) return std::numeric_limits<int64_t>::max();
+    const int64_t slot = std::max(LeastCap(least, most), CeilDivide(table.BasePs(0, space_.num_layers()) + *extra, most));
+    const int64_t bound = InterleavedStepPs(slot, end, family.micro_batches, candidate.num_stages, candidate.chunks);
+    if (bound >= Sought(best_, relative_gap_)) return bound;
+    for (const LayerRecomputation mode : space_.settings.recomputation) {
+      const Chain chain = ChainOf(table, mode, true, LinkOf(candidate));
+      std::vector<int32_t> cuts = CutsUnder(chain, LeastCap(chain, most), most);
+      SplitUntil(static_cast<std::size_t>(most), cuts);
+      Consider(candidate, table, mode, cuts);
+    }
+    return bound;
+  }
+
+  // What layers that are computed again take at least, so that everything fits: a stage keeps as often as micro-batches
+  // are in flight what its largest chunk keeps, which is no less than the mean of its chunks.
+  std::optional<int64_t> LeastExtra(const Candidate& candidate, const StageTable& table) const {
+    const int64_t memory = space_.places.row().At(candidate.number).memory_bytes;
+    int64_t room = 0;
+    int64_t most_in_flight = 1;
+    for (int32_t from_end = 1; from_end <= candidate.num_stages; ++from_end) {
+      const int64_t in_flight = InFlight(PipelineOrder::kInterleaved, families_[candidate.family].micro_batches,
+                                         from_end, candidate.num_stages, candidate.chunks);
+      room += CeilDivide(memory, in_flight);
+      most_in_flight = std::max(most_in_flight, in_flight);
+    }
+    room -= table.StateBytes(0, space_.num_layers()) / most_in_flight;
+    return table.LeastExtraOfAllPs(SaturatingMultiply(std::max<int64_t>(room, 0), candidate.chunks));
+  }
+
+  // That of the slowest boundary.
+  const TrainingLink& LinkOf(const Candidate& candidate) const {
+    const TrainingCluster& cluster = space_.places.row().cluster();
+    const int64_t devices = families_[candidate.family].degrees.front().devices() * candidate.num_stages;
+    return devices <= space_.places.row().At(candidate.number).devices_per_node ? cluster.inside : cluster.between;
+  }
+
+  Chain ChainOf(const StageTable& table, LayerRecomputation mode, bool counts_extra, const TrainingLink& link) const {
+    const std::vector<LayerRecomputation> modes = table.ModesInMode(0, space_.num_layers(), mode);
+    Chain chain;
+    for (int32_t layer = 0; layer < space_.num_layers(); ++layer) {
+      const LayerPrice& price = table.PriceOf(layer);
+      const auto chosen = static_cast<std::size_t>(modes[static_cast<std::size_t>(layer)]);
+      chain.layers.push_back(
+          {price.forward_ps, price.backward_ps + (counts_extra ? price.modes[chosen]->extra_ps : 0)});
+      chain.cut.push_back(table.TransferBeforePs(layer, link));
+    }
+    chain.cut.push_back(0);
+    return chain;
+  }
+
+  void Consider(const Candidate& candidate, const StageTable& table, LayerRecomputation mode,
+                const std::vector<int32_t>& cuts) {
+    JointPlan plan = PlanOf(candidate, table, mode, cuts);
+    CostJointPlan(space_.pricer, space_.places.row(), space_.reserved_bytes, plan);
+    const int64_t limit = space_.places.row().At(candidate.number).memory_bytes + space_.reserved_bytes;
+    const bool fits = std::all_of(plan.stages.begin(), plan.stages.end(),
+                                  [&](const JointStage& stage) { return stage.memory.total() <= limit; });
+    if (!fits || plan.step.count() >= best_) return;
+    best_ = plan.step.count();
+    result_.plan = std::move(plan);
+  }
+
+  JointPlan PlanOf(const Candidate& candidate, const StageTable& table, LayerRecomputation mode,
+                   const std::vector<int32_t>& cuts) const {
+    const Family& family = families_[candidate.family];
+    JointPlan plan{.order = PipelineOrder::kInterleaved,
+                   .chunks = candidate.chunks,
+                   .sharding = family.sharding,
+                   .micro_batch_samples = family.samples,
+                   .micro_batches = family.micro_batches};
+    const DeviceRow& row = space_.places.row();
+    const Degrees degrees = family.degrees.front();
+    const int64_t per_node = row.At(candidate.number).devices_per_node;
+    const int64_t blocks_per_node = std::max<int64_t>(1, per_node / degrees.devices());
+    for (int32_t s = 0; s < candidate.num_stages; ++s) {
+      JointStage& stage = plan.stages.emplace_back();
+      stage.degrees = degrees;
+      stage.first_slot = static_cast<int32_t>(
+          row.StartOf(candidate.number) +
+          (degrees.devices() > per_node
+               ? s * CeilDivide(degrees.devices(), per_node) * per_node
+               : s / blocks_per_node * per_node + s % blocks_per_node * degrees.devices()));
+      for (std::size_t chunk = static_cast<std::size_t>(s); chunk + 1 < cuts.size();
+           chunk += static_cast<std::size_t>(candidate.num_stages)) {
+        stage.chunks.push_back({cuts[chunk], table.ModesInMode(cuts[chunk], cuts[chunk + 1], mode)});
+      }
+    }
+    return plan;
+  }
+
+  const JointSpace& space_;
+  const std::vector<Family>& families_;
+  int64_t best_;
+  double relative_gap_;
+  Poller& poller_;
+  std::vector<Candidate> candidates_;
+  InterleavedResult result_;
+};
+
+}  // namespace
+
+InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<Family>& families, int64_t best_ps,
+                                    double relative_gap, Poller& poller) {
+  return InterleavedSearch(space, families, best_ps, relative_gap, poller).Run();
+}
+
+int64_t BoundInterleaved(const JointSpace& space, const std::vector<Family>& families, int64_t known_ps,
+                         Poller& poller) {
+  int64_t bound = known_ps;
+  for (const Family& family : families) {
+    if (poller.ShouldStop(1'000)) return 0;
+    if (family.micro_batches % 2 != 0 && family.most_stages < 3) continue;
+    const std::vector<SpreadOption> options = OptionsOf(space, family);
+    for (std::size_t number = 0; number < options.front().tables.size(); ++number) {
+      const StageTable* table = options.front().tables[number].get();
+      if (table == nullptr) continue;
+      const int64_t most = MostStagesOn(space.places.row().At(static_cast<int32_t>(number)),
+                                        family.degrees.front().devices());
+      if (most < 2) continue;
+      const int64_t busiest = CeilDivide(table->BasePs(0, space.num_layers()), std::min<int64_t>(most, space.num_layers() / 2));
+      bound = std::min(bound, SaturatingMultiply(family.micro_batches, busiest));
+    }
+  }
+  return bound;
+}
+
+}  // namespace planwright

@@ -1,0 +1,217 @@
+#include "core/joint/search/joint_search.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/cap_search.h"
+#include "core/joint/search/equal_stages.h"
+#include "core/joint/search/families.h"
+#include "core/joint/search/interleaved.h"
+#include "core/joint/search/places.h"
+#include "core/joint/search/stage_pass.h"
+#include "core/joint/search/stage_table.h"
+
+namespace planwright {
+namespace {
+
+// Above every step; twice of it fits.
+constexpr int64_t kNoStep = std::numeric_limits<int64_t>::max() / 8;
+constexpr std::size_t kEqualStagesListed = 5;
+
+bool Allows(const JointSettings& settings, PipelineOrder order) {
+  return std::find(settings.orders.begin(), settings.orders.end(), order) != settings.orders.end();
+}
+
+// Stages from the front of the row, as people count: moved by whole nodes where all are alike.
+void MoveToFront(const DeviceRow& row, JointPlan& plan) {
+  if (row.num_classes() > 1) return;
+  const int64_t per_node = row.At(0).devices_per_node;
+  const int64_t idle = plan.stages.front().first_slot / per_node * per_node;
+  for (JointStage& stage : plan.stages) stage.first_slot -= static_cast<int32_t>(idle);
+}
+
+template <typename ModesOfStage>
+JointPlan PlanOf(const Family& family, bool per_stage, const StagePipeline& pipeline, const Places& places,
+                 const std::vector<SpreadOption>& options, ModesOfStage modes_of) {
+  JointPlan plan{.sharding = family.sharding,
+                 .per_stage = per_stage,
+                 .micro_batch_samples = family.samples,
+                 .micro_batches = family.micro_batches};
+  auto from_end = static_cast<int64_t>(pipeline.stages.size());
+  for (const PlacedStage& placed : pipeline.stages) {
+    JointStage& stage = plan.stages.emplace_back();
+    const SpreadOption& option = options[static_cast<std::size_t>(placed.option)];
+    stage.degrees = option.degrees;
+    stage.first_slot = static_cast<int32_t>(places.SlotOf(placed.end));
+    const int32_t number = places.row().ClassOf(stage.first_slot);
+    const StageTable& table = *option.tables[static_cast<std::size_t>(number)];
+    stage.chunks.push_back(
+        {placed.first_layer, modes_of(table, placed, std::min(family.micro_batches, from_end))});
+    --from_end;
+  }
+  MoveToFront(places.row(), plan);
+  return plan;
+}
+
+JointConfiguration ConfigurationOf(const EqualStages& equal) {
+  return {.order = PipelineOrder::kOneFOneB,
+          .num_stages = equal.num_stages,
+          .chunks = 1,
+          .degrees = equal.family.degrees.front(),
+          .sharding = equal.family.sharding,
+          .recomputation = equal.recomputation,
+          .micro_batch_samples = equal.family.samples,
+          .micro_batches = equal.family.micro_batches,
+          .step = Picoseconds(equal.step_ps)};
+}
+
+class JointSearch {
+ public:
+  JointSearch(const JointRequest& request, const SolveLimits& limits,
+              const std::function<void(const JointPlan&)>& on_plan)
+      : request_(request),
+        row_(request.cluster),
+        places_(row_),
+        segments_(request.pricer.kinds()),
+        uniform_(request.settings),
+        poller_(limits),
+        on_plan_(on_plan) {
+    uniform_.per_stage = false;
+  }
+
+  JointOutcome Run() {
+    const JointSpace uniform = SpaceOf(uniform_);
+    const std::vector<Family> families = ListFamilies(uniform, poller_);
+    outcome_.counters["families"] = static_cast<int64_t>(families.size());
+    outcome_.step_bound_ps = kNoStep;
+    if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
+      TryEqualStages(uniform, families);
+      SearchFamilies(uniform, families, !request_.settings.per_stage);
+      if (request_.settings.per_stage) SearchPerStage();
+    }
+    if (Allows(uniform_, PipelineOrder::kInterleaved)) SearchInterleavedStages(uniform, families);
+    outcome_.step_bound_ps = std::min(outcome_.step_bound_ps, best_);
+    outcome_.is_interrupted = poller_.ShouldStopNow();
+    if (outcome_.is_interrupted && !outcome_.plan.has_value()) outcome_.step_bound_ps = 0;
+    return std::move(outcome_);
+  }
+
+  int64_t BoundSimulated(int64_t known) {
+    int64_t bound = known;
+    const JointSpace space = SpaceOf(request_.settings);
+    if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
+      for (const Family& family : ListFamilies(space, poller_)) {
+        std::vector<SpreadOption> options = OptionsOf(space, family);
+        StagePass pass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_);
+        bound = std::min(bound, pass.LeastBracket(bound));
+      }
+    }
+    if (Allows(uniform_, PipelineOrder::kInterleaved)) {
+      const JointSpace uniform = SpaceOf(uniform_);
+      bound = std::min(bound, BoundInterleaved(uniform, ListFamilies(uniform, poller_), bound, poller_));
+    }
+    return poller_.ShouldStopNow() ? 0 : bound;
+  }
+
+ private:
+  JointSpace SpaceOf(const JointSettings& settings) const {
+    return {request_.pricer, places_, segments_, settings, request_.reserved_bytes};
+  }
+
+  void TryEqualStages(const JointSpace& space, const std::vector<Family>& families) {
+    const std::vector<EqualStages> best = BestEqualStages(space, families, kEqualStagesListed, poller_);
+    for (const EqualStages& equal : best) outcome_.equal_stages.push_back(ConfigurationOf(equal));
+    if (best.empty()) return;
+    const EqualStages& first = best.front();
+    Offer(PlanOf(first.family, false, first.pipeline, places_, OptionsOf(space, first.family),
+                 [&](const StageTable& table, const PlacedStage& stage, int64_t) {
+                   return table.ModesInMode(stage.first_layer, stage.end_layer, first.recomputation);
+                 }));
+  }
+
+  // `proves`: what is left out of these families is left out of all.
+  void SearchFamilies(const JointSpace& space, const std::vector<Family>& families, bool proves) {
+    for (const Family& family : families) {
+      const int64_t sought = Sought(best_, request_.relative_gap);
+      if (family.step_bound_ps >= sought) {
+        if (proves) NoteBound(sought);
+        break;
+      }
+      if (poller_.ShouldStopNow()) {
+        if (proves) NoteBound(family.step_bound_ps);
+        break;
+      }
+      const int64_t bound = SearchFamily(space, family);
+      if (proves) NoteBound(bound);
+    }
+  }
+
+  int64_t SearchFamily(const JointSpace& space, const Family& family) {
+    std::vector<SpreadOption> options = OptionsOf(space, family);
+    StagePass pass(places_, space.num_layers(), family.micro_batches, space.settings.num_stages, options, poller_);
+    const CapSearchResult result =
+        SearchCaps(pass, family.micro_batches, best_, request_.relative_gap, poller_);
+    outcome_.counters["families_searched"] += 1;
+    outcome_.counters["passes"] += result.passes;
+    outcome_.counters["labels"] += pass.labels();
+    if (result.pipeline.has_value()) {
+      Offer(PlanOf(family, space.settings.per_stage, *result.pipeline, places_, options,
+                   [](const StageTable& table, const PlacedStage& stage, int64_t in_flight) {
+                     return table.Modes(stage.first_layer, stage.end_layer, in_flight);
+                   }));
+    }
+    return result.bound_ps;
+  }
+
+  void SearchPerStage() {
+    const JointSpace space = SpaceOf(request_.settings);
+    SearchFamilies(space, ListFamilies(space, poller_), true);
+  }
+
+  void SearchInterleavedStages(const JointSpace& space, const std::vector<Family>& families) {
+    InterleavedResult result = SearchInterleaved(space, families, best_, request_.relative_gap, poller_);
+    outcome_.counters["interleavings"] = result.looked_at;
+    NoteBound(result.bound_ps);
+    if (!result.plan.has_value()) return;
+    MoveToFront(row_, *result.plan);
+    Offer(*std::move(result.plan));
+  }
+
+  void Offer(JointPlan plan) {
+    CostJointPlan(request_.pricer, row_, request_.reserved_bytes, plan);
+    if (plan.step.count() >= best_) return;
+    best_ = plan.step.count();
+    on_plan_(plan);
+    outcome_.plan = std::move(plan);
+  }
+
+  void NoteBound(int64_t bound) { outcome_.step_bound_ps = std::min(outcome_.step_bound_ps, bound); }
+
+  const JointRequest& request_;
+  DeviceRow row_;
+  Places places_;
+  SegmentNumbers segments_;
+  // The settings, one spread for all stages.
+  JointSettings uniform_;
+  Poller poller_;
+  const std::function<void(const JointPlan&)>& on_plan_;
+  int64_t best_ = kNoStep;
+  JointOutcome outcome_;
+};
+
+}  // namespace
+
+JointOutcome SearchJoint(const JointRequest& request, const SolveLimits& limits,
+                         const std::function<void(const JointPlan&)>& on_plan) {
+  return JointSearch(request, limits, on_plan).Run();
+}
+
+int64_t BoundSimulatedStep(const JointRequest& request, int64_t simulated_step_ps, const SolveLimits& limits) {
+  const std::function<void(const JointPlan&)> nobody = [](const JointPlan&) {};
+  return JointSearch(request, limits, nobody).BoundSimulated(simulated_step_ps);
+}
+
+}  // namespace planwright

@@ -1,0 +1,53 @@
+// All families of one request under every order: the plan of the least closed form and what no plan beats.
+#ifndef PLANWRIGHT_CORE_JOINT_SEARCH_JOINT_SEARCH_H_
+#define PLANWRIGHT_CORE_JOINT_SEARCH_JOINT_SEARCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/joint/cost/layer_pricer.h"
+#include "core/joint/cost/training_cluster.h"
+#include "core/model/joint.h"
+
+namespace planwright {
+
+struct JointRequest {
+  const LayerPricer& pricer;
+  // Its classes in the order in which the pipeline passes them.
+  const TrainingCluster& cluster;
+  // Resolved (ResolveJoint).
+  const JointSettings& settings;
+  // Of every device, beside what the cluster says its devices may use.
+  int64_t reserved_bytes = 0;
+  // Plans that are better by less are not sought.
+  double relative_gap = 0;
+};
+
+struct JointOutcome {
+  // Costed, not simulated; nullopt: none was found.
+  std::optional<JointPlan> plan;
+  // No plan of the request takes less. Without a plan and not interrupted: there is none.
+  int64_t step_bound_ps = 0;
+  bool is_interrupted = false;
+  // Megatron's grid of equal stages, best first.
+  std::vector<JointConfiguration> equal_stages;
+  std::map<std::string, int64_t> counters;
+};
+
+// `on_plan` hears of each better plan. Interruptions end it with what it has. The same for every machine and run unless
+// it is interrupted.
+JointOutcome SearchJoint(const JointRequest& request, const SolveLimits& limits,
+                         const std::function<void(const JointPlan&)>& on_plan);
+
+// No plan's step takes less, task by task, whatever its order: at most `simulated_step_ps`, that of a known one. 0 where
+// it is interrupted.
+int64_t BoundSimulatedStep(const JointRequest& request, int64_t simulated_step_ps, const SolveLimits& limits);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_SEARCH_JOINT_SEARCH_H_

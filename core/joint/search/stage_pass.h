@@ -1,0 +1,120 @@
+// One pass over the layers from the last to the first: the least sum of stage times of any pipeline whose stages take at
+// most a cap each (docs/algorithms, core/joint/README.md).
+#ifndef PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
+#define PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/base/polling.h"
+#include "core/joint/search/places.h"
+#include "core/joint/search/stage_table.h"
+#include "core/model/joint.h"
+
+namespace planwright {
+
+// A way to spread a stage, and what stages so spread cost.
+struct SpreadOption {
+  Degrees degrees;
+  // By class of the row; nullptr: not on that class.
+  std::vector<std::unique_ptr<StageTable>> tables;
+};
+
+struct PlacedStage {
+  int32_t first_layer = 0;
+  int32_t end_layer = 0;
+  // Position in the options.
+  int32_t option = 0;
+  // Depth behind its block (Places).
+  int64_t end = 0;
+};
+
+struct StagePipeline {
+  // In pipeline order.
+  std::vector<PlacedStage> stages;
+  // Of all stages the sum, of one the longest, and the longest end of the step.
+  int64_t sum_ps = 0;
+  int64_t longest_ps = 0;
+  int64_t end_ps = 0;
+};
+
+class StagePass {
+ public:
+  // What a pass looks for. Plans that reach `limit` may be left out, and so may plans none of whose stages takes more
+  // than `above`.
+  struct Window {
+    int64_t above = 0;
+    int64_t cap = 0;
+    int64_t limit = 0;
+  };
+
+  // All outlive the object. `options` are not empty. `num_stages`: nullopt: any.
+  StagePass(const Places& places, int32_t num_layers, int64_t micro_batches, std::optional<int32_t> num_stages,
+            std::vector<SpreadOption>& options, Poller& poller);
+
+  // The pipeline of least sum and end whose stages all take at most the cap; nullopt: none has a closed form of less
+  // than `limit`. Exact within ALIGNED_PLACES. Where the poller says so it ends early, with nullopt.
+  //
+  // Labels at a layer boundary: depth, stages behind, sum, end; one is dropped only for one at the same kind of place
+  // that is at most it in all four. O(layers x options x window x labels).
+  std::optional<StagePipeline> LeastSum(const Window& window);
+
+  // The least value over all pipelines of max over stages k of (c_1 + ... + c_(k-1) + micro_batches c_k), which no
+  // order of the tasks of a step beats, with the first stage's end of the step; `limit` where nothing is below it, 0
+  // where the poller ended it.
+  int64_t LeastBracket(int64_t limit);
+
+  // Of every pipeline: what all stages take at least, the longest of them, and the end of the step.
+  int64_t sum_bound() const { return rest_.back(); }
+  int64_t longest_bound() const { return longest_bound_; }
+  int64_t end_bound() const { return end_bound_; }
+  // No stage takes more.
+  int64_t longest_possible() const { return longest_possible_; }
+  // Time of all layers times devices, at least.
+  int64_t work_bound() const { return work_.back(); }
+  int64_t labels() const { return labels_; }
+
+ private:
+  struct Label {
+    int64_t depth = 0;
+    int64_t behind = 0;
+    int64_t sum = 0;
+    int64_t end = 0;
+    int64_t longest = 0;
+    // How it came to be: the stage that begins here, and the label behind it.
+    PlacedStage stage;
+    int32_t next = -1;
+  };
+  using Front = std::vector<Label>;
+
+  void SetBounds();
+  bool MayHave(int64_t stages, int32_t first_layer) const;
+  int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
+  template <typename Combine>
+  void Extend(int32_t first, int64_t cap, Combine combine, Front& found);
+  template <typename Combine>
+  void ExtendBy(PlacedStage stage, const Label& behind, int32_t next, int64_t cap, Combine combine, Front& found);
+  void KeepUnbeaten(Front& front);
+  StagePipeline Trace(const Label& label) const;
+
+  const Places& places_;
+  int32_t num_layers_;
+  int64_t micro_batches_;
+  std::optional<int32_t> num_stages_;
+  std::vector<SpreadOption>& options_;
+  Poller& poller_;
+  // By layer boundary: of the layers before it, least time of any spread, and time times devices.
+  std::vector<int64_t> rest_;
+  std::vector<int64_t> work_;
+  int64_t longest_bound_ = 0;
+  int64_t longest_possible_ = 0;
+  int64_t end_bound_ = 0;
+  std::vector<Front> fronts_;
+  int64_t labels_ = 0;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_

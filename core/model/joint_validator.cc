@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+
+#include "core/base/interruption.h"
+#include "core/model/joint_rules.h"
+#include "core/model/validation_rules.h"
+
+namespace planwright {
+namespace {
+
+constexpr char kJoint[] = "problem.joint";
+constexpr char kTransformer[] = "graph.transformer";
+
+class ShapeRules {
+ public:
+  ShapeRules(const TransformerShape& shape, Violations& violations) : shape_(shape), violations_(violations) {}
+
+  void Check() {
+    RequirePositive("layers", shape_.layers);
+    RequirePositive("hidden", shape_.hidden);
+    RequirePositive("heads", shape_.heads);
+    RequirePositive("kv_heads", shape_.kv_heads);
+    RequirePositive("head_width", shape_.head_width);
+    RequirePositive("feed_forward", shape_.feed_forward);
+    RequirePositive("vocabulary", shape_.vocabulary);
+    RequirePositive("sequence", shape_.sequence);
+    RequirePositive("bytes_per_element", shape_.bytes_per_element);
+    if (shape_.kv_heads > 0 && shape_.heads % shape_.kv_heads != 0) Add("kv_heads", "must divide heads");
+    if (!shape_.has_experts()) return;
+    RequirePositive("experts_per_token", shape_.experts_per_token);
+    RequirePositive("expert_feed_forward", shape_.expert_feed_forward);
+    if (shape_.experts_per_token > shape_.experts) Add("experts_per_token", "must be at most experts");
+    if (shape_.dense_layers < 0 || shape_.dense_layers > shape_.layers) Add("dense_layers", "must be in 0 .. layers");
+  }
+
+ private:
+  void Add(const char* field, const char* rule) { violations_.Add(absl::StrCat(kTransformer, ".", field), rule); }
+  // Products of three widths stay below 2^63.
+  void RequirePositive(const char* field, int64_t value) {
+    if (value >= 1 && value <= (int64_t{1} << 24)) return;
+    violations_.Add(absl::StrCat(kTransformer, ".", field), absl::StrCat("must be in 1 .. 16777216, is ", value));
+  }
+
+  const TransformerShape& shape_;
+  Violations& violations_;
+};
+
+class JointRules {
+ public:
+  JointRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+             Violations& violations)
+      : graph_(graph), cluster_(cluster), problem_(problem), joint_(*problem.joint), violations_(violations) {}
+
+  void Check() {
+    CheckOtherFields();
+    CheckCluster();
+    CheckBatch();
+    if (!graph_.transformer.has_value()) {
+      violations_.Add(kJoint,
+                      "needs a model whose layers have costs at every degree: graph.transformer, or a transformer of the "
+                      "zoo (zoo:llama3-70b, zoo:gpt-175b, zoo:transformer?layers=...)");
+      return;
+    }
+    CheckLayers();
+    CheckDegrees(*graph_.transformer);
+  }
+
+ private:
+  void Refuse(bool refused, const char* field, const char* rule) {
+    if (refused) violations_.Add(absl::StrCat("problem.", field), rule);
+  }
+
+  // What the joint search decides, or does not know.
+  void CheckOtherFields() {
+    Refuse(problem_.objective != Objective::kMaxThroughput, "objective", "must be MAX_THROUGHPUT beside problem.joint");
+    Refuse(problem_.workload == Workload::kInference, "workload", "must be TRAINING beside problem.joint");
+    Refuse(problem_.split != Split::kContiguous, "split", "must be CONTIGUOUS beside problem.joint");
+    Refuse(problem_.overlap != Overlap::kSerial, "overlap", "must be SERIAL beside problem.joint");
+    Refuse(problem_.max_stages_per_device.value_or(1) != 1, "max_stages_per_device",
+           "must be 1 beside problem.joint, whose schedules say how many chunks a device holds");
+    Refuse(problem_.replication == Replication::kPerStage && !joint_.per_stage, "replication",
+           "must be UNIFORM or unset unless problem.joint.degrees is PER_STAGE");
+    Refuse(problem_.replication == Replication::kUniform && joint_.per_stage, "replication",
+           "must be PER_STAGE or unset where problem.joint.degrees is PER_STAGE");
+    Refuse(problem_.num_replicas.has_value() && !IsIn(joint_.data_degrees, *problem_.num_replicas), "num_replicas",
+           "must be one of problem.joint.data_degrees");
+    const bool has_schedule = problem_.schedule != ScheduleKind::kSteadyState;
+    const std::optional<PipelineOrder> order = OrderOf(problem_.schedule);
+    Refuse(has_schedule && !order.has_value(), "schedule", "must be ONE_F_ONE_B, INTERLEAVED or unset beside problem.joint");
+    Refuse(order.has_value() && std::find(joint_.orders.begin(), joint_.orders.end(), *order) == joint_.orders.end(),
+           "schedule", "must be one of problem.joint.schedules");
+    const bool is_full = problem_.memory_model.recomputation == MemoryModel::Recomputation::kFull;
+    Refuse(is_full && joint_.recomputation != std::vector{LayerRecomputation::kFull}, "memory_model.recomputation",
+           "must be NONE beside problem.joint, unless problem.joint.recomputation is FULL alone");
+    Refuse(!problem_.pinned.empty(), "pinned", "must be empty beside problem.joint");
+    Refuse(!problem_.forbidden.empty(), "forbidden", "must be empty beside problem.joint");
+    Refuse(problem_.start_from.has_value(), "start_from", "must not be set beside problem.joint");
+  }
+
+  static std::optional<PipelineOrder> OrderOf(ScheduleKind schedule) {
+    if (schedule == ScheduleKind::kOneFOneB) return PipelineOrder::kOneFOneB;
+    if (schedule == ScheduleKind::kInterleaved) return PipelineOrder::kInterleaved;
+    return std::nullopt;
+  }
+
+  template <typename Value>
+  static bool IsIn(const std::vector<Value>& list, int64_t value) {
+    return std::any_of(list.begin(), list.end(), [&](Value listed) { return int64_t{listed} == value; });
+  }
+
+  void CheckCluster() {
+    const auto* uniform = std::get_if<UniformInterconnect>(&cluster_.interconnect);
+    const bool is_known = std::holds_alternative<NodesInterconnect>(cluster_.interconnect) ||
+                          std::holds_alternative<HierarchyInterconnect>(cluster_.interconnect) ||
+                          (uniform != nullptr && uniform->bandwidth_bytes_per_second.has_value());
+    if (!is_known) {
+      violations_.Add("cluster.interconnect",
+                      absl::StrCat("must be nodes, hierarchy, or uniform with a bandwidth, beside problem.joint, is ",
+                                   InterconnectName(cluster_.interconnect)));
+    }
+    for (std::size_t i = 0; i < cluster_.device_classes.size(); ++i) {
+      const DeviceClass& device_class = cluster_.device_classes[i];
+      if (device_class.kind != DeviceKind::kAccelerator) continue;
+      if (IsPositive(device_class.peak_flops) && IsPositive(device_class.memory_bandwidth_bytes_per_second)) continue;
+      violations_.Add(ElementPath("cluster.device_classes", i),
+                      "must have peak_flops and memory_bandwidth_bytes_per_second beside problem.joint");
+    }
+  }
+
+  void CheckBatch() {
+    if (joint_.global_batch < 1 || joint_.global_batch > kMaxGlobalBatch) {
+      violations_.Add("problem.joint.global_batch",
+                      absl::StrCat("must be in 1 .. ", kMaxGlobalBatch, ", is ", joint_.global_batch));
+      return;
+    }
+    CheckList("data_degrees", joint_.data_degrees, [&](int64_t degree) -> std::string {
+      return joint_.global_batch % degree == 0 ? "" : absl::StrCat("must divide the global batch of ", joint_.global_batch);
+    });
+    CheckList("micro_batch_samples", joint_.micro_batch_samples, [&](int64_t samples) -> std::string {
+      return joint_.global_batch % samples == 0 ? ""
+                                                : absl::StrCat("must divide the global batch of ", joint_.global_batch);
+    });
+    if (joint_.micro_batches.has_value() &&
+        (*joint_.micro_batches < 1 || joint_.global_batch % *joint_.micro_batches != 0)) {
+      violations_.Add("problem.micro_batches", absl::StrCat("must divide the global batch of ", joint_.global_batch,
+                                                            ", is ", *joint_.micro_batches));
+    }
+  }
+
+  template <typename Value, typename Rule>
+  void CheckList(const char* field, const std::vector<Value>& list, Rule rule) {
+    std::set<Value> known;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const std::string path = ElementPath(absl::StrCat(kJoint, ".", field), i);
+      std::string broken = list[i] < 1 ? "must be >= 1" : rule(list[i]);
+      if (broken.empty() && !known.insert(list[i]).second) broken = "must not be listed twice";
+      if (!broken.empty()) violations_.Add(path, absl::StrCat(broken, ", is ", list[i]));
+    }
+  }
+
+  void CheckDegrees(const TransformerShape& shape) {
+    const auto rule = [](bool holds, const char* text) { return holds ? std::string() : std::string(text); };
+    CheckList("tensor_degrees", joint_.tensor_degrees, [&](int64_t degree) {
+      return rule(shape.heads % degree == 0 && shape.hidden % degree == 0 && shape.feed_forward % degree == 0,
+                  "must divide heads, hidden and feed_forward of graph.transformer");
+    });
+    CheckList("context_degrees", joint_.context_degrees, [&](int64_t degree) {
+      return rule(degree == 1 || shape.sequence % (2 * degree) == 0, "twice of it must divide the sequence");
+    });
+    CheckList("expert_degrees", joint_.expert_degrees, [&](int64_t degree) {
+      return rule(degree == 1 || (shape.has_experts() && shape.experts % degree == 0), "must divide the experts");
+    });
+  }
+
+  void CheckLayers() {
+    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
+      InterruptionPoint(/*units=*/64);
+      const std::string& layer = graph_.operators[i].layer;
+      if (layer.empty() || layer == "embedding" || layer == "head" || layer == "loss" || IsNumbered(layer)) continue;
+      violations_.Add(ElementPath("graph.operators", i) + ".layer",
+                      absl::StrCat("must be \"embedding\", \"layer.0\" and so on, \"head\" or \"loss\" of "
+                                   "graph.transformer, is \"",
+                                   layer, "\""));
+    }
+  }
+
+  bool IsNumbered(const std::string& layer) const {
+    constexpr std::string_view kPrefix = "layer.";
+    int32_t number = 0;
+    return layer.starts_with(kPrefix) && absl::SimpleAtoi(layer.substr(kPrefix.size()), &number) && number >= 0 &&
+           number < graph_.transformer->layers;
+  }
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const PlanningProblem& problem_;
+  const JointSettings& joint_;
+  Violations& violations_;
+};
+
+}  // namespace
+
+void CheckTransformer(const OperatorGraph& graph, Violations& violations) {
+  ShapeRules(*graph.transformer, violations).Check();
+}
+
+void CheckJoint(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                Violations& violations) {
+  JointRules(graph, cluster, problem, violations).Check();
+}
+
+}  // namespace planwright

@@ -1,0 +1,30 @@
+// A request with JointSettings on its way through the facade: search, assemble, verify.
+#ifndef PLANWRIGHT_CORE_PLANNER_JOINT_JOINT_REQUEST_H_
+#define PLANWRIGHT_CORE_PLANNER_JOINT_JOINT_REQUEST_H_
+
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/plan.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+// Plans that are better by less than this share are not sought unless the request says otherwise.
+inline constexpr double kJointGap = 1e-4;
+
+// The plan that the joint search makes; times of the provenance are left to the caller. `problem` is resolved
+// (ResolveProblem) and has joint settings; graph, cluster and problem are valid. `on_incumbent` hears of each better
+// plan, verified, without the bounds and comparisons of the finished search.
+// Errors: those of PlanJointly; INVALID_ARGUMENT (ViolationsOf) for an interconnect that the search does not know;
+// INTERNAL (IsRejectedPlan).
+absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                                   const SolverOptions& options, const SolveLimits& limits,
+                                   const std::function<void(const Plan&)>& on_incumbent);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PLANNER_JOINT_JOINT_REQUEST_H_

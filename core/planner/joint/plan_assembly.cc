@@ -1,0 +1,140 @@
+#include "core/planner/joint/plan_assembly.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/model/device_selection.h"
+
+namespace planwright {
+namespace {
+
+constexpr char kAlgorithm[] = "joint_search";
+constexpr char kVersion[] = "1";
+
+class PlanAssembly {
+ public:
+  explicit PlanAssembly(const FoundJointPlan& found) : found_(found), joint_(found.answer.plan) {}
+
+  Plan Run() {
+    plan_.problem = found_.problem;
+    plan_.objective = joint_.step;
+    plan_.lower_bound = joint_.step_bound;
+    if (joint_.step_bound > Picoseconds(0)) {
+      plan_.bounds.push_back(
+          {.value = joint_.step_bound, .method = kAlgorithm, .scope = BoundScope::kAlignedPlaces});
+    }
+    AddStages();
+    AddDevices();
+    AddEstimate();
+    AddBaselines();
+    plan_.provenance.algorithm = kAlgorithm;
+    plan_.provenance.algorithm_version = kVersion;
+    plan_.provenance.seed = found_.options.seed;
+    plan_.provenance.proven_optimal = joint_.simulated_step == joint_.simulated_bound;
+    plan_.provenance.counters = found_.answer.counters;
+    plan_.joint = joint_;
+    return std::move(plan_);
+  }
+
+ private:
+  std::vector<std::vector<OperatorId>> OperatorsByStage() const {
+    std::map<std::string, std::size_t> stage_of;
+    const std::vector<std::string>& labels = found_.pricer.labels();
+    for (std::size_t s = 0; s < joint_.stages.size(); ++s) {
+      for (const JointChunk& chunk : joint_.stages[s].chunks) {
+        for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
+          stage_of[labels[static_cast<std::size_t>(layer)]] = s;
+        }
+      }
+    }
+    // The loss is computed where the head is.
+    stage_of["loss"] = stage_of[labels.back()];
+    std::vector<std::vector<OperatorId>> operators(joint_.stages.size());
+    for (std::size_t op = 0; op < found_.graph.operators.size(); ++op) {
+      const auto stage = stage_of.find(found_.graph.operators[op].layer);
+      if (stage != stage_of.end()) operators[stage->second].emplace_back(op);
+    }
+    return operators;
+  }
+
+  void AddStages() {
+    std::vector<std::vector<OperatorId>> operators = OperatorsByStage();
+    for (std::size_t s = 0; s < joint_.stages.size(); ++s) {
+      const JointStage& from = joint_.stages[s];
+      Stage& stage = plan_.stages.emplace_back();
+      stage.operators = std::move(operators[s]);
+      stage.compute = from.forward + from.backward;
+      stage.communication_in = from.received;
+      stage.communication_out = from.transfers - from.received;
+      stage.allreduce = from.step_end;
+      stage.load = stage.compute + from.transfers;
+      stage.memory_bytes = from.memory.total();
+      stage.in_flight_micro_batches = from.in_flight;
+      for (int64_t rank = 0; rank < from.degrees.devices(); ++rank) {
+        const DeviceId device = found_.answer.training.devices[static_cast<std::size_t>(from.first_slot + rank)];
+        stage.replicas.push_back({.device = device, .copy = static_cast<int32_t>(rank), .load = stage.load});
+      }
+    }
+  }
+
+  void AddDevices() {
+    std::map<DeviceId, std::size_t> stage_of;
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+      for (const Replica& replica : plan_.stages[s].replicas) stage_of[replica.device] = s;
+    }
+    for (const DeviceId device : SelectedDevices(found_.cluster, found_.problem.devices_to_use)) {
+      DeviceUsage& usage = plan_.devices.emplace_back();
+      usage.device = device;
+      usage.memory_limit_bytes = UsableMemoryBytes(found_.cluster, device);
+      const auto stage = stage_of.find(device);
+      if (stage == stage_of.end()) continue;
+      usage.stages.emplace_back(stage->second);
+      usage.load = plan_.stages[stage->second].load;
+      usage.memory_bytes = plan_.stages[stage->second].memory_bytes;
+    }
+  }
+
+  void AddEstimate() {
+    Estimate& estimate = plan_.estimate;
+    const double seconds = static_cast<double>(joint_.step.count()) * 1e-12;
+    estimate.step_time = joint_.step;
+    estimate.micro_batches_per_second = static_cast<double>(joint_.micro_batches) / seconds;
+    estimate.samples_per_second = static_cast<double>(found_.problem.joint->global_batch) / seconds;
+    double busy = 0;
+    double devices = 0;
+    for (const JointStage& stage : joint_.stages) {
+      const auto count = static_cast<double>(stage.degrees.devices());
+      const double time = static_cast<double>((stage.forward + stage.backward + stage.transfers).count());
+      busy += count * (time * static_cast<double>(joint_.micro_batches) + static_cast<double>(stage.step_end.count()));
+      devices += count;
+      estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory.total());
+    }
+    estimate.bubble_fraction = 1 - busy / (devices * static_cast<double>(joint_.step.count()));
+    estimate.estimated_operators = static_cast<int32_t>(found_.graph.operators.size());
+  }
+
+  void AddBaselines() {
+    Baseline equal{.algorithm = "equal_stages", .objective = std::nullopt, .reason = "", .admissible = true};
+    if (joint_.uniform_configurations.empty()) {
+      equal.reason = "no configuration of equal stages fits";
+      equal.admissible = false;
+    } else {
+      equal.objective = joint_.uniform_configurations.front().step;
+    }
+    plan_.baselines.push_back(std::move(equal));
+  }
+
+  const FoundJointPlan& found_;
+  const JointPlan& joint_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan AssembleJointPlan(const FoundJointPlan& found) { return PlanAssembly(found).Run(); }
+
+}  // namespace planwright

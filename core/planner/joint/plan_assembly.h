@@ -1,0 +1,30 @@
+// What the joint search found as a Plan: operators of the layers, devices of the slots, numbers for people.
+#ifndef PLANWRIGHT_CORE_PLANNER_JOINT_PLAN_ASSEMBLY_H_
+#define PLANWRIGHT_CORE_PLANNER_JOINT_PLAN_ASSEMBLY_H_
+
+#include "core/joint/cost/layer_pricer.h"
+#include "core/joint/plan/joint_planning.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/plan.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+struct FoundJointPlan {
+  const OperatorGraph& graph;
+  const Cluster& cluster;
+  // With resolved joint settings.
+  const PlanningProblem& problem;
+  const SolverOptions& options;
+  const LayerPricer& pricer;
+  const JointAnswer& answer;
+};
+
+// Replicas of a stage are its devices in rank order, tensor fastest, then context, then data; `copy` counts the ranks.
+// Everything but stop reason and times.
+Plan AssembleJointPlan(const FoundJointPlan& found);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_PLANNER_JOINT_PLAN_ASSEMBLY_H_

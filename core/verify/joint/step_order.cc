@@ -1,0 +1,124 @@
+#include "core/verify/joint/step_order.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+
+#include "core/base/interruption.h"
+
+namespace planwright::verify {
+namespace {
+
+// Tasks are numbered by run, micro-batch and pass; edges lead from a task to the next on its device and to the one that
+// reads its result.
+class StepGraph {
+ public:
+  StepGraph(const std::vector<StepRun>& runs, int64_t num_devices, int64_t micro_batches)
+      : runs_(runs),
+        num_runs_(static_cast<int64_t>(runs.size())),
+        num_devices_(num_devices),
+        micro_batches_(micro_batches),
+        next_on_device_(runs.size() * static_cast<std::size_t>(2 * micro_batches), -1),
+        waits_(next_on_device_.size(), 0),
+        start_(next_on_device_.size(), 0) {
+    for (int64_t device = 0; device < num_devices; ++device) Chain(OrderOn(device));
+    for (std::size_t task = 0; task < waits_.size(); ++task) {
+      if (ReaderOf(static_cast<int64_t>(task)) >= 0) ++waits_[static_cast<std::size_t>(ReaderOf(static_cast<int64_t>(task)))];
+    }
+  }
+
+  std::vector<int64_t> Ends() {
+    std::vector<int64_t> ends(static_cast<std::size_t>(num_devices_), 0);
+    std::deque<int64_t> ready;
+    for (std::size_t task = 0; task < waits_.size(); ++task) {
+      if (waits_[task] == 0) ready.push_back(static_cast<int64_t>(task));
+    }
+    while (!ready.empty()) {
+      InterruptionPoint();
+      const int64_t task = ready.front();
+      ready.pop_front();
+      const int64_t end = start_[static_cast<std::size_t>(task)] + TimeOf(task);
+      int64_t& last = ends[static_cast<std::size_t>(RunOf(task) % num_devices_)];
+      last = std::max(last, end);
+      for (const int64_t after : {next_on_device_[static_cast<std::size_t>(task)], ReaderOf(task)}) {
+        if (after < 0) continue;
+        start_[static_cast<std::size_t>(after)] = std::max(start_[static_cast<std::size_t>(after)], end);
+        if (--waits_[static_cast<std::size_t>(after)] == 0) ready.push_back(after);
+      }
+    }
+    return ends;
+  }
+
+ private:
+  int64_t NumberOf(int64_t run, int64_t micro_batch, bool is_backward) const {
+    return (run * micro_batches_ + micro_batch) * 2 + (is_backward ? 1 : 0);
+  }
+  int64_t RunOf(int64_t task) const { return task / 2 / micro_batches_; }
+  int64_t TimeOf(int64_t task) const {
+    const StepRun& run = runs_[static_cast<std::size_t>(RunOf(task))];
+    return task % 2 == 1 ? run.backward_ps : run.forward_ps;
+  }
+
+  // -1: nobody.
+  int64_t ReaderOf(int64_t task) const {
+    const int64_t run = RunOf(task);
+    const int64_t micro_batch = task / 2 % micro_batches_;
+    if (task % 2 == 1) return run > 0 ? NumberOf(run - 1, micro_batch, true) : -1;
+    return run + 1 < num_runs_ ? NumberOf(run + 1, micro_batch, false) : NumberOf(run, micro_batch, true);
+  }
+
+  // All forward, or all backward tasks of a device in the order in which it does them.
+  std::vector<int64_t> PassOn(int64_t device, bool is_backward) const {
+    std::vector<int64_t> tasks;
+    const int64_t rounds = num_runs_ > num_devices_ ? micro_batches_ / num_devices_ : 1;
+    const int64_t per_round = micro_batches_ / rounds;
+    for (int64_t round = 0; round < rounds; ++round) {
+      for (int64_t turn = 0; turn < num_runs_ / num_devices_; ++turn) {
+        const int64_t at = is_backward ? num_runs_ / num_devices_ - 1 - turn : turn;
+        for (int64_t i = 0; i < per_round; ++i) {
+          tasks.push_back(NumberOf(at * num_devices_ + device, round * per_round + i, is_backward));
+        }
+      }
+    }
+    return tasks;
+  }
+
+  std::vector<int64_t> OrderOn(int64_t device) const {
+    const std::vector<int64_t> forward = PassOn(device, false);
+    const std::vector<int64_t> backward = PassOn(device, true);
+    const int64_t runs_here = num_runs_ / num_devices_;
+    const int64_t behind = num_devices_ - device - 1;
+    const int64_t warm_up = runs_here == 1 ? behind : 2 * behind + (runs_here - 1) * num_devices_;
+    const auto ahead = static_cast<std::size_t>(std::min(warm_up, static_cast<int64_t>(forward.size())));
+    std::vector<int64_t> order(forward.begin(), forward.begin() + static_cast<std::ptrdiff_t>(ahead));
+    for (std::size_t i = 0; i < backward.size(); ++i) {
+      if (ahead + i < forward.size()) order.push_back(forward[ahead + i]);
+      order.push_back(backward[i]);
+    }
+    return order;
+  }
+
+  void Chain(const std::vector<int64_t>& order) {
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      next_on_device_[static_cast<std::size_t>(order[i - 1])] = order[i];
+      ++waits_[static_cast<std::size_t>(order[i])];
+    }
+  }
+
+  const std::vector<StepRun>& runs_;
+  int64_t num_runs_;
+  int64_t num_devices_;
+  int64_t micro_batches_;
+  // By task.
+  std::vector<int64_t> next_on_device_;
+  std::vector<int32_t> waits_;
+  std::vector<int64_t> start_;
+};
+
+}  // namespace
+
+std::vector<int64_t> EndsOfStep(const std::vector<StepRun>& runs, int64_t num_devices, int64_t micro_batches) {
+  return StepGraph(runs, num_devices, micro_batches).Ends();
+}
+
+}  // namespace planwright::verify
