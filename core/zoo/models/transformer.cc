@@ -145,6 +145,24 @@ absl::Status CheckConfig(const std::string& subject, const TransformerConfig& co
       absl::StrCat(subject, ": micro_batch x sequence must be at most ", kMaxTokensPerMicroBatch, ", is ", tokens));
 }
 
+TransformerShape ShapeOf(const TransformerConfig& config) {
+  const bool is_gpt = config.kind == Kind::kGpt;
+  return {.layers = static_cast<int32_t>(config.layers),
+          .hidden = config.hidden,
+          .heads = static_cast<int32_t>(config.heads),
+          .kv_heads = static_cast<int32_t>(config.kv_heads.value_or(config.heads)),
+          .head_width = config.hidden / config.heads,
+          .feed_forward = config.feed_forward.value_or(4 * config.hidden),
+          .gated = !is_gpt,
+          .stores_scores = config.attention == AttentionForm::kUnfused,
+          .dropout = is_gpt,
+          .learned_positions = is_gpt,
+          .vocabulary = config.vocabulary,
+          .sequence = config.tokens,
+          .tied = config.tied,
+          .bytes_per_element = static_cast<int32_t>(config.bytes_per_element)};
+}
+
 OperatorGraph MakeModel(const std::string& display_name, const TransformerConfig& config) {
   return TransformerBuilder(display_name, config).Build();
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "core/model/graph.h"
+#include "core/model/transformer_shape.h"
 #include "core/zoo/keys/keys.h"
 
 namespace planwright {
@@ -49,6 +50,9 @@ absl::Status CheckConfig(const std::string& subject, const TransformerConfig& co
 // fused attention a layer has 14 operators for GPT and 16 for Llama; unfused, 18 and 19.
 // REQUIRES: CheckConfig.
 OperatorGraph MakeModel(const std::string& display_name, const TransformerConfig& config);
+
+// The same model as a shape. REQUIRES: CheckConfig.
+TransformerShape ShapeOf(const TransformerConfig& config);
 
 }  // namespace planwright
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -150,6 +151,32 @@ TEST(TransformerTest, TakesAnyShape) {
   const int64_t h = 7'168;
   const int64_t layer = 12 * h * h + 13 * h;
   EXPECT_EQ(TotalParameters(graph, 2), 61 * layer + (2 * 129'280 + 4'096 + 2) * h);
+}
+
+TEST(TransformerTest, GivesTheShapeOfAName) {
+  const std::optional<TransformerShape> llama = TransformerShapeOf("llama3-70b?sequence=4096");
+  ASSERT_TRUE(llama.has_value());
+  EXPECT_EQ(llama->layers, 80);
+  EXPECT_EQ(llama->hidden, 8'192);
+  EXPECT_EQ(llama->heads, 64);
+  EXPECT_EQ(llama->kv_heads, 8);
+  EXPECT_EQ(llama->head_width, 128);
+  EXPECT_EQ(llama->feed_forward, 28'672);
+  EXPECT_EQ(llama->vocabulary, 128'256);
+  EXPECT_EQ(llama->sequence, 4'096);
+  EXPECT_TRUE(llama->gated);
+  EXPECT_FALSE(llama->tied);
+  const std::optional<TransformerShape> gpt = TransformerShapeOf("gpt-1.3b?attention=unfused");
+  ASSERT_TRUE(gpt.has_value());
+  EXPECT_EQ(gpt->feed_forward, 8'192);
+  EXPECT_TRUE(gpt->tied && gpt->dropout && gpt->learned_positions && gpt->stores_scores);
+  EXPECT_FALSE(gpt->gated);
+}
+
+TEST(TransformerTest, GivesNoShapeOfOtherNames) {
+  for (const char* name : {"resnet50", "llama", "llama3-8b:2", "llama3-8b?heads=7", "llama3-8b?head=8", ""}) {
+    EXPECT_FALSE(TransformerShapeOf(name).has_value()) << name;
+  }
 }
 
 }  // namespace
