@@ -1,0 +1,42 @@
+// Fits what classes of devices reach when they train to runs that somebody measured.
+//
+// Every class has ten physical parameters (TrainingEfficiency), every source of runs one factor, by which all its runs
+// are slower than predicted: clocks, power limits and software. The sum over the runs of Huber's loss of the logarithm
+// of predicted over measured time is least, with a little for factors far from 1, for parameters far from where they
+// began and for runs of one series that are ranked wrongly. Coordinate search with shrinking steps from the values in
+// force: deterministic; about 10,000 predictions of every run.
+#ifndef PLANWRIGHT_CORE_JOINT_CALIBRATION_EFFICIENCY_FIT_H_
+#define PLANWRIGHT_CORE_JOINT_CALIBRATION_EFFICIENCY_FIT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/joint/calibration/run_prediction.h"
+#include "core/joint/calibration/training_run.h"
+#include "core/model/cluster.h"
+
+namespace planwright {
+
+struct EfficiencyFit {
+  // By family of devices.
+  std::map<std::string, TrainingEfficiency> classes;
+  // By source: measured over predicted time of its runs.
+  std::map<std::string, double> slowness;
+
+  // 1 for a source that had no run in the fit.
+  double SlownessOf(const std::string& source) const;
+};
+
+// What is in force for the families of `runs`, and the same without built-in classes.
+EfficiencyFit EfficiencyInForce(const std::vector<TrainingRun>& runs);
+EfficiencyFit DefaultEfficiency(const std::vector<TrainingRun>& runs);
+
+// `start`: as EfficiencyInForce gives it, or another beginning. Runs without a measured time, or whose degrees do not
+// divide them, take no part. Families with fewer than kLeastRuns of them get a new `products` alone.
+EfficiencyFit FitEfficiency(const std::vector<TrainingRun>& runs, const EfficiencyFit& start);
+inline constexpr int kLeastRuns = 8;
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_CALIBRATION_EFFICIENCY_FIT_H_
