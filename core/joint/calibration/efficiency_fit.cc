@@ -107,7 +107,7 @@ struct Mean {
 
 class Fitter {
  public:
-  Fitter(const std::vector<TrainingRun>& runs, const EfficiencyFit& start) {
+  Fitter(const std::vector<TrainingRun>& runs, const EfficiencyFit& start) : start_(start.classes) {
     for (const auto& [family, efficiency] : start.classes) begin_[family] = SharesOf(efficiency);
     now_ = begin_;
     for (const TrainingRun& run : runs) AddSample(run, start.classes.at(run.family));
@@ -130,9 +130,13 @@ class Fitter {
     return shares;
   }
 
-  static TrainingEfficiency FromShares(const Point& shares) {
-    Point values = shares;
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = FromShare(kParameters[i], shares[i]);
+  // A number that the search has not moved stays as it was, also outside its range.
+  TrainingEfficiency Now(const std::string& family) const {
+    const Point& shares = now_.at(family);
+    Point values = Values(start_.at(family));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (shares[i] != begin_.at(family)[i]) values[i] = FromShare(kParameters[i], shares[i]);
+    }
     return EfficiencyOf(values);
   }
 
@@ -145,7 +149,7 @@ class Fitter {
   }
 
   void Predict(const std::string& family) {
-    const TrainingEfficiency efficiency = FromShares(now_.at(family));
+    const TrainingEfficiency efficiency = Now(family);
     for (Sample& sample : samples_[family]) {
       const auto prediction = PredictRun(*sample.run, efficiency, sample.setting);
       sample.error = std::log(prediction->step_seconds / *sample.run->step_seconds);
@@ -220,7 +224,7 @@ class Fitter {
 
   EfficiencyFit Result() const {
     EfficiencyFit fit;
-    for (const auto& [family, shares] : now_) fit.classes[family] = FromShares(shares);
+    for (const auto& [family, shares] : now_) fit.classes[family] = Now(family);
     for (const auto& [source, mean] : Means(&TrainingRun::source)) {
       fit.slowness[source] = std::exp(-mean.Value(kFactorWeight));
     }
@@ -228,6 +232,7 @@ class Fitter {
   }
 
   std::map<std::string, std::vector<Sample>> samples_;
+  std::map<std::string, TrainingEfficiency> start_;
   std::map<std::string, Point> begin_;
   std::map<std::string, Point> now_;
 };

@@ -88,6 +88,8 @@ TransformerShape ReadShape(RunFields& fields) {
 }
 
 void ReadDevices(RunFields& fields, TrainingRun& run) {
+  run.devices = static_cast<int32_t>(fields.Whole("gpus", 1, kMostDevices));
+  run.devices_per_node = static_cast<int32_t>(fields.Whole("gpus_per_node", 1, kRackDevices, 8));
   const std::string gpu = fields.Text("gpu");
   const Accelerator* accelerator = FindAccelerator(gpu);
   if (accelerator == nullptr) {
@@ -101,8 +103,6 @@ void ReadDevices(RunFields& fields, TrainingRun& run) {
   } else if (fields.Text("notes").find("96 GB HBM") != std::string::npos) {
     run.device.memory_bytes = std::llround(96e9);
   }
-  run.devices = static_cast<int32_t>(fields.Whole("gpus", 1, kMostDevices));
-  run.devices_per_node = static_cast<int32_t>(fields.Whole("gpus_per_node", 1, kRackDevices, 8));
   if (fields.Text("intra_node_link").find("NVL72") != std::string::npos) {
     for (run.devices_per_node = kRackDevices; run.devices % run.devices_per_node != 0;) --run.devices_per_node;
   }
@@ -148,9 +148,8 @@ void ReadLayout(RunFields& fields, TrainingRun& run) {
   const int64_t others = int64_t{run.degrees.tensor} * run.degrees.context * run.num_stages;
   if (run.devices % others != 0) {
     fields.Report("gpus", absl::StrCat("must be a multiple of tp x cp x pp = ", others));
-    return;
   }
-  run.degrees.data = static_cast<int32_t>(run.devices / others);
+  run.degrees.data = static_cast<int32_t>(std::max<int64_t>(1, run.devices / others));
   run.sharding = fields.Choice<Sharding>("optimizer_sharding", {{"none", Sharding::kNone},
                                                                 {"zero1", Sharding::kOptimizer},
                                                                 {"zero2", Sharding::kGradients},

@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
             "class: h100",
             "class: abacus-9",
             {"nodes[1].class: must be a known class or one of classes, is \"abacus-9\"; there are a10, a100, "
-             "a100-40gb, b200, chip, cpu, gb200, h100, h100-pcie, h200, l4, l40s, mi300x, v100, v100-pcie (line 10)"}},
+             "a100-40gb, b200, b300, chip, cpu, gb200, gb300, h100, h100-pcie, h200, l4, l40s, mi300x, v100, v100-pcie (line 10)"}},
         Mistake{"LabelOfNothing", "{rack: r1}", "{rack: }", {"nodes[1].labels.rack: must be text, is empty (line 11)"}},
         Mistake{"LabelTooLong",
                 "{rack: r1}",
@@ -233,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
             "classes: [chip]",
             {"classes: must be a map of keys and values, is a list (line 2)",
              "nodes[0].class: must be a known class or one of classes, is \"chip\"; there are a10, a100, a100-40gb, "
-             "b200, cpu, gb200, h100, h100-pcie, h200, l4, l40s, mi300x, v100, v100-pcie (line 6)"}}),
+             "b200, b300, cpu, gb200, gb300, h100, h100-pcie, h200, l4, l40s, mi300x, v100, v100-pcie (line 6)"}}),
     [](const auto& each) { return each.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
