@@ -36,6 +36,8 @@ Picoseconds Latency(std::chrono::microseconds time) { return std::chrono::durati
 
 }  // namespace
 
+std::span<const Accelerator> Accelerators() { return kAccelerators; }
+
 const Accelerator* FindAccelerator(std::string_view name) {
   const auto* found = std::ranges::find(kAccelerators, name, &Accelerator::name);
   return found == kAccelerators.end() ? nullptr : found;
@@ -50,7 +52,7 @@ std::vector<std::string> AcceleratorNames() {
 
 DeviceClass ClassOf(const Accelerator& accelerator) {
   DeviceClass device_class;
-  device_class.name = accelerator.family;
+  device_class.name = accelerator.yaml_class;
   device_class.memory_bytes = std::llround(accelerator.memory_gib * kGiB);
   device_class.peak_flops = accelerator.peak_tflops * kTera;
   device_class.memory_bandwidth_bytes_per_second = accelerator.memory_bandwidth_gb * kGiga;

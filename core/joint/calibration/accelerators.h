@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ struct Accelerator {
   std::string_view name;
   // What is fitted once for all of them, such as "a100".
   std::string_view family;
-  // Classes of a cluster in YAML that it is.
+  // The class of a cluster in YAML (docs/cluster-yaml.md) that it is.
   std::string_view yaml_class;
   double memory_gib = 0;
   double peak_tflops = 0;
@@ -29,6 +30,7 @@ struct Accelerator {
   double port_gigabits = 0;
 };
 
+std::span<const Accelerator> Accelerators();
 // nullptr: it is not known.
 const Accelerator* FindAccelerator(std::string_view name);
 std::vector<std::string> AcceleratorNames();

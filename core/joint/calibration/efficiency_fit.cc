@@ -113,6 +113,11 @@ class Fitter {
     for (const TrainingRun& run : runs) AddSample(run, start.classes.at(run.family));
   }
 
+  std::map<std::string, double> Slowness() {
+    for (const auto& [family, shares] : now_) Predict(family);
+    return Result().slowness;
+  }
+
   EfficiencyFit Fit() {
     for (const auto& [family, shares] : now_) Predict(family);
     std::vector<std::string> rich;
@@ -258,6 +263,10 @@ EfficiencyFit DefaultEfficiency(const std::vector<TrainingRun>& runs) {
 
 EfficiencyFit FitEfficiency(const std::vector<TrainingRun>& runs, const EfficiencyFit& start) {
   return Fitter(runs, start).Fit();
+}
+
+std::map<std::string, double> SlownessOfSources(const std::vector<TrainingRun>& runs, const EfficiencyFit& fit) {
+  return Fitter(runs, fit).Slowness();
 }
 
 }  // namespace planwright

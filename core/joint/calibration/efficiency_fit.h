@@ -37,6 +37,9 @@ EfficiencyFit DefaultEfficiency(const std::vector<TrainingRun>& runs);
 EfficiencyFit FitEfficiency(const std::vector<TrainingRun>& runs, const EfficiencyFit& start);
 inline constexpr int kLeastRuns = 8;
 
+// Measured over predicted time of each source of `runs`, with classes as `fit` has them.
+std::map<std::string, double> SlownessOfSources(const std::vector<TrainingRun>& runs, const EfficiencyFit& fit);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_JOINT_CALIBRATION_EFFICIENCY_FIT_H_

@@ -23,7 +23,7 @@ struct TrainingRun {
   // Runs alike but for their size; held out together.
   std::string group;
 
-  // Devices with equal families share what is fitted.
+  // Devices of one family share what is fitted; their class is called as in a cluster in YAML.
   std::string family;
   DeviceClass device;
   int32_t devices = 1;
