@@ -204,7 +204,7 @@ class Fitter {
     for (double step = kFirstStep; step >= kLastStep;) {
       const double before = least;
       for (const std::string& family : families) least = Improve(family, count, step, least);
-      if (least > before - 1e-4 * before) step /= 2;
+      if (!(least < before - 1e-4 * before)) step /= 2;
     }
   }
 

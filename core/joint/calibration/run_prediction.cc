@@ -54,6 +54,16 @@ void AddStages(const TrainingRun& run, const LayerPricer& pricer, const std::vec
   }
 }
 
+// Whether the step leaves 62 bits of picoseconds.
+bool IsTooLong(const std::vector<LayerPrice>& prices, int32_t layers, const JointPlan& plan) {
+  double longest = 0;
+  for (const LayerPrice& price : prices) {
+    longest = std::max(longest, static_cast<double>(price.forward_ps) + static_cast<double>(price.backward_ps));
+  }
+  constexpr double kMost = 4e18;
+  return 2 * longest * layers * static_cast<double>(plan.micro_batches) > kMost;
+}
+
 double StepSeconds(const JointPlan& plan) {
   if (plan.order == PipelineOrder::kOneFOneB) return static_cast<double>(plan.step.count()) / kPicosecondsPerSecond;
   // The closed form takes every chunk for as long as the longest; here only the ramp does.
@@ -101,7 +111,7 @@ std::optional<RunPrediction> PredictRun(const TrainingRun& run, const TrainingEf
                                                        .samples = setting.micro_batch,
                                                        .sharding = run.sharding,
                                                        .devices_per_node = run.devices_per_node});
-  if (prices.empty()) return std::nullopt;
+  if (prices.empty() || IsTooLong(prices, run.shape.layers + 2, plan)) return std::nullopt;
   AddStages(run, pricer, prices, setting.recomputation, plan);
   CostJointPlan(pricer, row, run.reserved_bytes, plan);
   RunPrediction prediction{.step_seconds = StepSeconds(plan)};

@@ -3,11 +3,12 @@
 #include <cmath>
 
 namespace planwright {
-namespace {
 
-int64_t RoundUp(double value) { return static_cast<int64_t>(std::ceil(value)); }
-
-}  // namespace
+int64_t RoundUp(double value) {
+  // Also false for a NaN.
+  if (!(value < static_cast<double>(kMostPriced))) return kMostPriced;
+  return static_cast<int64_t>(std::ceil(value));
+}
 
 ParameterShares SharesOf(const TransformerShape& shape, LayerKind kind, const Degrees& degrees) {
   const LayerParameters parameters = ParametersOf(shape, kind);

@@ -12,6 +12,10 @@ namespace planwright {
 inline constexpr double kWeightBytes = 2;
 inline constexpr double kOptimizerBytes = 12;
 
+// The next whole number, at most kMostPriced, which is also what no number and infinity become.
+inline constexpr int64_t kMostPriced = int64_t{1} << 61;
+int64_t RoundUp(double value);
+
 // Parameters of a layer on one rank, and how many ranks hold the same ones.
 struct ParameterShare {
   double parameters = 0;

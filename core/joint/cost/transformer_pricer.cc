@@ -1,6 +1,6 @@
 #include "core/joint/cost/transformer_pricer.h"
 
-#include <cmath>
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -10,8 +10,6 @@
 
 namespace planwright {
 namespace {
-
-int64_t RoundUp(double value) { return static_cast<int64_t>(std::ceil(value)); }
 
 bool Divides(const TransformerShape& shape, const Degrees& degrees) {
   if (shape.heads % degrees.tensor != 0 || shape.hidden % degrees.tensor != 0) return false;
@@ -58,6 +56,17 @@ LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   return price;
 }
 
+// Whether as many layers make sums that leave 62 bits.
+bool IsTooMuch(const LayerPrice& price, int64_t layers) {
+  int64_t most = std::max({price.forward_ps, price.backward_ps, price.step_end_ps, price.recomputed_bytes,
+                           price.workspace_bytes, price.parameter_bytes, price.gradient_bytes, price.optimizer_bytes,
+                           price.gathered_bytes, price.output_bytes});
+  for (const auto& mode : price.modes) {
+    if (mode.has_value()) most = std::max({most, mode->extra_ps, mode->kept_bytes});
+  }
+  return most > kMostPriced / 2 / layers;
+}
+
 }  // namespace
 
 TransformerPricer::TransformerPricer(const TransformerShape& shape, const Cluster& cluster, TrainingLink inside,
@@ -84,6 +93,7 @@ std::vector<LayerPrice> TransformerPricer::Price(const PriceQuery& query) const 
   prices.reserve(kLayerKinds.size());
   for (const LayerKind kind : kLayerKinds) {
     prices.push_back(PriceOf(shape_, kind, query, time, options_));
+    if (IsTooMuch(prices.back(), static_cast<int64_t>(kinds_.size()))) return {};
   }
   return prices;
 }

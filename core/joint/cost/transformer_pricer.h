@@ -36,6 +36,7 @@ class TransformerPricer : public LayerPricer {
 
   const std::vector<int32_t>& kinds() const override { return kinds_; }
   const std::vector<std::string>& labels() const override { return labels_; }
+  // Empty also where a class has no speed, or the model's sums leave 62 bits.
   std::vector<LayerPrice> Price(const PriceQuery& query) const override;
   double flops_per_sample() const override;
   int64_t tokens_per_sample() const override { return shape_.sequence; }

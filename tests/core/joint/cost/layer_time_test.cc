@@ -155,6 +155,15 @@ TEST(LayerTimeTest, TakesWhatTheWorkedExampleSays) {
   EXPECT_NEAR(static_cast<double>(prices[kDense].forward_ps), 4.376e9, 0.002e9);
 }
 
+TEST(LayerTimeTest, RefusesWhatNoNumberHolds) {
+  EXPECT_TRUE(PricesOf(LlamaShape(), ClusterOf(PerfectEfficiency()), {}, Sharding::kNone, int64_t{1} << 50).empty());
+  Cluster still = ClusterOf(PerfectEfficiency());
+  still.device_classes[0].peak_flops = 0;
+  EXPECT_TRUE(PricesOf(LlamaShape(), still, {}).empty());
+  still = ClusterOf(PerfectEfficiency(), 0);
+  EXPECT_TRUE(PricesOf(LlamaShape(), still, {}).empty());
+}
+
 TEST(LayerTimeTest, RefusesDegreesThatDoNotDivide) {
   const Cluster cluster = ClusterOf(PerfectEfficiency());
   // 8 heads of keys and values, a sequence of 1,024, 16 experts.
