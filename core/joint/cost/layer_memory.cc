@@ -4,7 +4,7 @@
 
 namespace planwright {
 
-int64_t RoundUp(double value) {
+int64_t RoundedUp(double value) {
   // Also false for a NaN.
   if (!(value < static_cast<double>(kMostPriced))) return kMostPriced;
   return static_cast<int64_t>(std::ceil(value));
@@ -18,12 +18,12 @@ ParameterShares SharesOf(const TransformerShape& shape, LayerKind kind, const De
                       int64_t{degrees.tensor} * degrees.expert}};
 }
 
-Kept KeptOnRank(const TransformerShape& shape, LayerKind kind, const Degrees& degrees, double tokens,
-                bool sequence_parallel) {
+ActivationBytes KeptOnRank(const TransformerShape& shape, LayerKind kind, const Degrees& degrees, double tokens,
+                           bool sequence_parallel) {
   const double tensor = degrees.tensor;
   const double along_sequence = sequence_parallel ? tensor : 1;
   const TokenBytes bytes = KeptOf(shape, kind);
-  Kept kept;
+  ActivationBytes kept;
   kept.scores = HasAttention(kind) ? KeptScoresPerToken(shape) * tokens / tensor : 0;
   kept.layer = (bytes.divided / tensor + bytes.sequence / along_sequence) * tokens + kept.scores;
   kept.input = tokens * static_cast<double>(shape.hidden * shape.bytes_per_element) / along_sequence;
@@ -34,17 +34,17 @@ void AddStateBytes(const ParameterShares& shares, Sharding sharding, double grad
   double gathered = 0;
   for (const ParameterShare& share : {shares.ordinary, shares.experts}) {
     const double parameters = share.parameters;
-    price.parameter_bytes += RoundUp(share.Kept(kWeightBytes * parameters, sharding, Sharding::kParameters));
-    price.gradient_bytes += RoundUp(share.Kept(gradient_bytes * parameters, sharding, Sharding::kGradients));
-    price.optimizer_bytes += RoundUp(share.Kept(kOptimizerBytes * parameters, sharding, Sharding::kOptimizer));
+    price.parameter_bytes += RoundedUp(share.Kept(kWeightBytes * parameters, sharding, Sharding::kParameters));
+    price.gradient_bytes += RoundedUp(share.Kept(gradient_bytes * parameters, sharding, Sharding::kGradients));
+    price.optimizer_bytes += RoundedUp(share.Kept(kOptimizerBytes * parameters, sharding, Sharding::kOptimizer));
     gathered += kWeightBytes * parameters;
   }
-  if (sharding == Sharding::kParameters) price.gathered_bytes = RoundUp(gathered);
+  if (sharding == Sharding::kParameters) price.gathered_bytes = RoundedUp(gathered);
 }
 
 double WorkspaceBytes(const TransformerShape& shape, LayerKind kind, const Degrees& degrees, double tokens,
                       double loss_bytes) {
-  if (kind == kHead) {
+  if (kind == kHeadLayer) {
     return (shape.bytes_per_element + loss_bytes) * tokens * static_cast<double>(shape.vocabulary) / degrees.tensor;
   }
   return 2 * tokens * static_cast<double>(shape.hidden * shape.bytes_per_element);

@@ -14,7 +14,7 @@ inline constexpr double kOptimizerBytes = 12;
 
 // The next whole number, at most kMostPriced, which is also what no number and infinity become.
 inline constexpr int64_t kMostPriced = int64_t{1} << 61;
-int64_t RoundUp(double value);
+int64_t RoundedUp(double value);
 
 // Parameters of a layer on one rank, and how many ranks hold the same ones.
 struct ParameterShare {
@@ -37,15 +37,15 @@ struct ParameterShares {
 ParameterShares SharesOf(const TransformerShape& shape, LayerKind kind, const Degrees& degrees);
 
 // Bytes of one rank that has `tokens` of its part of the sequence.
-struct Kept {
+struct ActivationBytes {
   double layer = 0;
   // Of `layer`, the scores that selective recomputation makes again.
   double scores = 0;
   // What full recomputation leaves.
   double input = 0;
 };
-Kept KeptOnRank(const TransformerShape& shape, LayerKind kind, const Degrees& degrees, double tokens,
-                bool sequence_parallel);
+ActivationBytes KeptOnRank(const TransformerShape& shape, LayerKind kind, const Degrees& degrees, double tokens,
+                           bool sequence_parallel);
 
 // Parameters, gradients, optimizer and gathered bytes of `price`.
 void AddStateBytes(const ParameterShares& shares, Sharding sharding, double gradient_bytes, LayerPrice& price);

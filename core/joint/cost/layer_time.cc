@@ -50,7 +50,7 @@ PassTimes LayerTime::Exchanges(LayerKind kind) const {
   double forward = 3 * pass + latent;
   const double keys_and_values = tokens_ * degrees_.context * element * KeyValueWidth(shape_, degrees_.tensor);
   const double ring = exchange_.Ring(keys_and_values, {degrees_.context, degrees_.tensor});
-  if (kind == kExperts) {
+  if (kind == kExpertLayer) {
     const double rows = values * shape_.experts_per_token * shape_.expert_load / degrees_.tensor;
     forward += 2 * exchange_.AllToAll(rows, {degrees_.expert, degrees_.tensor});
   }
@@ -87,8 +87,8 @@ double LayerTime::StepEnd(LayerKind kind, const ParameterShares& shares) const {
     update += TrafficPs(share.Kept(update_bytes * share.parameters, query_.sharding, Sharding::kOptimizer));
   }
   double end = (1 - efficiency_.hidden_at_step_end) * exchange + update;
-  if (shape_.tied && (kind == kEmbedding || kind == kHead)) {
-    end += exchange_.Pair(gradient_bytes_ * ParametersOf(shape_, kHead).divided / degrees_.tensor);
+  if (shape_.tied && (kind == kEmbeddingLayer || kind == kHeadLayer)) {
+    end += exchange_.Pair(gradient_bytes_ * ParametersOf(shape_, kHeadLayer).divided / degrees_.tensor);
   }
   return end;
 }

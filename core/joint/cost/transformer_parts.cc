@@ -26,7 +26,7 @@ struct Widths {
 double Inputs(const TransformerShape& shape) { return shape.gated ? 2 : 1; }
 
 double DenseWidth(const TransformerShape& shape, LayerKind kind) {
-  return kind == kExperts ? shape.shared_experts * D(shape.expert_feed_forward) : D(shape.feed_forward);
+  return kind == kExpertLayer ? shape.shared_experts * D(shape.expert_feed_forward) : D(shape.feed_forward);
 }
 
 // Keys and values without positions come from one matrix behind the latent vector.
@@ -74,12 +74,12 @@ void AddFeedForwardProducts(const TransformerShape& shape, const MatrixProduct& 
 LayerParameters ParametersOf(const TransformerShape& shape, LayerKind kind) {
   const double hidden = D(shape.hidden);
   const double table = D(shape.vocabulary) * hidden;
-  if (kind == kEmbedding) return {table, shape.learned_positions ? D(shape.sequence) * hidden : 0, 0};
-  if (kind == kHead) return {table, 2 * hidden, 0};
+  if (kind == kEmbeddingLayer) return {table, shape.learned_positions ? D(shape.sequence) * hidden : 0, 0};
+  if (kind == kHeadLayer) return {table, 2 * hidden, 0};
   LayerParameters parameters{.divided = (1 + Inputs(shape)) * hidden * DenseWidth(shape, kind),
                              .replicated = 4 * hidden};
   AddAttentionParameters(shape, parameters);
-  if (kind == kExperts) {
+  if (kind == kExpertLayer) {
     parameters.replicated += shape.experts * hidden;
     parameters.experts = shape.experts * (1 + Inputs(shape)) * hidden * D(shape.expert_feed_forward);
   }
@@ -88,21 +88,21 @@ LayerParameters ParametersOf(const TransformerShape& shape, LayerKind kind) {
 
 double ParameterCount(const TransformerShape& shape) {
   const int32_t dense = shape.has_experts() ? shape.dense_layers : shape.layers;
-  return ParametersOf(shape, kEmbedding).total() + dense * ParametersOf(shape, kDense).total() +
-         (shape.layers - dense) * ParametersOf(shape, kExperts).total() +
-         (shape.tied ? 0 : ParametersOf(shape, kHead).total());
+  return ParametersOf(shape, kEmbeddingLayer).total() + dense * ParametersOf(shape, kDenseLayer).total() +
+         (shape.layers - dense) * ParametersOf(shape, kExpertLayer).total() +
+         (shape.tied ? 0 : ParametersOf(shape, kHeadLayer).total());
 }
 
 std::vector<MatrixProduct> ProductsOf(const TransformerShape& shape, LayerKind kind, const Degrees& degrees,
                                       double tokens) {
   const double hidden = D(shape.hidden);
   const double tensor = degrees.tensor;
-  if (kind == kEmbedding) return {};
-  if (kind == kHead) return {{tokens, hidden, D(shape.vocabulary) / tensor}};
+  if (kind == kEmbeddingLayer) return {};
+  if (kind == kHeadLayer) return {{tokens, hidden, D(shape.vocabulary) / tensor}};
   std::vector<MatrixProduct> products;
   AddAttentionProducts(shape, tensor, tokens, products);
   AddFeedForwardProducts(shape, {tokens, hidden, DenseWidth(shape, kind) / tensor}, products);
-  if (kind != kExperts || !shape.has_experts()) return products;
+  if (kind != kExpertLayer || !shape.has_experts()) return products;
   products.push_back({tokens / tensor, hidden, D(shape.experts)});
   // The tokens of all expert ranks meet at the experts of each; the most loaded rank is waited for.
   const double local = D(shape.experts) / degrees.expert;
@@ -117,8 +117,8 @@ double AttentionFlopsPerToken(const TransformerShape& shape) {
 }
 
 double ForwardFlopsPerToken(const TransformerShape& shape, LayerKind kind) {
-  if (kind == kEmbedding) return 0;
-  if (kind == kHead) return 2 * D(shape.vocabulary) * D(shape.hidden);
+  if (kind == kEmbeddingLayer) return 0;
+  if (kind == kHeadLayer) return 2 * D(shape.vocabulary) * D(shape.hidden);
   const LayerParameters parameters = ParametersOf(shape, kind);
   const double norms = 4 * D(shape.hidden);
   const double visited = shape.has_experts() ? parameters.experts * shape.experts_per_token / shape.experts : 0;
@@ -128,16 +128,16 @@ double ForwardFlopsPerToken(const TransformerShape& shape, LayerKind kind) {
 TokenBytes TrafficOf(const TransformerShape& shape, LayerKind kind) {
   const double element = shape.bytes_per_element;
   const Widths widths(shape);
-  if (kind == kEmbedding) return {0, 2 * element * widths.hidden};
+  if (kind == kEmbeddingLayer) return {0, 2 * element * widths.hidden};
   // Logits become 32 bits, are read for their maximum, and written and read as exponentials.
-  if (kind == kHead) return {(element + 4 * 4) * D(shape.vocabulary), 2 * element * widths.hidden};
+  if (kind == kHeadLayer) return {(element + 4 * 4) * D(shape.vocabulary), 2 * element * widths.hidden};
   // Two norms read and write; two sums read twice and write; each with what dropout adds.
   TokenBytes bytes{.divided = 0, .sequence = (10 * element + (shape.dropout ? 2 : 0)) * widths.hidden};
   // Rotary positions of queries and keys.
   if (!shape.learned_positions) bytes.divided += 2 * element * (widths.queries + widths.keys);
   const double between = shape.gated ? 3 : 2;
   bytes.divided += between * element * DenseWidth(shape, kind);
-  if (kind != kExperts) return bytes;
+  if (kind != kExpertLayer) return bytes;
   const double copies = shape.experts_per_token;
   // Rows are copied on the way to their experts and on the way back, at either end of the exchange.
   bytes.divided += 8 * element * copies * widths.hidden + between * element * copies * D(shape.expert_feed_forward);
@@ -155,15 +155,15 @@ double ScoreTrafficPerToken(const TransformerShape& shape, bool backward) {
 TokenBytes KeptOf(const TransformerShape& shape, LayerKind kind) {
   const double element = shape.bytes_per_element;
   const Widths widths(shape);
-  if (kind == kEmbedding) return {0, shape.dropout ? widths.hidden : 0};
-  if (kind == kHead) return {0, 2 * element * widths.hidden};
+  if (kind == kEmbeddingLayer) return {0, shape.dropout ? widths.hidden : 0};
+  if (kind == kHeadLayer) return {0, 2 * element * widths.hidden};
   // Inputs of two norms and of what follows them, and two masks.
   TokenBytes bytes{.divided = element * (widths.queries + widths.keys + widths.values + widths.context),
                    .sequence = (4 * element + (shape.dropout ? 2 : 0)) * widths.hidden};
   bytes.sequence += element * D(shape.query_rank + shape.kv_rank);
   const double between = shape.gated ? 3 : 2;
   bytes.divided += element * between * DenseWidth(shape, kind);
-  if (kind == kExperts) {
+  if (kind == kExpertLayer) {
     bytes.divided += element * shape.experts_per_token * (widths.hidden + between * D(shape.expert_feed_forward));
   }
   return bytes;
@@ -188,13 +188,13 @@ double KeyValueWidth(const TransformerShape& shape, int32_t tensor) {
 
 double KernelsOf(const TransformerShape& shape, LayerKind kind) {
   switch (kind) {
-    case kEmbedding:
+    case kEmbeddingLayer:
       return 2;
-    case kDense:
+    case kDenseLayer:
       return shape.stores_scores ? 40 : 24;
-    case kExperts:
+    case kExpertLayer:
       return shape.shared_experts > 0 ? 48 : 40;
-    case kHead:
+    case kHeadLayer:
       return 8;
   }
   return 0;

@@ -13,10 +13,10 @@
 namespace planwright {
 
 // The head is the final norm, the product with the vocabulary and the loss.
-enum LayerKind : int32_t { kEmbedding, kDense, kExperts, kHead };
-inline constexpr std::array kLayerKinds = {kEmbedding, kDense, kExperts, kHead};
+enum LayerKind : int32_t { kEmbeddingLayer, kDenseLayer, kExpertLayer, kHeadLayer };
+inline constexpr std::array kLayerKinds = {kEmbeddingLayer, kDenseLayer, kExpertLayer, kHeadLayer};
 
-inline bool HasAttention(LayerKind kind) { return kind == kDense || kind == kExperts; }
+inline bool HasAttention(LayerKind kind) { return kind == kDenseLayer || kind == kExpertLayer; }
 
 // By how they are divided.
 struct LayerParameters {

@@ -23,18 +23,18 @@ bool Divides(const TransformerShape& shape, const Degrees& degrees) {
 }
 
 // `again`: what computing the layer again takes, whole.
-void AddModes(const TransformerShape& shape, LayerKind kind, const Kept& kept, double again, double scores,
+void AddModes(const TransformerShape& shape, LayerKind kind, const ActivationBytes& kept, double again, double scores,
               LayerPrice& price) {
   const auto mode = [&](LayerRecomputation which) -> std::optional<LayerPrice::Mode>& {
     return price.modes[static_cast<std::size_t>(which)];
   };
-  mode(LayerRecomputation::kNone) = {0, RoundUp(kept.layer)};
+  mode(LayerRecomputation::kNone) = {0, RoundedUp(kept.layer)};
   if (!HasAttention(kind)) return;
   if (shape.stores_scores) {
-    mode(LayerRecomputation::kSelective) = {RoundUp(scores), RoundUp(kept.layer - kept.scores)};
+    mode(LayerRecomputation::kSelective) = {RoundedUp(scores), RoundedUp(kept.layer - kept.scores)};
   }
-  mode(LayerRecomputation::kFull) = {RoundUp(again), RoundUp(kept.input)};
-  price.recomputed_bytes = RoundUp(kept.layer);
+  mode(LayerRecomputation::kFull) = {RoundedUp(again), RoundedUp(kept.input)};
+  price.recomputed_bytes = RoundedUp(kept.layer);
 }
 
 LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQuery& query, const LayerTime& time,
@@ -44,15 +44,15 @@ LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   const PassTimes exchanges = time.Exchanges(kind);
   const PassTimes gathers = time.Gathers(shares, compute);
   LayerPrice price;
-  price.forward_ps = RoundUp(compute.forward + exchanges.forward + gathers.forward);
-  price.backward_ps = RoundUp(compute.backward + exchanges.backward + gathers.backward);
-  price.step_end_ps = RoundUp(time.StepEnd(kind, shares));
+  price.forward_ps = RoundedUp(compute.forward + exchanges.forward + gathers.forward);
+  price.backward_ps = RoundedUp(compute.backward + exchanges.backward + gathers.backward);
+  price.step_end_ps = RoundedUp(time.StepEnd(kind, shares));
   AddStateBytes(shares, query.sharding, options.gradient_bytes, price);
   AddModes(shape, kind, KeptOnRank(shape, kind, query.degrees, time.tokens(), options.sequence_parallel),
            compute.forward + exchanges.forward, compute.scores, price);
-  price.workspace_bytes = RoundUp(WorkspaceBytes(shape, kind, query.degrees, time.tokens(), options.loss_bytes));
+  price.workspace_bytes = RoundedUp(WorkspaceBytes(shape, kind, query.degrees, time.tokens(), options.loss_bytes));
   price.output_bytes =
-      RoundUp(time.tokens() * static_cast<double>(shape.hidden * shape.bytes_per_element) / query.degrees.tensor);
+      RoundedUp(time.tokens() * static_cast<double>(shape.hidden * shape.bytes_per_element) / query.degrees.tensor);
   return price;
 }
 
@@ -72,13 +72,13 @@ bool IsTooMuch(const LayerPrice& price, int64_t layers) {
 TransformerPricer::TransformerPricer(const TransformerShape& shape, const Cluster& cluster, TrainingLink inside,
                                      TrainingLink between, const TransformerPricerOptions& options)
     : shape_(shape), cluster_(cluster), inside_(inside), between_(between), options_(options) {
-  kinds_.push_back(kEmbedding);
+  kinds_.push_back(kEmbeddingLayer);
   labels_.emplace_back("embedding");
   for (int32_t layer = 0; layer < shape.layers; ++layer) {
-    kinds_.push_back(shape.has_experts() && layer >= shape.dense_layers ? kExperts : kDense);
+    kinds_.push_back(shape.has_experts() && layer >= shape.dense_layers ? kExpertLayer : kDenseLayer);
     labels_.push_back(absl::StrCat("layer.", layer));
   }
-  kinds_.push_back(kHead);
+  kinds_.push_back(kHeadLayer);
   labels_.emplace_back("head");
 }
 

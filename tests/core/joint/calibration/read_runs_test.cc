@@ -13,14 +13,14 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr char kHead[] =
+constexpr char kColumnLine[] =
     "id,source,framework,model_name,family,layers,hidden,heads,kv_heads,ffn,vocab,sequence,precision,experts,"
     "experts_per_token,gpu,gpus,global_batch,micro_batch,tp,pp,cp,ep,optimizer_sharding,recomputation,step_seconds,"
     "inter_node_link,measured_year,outcome,peak_memory_gib\n";
 
 TEST(ReadRunsTest, ReadsARun) {
   const auto runs =
-      ReadTrainingRuns(std::string(kHead) +
+      ReadTrainingRuns(std::string(kColumnLine) +
                        "a,lab@12:x,Megatron-LM,GPT 22B,gpt,48,6144,64,,24576,51200,2048,fp16,,,a100-80,16,"
                        "8,4,8,1,1,,zero1,selective,1.1,4 Omni-Path links,2022,ran,40\n");
   ASSERT_TRUE(runs.ok()) << runs.status();
@@ -44,7 +44,7 @@ TEST(ReadRunsTest, ReadsARun) {
 }
 
 TEST(ReadRunsTest, LeavesOpenWhatIsNotPublished) {
-  const auto runs = ReadTrainingRuns(std::string(kHead) +
+  const auto runs = ReadTrainingRuns(std::string(kColumnLine) +
                                      "a,lab,X,MoE,moe,4,1024,16,8,512,32000,4096,bf16,16,2,h100,64,64,,1,2,1,,fsdp,"
                                      "unknown,,,,oom,\n");
   ASSERT_TRUE(runs.ok()) << runs.status();
@@ -62,7 +62,7 @@ TEST(ReadRunsTest, LeavesOpenWhatIsNotPublished) {
 
 TEST(ReadRunsTest, KnowsTheShapesOfTheZoo) {
   const auto runs =
-      ReadTrainingRuns(std::string(kHead) +
+      ReadTrainingRuns(std::string(kColumnLine) +
                        "a,lab,X,DeepSeek-V3,moe,61,7168,128,128,2048,129280,2048,fp8,256,8,h100,64,64,1,1,1,"
                        "1,64,zero1,full,1,,,ran,\n");
   ASSERT_TRUE(runs.ok()) << runs.status();
@@ -86,8 +86,8 @@ TEST(ReadRunsTest, NamesEveryMistake) {
   EXPECT_THAT(ErrorsIn("id,source,layers,hidden,heads,ffn,vocab,sequence,gpu,gpus\n"),
               ElementsAre("line 1: must have a column \"model_name\"", "line 1: must have a column \"global_batch\""));
   EXPECT_THAT(
-      ErrorsIn(std::string(kHead) + "a,lab,X,M,gpt,0,1024,16,,4096,32000,1024,int4,,,h900,12,8,1,8,1,1,,zero9,"
-                                    "half,-1,,,ran,nan\n"),
+      ErrorsIn(std::string(kColumnLine) + "a,lab,X,M,gpt,0,1024,16,,4096,32000,1024,int4,,,h900,12,8,1,8,1,1,,zero9,"
+                                          "half,-1,,,ran,nan\n"),
       ElementsAre("line 2, layers: must be a whole number from 1 to 50000, is \"0\"",
                   "line 2, precision: must be one of bf16, fp16, fp8, is \"int4\"",
                   "line 2, gpu: must be one of v100, a100-40, a100-80, h100, h200, b200, b300, gb200, gb300, is "
@@ -97,9 +97,10 @@ TEST(ReadRunsTest, NamesEveryMistake) {
                   "line 2, recomputation: must be one of unknown, none, selective, full, is \"half\"",
                   "line 2, step_seconds: must be a number > 0, is \"-1\"",
                   "line 2, peak_memory_gib: must be a number > 0, is \"nan\""));
-  EXPECT_THAT(ErrorsIn(std::string(kHead) + "a,lab,X,M,gpt,4,1024,16,,4096,32000,1024,bf16,,,h100,12,8,1,8,1,1,,zero1,"
-                                            "full,1,,,ran,\n"),
-              ElementsAre("line 2, gpus: must be a multiple of tp x cp x pp = 8, is \"12\""));
+  EXPECT_THAT(
+      ErrorsIn(std::string(kColumnLine) + "a,lab,X,M,gpt,4,1024,16,,4096,32000,1024,bf16,,,h100,12,8,1,8,1,1,,zero1,"
+                                          "full,1,,,ran,\n"),
+      ElementsAre("line 2, gpus: must be a multiple of tp x cp x pp = 8, is \"12\""));
 }
 
 }  // namespace

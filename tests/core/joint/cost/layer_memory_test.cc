@@ -26,12 +26,12 @@ TEST(LayerMemoryTest, KeepsWhatKorthikantiSays) {
     const int64_t whole = s * b * h;
     const int64_t scores = 5 * a * s * s * b / t;
     const Degrees degrees{.tensor = static_cast<int32_t>(t)};
-    const LayerPrice with = PricesOf(shape, cluster, degrees, Sharding::kNone, b)[kDense];
+    const LayerPrice with = PricesOf(shape, cluster, degrees, Sharding::kNone, b)[kDenseLayer];
     EXPECT_EQ(with.modes[kNone]->kept_bytes, 34 * whole / t + scores);
     EXPECT_EQ(with.modes[kSelective]->kept_bytes, 34 * whole / t);
     EXPECT_EQ(with.modes[kFull]->kept_bytes, 2 * whole / t);
     const LayerPrice without =
-        PricesOf(shape, cluster, degrees, Sharding::kNone, b, {.sequence_parallel = false})[kDense];
+        PricesOf(shape, cluster, degrees, Sharding::kNone, b, {.sequence_parallel = false})[kDenseLayer];
     EXPECT_EQ(without.modes[kNone]->kept_bytes, 10 * whole + 24 * whole / t + scores);
     EXPECT_EQ(without.modes[kFull]->kept_bytes, 2 * whole);
     EXPECT_EQ(without.recomputed_bytes, 10 * whole + 24 * whole / t + scores);
@@ -45,19 +45,19 @@ TEST(LayerMemoryTest, DividesTheStateAsShardingSays) {
   // the tensor ranks; four vectors of 1024 for norms on each.
   const int64_t parameters = (2 * 1'048'576 + 2 * 524'288 + 3 * 4'194'304) / 2 + 4 * 1'024;
   const Degrees degrees{.tensor = 2, .context = 2, .data = 2};
-  const LayerPrice none = PricesOf(shape, cluster, degrees, Sharding::kNone)[kDense];
+  const LayerPrice none = PricesOf(shape, cluster, degrees, Sharding::kNone)[kDenseLayer];
   EXPECT_EQ(none.parameter_bytes, 2 * parameters);
   EXPECT_EQ(none.gradient_bytes, 4 * parameters);
   EXPECT_EQ(none.optimizer_bytes, 12 * parameters);
   EXPECT_EQ(none.gathered_bytes, 0);
-  const LayerPrice optimizer = PricesOf(shape, cluster, degrees, Sharding::kOptimizer)[kDense];
+  const LayerPrice optimizer = PricesOf(shape, cluster, degrees, Sharding::kOptimizer)[kDenseLayer];
   EXPECT_EQ(optimizer.state_bytes(), (2 + 4 + 3) * parameters);
-  const LayerPrice gradients = PricesOf(shape, cluster, degrees, Sharding::kGradients)[kDense];
+  const LayerPrice gradients = PricesOf(shape, cluster, degrees, Sharding::kGradients)[kDenseLayer];
   EXPECT_EQ(gradients.state_bytes(), (2 + 1 + 3) * parameters);
-  const LayerPrice all = PricesOf(shape, cluster, degrees, Sharding::kParameters)[kDense];
+  const LayerPrice all = PricesOf(shape, cluster, degrees, Sharding::kParameters)[kDenseLayer];
   EXPECT_EQ(all.state_bytes(), 18 * parameters / 4);
   EXPECT_EQ(all.gathered_bytes, 2 * parameters);
-  const LayerPrice half = PricesOf(shape, cluster, degrees, Sharding::kNone, 1, {.gradient_bytes = 2})[kDense];
+  const LayerPrice half = PricesOf(shape, cluster, degrees, Sharding::kNone, 1, {.gradient_bytes = 2})[kDenseLayer];
   EXPECT_EQ(half.gradient_bytes, 2 * parameters);
 }
 
@@ -65,11 +65,11 @@ TEST(LayerMemoryTest, DividesExpertsAmongExpertRanks) {
   const TransformerShape shape = ExpertShape();
   const Cluster cluster = ClusterOf(PerfectEfficiency());
   const int64_t expert = 3 * 1'024 * 512;
-  const int64_t one = PricesOf(shape, cluster, {.expert = 1, .data = 8})[kExperts].parameter_bytes;
-  const int64_t eight = PricesOf(shape, cluster, {.expert = 8, .data = 8})[kExperts].parameter_bytes;
+  const int64_t one = PricesOf(shape, cluster, {.expert = 1, .data = 8})[kExpertLayer].parameter_bytes;
+  const int64_t eight = PricesOf(shape, cluster, {.expert = 8, .data = 8})[kExpertLayer].parameter_bytes;
   EXPECT_EQ(one - eight, 2 * (16 - 2) * expert);
   // Optimizer states: of experts divided among 8 / 4 ranks, of the rest among 8.
-  const LayerPrice sharded = PricesOf(shape, cluster, {.expert = 4, .data = 8}, Sharding::kOptimizer)[kExperts];
+  const LayerPrice sharded = PricesOf(shape, cluster, {.expert = 4, .data = 8}, Sharding::kOptimizer)[kExpertLayer];
   const int64_t ordinary = (one - 2 * 16 * expert) / 2;
   EXPECT_EQ(sharded.optimizer_bytes, 12 * ordinary / 8 + 12 * 4 * expert / 2);
 }
@@ -79,17 +79,17 @@ TEST(LayerMemoryTest, HoldsATiedTableAtBothEnds) {
   const Cluster cluster = ClusterOf(PerfectEfficiency());
   const std::vector<LayerPrice> prices = PricesOf(shape, cluster, {.tensor = 4});
   const int64_t table = int64_t{51'200} * 1'024 / 4;
-  EXPECT_EQ(prices[kEmbedding].parameter_bytes, 2 * (table + 2'048 * 1'024));
-  EXPECT_EQ(prices[kHead].parameter_bytes, 2 * (table + 2 * 1'024));
+  EXPECT_EQ(prices[kEmbeddingLayer].parameter_bytes, 2 * (table + 2'048 * 1'024));
+  EXPECT_EQ(prices[kHeadLayer].parameter_bytes, 2 * (table + 2 * 1'024));
 }
 
 TEST(LayerMemoryTest, HoldsLogitsWhileTheLossIsMade) {
   const Cluster cluster = ClusterOf(PerfectEfficiency());
   const int64_t logits = int64_t{1'024} * 32'000 / 4;
-  EXPECT_EQ(PricesOf(LlamaShape(), cluster, {.tensor = 4})[kHead].workspace_bytes, 8 * logits);
-  EXPECT_EQ(
-      PricesOf(LlamaShape(), cluster, {.tensor = 4}, Sharding::kNone, 1, {.loss_bytes = 12})[kHead].workspace_bytes,
-      14 * logits);
+  EXPECT_EQ(PricesOf(LlamaShape(), cluster, {.tensor = 4})[kHeadLayer].workspace_bytes, 8 * logits);
+  EXPECT_EQ(PricesOf(LlamaShape(), cluster, {.tensor = 4}, Sharding::kNone, 1, {.loss_bytes = 12})[kHeadLayer]
+                .workspace_bytes,
+            14 * logits);
 }
 
 }  // namespace

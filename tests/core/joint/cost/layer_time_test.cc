@@ -22,7 +22,7 @@ void ExpectNear(int64_t actual, double expected) { EXPECT_NEAR(static_cast<doubl
 double AtPeak(double flops) { return flops / kPeakFlops * kPicoseconds; }
 
 TEST(LayerTimeTest, TakesItsFlopsAtThePeak) {
-  const LayerPrice price = PricesOf(LlamaShape(), ClusterOf(PerfectEfficiency()), {})[kDense];
+  const LayerPrice price = PricesOf(LlamaShape(), ClusterOf(PerfectEfficiency()), {})[kDenseLayer];
   ExpectNear(price.forward_ps, AtPeak(kTokens * (2 * kProducts + kAttention)));
   ExpectNear(price.backward_ps, AtPeak(kTokens * (4 * kProducts + 2.5 * kAttention)));
   EXPECT_FALSE(price.modes[static_cast<std::size_t>(LayerRecomputation::kSelective)].has_value());
@@ -32,7 +32,7 @@ TEST(LayerTimeTest, TakesItsFlopsAtThePeak) {
 TEST(LayerTimeTest, SmallProductsTakeLonger) {
   TrainingEfficiency efficiency = PerfectEfficiency();
   efficiency.half_extent = 128;
-  const LayerPrice price = PricesOf(LlamaShape(), ClusterOf(efficiency), {})[kHead];
+  const LayerPrice price = PricesOf(LlamaShape(), ClusterOf(efficiency), {})[kHeadLayer];
   const double slower = 1 + 128 * (1 / 1'024.0 + 1 / 1'024.0 + 1 / 32'000.0);
   ExpectNear(price.forward_ps, slower * AtPeak(kTokens * 2 * 1'024 * 32'000));
 }
@@ -41,12 +41,12 @@ TEST(LayerTimeTest, EightBitsSpeedUpProductsOfLayersAlone) {
   TransformerShape shape = LlamaShape();
   shape.eight_bit_products = true;
   const std::vector<LayerPrice> prices = PricesOf(shape, ClusterOf(PerfectEfficiency()), {});
-  ExpectNear(prices[kDense].forward_ps, AtPeak(kTokens * (kProducts + kAttention)));
-  ExpectNear(prices[kHead].forward_ps, AtPeak(kTokens * 2 * 1'024 * 32'000));
+  ExpectNear(prices[kDenseLayer].forward_ps, AtPeak(kTokens * (kProducts + kAttention)));
+  ExpectNear(prices[kHeadLayer].forward_ps, AtPeak(kTokens * 2 * 1'024 * 32'000));
 }
 
 TEST(LayerTimeTest, TensorRanksDivideWorkAndExchangeFourTimes) {
-  const LayerPrice price = PricesOf(LlamaShape(), ClusterOf(PerfectEfficiency()), {.tensor = 4})[kDense];
+  const LayerPrice price = PricesOf(LlamaShape(), ClusterOf(PerfectEfficiency()), {.tensor = 4})[kDenseLayer];
   // A gather or scatter: 3/4 of 1,024 tokens of 1,024 elements of 2 bytes at 100 GB/s.
   const double pass = 0.75 * kTokens * 2'048 / 1e11 * kPicoseconds;
   ExpectNear(price.forward_ps, AtPeak(kTokens * (2 * kProducts + kAttention)) / 4 + 4 * pass);
@@ -55,14 +55,14 @@ TEST(LayerTimeTest, TensorRanksDivideWorkAndExchangeFourTimes) {
 
 TEST(LayerTimeTest, AShareOfExchangesIsHidden) {
   TrainingEfficiency efficiency = PerfectEfficiency();
-  const int64_t shown = PricesOf(LlamaShape(), ClusterOf(efficiency), {.tensor = 4})[kDense].forward_ps;
+  const int64_t shown = PricesOf(LlamaShape(), ClusterOf(efficiency), {.tensor = 4})[kDenseLayer].forward_ps;
   efficiency.hidden_in_layers = 0.5;
-  const int64_t half = PricesOf(LlamaShape(), ClusterOf(efficiency), {.tensor = 4})[kDense].forward_ps;
+  const int64_t half = PricesOf(LlamaShape(), ClusterOf(efficiency), {.tensor = 4})[kDenseLayer].forward_ps;
   ExpectNear(shown - half, 2 * 0.75 * kTokens * 2'048 / 1e11 * kPicoseconds);
 }
 
 TEST(LayerTimeTest, KeysAndValuesGoAroundTheContextRing) {
-  const LayerPrice price = PricesOf(LlamaShape(), ClusterOf(PerfectEfficiency()), {.context = 4})[kDense];
+  const LayerPrice price = PricesOf(LlamaShape(), ClusterOf(PerfectEfficiency()), {.context = 4})[kDenseLayer];
   // 3/4 of the keys and values of 1,024 tokens, 8 heads of 64 each.
   const double ring = 0.75 * kTokens * 2 * 512 * 2 / 1e11 * kPicoseconds;
   ExpectNear(price.forward_ps, AtPeak(kTokens * (2 * kProducts + kAttention)) / 4 + ring);
@@ -72,12 +72,12 @@ TEST(LayerTimeTest, KeysAndValuesGoAroundTheContextRing) {
 TEST(LayerTimeTest, TokensGoToTheirExpertsAndBack) {
   TransformerShape shape = ExpertShape();
   const Cluster cluster = ClusterOf(PerfectEfficiency());
-  const int64_t at_home = PricesOf(shape, cluster, {.data = 8})[kExperts].forward_ps;
-  const int64_t away = PricesOf(shape, cluster, {.expert = 8, .data = 8})[kExperts].forward_ps;
+  const int64_t at_home = PricesOf(shape, cluster, {.data = 8})[kExpertLayer].forward_ps;
+  const int64_t away = PricesOf(shape, cluster, {.expert = 8, .data = 8})[kExpertLayer].forward_ps;
   const double journey = 2 * kTokens * 2'048 * 7 / 8 / 1e11 * kPicoseconds;
   ExpectNear(away - at_home, 2 * journey);
   shape.expert_load = 1.5;
-  const int64_t loaded = PricesOf(shape, cluster, {.expert = 8, .data = 8})[kExperts].forward_ps;
+  const int64_t loaded = PricesOf(shape, cluster, {.expert = 8, .data = 8})[kExpertLayer].forward_ps;
   ExpectNear(loaded - away, journey + 0.5 * AtPeak(kTokens * 2 * 2 * 3 * 1'024 * 512));
 }
 
@@ -87,15 +87,15 @@ TEST(LayerTimeTest, SmallGroupsOfTokensSlowExpertsDown) {
   const Cluster cluster = ClusterOf(efficiency);
   TransformerShape many = ExpertShape();
   many.experts = 256;
-  EXPECT_GT(PricesOf(many, cluster, {})[kExperts].forward_ps,
-            PricesOf(ExpertShape(), cluster, {})[kExperts].forward_ps);
+  EXPECT_GT(PricesOf(many, cluster, {})[kExpertLayer].forward_ps,
+            PricesOf(ExpertShape(), cluster, {})[kExpertLayer].forward_ps);
 }
 
 TEST(LayerTimeTest, GathersHideBehindComputation) {
   TrainingEfficiency efficiency = PerfectEfficiency();
   const Degrees degrees{.data = 8};
   const auto price = [&](Sharding sharding) {
-    return PricesOf(LlamaShape(), ClusterOf(efficiency), degrees, sharding)[kDense];
+    return PricesOf(LlamaShape(), ClusterOf(efficiency), degrees, sharding)[kDenseLayer];
   };
   const double parameters = kProducts + 4 * 1'024;
   const double gather = 2 * parameters * 7 / 8 / 1e11 * kPicoseconds;
@@ -109,7 +109,7 @@ TEST(LayerTimeTest, GathersHideBehindComputation) {
   const auto few_tokens = [&](Sharding sharding) {
     TransformerShape shape = LlamaShape();
     shape.sequence = 16;
-    return PricesOf(shape, ClusterOf(efficiency), degrees, sharding)[kDense].forward_ps;
+    return PricesOf(shape, ClusterOf(efficiency), degrees, sharding)[kDenseLayer].forward_ps;
   };
   const auto compute = static_cast<double>(few_tokens(Sharding::kOptimizer));
   ExpectNear(few_tokens(Sharding::kParameters), compute + gather - std::min(0.9 * gather, compute));
@@ -121,7 +121,7 @@ TEST(LayerTimeTest, TheStepEndsWithGradientsAndUpdate) {
   const double pass = parameters * 7 / 8 / 1e11 * kPicoseconds;
   const Cluster cluster = ClusterOf(efficiency, 1e12);
   const auto end = [&](Sharding sharding) {
-    return static_cast<double>(PricesOf(LlamaShape(), cluster, {.data = 8}, sharding)[kDense].step_end_ps);
+    return static_cast<double>(PricesOf(LlamaShape(), cluster, {.data = 8}, sharding)[kDenseLayer].step_end_ps);
   };
   // An update reads a gradient and reads and writes the state: 30 bytes of a parameter.
   EXPECT_NEAR(end(Sharding::kNone), 8 * pass + 30 * parameters / 1e12 * kPicoseconds, 3);
@@ -133,9 +133,9 @@ TEST(LayerTimeTest, TheStepEndsWithGradientsAndUpdate) {
 TEST(LayerTimeTest, TiedTablesAreSummedUpOnceAStep) {
   TransformerShape shape = LlamaShape();
   const Cluster cluster = ClusterOf(PerfectEfficiency());
-  const int64_t untied = PricesOf(shape, cluster, {.tensor = 2})[kHead].step_end_ps;
+  const int64_t untied = PricesOf(shape, cluster, {.tensor = 2})[kHeadLayer].step_end_ps;
   shape.tied = true;
-  const int64_t tied = PricesOf(shape, cluster, {.tensor = 2})[kHead].step_end_ps;
+  const int64_t tied = PricesOf(shape, cluster, {.tensor = 2})[kHeadLayer].step_end_ps;
   ExpectNear(tied - untied, 4.0 * 32'000 * 1'024 / 2 / 1e10 * kPicoseconds);
 }
 
@@ -152,7 +152,7 @@ TEST(LayerTimeTest, TakesWhatTheWorkedExampleSays) {
   const TransformerPricer pricer(TransformerShapeOf("llama3-70b").value(), cluster, {370e9, 5'000'000}, {48e9, 0});
   const std::vector<LayerPrice> prices =
       pricer.Price({.device_class = DeviceClassId(0), .degrees = {.tensor = 8}, .devices_per_node = 8});
-  EXPECT_NEAR(static_cast<double>(prices[kDense].forward_ps), 4.376e9, 0.002e9);
+  EXPECT_NEAR(static_cast<double>(prices[kDenseLayer].forward_ps), 4.376e9, 0.002e9);
 }
 
 TEST(LayerTimeTest, RefusesWhatNoNumberHolds) {

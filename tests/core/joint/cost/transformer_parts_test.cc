@@ -25,11 +25,11 @@ TEST(TransformerPartsTest, HasTheParametersOfTheGraph) {
 TEST(TransformerPartsTest, ProductsHaveTheFlopsOfTheModel) {
   for (const char* name : {"gpt-1.3b", "llama3-8b", "mixtral-8x7b", "deepseek-v3"}) {
     const TransformerShape shape = TransformerShapeOf(name).value();
-    for (const LayerKind kind : {kDense, kExperts, kHead}) {
-      if (kind == kExperts && !shape.has_experts()) continue;
+    for (const LayerKind kind : {kDenseLayer, kExpertLayer, kHeadLayer}) {
+      if (kind == kExpertLayer && !shape.has_experts()) continue;
       double flops = 0;
       for (const MatrixProduct& product : ProductsOf(shape, kind, {}, 1)) flops += product.flops();
-      if (kind != kHead) flops += AttentionFlopsPerToken(shape);
+      if (kind != kHeadLayer) flops += AttentionFlopsPerToken(shape);
       EXPECT_NEAR(flops / ForwardFlopsPerToken(shape, kind), 1, 1e-6) << name << " " << kind;
     }
   }
@@ -56,7 +56,7 @@ TEST(TransformerPartsTest, LatentAttentionGathersLatentVectors) {
 TEST(TransformerPartsTest, ExpertsMeetTheTokensOfAllRanks) {
   const TransformerShape shape = ExpertShape();
   // 2 of 16 experts for each of 64 tokens: 8 rows each at home, 64 where 8 ranks share the experts out.
-  const auto rows = [&](int32_t expert) { return ProductsOf(shape, kExperts, {.expert = expert}, 64).back(); };
+  const auto rows = [&](int32_t expert) { return ProductsOf(shape, kExpertLayer, {.expert = expert}, 64).back(); };
   EXPECT_EQ(rows(1).rows, 8);
   EXPECT_EQ(rows(1).copies, 16);
   EXPECT_EQ(rows(8).rows, 64);
