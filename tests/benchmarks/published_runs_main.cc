@@ -23,8 +23,9 @@
 #include "core/joint/calibration/efficiency_fit.h"
 #include "core/joint/calibration/fit_errors.h"
 #include "core/joint/calibration/read_runs.h"
+#include "tests/support/shared_dir.h"
 
-ABSL_FLAG(std::string, runs, "/work/shared/workloads/published-runs/runs.csv", "measured runs, comma-separated values");
+ABSL_FLAG(std::string, runs, "", "measured runs, comma-separated values; none: the shared ones");
 
 namespace planwright {
 namespace {
@@ -134,12 +135,14 @@ PairSummary ComparePairsHeldOut(const std::vector<TrainingRun>& runs) {
 }
 
 int Main() {
-  std::ifstream file(absl::GetFlag(FLAGS_runs));
+  std::string path = absl::GetFlag(FLAGS_runs);
+  if (path.empty()) path = SharedFile("workloads/published-runs/runs.csv").value_or("workloads/published-runs");
+  std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
   const auto runs = ReadTrainingRuns(text.str());
   if (!file || !runs.ok()) {
-    std::cerr << absl::GetFlag(FLAGS_runs) << ": " << (file ? runs.status().ToString() : "cannot be read") << "\n";
+    std::cerr << path << ": " << (file ? runs.status().ToString() : "cannot be read") << "\n";
     return 2;
   }
   EfficiencyFit built_in = EfficiencyInForce(*runs);

@@ -10,17 +10,17 @@
 #include "core/joint/calibration/efficiency_fit.h"
 #include "core/joint/calibration/fit_errors.h"
 #include "core/joint/calibration/read_runs.h"
+#include "tests/support/shared_dir.h"
 
 namespace planwright {
 namespace {
 
-constexpr char kRuns[] = "/work/shared/workloads/published-runs/runs.csv";
-
 class PublishedRunsTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::ifstream file(kRuns);
-    if (!file) GTEST_SKIP() << kRuns << " is not there";
+    const auto path = SharedFile("workloads/published-runs/runs.csv");
+    if (!path.has_value()) GTEST_SKIP() << "workloads/published-runs is not there";
+    std::ifstream file(*path);
     std::stringstream text;
     text << file.rdbuf();
     auto runs = ReadTrainingRuns(text.str());
