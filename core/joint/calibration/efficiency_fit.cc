@@ -173,14 +173,23 @@ class Fitter {
     return means;
   }
 
+  // Logarithm of how much faster than measured the runs of each source are predicted. A single source has none: the
+  // classes take it up, as they are what a plan is made with.
+  std::map<std::string, double> Factors() const {
+    const auto means = Means(&TrainingRun::source);
+    std::map<std::string, double> factors;
+    for (const auto& [source, mean] : means) factors[source] = means.size() == 1 ? 0 : mean.Value(kFactorWeight);
+    return factors;
+  }
+
   double Loss() const {
-    const auto sources = Means(&TrainingRun::source);
+    const auto factors = Factors();
     const auto series = Means(&TrainingRun::series);
     double loss = 0;
-    for (const auto& [source, mean] : sources) loss += kFactorWeight * std::pow(mean.Value(kFactorWeight), 2);
+    for (const auto& [source, factor] : factors) loss += kFactorWeight * factor * factor;
     for (const auto& [family, samples] : samples_) {
       for (const Sample& sample : samples) {
-        const double error = sample.error - sources.at(sample.run->source).Value(kFactorWeight);
+        const double error = sample.error - factors.at(sample.run->source);
         const double within = sample.error - series.at(sample.run->series).Value(0);
         loss += sample.weight * (Huber(error) + kSeriesWeight * Huber(within));
       }
@@ -230,9 +239,7 @@ class Fitter {
   EfficiencyFit Result() const {
     EfficiencyFit fit;
     for (const auto& [family, shares] : now_) fit.classes[family] = Now(family);
-    for (const auto& [source, mean] : Means(&TrainingRun::source)) {
-      fit.slowness[source] = std::exp(-mean.Value(kFactorWeight));
-    }
+    for (const auto& [source, factor] : Factors()) fit.slowness[source] = std::exp(-factor);
     return fit;
   }
 

@@ -1,10 +1,10 @@
 // Fits what classes of devices reach when they train to runs that somebody measured.
 //
 // Every class has ten physical parameters (TrainingEfficiency), every source of runs one factor, by which all its runs
-// are slower than predicted: clocks, power limits and software. The sum over the runs of Huber's loss of the logarithm
-// of predicted over measured time is least, with a little for factors far from 1, for parameters far from where they
-// began and for runs of one series that are ranked wrongly. Coordinate search with shrinking steps from the values in
-// force: deterministic; about 10,000 predictions of every run.
+// are slower than predicted: clocks, power limits and software; a single source has none. The sum over the runs of
+// Huber's loss of the logarithm of predicted over measured time is least, with as much again for what runs of one
+// series differ by, and a little for factors far from 1 and for parameters far from where they began. Coordinate search
+// with shrinking steps: deterministic; some thousands of predictions of every run.
 #ifndef PLANWRIGHT_CORE_JOINT_CALIBRATION_EFFICIENCY_FIT_H_
 #define PLANWRIGHT_CORE_JOINT_CALIBRATION_EFFICIENCY_FIT_H_
 

@@ -97,6 +97,17 @@ TEST(EfficiencyFitTest, GivesTheSameTwice) {
   EXPECT_EQ(first.slowness, second.slowness);
 }
 
+// What is written is to predict the user's own runs.
+TEST(EfficiencyFitTest, ClassesTakeUpASingleSource) {
+  std::vector<TrainingRun> runs;
+  for (const TrainingRun& run : MadeRuns(kTruth)) {
+    if (run.source == "slow") runs.push_back(run);
+  }
+  const EfficiencyFit fit = FitEfficiency(runs, DefaultEfficiency(runs));
+  EXPECT_EQ(fit.SlownessOf("slow"), 1);
+  EXPECT_LT(MedianError(runs, fit), 0.02);
+}
+
 TEST(EfficiencyFitTest, FitsOneNumberToFewRuns) {
   std::vector<TrainingRun> runs = MadeRuns(kTruth);
   runs.resize(kLeastRuns - 1);
