@@ -55,7 +55,8 @@ std::vector<FolderRule> CoreRules() {
       {"core/joint/calibration",
        {"core/base", "core/model", "core/joint/cost", "core/zoo"},
        not_in_core,
-       {"efficiency_fit", "fit_errors", "read_runs", "run_prediction", "training_run", "accelerators", "calibrated_cluster"}},
+       {"efficiency_fit", "fit_errors", "read_runs", "run_prediction", "training_run", "accelerators",
+        "calibrated_cluster", "example_runs"}},
       {"core/mapping/problem", solver, not_in_core, {}},
       {"core/mapping/anneal", Together(solver, {"core/mapping/problem"}), not_in_core, {"mapping_annealing"}},
       {"core/mapping/prove",
@@ -215,7 +216,10 @@ std::vector<FolderRule> ClientRules() {
       // The only part of the client that knows the server.
       {"client/local", {"planwright/v1/", "core/", "server/", "client/library"}, counters, {}},
       {"client/cli/terminal", reports, counters, {}},
-      {"client/cli/commands", Together(reports, {"client/exporter", "client/cli/terminal", "core/base", "core/joint/calibration"}), counters, {"commands"}},
+      {"client/cli/commands",
+       Together(reports, {"client/exporter", "client/cli/terminal", "core/base", "core/joint/calibration"}),
+       counters,
+       {"commands"}},
       {"client/cli", Together(reports, {"client/local", "client/cli/terminal", "client/cli/commands"}), counters, {}},
       {"docs/examples", {"client/"}, {"server/", "prometheus/"}, {}},
   };

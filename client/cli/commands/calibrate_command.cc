@@ -9,6 +9,7 @@
 #include "core/base/violations.h"
 #include "core/joint/calibration/calibrated_cluster.h"
 #include "core/joint/calibration/efficiency_fit.h"
+#include "core/joint/calibration/example_runs.h"
 #include "core/joint/calibration/read_runs.h"
 
 namespace planwright::client {
@@ -33,19 +34,28 @@ class CalibrateCommand final : public Command {
            "times, and fits few numbers of each class of devices to them, with one factor for each source. What comes\n"
            "out is a cluster in YAML with these classes: change its nodes to yours and give it to --cluster.\n"
            "\n"
-           "Example:\n"
-           "  planwright calibrate --runs=runs.csv --output_file=cluster.yaml\n";
+           "Examples:\n"
+           "  planwright calibrate --example --output_file=runs.csv\n"
+           "  planwright calibrate --runs=runs.csv --output_file=cluster.yaml\n"
+           "  planwright topologies --show=cluster.yaml\n";
   }
 
   std::vector<FlagGroup> Flags() override {
     return {{"Input",
-             {StringFlag("runs", "FILE", "measured runs, comma-separated values; - is standard input", runs_),
+             {SwitchFlag("example", "write a table of published runs to begin with, and fit nothing", example_),
+              StringFlag("runs", "FILE", "measured runs, comma-separated values; - is standard input", runs_),
               SwitchFlag("from_defaults", "begin with the defaults instead of the built-in classes", from_defaults_)}},
             {"Output", {StringFlag("output_file", "FILE", "write there instead of standard output", output_file_)}}};
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
-    if (runs_.empty()) return UsageError("--runs is missing", "Give a table of measured runs: --runs=FILE.");
+    if (example_) {
+      const absl::Status written = WriteOutput(ExampleRuns(), output_file_, environment.out);
+      if (!written.ok()) return written;
+      return ExitCode::kOk;
+    }
+    if (runs_.empty())
+      return UsageError("--runs is missing", "Give a table of measured runs: --runs=FILE; --example writes one.");
     const auto text = ReadInput(runs_, environment.in);
     if (!text.ok()) return text.status();
     const auto runs = ReadTrainingRuns(*text);
@@ -63,6 +73,7 @@ class CalibrateCommand final : public Command {
   }
 
  private:
+  bool example_ = false;
   std::string runs_;
   bool from_defaults_ = false;
   std::string output_file_;

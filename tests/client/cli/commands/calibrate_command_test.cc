@@ -63,6 +63,15 @@ TEST(CalibrateCommandTest, WritesAClusterThatCanBeRead) {
   EXPECT_EQ(Calibrate(table).out, outcome.out);
 }
 
+TEST(CalibrateCommandTest, WritesATableToBeginWith) {
+  const Outcome table = Calibrate("", {"--example"});
+  ASSERT_EQ(table.code, ExitCode::kOk);
+  const Outcome fitted = Calibrate(table.out);
+  ASSERT_EQ(fitted.code, ExitCode::kOk) << fitted.err;
+  EXPECT_THAT(fitted.out, HasSubstr("to 8 step times"));
+  EXPECT_THAT(fitted.out, HasSubstr("100 % of them lie within 20 %"));
+}
+
 TEST(CalibrateCommandTest, NamesWhatIsWrong) {
   const Outcome wrong = Calibrate(kColumns + RunLine(4'096, 3, 1) + RunLine(0, 1, 1));
   EXPECT_EQ(wrong.code, ExitCode::kUsage);
