@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/cost/transformer_pricer.h"
 
@@ -54,14 +55,18 @@ void AddStages(const TrainingRun& run, const LayerPricer& pricer, const std::vec
   }
 }
 
-// Whether the step leaves 62 bits of picoseconds.
-bool IsTooLong(const std::vector<LayerPrice>& prices, int32_t layers, const JointPlan& plan) {
+// Whether the step may leave 62 bits of picoseconds: every layer as long as the longest, with its output on the way to
+// the next.
+bool IsTooLong(const TrainingRun& run, const std::vector<LayerPrice>& prices, const JointPlan& plan) {
+  constexpr double kMost = 1e18;
+  const double bandwidth = std::min(run.inside.bytes_per_second, run.between.bytes_per_second);
   double longest = 0;
   for (const LayerPrice& price : prices) {
-    longest = std::max(longest, static_cast<double>(price.forward_ps) + static_cast<double>(price.backward_ps));
+    const double passes = static_cast<double>(price.forward_ps) + static_cast<double>(price.backward_ps);
+    const double transfer = static_cast<double>(price.output_bytes) / bandwidth * kPicosecondsPerSecond;
+    longest = std::max(longest, 2 * passes + 4 * transfer);
   }
-  constexpr double kMost = 4e18;
-  return 2 * longest * layers * static_cast<double>(plan.micro_batches) > kMost;
+  return !(longest * (run.shape.layers + 2) * static_cast<double>(plan.micro_batches) < kMost);
 }
 
 double StepSeconds(const JointPlan& plan) {
@@ -85,17 +90,18 @@ int64_t DataBatch(const TrainingRun& run) { return run.global_batch / run.degree
 std::optional<RunPrediction> PredictRun(const TrainingRun& run, const TrainingEfficiency& efficiency,
                                         const RunSetting& setting) {
   if (run.global_batch % run.degrees.data != 0 || DataBatch(run) % setting.micro_batch != 0) return std::nullopt;
-  if (run.num_stages * run.chunks > run.shape.layers + 2) return std::nullopt;
+  if (int64_t{run.num_stages} * run.chunks > run.shape.layers + 2) return std::nullopt;
   Cluster cluster;
   cluster.device_classes = {run.device};
   cluster.device_classes.front().training = efficiency;
-  const TrainingCluster training{.classes = {{.device_class = DeviceClassId(0),
-                                              .nodes = run.devices / run.devices_per_node,
-                                              .devices_per_node = run.devices_per_node,
-                                              .memory_bytes = run.device.memory_bytes.value_or(0)}},
-                                 .devices = {},
-                                 .inside = run.inside,
-                                 .between = run.between};
+  const TrainingCluster training{
+      .classes = {{.device_class = DeviceClassId(0),
+                   .nodes = static_cast<int32_t>(CeilDivide(run.devices, run.devices_per_node)),
+                   .devices_per_node = run.devices_per_node,
+                   .memory_bytes = run.device.memory_bytes.value_or(0)}},
+      .devices = {},
+      .inside = run.inside,
+      .between = run.between};
   const DeviceRow row(training);
   const TransformerPricer pricer(run.shape, cluster, run.inside, run.between, run.options);
   JointPlan plan{.order = run.chunks > 1 ? PipelineOrder::kInterleaved : PipelineOrder::kOneFOneB,
@@ -111,7 +117,7 @@ std::optional<RunPrediction> PredictRun(const TrainingRun& run, const TrainingEf
                                                        .samples = setting.micro_batch,
                                                        .sharding = run.sharding,
                                                        .devices_per_node = run.devices_per_node});
-  if (prices.empty() || IsTooLong(prices, run.shape.layers + 2, plan)) return std::nullopt;
+  if (prices.empty() || IsTooLong(run, prices, plan)) return std::nullopt;
   AddStages(run, pricer, prices, setting.recomputation, plan);
   CostJointPlan(pricer, row, run.reserved_bytes, plan);
   RunPrediction prediction{.step_seconds = StepSeconds(plan)};

@@ -89,6 +89,27 @@ TEST(RunPredictionTest, RefusesWhatDoesNotDivide) {
   EXPECT_FALSE(PredictRun(run, efficiency, {.micro_batch = 1}).has_value());
 }
 
+TEST(RunPredictionTest, TakesAnyNumberOfDevices) {
+  const TrainingEfficiency efficiency;
+  TrainingRun run = GptRun(48, 6'144, 64, 1, 1, 12);
+  // One and a half nodes.
+  run.devices = 12;
+  run.degrees = {.tensor = 1, .data = 1};
+  run.num_stages = 12;
+  EXPECT_TRUE(PredictRun(run, efficiency, {.micro_batch = 1}).has_value());
+}
+
+TEST(RunPredictionTest, RefusesTimesThatNoNumberHolds) {
+  const TrainingEfficiency efficiency;
+  TrainingRun run = GptRun(48, 6'144, 64, 1, 1, int64_t{1} << 40);
+  EXPECT_FALSE(PredictRun(run, efficiency, {.micro_batch = 1}).has_value());
+  run = GptRun(48, 6'144, 64, 2, 1, 16);
+  run.between.bytes_per_second = 1e-6;
+  EXPECT_FALSE(PredictRun(run, efficiency, {.micro_batch = 1}).has_value());
+  run = GptRun(48, 6'144, 64, 1'000'000, 50'000, 16);
+  EXPECT_FALSE(PredictRun(run, efficiency, {.micro_batch = 1}).has_value());
+}
+
 TEST(RunPredictionTest, AssumesTheFastestSettingThatFits) {
   TrainingRun run = GptRun(48, 6'144, 64, 1, 1, 16);
   const TrainingEfficiency efficiency = EfficiencyInForce({run}).classes.at(run.family);
