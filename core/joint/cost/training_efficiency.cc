@@ -39,7 +39,9 @@ constexpr TrainingEfficiency kB200 = {.products = 0.626};
 // Fitted by `planwright calibrate` to published runs; docs/results/published-runs.md says how well.
 constexpr auto kFitted = std::to_array<std::pair<std::string_view, TrainingEfficiency>>({{"v100", kV100},
                                                                                          {"a100", kA100},
+                                                                                         {"a800", kA100},
                                                                                          {"h100", kH100},
+                                                                                         {"h800", kH100},
                                                                                          {"h200", kH100},
                                                                                          {"b200", kB200},
                                                                                          {"b300", kB200},

@@ -11,6 +11,7 @@ TEST(TrainingEfficiencyTest, BuiltInClassesAreFoundByTheirFamily) {
   EXPECT_EQ(BuiltInEfficiency("h100-sxm5-80gb"), BuiltInEfficiency("h100"));
   EXPECT_EQ(BuiltInEfficiency("a100-40gb"), BuiltInEfficiency("a100-sxm4-80gb"));
   EXPECT_NE(BuiltInEfficiency("a100"), BuiltInEfficiency("h100"));
+  EXPECT_EQ(BuiltInEfficiency("h800"), BuiltInEfficiency("h100"));
   EXPECT_FALSE(BuiltInEfficiency("accelerator").has_value());
   EXPECT_FALSE(BuiltInEfficiency("").has_value());
 }
