@@ -133,7 +133,11 @@ void ReadOptions(RunFields& fields, TrainingRun& run) {
   }
   // Its fused loss makes the gradient in place.
   if (framework.starts_with("llm-foundry")) run.options.loss_bytes = 2;
-  if (framework.starts_with("Megatron-DeepSpeed")) run.reserved_bytes = int64_t{10} << 30;
+  // As BLOOM was trained: its job sets CUDA_LAUNCH_BLOCKING=1.
+  const bool is_bloom = framework.starts_with("Megatron-DeepSpeed");
+  if (is_bloom) run.reserved_bytes = int64_t{10} << 30;
+  run.options.blocking_launches =
+      fields.Choice<bool>("blocking_launches", {{"", is_bloom}, {"yes", true}, {"no", false}});
   if (const auto gib = fields.OptionalPositive("reserved_gib")) run.reserved_bytes = std::llround(*gib * kGiB);
   run.options.gradient_bytes = fields.OptionalPositive("gradient_bytes").value_or(run.options.gradient_bytes);
   run.options.loss_bytes = fields.OptionalPositive("loss_bytes").value_or(run.options.loss_bytes);

@@ -13,27 +13,27 @@ constexpr Picoseconds Launch(double microseconds) {
   return std::chrono::duration_cast<Picoseconds>(Microseconds(microseconds));
 }
 
-constexpr TrainingEfficiency kA100 = {.products = 0.9,
-                                      .half_extent = 238,
-                                      .attention = 0.297,
-                                      .memory = 0.95,
-                                      .network = 0.44,
-                                      .hidden_in_layers = 0.22,
-                                      .hidden_among_data = 0.9,
-                                      .hidden_at_step_end = 0.03,
-                                      .launch = Launch(16.6)};
+constexpr TrainingEfficiency kA100 = {.products = 0.876,
+                                      .half_extent = 189,
+                                      .attention = 0.294,
+                                      .memory = 0.92,
+                                      .network = 0.56,
+                                      .hidden_in_layers = 0.17,
+                                      .hidden_among_data = 0.88,
+                                      .hidden_at_step_end = 0.2,
+                                      .launch = Launch(12.2)};
 constexpr TrainingEfficiency kH100 = {.products = 0.846,
-                                      .half_extent = 559,
+                                      .half_extent = 572,
                                       .attention = 0.232,
-                                      .eight_bit_gain = 1.86,
-                                      .memory = 0.64,
-                                      .network = 0.92,
+                                      .eight_bit_gain = 1.85,
+                                      .memory = 0.65,
+                                      .network = 0.93,
                                       .hidden_in_layers = 0.43,
-                                      .hidden_among_data = 0.58,
+                                      .hidden_among_data = 0.57,
                                       .hidden_at_step_end = 0.82,
-                                      .launch = Launch(2.64)};
+                                      .launch = Launch(2.54)};
 // Of these there are too few runs for more than one number.
-constexpr TrainingEfficiency kV100 = {.products = 0.814};
+constexpr TrainingEfficiency kV100 = {.products = 0.884};
 constexpr TrainingEfficiency kB200 = {.products = 0.626};
 
 // Fitted by `planwright calibrate` to published runs; docs/results/published-runs.md says how well.

@@ -26,6 +26,8 @@ struct TransformerPricerOptions {
   // Of a logit while the loss is made, besides its 16 bits: a 32-bit copy that becomes its gradient, and that in 16
   // bits. Losses that are not fused keep three 32-bit copies: 12.
   double loss_bytes = 6;
+  // Every kernel starts when the one before has ended (CUDA_LAUNCH_BLOCKING=1), and takes several launches.
+  bool blocking_launches = false;
 };
 
 class TransformerPricer : public LayerPricer {

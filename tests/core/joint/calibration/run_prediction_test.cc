@@ -45,7 +45,7 @@ double Step(const TrainingRun& run, const RunSetting& setting) {
 }
 
 // Korthikanti et al. 2022, table 5: seconds of a step with full recomputation, and with selective recomputation and
-// sequence parallelism. The built-in A100 is fitted to others' slower runs as well, so all lie on one side.
+// sequence parallelism. The built-in A100 is fitted to others' slower runs as well, so it is slower on average.
 TEST(RunPredictionTest, MeetsTheStepTimesOfKorthikanti) {
   struct Case {
     TrainingRun run;
@@ -61,8 +61,8 @@ TEST(RunPredictionTest, MeetsTheStepTimesOfKorthikanti) {
     const double full = Step(each.run, {each.micro_batch, LayerRecomputation::kFull});
     each.run.options.sequence_parallel = true;
     const double selective = Step(each.run, {each.micro_batch, LayerRecomputation::kSelective});
-    EXPECT_NEAR(full / each.full, 1.12, 0.1) << each.run.shape.hidden;
-    EXPECT_NEAR(selective / each.selective, 1.12, 0.1) << each.run.shape.hidden;
+    EXPECT_NEAR(full / each.full, 1.06, 0.1) << each.run.shape.hidden;
+    EXPECT_NEAR(selective / each.selective, 1.06, 0.1) << each.run.shape.hidden;
     EXPECT_NEAR(full / selective / (each.full / each.selective), 1, 0.07) << each.run.shape.hidden;
   }
 }

@@ -37,6 +37,16 @@ TEST(LayerTimeTest, SmallProductsTakeLonger) {
   ExpectNear(price.forward_ps, slower * AtPeak(kTokens * 2 * 1'024 * 32'000));
 }
 
+TEST(LayerTimeTest, LaunchesThatBlockTakeLonger) {
+  TrainingEfficiency efficiency = PerfectEfficiency();
+  efficiency.launch = Picoseconds(1'000'000);
+  const Cluster cluster = ClusterOf(efficiency);
+  const int64_t plain = PricesOf(LlamaShape(), cluster, {})[kDenseLayer].forward_ps;
+  const int64_t blocking =
+      PricesOf(LlamaShape(), cluster, {}, Sharding::kNone, 1, {.blocking_launches = true})[kDenseLayer].forward_ps;
+  EXPECT_EQ(blocking - plain, 5 * 24'000'000);
+}
+
 TEST(LayerTimeTest, EightBitsSpeedUpProductsOfLayersAlone) {
   TransformerShape shape = LlamaShape();
   shape.eight_bit_products = true;
