@@ -112,6 +112,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeSimulateCommand());
   commands.push_back(MakeImportCommand());
   commands.push_back(MakeExportCommand());
+  commands.push_back(MakeCalibrateCommand());
   commands.push_back(MakeModelsCommand());
   commands.push_back(MakeTopologiesCommand());
   commands.push_back(MakeRegisterCommand());

@@ -1,5 +1,8 @@
 #include "client/importer/cluster_yaml_classes.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -42,7 +45,9 @@ constexpr auto kGpus = std::to_array<Gpu>({{"v100", 32, 125, 900, 20},
                                            {"h100-pcie", 80, 756, 2'000, 0},
                                            {"h200", 141, 989, 4'800, 370},
                                            {"b200", 180, 2'250, 8'000, 721},
+                                           {"b300", 268, 2'250, 8'000, 721},
                                            {"gb200", 173, 2'500, 8'000, 721},
+                                           {"gb300", 268, 2'450, 8'000, 721},
                                            {"mi300x", 192, 1'307, 5'300, 0}});
 
 YamlDeviceClass MakeGpu(const Gpu& gpu) {
@@ -79,7 +84,8 @@ YamlDeviceClasses MakeKnown() {
 
 const std::vector<std::string>& ClassKeys() {
   static const std::vector<std::string> keys = {
-      "kind", "memory", "peak_flops", "compute_efficiency", "memory_bandwidth", "kernel_overhead", "nvlink"};
+      "kind",   "memory",  "peak_flops", "compute_efficiency", "memory_bandwidth", "kernel_overhead",
+      "nvlink", "training"};
   return keys;
 }
 
@@ -116,6 +122,26 @@ void ReadSpeeds(YamlFields& fields, YamlDeviceClass& made) {
   if (const auto nvlink = fields.Amount("nvlink", kBandwidthAmount)) made.nvlink_bytes_per_second = *nvlink;
 }
 
+// Numbers by the names of the message's fields; whether they make sense is for the service to say.
+void ReadTraining(YamlFields& fields, v1::DeviceClass& message, ViolationList& violations) {
+  const YamlNode* node = fields.Find("training");
+  if (node == nullptr) return;
+  const google::protobuf::Descriptor& descriptor = *v1::TrainingEfficiency::descriptor();
+  std::vector<std::string> keys = {"launch"};
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    if (descriptor.field(i)->name() != "launch_ms") keys.push_back(descriptor.field(i)->name());
+  }
+  YamlFields numbers(*node, fields.PathOf("training"), keys, violations);
+  if (!numbers.is_map()) return;
+  v1::TrainingEfficiency& training = *message.mutable_training();
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    if (const auto number = numbers.Number(keys[i])) {
+      training.GetReflection()->SetDouble(&training, descriptor.FindFieldByName(keys[i]), *number);
+    }
+  }
+  if (const auto launch = numbers.Amount("launch", kTimeAmount)) training.set_launch_ms(*launch);
+}
+
 }  // namespace
 
 const YamlDeviceClasses& KnownDeviceClasses() {
@@ -146,6 +172,7 @@ YamlDeviceClasses ReadDeviceClasses(const YamlNode& classes, ViolationList& viol
     ReadKind(fields, made.message);
     ReadMemory(fields, is_new, made.message);
     ReadSpeeds(fields, made);
+    ReadTraining(fields, made.message, violations);
   }
   return all;
 }

@@ -123,6 +123,14 @@ std::optional<double> YamlFields::Share(std::string_view key) {
   return std::nullopt;
 }
 
+std::optional<double> YamlFields::Number(std::string_view key) {
+  const YamlNode* node = Find(key);
+  if (node == nullptr) return std::nullopt;
+  const auto number = node->kind == YamlNode::Kind::kText ? ParseNumber(node->text) : std::nullopt;
+  if (!number.has_value()) MustBe(key, "a number >= 0");
+  return number;
+}
+
 std::optional<double> YamlFields::Amount(std::string_view key, const Dimension& dimension) {
   const YamlNode* node = Find(key);
   if (node == nullptr) return std::nullopt;

@@ -45,6 +45,8 @@ class YamlFields {
   std::optional<int64_t> WholeNumber(std::string_view key, int64_t low, int64_t high);
   // A number in (0, 1].
   std::optional<double> Share(std::string_view key);
+  // A number >= 0.
+  std::optional<double> Number(std::string_view key);
   // A number with its unit, in the base unit of its dimension.
   std::optional<double> Amount(std::string_view key, const Dimension& dimension);
   // Text that is one of `choices`.

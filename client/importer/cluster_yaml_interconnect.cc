@@ -51,7 +51,9 @@ YamlInterconnect::YamlInterconnect(YamlFields& root, ViolationList& violations)
 
 // A bandwidth, or a map of bandwidth and latency. nullopt: missing or wrong.
 std::optional<YamlInterconnect::Link> YamlInterconnect::ReadLink(std::string_view key, ViolationList& violations) {
-  static const std::vector<std::string> keys = {"bandwidth", "latency"};
+  static const std::vector<std::string> plain = {"bandwidth", "latency"};
+  static const std::vector<std::string> with_ports = {"bandwidth", "latency", "ports"};
+  const std::vector<std::string>& keys = key == kBetween ? with_ports : plain;
   const YamlNode* node = root_.Find(key);
   if (node == nullptr) return std::nullopt;
   if (node->kind != YamlNode::Kind::kMap) return ReadBandwidth(root_, key);
@@ -59,7 +61,9 @@ std::optional<YamlInterconnect::Link> YamlInterconnect::ReadLink(std::string_vie
   const auto latency_ms = fields.Amount("latency", kTimeAmount);
   if (fields.Require("bandwidth") == nullptr) return std::nullopt;
   auto link = ReadBandwidth(fields, "bandwidth");
+  const auto ports = fields.Amount("ports", kBandwidthAmount);
   if (link.has_value() && latency_ms.has_value()) link->latency_ms = *latency_ms;
+  if (link.has_value()) link->port_bytes_per_second = ports;
   return link;
 }
 
@@ -129,6 +133,10 @@ v1::Interconnect YamlInterconnect::MakeHierarchy(const YamlHosts& hosts) {
   v1::Interconnect interconnect;
   AddLevel(first.devices, inside.bytes_per_second, inside.latency_ms, interconnect);
   AddLevel(hosts.hosts.size(), between.bytes_per_second, between.latency_ms, interconnect);
+  if (between.port_bytes_per_second.has_value()) {
+    interconnect.mutable_hierarchy()->mutable_levels(1)->set_port_bandwidth_bytes_per_second(
+        *between.port_bytes_per_second);
+  }
   return interconnect;
 }
 

@@ -42,6 +42,8 @@ class YamlInterconnect {
     double latency_ms = 0;
     // Then the bandwidth is that of the devices.
     bool is_nvlink = false;
+    // Of a host, for all of its devices together.
+    std::optional<double> port_bytes_per_second = std::nullopt;
   };
 
   std::optional<Link> ReadLink(std::string_view key, ViolationList& violations);

@@ -16,6 +16,32 @@ namespace planwright {
 
 enum class DeviceKind { kAccelerator, kCpu };
 
+// How much of its data sheet a class reaches when it trains (docs/training-costs.md): what the joint search prices
+// layers with. Shares are in (0, 1] unless said otherwise.
+struct TrainingEfficiency {
+  // Of peak_flops, by products of large matrices.
+  double products = 0.75;
+  // A product of matrices m x k and k x n takes 1 + half_extent (1/m + 1/k + 1/n) times as long as its size says. >= 0.
+  double half_extent = 128;
+  // Of peak_flops, by attention that does not store its scores.
+  double attention = 0.5;
+  // Speed of products in 8 bits over that in 16 bits. > 0.
+  double eight_bit_gain = 1.6;
+  // Of memory_bandwidth_bytes_per_second, by all other kernels.
+  double memory = 0.8;
+  // Of the bandwidth of links, by collectives.
+  double network = 0.8;
+  // What computation hides of the exchanges inside layers (tensor, context and expert ranks), in [0, 1].
+  double hidden_in_layers = 0.2;
+  // The same of what data ranks exchange in every micro-batch, and once a step.
+  double hidden_among_data = 0.8;
+  double hidden_at_step_end = 0.4;
+  // Of one kernel, as long as it does not run while others start.
+  Picoseconds launch{2'000'000};
+
+  bool operator==(const TrainingEfficiency&) const = default;
+};
+
 struct DeviceClass {
   std::string name;
   DeviceKind kind = DeviceKind::kAccelerator;
@@ -26,6 +52,8 @@ struct DeviceClass {
   double compute_efficiency = 1;
   double memory_bandwidth_bytes_per_second = 0;
   Picoseconds kernel_overhead{0};
+  // nullopt: that of the built-in class of this name, or the defaults (core/joint/cost/training_efficiency.h).
+  std::optional<TrainingEfficiency> training = std::nullopt;
 };
 
 struct Device {
@@ -55,6 +83,9 @@ struct HierarchyInterconnect {
     int32_t fan_out = 1;
     double bandwidth_bytes_per_second = 0;
     Picoseconds latency{0};
+    // What all devices of one child send to the other children together, at most; nullopt: every pair its bandwidth.
+    // Of the joint search alone.
+    std::optional<double> port_bandwidth_bytes_per_second = std::nullopt;
   };
   std::vector<Level> levels;
 };

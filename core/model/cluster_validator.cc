@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <map>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -119,6 +121,8 @@ class InterconnectValidator {
           levels[i].fan_out, 1, [&] { return path + ".fan_out"; }, violations_);
       CheckBandwidth(levels[i].bandwidth_bytes_per_second, path + ".bandwidth_bytes_per_second", violations_);
       CheckLatency(levels[i].latency, path, violations_);
+      CheckBandwidth(levels[i].port_bandwidth_bytes_per_second.value_or(1), path + ".port_bandwidth_bytes_per_second",
+                     violations_);
     }
   }
 
@@ -213,6 +217,26 @@ class InterconnectValidator {
   const std::string path_;
 };
 
+void CheckTraining(const TrainingEfficiency& training, std::size_t index, Violations& violations) {
+  const auto path = [index](std::string_view field) {
+    return [index, field] { return ElementPath("cluster.device_classes", index) + ".training." + std::string(field); };
+  };
+  const auto share = [&](std::string_view field, double value, bool may_be_zero) {
+    if ((value > 0 || (may_be_zero && value == 0)) && value <= 1) return;
+    violations.Add(path(field)(), absl::StrCat("must be in ", may_be_zero ? "[" : "(", "0, 1], is ", value));
+  };
+  share("products", training.products, false);
+  RequireNonNegative(training.half_extent, path("half_extent"), violations);
+  share("attention", training.attention, false);
+  RequirePositive(training.eight_bit_gain, path("eight_bit_gain"), violations);
+  share("memory", training.memory, false);
+  share("network", training.network, false);
+  share("hidden_in_layers", training.hidden_in_layers, true);
+  share("hidden_among_data", training.hidden_among_data, true);
+  share("hidden_at_step_end", training.hidden_at_step_end, true);
+  RequireNonNegative(training.launch, path("launch_ms"), violations);
+}
+
 void CheckDeviceClass(const DeviceClass& device_class, std::size_t index, Violations& violations) {
   const auto path = [index](const char* field) {
     return [index, field] { return ElementPath("cluster.device_classes", index) + field; };
@@ -226,6 +250,7 @@ void CheckDeviceClass(const DeviceClass& device_class, std::size_t index, Violat
     violations.Add(path(".compute_efficiency")(),
                    absl::StrCat("must be in (0, 1], is ", device_class.compute_efficiency));
   }
+  if (device_class.training.has_value()) CheckTraining(*device_class.training, index, violations);
 }
 
 void CheckDevice(const Cluster& cluster, std::size_t index, Violations& violations) {

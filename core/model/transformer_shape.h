@@ -43,6 +43,8 @@ struct TransformerShape {
   int32_t shared_experts = 0;
   // The first layers, which are dense although others have experts.
   int32_t dense_layers = 0;
+  // Work of the most loaded expert rank in that of all on average; >= 1.
+  double expert_load = 1;
 
   // Latent attention (DeepSeek-V2): ranks of the compressed queries and of keys and values, width of a head's part with
   // and without rotary position, and of its values; 0: ordinary attention.

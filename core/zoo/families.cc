@@ -31,6 +31,42 @@ TransformerConfig Llama3(int64_t layers, int64_t hidden, int64_t heads, int64_t 
   return config;
 }
 
+// Jiang et al. 2024 (Mixtral of Experts), table 1.
+TransformerConfig Mixtral8x7b() {
+  TransformerConfig config = Llama2(32, 4'096, 32, 8, 14'336);
+  config.experts = 8;
+  config.experts_per_token = 2;
+  return config;
+}
+
+// DeepSeek-AI 2024 (DeepSeek-V3), section 4.2, without the module that predicts a second token.
+TransformerConfig DeepSeekV3() {
+  TransformerConfig config = Llama2(61, 7'168, 128, 128, 18'432);
+  config.kv_heads.reset();
+  config.vocabulary = 129'280;
+  config.head_width = 128;
+  config.experts = 256;
+  config.experts_per_token = 8;
+  config.expert_feed_forward = 2'048;
+  config.shared_experts = 1;
+  config.dense_layers = 3;
+  config.query_rank = 1'536;
+  config.kv_rank = 512;
+  config.rope_width = 64;
+  return config;
+}
+
+// Yang et al. 2025 (Qwen3), table 2, and the released configurations.
+TransformerConfig Qwen3Experts(int64_t layers, int64_t hidden, int64_t heads, int64_t expert_feed_forward) {
+  TransformerConfig config = Llama2(layers, hidden, heads, 4, expert_feed_forward);
+  config.vocabulary = 151'936;
+  config.head_width = 128;
+  config.head_norm = true;
+  config.experts = 128;
+  config.experts_per_token = 8;
+  return config;
+}
+
 AcceleratorConfig V100Sxm2() {
   return {.name = "v100-sxm2-32gb", .memory_gib = 32, .peak_tflops = 125, .memory_bandwidth_gb = 900};
 }
@@ -61,6 +97,10 @@ const std::vector<Family<ModelConfig>>& ModelFamilies() {
       {"llama3-8b", "Llama 3 8B", Llama3(32, 4'096, 32, 14'336)},
       {"llama3-70b", "Llama 3 70B", Llama3(80, 8'192, 64, 28'672)},
       {"llama3-405b", "Llama 3.1 405B", Llama3(126, 16'384, 128, 53'248)},
+      {"mixtral-8x7b", "Mixtral 8x7B (46.7 G parameters, 2 of 8 experts per token)", Mixtral8x7b()},
+      {"deepseek-v3", "DeepSeek-V3 (671 G parameters, 8 of 256 experts per token) with latent attention", DeepSeekV3()},
+      {"qwen3-30b-a3b", "Qwen3 30B-A3B (8 of 128 experts per token)", Qwen3Experts(48, 2'048, 32, 768)},
+      {"qwen3-235b-a22b", "Qwen3 235B-A22B (8 of 128 experts per token)", Qwen3Experts(94, 4'096, 64, 1'536)},
       {"resnet50", "ResNet-50 v1.5 (25.6 M parameters)", ResNetConfig{}},
       {"resnet101", "ResNet-101 v1.5 (44.5 M parameters)", ResNetConfig{.blocks = {3, 4, 23, 3}}},
       {"resnet152", "ResNet-152 v1.5 (60.2 M parameters)", ResNetConfig{.blocks = {3, 8, 36, 3}}},

@@ -154,6 +154,17 @@ absl::StatusOr<OperatorGraph> MakeZooModel(std::string_view name) {
   return std::visit(build, family->config);
 }
 
+std::optional<TransformerShape> TransformerShapeOf(std::string_view name) {
+  const absl::StatusOr<Reference> reference = Parse(name);
+  if (!reference.ok() || reference->number.has_value()) return std::nullopt;
+  const Family<ModelConfig>* family = FindFamily(ModelFamilies(), reference->name);
+  const auto* preset = family == nullptr ? nullptr : std::get_if<TransformerConfig>(&family->config);
+  if (preset == nullptr) return std::nullopt;
+  TransformerConfig config = *preset;
+  if (!Configure(Subject("model", reference->name), reference->query, config).ok()) return std::nullopt;
+  return ShapeOf(config);
+}
+
 absl::StatusOr<Cluster> MakeZooCluster(std::string_view name) {
   ASSIGN_OR_RETURN(const Reference reference, Parse(name));
   const Family<ClusterConfig>* family = FindFamily(ClusterFamilies(), reference.name);

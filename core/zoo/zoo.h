@@ -7,6 +7,7 @@
 #ifndef PLANWRIGHT_CORE_ZOO_ZOO_H_
 #define PLANWRIGHT_CORE_ZOO_ZOO_H_
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
+#include "core/model/transformer_shape.h"
 
 namespace planwright {
 
@@ -32,6 +34,10 @@ std::span<const ZooEntry> ZooClusters();
 // bytes, an unknown key (with the keys there are and the closest one), a key that comes twice or a value outside its
 // domain. The domains keep every graph below 1,000,000 operators, so nothing large is built in vain.
 absl::StatusOr<OperatorGraph> MakeZooModel(std::string_view name);
+
+// The shape of the decoder-only language model called `name`, with its keys: what the joint search prices. nullopt: a
+// model of another kind, or a name that MakeZooModel refuses.
+std::optional<TransformerShape> TransformerShapeOf(std::string_view name);
 
 // The cluster called `name`, e.g. "dgx1-v100:2".
 // Errors: as above; INVALID_ARGUMENT also when the number is missing, < 1 or makes more than 16,384 devices.

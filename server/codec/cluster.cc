@@ -1,5 +1,9 @@
 #include "server/codec/cluster.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <array>
 #include <string>
 #include <utility>
 #include <variant>
@@ -7,12 +11,53 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "core/joint/cost/training_efficiency.h"
 #include "server/codec/scalars.h"
 
 namespace planwright::server {
 namespace {
 
 constexpr char kADevice[] = "a device of the cluster";
+
+// Numbers of a class's training, which have the names of their fields on the wire.
+struct EfficiencyField {
+  const char* name;
+  double TrainingEfficiency::*member;
+};
+constexpr auto kEfficiencyFields =
+    std::to_array<EfficiencyField>({{"products", &TrainingEfficiency::products},
+                                    {"half_extent", &TrainingEfficiency::half_extent},
+                                    {"attention", &TrainingEfficiency::attention},
+                                    {"eight_bit_gain", &TrainingEfficiency::eight_bit_gain},
+                                    {"memory", &TrainingEfficiency::memory},
+                                    {"network", &TrainingEfficiency::network},
+                                    {"hidden_in_layers", &TrainingEfficiency::hidden_in_layers},
+                                    {"hidden_among_data", &TrainingEfficiency::hidden_among_data},
+                                    {"hidden_at_step_end", &TrainingEfficiency::hidden_at_step_end}});
+
+const google::protobuf::FieldDescriptor* FieldNamed(const EfficiencyField& field) {
+  return v1::TrainingEfficiency::descriptor()->FindFieldByName(field.name);
+}
+
+TrainingEfficiency DecodeEfficiency(const v1::TrainingEfficiency& wire, const std::string& class_name,
+                                    const FieldPath& path, Violations& violations) {
+  TrainingEfficiency efficiency = BuiltInEfficiency(class_name).value_or(TrainingEfficiency{});
+  for (const EfficiencyField& field : kEfficiencyFields) {
+    const google::protobuf::Reflection& reflection = *wire.GetReflection();
+    if (reflection.HasField(wire, FieldNamed(field))) {
+      efficiency.*field.member = reflection.GetDouble(wire, FieldNamed(field));
+    }
+  }
+  if (wire.has_launch_ms()) efficiency.launch = DecodeTime(wire.launch_ms(), path.Field("launch_ms"), violations);
+  return efficiency;
+}
+
+void EncodeEfficiency(const TrainingEfficiency& efficiency, v1::TrainingEfficiency& wire) {
+  for (const EfficiencyField& field : kEfficiencyFields) {
+    wire.GetReflection()->SetDouble(&wire, FieldNamed(field), efficiency.*field.member);
+  }
+  wire.set_launch_ms(ToMilliseconds(efficiency.launch));
+}
 
 DeviceClass DecodeClass(const v1::DeviceClass& wire, const FieldPath& path, Violations& violations) {
   DeviceClass device_class;
@@ -23,6 +68,9 @@ DeviceClass DecodeClass(const v1::DeviceClass& wire, const FieldPath& path, Viol
   if (wire.has_compute_efficiency()) device_class.compute_efficiency = wire.compute_efficiency();
   device_class.memory_bandwidth_bytes_per_second = wire.memory_bandwidth_bytes_per_second();
   device_class.kernel_overhead = DecodeTime(wire.kernel_overhead_ms(), path.Field("kernel_overhead_ms"), violations);
+  if (wire.has_training()) {
+    device_class.training = DecodeEfficiency(wire.training(), wire.name(), path.Field("training"), violations);
+  }
   return device_class;
 }
 
@@ -126,7 +174,8 @@ std::vector<HierarchyInterconnect::Level> DecodeLevels(const Wire& wire, const F
     levels.push_back(
         {.fan_out = level.fan_out(),
          .bandwidth_bytes_per_second = level.bandwidth_bytes_per_second(),
-         .latency = DecodeTime(level.latency_ms(), path.Element("levels", i).Field("latency_ms"), violations)});
+         .latency = DecodeTime(level.latency_ms(), path.Element("levels", i).Field("latency_ms"), violations),
+         .port_bandwidth_bytes_per_second = PLANWRIGHT_OPTIONAL_FIELD(level, port_bandwidth_bytes_per_second)});
   }
   return levels;
 }
@@ -215,6 +264,7 @@ void EncodeClass(const DeviceClass& device_class, v1::DeviceClass& wire) {
   wire.set_compute_efficiency(device_class.compute_efficiency);
   wire.set_memory_bandwidth_bytes_per_second(device_class.memory_bandwidth_bytes_per_second);
   wire.set_kernel_overhead_ms(ToMilliseconds(device_class.kernel_overhead));
+  if (device_class.training.has_value()) EncodeEfficiency(*device_class.training, *wire.mutable_training());
 }
 
 void EncodeDevice(const Cluster& cluster, const Device& device, v1::Device& wire) {
@@ -245,6 +295,9 @@ struct InterconnectEncoder {
       encoded.set_fan_out(level.fan_out);
       encoded.set_bandwidth_bytes_per_second(level.bandwidth_bytes_per_second);
       encoded.set_latency_ms(ToMilliseconds(level.latency));
+      if (level.port_bandwidth_bytes_per_second.has_value()) {
+        encoded.set_port_bandwidth_bytes_per_second(*level.port_bandwidth_bytes_per_second);
+      }
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -90,6 +91,19 @@ void AddClass(const DeviceClass& device_class, CanonicalHash& hash) {
   hash.Add(device_class.kernel_overhead);
 }
 
+// What it reaches when it trains counts where it is said: digests of other clusters stay as they were.
+void AddTraining(const DeviceClass& device_class, CanonicalHash& hash) {
+  if (!device_class.training.has_value()) return;
+  const TrainingEfficiency& training = *device_class.training;
+  hash.Add(std::string("training of ") + device_class.name);
+  for (const double number :
+       {training.products, training.half_extent, training.attention, training.eight_bit_gain, training.memory,
+        training.network, training.hidden_in_layers, training.hidden_among_data, training.hidden_at_step_end}) {
+    hash.Add(number);
+  }
+  hash.Add(training.launch);
+}
+
 void AddDevice(const Cluster& cluster, const Device& device, CanonicalHash& hash) {
   hash.Add(device.name);
   hash.Add(cluster.class_of(device).name);
@@ -122,6 +136,11 @@ struct InterconnectHasher {
       hash.Add(level.fan_out);
       hash.Add(level.bandwidth_bytes_per_second);
       hash.Add(level.latency);
+    }
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      if (!levels[i].port_bandwidth_bytes_per_second.has_value()) continue;
+      hash.Add(std::string("ports of level ") + std::to_string(i));
+      hash.Add(*levels[i].port_bandwidth_bytes_per_second);
     }
   }
 
@@ -201,6 +220,9 @@ void AddDeviceClasses(const Cluster& cluster, CanonicalHash& hash) {
   hash.Add(cluster.device_classes.size());
   for (const DeviceClass* device_class : SortedBy(cluster.device_classes, &DeviceClass::name)) {
     AddClass(*device_class, hash);
+  }
+  for (const DeviceClass* device_class : SortedBy(cluster.device_classes, &DeviceClass::name)) {
+    AddTraining(*device_class, hash);
   }
 }
 

@@ -15,6 +15,7 @@ std::unique_ptr<Command> MakeEvaluateCommand();
 std::unique_ptr<Command> MakeSimulateCommand();
 std::unique_ptr<Command> MakeImportCommand();
 std::unique_ptr<Command> MakeExportCommand();
+std::unique_ptr<Command> MakeCalibrateCommand();
 std::unique_ptr<Command> MakeModelsCommand();
 std::unique_ptr<Command> MakeTopologiesCommand();
 std::unique_ptr<Command> MakeServerInfoCommand();

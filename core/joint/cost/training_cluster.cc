@@ -21,13 +21,22 @@ struct Networks {
 
 TrainingLink LinkOf(double bytes_per_second, Picoseconds latency) { return {bytes_per_second, latency.count()}; }
 
-// The narrowest level that joins nodes: what a group of any size and place can rely on.
-TrainingLink SlowestOf(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t from, TrainingLink inside) {
+// What a device has of a level while all `devices` below one child of it send to the other children.
+double ShareOf(const HierarchyInterconnect::Level& level, int64_t devices) {
+  if (!level.port_bandwidth_bytes_per_second.has_value()) return level.bandwidth_bytes_per_second;
+  return std::min(level.bandwidth_bytes_per_second,
+                  *level.port_bandwidth_bytes_per_second / static_cast<double>(devices));
+}
+
+// The narrowest level that joins nodes of `devices`: what a group of any size and place can rely on.
+TrainingLink SlowestOf(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t from, int64_t devices,
+                       TrainingLink inside) {
   TrainingLink slowest = inside;
   for (std::size_t level = from; level < levels.size(); ++level) {
     if (levels[level].fan_out == 1) continue;
-    slowest.bytes_per_second = std::min(slowest.bytes_per_second, levels[level].bandwidth_bytes_per_second);
+    slowest.bytes_per_second = std::min(slowest.bytes_per_second, ShareOf(levels[level], devices));
     slowest.latency_ps = std::max(slowest.latency_ps, levels[level].latency.count());
+    devices *= levels[level].fan_out;
   }
   return slowest;
 }
@@ -40,12 +49,12 @@ absl::StatusOr<Networks> NetworksOf(const Cluster& cluster) {
       if (inside.bytes_per_second > 0) break;
       inside = LinkOf(link.bandwidth_bytes_per_second, link.latency);
     }
-    return Networks{nodes->devices_per_node, inside, SlowestOf(nodes->levels, 0, inside)};
+    return Networks{nodes->devices_per_node, inside, SlowestOf(nodes->levels, 0, nodes->devices_per_node, inside)};
   }
   if (const auto* tree = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) {
     const HierarchyInterconnect::Level& node = tree->levels.front();
     const TrainingLink inside = LinkOf(node.bandwidth_bytes_per_second, node.latency);
-    return Networks{node.fan_out, inside, SlowestOf(tree->levels, 1, inside)};
+    return Networks{node.fan_out, inside, SlowestOf(tree->levels, 1, node.fan_out, inside)};
   }
   if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect)) {
     if (uniform->bandwidth_bytes_per_second.has_value()) {

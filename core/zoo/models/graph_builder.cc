@@ -79,6 +79,12 @@ Value GraphBuilder::MatMul(std::string_view name, const Value& a, const Value& b
   return AddContraction(name, "MatMul", {a, b}, WithLast(a.shape, columns), 0, multiply_adds);
 }
 
+Value GraphBuilder::GroupedLinear(std::string_view name, const Value& x, int64_t columns, int64_t groups) {
+  const double multiply_adds = static_cast<double>(NumElements(x.shape)) * static_cast<double>(columns);
+  return AddContraction(name, "GroupedLinear", {x}, WithLast(x.shape, columns), groups * x.shape.back() * columns,
+                        multiply_adds);
+}
+
 Value GraphBuilder::Conv2d(std::string_view name, const Value& x, const Convolution& convolution) {
   const auto& [channels, kernel, kernel_width, stride, padded, bias] = convolution;
   const int64_t width = kernel_width.value_or(kernel);
@@ -93,10 +99,12 @@ Value GraphBuilder::Conv2d(std::string_view name, const Value& x, const Convolut
 Value GraphBuilder::Attention(std::string_view name, const Value& query, const Value& key, const Value& value,
                               int64_t heads) {
   constexpr int64_t kBytesPerNormaliser = 4;
-  assert(query.shape.back() % heads == 0 && key.shape == value.shape);
-  // As many for the scores as for the weighted sums.
-  const double multiply_adds = 2 * static_cast<double>(NumElements(query.shape)) * static_cast<double>(key.shape[1]);
-  Value output = AddContraction(name, "Attention", {query, key, value}, query.shape, 0, multiply_adds);
+  assert(query.shape.back() % heads == 0);
+  Shape shape = WithLast(query.shape, query.shape.back() / key.shape.back() * value.shape.back());
+  // Those of the scores and those of the weighted sums.
+  const double multiply_adds =
+      static_cast<double>(NumElements(query.shape) + NumElements(shape)) * static_cast<double>(key.shape[1]);
+  Value output = AddContraction(name, "Attention", {query, key, value}, std::move(shape), 0, multiply_adds);
   Operator& op = graph_.operators.back();
   op.backward_flops = 2.5 * op.forward_flops;
   op.backward_bytes_accessed = 2 * op.forward_bytes_accessed;
@@ -216,6 +224,24 @@ Value GraphBuilder::Multiply(std::string_view name, const Value& a, const Value&
   assert(a.shape == b.shape);
   return AddKernel(name, {a, b}, a.shape,
                    {.type = "Multiply", .forward_flops = 1, .backward_flops = 2, .keeps = Keeps::kInputs});
+}
+
+Value GraphBuilder::Dispatch(std::string_view name, const Value& x, const Value& choice, int64_t copies) {
+  Shape output = x.shape;
+  output.insert(output.begin(), copies);
+  return AddKernel(name, {x, choice}, std::move(output), {.type = "Dispatch", .backward_flops = 1});
+}
+
+Value GraphBuilder::Combine(std::string_view name, const Value& x, const Value& choice, Shape shape) {
+  const auto copies = static_cast<double>(NumElements(x.shape)) / static_cast<double>(NumElements(shape));
+  return AddKernel(
+      name, {x, choice}, std::move(shape),
+      {.type = "Combine", .forward_flops = 2 * copies, .backward_flops = 3 * copies, .keeps = Keeps::kInputs});
+}
+
+Value GraphBuilder::AppendToHeads(std::string_view name, const Value& heads, const Value& shared, int64_t num_heads) {
+  const int64_t width = heads.shape.back() + num_heads * shared.shape.back();
+  return AddKernel(name, {heads, shared}, WithLast(heads.shape, width), {.type = "Concat"});
 }
 
 Value GraphBuilder::Concat(std::string_view name, const std::vector<Value>& inputs, std::size_t axis) {

@@ -87,8 +87,12 @@ class GraphBuilder {
   Value MatMul(std::string_view name, const Value& a, const Value& b);
   // [n, c, h, w] gives [n, output channels, h', w'].
   Value Conv2d(std::string_view name, const Value& x, const Convolution& convolution);
+  // Products of `groups` matrices, each with its share of the rows of x, which may be unlike: [.., k] gives
+  // [.., columns].
+  Value GroupedLinear(std::string_view name, const Value& x, int64_t columns, int64_t groups);
   // softmax(query key^T) value in one kernel that never stores the scores (Dao, FlashAttention-2, 2023), for `heads`
-  // heads: query [n, s, h]; key and value [n, s', g] with g <= h where heads share them. Gives [n, s, h]. Masked scores
+  // heads: query [n, s, h]; key [n, s', g] with g <= h where heads share them, value [n, s', v]. Gives [n, s, v h / g].
+  // Masked scores
   // count like the others, as in the published formulas. Keeps its output and 4 bytes per position and head.
   Value Attention(std::string_view name, const Value& query, const Value& key, const Value& value, int64_t heads);
   // One LSTM layer over all time steps, in one or two directions, with the two biases per gate of cuDNN: [n, t, c]
@@ -128,6 +132,13 @@ class GraphBuilder {
 
   // Element by element; of one shape.
   Value Multiply(std::string_view name, const Value& a, const Value& b);
+  // Rows of x in the order of the experts that they go to, each as often as `copies` says: [.., h] gives
+  // [copies, .., h]. `choice` says which.
+  Value Dispatch(std::string_view name, const Value& x, const Value& choice, int64_t copies);
+  // The inverse: sums of the copies, weighed by `choice`, in `shape`.
+  Value Combine(std::string_view name, const Value& x, const Value& choice, Shape shape);
+  // Heads of `heads` with `shared` behind each of them: [.., a h] and [.., b] give [.., (a + b) h] for h heads.
+  Value AppendToHeads(std::string_view name, const Value& heads, const Value& shared, int64_t num_heads);
   // Along extent `axis`; the other extents are alike.
   Value Concat(std::string_view name, const std::vector<Value>& inputs, std::size_t axis);
 

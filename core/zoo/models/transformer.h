@@ -1,4 +1,5 @@
-// Decoder-only language models: GPT (Radford et al. 2019; Brown et al. 2020) and Llama (Touvron et al. 2023).
+// Decoder-only language models: GPT (Radford et al. 2019; Brown et al. 2020), Llama (Touvron et al. 2023), and such
+// with a mixture of experts or latent attention (DeepSeek-AI 2024, DeepSeek-V2).
 #ifndef PLANWRIGHT_CORE_ZOO_MODELS_TRANSFORMER_H_
 #define PLANWRIGHT_CORE_ZOO_MODELS_TRANSFORMER_H_
 
@@ -8,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "core/model/graph.h"
+#include "core/model/transformer_shape.h"
 #include "core/zoo/keys/keys.h"
 
 namespace planwright {
@@ -22,7 +24,7 @@ struct TransformerConfig {
   Kind kind = Kind::kGpt;
   int64_t layers = 12;
   int64_t hidden = 768;
-  // Divides `hidden`.
+  // Divides `hidden` unless `head_width` is set.
   int64_t heads = 12;
   // Heads of keys and values, each shared by heads / kv_heads (Ainslie et al., GQA, 2023). Divides `heads`; unset: as
   // many as `heads`.
@@ -38,6 +40,32 @@ struct TransformerConfig {
   // The head multiplies with the embedding table, of which it holds a copy.
   bool tied = false;
   AttentionForm attention = AttentionForm::kFused;
+  // Width of a head; unset: hidden / heads.
+  std::optional<int64_t> head_width = std::nullopt;
+  // RMSNorm of the queries and keys of each head (Qwen3).
+  bool head_norm = false;
+
+  // Mixture of experts; 0 experts: every layer is dense. The first `dense_layers` are.
+  int64_t experts = 0;
+  int64_t experts_per_token = 1;
+  // Width of one expert; unset: that of the feed-forward part.
+  std::optional<int64_t> expert_feed_forward = std::nullopt;
+  // Experts that every token visits.
+  int64_t shared_experts = 0;
+  int64_t dense_layers = 0;
+
+  // Latent attention; `kv_rank` 0: there is none. Queries, and keys with values, are products of two narrow matrices
+  // (`query_rank` 0: of one); heads have `head_width` without and `rope_width` with rotary positions, which their keys
+  // share, and values of `value_width` (unset: `head_width`).
+  int64_t query_rank = 0;
+  int64_t kv_rank = 0;
+  int64_t rope_width = 0;
+  std::optional<int64_t> value_width = std::nullopt;
+
+  // The shape says that matrix products run in 8 bits; the graph is the same.
+  bool eight_bit_products = false;
+  // Work of the most loaded expert rank in that of all on average; of the shape alone.
+  double expert_load = 1;
 };
 
 ZooKeys KeysOf(TransformerConfig& config);
@@ -46,9 +74,13 @@ ZooKeys KeysOf(TransformerConfig& config);
 absl::Status CheckConfig(const std::string& subject, const TransformerConfig& config);
 
 // Layers are labelled "embedding", "layer.0", ..., "head" (final norm and product with the vocabulary) and "loss". With
-// fused attention a layer has 14 operators for GPT and 16 for Llama; unfused, 18 and 19.
+// fused attention a layer has 14 operators for GPT and 16 for Llama; unfused, 18 and 19. All experts of a layer are one
+// operator for each of their products.
 // REQUIRES: CheckConfig.
 OperatorGraph MakeModel(const std::string& display_name, const TransformerConfig& config);
+
+// The same model as a shape. REQUIRES: CheckConfig.
+TransformerShape ShapeOf(const TransformerConfig& config);
 
 }  // namespace planwright
 

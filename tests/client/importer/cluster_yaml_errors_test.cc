@@ -149,12 +149,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "class: h100",
                 "class: h10O",
                 {"nodes[1].class: must be a known class or one of classes, is \"h10O\"; did you mean h100? (line 10)"}},
-        Mistake{
-            "UnknownClassAndFar",
-            "class: h100",
-            "class: abacus-9",
-            {"nodes[1].class: must be a known class or one of classes, is \"abacus-9\"; there are a10, a100, "
-             "a100-40gb, b200, chip, cpu, gb200, h100, h100-pcie, h200, l4, l40s, mi300x, v100, v100-pcie (line 10)"}},
+        Mistake{"UnknownClassAndFar",
+                "class: h100",
+                "class: abacus-9",
+                {"nodes[1].class: must be a known class or one of classes, is \"abacus-9\"; there are a10, a100, "
+                 "a100-40gb, b200, b300, chip, cpu, gb200, gb300, h100, h100-pcie, h200, l4, l40s, mi300x, v100, "
+                 "v100-pcie (line 10)"}},
         Mistake{"LabelOfNothing", "{rack: r1}", "{rack: }", {"nodes[1].labels.rack: must be text, is empty (line 11)"}},
         Mistake{"LabelTooLong",
                 "{rack: r1}",
@@ -215,6 +215,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "{memory: 8 GB}",
                 "{memory: 8 GB, kernel_overhead: -1 us}",
                 {"classes.chip.kernel_overhead: must be a time such as \"5 us\" or \"0.1 ms\", is \"-1 us\" (line 3)"}},
+        Mistake{"Training",
+                "{memory: 8 GB}",
+                "{memory: 8 GB, training: {products: most, atention: 1, launch: 5}}",
+                {"classes.chip.training.atention: is not a key here; did you mean attention? (line 3)",
+                 "classes.chip.training.products: must be a number >= 0, is \"most\" (line 3)",
+                 "classes.chip.training.launch: must be a time such as \"5 us\" or \"0.1 ms\", is \"5\" (line 3)"}},
         Mistake{"UnknownKey",
                 "{memory: 8 GB}",
                 "{memory: 8 GB, nvlinks: 8 GB/s}",
@@ -233,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
             "classes: [chip]",
             {"classes: must be a map of keys and values, is a list (line 2)",
              "nodes[0].class: must be a known class or one of classes, is \"chip\"; there are a10, a100, a100-40gb, "
-             "b200, cpu, gb200, h100, h100-pcie, h200, l4, l40s, mi300x, v100, v100-pcie (line 6)"}}),
+             "b200, b300, cpu, gb200, gb300, h100, h100-pcie, h200, l4, l40s, mi300x, v100, v100-pcie (line 6)"}}),
     [](const auto& each) { return each.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(

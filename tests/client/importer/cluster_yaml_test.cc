@@ -152,6 +152,28 @@ TEST(ClusterYamlTest, KnownClassesCanBeChangedInPart) {
   EXPECT_EQ(changed.compute_efficiency(), 0.5);
 }
 
+TEST(ClusterYamlTest, ClassesSayWhatTheyReachWhenTheyTrain) {
+  const v1::Cluster cluster = Read(
+      "classes: {h100: {training: {products: 0.7, hidden_in_layers: 0, launch: 3 us}}}\n"
+      "nodes: [{hosts: a, devices: 2, class: h100}]\ninside: nvlink\n");
+  const v1::TrainingEfficiency& training = cluster.device_classes(0).training();
+  EXPECT_EQ(training.products(), 0.7);
+  EXPECT_TRUE(training.has_hidden_in_layers());
+  EXPECT_EQ(training.hidden_in_layers(), 0);
+  EXPECT_EQ(training.launch_ms(), 0.003);
+  EXPECT_FALSE(training.has_network());
+}
+
+TEST(ClusterYamlTest, HostsHavePorts) {
+  const v1::Cluster cluster = Read(
+      "nodes: [{hosts: 'a[0-3]', devices: 8, class: a100}]\ninside: nvlink\n"
+      "between: {bandwidth: 100 Gb/s, ports: 400 Gb/s}\n");
+  const auto& levels = cluster.interconnect().hierarchy().levels();
+  EXPECT_EQ(levels[1].bandwidth_bytes_per_second(), 12.5e9);
+  EXPECT_EQ(levels[1].port_bandwidth_bytes_per_second(), 50e9);
+  EXPECT_FALSE(levels[0].has_port_bandwidth_bytes_per_second());
+}
+
 TEST(ClusterYamlTest, NewClassesSayWhatTheyAre) {
   const v1::Cluster cluster = Read(
       "classes:\n"

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -61,7 +62,24 @@ INSTANTIATE_TEST_SUITE_P(
         ClusterCase{"MemoryBandwidth", [](Cluster& c) { c.device_classes[0].memory_bandwidth_bytes_per_second = -2; },
                     "cluster.device_classes[0].memory_bandwidth_bytes_per_second", "must be finite and >= 0, is -2"},
         ClusterCase{"Overhead", [](Cluster& c) { c.device_classes[0].kernel_overhead = -Milliseconds(1); },
-                    "cluster.device_classes[0].kernel_overhead_ms", "must be >= 0, is -1"}),
+                    "cluster.device_classes[0].kernel_overhead_ms", "must be >= 0, is -1"},
+        ClusterCase{"Products", [](Cluster& c) { c.device_classes[0].training = TrainingEfficiency{.products = 0}; },
+                    "cluster.device_classes[0].training.products", "must be in (0, 1], is 0"},
+        ClusterCase{"HalfExtent",
+                    [](Cluster& c) { c.device_classes[0].training = TrainingEfficiency{.half_extent = -1}; },
+                    "cluster.device_classes[0].training.half_extent", "must be finite and >= 0, is -1"},
+        ClusterCase{"EightBitGain",
+                    [](Cluster& c) { c.device_classes[0].training = TrainingEfficiency{.eight_bit_gain = 0}; },
+                    "cluster.device_classes[0].training.eight_bit_gain", "must be finite and > 0, is 0"},
+        ClusterCase{"Hidden",
+                    [](Cluster& c) { c.device_classes[0].training = TrainingEfficiency{.hidden_in_layers = 1.5}; },
+                    "cluster.device_classes[0].training.hidden_in_layers", "must be in [0, 1], is 1.5"},
+        ClusterCase{"NotANumber",
+                    [](Cluster& c) { c.device_classes[0].training = TrainingEfficiency{.network = std::nan("")}; },
+                    "cluster.device_classes[0].training.network", "must be in (0, 1], is nan"},
+        ClusterCase{"Launch",
+                    [](Cluster& c) { c.device_classes[0].training = TrainingEfficiency{.launch = -Milliseconds(1)}; },
+                    "cluster.device_classes[0].training.launch_ms", "must be >= 0, is -1"}),
     ClusterCaseName);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -107,26 +125,32 @@ using Level = HierarchyInterconnect::Level;
 
 INSTANTIATE_TEST_SUITE_P(
     Hierarchies, ClusterRuleTest,
-    ::testing::Values(ClusterCase{"NoLevel", [](Cluster& c) { c.interconnect = HierarchyInterconnect{}; },
-                                  "cluster.interconnect.hierarchy.levels", "must not be empty"},
-                      ClusterCase{"Product",
-                                  [](Cluster& c) {
-                                    c.interconnect =
-                                        HierarchyInterconnect{{Level{.fan_out = 3, .bandwidth_bytes_per_second = 1},
-                                                               Level{.fan_out = 2, .bandwidth_bytes_per_second = 1}}};
-                                  },
-                                  "cluster.interconnect.hierarchy.levels",
-                                  "the product of the fan-outs must be the number of devices (4), is 6"},
-                      ClusterCase{"Bandwidth",
-                                  [](Cluster& c) { c.interconnect = HierarchyInterconnect{{Level{.fan_out = 4}}}; },
-                                  "cluster.interconnect.hierarchy.levels[0].bandwidth_bytes_per_second",
-                                  "must be finite and > 0, is 0"},
-                      ClusterCase{"Latency",
-                                  [](Cluster& c) {
-                                    c.interconnect = HierarchyInterconnect{{Level{
-                                        .fan_out = 4, .bandwidth_bytes_per_second = 1, .latency = -Milliseconds(2)}}};
-                                  },
-                                  "cluster.interconnect.hierarchy.levels[0].latency_ms", "must be >= 0, is -2"}),
+    ::testing::Values(
+        ClusterCase{"NoLevel", [](Cluster& c) { c.interconnect = HierarchyInterconnect{}; },
+                    "cluster.interconnect.hierarchy.levels", "must not be empty"},
+        ClusterCase{"Product",
+                    [](Cluster& c) {
+                      c.interconnect = HierarchyInterconnect{{Level{.fan_out = 3, .bandwidth_bytes_per_second = 1},
+                                                              Level{.fan_out = 2, .bandwidth_bytes_per_second = 1}}};
+                    },
+                    "cluster.interconnect.hierarchy.levels",
+                    "the product of the fan-outs must be the number of devices (4), is 6"},
+        ClusterCase{"Bandwidth", [](Cluster& c) { c.interconnect = HierarchyInterconnect{{Level{.fan_out = 4}}}; },
+                    "cluster.interconnect.hierarchy.levels[0].bandwidth_bytes_per_second",
+                    "must be finite and > 0, is 0"},
+        ClusterCase{"Latency",
+                    [](Cluster& c) {
+                      c.interconnect = HierarchyInterconnect{
+                          {Level{.fan_out = 4, .bandwidth_bytes_per_second = 1, .latency = -Milliseconds(2)}}};
+                    },
+                    "cluster.interconnect.hierarchy.levels[0].latency_ms", "must be >= 0, is -2"},
+        ClusterCase{"Ports",
+                    [](Cluster& c) {
+                      c.interconnect = HierarchyInterconnect{
+                          {Level{.fan_out = 4, .bandwidth_bytes_per_second = 1, .port_bandwidth_bytes_per_second = 0}}};
+                    },
+                    "cluster.interconnect.hierarchy.levels[0].port_bandwidth_bytes_per_second",
+                    "must be finite and > 0, is 0"}),
     ClusterCaseName);
 
 GridInterconnect Grid(std::vector<int32_t> dimensions, double bandwidth = 1) {

@@ -39,12 +39,12 @@ std::vector<std::string_view> Names(std::span<const ZooEntry> entries) {
 }
 
 TEST(ZooTest, ListsWhatItCanMake) {
-  EXPECT_THAT(
-      Names(ZooModels()),
-      ElementsAre("bert-base", "bert-large", "transformer", "gpt-125m", "gpt-350m", "gpt-760m", "gpt-1.3b", "gpt-2.7b",
-                  "gpt-6.7b", "gpt-13b", "gpt-175b", "llama2-7b", "llama2-13b", "llama2-70b", "llama3-8b", "llama3-70b",
-                  "llama3-405b", "resnet50", "resnet101", "resnet152", "inception-v3", "densenet121", "vgg16", "swin-t",
-                  "swin-s", "swin-b", "swin-l", "semantic-fpn", "gnmt"));
+  EXPECT_THAT(Names(ZooModels()),
+              ElementsAre("bert-base", "bert-large", "transformer", "gpt-125m", "gpt-350m", "gpt-760m", "gpt-1.3b",
+                          "gpt-2.7b", "gpt-6.7b", "gpt-13b", "gpt-175b", "llama2-7b", "llama2-13b", "llama2-70b",
+                          "llama3-8b", "llama3-70b", "llama3-405b", "mixtral-8x7b", "deepseek-v3", "qwen3-30b-a3b",
+                          "qwen3-235b-a22b", "resnet50", "resnet101", "resnet152", "inception-v3", "densenet121",
+                          "vgg16", "swin-t", "swin-s", "swin-b", "swin-l", "semantic-fpn", "gnmt"));
   EXPECT_THAT(Names(ZooClusters()),
               ElementsAre("dgx1-v100:N", "dgx1-mesh:N", "dgx-a100:N", "dgx-h100:N", "gb200-nvl72:N", "nodes:N",
                           "mesh2d:N", "torus2d:N", "mesh3d:N", "torus3d:N", "fat-tree:N", "dragonfly:N",
@@ -55,9 +55,12 @@ TEST(ZooTest, DescribesKeysAndDefaults) {
   const auto description = [](std::span<const ZooEntry> entries, std::string_view name) {
     return std::ranges::find(entries, name, &ZooEntry::name)->description;
   };
-  EXPECT_EQ(description(ZooModels(), "llama2-70b"),
-            "Llama 2 70B; keys: kind=llama layers=80 hidden=8192 heads=64 kv_heads=8 ffn=28672 vocab=32000 "
-            "sequence=4096 micro_batch=1 dtype=bf16 tied=no attention=fused");
+  EXPECT_EQ(
+      description(ZooModels(), "llama2-70b"),
+      "Llama 2 70B; keys: kind=llama layers=80 hidden=8192 heads=64 kv_heads=8 ffn=28672 vocab=32000 "
+      "sequence=4096 micro_batch=1 dtype=bf16 tied=no attention=fused head_width=hidden/heads head_norm=no "
+      "experts=0 experts_per_token=1 expert_ffn=ffn shared_experts=0 dense_layers=0 expert_load=1 q_rank=0 kv_rank=0 "
+      "rope_width=0 value_width=head_width fp8=no");
   EXPECT_EQ(description(ZooModels(), "vgg16"), "VGG-16 (138.4 M parameters); keys: batch=32 image=224 dtype=bf16");
   EXPECT_EQ(description(ZooClusters(), "pcie:N"),
             "one host with a CPU and N V100 16 GB on PCI Express 3.0 x16, staged through host memory; keys: "
@@ -237,7 +240,10 @@ TEST(ZooTest, NamesTheModelAfterWhatWasAsked) {
 TEST(ZooTest, SaysWhatIsWrongWithKeys) {
   EXPECT_EQ(MessageOf(MakeZooModel("gpt-1.3b?seqence=1024")),
             "model \"gpt-1.3b\" of the zoo has no key \"seqence\"; the closest is \"sequence\" of: kind, layers, "
-            "hidden, heads, kv_heads, ffn, vocab, sequence, micro_batch, dtype, tied, attention");
+            "hidden, heads, kv_heads, ffn, vocab, sequence, micro_batch, dtype, tied, attention, head_width, "
+            "head_norm, experts, "
+            "experts_per_token, expert_ffn, shared_experts, dense_layers, expert_load, q_rank, kv_rank, rope_width, "
+            "value_width, fp8");
   EXPECT_EQ(MessageOf(MakeZooModel("resnet50?image=31")),
             "model \"resnet50\" of the zoo: image must be a whole number from 32 to 4096, is \"31\"");
   EXPECT_EQ(MessageOf(MakeZooModel("inception-v3?image=224")),
@@ -277,12 +283,12 @@ TEST(ZooTest, RefusesLongNames) {
 TEST(ZooTest, NamesTheClosestModel) {
   const absl::Status status = MakeZooModel("bert_large").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(
-      std::string(status.message()),
-      "the zoo has no model \"bert_large\"; the closest is \"bert-large\" of: "
-      "bert-base, bert-large, transformer, gpt-125m, gpt-350m, gpt-760m, gpt-1.3b, gpt-2.7b, gpt-6.7b, "
-      "gpt-13b, gpt-175b, llama2-7b, llama2-13b, llama2-70b, llama3-8b, llama3-70b, llama3-405b, resnet50, resnet101, "
-      "resnet152, inception-v3, densenet121, vgg16, swin-t, swin-s, swin-b, swin-l, semantic-fpn, gnmt");
+  EXPECT_EQ(std::string(status.message()),
+            "the zoo has no model \"bert_large\"; the closest is \"bert-large\" of: "
+            "bert-base, bert-large, transformer, gpt-125m, gpt-350m, gpt-760m, gpt-1.3b, gpt-2.7b, gpt-6.7b, "
+            "gpt-13b, gpt-175b, llama2-7b, llama2-13b, llama2-70b, llama3-8b, llama3-70b, llama3-405b, mixtral-8x7b, "
+            "deepseek-v3, qwen3-30b-a3b, qwen3-235b-a22b, resnet50, resnet101, "
+            "resnet152, inception-v3, densenet121, vgg16, swin-t, swin-s, swin-b, swin-l, semantic-fpn, gnmt");
   EXPECT_THAT(std::string(MakeZooModel("ResNet-50").status().message()), ::testing::HasSubstr("is \"resnet50\""));
 }
 

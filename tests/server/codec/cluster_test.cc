@@ -4,6 +4,7 @@
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
+#include "core/joint/cost/training_efficiency.h"
 #include "tests/support/wire.h"
 
 namespace planwright::server {
@@ -25,6 +26,18 @@ constexpr char kDevices[] = R"pb(
     compute_efficiency: 0.5
     memory_bandwidth_bytes_per_second: 1e9
     kernel_overhead_ms: 0.01
+    training {
+      products: 0.1
+      half_extent: 20
+      attention: 0.2
+      eight_bit_gain: 1.5
+      memory: 0.3
+      network: 0.4
+      hidden_in_layers: 0.6
+      hidden_among_data: 0.7
+      hidden_at_step_end: 0.8
+      launch_ms: 0.009
+    }
   }
   device_classes { name: "cpu" kind: DEVICE_KIND_CPU compute_efficiency: 1 }
   devices {
@@ -65,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         "host_staged { bandwidth_bytes_per_second: 1e9 latency_ms: 0.5 }", "host_staged {}",
         "uniform { bandwidth_bytes_per_second: 1e9 latency_ms: 0.5 }",
-        "hierarchy { levels { fan_out: 2 bandwidth_bytes_per_second: 1e9 latency_ms: 1 } levels { fan_out: 1 } }",
+        "hierarchy { levels { fan_out: 2 bandwidth_bytes_per_second: 1e9 latency_ms: 1 } "
+        "levels { fan_out: 1 port_bandwidth_bytes_per_second: 7 } }",
         "grid { dimensions: 2 dimensions: 1 wrap_around: true link_bandwidth_bytes_per_second: 5 latency_ms: 1 "
         "non_adjacent: NON_ADJACENT_DIVIDED_BY_HOPS }",
         "links { links { device_a: 'g0' device_b: 'c0' bandwidth_bytes_per_second: 3 latency_ms: 2 } "
@@ -84,6 +98,29 @@ TEST(ClusterCodecTest, ReportsNamesTimesAndAnUnsetInterconnect) {
                           "cluster.devices[0].device_class: must name a device class of the cluster, is \"gpx\"",
                           "cluster.interconnect: must be one of host_staged, uniform, hierarchy, grid, links, "
                           "matrix and nodes; none of them is set"));
+}
+
+TEST(ClusterCodecTest, TrainingLeavesTheRestToTheBuiltInClass) {
+  Violations violations;
+  const Cluster cluster = DecodeCluster(Wire<v1::Cluster>(R"pb(
+                                          device_classes {
+                                            name: "h100-sxm5-80gb"
+                                            training { network: 0.5 }
+                                          }
+                                          device_classes { name: "h100-pcie" }
+                                          device_classes {
+                                            name: "chip"
+                                            training { launch_ms: 1 }
+                                          }
+                                          interconnect { uniform {} }
+                                        )pb"),
+                                        kMaxDevices, violations);
+  EXPECT_THAT(Lines(violations), IsEmpty());
+  TrainingEfficiency expected = BuiltInEfficiency("h100").value();
+  expected.network = 0.5;
+  EXPECT_EQ(cluster.device_classes[0].training, expected);
+  EXPECT_FALSE(cluster.device_classes[1].training.has_value());
+  EXPECT_EQ(cluster.device_classes[2].training, TrainingEfficiency{.launch = Picoseconds(1'000'000'000)});
 }
 
 TEST(ClusterCodecTest, ReportsLinksBetweenUnknownDevices) {

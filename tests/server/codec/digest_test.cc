@@ -139,6 +139,20 @@ TEST(ClusterDigestTest, LinksOfMachinesHaveNoDirectionAndNoOrder) {
             digest("links { place_a: 1 place_b: 2 } links { place_a: 1 place_b: 0 }"));
 }
 
+TEST(ClusterDigestTest, DependsOnTrainingAndPortsWhereTheyAreSaid) {
+  const std::string levels = "interconnect { hierarchy { levels { fan_out: 2 bandwidth_bytes_per_second: 1 ";
+  std::set<std::string> digests;
+  for (const char* training : {"", "training {}", "training { network: 0.5 }", "training { launch_ms: 1 }"}) {
+    digests.insert(
+        DigestOf(Wire<v1::Cluster>(absl::StrCat("device_classes { name: 'g' ", training, "}", levels, "} } }"))));
+  }
+  for (const char* ports : {"1", "2"}) {
+    digests.insert(DigestOf(Wire<v1::Cluster>(
+        absl::StrCat("device_classes { name: 'g' }", levels, "port_bandwidth_bytes_per_second: ", ports, "} } }"))));
+  }
+  EXPECT_EQ(digests.size(), 6);
+}
+
 TEST(ClusterDigestTest, DependsOnTheInterconnectAndTheGroupsExpansion) {
   std::set<std::string> digests;
   for (const char* interconnect :

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -34,6 +35,12 @@ TEST(TransformerTest, HasTheParametersOfReleasedCheckpoints) {
   EXPECT_EQ(ParametersOf("llama3-8b"), 8'030'261'248);
   EXPECT_EQ(ParametersOf("llama3-70b"), 70'553'706'496);
   EXPECT_EQ(ParametersOf("llama3-405b"), 405'853'388'800);
+  // mistralai/Mixtral-8x7B-v0.1, Qwen/Qwen3-30B-A3B and Qwen3-235B-A22B.
+  EXPECT_EQ(ParametersOf("mixtral-8x7b"), 46'702'792'704);
+  EXPECT_EQ(ParametersOf("qwen3-30b-a3b"), 30'532'122'624);
+  EXPECT_EQ(ParametersOf("qwen3-235b-a22b"), 235'093'634'560);
+  // deepseek-ai/DeepSeek-V3: 671,026,419,200 with 256 biases of the routing in each of 58 layers.
+  EXPECT_EQ(ParametersOf("deepseek-v3"), 671'026'419'200 - 58 * 256);
 }
 
 // Brown et al. 2020, table 2.1, column n_params. The table rounds; where its own shape is further than 1 % from the
@@ -150,6 +157,86 @@ TEST(TransformerTest, TakesAnyShape) {
   const int64_t h = 7'168;
   const int64_t layer = 12 * h * h + 13 * h;
   EXPECT_EQ(TotalParameters(graph, 2), 61 * layer + (2 * 129'280 + 4'096 + 2) * h);
+}
+
+// A token passes through its experts' share of the products: Mixtral's 12.9 G and DeepSeek-V3's 37 G active parameters.
+TEST(TransformerTest, CountsTheExpertsThatATokenVisits) {
+  const auto active = [](const std::string& name) {
+    const OperatorGraph graph = MakeZooModel(name + "?sequence=1").value();
+    double flops = 0;
+    for (const Operator& op : graph.operators) {
+      if (op.type == "Linear" || op.type == "GroupedLinear") flops += op.forward_flops;
+    }
+    return flops / 2 + static_cast<double>(FindOperator(graph, "embedding/word")->parameter_bytes) / 2;
+  };
+  EXPECT_NEAR(active("mixtral-8x7b"), 12.9e9, 0.01 * 12.9e9);
+  EXPECT_NEAR(active("deepseek-v3"), 37e9, 0.02 * 37e9);
+  EXPECT_NEAR(active("qwen3-30b-a3b"), 3.3e9, 0.02 * 3.3e9);
+  EXPECT_NEAR(active("qwen3-235b-a22b"), 22e9, 0.02 * 22e9);
+}
+
+// DeepSeek-V2, section 2.1: a head multiplies 192 elements for its scores and 128 for its sums; its keys with positions
+// are one head.
+TEST(TransformerTest, CompressesKeysAndValues) {
+  const OperatorGraph graph = MakeZooModel("deepseek-v3").value();
+  const Operator* attention = FindOperator(graph, "layer.0/attention");
+  ASSERT_NE(attention, nullptr);
+  EXPECT_DOUBLE_EQ(attention->forward_flops, 2.0 * 4'096 * 4'096 * 128 * (192 + 128));
+  EXPECT_EQ(FindOperator(graph, "layer.0/shared_key")->parameter_bytes, 2 * 7'168 * 64);
+  EXPECT_EQ(FindOperator(graph, "layer.0/router"), nullptr);
+  EXPECT_NE(FindOperator(graph, "layer.3/router"), nullptr);
+  const OperatorGraph unfused = MakeZooModel("deepseek-v3?attention=unfused").value();
+  EXPECT_DOUBLE_EQ(ContractionMultiplyAdds(graph), ContractionMultiplyAdds(unfused));
+}
+
+TEST(TransformerTest, RefusesExpertsThatCannotBe) {
+  for (const char* keys :
+       {"experts=4&experts_per_token=8", "shared_experts=1", "dense_layers=2", "experts=8&dense_layers=13",
+        "experts=65536&expert_ffn=4096", "q_rank=8", "rope_width=8", "kind=gpt&kv_rank=8",
+        "kind=llama&kv_rank=8&kv_heads=4", "experts=2&layers=30001", "heads=1024&head_width=65536"}) {
+    const auto graph = MakeZooModel(std::string("transformer?") + keys);
+    EXPECT_EQ(graph.status().code(), absl::StatusCode::kInvalidArgument) << keys;
+  }
+}
+
+TEST(TransformerTest, GivesTheShapeOfAMixtureOfExperts) {
+  const std::optional<TransformerShape> deepseek = TransformerShapeOf("deepseek-v3?expert_load=1.2&fp8=yes");
+  ASSERT_TRUE(deepseek.has_value());
+  EXPECT_EQ(deepseek->experts, 256);
+  EXPECT_EQ(deepseek->experts_per_token, 8);
+  EXPECT_EQ(deepseek->expert_feed_forward, 2'048);
+  EXPECT_EQ(deepseek->shared_experts, 1);
+  EXPECT_EQ(deepseek->dense_layers, 3);
+  EXPECT_EQ(deepseek->feed_forward, 18'432);
+  EXPECT_EQ(deepseek->value_width, 128);
+  EXPECT_DOUBLE_EQ(deepseek->expert_load, 1.2);
+  EXPECT_TRUE(deepseek->eight_bit_products);
+}
+
+TEST(TransformerTest, GivesTheShapeOfAName) {
+  const std::optional<TransformerShape> llama = TransformerShapeOf("llama3-70b?sequence=4096");
+  ASSERT_TRUE(llama.has_value());
+  EXPECT_EQ(llama->layers, 80);
+  EXPECT_EQ(llama->hidden, 8'192);
+  EXPECT_EQ(llama->heads, 64);
+  EXPECT_EQ(llama->kv_heads, 8);
+  EXPECT_EQ(llama->head_width, 128);
+  EXPECT_EQ(llama->feed_forward, 28'672);
+  EXPECT_EQ(llama->vocabulary, 128'256);
+  EXPECT_EQ(llama->sequence, 4'096);
+  EXPECT_TRUE(llama->gated);
+  EXPECT_FALSE(llama->tied);
+  const std::optional<TransformerShape> gpt = TransformerShapeOf("gpt-1.3b?attention=unfused");
+  ASSERT_TRUE(gpt.has_value());
+  EXPECT_EQ(gpt->feed_forward, 8'192);
+  EXPECT_TRUE(gpt->tied && gpt->dropout && gpt->learned_positions && gpt->stores_scores);
+  EXPECT_FALSE(gpt->gated);
+}
+
+TEST(TransformerTest, GivesNoShapeOfOtherNames) {
+  for (const char* name : {"resnet50", "llama", "llama3-8b:2", "llama3-8b?heads=7", "llama3-8b?head=8", ""}) {
+    EXPECT_FALSE(TransformerShapeOf(name).has_value()) << name;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,56 @@
+#include "core/joint/cost/exchange.h"
+
+#include <algorithm>
+
+namespace planwright {
+namespace {
+
+constexpr double kPicosecondsPerSecond = 1e12;
+
+TrainingLink Reached(TrainingLink link, double efficiency) {
+  link.bytes_per_second *= efficiency;
+  return link;
+}
+
+}  // namespace
+
+Exchange::Exchange(const PriceQuery& query, const TrainingLink& inside, const TrainingLink& between, double efficiency)
+    : crosses_nodes_(query.crosses_nodes),
+      devices_per_node_(query.devices_per_node),
+      inside_(Reached(inside, efficiency)),
+      between_(Reached(between, efficiency)) {}
+
+bool Exchange::Leaves(const RankGroup& group) const {
+  return crosses_nodes_ && group.ranks * group.stride > devices_per_node_;
+}
+
+int64_t Exchange::InNode(const RankGroup& group) const {
+  return std::clamp<int64_t>(devices_per_node_ / group.stride, 1, group.ranks);
+}
+
+double Exchange::Ring(double bytes, const RankGroup& group) const {
+  if (group.ranks <= 1 || bytes <= 0) return 0;
+  const auto ranks = static_cast<double>(group.ranks);
+  const bool leaves = Leaves(group);
+  double bandwidth = inside_.bytes_per_second;
+  if (leaves) bandwidth = std::min(bandwidth, static_cast<double>(InNode(group)) * between_.bytes_per_second);
+  const auto latency = static_cast<double>(leaves ? between_.latency_ps : inside_.latency_ps);
+  return bytes * (ranks - 1) / ranks / bandwidth * kPicosecondsPerSecond + latency;
+}
+
+double Exchange::AllToAll(double bytes, const RankGroup& group) const {
+  if (group.ranks <= 1 || bytes <= 0) return 0;
+  const auto ranks = static_cast<double>(group.ranks);
+  const bool leaves = Leaves(group);
+  const auto in_node = static_cast<double>(leaves ? InNode(group) : group.ranks);
+  const double inside = bytes * (in_node - 1) / ranks / inside_.bytes_per_second;
+  const double between = bytes * (ranks - in_node) / ranks / between_.bytes_per_second;
+  const auto latency = static_cast<double>(leaves ? between_.latency_ps : inside_.latency_ps);
+  return std::max(inside, between) * kPicosecondsPerSecond + latency;
+}
+
+double Exchange::Pair(double bytes) const {
+  return bytes / between_.bytes_per_second * kPicosecondsPerSecond + static_cast<double>(between_.latency_ps);
+}
+
+}  // namespace planwright

@@ -1,0 +1,48 @@
+// Times of the collectives of a stage (docs/training-costs.md, section 4).
+#ifndef PLANWRIGHT_CORE_JOINT_COST_EXCHANGE_H_
+#define PLANWRIGHT_CORE_JOINT_COST_EXCHANGE_H_
+
+#include <cstdint>
+
+#include "core/joint/cost/layer_pricer.h"
+#include "core/joint/cost/training_cluster.h"
+
+namespace planwright {
+
+// A group: `ranks` ranks, whose neighbours are `stride` ranks apart.
+struct RankGroup {
+  int64_t ranks = 1;
+  int64_t stride = 1;
+};
+
+// All groups of one kind of a stage exchange at the same time: those that leave a node share its ports.
+class Exchange {
+ public:
+  // `efficiency`: share of the links' bandwidth that collectives reach.
+  Exchange(const PriceQuery& query, const TrainingLink& inside, const TrainingLink& between, double efficiency);
+
+  // A gather to all ranks or a scatter of sums in a ring, picoseconds: (ranks - 1) / ranks of `bytes`, which is the
+  // whole, pass each link. A group whose ranks share a node leaves it through the ports of all of these, as NCCL's
+  // rings do.
+  double Ring(double bytes, const RankGroup& group) const;
+
+  // Every rank sends `bytes` in equal parts to all ranks, picoseconds: inside and between nodes at the same time.
+  double AllToAll(double bytes, const RankGroup& group) const;
+
+  // Both ends of a pipeline add up `bytes` that each of them has, picoseconds.
+  double Pair(double bytes) const;
+
+ private:
+  // Ranks of the group in one node.
+  int64_t InNode(const RankGroup& group) const;
+  bool Leaves(const RankGroup& group) const;
+
+  bool crosses_nodes_;
+  int64_t devices_per_node_;
+  TrainingLink inside_;
+  TrainingLink between_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_COST_EXCHANGE_H_
