@@ -99,7 +99,7 @@ class DotWriter {
       absl::StrAppend(out, replica.device());
     };
     return absl::StrCat("stage ", index, ": ", absl::StrJoin(stage.replicas(), ", ", append_device), "\n",
-                        MillisecondsText(stage.load_ms()), ", ", BytesText(stage.memory_bytes()));
+                        DurationText(stage.load_ms()), ", ", BytesText(stage.memory_bytes()));
   }
 
   std::string Clusters() const {

@@ -35,6 +35,10 @@ struct ExportTarget {
   std::string_view summary;
   bool needs_graph = false;
   bool needs_cluster = false;
+  // It runs pipelines of whole layers with as many replicas each on accelerators: plan --runnable_on may name it.
+  bool runs_pipelines = false;
+  // Inference instead of training.
+  bool serves = false;
   // INVALID_ARGUMENT: the plan names what graph or cluster do not have. FAILED_PRECONDITION: the target cannot express
   // the plan; the message says why and what would help.
   absl::StatusOr<Exported> (*write)(const ExportInput& input);

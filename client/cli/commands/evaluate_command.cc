@@ -7,6 +7,7 @@
 #include "client/cli/commands/given_plan.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/message_flags.h"
+#include "client/cli/terminal/resolve_input.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "client/report/json.h"
 #include "client/report/text_report.h"
@@ -60,17 +61,20 @@ class EvaluateCommand final : public Command {
   }
 
   std::vector<FlagGroup> Flags() override {
-    return {given_.Flags(), ProblemFlags(problem_, &settings_), server_.Flags(), output_.Flags()};
+    return given_.WithFileFlags({given_.Flags(), ProblemFlags(problem_, &settings_), server_.Flags(), output_.Flags()});
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
     auto given = given_.Load(environment);
     if (!given.ok()) return given.status();
-    const auto response =
-        server_.Connect(environment)
-            ->EvaluatePlan(MakeRequest(*std::move(given)), CallOptions{.stop = environment.interrupt});
+    const auto client = server_.Connect(environment);
+    const CallOptions call{.stop = environment.interrupt};
+    const v1::EvaluatePlanRequest request = MakeRequest(*std::move(given));
+    const auto response = client->EvaluatePlan(request, call);
     if (!response.ok()) return response.status();
-    const std::string text = output_.is_json() ? JsonText(*response) : EvaluationReport(*response, given_.Title());
+    const std::string text = output_.is_json()
+                                 ? JsonText(*response)
+                                 : EvaluationReport(*response, given_.Title(), CpusOf(*client, call, request));
     const absl::Status written = output_.Write(text, environment);
     if (!written.ok()) return written;
     return response->valid() ? ExitCode::kOk : ExitCode::kInfeasible;
@@ -92,11 +96,11 @@ class EvaluateCommand final : public Command {
     return request;
   }
 
-  GivenPlanFlags given_;
   v1::PlanningProblem problem_;
   // What flags set of it.
   std::vector<std::string> settings_;
   ServerFlags server_;
+  GivenPlanFlags given_{server_};
   OutputFlags output_;
 };
 

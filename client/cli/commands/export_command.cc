@@ -8,12 +8,13 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/given_plan.h"
-#include "client/cli/commands/resolve_input.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
+#include "client/cli/terminal/input_flags.h"
+#include "client/cli/terminal/resolve_input.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "client/exporter/exporter.h"
-#include "client/library/closest_name.h"
+#include "client/library/did_you_mean.h"
 
 namespace planwright::client {
 namespace {
@@ -38,7 +39,8 @@ class ExportCommand final : public Command {
   std::string_view name() const override { return "export"; }
   std::string_view summary() const override { return "turn a plan into what a trainer, a launcher or a person reads"; }
   std::string_view usage() const override {
-    return "planwright export --plan=FILE|- --to=TARGET [--graph=FILE|zoo:NAME] [--cluster=FILE|zoo:NAME] [flags]\n"
+    return "planwright export --plan=FILE|plans/ID|- --to=TARGET [--graph=FILE|zoo:NAME] [--cluster=FILE|zoo:NAME] "
+           "[flags]\n"
            "       planwright export --problem --to=mps|lp --graph=FILE|zoo:NAME [--cluster=FILE|zoo:NAME] [flags]\n"
            "\n"
            "A plan that the target cannot express is refused with the reason, exit code 2. Megatron-LM, torchtitan "
@@ -66,7 +68,8 @@ class ExportCommand final : public Command {
          {StringFlag("to", absl::StrCat(absl::StrJoin(TargetNames(), "|"), "|mps|lp"),
                      absl::StrCat(TargetsHelp(), "; mps, lp - the integer program, with --problem"), target_),
           StringFlag("output_file", "FILE", "write there instead of standard output", output_file_)}}};
-    groups.front().flags.push_back(StringFlag("plan", "FILE|-", "the plan (- reads standard input)", plan_));
+    groups.front().flags.push_back(StringFlag(
+        "plan", "FILE|plans/ID|-", "the plan: a file (- reads standard input), or one that a server keeps", plan_));
     groups.front().flags.push_back(
         SwitchFlag("problem", "export the integer program of the problem, not a plan", exports_problem_));
     groups.front().flags.push_back(StringFlag(
@@ -74,7 +77,7 @@ class ExportCommand final : public Command {
         "of the integer program: compact - as --algorithm=mip solves it; printed - as the paper has it (Fig. 6)",
         form_));
     groups.push_back(ProblemFlags(problem_));
-    return groups;
+    return input_.WithFileFlags(std::move(groups));
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -84,12 +87,13 @@ class ExportCommand final : public Command {
     }
     const auto target = Target();
     if (!target.ok()) return target.status();
-    if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan.");
+    if (plan_.empty())
+      return UsageError("--plan is missing", "Name a file that holds a plan, or plans/ID of a server.");
     const auto source = LoadSource(**target, environment);
     if (!source.ok()) return source.status();
     const v1::Graph* graph = source->has_graph() ? &source->graph() : nullptr;
     const std::string hint = "Give what `planwright plan --output=json` printed.";
-    const auto plan = LoadPlan(plan_, graph, hint, environment);
+    const auto plan = LoadPlan(plan_, graph, hint, server_, environment);
     if (!plan.ok()) return plan.status();
     if (plan->stages().empty()) return UsageError(InputName(plan_) + " holds a plan without stages", hint);
     const v1::Cluster* cluster = source->has_cluster() ? &source->cluster() : nullptr;
@@ -159,11 +163,11 @@ class ExportCommand final : public Command {
                       "Choose another target, or plan again so that the target can express it.");
   }
 
-  InputFlags input_;
   std::string plan_;
   bool exports_problem_ = false;
   v1::PlanningProblem problem_;
   ServerFlags server_;
+  InputFlags input_{server_};
   std::string target_;
   std::string output_file_;
   std::string form_ = "compact";

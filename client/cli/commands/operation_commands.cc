@@ -6,7 +6,9 @@
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/operation_result.h"
 #include "client/cli/commands/store_access.h"
+#include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "client/report/json.h"
 #include "client/report/store_report.h"
@@ -30,14 +32,15 @@ class SubmitCommand final : public Command {
   }
 
   std::vector<FlagGroup> Flags() override {
-    return {input_.Flags(),
-            ProblemFlags(problem_),
-            SolverFlags(options_),
-            {"Operation",
-             {StringFlag("request_id", "ID", "a name of your own: submitting it again submits nothing", request_id_),
-              StringFlag("plan_id", "ID", "have the server keep the plan as plans/ID", plan_id_)}},
-            server_.Flags(),
-            output_.Flags()};
+    return input_.WithFileFlags(
+        {input_.Flags(),
+         ProblemFlags(problem_),
+         SolverFlags(options_),
+         {"Operation",
+          {StringFlag("request_id", "ID", "a name of your own: submitting it again submits nothing", request_id_),
+           StringFlag("plan_id", "ID", "have the server keep the plan as plans/ID", plan_id_)}},
+         server_.Flags(),
+         output_.Flags()});
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -46,6 +49,8 @@ class SubmitCommand final : public Command {
     plan_request->mutable_problem()->MergeFrom(problem_);
     plan_request->mutable_options()->MergeFrom(options_);
     plan_request->set_plan_id(plan_id_);
+    const std::string asked = AskForTrainingMemory(*plan_request);
+    if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();
     v1::SubmitPlanRequest request;
@@ -61,12 +66,12 @@ class SubmitCommand final : public Command {
   }
 
  private:
-  InputFlags input_;
   v1::PlanningProblem problem_;
   v1::SolverOptions options_;
   std::string request_id_;
   std::string plan_id_;
   ServerFlags server_;
+  InputFlags input_{server_};
   OutputFlags output_;
 };
 
@@ -105,6 +110,7 @@ class WaitCommand final : public Command {
  private:
   std::string operation_;
   ServerFlags server_;
+  InputFlags input_{server_};
   OutputFlags output_;
 };
 
@@ -158,6 +164,7 @@ class OperationsCommand final : public Command {
 
   std::string cancel_;
   ServerFlags server_;
+  InputFlags input_{server_};
   OutputFlags output_;
 };
 

@@ -8,6 +8,7 @@
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/operation_result.h"
 #include "client/cli/commands/store_access.h"
+#include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/message_flags.h"
 #include "client/cli/terminal/shared_flags.h"
 
@@ -58,8 +59,8 @@ class SweepCommand final : public Command {
     std::erase_if(problem.flags, [](const Flag& flag) {
       return std::any_of(kAxes.begin(), kAxes.end(), [&](const Axis& axis) { return flag.name == axis.replaces; });
     });
-    return {input_.Flags(),        std::move(grid), std::move(problem),
-            SolverFlags(options_), server_.Flags(), output_.Flags()};
+    return input_.WithFileFlags(
+        {input_.Flags(), std::move(grid), std::move(problem), SolverFlags(options_), server_.Flags(), output_.Flags()});
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -83,12 +84,12 @@ class SweepCommand final : public Command {
   }
 
  private:
-  InputFlags input_;
   v1::SweepPlansRequest request_;
   v1::PlanningProblem problem_;
   v1::SolverOptions options_;
   bool detach_ = false;
   ServerFlags server_;
+  InputFlags input_{server_};
   OutputFlags output_;
 };
 
