@@ -60,7 +60,9 @@ class ImportCommand final : public Command {
     if (output_.is_json()) return JsonText(request, DefaultValues::kOmitted);
     const std::string graph = request.has_graph() ? GraphReport(input_.graph(), request.graph()) : "";
     const std::string cluster =
-        request.has_cluster() ? ClusterReport(request.cluster().display_name(), request.cluster()) : "";
+        request.has_cluster()
+            ? ClusterReport(input_.cluster().empty() ? "its cluster" : input_.cluster(), request.cluster())
+            : "";
     return absl::StrCat(graph, graph.empty() || cluster.empty() ? "" : "\n", cluster, WarningsText());
   }
 

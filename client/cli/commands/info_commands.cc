@@ -87,7 +87,6 @@ class InfoCommand final : public Command {
  private:
   InfoView view_;
   ServerFlags server_;
-  InputFlags input_{server_};
   OutputFlags output_;
 };
 
@@ -123,6 +122,7 @@ class ModelsCommand final : public Command {
     return {{"Models",
              {StringFlag("show", "NAME|FILE",
                          "one of them, with its keys (gpt-1.3b?sequence=4096), or the graph in a file", show_)}},
+            {"Files", input_.GraphFileFlags()},
             server_.Flags(),
             output_.Flags()};
   }
@@ -134,10 +134,10 @@ class ModelsCommand final : public Command {
   }
 
  private:
-  absl::StatusOr<ExitCode> ShowOne(Environment& environment) const {
-    const auto [is_file, name] = ShownBy(show_);
-    InputFlags input(server_, name);
-    auto request = input.LoadNeeded(/*graph=*/true, /*cluster=*/false, environment);
+  absl::StatusOr<ExitCode> ShowOne(Environment& environment) {
+    const std::string name = ShownBy(show_).name;
+    input_.SetGraph(name);
+    auto request = input_.LoadNeeded(/*graph=*/true, /*cluster=*/false, environment);
     if (!request.ok()) return request.status();
     const absl::Status resolved = ResolveGraph(*server_.Connect(environment), PatientCall(environment), *request);
     const absl::Status answered = Answered(resolved, server_.Address(environment));
@@ -221,7 +221,6 @@ class TopologiesCommand final : public Command {
   std::string show_;
   ClusterFileFlags file_;
   ServerFlags server_;
-  InputFlags input_{server_};
   OutputFlags output_;
 };
 

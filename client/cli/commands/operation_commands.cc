@@ -110,7 +110,6 @@ class WaitCommand final : public Command {
  private:
   std::string operation_;
   ServerFlags server_;
-  InputFlags input_{server_};
   OutputFlags output_;
 };
 
@@ -164,7 +163,6 @@ class OperationsCommand final : public Command {
 
   std::string cancel_;
   ServerFlags server_;
-  InputFlags input_{server_};
   OutputFlags output_;
 };
 

@@ -148,7 +148,6 @@ class PlansCommand final : public Command {
   std::string show_;
   std::string delete_;
   ServerFlags server_;
-  InputFlags input_{server_};
   OutputFlags output_;
 };
 

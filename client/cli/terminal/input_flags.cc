@@ -163,18 +163,24 @@ Flag CountFlag(std::string name, std::string help, std::optional<int64_t>& targe
 bool IsReference(const std::string& input) { return input.starts_with(kZooPrefix) || IsKept(input); }
 
 FlagGroup InputFlags::Flags() {
+  FlagGroup group{"Input",
+                  {StringFlag("graph", "FILE|zoo:NAME|graphs/DIGEST|-",
+                              "the DNN: a file (- reads standard input), a built-in or a registered model", graph_),
+                   StringFlag("cluster", "FILE|zoo:NAME|clusters/DIGEST",
+                              "the hardware; may be left out when the graph's file describes it", cluster_)}};
+  for (Flag& flag : GraphFileFlags()) group.flags.push_back(std::move(flag));
+  return group;
+}
+
+std::vector<Flag> InputFlags::GraphFileFlags() {
   std::vector<std::string> formats;
   for (const auto& [name, format] : kFormats) formats.emplace_back(name);
-  return {"Input",
-          {StringFlag("graph", "FILE|zoo:NAME|graphs/DIGEST|-",
-                      "the DNN: a file (- reads standard input), a built-in or a registered model", graph_),
-           ChoiceFlag("graph_format", "how the file is written; auto looks at its content", formats, graph_format_),
-           StringFlag("cluster", "FILE|zoo:NAME|clusters/DIGEST",
-                      "the hardware; may be left out when the graph's file describes it", cluster_),
-           StringFlag("profile", "FILE", "measured times for the graph: a table name,forward_ms,backward_ms", profile_),
-           TimeUnitFlag(options_),
-           CountFlag("sequence", "tokens of a sequence, for a config.json", options_.workpiece.sequence),
-           CountFlag("micro_batch", "sequences of a micro-batch, for a config.json", options_.workpiece.micro_batch)}};
+  return {
+      ChoiceFlag("graph_format", "how the graph's file is written; auto looks at its content", formats, graph_format_),
+      StringFlag("profile", "FILE", "measured times for the graph: a table name,forward_ms,backward_ms", profile_),
+      TimeUnitFlag(options_),
+      CountFlag("sequence", "tokens of a sequence, for a config.json", options_.workpiece.sequence),
+      CountFlag("micro_batch", "sequences of a micro-batch, for a config.json", options_.workpiece.micro_batch)};
 }
 
 std::vector<FlagGroup> InputFlags::WithFileFlags(std::vector<FlagGroup> groups) {

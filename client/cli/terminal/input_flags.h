@@ -46,10 +46,12 @@ class InputFlags {
  public:
   // `server`: of whom names are asked where a file needs to know more of them; outlives this.
   explicit InputFlags(const ServerFlags& server) : server_(server) {}
-  // As if --graph had named `graph`.
-  InputFlags(const ServerFlags& server, std::string graph) : server_(server), graph_(std::move(graph)) {}
 
   FlagGroup Flags();
+  // Those that say what files of graphs do not.
+  std::vector<Flag> GraphFileFlags();
+  // As if --graph had named it.
+  void SetGraph(std::string graph) { graph_ = std::move(graph); }
   // `groups`, whose first one are Flags(), with those that say what files of clusters do not.
   std::vector<FlagGroup> WithFileFlags(std::vector<FlagGroup> groups);
 
@@ -64,6 +66,7 @@ class InputFlags {
   std::string Title() const;
 
   const std::string& graph() const { return graph_; }
+  const std::string& cluster() const { return cluster_; }
   // What it took to understand the graph's file, without the time that reading waited for it.
   std::chrono::milliseconds import_time() const { return import_time_; }
   // What the import of the graph had to say; for the plan's own warnings.

@@ -184,6 +184,7 @@ class TreeReader {
     }
     for (const TreeHost& host : tree_.hosts) {
       const TreeHost& first = tree_.hosts.front();
+      if (&host == &first) continue;
       if (!levels_.empty() && Joins(levels_.size() - 1, first, host)) continue;
       return Refused(
           absl::StrCat("nothing joins ", ShownKey(first.name), " and ", ShownKey(host.name),

@@ -107,9 +107,9 @@ class NodeReader {
   // Hosts that were left out, and why.
   std::string LeftOut() const {
     std::string text;
-    if (without_gpus_ > 0) absl::StrAppend(&text, without_gpus_, " nodes without accelerators are left out");
+    if (without_gpus_ > 0) absl::StrAppend(&text, "left out: ", without_gpus_, " without accelerators");
     if (cordoned_ > 0) {
-      absl::StrAppend(&text, text.empty() ? "" : ", ", cordoned_, " that take no pods are left out");
+      absl::StrAppend(&text, text.empty() ? "left out: " : ", ", cordoned_, " that take no pods");
     }
     return text;
   }

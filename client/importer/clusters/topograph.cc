@@ -21,8 +21,9 @@ void ReadInstance(FieldReader& reader, const json& instance, HostTree& tree, Vio
                   const std::string& path) {
   reader.Require("id");
   TreeHost& host = tree.hosts.emplace_back();
-  host.name = reader.String("id").value_or("");
-  if (host.name.empty() && reader.Has("id")) reader.Report("id", "must not be empty");
+  const auto id = reader.String("id");
+  host.name = id.value_or("");
+  if (id == "") reader.Report("id", "must not be empty");
   const json* layers = reader.Array("network_layers");
   if (layers != nullptr && layers->size() > kMaxLayers) {
     reader.Report("network_layers", absl::StrCat("must have at most ", kMaxLayers, " layers, has ", layers->size()));

@@ -110,7 +110,8 @@ class PiperReader {
     const auto use = uses.find(name);
     const bool is_own = !name.empty() && use != uses.end() && use->second == 1;
     op.set_name(is_own ? name : absl::StrCat(id.value_or(0)));
-    op.set_type(name);
+    // Names that many share say what the nodes compute.
+    if (!is_own) op.set_type(name);
     if (!reader.Has("TMPCs")) return;
     ReadVariants(node.at("TMPCs"), absl::StrCat(path, ".TMPCs"), op);
   }
