@@ -17,6 +17,7 @@
 #include "client/importer/clusters/yaml/cluster_yaml.h"
 #include "client/importer/graphs/device_placement.h"
 #include "client/importer/graphs/model_config.h"
+#include "client/importer/graphs/onnx_child.h"
 #include "client/importer/graphs/pipedream.h"
 #include "client/importer/graphs/piper.h"
 #include "client/importer/reading/file_kind.h"
@@ -170,6 +171,8 @@ absl::StatusOr<GraphFormat> FormatOfKind(const RecognisedFile& file, std::string
       return GraphFormat::kPiper;
     case FileKind::kModelConfig:
       return GraphFormat::kModelConfig;
+    case FileKind::kOnnxModel:
+      return GraphFormat::kOnnx;
     default:
       return absl::InvalidArgumentError(ForeignFileError(source, file.description, "graph"));
   }
@@ -184,6 +187,10 @@ absl::StatusOr<ImportedRequest> ImportForeignGraph(std::string_view text, std::s
         ReadPipeDreamGraph(text, source, options.ms_per_unit, *imported.request.mutable_graph(), imported.warnings);
   } else if (options.format == GraphFormat::kPiper) {
     status = ReadPiperGraph(text, source, options.ms_per_unit, imported.request, imported.warnings);
+  } else if (options.format == GraphFormat::kOnnx) {
+    status = ReadOnnxModel(text, source, options.dimensions, *imported.request.mutable_graph(), imported.warnings);
+    // What such files are written for; --workload=training has the backward passes too.
+    imported.request.mutable_problem()->set_workload(v1::WORKLOAD_INFERENCE);
   } else {
     auto name = ReadModelConfig(text, source, options.workpiece, imported.warnings);
     if (name.ok()) imported.request.set_graph_reference(*std::move(name));
@@ -199,6 +206,9 @@ absl::Status CheckOptions(const GraphOptions& options, std::string_view source) 
   const bool has_unit = options.format != GraphFormat::kPipeDream && options.format != GraphFormat::kPiper;
   if (has_unit && options.ms_per_unit.has_value()) {
     return Refused(source, "states its units itself: leave out --time_unit, which is for PipeDream and Piper");
+  }
+  if (options.format != GraphFormat::kOnnx && !options.dimensions.empty()) {
+    return Refused(source, "states its sizes itself: leave out --dim, which is for ONNX models");
   }
   const bool is_said = options.workpiece.sequence.has_value() || options.workpiece.micro_batch.has_value();
   if (options.format == GraphFormat::kModelConfig || !is_said) return absl::OkStatus();
@@ -216,6 +226,7 @@ absl::StatusOr<ImportedRequest> ImportGraphOf(std::string_view text, std::string
     case GraphFormat::kPipeDream:
     case GraphFormat::kPiper:
     case GraphFormat::kModelConfig:
+    case GraphFormat::kOnnx:
       return ImportForeignGraph(text, source, options);
     default:
       return ImportNativeGraph(text, source, opening);
@@ -233,7 +244,8 @@ absl::StatusOr<ImportedRequest> ImportGraph(std::string_view text, std::string_v
     if (!format.ok()) return format.status();
     options.format = *format;
   }
-  if (options.format == GraphFormat::kPipeDream) return ImportGraphOf(text, source, options, {});
+  const bool has_own_form = options.format == GraphFormat::kPipeDream || options.format == GraphFormat::kOnnx;
+  if (has_own_form) return ImportGraphOf(text, source, options, {});
   auto opening = OpeningOf(text, source, "graph");
   if (!opening.ok()) return opening.status();
   if (options.format == GraphFormat::kAuto && opening->notation == Notation::kJson) {

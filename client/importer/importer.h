@@ -6,6 +6,7 @@
 #ifndef PLANWRIGHT_CLIENT_IMPORTER_IMPORTER_H_
 #define PLANWRIGHT_CLIENT_IMPORTER_IMPORTER_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,12 +20,14 @@
 
 namespace planwright::client {
 
-enum class GraphFormat { kAuto, kNativeJson, kTextProto, kDevicePlacement, kPipeDream, kPiper, kModelConfig };
+enum class GraphFormat { kAuto, kNativeJson, kTextProto, kDevicePlacement, kPipeDream, kPiper, kModelConfig, kOnnx };
 
 struct GraphOptions {
   GraphFormat format = GraphFormat::kAuto;
   // Of the times of formats that state no unit; unset: the usual one, with a warning.
   std::optional<double> ms_per_unit = std::nullopt;
+  // What symbols of the inputs of ONNX models stand for.
+  std::map<std::string, int64_t> dimensions = {};
   // Of models of which only the shape is known.
   Workpiece workpiece = {};
 };

@@ -213,6 +213,8 @@ std::vector<FolderRule> ClientRules() {
                          "client/report/inputs"};
   return {
       {"client/library", {"core/text", "planwright/v1/"}, counters, {}},
+      // A program of its own, which alone knows libonnx.
+      {"client/onnx", {"planwright/v1/"}, counters, {}},
       {"client/importer/reading", {"core/text", "planwright/v1/", "client/library"}, counters, {}},
       {"client/importer/graphs",
        {"core/text", "planwright/v1/", "client/library", "client/importer/reading"},

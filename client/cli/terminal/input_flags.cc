@@ -22,14 +22,15 @@ namespace {
 
 constexpr std::string_view kPathHint = "Check the path; built-in models and clusters are written zoo:NAME.";
 
-constexpr std::array<std::pair<std::string_view, GraphFormat>, 7> kFormats = {
+constexpr std::array<std::pair<std::string_view, GraphFormat>, 8> kFormats = {
     {{"auto", GraphFormat::kAuto},
      {"native_json", GraphFormat::kNativeJson},
      {"text_proto", GraphFormat::kTextProto},
      {"device_placement", GraphFormat::kDevicePlacement},
      {"pipedream", GraphFormat::kPipeDream},
      {"piper", GraphFormat::kPiper},
-     {"model_config", GraphFormat::kModelConfig}}};
+     {"model_config", GraphFormat::kModelConfig},
+     {"onnx", GraphFormat::kOnnx}}};
 
 GraphFormat FormatOf(std::string_view name) {
   return std::find_if(kFormats.begin(), kFormats.end(), [name](const auto& format) { return format.first == name; })
@@ -144,6 +145,23 @@ Flag TimeUnitFlag(GraphOptions& options) {
           }};
 }
 
+// "batch=8"; the last '=' divides.
+Flag DimensionFlag(GraphOptions& options) {
+  return {
+      "dim", "NAME=N", "what a symbol in the shapes of an ONNX model stands for, such as batch=8; may be repeated",
+      [&options](std::string_view text) {
+        const std::size_t equals = text.rfind('=');
+        const std::string_view digits = equals == std::string_view::npos ? "" : text.substr(equals + 1);
+        int64_t number = 0;
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+        if (error != std::errc() || end != digits.data() + digits.size() || number < 1 || equals == 0) {
+          return absl::InvalidArgumentError(absl::StrCat("must be NAME=N with N >= 1, is \"", std::string(text), "\""));
+        }
+        options.dimensions[std::string(text.substr(0, equals))] = number;
+        return absl::OkStatus();
+      }};
+}
+
 // A whole number >= 1.
 Flag CountFlag(std::string name, std::string help, std::optional<int64_t>& target) {
   return {
@@ -179,6 +197,7 @@ std::vector<Flag> InputFlags::GraphFileFlags() {
       ChoiceFlag("graph_format", "how the graph's file is written; auto looks at its content", formats, graph_format_),
       StringFlag("profile", "FILE", "measured times for the graph: a table name,forward_ms,backward_ms", profile_),
       TimeUnitFlag(options_),
+      DimensionFlag(options_),
       CountFlag("sequence", "tokens of a sequence, for a config.json", options_.workpiece.sequence),
       CountFlag("micro_batch", "sequences of a micro-batch, for a config.json", options_.workpiece.micro_batch)};
 }
@@ -228,9 +247,9 @@ absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanReque
   if (IsReference(graph_)) {
     request.set_graph_reference(graph_);
     const bool is_for_a_file = options_.ms_per_unit.has_value() || options_.workpiece.sequence.has_value() ||
-                               options_.workpiece.micro_batch.has_value();
+                               options_.workpiece.micro_batch.has_value() || !options_.dimensions.empty();
     if (!is_for_a_file) return absl::OkStatus();
-    return UsageError("--time_unit, --sequence and --micro_batch are for files",
+    return UsageError("--time_unit, --dim, --sequence and --micro_batch are for files",
                       "Write sizes into the name: zoo:gpt-1.3b?sequence=1024&micro_batch=4.");
   }
   const auto text = ReadInput(graph_, environment.in);

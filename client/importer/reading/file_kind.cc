@@ -135,7 +135,8 @@ std::string FormatsText(std::string_view wanted) {
       "what `planwright plan --output=json` prints, text proto of plan.proto, and splits of device-placement";
   if (wanted == "graph") {
     formats =
-        "JSON and text proto of graph.proto, device-placement, PipeDream, Piper and the config.json of transformers";
+        "JSON and text proto of graph.proto, device-placement, PipeDream, Piper, ONNX and the config.json of "
+        "transformers";
   } else if (wanted == "cluster") {
     formats =
         "JSON and text proto of cluster.proto, cluster YAML, nvidia-smi topo -m, XML of NCCL and hwloc, nodes of "
@@ -151,7 +152,7 @@ RecognisedFile RecogniseFile(std::string_view text) {
     if (text.starts_with(magic.bytes)) return {FileKind::kForeign, magic.description};
   }
   if (IsSafetensors(text)) return {FileKind::kForeign, "a safetensors file, which holds weights"};
-  if (IsOnnx(text)) return {FileKind::kForeign, "an ONNX model"};
+  if (IsOnnx(text)) return {FileKind::kOnnxModel, "an ONNX model"};
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::size_t begin = text.find_first_not_of(" \t\r\n");

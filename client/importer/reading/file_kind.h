@@ -16,6 +16,7 @@ enum class FileKind {
   kPipeDreamGraph,
   kPiperGraph,
   kModelConfig,
+  kOnnxModel,
   // Clusters.
   kNvidiaTopology,
   kNcclXml,
