@@ -18,7 +18,8 @@
 namespace planwright::client {
 namespace {
 
-constexpr std::size_t kMaxNodes = 500;
+// More boxes than a page shows; then layers are drawn, then stages.
+constexpr std::size_t kMaxNodes = 60;
 
 // A string between quotes; `\n` of ours stays a line break.
 std::string Quoted(std::string_view text) {

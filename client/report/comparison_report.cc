@@ -119,6 +119,10 @@ constexpr double kBarHeight = 18;
 // What fits right of the names.
 constexpr std::size_t kMaxReasonLength = 115;
 
+bool IsForTheProblem(const ComparisonRow& row) {
+  return row.plan.status().code() != absl::StatusCode::kInvalidArgument;
+}
+
 // One row of the picture; `longest_ms` fills the width of the bars.
 std::string SvgRow(const ComparisonRow& row, double longest_ms, double y) {
   const double baseline = y + 13;
@@ -160,6 +164,7 @@ std::string ComparisonSvg(const std::vector<ComparisonRow>& rows, const std::str
       SvgText(title));
   double y = kTop;
   for (const ComparisonRow& row : rows) {
+    if (!IsForTheProblem(row)) continue;
     absl::StrAppend(&svg, SvgRow(row, longest_ms, y));
     y += kRowHeight;
   }

@@ -1,3 +1,4 @@
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +68,7 @@ class ExportCommand final : public Command {
         {"Output",
          {StringFlag("to", absl::StrCat(absl::StrJoin(TargetNames(), "|"), "|mps|lp"),
                      absl::StrCat(TargetsHelp(), "; mps, lp - the integer program, with --problem"), target_),
+          LayerOffsetFlag(),
           StringFlag("output_file", "FILE", "write there instead of standard output", output_file_)}}};
     groups.front().flags.push_back(StringFlag(
         "plan", "FILE|plans/ID|-", "the plan: a file (- reads standard input), or one that a server keeps", plan_));
@@ -97,7 +99,7 @@ class ExportCommand final : public Command {
     if (!plan.ok()) return plan.status();
     if (plan->stages().empty()) return UsageError(InputName(plan_) + " holds a plan without stages", hint);
     const v1::Cluster* cluster = source->has_cluster() ? &source->cluster() : nullptr;
-    const auto exported = (*target)->write({*plan, graph, cluster});
+    const auto exported = (*target)->write({*plan, graph, cluster, layer_offset_});
     if (!exported.ok()) return Explained(exported.status());
     const absl::Status written = WriteOutput(exported->text, output_file_, environment.out);
     if (!written.ok()) return written;
@@ -106,6 +108,15 @@ class ExportCommand final : public Command {
   }
 
  private:
+  Flag LayerOffsetFlag() {
+    return {"layer_offset", "N", "deepspeed: layers of the pipeline before the first numbered one (default: 1)",
+            [this](std::string_view text) {
+              const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), layer_offset_);
+              const bool is_count = error == std::errc() && end == text.data() + text.size() && layer_offset_ >= 0;
+              return is_count ? absl::OkStatus() : absl::InvalidArgumentError("must be a whole number >= 0");
+            }};
+  }
+
   std::optional<ProgramFormat> ProgramTarget() const {
     if (target_ == "mps") return ProgramFormat::kMps;
     if (target_ == "lp") return ProgramFormat::kLp;
@@ -171,6 +182,7 @@ class ExportCommand final : public Command {
   std::string target_;
   std::string output_file_;
   std::string form_ = "compact";
+  int layer_offset_ = 1;
 };
 
 }  // namespace

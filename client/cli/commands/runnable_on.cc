@@ -79,7 +79,7 @@ absl::Status CheckRunnable(std::string_view name, PlanningClient& client, const 
   if (!target.ok()) return target.status();
   const absl::Status resolved = ResolveGraph(client, call, request);
   if (!resolved.ok()) return resolved;
-  const auto exported = (*target)->write({plan, &request.graph(), nullptr});
+  const auto exported = (*target)->write({.plan = plan, .graph = &request.graph()});
   if (exported.ok()) return absl::OkStatus();
   return UsageError(std::string(exported.status().message()), "Leave out --runnable_on, or choose another target.");
 }

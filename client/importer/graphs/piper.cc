@@ -87,18 +87,13 @@ class PiperReader {
   }
 
   void ReadNodes(const json& nodes) {
-    std::map<std::string, int> uses;
-    for (const json& node : nodes) {
-      const auto name = node.is_object() ? node.find("name") : node.end();
-      if (node.is_object() && name != node.end() && name->is_string()) ++uses[name->get<std::string>()];
-    }
     edges_of_.resize(nodes.size());
     for (std::size_t index = 0; index < nodes.size(); ++index) {
-      ReadNode(nodes[index], index, uses, *request_.mutable_graph()->add_operators());
+      ReadNode(nodes[index], index, *request_.mutable_graph()->add_operators());
     }
   }
 
-  void ReadNode(const json& node, std::size_t index, const std::map<std::string, int>& uses, v1::Operator& op) {
+  void ReadNode(const json& node, std::size_t index, v1::Operator& op) {
     const std::string path = absl::StrCat("nodes[", index, "]");
     FieldReader reader(node, path, violations_);
     for (const char* name : {"id", "TMPCs"}) reader.Require(name);
@@ -106,12 +101,8 @@ class PiperReader {
     if (id.has_value() && !index_of_.emplace(*id, index).second) {
       reader.Report("id", absl::StrCat("must be unique, is ", *id, " as in nodes[", index_of_.at(*id), "]"));
     }
-    const std::string name = reader.String("name").value_or("");
-    const auto use = uses.find(name);
-    const bool is_own = !name.empty() && use != uses.end() && use->second == 1;
-    op.set_name(is_own ? name : absl::StrCat(id.value_or(0)));
-    // Names that many share say what the nodes compute.
-    if (!is_own) op.set_type(name);
+    op.set_name(absl::StrCat(id.value_or(0)));
+    op.set_type(reader.String("name").value_or(""));
     if (!reader.Has("TMPCs")) return;
     ReadVariants(node.at("TMPCs"), absl::StrCat(path, ".TMPCs"), op);
   }

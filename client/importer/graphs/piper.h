@@ -18,8 +18,8 @@
 
 namespace planwright::client {
 
-// Reads graph and cluster (accelerators of class kUnnamedClass, interconnect uniform). Operators have the names of the
-// nodes, where those are words of their own, else their ids. `ms_per_unit`: of timePerSample; nullopt: it is in
+// Reads graph and cluster (accelerators of class kUnnamedClass, interconnect uniform). Operators are named by the
+// ids of the nodes, whose names are their types. `ms_per_unit`: of timePerSample; nullopt: it is in
 // seconds, as Piper's README has it. `warnings` gets what was assumed.
 // Errors: INVALID_ARGUMENT with every violation ("nodes[3].TMPCs.1[0].timePerSample: must be a number, is "fast"").
 // REQUIRES: OutlineOf(text) is OK.

@@ -39,7 +39,8 @@ TEST(PiperTest, ReadsTheCostsOfOneDevice) {
   ASSERT_THAT(graph.operators(), SizeIs(3));
   EXPECT_EQ(graph.operators(0).name(), "7");
   EXPECT_EQ(graph.operators(0).type(), "Layer");
-  EXPECT_EQ(graph.operators(2).name(), "Head");
+  EXPECT_EQ(graph.operators(2).name(), "4");
+  EXPECT_EQ(graph.operators(2).type(), "Head");
   EXPECT_NEAR(graph.operators(0).costs(0).forward_ms(), 10, 1e-9);
   EXPECT_NEAR(graph.operators(0).costs(0).backward_ms(), 20, 1e-9);
   EXPECT_NEAR(graph.operators(1).costs(0).forward_ms(), 10, 1e-9);
@@ -48,7 +49,7 @@ TEST(PiperTest, ReadsTheCostsOfOneDevice) {
   EXPECT_EQ(graph.operators(0).workspace_bytes(), 50);
   ASSERT_THAT(graph.tensors(), SizeIs(2));
   EXPECT_EQ(graph.tensors(0).size_bytes(), 4096);
-  EXPECT_THAT(graph.tensors(0).consumers(), ElementsAre("Head"));
+  EXPECT_THAT(graph.tensors(0).consumers(), ElementsAre("4"));
   EXPECT_THAT(graph.tensors(1).consumers(), ElementsAre("3"));
   const v1::Cluster& cluster = imported->request.cluster();
   EXPECT_EQ(cluster.device_groups(0).count(), 4);
