@@ -1,5 +1,5 @@
-// Any bytes as a graph's file of every format that is not ours, and as times beside one: readers answer with a value or
-// an error, and a graph that was read names producers and consumers that it has.
+// Any bytes as a graph's file of every format that is not ours, as times beside one and as a plan of another tool:
+// readers answer with a value or an error, and a graph that was read names producers and consumers that it has.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -9,6 +9,7 @@
 
 #include "client/importer/graphs/profile.h"
 #include "client/importer/importer.h"
+#include "client/importer/plans/foreign_plan.h"
 
 namespace planwright::client {
 namespace {
@@ -25,6 +26,20 @@ void CheckGraph(const v1::Graph& graph) {
   }
 }
 
+// A plan of another tool, for two layers and four devices.
+void ReadPlan(std::string_view text) {
+  if (RecognisePlan(text) == ForeignPlan::kNone) return;
+  v1::Graph graph;
+  for (const char* layer : {"embedding", "layer.0", "layer.1", "head"}) {
+    v1::Operator& op = *graph.add_operators();
+    op.set_name(layer);
+    op.set_layer(layer);
+  }
+  v1::Cluster cluster;
+  cluster.add_device_groups()->set_count(4);
+  ReadForeignPlan(text, "input", graph, cluster).IgnoreError();
+}
+
 void ReadOnce(std::string_view text) {
   const Workpiece workpiece = {.sequence = 512, .micro_batch = 1};
   for (const GraphFormat format : {GraphFormat::kPipeDream, GraphFormat::kPiper}) {
@@ -33,6 +48,7 @@ void ReadOnce(std::string_view text) {
   }
   ImportGraph(text, "input", {.format = GraphFormat::kModelConfig, .workpiece = workpiece}).IgnoreError();
   ImportGraph(text, "input", {}).IgnoreError();
+  ReadPlan(text);
   const auto rows = ReadProfile(text, "input");
   if (!rows.ok()) return;
   v1::Graph graph;

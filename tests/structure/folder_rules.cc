@@ -209,6 +209,7 @@ std::vector<FolderRule> ClientRules() {
                          "client/importer",
                          "client/importer/clusters/",
                          "client/importer/graphs",
+                         "client/importer/plans",
                          "client/report",
                          "client/report/inputs"};
   return {
@@ -228,6 +229,10 @@ std::vector<FolderRule> ClientRules() {
        {"core/text", "planwright/v1/", "client/library", "client/importer/reading", "client/importer/clusters/yaml"},
        counters,
        {}},
+      {"client/importer/plans",
+       {"core/text", "planwright/v1/", "client/library", "client/importer/reading", "client/importer/graphs"},
+       counters,
+       {"foreign_plan"}},
       {"client/importer",
        {"core/text", "planwright/v1/", "client/library", "client/importer/reading", "client/importer/graphs",
         "client/importer/clusters/"},

@@ -5,6 +5,7 @@
 
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/given_plan.h"
+#include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/message_flags.h"
 #include "client/cli/terminal/resolve_input.h"
@@ -50,12 +51,15 @@ class EvaluateCommand final : public Command {
   std::string_view usage() const override {
     return "planwright evaluate --graph=FILE|zoo:NAME --plan=FILE|- [--cluster=FILE|zoo:NAME] [flags]\n"
            "\n"
-           "A plan is what `planwright plan --output=json` prints, text proto, or a split of device-placement. It is\n"
-           "judged under its own problem unless flags say otherwise. Exit code 3: the plan is not valid.\n"
+           "A plan is what `planwright plan --output=json` prints, text proto, a split of device-placement, or what\n"
+           "others run: a layout or the arguments of Megatron-LM, torchtitan's list, vLLM's counts, PipeDream's graph\n"
+           "with stages, Piper's plan; those take the accelerators of the cluster in their order. It is judged under\n"
+           "its own problem unless flags say otherwise. Exit code 3: the plan is not valid.\n"
            "\n"
            "Examples:\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file=plan.json\n"
            "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=plan.json\n"
+           "  echo 'Et*6|t*6|t*6|t*6L' | planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=-\n"
            "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=- --overlap=overlapped < "
            "plan.json\n";
   }
@@ -81,11 +85,22 @@ class EvaluateCommand final : public Command {
   }
 
  private:
+  // What a plan that states no problem is for: training as people do it, where the model tells.
+  v1::PlanningProblem TrainingProblem(const v1::CreatePlanRequest& input) const {
+    v1::CreatePlanRequest asked;
+    asked.set_graph_reference(input.graph_reference());
+    *asked.mutable_problem() = input.problem();
+    // Flags may say that it is something else.
+    asked.mutable_problem()->MergeFrom(problem_);
+    AskForTrainingMemory(asked);
+    return asked.problem();
+  }
+
   // The problem of the plan; flags override single settings, and what was resolved from those.
   v1::EvaluatePlanRequest MakeRequest(GivenPlan given) const {
     v1::EvaluatePlanRequest request;
     v1::PlanningProblem& problem = *request.mutable_problem();
-    problem = given.problem();
+    problem = given.plan.has_problem() ? given.problem() : TrainingProblem(given.input);
     ForgetOtherMode(problem_, problem);
     ForgetOtherMemory(problem_, problem);
     // 0 and false would not be merged, lists would be appended.

@@ -95,7 +95,7 @@ class ExportCommand final : public Command {
     if (!source.ok()) return source.status();
     const v1::Graph* graph = source->has_graph() ? &source->graph() : nullptr;
     const std::string hint = "Give what `planwright plan --output=json` printed.";
-    const auto plan = LoadPlan(plan_, graph, hint, server_, environment);
+    const auto plan = LoadPlan(plan_, *source, hint, server_, environment);
     if (!plan.ok()) return plan.status();
     if (plan->stages().empty()) return UsageError(InputName(plan_) + " holds a plan without stages", hint);
     const v1::Cluster* cluster = source->has_cluster() ? &source->cluster() : nullptr;

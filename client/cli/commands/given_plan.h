@@ -15,10 +15,10 @@
 
 namespace planwright::client {
 
-// The plan in the file `name`, on standard input ("-"), or, as plans/ID, in the store of the server. `graph` gives
-// operators their names where the file numbers them. INVALID_ARGUMENT, with `hint` where nothing better is known;
-// errors of GetPlan.
-absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::Graph* graph, std::string_view hint,
+// The plan in the file `name`, on standard input ("-"), or, as plans/ID, in the store of the server. `input` says what
+// it is for: graph and cluster of it, asked for where they are named, give plans of other tools (client/importer/plans)
+// their operators and devices. INVALID_ARGUMENT, with `hint` where nothing better is known; errors of GetPlan.
+absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::CreatePlanRequest& input, std::string_view hint,
                                   const ServerFlags& server, Environment& environment);
 
 struct GivenPlan {

@@ -114,8 +114,8 @@ class PlanCommand final : public Command {
   // The placement of the plan that --start_from names.
   absl::Status AddStart(v1::CreatePlanRequest& request, Environment& environment) const {
     if (start_from_.empty()) return absl::OkStatus();
-    const auto plan = LoadPlan(start_from_, request.has_graph() ? &request.graph() : nullptr,
-                               "Name a plan of the same graph, as --output=json writes it.", server_, environment);
+    const auto plan = LoadPlan(start_from_, request, "Name a plan of the same graph, as --output=json writes it.",
+                               server_, environment);
     if (!plan.ok()) return plan.status();
     for (const v1::Stage& stage : plan->stages()) {
       v1::Placement::PlacedStage& placed = *request.mutable_problem()->mutable_start_from()->add_stages();

@@ -132,7 +132,8 @@ bool HasAll(const JsonOutline& outline, std::initializer_list<std::string_view> 
 // "a graph can be: JSON and text proto of graph.proto, ...".
 std::string FormatsText(std::string_view wanted) {
   std::string_view formats =
-      "what `planwright plan --output=json` prints, text proto of plan.proto, and splits of device-placement";
+      "what `planwright plan --output=json` prints, text proto of plan.proto, splits of device-placement, "
+      "and what Megatron-LM, torchtitan, vLLM, PipeDream and Piper run";
   if (wanted == "graph") {
     formats =
         "JSON and text proto of graph.proto, device-placement, PipeDream, Piper, ONNX and the config.json of "
