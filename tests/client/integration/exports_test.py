@@ -262,6 +262,36 @@ class ExportsTest(unittest.TestCase):
         error = run("export", f"--plan={spoilt}", "--to=megatron", f"--graph={GRAPH}", code=2)
         self.assertIn("megatron cannot express this plan: layer layer.0 is split between the stages 0 and 1", error)
 
+    def test_runnable_on_refuses_what_contradicts_it(self):
+        problem = [f"--graph={GRAPH}", f"--cluster={CLUSTER}"]
+        for target, flag in (("megatron", "--granularity=operator"), ("deepspeed", "--replication=per_stage"),
+                             ("torchtitan", "--split=non_contiguous"), ("vllm", "--workload=training")):
+            error = run("plan", *problem, f"--runnable_on={target}", flag, code=2)
+            self.assertIn(f"--runnable_on={target} and {flag} contradict", error)
+        error = run("plan", "--graph=zoo:resnet50", f"--cluster={CLUSTER}", "--runnable_on=megatron", code=2)
+        self.assertIn("megatron cannot express this plan", error)
+        error = run("plan", *problem, "--runnable_on=hostfile", code=2)
+        self.assertIn("runs no pipelines of layers", error)
+
+    def test_runnable_on_plans_what_the_target_expresses(self):
+        file = Path(self.folder.name) / "runnable.json"
+        for target in ("megatron", "torchtitan", "torch_pipelining", "deepspeed", "vllm"):
+            run("plan", f"--graph={GRAPH}", f"--cluster={CLUSTER}", f"--runnable_on={target}", f"--save={file}",
+                "--output_file=/dev/null")
+            run("export", f"--plan={file}", f"--to={target}", f"--graph={GRAPH}")
+            devices = {replica["device"] for stage in json.loads(file.read_text(encoding="utf-8"))["stages"]
+                       for replica in stage["replicas"]}
+            self.assertTrue(all("gpu" in device for device in devices))
+
+    def test_what_a_trainer_runs_is_read_back_as_the_same_stages(self):
+        wanted = [stage["operators"] for stage in self.make_plan()["stages"]]
+        for target in ("megatron", "torchtitan", "torchtitan_toml", "vllm"):
+            file = Path(self.folder.name) / "stated"
+            file.write_text(self.export(target, f"--graph={GRAPH}"), encoding="utf-8")
+            judged = json.loads(run("evaluate", f"--graph={GRAPH}", f"--cluster={CLUSTER}", f"--plan={file}",
+                                    "--workload=inference", "--output=json"))
+            self.assertEqual([stage["operators"] for stage in judged["plan"]["stages"]], wanted, target)
+
     def test_an_unknown_target_is_named_with_the_closest_one(self):
         error = run("export", f"--plan={self.plan_file}", "--to=megatrom", code=2)
         self.assertIn("did you mean megatron?", error)
