@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/onnx/inline_functions.h"
 #include "client/onnx/model_shapes.h"
 #include "client/onnx/operator_work.h"
 
@@ -172,7 +173,6 @@ class GraphBuilder {
     add(without_shape_,
         " values have no shape that could be inferred and count as empty; their operators count no work");
     add(control_flow_, " nodes are control flow; each counts as one operator, without what is inside");
-    add(model_.functions_size(), " local functions are not looked into: each use counts as one operator");
   }
 
   onnx::ModelProto& model_;
@@ -195,6 +195,8 @@ class GraphBuilder {
 
 absl::StatusOr<v1::Graph> GraphOfModel(onnx::ModelProto& model, const std::map<std::string, int64_t>& dimensions,
                                        std::vector<std::string>& warnings) {
+  const absl::Status inlined = InlineFunctions(model);
+  if (!inlined.ok()) return inlined;
   return GraphBuilder(model, dimensions, warnings).Build();
 }
 

@@ -20,9 +20,10 @@ namespace planwright::onnx_reader {
 // once. Operators have the names of their nodes, else type and number, and the layer that a path in their name tells
 // ("/model/layers.3/attn/MatMul": "layers.3"). Weights in files of their own are never opened.
 //
-// Control flow and local functions are one operator each, without work, as are operators that libonnx does not know;
-// `warnings` gets how many, and what else was assumed.
-// Errors: INVALID_ARGUMENT: no node, a node whose input nothing makes, two makers of one value.
+// Local functions are inlined. Control flow is one operator each, without work, as are operators that libonnx does not
+// know; `warnings` gets how many, and what else was assumed.
+// Errors: INVALID_ARGUMENT: no node, a node whose input nothing makes, two makers of one value,
+// functions that use themselves.
 absl::StatusOr<v1::Graph> GraphOfModel(onnx::ModelProto& model, const std::map<std::string, int64_t>& dimensions,
                                        std::vector<std::string>& warnings);
 

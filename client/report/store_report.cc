@@ -80,8 +80,8 @@ std::string OperationsReport(const std::vector<v1::Operation>& operations) {
                {"state"},
                {"submitted"},
                {"best time", kRight},
-               {"attempts", kRight},
-               Table::Cutting("request")});
+               {"attempts", kRight, Table::Overflow::kKept, 0, 1},
+               Table::Cutting("request", 28)});
   for (const v1::Operation& operation : operations) {
     const v1::OperationMetadata& metadata = operation.metadata();
     table.AddRow({operation.name(), StateText(operation.state()), TimeText(metadata.create_time()),

@@ -5,6 +5,7 @@
 
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/operation_result.h"
+#include "client/cli/commands/request_id.h"
 #include "client/cli/commands/store_access.h"
 #include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
@@ -37,7 +38,10 @@ class SubmitCommand final : public Command {
          ProblemFlags(problem_),
          SolverFlags(options_),
          {"Operation",
-          {StringFlag("request_id", "ID", "a name of your own: submitting it again submits nothing", request_id_),
+          {StringFlag(
+               "request_id", "ID",
+               "a name of your own: submitting it again submits nothing (default: what is planned, and a number)",
+               request_id_),
            StringFlag("plan_id", "ID", "have the server keep the plan as plans/ID", plan_id_)}},
          server_.Flags(),
          output_.Flags()});
@@ -55,7 +59,7 @@ class SubmitCommand final : public Command {
     if (!access.ok()) return access.status();
     v1::SubmitPlanRequest request;
     *request.mutable_plan_request() = *std::move(plan_request);
-    request.set_request_id(request_id_);
+    request.set_request_id(request_id_.empty() ? NewRequestId(input_.Title()) : request_id_);
     const auto response = access->store->SubmitPlan(request, ShortCall(environment));
     if (!response.ok()) return response.status();
     const v1::Operation& operation = response->operation();

@@ -7,6 +7,7 @@
 
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/operation_result.h"
+#include "client/cli/commands/request_id.h"
 #include "client/cli/commands/store_access.h"
 #include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/message_flags.h"
@@ -69,6 +70,7 @@ class SweepCommand final : public Command {
     plan_request->mutable_problem()->MergeFrom(problem_);
     plan_request->mutable_options()->MergeFrom(options_);
     *request_.mutable_plan_request() = *std::move(plan_request);
+    if (request_.request_id().empty()) request_.set_request_id(NewRequestId(input_.Title()));
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();
     const auto response = access->store->SweepPlans(request_, ShortCall(environment));

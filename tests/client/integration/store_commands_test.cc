@@ -67,6 +67,7 @@ TEST_F(StoreCommandsTest, SubmitsWaitsAndLists) {
   EXPECT_THAT(Run({"operations", "--cancel=" + name}).out, HasSubstr("succeeded"));
   const Finished failed = Run({"submit", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4", "--objective=min_devices",
                                "--target_period_ms=0.001"});
+  EXPECT_THAT(Run({"operations"}).out, HasSubstr("  bert-base_on_pcie-4_"));
   const Finished why = Run({"wait", "--operation=" + failed.out.substr(0, failed.out.size() - 1)});
   EXPECT_EQ(why.exit_code, 3);
   EXPECT_THAT(why.err, HasSubstr("infeasible: "));

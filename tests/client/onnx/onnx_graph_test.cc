@@ -115,6 +115,77 @@ TEST(OnnxGraphTest, WhatIsNotKnownIsOneOperatorWithAWarning) {
   EXPECT_THAT(warnings, Contains(HasSubstr("2 values have no shape")));
 }
 
+// y = LeakyRelu(Relu(x)) with the slope of the use.
+onnx::FunctionProto& AddLeaky(const std::string& name, const std::string& inner, onnx::ModelProto& model) {
+  onnx::FunctionProto& function = *model.add_functions();
+  function.set_domain("own");
+  function.set_name(name);
+  function.add_input("in");
+  function.add_output("out");
+  function.add_attribute("slope");
+  onnx::NodeProto& first = *function.add_node();
+  first.set_op_type(inner);
+  first.set_domain(inner == "Relu" ? "" : "own");
+  first.set_name("first");
+  first.add_input("in");
+  first.add_output("middle");
+  onnx::NodeProto& second = *function.add_node();
+  second.set_op_type("LeakyRelu");
+  second.add_input("middle");
+  second.add_output("out");
+  onnx::AttributeProto& slope = *second.add_attribute();
+  slope.set_name("alpha");
+  slope.set_type(onnx::AttributeProto::FLOAT);
+  slope.set_ref_attr_name("slope");
+  return function;
+}
+
+TEST(OnnxGraphTest, LocalFunctionsAreInlined) {
+  onnx::ModelProto model = EmptyModel();
+  AddInput("x", {4, 16}, model);
+  AddLeaky("Leaky", "Relu", model);
+  AddLeaky("Twice", "Leaky", model);
+  AddNode("Twice", "a", {"x"}, {"y"}, model).set_domain("own");
+  AddNode("Leaky", "b", {"y"}, {"z"}, model).set_domain("own");
+  const auto [graph, warnings] = ReadModel(model);
+  EXPECT_THAT(warnings, IsEmpty());
+  std::vector<std::string> types;
+  for (const v1::Operator& op : graph.operators()) types.push_back(op.type());
+  EXPECT_THAT(types, ElementsAre("Relu", "LeakyRelu", "LeakyRelu", "Relu", "LeakyRelu"));
+  EXPECT_EQ(graph.operators(0).name(), "a/first/first");
+  ASSERT_THAT(graph.tensors(), SizeIs(4));
+  for (const v1::Tensor& tensor : graph.tensors()) EXPECT_EQ(tensor.size_bytes(), 4 * 4 * 16) << tensor.name();
+}
+
+TEST(OnnxGraphTest, AFunctionThatUsesItselfIsRefused) {
+  onnx::ModelProto model = EmptyModel();
+  AddInput("x", {1}, model);
+  AddLeaky("Leaky", "Leaky", model);
+  AddNode("Leaky", "", {"x"}, {"y"}, model).set_domain("own");
+  EXPECT_EQ(ErrorIn(model), "the local function \"Leaky\" uses itself");
+}
+
+TEST(OnnxGraphTest, FunctionsThatMultiplyAreRefused) {
+  onnx::ModelProto model = EmptyModel();
+  AddInput("x", {1}, model);
+  for (int level = 0; level < 25; ++level) {
+    onnx::FunctionProto& function = *model.add_functions();
+    function.set_domain("own");
+    function.set_name("f" + std::to_string(level));
+    function.add_input("in");
+    function.add_output("out");
+    for (int copy = 0; copy < 2; ++copy) {
+      onnx::NodeProto& node = *function.add_node();
+      node.set_op_type(level == 0 ? "Relu" : "f" + std::to_string(level - 1));
+      node.set_domain(level == 0 ? "" : "own");
+      node.add_input(copy == 0 ? "in" : "middle");
+      node.add_output(copy == 0 ? "middle" : "out");
+    }
+  }
+  AddNode("f24", "", {"x"}, {"y"}, model).set_domain("own");
+  EXPECT_EQ(ErrorIn(model), "local functions make more than 1000000 nodes");
+}
+
 TEST(OnnxGraphTest, NamesAreUnique) {
   onnx::ModelProto model = EmptyModel();
   AddInput("x", {1}, model);
