@@ -60,7 +60,7 @@ class EvaluateCommand final : public Command {
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file=plan.json\n"
            "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=plan.json\n"
            "  echo 'Et*6|t*6|t*6|t*6L' | planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=-\n"
-           "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=- --overlap=overlapped < "
+           "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=- --reserved_bytes=1GiB < "
            "plan.json\n";
   }
 
