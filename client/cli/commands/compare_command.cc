@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/progress.h"
@@ -78,6 +79,8 @@ class CompareCommand final : public Command {
     if (!request.ok()) return request.status();
     request->mutable_problem()->MergeFrom(problem_);
     request->mutable_options()->MergeFrom(options_);
+    const std::string asked = AskForTrainingMemory(*request, /*takes_schedule=*/false);
+    if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     const std::unique_ptr<PlanningClient> client = server_.Connect(environment);
     const auto algorithms = Algorithms(*client, environment);
     if (!algorithms.ok()) return algorithms.status();

@@ -9,6 +9,8 @@
 #include "client/cli/commands/operation_result.h"
 #include "client/cli/commands/request_id.h"
 #include "client/cli/commands/store_access.h"
+#include "client/cli/commands/training_memory.h"
+#include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/message_flags.h"
 #include "client/cli/terminal/shared_flags.h"
@@ -69,6 +71,9 @@ class SweepCommand final : public Command {
     if (!plan_request.ok()) return plan_request.status();
     plan_request->mutable_problem()->MergeFrom(problem_);
     plan_request->mutable_options()->MergeFrom(options_);
+    // Schedules of the grid may be of any kind.
+    const std::string asked = request_.schedules().empty() ? AskForTrainingMemory(*plan_request) : "";
+    if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     *request_.mutable_plan_request() = *std::move(plan_request);
     if (request_.request_id().empty()) request_.set_request_id(NewRequestId(input_.Title()));
     const auto access = ConnectToStore(server_, environment);

@@ -30,7 +30,7 @@ bool IsPipelineOfStages(const v1::PlanningProblem& problem) {
 
 }  // namespace
 
-std::string AskForTrainingMemory(v1::CreatePlanRequest& request) {
+std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_schedule) {
   v1::PlanningProblem& problem = *request.mutable_problem();
   const bool is_throughput =
       problem.objective() == v1::OBJECTIVE_UNSPECIFIED || problem.objective() == v1::OBJECTIVE_MAX_THROUGHPUT;
@@ -42,7 +42,7 @@ std::string AskForTrainingMemory(v1::CreatePlanRequest& request) {
   const bool has_schedule = problem.schedule() != v1::SCHEDULE_KIND_UNSPECIFIED;
   const bool may_have_any = IsPipelineOfStages(problem) && request.options().algorithm() <= v1::ALGORITHM_AUTO;
   const std::string off = "--memory_preset=sgd counts less";
-  if (has_schedule || !may_have_any) {
+  if (has_schedule || !may_have_any || !takes_schedule) {
     return absl::StrCat("the memory of training with an optimizer was asked for (--memory_preset=", kPreset, "); ",
                         off);
   }

@@ -13,9 +13,9 @@ namespace planwright::client {
 
 // Sets memory_model.preset and schedule of `request` where its graph is a transformer of the zoo, its workload
 // training, its objective throughput and nothing is said of memory. The schedule is left alone where one is said, where
-// stages need not be contiguous, and where an algorithm is named, which may have none. Returns what was asked for, for
-// people; empty: nothing.
-std::string AskForTrainingMemory(v1::CreatePlanRequest& request);
+// stages need not be contiguous, where an algorithm is named, which may have none, and where the caller says so.
+// Returns what was asked for, for people; empty: nothing.
+std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_schedule = true);
 
 }  // namespace planwright::client
 
