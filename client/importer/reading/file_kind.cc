@@ -81,6 +81,16 @@ bool IsPipeDream(std::string_view line) {
          line.find("forward_compute_time=") != std::string_view::npos;
 }
 
+// "GPU0 GPU1 ..." or "GPU0 NIC0 ...", perhaps behind the sequence that underlines it.
+bool IsHeadingOfGpus(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+  if (line.starts_with('\x1b')) line.remove_prefix(std::min(line.find('m'), line.size() - 1) + 1);
+  constexpr std::string_view kFirst = "GPU0";
+  if (!line.starts_with(kFirst)) return false;
+  line.remove_prefix(kFirst.size());
+  return line.starts_with(' ') || line.starts_with('\t') || line.starts_with('\r') || line.empty();
+}
+
 RecognisedFile XmlKind(std::string_view beginning) {
   for (const auto& [tag, file] : std::array<std::pair<std::string_view, RecognisedFile>, 3>{
            {{"<system", {FileKind::kNcclXml, "a topology of NCCL"}},
@@ -96,17 +106,18 @@ RecognisedFile TextKind(std::string_view text) {
   const std::string_view line = FirstLine(beginning);
   const std::string_view plain = FirstLineWithoutComments(beginning);
   if (IsPipeDream(line)) return {FileKind::kPipeDreamGraph, "a profile of PipeDream"};
-  if (line.find("GPU0") != std::string_view::npos && line.find("--") == std::string_view::npos) {
-    return {FileKind::kNvidiaTopology, "the output of nvidia-smi topo -m"};
-  }
-  if (ContainsIgnoringCase(plain, "SwitchName=") || ContainsIgnoringCase(plain, "BlockName=") ||
-      ContainsIgnoringCase(plain, "BlockSizes=")) {
-    return {FileKind::kSlurmTopology, "a topology.conf of Slurm"};
+  if (IsHeadingOfGpus(line)) return {FileKind::kNvidiaTopology, "the output of nvidia-smi topo -m"};
+  for (const std::string_view key : {"SwitchName=", "BlockName=", "BlockSizes="}) {
+    const std::string_view words = plain.substr(std::min(plain.find_first_not_of(" \t"), plain.size()));
+    if (ContainsIgnoringCase(words.substr(0, key.size()), key)) {
+      return {FileKind::kSlurmTopology, "a topology.conf of Slurm"};
+    }
   }
   if (plain.starts_with("- topology:")) return {FileKind::kSlurmTopologyYaml, "a topology.yaml of Slurm"};
-  const bool is_test = beginning.find("nccl-tests version") != std::string_view::npos || plain.empty() ||
-                       beginning.starts_with("# nThread");
-  if (is_test && beginning.find("Rank") != std::string_view::npos) {
+  const bool is_test = beginning.find("nccl-tests version") != std::string_view::npos ||
+                       beginning.find("# nThread ") != std::string_view::npos ||
+                       beginning.find("# Using devices") != std::string_view::npos;
+  if (is_test && line.starts_with('#')) {
     return {FileKind::kNcclTests, "measurements of nccl-tests"};
   }
   if (line.starts_with("name,forward_ms") || line.starts_with("name, forward_ms")) {

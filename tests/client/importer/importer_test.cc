@@ -104,6 +104,16 @@ TEST(ImporterTest, NamesFilesOfOtherKinds) {
             "a table of times, which goes beside a graph: name it with --profile");
 }
 
+TEST(ImporterTest, OurOwnFormsMayNameAnything) {
+  const auto cluster = ImportCluster("devices { name: \"GPU0\" device_class: \"GPU0 GPU1\" }", "c");
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  EXPECT_EQ(cluster->cluster.devices(0).name(), "GPU0");
+  const auto yaml =
+      ImportCluster("# Rank 0 of our hosts, SwitchName=x\nnodes: [{hosts: GPU0, devices: 1, class: l4}]\n", "c");
+  ASSERT_TRUE(yaml.ok()) << yaml.status();
+  EXPECT_EQ(yaml->cluster.devices(0).host(), "GPU0");
+}
+
 TEST(ImporterTest, SaysWhereASwappedFileBelongs) {
   const std::string graph = R"({"operators": [{"name": "a"}]})";
   const std::string cluster = R"({"device_classes": [{"name": "gpu"}]})";
