@@ -1,8 +1,13 @@
 # One way to declare each kind of target, so that warnings, sanitizers and test labels are the same everywhere.
 
-# Flags that all of our own code is compiled with.
+# What whoever uses our libraries needs as well: where headers are, and the language that they are written in.
+add_library(planwright_headers INTERFACE)
+target_include_directories(planwright_headers INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_features(planwright_headers INTERFACE cxx_std_20)
+
+# Flags that all of our own code is compiled with, and nobody else's.
 add_library(planwright_flags INTERFACE)
-target_include_directories(planwright_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_link_libraries(planwright_flags INTERFACE planwright_headers)
 target_compile_options(planwright_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor
   # GCC 12 sees overlaps in inlined string sums that cannot be (GCC bug 105651).
@@ -36,7 +41,7 @@ endfunction()
 function(planwright_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
-  target_link_libraries(${ARG_NAME} PUBLIC planwright_flags ${ARG_DEPENDS})
+  target_link_libraries(${ARG_NAME} PUBLIC planwright_headers PRIVATE planwright_flags PUBLIC ${ARG_DEPENDS})
   planwright_tidy(${ARG_NAME})
 endfunction()
 

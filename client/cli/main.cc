@@ -1,4 +1,5 @@
 // planwright: the command line of the planning service.
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,6 +15,7 @@
 #include "client/library/remote_planning_client.h"
 #include "client/library/version.h"
 #include "client/local/local_planning_client.h"
+#include "client/report/line_length.h"
 
 namespace planwright::client {
 namespace {
@@ -37,6 +39,15 @@ ServerConnection ConnectionOfEnvironment() {
   return connection;
 }
 
+// Columns of the terminal that `descriptor` is. Pipes and files take the longest lines.
+std::size_t ColumnsOf(int descriptor) {
+  constexpr std::size_t kUsualColumns = 80;
+  if (isatty(descriptor) != 1) return kMaxLineLength;
+  winsize size = {};
+  const bool is_known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_known ? size.ws_col : kUsualColumns;
+}
+
 int Main(const std::vector<std::string>& arguments) {
   const std::stop_token interrupt = StopOnInterrupt();
   StandardInput standard_input(STDIN_FILENO, interrupt);
@@ -45,6 +56,7 @@ int Main(const std::vector<std::string>& arguments) {
                           .out = std::cout,
                           .err = std::cerr,
                           .err_is_terminal = isatty(STDERR_FILENO) == 1,
+                          .line_lengths = {.report = ColumnsOf(STDOUT_FILENO), .note = ColumnsOf(STDERR_FILENO)},
                           .default_connection = ConnectionOfEnvironment(),
                           .interrupt = interrupt,
                           .connect = &Connect};

@@ -12,8 +12,9 @@
 #include "client/cli/commands/commands.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/flags.h"
-#include "client/library/closest_name.h"
+#include "client/library/did_you_mean.h"
 #include "client/library/version.h"
+#include "client/report/line_length.h"
 
 namespace planwright::client {
 namespace {
@@ -43,7 +44,7 @@ std::string ProgramHelp() {
       "Try: planwright plan --graph=zoo:bert-large --cluster=zoo:dgx1-v100:1\n"
       "\n"
       "Exit codes: 0 done; 1 internal error; 2 usage or invalid input; 3 infeasible, or an invalid plan;\n"
-      "4 the server cannot be reached or refused; 5 no plan found in time; 130 interrupted.\n");
+      "4 the server cannot be reached or refused; 5 no plan found, and none proven impossible; 130 interrupted.\n");
 }
 
 std::string CommandHelp(Command& command) {
@@ -127,6 +128,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
 }
 
 ExitCode RunProgram(std::span<const std::string> arguments, Environment& environment) {
+  const ScopedLineLengths lengths(environment.line_lengths);
   const auto result = DispatchWithoutExceptions(arguments, environment);
   if (result.ok()) return *result;
   PrintError(result.status(), environment.err);

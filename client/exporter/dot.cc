@@ -18,7 +18,8 @@
 namespace planwright::client {
 namespace {
 
-constexpr std::size_t kMaxNodes = 500;
+// More boxes than a page shows; then layers are drawn, then stages.
+constexpr std::size_t kMaxNodes = 60;
 
 // A string between quotes; `\n` of ours stays a line break.
 std::string Quoted(std::string_view text) {
@@ -99,7 +100,7 @@ class DotWriter {
       absl::StrAppend(out, replica.device());
     };
     return absl::StrCat("stage ", index, ": ", absl::StrJoin(stage.replicas(), ", ", append_device), "\n",
-                        MillisecondsText(stage.load_ms()), ", ", BytesText(stage.memory_bytes()));
+                        DurationText(stage.load_ms()), ", ", BytesText(stage.memory_bytes()));
   }
 
   std::string Clusters() const {

@@ -5,6 +5,8 @@
 
 #include "client/exporter/dot.h"
 #include "client/exporter/hostfile.h"
+#include "client/exporter/planners.h"
+#include "client/exporter/schedule_csv.h"
 #include "client/exporter/svg.h"
 #include "client/exporter/trainers.h"
 #include "client/report/json.h"
@@ -14,27 +16,63 @@ namespace {
 
 absl::StatusOr<Exported> ExportJson(const ExportInput& input) { return Exported{JsonText(input.plan), ""}; }
 
-constexpr std::array<ExportTarget, 7> kTargets = {{
+constexpr auto kTargets = std::to_array<ExportTarget>({
     {.name = "megatron",
-     .summary = "the layout string of Megatron-LM's --pipeline-model-parallel-layout",
+     .summary = "the arguments of Megatron-LM, with --pipeline-model-parallel-layout",
      .needs_graph = true,
+     .runs_pipelines = true,
      .write = &ExportMegatron},
     {.name = "torchtitan",
-     .summary = "module_fqns_per_model_part of torchtitan, as TOML",
+     .summary = "module_fqns_per_model_part of torchtitan, as Python",
      .needs_graph = true,
+     .runs_pipelines = true,
      .write = &ExportTorchtitan},
+    {.name = "torchtitan_toml",
+     .summary = "the same as TOML, for releases before 2026",
+     .needs_graph = true,
+     .runs_pipelines = true,
+     .write = &ExportTorchtitanToml},
+    {.name = "deepspeed",
+     .summary = "a PipelineModule of DeepSpeed with these boundaries",
+     .needs_graph = true,
+     .runs_pipelines = true,
+     .write = &ExportDeepspeed},
+    {.name = "torch_pipelining",
+     .summary = "split_spec of torch.distributed.pipelining",
+     .needs_graph = true,
+     .runs_pipelines = true,
+     .write = &ExportTorchPipelining},
+    {.name = "schedule_csv",
+     .summary = "the order of work for its schedules, compute only",
+     .write = &ExportScheduleCsv},
     {.name = "vllm",
      .summary = "the layer counts of vLLM's VLLM_PP_LAYER_PARTITION",
      .needs_graph = true,
+     .runs_pipelines = true,
+     .serves = true,
      .write = &ExportVllm},
     {.name = "hostfile",
      .summary = "a host file of Open MPI and DeepSpeed, in the order of the ranks",
      .needs_cluster = true,
      .write = &ExportHostfile},
+    {.name = "rankfile", .summary = "a rank file of Open MPI", .needs_cluster = true, .write = &ExportRankfile},
+    {.name = "slurm_hostfile",
+     .summary = "the host of each task, for SLURM_HOSTFILE",
+     .needs_cluster = true,
+     .write = &ExportSlurmHostfile},
+    {.name = "kubernetes",
+     .summary = "a patch for pods with the hosts of the plan",
+     .needs_cluster = true,
+     .write = &ExportKubernetes},
+    {.name = "pipedream",
+     .summary = "PipeDream's graph with the stage of each node",
+     .needs_graph = true,
+     .write = &ExportPipedream},
+    {.name = "piper", .summary = "the plan as Piper writes it", .write = &ExportPiper},
     {.name = "dot", .summary = "a picture of the stages for Graphviz", .needs_graph = true, .write = &ExportDot},
     {.name = "svg", .summary = "a picture of the load of every device", .write = &ExportSvg},
     {.name = "json", .summary = "the plan itself, as `plan --output=json` prints it", .write = &ExportJson},
-}};
+});
 
 }  // namespace
 

@@ -1,7 +1,9 @@
 // Plans as what trainers, launchers and people read.
 //
-// Formats: Megatron-LM's --pipeline-model-parallel-layout, torchtitan's module_fqns_per_model_part, vLLM's
-// VLLM_PP_LAYER_PARTITION, host files of Open MPI and DeepSpeed, Graphviz, and a plan in the protobuf JSON mapping.
+// Formats: Megatron-LM's arguments, torchtitan's module_fqns_per_model_part, vLLM's VLLM_PP_LAYER_PARTITION, a
+// PipelineModule of DeepSpeed, a split and a schedule of torch.distributed.pipelining, host, rank and task files of
+// Open MPI, DeepSpeed and Slurm, a patch for Kubernetes, PipeDream's graph with stages, Piper's plan, Graphviz, and a
+// plan in the protobuf JSON mapping.
 #ifndef PLANWRIGHT_CLIENT_EXPORTER_EXPORTER_H_
 #define PLANWRIGHT_CLIENT_EXPORTER_EXPORTER_H_
 
@@ -21,6 +23,8 @@ struct ExportInput {
   // What the plan is for. nullptr: not known; only for targets that do not need it.
   const v1::Graph* graph = nullptr;
   const v1::Cluster* cluster = nullptr;
+  // Of pipelines with layers of their own: how many stand before the first numbered one.
+  int layer_offset = 1;
 };
 
 struct Exported {
@@ -35,6 +39,10 @@ struct ExportTarget {
   std::string_view summary;
   bool needs_graph = false;
   bool needs_cluster = false;
+  // It runs pipelines of whole layers with as many replicas each on accelerators: plan --runnable_on may name it.
+  bool runs_pipelines = false;
+  // Inference instead of training.
+  bool serves = false;
   // INVALID_ARGUMENT: the plan names what graph or cluster do not have. FAILED_PRECONDITION: the target cannot express
   // the plan; the message says why and what would help.
   absl::StatusOr<Exported> (*write)(const ExportInput& input);

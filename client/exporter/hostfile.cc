@@ -17,8 +17,6 @@
 namespace planwright::client {
 namespace {
 
-constexpr char kTarget[] = "hostfile";
-
 // Where a device sits: its host, and its number among the devices of that host.
 struct Seat {
   std::string host;
@@ -50,9 +48,9 @@ std::unordered_map<std::string, Seat> SeatsOf(const v1::Cluster& cluster) {
   return seats;
 }
 
-// A name that would end the word or start a comment.
+// No name that would end the word or its quotes, or start a comment.
 bool IsWritable(std::string_view host) {
-  return !host.empty() && host.find_first_of(" \t\r\n#") == std::string_view::npos;
+  return !host.empty() && host.find_first_of(" \t\r\n#\"'\\=") == std::string_view::npos;
 }
 
 struct HostSlots {
@@ -61,10 +59,10 @@ struct HostSlots {
   std::vector<int> slots;
 };
 
-absl::StatusOr<std::vector<HostSlots>> SlotsInRankOrder(const ExportInput& input) {
+// Where each rank runs: the replicas of the first stage, then those of the next. `target` names the format in messages.
+absl::StatusOr<std::vector<Seat>> SeatsInRankOrder(const ExportInput& input, const char* target) {
   const auto seats = SeatsOf(*input.cluster);
-  std::vector<HostSlots> hosts;
-  std::set<std::string> closed;
+  std::vector<Seat> ranks;
   std::set<std::string> used;
   for (const v1::Stage& stage : input.plan.stages()) {
     for (const v1::Replica& replica : stage.replicas()) {
@@ -73,28 +71,46 @@ absl::StatusOr<std::vector<HostSlots>> SlotsInRankOrder(const ExportInput& input
         return absl::InvalidArgumentError(absl::StrCat("the cluster has no device \"", replica.device(),
                                                        "\"; give the cluster that the plan was made for"));
       }
-      const std::string& host = seat->second.host;
       if (!used.insert(replica.device()).second) {
-        return CannotExpress(kTarget, absl::StrCat("device ", replica.device(), " holds several stages"));
+        return CannotExpress(target, absl::StrCat("device ", replica.device(), " holds several stages"));
       }
       if (seat->second.is_cpu) {
-        return CannotExpress(kTarget, absl::StrCat("stage ", stage.index(), " is on ", replica.device(),
-                                                   ", a CPU, and slots are accelerators"));
+        return CannotExpress(target, absl::StrCat("stage ", stage.index(), " is on ", replica.device(),
+                                                  ", a CPU, and slots are accelerators"));
       }
-      if (!IsWritable(host)) {
-        return CannotExpress(kTarget,
+      if (!IsWritable(seat->second.host)) {
+        return CannotExpress(target,
                              absl::StrCat("device ", replica.device(), " has no host, or one whose name is no word"));
       }
-      if (hosts.empty() || hosts.back().host != host) {
-        if (!closed.insert(host).second) {
-          return CannotExpress(kTarget,
-                               absl::StrCat("the ranks on host ", host, " are not consecutive: the pipeline leaves it ",
-                                            "and comes back"));
-        }
-        hosts.push_back({host, {}});
-      }
-      hosts.back().slots.push_back(seat->second.slot);
+      ranks.push_back(seat->second);
     }
+  }
+  return ranks;
+}
+
+absl::StatusOr<std::vector<HostSlots>> SlotsInRankOrder(const ExportInput& input) {
+  const auto ranks = SeatsInRankOrder(input, "hostfile");
+  if (!ranks.ok()) return ranks.status();
+  std::vector<HostSlots> hosts;
+  std::set<std::string> closed;
+  for (const Seat& seat : *ranks) {
+    if (hosts.empty() || hosts.back().host != seat.host) {
+      if (!closed.insert(seat.host).second) {
+        return CannotExpress("hostfile", absl::StrCat("the ranks on host ", seat.host, " are not consecutive: the ",
+                                                      "pipeline leaves it and comes back; rankfile can say that"));
+      }
+      hosts.push_back({seat.host, {}});
+    }
+    hosts.back().slots.push_back(seat.slot);
+  }
+  return hosts;
+}
+
+// Hosts in the order in which ranks come to them, each once.
+std::vector<std::string> HostsOf(const std::vector<Seat>& ranks) {
+  std::vector<std::string> hosts;
+  for (const Seat& seat : ranks) {
+    if (std::find(hosts.begin(), hosts.end(), seat.host) == hosts.end()) hosts.push_back(seat.host);
   }
   return hosts;
 }
@@ -121,6 +137,49 @@ absl::StatusOr<Exported> ExportHostfile(const ExportInput& input) {
     absl::StrAppend(&exported.text, host.host, " slots=", host.slots.size(), "\n");
   }
   exported.advice = "pass it as --hostfile; rank 0 is the first replica of the first stage";
+  return exported;
+}
+
+absl::StatusOr<Exported> ExportRankfile(const ExportInput& input) {
+  const auto ranks = SeatsInRankOrder(input, "rankfile");
+  if (!ranks.ok()) return ranks.status();
+  Exported exported;
+  for (std::size_t rank = 0; rank < ranks->size(); ++rank) {
+    absl::StrAppend(&exported.text, "rank ", rank, "=", (*ranks)[rank].host, " slot=", (*ranks)[rank].slot, "\n");
+  }
+  exported.advice =
+      "pass it as --map-by rankfile:file=FILE (Open MPI 5) or --rankfile; slots number the accelerators of a host, one "
+      "core "
+      "each";
+  return exported;
+}
+
+absl::StatusOr<Exported> ExportSlurmHostfile(const ExportInput& input) {
+  const auto ranks = SeatsInRankOrder(input, "slurm_hostfile");
+  if (!ranks.ok()) return ranks.status();
+  Exported exported;
+  for (const Seat& seat : *ranks) absl::StrAppend(&exported.text, seat.host, "\n");
+  exported.advice =
+      absl::StrCat("set SLURM_HOSTFILE to it, and run srun --ntasks=", ranks->size(), " --distribution=arbitrary");
+  return exported;
+}
+
+absl::StatusOr<Exported> ExportKubernetes(const ExportInput& input) {
+  const auto ranks = SeatsInRankOrder(input, "kubernetes");
+  if (!ranks.ok()) return ranks.status();
+  const std::vector<std::string> hosts = HostsOf(*ranks);
+  Exported exported;
+  exported.text =
+      "# Strategic patch for a pod template. Order of the ranks:\n"
+      "# one host for each, by ascending rank.\n";
+  for (const Seat& seat : *ranks) absl::StrAppend(&exported.text, "#   ", seat.host, " gpu ", seat.slot, "\n");
+  absl::StrAppend(&exported.text,
+                  "spec:\n  affinity:\n    nodeAffinity:\n      requiredDuringSchedulingIgnoredDuringExecution:\n"
+                  "        nodeSelectorTerms:\n          - matchExpressions:\n"
+                  "              - key: kubernetes.io/hostname\n                operator: In\n"
+                  "                values:\n");
+  for (const std::string& host : hosts) absl::StrAppend(&exported.text, "                  - \"", host, "\"\n");
+  exported.advice = "apply it to the template of the pods: kubectl patch --type=strategic --patch-file=FILE";
   return exported;
 }
 

@@ -1,4 +1,4 @@
-// A host file of Open MPI and DeepSpeed: "node0 slots=8" for each host, in the order of the ranks.
+// Which rank runs where: host and rank files of Open MPI and DeepSpeed, task files of Slurm, affinities of Kubernetes.
 //
 // Ranks count stages from the first to the last, and within a stage its replicas: the order of Megatron-LM with data
 // parallelism inside pipeline parallelism. Where the devices of a host are not used in their own order, a comment says
@@ -14,6 +14,16 @@ namespace planwright::client {
 // Errors: see ExportTarget::write. Not expressible: a device without a host or with a host name that a host file cannot
 // hold, a device with several stages, and ranks of one host that are not consecutive.
 absl::StatusOr<Exported> ExportHostfile(const ExportInput& input);
+
+// Open MPI's rank file: "rank 3=node1 slot=0", a line for each rank, in any order of hosts. Not expressible, here and
+// below: as above, but ranks of one host need not be consecutive.
+absl::StatusOr<Exported> ExportRankfile(const ExportInput& input);
+
+// $SLURM_HOSTFILE: the host of each task, one on a line.
+absl::StatusOr<Exported> ExportSlurmHostfile(const ExportInput& input);
+
+// A strategic patch for a pod template of Kubernetes: nodes by their host names; the order of the ranks in comments.
+absl::StatusOr<Exported> ExportKubernetes(const ExportInput& input);
 
 }  // namespace planwright::client
 

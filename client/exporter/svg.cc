@@ -95,13 +95,12 @@ class SvgWriter {
 
   std::string Title() const {
     const char* noun = plan_.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency" : "per micro-batch";
-    const std::string quality =
-        plan_.provenance().proven_optimal()
-            ? "proven optimal"
-            : absl::StrFormat("at least %s, gap %.3g %%", MillisecondsText(plan_.lower_bound_ms()),
-                              plan_.relative_gap() * 100);
+    const std::string quality = plan_.provenance().proven_optimal()
+                                    ? "proven optimal"
+                                    : absl::StrFormat("at least %s, gap %.3g %%", DurationText(plan_.lower_bound_ms()),
+                                                      plan_.relative_gap() * 100);
     return absl::StrFormat("<text x=\"16\" y=\"26\" font-size=\"16\">%s %s, %s</text>\n",
-                           SvgText(MillisecondsText(plan_.objective_ms())), noun, SvgText(quality));
+                           SvgText(DurationText(plan_.objective_ms())), noun, SvgText(quality));
   }
 
   static std::string Legend() {
@@ -121,8 +120,7 @@ class SvgWriter {
     const double y = kTop + kRowHeight * static_cast<double>(row);
     std::string svg = absl::StrFormat(
         "<g><title>%s: stage %s, %s</title>\n<text x=\"%.0f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-        SvgText(bar.device), SvgText(bar.stages), MillisecondsText(bar.load_ms), kLeft - 8, y + 13,
-        SvgLabel(bar.device));
+        SvgText(bar.device), SvgText(bar.stages), DurationText(bar.load_ms), kLeft - 8, y + 13, SvgLabel(bar.device));
     double start_ms = 0;
     for (std::size_t i = 0; i < kParts.size(); ++i) {
       if (bar.parts_ms[i] <= 0) continue;
@@ -141,7 +139,7 @@ class SvgWriter {
         "<line x1=\"%.2f\" y1=\"%.0f\" x2=\"%.2f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"1.5\"%s/>"
         "<text x=\"%.2f\" y=\"%.1f\" text-anchor=\"end\" fill=\"%s\">%s %s</text>\n",
         x, kTop - 8, x, bottom() + 4, colour, is_bound ? " stroke-dasharray=\"4 3\"" : "", x,
-        bottom() + (is_bound ? 32 : 18), colour, label, MillisecondsText(milliseconds));
+        bottom() + (is_bound ? 32 : 18), colour, label, DurationText(milliseconds));
   }
 
   const v1::Plan& plan_;

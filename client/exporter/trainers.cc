@@ -56,6 +56,40 @@ std::string Repeated(char letter, std::size_t count) {
   return count == 1 ? std::string(1, letter) : absl::StrCat(std::string(1, letter), "*", count);
 }
 
+// The stages of a layout with runs of equal ones folded: "Et*3|(t*2|)*29t*2L". Megatron expands groups first and single
+// letters then, so that a group may hold repeated letters, but no group.
+std::string FoldedLayout(const std::vector<std::string>& stages) {
+  constexpr std::size_t kLeastRun = 3;
+  std::string layout;
+  for (std::size_t i = 0; i < stages.size();) {
+    std::size_t end = i;
+    // The last stage has no bar behind it.
+    while (end + 1 < stages.size() && stages[end] == stages[i]) ++end;
+    if (end - i >= kLeastRun) {
+      absl::StrAppend(&layout, "(", stages[i], "|)*", end - i);
+      i = end;
+    } else {
+      absl::StrAppend(&layout, stages[i], i + 1 < stages.size() ? "|" : "");
+      ++i;
+    }
+  }
+  return layout;
+}
+
+// Of a problem that counts micro-batches, and of graphs that say how many samples one has.
+std::string MegatronBatchArguments(const ExportInput& input, int replicas) {
+  if (!input.graph->has_samples_per_micro_batch()) return "";
+  const int64_t micro_batch = input.graph->samples_per_micro_batch();
+  std::string arguments = absl::StrCat(" --micro-batch-size ", micro_batch);
+  const v1::PlanningProblem& problem = input.plan.problem();
+  const bool counts_copies = problem.replication() == v1::REPLICATION_UNIFORM;
+  if (problem.has_micro_batches()) {
+    const int64_t all = problem.micro_batches() * micro_batch * (counts_copies ? replicas : 1);
+    absl::StrAppend(&arguments, " --global-batch-size ", all);
+  }
+  return arguments;
+}
+
 // The modules of one stage, by the names that torchtitan gives them.
 std::vector<std::string> ModulesOf(const StageLayers& stage, bool is_first, bool is_last) {
   std::vector<std::string> modules;
@@ -76,26 +110,99 @@ absl::StatusOr<Exported> ExportMegatron(const ExportInput& input) {
   for (const StageLayers& stage : *stages) layout.push_back(Repeated('t', stage.num_layers));
   layout.front().insert(0, "E");
   layout.back().append("L");
-  return Exported{absl::StrCat(absl::StrJoin(layout, "|"), "\n"),
-                  absl::StrFormat("pass it as --pipeline-model-parallel-layout, with --pipeline-model-parallel-size %d "
-                                  "--num-layers %d and data parallelism %d",
-                                  stages->size(), CountLayers(*stages), input.plan.stages(0).replicas_size())};
+  const int replicas = input.plan.stages(0).replicas_size();
+  return Exported{
+      absl::StrFormat("--num-layers %d --pipeline-model-parallel-size %d --pipeline-model-parallel-layout '%s'%s\n",
+                      CountLayers(*stages), stages->size(), FoldedLayout(layout),
+                      MegatronBatchArguments(input, replicas)),
+      absl::StrFormat("for %d processes, one for each stage and replica: data parallelism %d",
+                      stages->size() * static_cast<std::size_t>(replicas), replicas)};
 }
+
+namespace {
+
+// "    [\"tok_embeddings\", \"layers.0\"],\n" for each stage, which TOML and Python read alike.
+std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* indent) {
+  std::string parts;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const bool is_last = i + 1 == stages.size();
+    absl::StrAppend(&parts, indent, "[", absl::StrJoin(ModulesOf(stages[i], i == 0, is_last), ", "), "],\n");
+  }
+  return parts;
+}
+
+}  // namespace
 
 absl::StatusOr<Exported> ExportTorchtitan(const ExportInput& input) {
   const auto stages = PipelineOf(input, "torchtitan");
   if (!stages.ok()) return stages.status();
-  std::string parts;
-  for (std::size_t i = 0; i < stages->size(); ++i) {
-    const bool is_last = i + 1 == stages->size();
-    absl::StrAppend(&parts, "    [", absl::StrJoin(ModulesOf((*stages)[i], i == 0, is_last), ", "), "],\n");
+  return Exported{
+      absl::StrFormat("# Of torchtitan's job configuration.\n"
+                      "parallelism = dict(\n"
+                      "    pipeline_parallel_degree=%d,\n"
+                      "    data_parallel_replicate_degree=%d,\n"
+                      "    module_fqns_per_model_part=[\n%s    ],\n"
+                      ")\n",
+                      stages->size(), input.plan.stages(0).replicas_size(), TorchtitanParts(*stages, "        ")),
+      "set these fields of the configuration's parallelism; releases before 2026 read torchtitan_toml"};
+}
+
+absl::StatusOr<Exported> ExportTorchtitanToml(const ExportInput& input) {
+  const auto stages = PipelineOf(input, "torchtitan_toml");
+  if (!stages.ok()) return stages.status();
+  return Exported{
+      absl::StrFormat("[parallelism]\n"
+                      "pipeline_parallel_degree = %d\n"
+                      "data_parallel_replicate_degree = %d\n"
+                      "module_fqns_per_model_part = [\n%s]\n",
+                      stages->size(), input.plan.stages(0).replicas_size(), TorchtitanParts(*stages, "    ")),
+      "merge it into the job's TOML file"};
+}
+
+absl::StatusOr<Exported> ExportDeepspeed(const ExportInput& input) {
+  const auto stages = PipelineOf(input, "deepspeed");
+  if (!stages.ok()) return stages.status();
+  std::vector<std::string> boundaries = {"0"};
+  std::size_t next = 0;
+  for (std::size_t i = 1; i < stages->size(); ++i) {
+    next += (*stages)[i - 1].num_layers;
+    boundaries.push_back(absl::StrCat(next + static_cast<std::size_t>(input.layer_offset)));
   }
-  return Exported{absl::StrFormat("[parallelism]\n"
-                                  "pipeline_parallel_degree = %d\n"
-                                  "data_parallel_replicate_degree = %d\n"
-                                  "module_fqns_per_model_part = [\n%s]\n",
-                                  stages->size(), input.plan.stages(0).replicas_size(), parts),
-                  "merge it into the job's TOML file"};
+  return Exported{
+      absl::StrFormat("from deepspeed.pipe import PipelineModule\n"
+                      "\n"
+                      "\n"
+                      "class PlannedPipelineModule(PipelineModule):\n"
+                      "    \"\"\"Stages as planned; %d layers stand before the first of %d numbered ones.\"\"\"\n"
+                      "\n"
+                      "    BOUNDARIES = [%s]\n"
+                      "\n"
+                      "    def _partition_layers(self, method=\"uniform\"):\n"
+                      "        # The last stage takes whatever follows the numbered layers.\n"
+                      "        self.parts = self.BOUNDARIES + [len(self._layer_specs)]\n"
+                      "        stage = self._topo.get_coord(self.global_rank).pipe\n"
+                      "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n",
+                      input.layer_offset, CountLayers(*stages), absl::StrJoin(boundaries, ", ")),
+      absl::StrFormat("use it in place of PipelineModule, with num_stages=%d; --layer_offset says how many layers your "
+                      "pipeline has before the first numbered one",
+                      stages->size())};
+}
+
+absl::StatusOr<Exported> ExportTorchPipelining(const ExportInput& input) {
+  const auto stages = PipelineOf(input, "torch_pipelining");
+  if (!stages.ok()) return stages.status();
+  std::string points;
+  for (std::size_t i = 1; i < stages->size(); ++i) {
+    const StageLayers& stage = (*stages)[i];
+    if (stage.num_layers == 0) {
+      return CannotExpress("torch_pipelining",
+                           absl::StrCat("stage ", i, " has no numbered layer, before which it could be split"));
+    }
+    absl::StrAppendFormat(&points, "    \"layers.%d\": SplitPoint.BEGINNING,\n", stage.first_layer);
+  }
+  return Exported{
+      absl::StrCat("from torch.distributed.pipelining import SplitPoint\n\nsplit_spec = {\n", points, "}\n"),
+      "pass it to torch.distributed.pipelining.pipeline(module, mb_args, split_spec=split_spec)"};
 }
 
 absl::StatusOr<Exported> ExportVllm(const ExportInput& input) {

@@ -7,14 +7,22 @@
 
 namespace planwright::client {
 
-// Megatron-LM's --pipeline-model-parallel-layout: "Et*15|t*15|t*15|t*16L". E is what comes before the numbered layers
-// and sits in the first stage, L what comes after them and sits in the last; every stage has the same number of
-// replicas.
+// Megatron-LM's arguments: "--num-layers 61 --pipeline-model-parallel-size 4 --pipeline-model-parallel-layout
+// 'Et*15|(t*15|)*3t*1L'". E is what comes before the numbered layers and sits in the first stage, L what comes after
+// them and sits in the last; every stage has the same number of replicas. Runs of equal stages are folded.
 absl::StatusOr<Exported> ExportMegatron(const ExportInput& input);
 
-// torchtitan's parallelism.module_fqns_per_model_part as TOML, with the module names of its decoder models:
-// "tok_embeddings", "layers.0", ..., "norm", "output".
+// torchtitan's parallelism.module_fqns_per_model_part, with the module names of its decoder models: "tok_embeddings",
+// "layers.0", ..., "norm", "output". As Python, and as TOML for releases before its removal in February 2026.
 absl::StatusOr<Exported> ExportTorchtitan(const ExportInput& input);
+absl::StatusOr<Exported> ExportTorchtitanToml(const ExportInput& input);
+
+// A subclass of DeepSpeed's PipelineModule, which has no public argument for boundaries (DeepSpeed issue 2974): it sets
+// self.parts and the bounds of the rank.
+absl::StatusOr<Exported> ExportDeepspeed(const ExportInput& input);
+
+// split_spec of torch.distributed.pipelining: the layers before which the module is split.
+absl::StatusOr<Exported> ExportTorchPipelining(const ExportInput& input);
 
 // vLLM's VLLM_PP_LAYER_PARTITION: "9,11". The embedding is in the first stage and the head in the last.
 absl::StatusOr<Exported> ExportVllm(const ExportInput& input);

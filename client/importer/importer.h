@@ -1,26 +1,40 @@
 // Files into requests: what a file holds is detected by its content, never by its name.
 //
 // Understood are: a Graph, or a whole request ({"graph": ..., "cluster": ..., "problem": ..., "options": ...}), as JSON
-// or text proto; a Cluster and a Plan in the same two forms; a cluster in YAML (cluster_yaml.h); the JSON of
-// device-placement (device_placement.h).
+// or text proto; a Cluster and a Plan in the same two forms; what graphs/ and clusters/ read.
 // Imports only translate; whether graph, cluster and problem make sense is for the service to say.
 #ifndef PLANWRIGHT_CLIENT_IMPORTER_IMPORTER_H_
 #define PLANWRIGHT_CLIENT_IMPORTER_IMPORTER_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "client/importer/clusters/cluster_options.h"
+#include "client/importer/clusters/machine.h"
+#include "client/importer/graphs/model_config.h"
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
 
-enum class GraphFormat { kAuto, kNativeJson, kTextProto, kDevicePlacement };
+enum class GraphFormat { kAuto, kNativeJson, kTextProto, kDevicePlacement, kPipeDream, kPiper, kModelConfig, kOnnx };
+
+struct GraphOptions {
+  GraphFormat format = GraphFormat::kAuto;
+  // Of the times of formats that state no unit; unset: the usual one, with a warning.
+  std::optional<double> ms_per_unit = std::nullopt;
+  // What symbols of the inputs of ONNX models stand for.
+  std::map<std::string, int64_t> dimensions = {};
+  // Of models of which only the shape is known.
+  Workpiece workpiece = {};
+};
 
 struct ImportedRequest {
-  // What the file says of graph, cluster, problem and options; the rest is unset.
+  // What the file says of graph, cluster, problem and options; the rest is unset. Times of files that do not say where
+  // they were measured are those of kUnnamedClass (graphs/class_times.h).
   v1::CreatePlanRequest request;
   // For people.
   std::vector<std::string> warnings;
@@ -30,10 +44,28 @@ struct ImportedRequest {
 // Errors, here and below: INVALID_ARGUMENT; ErrorDetailsOf has the violations where the text is well-formed.
 
 // A text that holds a graph, perhaps with more.
-absl::StatusOr<ImportedRequest> ImportGraph(std::string_view text, std::string_view source, GraphFormat format);
+absl::StatusOr<ImportedRequest> ImportGraph(std::string_view text, std::string_view source,
+                                            const GraphOptions& options);
 
-// A cluster, or the cluster of a text that holds a whole request.
-absl::StatusOr<v1::Cluster> ImportCluster(std::string_view text, std::string_view source);
+// kAuto: by content. The others read a text as what they say.
+enum class ClusterFormat {
+  kAuto,
+  kNative,
+  kYaml,
+  kNvidiaTopology,
+  kNcclXml,
+  kHwlocXml,
+  kKubernetes,
+  kSlurm,
+  kSlurmYaml,
+  kTopograph,
+  kNcclTests
+};
+
+// A cluster, or the cluster of a text that holds a whole request. `options` are for formats that lack what they say.
+absl::StatusOr<ImportedCluster> ImportCluster(std::string_view text, std::string_view source,
+                                              ClusterFormat format = ClusterFormat::kAuto,
+                                              const ClusterOptions& options = {});
 
 // A plan: what `plan --output=json` prints, a response that holds one, or a split of device-placement. `graph` is what
 // the plan is for, as far as it is known here (a zoo model is not: nullptr).

@@ -88,11 +88,11 @@ nlohmann::ordered_json JsonRow(const ComparisonRow& row) {
 std::string ComparisonReport(const std::vector<ComparisonRow>& rows, const std::string& title) {
   Table table({{"algorithm"},
                {"ms", kRight},
-               {"to best", kRight},
-               {"bound ms", kRight},
+               {"to best", kRight, Table::Overflow::kKept, 0, 4},
+               {"bound ms", kRight, Table::Overflow::kKept, 0, 2},
                {"gap", kRight},
-               {"stages", kRight},
-               {"CPU ms", kRight},
+               {"stages", kRight, Table::Overflow::kKept, 0, 3},
+               {"CPU ms", kRight, Table::Overflow::kKept, 0, 1},
                Table::Wrapping("stopped, or why there is no plan")});
   const double best_ms = BestObjective(rows).value_or(0);
   for (const ComparisonRow& row : rows) table.AddRow(Cells(row, best_ms));
@@ -119,6 +119,10 @@ constexpr double kBarHeight = 18;
 // What fits right of the names.
 constexpr std::size_t kMaxReasonLength = 115;
 
+bool IsForTheProblem(const ComparisonRow& row) {
+  return row.plan.status().code() != absl::StatusCode::kInvalidArgument;
+}
+
 // One row of the picture; `longest_ms` fills the width of the bars.
 std::string SvgRow(const ComparisonRow& row, double longest_ms, double y) {
   const double baseline = y + 13;
@@ -140,8 +144,8 @@ std::string SvgRow(const ComparisonRow& row, double longest_ms, double y) {
         x(plan.lower_bound_ms()), y - 3, x(plan.lower_bound_ms()), y + kBarHeight + 3);
   }
   absl::StrAppendFormat(&svg, "<text x=\"%.0f\" y=\"%.1f\">%s, %s, CPU %.4g ms</text></g>\n", kBarRight + 12, baseline,
-                        MillisecondsText(plan.objective_ms()),
-                        HasBound(plan) ? "bound " + MillisecondsText(plan.lower_bound_ms()) : "no bound",
+                        DurationText(plan.objective_ms()),
+                        HasBound(plan) ? "bound " + DurationText(plan.lower_bound_ms()) : "no bound",
                         plan.provenance().cpu_time_ms());
   return svg;
 }
@@ -160,6 +164,7 @@ std::string ComparisonSvg(const std::vector<ComparisonRow>& rows, const std::str
       SvgText(title));
   double y = kTop;
   for (const ComparisonRow& row : rows) {
+    if (!IsForTheProblem(row)) continue;
     absl::StrAppend(&svg, SvgRow(row, longest_ms, y));
     y += kRowHeight;
   }

@@ -17,7 +17,27 @@ std::string BytesText(int64_t bytes) {
   return absl::StrFormat("%.2f %s", value, kUnits[unit]);
 }
 
-std::string MillisecondsText(double milliseconds) { return absl::StrFormat("%.3f ms", milliseconds); }
+TimeUnit TimeUnitFor(double largest_ms) {
+  constexpr double kSecond = 1000;
+  constexpr double kMinute = 60 * kSecond;
+  constexpr double kHour = 60 * kMinute;
+  constexpr double kDay = 24 * kHour;
+  if (largest_ms < 10 * kSecond) return {};
+  if (largest_ms < 2 * kMinute) return {"s", kSecond};
+  if (largest_ms < 2 * kHour) return {"min", kMinute};
+  return largest_ms < 2 * kDay ? TimeUnit{"h", kHour} : TimeUnit{"days", kDay};
+}
+
+std::string TimeIn(TimeUnit unit, double milliseconds) {
+  return absl::StrFormat("%.3f", milliseconds / unit.milliseconds);
+}
+
+std::string DurationText(double milliseconds) {
+  const TimeUnit unit = TimeUnitFor(milliseconds);
+  constexpr double kSecond = 1000;
+  if (unit.milliseconds <= kSecond) return absl::StrCat(TimeIn(unit, milliseconds), " ", unit.name);
+  return absl::StrFormat("%.1f %s", milliseconds / unit.milliseconds, unit.name);
+}
 
 std::string GroupedText(int64_t count) {
   const std::string digits = absl::StrCat(count);

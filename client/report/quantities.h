@@ -10,8 +10,18 @@ namespace planwright::client {
 // "1.50 GiB"; exact below 1 KiB.
 std::string BytesText(int64_t bytes);
 
-// "12.345 ms".
-std::string MillisecondsText(double milliseconds);
+// "12.345 ms", from 10 s on "12.345 s", from 2 min on "21.2 min", from 2 h on "3.5 h", from 2 days on "4.1 days".
+std::string DurationText(double milliseconds);
+
+// The unit of a column of times, for its largest one.
+struct TimeUnit {
+  const char* name = "ms";
+  double milliseconds = 1;
+};
+TimeUnit TimeUnitFor(double largest_ms);
+
+// "12.345": the time in that unit.
+std::string TimeIn(TimeUnit unit, double milliseconds);
 
 // 1234567 as "1,234,567".
 std::string GroupedText(int64_t count);

@@ -16,7 +16,8 @@ namespace {
 using Resource = v1::SimulationSummary::Resource;
 
 constexpr Table::Align kRight = Table::Align::kRight;
-constexpr std::size_t kColumns = 96;
+// Of a timeline, where lines are long enough.
+constexpr std::size_t kMostColumns = 96;
 constexpr std::size_t kMaxRows = 32;
 constexpr std::size_t kMaxNameLength = 16;
 constexpr char kIdle = '.';
@@ -26,7 +27,7 @@ std::string Percent(double share) { return absl::StrFormat("%.1f %%", share * 10
 std::string Headline(const v1::SimulationSummary& summary, const std::string& title) {
   const std::string line = Printable(absl::StrCat(title, title.empty() ? "" : ": ", "a step of ",
                                                   CountedText(summary.micro_batches(), "micro-batch", "micro-batches"),
-                                                  " takes ", MillisecondsText(summary.step_time_ms())));
+                                                  " takes ", DurationText(summary.step_time_ms())));
   return Wrapped(line, 2) + "\n";
 }
 
@@ -38,7 +39,7 @@ std::string Overview(const v1::SimulationSummary& summary) {
   table.AddRow({"schedule", schedule + (shares ? ", links share fairly" : ", links one transfer at a time")});
   table.AddRow({"throughput", absl::StrFormat("%.4g micro-batches/s, %.4g samples/s",
                                               summary.micro_batches_per_second(), summary.samples_per_second())});
-  if (summary.period_ms() > 0) table.AddRow({"period", MillisecondsText(summary.period_ms())});
+  if (summary.period_ms() > 0) table.AddRow({"period", DurationText(summary.period_ms())});
   table.AddRow({"bubbles", Percent(summary.bubble_fraction())});
   table.AddRow({"peak memory", BytesText(summary.peak_memory_bytes())});
   return table.ToString();
@@ -57,11 +58,13 @@ char SymbolOf(const v1::SimulatedTask& task) {
 // What one device does for most of each column.
 class Row {
  public:
+  explicit Row(std::size_t columns) : busy_(columns), most_(columns), symbols_(columns, kIdle) {}
+
   void Add(const v1::SimulatedTask& task, double column_ms) {
     if (column_ms <= 0) return;
     const double first = task.start_ms() / column_ms;
-    const double last = std::min(task.end_ms() / column_ms, static_cast<double>(kColumns));
-    for (auto column = static_cast<std::size_t>(first); column < kColumns && static_cast<double>(column) < last;
+    const double last = std::min(task.end_ms() / column_ms, static_cast<double>(symbols_.size()));
+    for (auto column = static_cast<std::size_t>(first); column < symbols_.size() && static_cast<double>(column) < last;
          ++column) {
       const auto begin = static_cast<double>(column);
       const double share = std::min(last, begin + 1) - std::max(first, begin);
@@ -73,17 +76,17 @@ class Row {
   }
 
   std::string ToString() const {
-    std::string text(kColumns, kIdle);
-    for (std::size_t column = 0; column < kColumns; ++column) {
+    std::string text(symbols_.size(), kIdle);
+    for (std::size_t column = 0; column < symbols_.size(); ++column) {
       if (busy_[column] >= 0.5) text[column] = symbols_[column];
     }
     return text;
   }
 
  private:
-  std::vector<double> busy_ = std::vector<double>(kColumns);
-  std::vector<double> most_ = std::vector<double>(kColumns);
-  std::string symbols_ = std::string(kColumns, kIdle);
+  std::vector<double> busy_;
+  std::vector<double> most_;
+  std::string symbols_;
 };
 
 std::string DevicesSection(const v1::SimulationSummary& summary) {
@@ -132,8 +135,10 @@ std::string WarningsSection(const v1::SimulationSummary& summary) {
 
 std::string TimelineText(const Simulation& simulation) {
   const auto& resources = simulation.summary.resources();
-  const double column_ms = simulation.summary.step_time_ms() / static_cast<double>(kColumns);
-  std::vector<Row> rows(static_cast<std::size_t>(resources.size()));
+  // Beside the names, and the blanks before both.
+  const std::size_t columns = std::min(kMostColumns, CurrentLineLengths().report - kMaxNameLength - 4);
+  const double column_ms = simulation.summary.step_time_ms() / static_cast<double>(columns);
+  std::vector<Row> rows(static_cast<std::size_t>(resources.size()), Row(columns));
   for (const v1::SimulatedTask& task : simulation.timeline.tasks()) {
     rows[static_cast<std::size_t>(task.resource())].Add(task, column_ms);
   }
@@ -146,10 +151,11 @@ std::string TimelineText(const Simulation& simulation) {
     table.AddRow({Shortened(name, kMaxNameLength), rows[i].ToString()});
   }
   const std::string rest = devices > kMaxRows ? absl::StrCat("  and ", devices - kMaxRows, " more devices\n") : "";
-  return absl::StrCat(table.ToString(), rest,
-                      "  0-9 forward, a-j backward (the last digit of the micro-batch), W weights, R recomputation,\n"
-                      "  - transfer, # all-reduce, . idle; a column is ",
-                      MillisecondsText(column_ms), "\n");
+  const std::string symbols = absl::StrCat(
+      "  0-9 forward, a-j backward (the last digit of the micro-batch), W weights, R recomputation, "
+      "- transfer, # all-reduce, . idle; a column is ",
+      DurationText(column_ms));
+  return absl::StrCat(table.ToString(), rest, Wrapped(symbols, 2), "\n");
 }
 
 std::string SimulationReport(const Simulation& simulation, const std::string& title) {

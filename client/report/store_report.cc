@@ -67,7 +67,7 @@ std::string PlansReport(const std::vector<v1::PlanSummary>& plans) {
                Table::Cutting("graph"),
                Table::Cutting("cluster")});
   for (const v1::PlanSummary& plan : plans) {
-    table.AddRow({plan.name(), TimeText(plan.create_time()), MillisecondsText(plan.objective_ms()),
+    table.AddRow({plan.name(), TimeText(plan.create_time()), DurationText(plan.objective_ms()),
                   GapText(plan.relative_gap()), InputText(plan.graph_display_name(), plan.graph_digest()),
                   InputText(plan.cluster_display_name(), plan.cluster_digest())});
   }
@@ -80,12 +80,12 @@ std::string OperationsReport(const std::vector<v1::Operation>& operations) {
                {"state"},
                {"submitted"},
                {"best time", kRight},
-               {"attempts", kRight},
-               Table::Cutting("request")});
+               {"attempts", kRight, Table::Overflow::kKept, 0, 1},
+               Table::Cutting("request", 28)});
   for (const v1::Operation& operation : operations) {
     const v1::OperationMetadata& metadata = operation.metadata();
     table.AddRow({operation.name(), StateText(operation.state()), TimeText(metadata.create_time()),
-                  metadata.has_objective_ms() ? MillisecondsText(metadata.objective_ms()) : "",
+                  metadata.has_objective_ms() ? DurationText(metadata.objective_ms()) : "",
                   absl::StrCat(metadata.attempts()), metadata.request_id()});
   }
   return table.ToString();
@@ -101,7 +101,7 @@ std::string SweepReport(const v1::Operation& operation) {
                Table::Wrapping("operation, or why there is no plan")});
   for (const v1::SweepResult::Row& row : sweep.rows()) {
     table.AddRow({row.rank() > 0 ? absl::StrCat(row.rank()) : "",
-                  row.has_objective_ms() ? MillisecondsText(row.objective_ms()) : "",
+                  row.has_objective_ms() ? DurationText(row.objective_ms()) : "",
                   row.has_relative_gap() ? GapText(row.relative_gap()) : "", StateText(row.state()),
                   SettingsText(row.settings()), row.has_error() ? FirstLine(row.error().message()) : row.operation()});
   }

@@ -1,6 +1,7 @@
 #include "client/report/table.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -106,13 +107,17 @@ std::string Shortened(std::string_view text, std::size_t max_length) {
                       std::string(text.substr(BytesOf(text, width - kept))));
 }
 
-std::string Wrapped(std::string_view text, std::size_t indent) {
-  std::string wrapped(NextLine(text, kMaxLineLength, /*breaks_words=*/false));
+std::string_view FirstCharacters(std::string_view text, std::size_t count) {
+  return text.substr(0, BytesOf(text, count));
+}
+
+std::string Wrapped(std::string_view text, std::size_t indent, std::size_t length) {
+  std::string wrapped(NextLine(text, length, /*breaks_words=*/false));
   text.remove_prefix(std::min(text.size(), wrapped.size() + 1));
   if (text.empty()) return wrapped;
   const std::string separator = "\n" + std::string(indent, ' ');
   return absl::StrCat(wrapped, separator,
-                      absl::StrJoin(Lines(text, kMaxLineLength - indent, /*breaks_words=*/false), separator));
+                      absl::StrJoin(Lines(text, length - indent, /*breaks_words=*/false), separator));
 }
 
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {
@@ -129,28 +134,65 @@ void Table::AddRow(std::vector<std::string> cells) {
 
 std::size_t Table::width() const { return std::accumulate(widths_.begin(), widths_.end(), 2 * widths_.size()); }
 
-std::vector<std::size_t> Table::FittingWidths() const {
-  std::vector<std::size_t> widths = widths_;
-  for (std::size_t excess = width() - std::min(width(), kMaxLineLength); excess > 0; --excess) {
-    std::size_t widest = columns_.size();
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const std::size_t least = std::max(columns_[i].least_width, Width(columns_[i].heading));
-      if (columns_[i].overflow == Overflow::kKept || widths[i] <= least) continue;
-      if (widest == columns_.size() || widths[i] > widths[widest]) widest = i;
+std::size_t Table::LeastWidth(const std::vector<std::size_t>& shown) const {
+  std::size_t least = 2 * shown.size();
+  for (const std::size_t i : shown) {
+    const Column& column = columns_[i];
+    const std::size_t kept = std::max(column.least_width, Width(column.heading));
+    least += column.overflow == Overflow::kKept ? widths_[i] : std::min(widths_[i], kept);
+  }
+  return least;
+}
+
+std::vector<std::size_t> Table::ShownColumns() const {
+  std::vector<std::size_t> shown(columns_.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  const auto rank = [this](std::size_t i) {
+    return columns_[i].drop_rank == 0 ? std::numeric_limits<int>::max() : columns_[i].drop_rank;
+  };
+  while (LeastWidth(shown) > CurrentLineLengths().report) {
+    const auto first = std::ranges::min_element(shown, {}, rank);
+    if (first == shown.end() || columns_[*first].drop_rank == 0) break;
+    shown.erase(first);
+  }
+  return shown;
+}
+
+std::vector<std::size_t> Table::FittingWidths(const std::vector<std::size_t>& shown) const {
+  std::vector<std::size_t> widths;
+  for (const std::size_t i : shown) widths.push_back(widths_[i]);
+  const std::size_t most = CurrentLineLengths().report;
+  const std::size_t all = std::accumulate(widths.begin(), widths.end(), 2 * widths.size());
+  for (std::size_t excess = all - std::min(all, most); excess > 0; --excess) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const Column& column = columns_[shown[i]];
+      const std::size_t least = std::max(column.least_width, Width(column.heading));
+      if (column.overflow == Overflow::kKept || widths[i] <= least) continue;
+      if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
     }
-    if (widest == columns_.size()) break;
+    if (widest == widths.size()) break;
     --widths[widest];
   }
   return widths;
 }
 
 std::string Table::ToString() const {
-  const std::vector<std::size_t> widths = FittingWidths();
+  const std::vector<std::size_t> shown = ShownColumns();
+  const std::vector<std::size_t> widths = FittingWidths(shown);
+  std::vector<Column> columns;
   std::vector<std::string> headings;
-  for (const Column& column : columns_) headings.push_back(column.heading);
+  for (const std::size_t i : shown) {
+    columns.push_back(columns_[i]);
+    headings.push_back(columns_[i].heading);
+  }
   const bool has_headings = std::any_of(headings.begin(), headings.end(), [](const auto& h) { return !h.empty(); });
-  std::string text = has_headings ? RowText(headings, columns_, widths) : "";
-  for (const auto& row : rows_) text += RowText(row, columns_, widths);
+  std::string text = has_headings ? RowText(headings, columns, widths) : "";
+  for (const auto& row : rows_) {
+    std::vector<std::string> cells;
+    for (const std::size_t i : shown) cells.push_back(row[i]);
+    text += RowText(cells, columns, widths);
+  }
   return text;
 }
 

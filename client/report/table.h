@@ -7,10 +7,9 @@
 #include <string_view>
 #include <vector>
 
-namespace planwright::client {
+#include "client/report/line_length.h"
 
-// Characters of the longest line that reports and messages have where words allow it.
-inline constexpr std::size_t kMaxLineLength = 120;
+namespace planwright::client {
 
 // `text` without control characters, which could steer the terminal of whoever reads a report: each becomes '?'.
 std::string Printable(std::string_view text);
@@ -18,15 +17,19 @@ std::string Printable(std::string_view text);
 // `text` in at most `max_length` characters (at least 3), cut in its middle, where names differ least: "enco..norm".
 std::string Shortened(std::string_view text, std::size_t max_length);
 
-// Lines of at most kMaxLineLength characters, broken at blanks; all but the first begin with `indent` blanks. No line
-// break at the end.
-std::string Wrapped(std::string_view text, std::size_t indent);
+// The first `count` characters of UTF-8 text, all where there are fewer.
+std::string_view FirstCharacters(std::string_view text, std::size_t count);
+
+// Lines of at most `length` characters, broken at blanks; all but the first begin with `indent` blanks. No line break
+// at the end.
+std::string Wrapped(std::string_view text, std::size_t indent, std::size_t length = CurrentLineLengths().report);
 
 // Collects rows, then prints them two spaces apart. Names come from strangers: cells are made printable.
 class Table {
  public:
   enum class Align { kLeft, kRight };
-  // What happens to a column where lines would be longer than kMaxLineLength; the widest such column gives way first.
+  // What happens to a column where lines would be longer than CurrentLineLengths().report; the widest such column gives
+  // way first.
   enum class Overflow { kKept, kCut, kWrapped };
 
   struct Column {
@@ -35,6 +38,8 @@ class Table {
     Overflow overflow = Overflow::kKept;
     // Characters that a column keeps which gives way.
     std::size_t least_width = 12;
+    // Where that is not enough, columns are left out, those of the lowest rank first; 0: never.
+    int drop_rank = 0;
   };
 
   // A column whose cells are continued below.
@@ -56,8 +61,12 @@ class Table {
   std::string ToString() const;
 
  private:
-  // Widths at which lines are short enough, or at which every column has given way.
-  std::vector<std::size_t> FittingWidths() const;
+  // Positions of the columns that are shown.
+  std::vector<std::size_t> ShownColumns() const;
+  // The least width of a line of these columns.
+  std::size_t LeastWidth(const std::vector<std::size_t>& shown) const;
+  // Widths of these columns at which lines are short enough, or at which every column has given way.
+  std::vector<std::size_t> FittingWidths(const std::vector<std::size_t>& shown) const;
 
   std::vector<Column> columns_;
   std::vector<std::size_t> widths_;

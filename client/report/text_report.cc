@@ -1,7 +1,6 @@
 #include "client/report/text_report.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -24,13 +23,14 @@ constexpr Table::Align kRight = Table::Align::kRight;
 // Of lines below a title.
 constexpr std::size_t kIndent = 2;
 constexpr std::size_t kBarWidth = 20;
+// Where lines are too short for the other.
+constexpr std::size_t kShortBarWidth = 8;
+constexpr std::size_t kWideLine = 100;
 constexpr std::size_t kMaxIdleNamed = 8;
 // Of what is shown of a name.
 constexpr std::size_t kLongestName = 28;
 constexpr std::size_t kShortestName = 8;
 constexpr std::size_t kShortestDevice = 16;
-
-std::string Milliseconds(double value) { return absl::StrFormat("%.3f", value); }
 
 std::string GapText(double relative_gap) {
   if (relative_gap == 0) return "gap 0 %";
@@ -51,12 +51,12 @@ std::string FewestText(const v1::Plan& plan) {
   } else {
     absl::StrAppend(&text, "proven the fewest that meet");
   }
-  return absl::StrCat(text, " the target of ", Milliseconds(plan.problem().target_period_ms()), " ms");
+  return absl::StrCat(text, " the target of ", DurationText(plan.problem().target_period_ms()));
 }
 
 std::string Headline(const v1::Plan& plan, const std::string& title) {
   std::string line =
-      absl::StrCat(title, title.empty() ? "" : ": ", Milliseconds(plan.objective_ms()), " ms ",
+      absl::StrCat(title, title.empty() ? "" : ": ", DurationText(plan.objective_ms()), " ",
                    plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency" : "per micro-batch");
   const bool is_made = !plan.provenance().algorithm().empty();
   if (plan.problem().objective() == v1::OBJECTIVE_MIN_DEVICES && is_made) {
@@ -70,17 +70,48 @@ std::string Headline(const v1::Plan& plan, const std::string& title) {
   return Wrapped(Printable(line), kIndent) + "\n";
 }
 
-std::string ThroughputText(const v1::Estimate& estimate) {
-  return absl::StrFormat("%.4g micro-batches/s, %.4g samples/s, devices in use idle %.1f %% of the time",
-                         estimate.micro_batches_per_second(), estimate.samples_per_second(),
-                         estimate.bubble_fraction() * 100);
+bool IsInUse(const v1::DeviceUsage& device) { return !device.stages().empty(); }
+
+// "accelerators in use idle 1.2 % of the time"; of all devices in use where CPUs are not told apart.
+std::string IdleText(const v1::Plan& plan, const CpuNames& cpus) {
+  double busy_ms = 0;
+  int count = 0;
+  for (const v1::DeviceUsage& device : plan.devices()) {
+    if (!IsInUse(device) || cpus.contains(device.device())) continue;
+    busy_ms += device.load_ms();
+    ++count;
+  }
+  if (cpus.empty() || count == 0 || plan.objective_ms() <= 0) {
+    return absl::StrFormat("devices in use idle %.1f %% of the time", plan.estimate().bubble_fraction() * 100);
+  }
+  const double idle = std::max(0.0, 1 - busy_ms / (count * plan.objective_ms()));
+  return absl::StrFormat("accelerators in use idle %.1f %% of the time", idle * 100);
+}
+
+std::string ThroughputText(const v1::Plan& plan, const CpuNames& cpus) {
+  const v1::Estimate& estimate = plan.estimate();
+  return absl::StrFormat("%.4g micro-batches/s, %.4g samples/s, %s", estimate.micro_batches_per_second(),
+                         estimate.samples_per_second(), IdleText(plan, cpus));
+}
+
+// That accelerators wait for a CPU; empty where they do not.
+std::string SlowCpuText(const v1::Plan& plan, const CpuNames& cpus) {
+  const auto by_load = [](const v1::DeviceUsage& a, const v1::DeviceUsage& b) { return a.load_ms() < b.load_ms(); };
+  const auto busiest = std::max_element(plan.devices().begin(), plan.devices().end(), by_load);
+  if (busiest == plan.devices().end() || !cpus.contains(busiest->device())) return "";
+  const bool has_accelerators = std::any_of(plan.devices().begin(), plan.devices().end(),
+                                            [&](const auto& device) { return !cpus.contains(device.device()); });
+  if (!has_accelerators) return "";
+  return absl::StrCat("the busiest device is a CPU, ", busiest->device(),
+                      ", and the accelerators wait for it: give them more memory, or add some; --exclude=",
+                      busiest->device(), " plans without it");
 }
 
 // "96.500 ms for 4 micro-batches on each of 2 pipelines": UNIFORM counts those of each copy.
 std::string StepText(const v1::Plan& plan) {
   const bool counts_copies = plan.problem().replication() == v1::REPLICATION_UNIFORM && !plan.stages().empty();
   const int replicas = counts_copies ? plan.stages(0).replicas_size() : 1;
-  return absl::StrCat(Milliseconds(plan.estimate().step_time_ms()), " ms for ",
+  return absl::StrCat(DurationText(plan.estimate().step_time_ms()), " for ",
                       CountedText(plan.problem().micro_batches(), "micro-batch", "micro-batches"),
                       replicas > 1 ? absl::StrCat(" on each of ", replicas, " pipelines") : "");
 }
@@ -88,7 +119,7 @@ std::string StepText(const v1::Plan& plan) {
 // "2 of 8 stages; 0.300 ms more than the best plan found takes".
 std::string MovedText(const v1::Replanning& replanning) {
   return absl::StrCat(replanning.moved_stages(), " of ", replanning.moved_stages() + replanning.kept_stages(),
-                      " stages; ", Milliseconds(replanning.time_lost_ms()), " ms more than the best plan found takes");
+                      " stages; ", DurationText(replanning.time_lost_ms()), " more than the best plan found takes");
 }
 
 std::string AlgorithmText(const v1::Provenance& provenance) {
@@ -97,18 +128,18 @@ std::string AlgorithmText(const v1::Provenance& provenance) {
   return text;
 }
 
-// "12.5 ms", "61.2 s".
-std::string DurationText(double milliseconds) {
-  constexpr double kLong = 10'000;
-  if (milliseconds < kLong) return absl::StrFormat("%.4g ms", milliseconds);
-  return absl::StrFormat("%.1f s", milliseconds / 1000);
+// "12.5 ms", "61.2 s": clocks are not that exact.
+std::string ElapsedText(double milliseconds) {
+  const TimeUnit unit = TimeUnitFor(milliseconds);
+  if (unit.milliseconds == 1) return absl::StrFormat("%.4g ms", milliseconds);
+  return absl::StrFormat("%.1f %s", milliseconds / unit.milliseconds, unit.name);
 }
 
 std::string SearchText(const v1::Provenance& provenance) {
   // Sorted: the order of a proto map is not stable.
   const std::map<std::string, int64_t> counters(provenance.counters().begin(), provenance.counters().end());
   std::string text =
-      absl::StrCat(DurationText(provenance.wall_time_ms()), " (CPU ", DurationText(provenance.cpu_time_ms()), ")");
+      absl::StrCat(ElapsedText(provenance.wall_time_ms()), " (CPU ", ElapsedText(provenance.cpu_time_ms()), ")");
   for (const auto& [name, count] : counters) {
     if (count == 0) continue;
     absl::StrAppend(&text, ", ", absl::StrReplaceAll(name, {{"_", " "}}), " ", GroupedText(count));
@@ -116,9 +147,11 @@ std::string SearchText(const v1::Provenance& provenance) {
   return text;
 }
 
-std::string Summary(const v1::Plan& plan) {
+std::string Summary(const v1::Plan& plan, const CpuNames& cpus) {
   Table table({{""}, Table::Wrapping("")});
-  if (plan.has_estimate()) table.AddRow({"throughput", ThroughputText(plan.estimate())});
+  const std::string slow_cpu = SlowCpuText(plan, cpus);
+  if (!slow_cpu.empty()) table.AddRow({"warning", slow_cpu});
+  if (plan.has_estimate()) table.AddRow({"throughput", ThroughputText(plan, cpus)});
   const std::string counted = CountedMemoryText(plan);
   const std::string uncounted = UncountedMemoryText(plan);
   if (!counted.empty()) table.AddRow({"memory", counted});
@@ -129,8 +162,8 @@ std::string Summary(const v1::Plan& plan) {
     const v1::Provenance& provenance = plan.provenance();
     // Fewer devices may well be slower: that is what was asked for.
     if (plan.problem().objective() != v1::OBJECTIVE_MIN_DEVICES) {
-      table.AddRow({"lower bound",
-                    absl::StrCat(Milliseconds(plan.lower_bound_ms()), " ms (", GapText(plan.relative_gap()), ")")});
+      table.AddRow(
+          {"lower bound", absl::StrCat(DurationText(plan.lower_bound_ms()), " (", GapText(plan.relative_gap()), ")")});
     }
     table.AddRow({"stopped", StopReasonText(provenance.stop_reason())});
     table.AddRow({"algorithm", AlgorithmText(provenance)});
@@ -166,34 +199,42 @@ bool HasPattern(const v1::Plan& plan) {
 Table StagesTable(const v1::Plan& plan, std::size_t max_name_length) {
   const bool has_replicas = HasReplicas(plan);
   const bool has_pattern = HasPattern(plan);
-  std::vector<Table::Column> columns = {{"stage", kRight},      Table::Cutting("device", kShortestDevice),
-                                        {"operators", kRight},  {"first .. last"},
-                                        {"compute ms", kRight}, {"in ms", kRight},
-                                        {"out ms", kRight}};
-  if (has_replicas) columns.push_back({"reduce ms", kRight});
-  columns.insert(columns.end(), {{has_pattern ? "in flight" : "load ms", kRight}, {"memory", kRight}});
+  const TimeUnit unit = TimeUnitFor(plan.objective_ms());
+  const auto timed = [&unit](const char* what, int drop_rank = 0) {
+    return Table::Column{absl::StrCat(what, " ", unit.name), kRight, Table::Overflow::kKept, 0, drop_rank};
+  };
+  std::vector<Table::Column> columns = {{"stage", kRight},
+                                        Table::Cutting("device", kShortestDevice),
+                                        {"operators", kRight, Table::Overflow::kKept, 0, 3},
+                                        {"first .. last", Table::Align::kLeft, Table::Overflow::kKept, 0, 4},
+                                        timed("compute"),
+                                        timed("in", 1),
+                                        timed("out", 1)};
+  if (has_replicas) columns.push_back(timed("reduce", 2));
+  columns.insert(columns.end(), {has_pattern ? Table::Column{"in flight", kRight} : timed("load"), {"memory", kRight}});
   Table table(std::move(columns));
   for (const v1::Stage& stage : plan.stages()) {
     std::vector<std::string> cells = {absl::StrCat(stage.index()),
                                       DevicesOf(stage, max_name_length),
                                       GroupedText(stage.operators_size()),
                                       SpanOf(stage, max_name_length),
-                                      Milliseconds(stage.compute_ms()),
-                                      Milliseconds(stage.communication_in_ms()),
-                                      Milliseconds(stage.communication_out_ms())};
-    if (has_replicas) cells.push_back(Milliseconds(stage.allreduce_ms()));
-    cells.push_back(has_pattern ? absl::StrCat(stage.in_flight_micro_batches()) : Milliseconds(stage.load_ms()));
+                                      TimeIn(unit, stage.compute_ms()),
+                                      TimeIn(unit, stage.communication_in_ms()),
+                                      TimeIn(unit, stage.communication_out_ms())};
+    if (has_replicas) cells.push_back(TimeIn(unit, stage.allreduce_ms()));
+    cells.push_back(has_pattern ? absl::StrCat(stage.in_flight_micro_batches()) : TimeIn(unit, stage.load_ms()));
     cells.push_back(BytesText(stage.memory_bytes()));
     table.AddRow(std::move(cells));
   }
   return table;
 }
 
-// Names of operators are cut until lines are short enough, or nothing of the names would be left.
+// Names of operators are cut until lines are short enough, or nothing of the names would be left; then columns are left
+// out.
 std::string StagesSection(const v1::Plan& plan) {
   std::size_t max_name_length = kLongestName;
   Table table = StagesTable(plan, max_name_length);
-  while (table.width() > kMaxLineLength && max_name_length > kShortestName) {
+  while (table.width() > CurrentLineLengths().report && max_name_length > kShortestName) {
     max_name_length -= 2;
     table = StagesTable(plan, max_name_length);
   }
@@ -202,9 +243,10 @@ std::string StagesSection(const v1::Plan& plan) {
 
 // The load as a share of the objective.
 std::string Bar(double load_ms, double objective_ms) {
+  const std::size_t width = CurrentLineLengths().report < kWideLine ? kShortBarWidth : kBarWidth;
   const double share = objective_ms > 0 ? std::clamp(load_ms / objective_ms, 0.0, 1.0) : 0;
-  const auto length = static_cast<std::size_t>(std::lround(share * static_cast<double>(kBarWidth)));
-  return absl::StrFormat("%s%s %3.0f %%", std::string(length, '#'), std::string(kBarWidth - length, '.'), share * 100);
+  const auto length = static_cast<std::size_t>(std::lround(share * static_cast<double>(width)));
+  return absl::StrFormat("%s%s %3.0f %%", std::string(length, '#'), std::string(width - length, '.'), share * 100);
 }
 
 std::string MemoryText(const v1::DeviceUsage& device) {
@@ -221,20 +263,53 @@ std::string IdleLine(const std::vector<std::string>& idle) {
   return Wrapped(Printable(line), kIndent + std::string_view("idle: ").size()) + "\n";
 }
 
+// Devices that do the same: the first of them stands for `count`.
+struct EqualDevices {
+  const v1::DeviceUsage* first = nullptr;
+  int count = 1;
+};
+
+bool DoTheSame(const v1::DeviceUsage& a, const v1::DeviceUsage& b) {
+  return std::equal(a.stages().begin(), a.stages().end(), b.stages().begin(), b.stages().end()) &&
+         a.load_ms() == b.load_ms() && a.memory_bytes() == b.memory_bytes() &&
+         a.memory_limit_bytes() == b.memory_limit_bytes();
+}
+
+// Those in use, in the order of the first of each row.
+std::vector<EqualDevices> FoldedDevices(const v1::Plan& plan) {
+  std::vector<EqualDevices> rows;
+  std::map<std::vector<int>, std::vector<std::size_t>> rows_of_stages;
+  for (const v1::DeviceUsage& device : plan.devices()) {
+    if (!IsInUse(device)) continue;
+    std::vector<std::size_t>& alike = rows_of_stages[{device.stages().begin(), device.stages().end()}];
+    const auto same =
+        std::find_if(alike.begin(), alike.end(), [&](std::size_t row) { return DoTheSame(*rows[row].first, device); });
+    if (same != alike.end()) {
+      ++rows[*same].count;
+    } else {
+      alike.push_back(rows.size());
+      rows.push_back({&device});
+    }
+  }
+  return rows;
+}
+
 std::string DevicesSection(const v1::Plan& plan) {
+  const TimeUnit unit = TimeUnitFor(plan.objective_ms());
   Table table({Table::Cutting("device", kShortestDevice),
                {"stages", kRight, Table::Overflow::kCut},
-               {"load ms", kRight},
-               {"share of the objective"},
+               {absl::StrCat("load ", unit.name), kRight},
+               {CurrentLineLengths().report < kWideLine ? "share" : "share of the objective"},
                {"memory", kRight}});
+  for (const EqualDevices& row : FoldedDevices(plan)) {
+    const v1::DeviceUsage& device = *row.first;
+    table.AddRow({row.count == 1 ? device.device() : absl::StrCat(device.device(), " x ", row.count),
+                  absl::StrJoin(device.stages(), ", "), TimeIn(unit, device.load_ms()),
+                  Bar(device.load_ms(), plan.objective_ms()), MemoryText(device)});
+  }
   std::vector<std::string> idle;
   for (const v1::DeviceUsage& device : plan.devices()) {
-    if (device.stages().empty()) {
-      idle.push_back(device.device());
-      continue;
-    }
-    table.AddRow({device.device(), absl::StrJoin(device.stages(), ", "), Milliseconds(device.load_ms()),
-                  Bar(device.load_ms(), plan.objective_ms()), MemoryText(device)});
+    if (!IsInUse(device)) idle.push_back(device.device());
   }
   return absl::StrCat("\nDevices\n", table.ToString(), IdleLine(idle));
 }
@@ -244,8 +319,8 @@ std::string PatternNote(const v1::Plan& plan) {
   int32_t periods = 0;
   for (const v1::Schedule::Task& task : plan.schedule().tasks()) periods = std::max(periods, task.index_shift() + 1);
   return absl::StrCat(
-      "\nPattern\n  ", plan.schedule().tasks_size(), " tasks every ", Milliseconds(plan.schedule().period_ms()),
-      " ms; those of one micro-batch start within ", CountedText(periods, "period", "periods"),
+      "\nPattern\n  ", plan.schedule().tasks_size(), " tasks every ", DurationText(plan.schedule().period_ms()),
+      "; those of one micro-batch start within ", CountedText(periods, "period", "periods"),
       ". --output=json says when;\n  `planwright simulate --plan=FILE` runs it, devices side by side.\n");
 }
 
@@ -263,9 +338,9 @@ std::string ContiguityNote(const v1::Plan& plan) {
 
 std::string BaselinesSection(const v1::Plan& plan) {
   if (plan.baselines().empty()) return "";
-  Table table({{"baseline"}, {"ms", kRight}, Table::Wrapping("")});
+  Table table({{"baseline"}, {"time", kRight}, Table::Wrapping("")});
   for (const v1::Baseline& baseline : plan.baselines()) {
-    table.AddRow({baseline.algorithm(), baseline.has_objective_ms() ? Milliseconds(baseline.objective_ms()) : "-",
+    table.AddRow({baseline.algorithm(), baseline.has_objective_ms() ? DurationText(baseline.objective_ms()) : "-",
                   baseline.reason()});
   }
   return absl::StrCat("\nSimpler plans\n", table.ToString());
@@ -273,7 +348,7 @@ std::string BaselinesSection(const v1::Plan& plan) {
 
 std::string ReliefText(double objective_ms, double predicted_ms) {
   if (predicted_ms >= objective_ms) return "no gain";
-  return absl::StrFormat("%s ms (%.1f %% less)", Milliseconds(predicted_ms), (1 - predicted_ms / objective_ms) * 100);
+  return absl::StrFormat("%s (%.1f %% less)", DurationText(predicted_ms), (1 - predicted_ms / objective_ms) * 100);
 }
 
 std::string ExplanationSection(const v1::Plan& plan) {
@@ -285,7 +360,7 @@ std::string ExplanationSection(const v1::Plan& plan) {
     return device.load_ms() <= explanation.slack_ms();
   });
   table.AddRow(
-      {"next busiest", is_alone ? "no other stage" : absl::StrCat(Milliseconds(explanation.slack_ms()), " ms less")});
+      {"next busiest", is_alone ? "no other stage" : absl::StrCat(DurationText(explanation.slack_ms()), " less")});
   for (const v1::Explanation::Relief& relief : explanation.relief()) {
     table.AddRow({relief.amount(), ReliefText(plan.objective_ms(), relief.predicted_objective_ms())});
   }
@@ -297,86 +372,37 @@ std::string WarningsSection(const v1::Plan& plan) {
   return absl::StrCat("\nWarnings\n", ListText({plan.warnings().begin(), plan.warnings().end()}));
 }
 
-std::string PlanBody(const v1::Plan& plan) {
-  return absl::StrCat(Summary(plan), StagesSection(plan), DevicesSection(plan), PatternNote(plan), ContiguityNote(plan),
-                      ExplanationSection(plan), BaselinesSection(plan), WarningsSection(plan));
-}
-
-std::string ZooTable(const google::protobuf::RepeatedPtrField<v1::ZooEntry>& entries) {
-  Table table({{""}, Table::Wrapping("")});
-  for (const v1::ZooEntry& entry : entries) table.AddRow({absl::StrCat("zoo:", entry.name()), entry.description()});
-  return table.ToString();
-}
-
-std::string AlgorithmsSection(const v1::GetServerInfoResponse& info) {
-  Table table({{"algorithm"}, {"version"}, Table::Wrapping("description; unit of work")});
-  for (const v1::AlgorithmInfo& algorithm : info.algorithms()) {
-    table.AddRow(
-        {algorithm.name(), algorithm.version(), absl::StrCat(algorithm.description(), "; ", algorithm.work_unit())});
-  }
-  return absl::StrCat("\nAlgorithms\n", table.ToString());
-}
-
-template <typename Numbers, typename Name>
-std::string ChoicesText(const Numbers& numbers, Name name, std::string_view prefix) {
-  return absl::StrJoin(numbers, ", ",
-                       [&](std::string* text, int number) { text->append(EnumText(name(number), prefix)); });
-}
-
-// What the row allows of each setting.
-std::string SettingsTable(const v1::Capability& row) {
-  Table table({{""}, {""}, Table::Wrapping("")});
-  const auto add = [&table](const char* setting, std::string choices) {
-    if (!choices.empty()) table.AddRow({"", setting, std::move(choices)});
-  };
-  add("objective", ChoicesText(row.objectives(), v1::Objective_Name<int>, "OBJECTIVE_"));
-  add("interconnect", absl::StrJoin(row.interconnects(), ", "));
-  add("schedule", ChoicesText(row.schedules(), v1::ScheduleKind_Name<int>, "SCHEDULE_KIND_"));
-  add("replication", ChoicesText(row.replications(), v1::Replication_Name<int>, "REPLICATION_"));
-  add("split", ChoicesText(row.splits(), v1::Split_Name<int>, "SPLIT_"));
-  add("micro-batches", row.counts_micro_batches() ? "a number" : "");
-  add("overlap", ChoicesText(row.overlaps(), v1::Overlap_Name<int>, "OVERLAP_"));
-  add("algorithm", ChoicesText(row.algorithms(), v1::Algorithm_Name<int>, "ALGORITHM_"));
-  return table.ToString();
-}
-
-std::string CapabilitiesSection(const v1::GetServerInfoResponse& info) {
-  std::string text = "\nPlans\n";
-  for (const v1::Capability& capability : info.capabilities()) {
-    Table description({{""}, Table::Wrapping("")});
-    description.AddRow({"-", capability.description()});
-    absl::StrAppend(&text, description.ToString(), SettingsTable(capability));
-  }
-  return text;
-}
-
-std::string LimitsSection(const v1::ServerLimits& limits) {
-  Table table({{""}, {"", kRight}});
-  const std::array<std::pair<const char*, std::string>, 10> rows = {{
-      {"message", BytesText(limits.max_message_bytes())},
-      {"operators", GroupedText(limits.max_operators())},
-      {"tensors", GroupedText(limits.max_tensors())},
-      {"devices", GroupedText(limits.max_devices())},
-      {"time limit, default", absl::StrCat(limits.default_time_limit().seconds(), " s")},
-      {"time limit, highest", absl::StrCat(limits.max_time_limit().seconds(), " s")},
-      {"requests running", GroupedText(limits.max_running())},
-      {"requests waiting", GroupedText(limits.max_waiting())},
-      {"CPUs", GroupedText(limits.cpus())},
-      {"memory budget", BytesText(limits.memory_budget_bytes())},
-  }};
-  for (const auto& [name, value] : rows) table.AddRow({name, value});
-  return absl::StrCat("\nLimits\n", table.ToString());
+std::string PlanBody(const v1::Plan& plan, const CpuNames& cpus) {
+  return absl::StrCat(Summary(plan, cpus), StagesSection(plan), DevicesSection(plan), PatternNote(plan),
+                      ContiguityNote(plan), ExplanationSection(plan), BaselinesSection(plan), WarningsSection(plan));
 }
 
 }  // namespace
 
-std::string PlanReport(const v1::Plan& plan, const std::string& title) {
-  return absl::StrCat(Headline(plan, title), PlanBody(plan));
+CpuNames CpusOf(const v1::Cluster& cluster) {
+  std::set<std::string_view> classes;
+  for (const v1::DeviceClass& device_class : cluster.device_classes()) {
+    if (device_class.kind() == v1::DEVICE_KIND_CPU) classes.insert(device_class.name());
+  }
+  CpuNames cpus;
+  for (const v1::Device& device : cluster.devices()) {
+    if (classes.contains(device.device_class())) cpus.insert(device.name());
+  }
+  for (const v1::DeviceGroup& group : cluster.device_groups()) {
+    if (!classes.contains(group.device_class())) continue;
+    for (int64_t i = 0; i < group.count(); ++i) cpus.insert(absl::StrCat(group.name_prefix(), i));
+  }
+  return cpus;
 }
 
-std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const std::string& title) {
+std::string PlanReport(const v1::Plan& plan, const std::string& title, const CpuNames& cpus) {
+  return absl::StrCat(Headline(plan, title), PlanBody(plan, cpus));
+}
+
+std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const std::string& title,
+                             const CpuNames& cpus) {
   if (evaluation.valid()) {
-    return absl::StrCat("The plan is valid.\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan()));
+    return absl::StrCat("The plan is valid.\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan(), cpus));
   }
   std::vector<std::string> violations;
   for (const v1::PlanViolation& violation : evaluation.violations()) {
@@ -386,22 +412,7 @@ std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const s
       absl::StrCat("The plan is not valid: ", CountedText(evaluation.violations_size(), "violation", "violations"),
                    ".\n", ListText(violations));
   if (evaluation.plan().stages().empty()) return text;
-  return absl::StrCat(text, "\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan()));
-}
-
-std::string ModelsReport(const v1::GetServerInfoResponse& info) {
-  return absl::StrCat("Models\n", ZooTable(info.models()),
-                      "\nPlan one with: planwright plan --graph=zoo:NAME --cluster=zoo:CLUSTER\n");
-}
-
-std::string TopologiesReport(const v1::GetServerInfoResponse& info) {
-  return absl::StrCat("Clusters (N stands for a number)\n", ZooTable(info.clusters()),
-                      "\nPlan for one with: planwright plan --graph=MODEL --cluster=zoo:NAME\n");
-}
-
-std::string ServerInfoReport(const v1::GetServerInfoResponse& info) {
-  return absl::StrCat("Planwright ", Printable(info.version()), "\n", CapabilitiesSection(info),
-                      AlgorithmsSection(info), LimitsSection(info.limits()));
+  return absl::StrCat(text, "\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan(), cpus));
 }
 
 }  // namespace planwright::client

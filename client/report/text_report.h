@@ -2,25 +2,24 @@
 #ifndef PLANWRIGHT_CLIENT_REPORT_TEXT_REPORT_H_
 #define PLANWRIGHT_CLIENT_REPORT_TEXT_REPORT_H_
 
+#include <set>
 #include <string>
 
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
 
+// Names of the devices that are CPUs; empty: none, or not known.
+using CpuNames = std::set<std::string, std::less<>>;
+CpuNames CpusOf(const v1::Cluster& cluster);
+
 // The time per micro-batch and how good it is, then the stages, the devices and the warnings. `title` says what was
 // planned, e.g. "zoo:bert-large on zoo:dgx1-v100:1".
-std::string PlanReport(const v1::Plan& plan, const std::string& title);
+std::string PlanReport(const v1::Plan& plan, const std::string& title, const CpuNames& cpus = {});
 
 // The judgement with every violation, then the plan as far as it could be costed.
-std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const std::string& title);
-
-// What --graph=zoo:... and --cluster=zoo:... accept.
-std::string ModelsReport(const v1::GetServerInfoResponse& info);
-std::string TopologiesReport(const v1::GetServerInfoResponse& info);
-
-// Version, what is planned by which algorithm, limits.
-std::string ServerInfoReport(const v1::GetServerInfoResponse& info);
+std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const std::string& title,
+                             const CpuNames& cpus = {});
 
 }  // namespace planwright::client
 

@@ -10,8 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
+#include "core/text/closest_name.h"
 #include "core/zoo/families.h"
-#include "core/zoo/keys/closest_name.h"
 
 namespace planwright {
 namespace {
@@ -59,8 +59,7 @@ absl::Status UnknownName(std::string_view kind, std::string_view name, std::span
     families.push_back(std::string_view(entry.name).substr(0, entry.name.find(':')));
   std::string_view family = name;
   CutAt(':', family);
-  const auto closest =
-      static_cast<std::size_t>(std::ranges::find(families, ClosestName(family, families)) - families.begin());
+  const std::size_t closest = ClosestName(family, families);
   const std::string names =
       absl::StrJoin(entries, ", ", [](std::string* out, const ZooEntry& entry) { out->append(entry.name); });
   return absl::NotFoundError(absl::StrCat("the zoo has no ", ToAbsl(kind), " \"", ToAbsl(name), "\"; the closest is \"",

@@ -28,14 +28,14 @@ bool AreEqual(const v1::CreatePlanRequest& a, const v1::CreatePlanRequest& b) {
 // REQUIRES: `message` was parsed.
 void CheckReadsBack(const v1::CreatePlanRequest& message) {
   const std::string json = JsonText(message);
-  const auto again = ImportGraph(json, "again", GraphFormat::kNativeJson);
+  const auto again = ImportGraph(json, "again", {.format = GraphFormat::kNativeJson});
   if (again.ok() && AreEqual(again->request, message)) return;
   std::fprintf(stderr, "does not read back (%s):\n%s", again.status().ToString().c_str(), json.c_str());
   std::abort();
 }
 
 void ImportAsEverything(std::string_view text) {
-  const auto request = ImportGraph(text, "input", GraphFormat::kAuto);
+  const auto request = ImportGraph(text, "input", {.format = GraphFormat::kAuto});
   const v1::Graph* graph = nullptr;
   if (request.ok()) {
     CheckReadsBack(request->request);

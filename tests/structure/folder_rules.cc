@@ -25,6 +25,8 @@ std::vector<FolderRule> CoreRules() {
   // The words that every search for a partition shares.
   const Names search = Together(solver, {"core/partition/search"});
   return {
+      // Client code may include it, so it has no dependencies.
+      {"core/text", {}, Together(not_in_core, {"absl/"}), {}},
       {"core/base", {}, not_in_core, {}},
       {"core/model", {"core/base"}, not_in_core, {}},
       // Shares no code with the solvers, nor with core/cost.
@@ -41,14 +43,14 @@ std::vector<FolderRule> CoreRules() {
       {"core/cost/chain", {"core/base", "core/model", "core/cost/terms"}, not_in_core, {}},
       {"core/cost", {"core/base", "core/model", "core/cost/terms", "core/cost/chain"}, not_in_core, {}},
       {"core/schedule", solver, not_in_core, {}},
-      {"core/zoo/keys", {"core/base"}, not_in_core, {}},
+      {"core/zoo/keys", {"core/base", "core/text"}, not_in_core, {}},
       {"core/zoo/models", {"core/base", "core/model", "core/zoo/keys"}, not_in_core, {}},
       {"core/zoo/clusters",
        {"core/base", "core/model", "core/topology", "core/zoo/keys"},
        not_in_core,
        {"clusters", "networks"}},
       {"core/zoo",
-       {"core/base", "core/model", "core/zoo/keys", "core/zoo/models", "core/zoo/clusters"},
+       {"core/base", "core/model", "core/text", "core/zoo/keys", "core/zoo/models", "core/zoo/clusters"},
        not_in_core,
        {"zoo"}},
       {"core/joint/cost", {"core/base", "core/model"}, not_in_core, {}},
@@ -207,11 +209,43 @@ std::vector<FolderRule> ServerRules() {
 
 std::vector<FolderRule> ClientRules() {
   const Names counters = {"prometheus/"};
-  const Names reports = {"planwright/v1/", "client/library", "client/importer", "client/report"};
+  const Names reports = {"core/text",
+                         "planwright/v1/",
+                         "client/library",
+                         "client/importer",
+                         "client/importer/clusters/",
+                         "client/importer/graphs",
+                         "client/importer/plans",
+                         "client/report",
+                         "client/report/inputs"};
   return {
-      {"client/library", {"planwright/v1/"}, counters, {}},
-      {"client/importer", {"planwright/v1/", "client/library"}, counters, {}},
+      {"client/library", {"core/text", "planwright/v1/"}, counters, {}},
+      // A program of its own, which alone knows libonnx.
+      {"client/onnx", {"planwright/v1/"}, counters, {}},
+      {"client/importer/reading", {"core/text", "planwright/v1/", "client/library"}, counters, {}},
+      {"client/importer/graphs",
+       {"core/text", "planwright/v1/", "client/library", "client/importer/reading"},
+       counters,
+       {}},
+      {"client/importer/clusters/yaml",
+       {"core/text", "planwright/v1/", "client/library", "client/importer/reading"},
+       counters,
+       {}},
+      {"client/importer/clusters",
+       {"core/text", "planwright/v1/", "client/library", "client/importer/reading", "client/importer/clusters/yaml"},
+       counters,
+       {}},
+      {"client/importer/plans",
+       {"core/text", "planwright/v1/", "client/library", "client/importer/reading", "client/importer/graphs"},
+       counters,
+       {"foreign_plan"}},
+      {"client/importer",
+       {"core/text", "planwright/v1/", "client/library", "client/importer/reading", "client/importer/graphs",
+        "client/importer/clusters/"},
+       counters,
+       {"importer"}},
       {"client/report", {"planwright/v1/", "client/library"}, counters, {}},
+      {"client/report/inputs", {"planwright/v1/", "client/library", "client/report"}, counters, {}},
       {"client/exporter", {"planwright/v1/", "client/library", "client/report"}, counters, {"exporter"}},
       // The only part of the client that knows the server.
       {"client/local", {"planwright/v1/", "core/", "server/", "client/library"}, counters, {}},

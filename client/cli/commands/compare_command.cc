@@ -9,11 +9,13 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/progress.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "client/cli/terminal/time_limit.h"
-#include "client/library/closest_name.h"
+#include "client/library/did_you_mean.h"
 #include "client/report/comparison_report.h"
 
 namespace planwright::client {
@@ -69,7 +71,7 @@ class CompareCommand final : public Command {
                   StringFlag("algorithms", "all|NAME,...",
                              "which algorithms plan; `planwright server-info` lists them (default: all)", algorithms_));
     groups.back().flags.push_back(ProgressFlag(progress_));
-    return groups;
+    return input_.WithFileFlags(std::move(groups));
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -77,6 +79,8 @@ class CompareCommand final : public Command {
     if (!request.ok()) return request.status();
     request->mutable_problem()->MergeFrom(problem_);
     request->mutable_options()->MergeFrom(options_);
+    const std::string asked = AskForTrainingMemory(*request, /*takes_schedule=*/false);
+    if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     const std::unique_ptr<PlanningClient> client = server_.Connect(environment);
     const auto algorithms = Algorithms(*client, environment);
     if (!algorithms.ok()) return algorithms.status();
@@ -155,12 +159,12 @@ class CompareCommand final : public Command {
     return ExitCodeForAll(attempts);
   }
 
-  InputFlags input_;
   v1::PlanningProblem problem_;
   v1::SolverOptions options_;
   std::string algorithms_ = kAll;
   bool progress_ = false;
   ServerFlags server_;
+  InputFlags input_{server_};
   OutputFlags output_{{"text", "json", "svg"}};
 };
 

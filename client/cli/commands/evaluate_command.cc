@@ -5,8 +5,10 @@
 
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/given_plan.h"
+#include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/message_flags.h"
+#include "client/cli/terminal/resolve_input.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "client/report/json.h"
 #include "client/report/text_report.h"
@@ -49,39 +51,56 @@ class EvaluateCommand final : public Command {
   std::string_view usage() const override {
     return "planwright evaluate --graph=FILE|zoo:NAME --plan=FILE|- [--cluster=FILE|zoo:NAME] [flags]\n"
            "\n"
-           "A plan is what `planwright plan --output=json` prints, text proto, or a split of device-placement. It is\n"
-           "judged under its own problem unless flags say otherwise. Exit code 3: the plan is not valid.\n"
+           "A plan is what `planwright plan --output=json` prints, text proto, a split of device-placement, or what\n"
+           "others run: a layout or the arguments of Megatron-LM, torchtitan's list, vLLM's counts, PipeDream's graph\n"
+           "with stages, Piper's plan; those take the accelerators of the cluster in their order. It is judged under\n"
+           "its own problem unless flags say otherwise. Exit code 3: the plan is not valid.\n"
            "\n"
            "Examples:\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file=plan.json\n"
            "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=plan.json\n"
-           "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=- --overlap=overlapped < "
+           "  echo 'Et*6|t*6|t*6|t*6L' | planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=-\n"
+           "  planwright evaluate --graph=zoo:bert-large --cluster=zoo:pcie:4 --plan=- --reserved_bytes=1GiB < "
            "plan.json\n";
   }
 
   std::vector<FlagGroup> Flags() override {
-    return {given_.Flags(), ProblemFlags(problem_, &settings_), server_.Flags(), output_.Flags()};
+    return given_.WithFileFlags({given_.Flags(), ProblemFlags(problem_, &settings_), server_.Flags(), output_.Flags()});
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
     auto given = given_.Load(environment);
     if (!given.ok()) return given.status();
-    const auto response =
-        server_.Connect(environment)
-            ->EvaluatePlan(MakeRequest(*std::move(given)), CallOptions{.stop = environment.interrupt});
+    const auto client = server_.Connect(environment);
+    const CallOptions call{.stop = environment.interrupt};
+    const v1::EvaluatePlanRequest request = MakeRequest(*std::move(given));
+    const auto response = client->EvaluatePlan(request, call);
     if (!response.ok()) return response.status();
-    const std::string text = output_.is_json() ? JsonText(*response) : EvaluationReport(*response, given_.Title());
+    const std::string text = output_.is_json()
+                                 ? JsonText(*response)
+                                 : EvaluationReport(*response, given_.Title(), CpusOf(*client, call, request));
     const absl::Status written = output_.Write(text, environment);
     if (!written.ok()) return written;
     return response->valid() ? ExitCode::kOk : ExitCode::kInfeasible;
   }
 
  private:
+  // What a plan that states no problem is for: training as people do it, where the model tells.
+  v1::PlanningProblem TrainingProblem(const v1::CreatePlanRequest& input) const {
+    v1::CreatePlanRequest asked;
+    asked.set_graph_reference(input.graph_reference());
+    *asked.mutable_problem() = input.problem();
+    // Flags may say that it is something else.
+    asked.mutable_problem()->MergeFrom(problem_);
+    AskForTrainingMemory(asked);
+    return asked.problem();
+  }
+
   // The problem of the plan; flags override single settings, and what was resolved from those.
   v1::EvaluatePlanRequest MakeRequest(GivenPlan given) const {
     v1::EvaluatePlanRequest request;
     v1::PlanningProblem& problem = *request.mutable_problem();
-    problem = given.problem();
+    problem = given.plan.has_problem() ? given.problem() : TrainingProblem(given.input);
     ForgetOtherMode(problem_, problem);
     ForgetOtherMemory(problem_, problem);
     // 0 and false would not be merged, lists would be appended.
@@ -92,11 +111,11 @@ class EvaluateCommand final : public Command {
     return request;
   }
 
-  GivenPlanFlags given_;
   v1::PlanningProblem problem_;
   // What flags set of it.
   std::vector<std::string> settings_;
   ServerFlags server_;
+  GivenPlanFlags given_{server_};
   OutputFlags output_;
 };
 

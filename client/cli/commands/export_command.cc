@@ -1,3 +1,4 @@
+#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,12 +9,13 @@
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/given_plan.h"
-#include "client/cli/commands/resolve_input.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
+#include "client/cli/terminal/input_flags.h"
+#include "client/cli/terminal/resolve_input.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "client/exporter/exporter.h"
-#include "client/library/closest_name.h"
+#include "client/library/did_you_mean.h"
 
 namespace planwright::client {
 namespace {
@@ -38,7 +40,8 @@ class ExportCommand final : public Command {
   std::string_view name() const override { return "export"; }
   std::string_view summary() const override { return "turn a plan into what a trainer, a launcher or a person reads"; }
   std::string_view usage() const override {
-    return "planwright export --plan=FILE|- --to=TARGET [--graph=FILE|zoo:NAME] [--cluster=FILE|zoo:NAME] [flags]\n"
+    return "planwright export --plan=FILE|plans/ID|- --to=TARGET [--graph=FILE|zoo:NAME] [--cluster=FILE|zoo:NAME] "
+           "[flags]\n"
            "       planwright export --problem --to=mps|lp --graph=FILE|zoo:NAME [--cluster=FILE|zoo:NAME] [flags]\n"
            "\n"
            "A plan that the target cannot express is refused with the reason, exit code 2. Megatron-LM, torchtitan "
@@ -65,8 +68,10 @@ class ExportCommand final : public Command {
         {"Output",
          {StringFlag("to", absl::StrCat(absl::StrJoin(TargetNames(), "|"), "|mps|lp"),
                      absl::StrCat(TargetsHelp(), "; mps, lp - the integer program, with --problem"), target_),
+          LayerOffsetFlag(),
           StringFlag("output_file", "FILE", "write there instead of standard output", output_file_)}}};
-    groups.front().flags.push_back(StringFlag("plan", "FILE|-", "the plan (- reads standard input)", plan_));
+    groups.front().flags.push_back(StringFlag(
+        "plan", "FILE|plans/ID|-", "the plan: a file (- reads standard input), or one that a server keeps", plan_));
     groups.front().flags.push_back(
         SwitchFlag("problem", "export the integer program of the problem, not a plan", exports_problem_));
     groups.front().flags.push_back(StringFlag(
@@ -74,7 +79,7 @@ class ExportCommand final : public Command {
         "of the integer program: compact - as --algorithm=mip solves it; printed - as the paper has it (Fig. 6)",
         form_));
     groups.push_back(ProblemFlags(problem_));
-    return groups;
+    return input_.WithFileFlags(std::move(groups));
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -84,16 +89,17 @@ class ExportCommand final : public Command {
     }
     const auto target = Target();
     if (!target.ok()) return target.status();
-    if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan.");
+    if (plan_.empty())
+      return UsageError("--plan is missing", "Name a file that holds a plan, or plans/ID of a server.");
     const auto source = LoadSource(**target, environment);
     if (!source.ok()) return source.status();
     const v1::Graph* graph = source->has_graph() ? &source->graph() : nullptr;
     const std::string hint = "Give what `planwright plan --output=json` printed.";
-    const auto plan = LoadPlan(plan_, graph, hint, environment);
+    const auto plan = LoadPlan(plan_, *source, hint, server_, environment);
     if (!plan.ok()) return plan.status();
     if (plan->stages().empty()) return UsageError(InputName(plan_) + " holds a plan without stages", hint);
     const v1::Cluster* cluster = source->has_cluster() ? &source->cluster() : nullptr;
-    const auto exported = (*target)->write({*plan, graph, cluster});
+    const auto exported = (*target)->write({*plan, graph, cluster, layer_offset_});
     if (!exported.ok()) return Explained(exported.status());
     const absl::Status written = WriteOutput(exported->text, output_file_, environment.out);
     if (!written.ok()) return written;
@@ -102,6 +108,15 @@ class ExportCommand final : public Command {
   }
 
  private:
+  Flag LayerOffsetFlag() {
+    return {"layer_offset", "N", "deepspeed: layers of the pipeline before the first numbered one (default: 1)",
+            [this](std::string_view text) {
+              const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), layer_offset_);
+              const bool is_count = error == std::errc() && end == text.data() + text.size() && layer_offset_ >= 0;
+              return is_count ? absl::OkStatus() : absl::InvalidArgumentError("must be a whole number >= 0");
+            }};
+  }
+
   std::optional<ProgramFormat> ProgramTarget() const {
     if (target_ == "mps") return ProgramFormat::kMps;
     if (target_ == "lp") return ProgramFormat::kLp;
@@ -159,14 +174,15 @@ class ExportCommand final : public Command {
                       "Choose another target, or plan again so that the target can express it.");
   }
 
-  InputFlags input_;
   std::string plan_;
   bool exports_problem_ = false;
   v1::PlanningProblem problem_;
   ServerFlags server_;
+  InputFlags input_{server_};
   std::string target_;
   std::string output_file_;
   std::string form_ = "compact";
+  int layer_offset_ = 1;
 };
 
 }  // namespace

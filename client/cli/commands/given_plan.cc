@@ -1,39 +1,82 @@
 #include "client/cli/commands/given_plan.h"
 
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "client/cli/commands/store_access.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
+#include "client/cli/terminal/resolve_input.h"
 #include "client/importer/importer.h"
+#include "client/importer/plans/foreign_plan.h"
 
 namespace planwright::client {
+namespace {
+
+// Files in a folder of that name are files.
+bool IsKept(const std::string& name) {
+  std::error_code ignored;
+  return name.starts_with("plans/") && !std::filesystem::exists(name, ignored);
+}
+
+absl::StatusOr<v1::Plan> FetchPlan(const std::string& name, const ServerFlags& server, const Environment& environment) {
+  const auto access = ConnectToStore(server, environment);
+  if (!access.ok()) return access.status();
+  v1::GetPlanRequest request;
+  request.set_name(name);
+  auto response = access->store->GetPlan(request, ShortCall(environment));
+  if (!response.ok()) return WithNotFoundHint(response.status(), "`planwright plans` lists what there is.");
+  return std::move(*response->mutable_plan());
+}
+
+// A plan that says neither operators nor devices: those of the input.
+absl::StatusOr<v1::Plan> LoadForeignPlan(const std::string& text, const std::string& source,
+                                         const v1::CreatePlanRequest& input, const ServerFlags& server,
+                                         const Environment& environment) {
+  v1::CreatePlanRequest known = input;
+  const auto client = server.Connect(environment);
+  absl::Status status = ResolveGraph(*client, ShortCall(environment), known);
+  if (status.ok()) status = ResolveCluster(*client, ShortCall(environment), known);
+  if (!status.ok()) return status;
+  if (!known.has_graph() || !known.has_cluster()) {
+    return UsageError(source + ": names neither operators nor devices",
+                      "Say what it is for with --graph and --cluster.");
+  }
+  return ReadForeignPlan(text, source, known.graph(), known.cluster());
+}
+
+}  // namespace
 
 FlagGroup GivenPlanFlags::Flags() {
   FlagGroup group = input_.Flags();
-  group.flags.push_back(StringFlag("plan", "FILE|-", "the plan (- reads standard input)", plan_));
+  group.flags.push_back(StringFlag("plan", "FILE|plans/ID|-",
+                                   "the plan: a file (- reads standard input), or one that a server keeps", plan_));
   return group;
 }
 
 absl::StatusOr<GivenPlan> GivenPlanFlags::Load(Environment& environment) {
-  if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan.");
+  if (plan_.empty()) return UsageError("--plan is missing", "Name a file that holds a plan, or plans/ID of a server.");
   if (plan_ == "-" && input_.graph() == "-") {
     return UsageError("graph and plan cannot both come from standard input", "Put one of them into a file.");
   }
   auto input = input_.Load(environment);
   if (!input.ok()) return input.status();
-  auto plan = LoadPlan(plan_, input->has_graph() ? &input->graph() : nullptr,
-                       "Mend " + InputName(plan_) + " and try again.", environment);
+  auto plan = LoadPlan(plan_, *input, "Mend " + InputName(plan_) + " and try again.", server_, environment);
   if (!plan.ok()) return plan.status();
   return GivenPlan{*std::move(input), *std::move(plan)};
 }
 
-absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::Graph* graph, std::string_view hint,
-                                  Environment& environment) {
+absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::CreatePlanRequest& input, std::string_view hint,
+                                  const ServerFlags& server, Environment& environment) {
+  if (IsKept(name)) return FetchPlan(name, server, environment);
   const auto text = ReadInput(name, environment.in);
   if (!text.ok()) {
-    return WithDefaultHint(
-        text.status(),
-        "Check the path; `planwright plans --show=plans/ID --output=json` writes a plan that a server keeps.");
+    return WithDefaultHint(text.status(), "Check the path; a plan that a server keeps is plans/ID.");
   }
-  auto plan = ImportPlan(*text, InputName(name), graph);
+  auto plan = RecognisePlan(*text) == ForeignPlan::kNone
+                  ? ImportPlan(*text, InputName(name), input.has_graph() ? &input.graph() : nullptr)
+                  : LoadForeignPlan(*text, InputName(name), input, server, environment);
   if (!plan.ok()) return WithDefaultHint(plan.status(), hint);
   return plan;
 }

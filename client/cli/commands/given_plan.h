@@ -5,18 +5,21 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "client/cli/terminal/command.h"
+#include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
 
-// The plan in the file `name`, or on standard input ("-"). `graph` gives operators their names where the file numbers
-// them. INVALID_ARGUMENT, with `hint` where nothing better is known.
-absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::Graph* graph, std::string_view hint,
-                                  Environment& environment);
+// The plan in the file `name`, on standard input ("-"), or, as plans/ID, in the store of the server. `input` says what
+// it is for: graph and cluster of it, asked for where they are named, give plans of other tools (client/importer/plans)
+// their operators and devices. INVALID_ARGUMENT, with `hint` where nothing better is known; errors of GetPlan.
+absl::StatusOr<v1::Plan> LoadPlan(const std::string& name, const v1::CreatePlanRequest& input, std::string_view hint,
+                                  const ServerFlags& server, Environment& environment);
 
 struct GivenPlan {
   // Graph, cluster, and the problem that the graph's file may state.
@@ -29,14 +32,22 @@ struct GivenPlan {
 
 class GivenPlanFlags {
  public:
-  FlagGroup Flags();
+  // `server` outlives this.
+  explicit GivenPlanFlags(const ServerFlags& server) : server_(server), input_(server) {}
 
-  // Errors: INVALID_ARGUMENT.
+  FlagGroup Flags();
+  // As InputFlags::WithFileFlags.
+  std::vector<FlagGroup> WithFileFlags(std::vector<FlagGroup> groups) {
+    return input_.WithFileFlags(std::move(groups));
+  }
+
+  // Errors: those of LoadPlan.
   absl::StatusOr<GivenPlan> Load(Environment& environment);
 
   std::string Title() const { return input_.Title(); }
 
  private:
+  const ServerFlags& server_;
   InputFlags input_;
   std::string plan_;
 };

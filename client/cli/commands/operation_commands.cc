@@ -5,8 +5,11 @@
 
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/operation_result.h"
+#include "client/cli/commands/request_id.h"
 #include "client/cli/commands/store_access.h"
+#include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "client/report/json.h"
 #include "client/report/store_report.h"
@@ -30,14 +33,18 @@ class SubmitCommand final : public Command {
   }
 
   std::vector<FlagGroup> Flags() override {
-    return {input_.Flags(),
-            ProblemFlags(problem_),
-            SolverFlags(options_),
-            {"Operation",
-             {StringFlag("request_id", "ID", "a name of your own: submitting it again submits nothing", request_id_),
-              StringFlag("plan_id", "ID", "have the server keep the plan as plans/ID", plan_id_)}},
-            server_.Flags(),
-            output_.Flags()};
+    return input_.WithFileFlags(
+        {input_.Flags(),
+         ProblemFlags(problem_),
+         SolverFlags(options_),
+         {"Operation",
+          {StringFlag(
+               "request_id", "ID",
+               "a name of your own: submitting it again submits nothing (default: what is planned, and a number)",
+               request_id_),
+           StringFlag("plan_id", "ID", "have the server keep the plan as plans/ID", plan_id_)}},
+         server_.Flags(),
+         output_.Flags()});
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -46,11 +53,13 @@ class SubmitCommand final : public Command {
     plan_request->mutable_problem()->MergeFrom(problem_);
     plan_request->mutable_options()->MergeFrom(options_);
     plan_request->set_plan_id(plan_id_);
+    const std::string asked = AskForTrainingMemory(*plan_request);
+    if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();
     v1::SubmitPlanRequest request;
     *request.mutable_plan_request() = *std::move(plan_request);
-    request.set_request_id(request_id_);
+    request.set_request_id(request_id_.empty() ? NewRequestId(input_.Title()) : request_id_);
     const auto response = access->store->SubmitPlan(request, ShortCall(environment));
     if (!response.ok()) return response.status();
     const v1::Operation& operation = response->operation();
@@ -61,12 +70,12 @@ class SubmitCommand final : public Command {
   }
 
  private:
-  InputFlags input_;
   v1::PlanningProblem problem_;
   v1::SolverOptions options_;
   std::string request_id_;
   std::string plan_id_;
   ServerFlags server_;
+  InputFlags input_{server_};
   OutputFlags output_;
 };
 

@@ -2,12 +2,20 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/given_plan.h"
+#include "client/cli/commands/runnable_on.h"
 #include "client/cli/commands/simulate.h"
+#include "client/cli/commands/store_access.h"
+#include "client/cli/commands/training_memory.h"
 #include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/files.h"
+#include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/message_flags.h"
 #include "client/cli/terminal/progress.h"
+#include "client/cli/terminal/resolve_input.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "client/cli/terminal/time_limit.h"
 #include "client/report/json.h"
@@ -27,7 +35,7 @@ class PlanCommand final : public Command {
            "Examples:\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:dgx1-v100:1\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --time_limit=10s --gap=0.01 --explain\n"
-           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --output=json --output_file=plan.json\n"
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --save=plan.json\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --start_from=plan.json --exclude=host0/gpu3\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --server=localhost:50051\n";
   }
@@ -36,17 +44,23 @@ class PlanCommand final : public Command {
     std::vector<FlagGroup> groups = {input_.Flags(), ProblemFlags(problem_), SolverFlags(options_), server_.Flags(),
                                      output_.Flags()};
     groups[1].flags.push_back(
-        StringFlag("start_from", "FILE|-",
+        StringFlag("start_from", "FILE|plans/ID|-",
                    "a plan to go on from after devices have failed or joined: as few of its stages "
                    "move as a plan about as fast as the best allows",
                    start_from_));
     groups[1].flags.push_back(MessageFlag("replan_tolerance", "replan_tolerance",
                                           "start_from: how much slower the plan may be, as a share (default: 0.05)",
                                           problem_));
+    groups[1].flags.push_back(StringFlag("runnable_on", absl::StrJoin(RunnableTargets(), "|"),
+                                         "plan what this trainer or server can run: whole layers, as many replicas of "
+                                         "each stage, no CPUs",
+                                         runnable_on_));
     groups.back().flags.push_back(StringFlag(
         "plan_id", "ID", "have the server keep the plan as plans/ID (`planwright plans` lists them)", plan_id_));
+    groups.back().flags.push_back(
+        StringFlag("save", "FILE", "write the plan there as JSON besides what is printed", save_));
     groups.back().flags.push_back(ProgressFlag(progress_));
-    return groups;
+    return input_.WithFileFlags(std::move(groups));
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -55,15 +69,23 @@ class PlanCommand final : public Command {
     request->mutable_problem()->MergeFrom(problem_);
     request->mutable_options()->MergeFrom(options_);
     request->set_plan_id(plan_id_);
+    const absl::Status runnable = Constrain(*request, environment);
+    if (!runnable.ok()) return runnable;
+    asked_ = AskForTrainingMemory(*request);
     const absl::Status started = AddStart(*request, environment);
     if (!started.ok()) return started;
     const auto deadline = SettleTimeLimit(*request, input_.import_time());
     auto response = Search(*request, deadline, environment);
     if (!response.ok()) return Explained(response.status(), environment);
     v1::Plan& plan = *response->mutable_plan();
+    const absl::Status expressible = CheckExpressible(*request, plan, environment);
+    if (!expressible.ok()) return expressible;
     plan.mutable_warnings()->Add(input_.warnings().begin(), input_.warnings().end());
+    if (!asked_.empty()) plan.add_warnings(asked_);
     const auto text = TextOf(*std::move(request), plan, environment);
     if (!text.ok()) return text.status();
+    const absl::Status saved = Save(plan, environment);
+    if (!saved.ok()) return saved;
     const absl::Status written = output_.Write(*text, environment);
     if (!written.ok()) return written;
     if (!environment.interrupt.stop_requested()) return ExitCode::kOk;
@@ -72,11 +94,28 @@ class PlanCommand final : public Command {
   }
 
  private:
+  absl::Status Constrain(v1::CreatePlanRequest& request, const Environment& environment) const {
+    if (runnable_on_.empty()) return absl::OkStatus();
+    return MakeRunnable(runnable_on_, *server_.Connect(environment), ShortCall(environment), request);
+  }
+
+  // What the problem cannot say: whether the model is one that the target runs.
+  absl::Status CheckExpressible(const v1::CreatePlanRequest& request, const v1::Plan& plan,
+                                const Environment& environment) const {
+    if (runnable_on_.empty()) return absl::OkStatus();
+    return CheckRunnable(runnable_on_, *server_.Connect(environment), ShortCall(environment), request, plan);
+  }
+
+  // The plan as JSON, where --save names a file.
+  absl::Status Save(const v1::Plan& plan, Environment& environment) const {
+    return save_.empty() ? absl::OkStatus() : WriteOutput(JsonText(plan), save_, environment.out);
+  }
+
   // The placement of the plan that --start_from names.
   absl::Status AddStart(v1::CreatePlanRequest& request, Environment& environment) const {
     if (start_from_.empty()) return absl::OkStatus();
-    const auto plan = LoadPlan(start_from_, request.has_graph() ? &request.graph() : nullptr,
-                               "Name a plan of the same graph, as --output=json writes it.", environment);
+    const auto plan = LoadPlan(start_from_, request, "Name a plan of the same graph, as --output=json writes it.",
+                               server_, environment);
     if (!plan.ok()) return plan.status();
     for (const v1::Stage& stage : plan->stages()) {
       v1::Placement::PlacedStage& placed = *request.mutable_problem()->mutable_start_from()->add_stages();
@@ -90,12 +129,18 @@ class PlanCommand final : public Command {
   // A trace is that of a step of the plan on the simulator.
   absl::StatusOr<std::string> TextOf(v1::CreatePlanRequest request, const v1::Plan& plan, Environment& environment) {
     if (output_.is_json()) return JsonText(plan);
-    if (!output_.is_trace()) return PlanReport(plan, input_.Title());
+    const auto client = server_.Connect(environment);
+    if (!output_.is_trace()) {
+      // Also after ^C: the plan is there, and its report is to be whole.
+      CallOptions call;
+      call.deadline = ShortCall(environment).deadline;
+      return PlanReport(plan, input_.Title(), CpusOf(*client, call, request));
+    }
     v1::SimulatePlanRequest simulated;
     MoveSources(std::move(request), simulated);
     *simulated.mutable_plan() = plan;
     simulated.set_view(v1::SimulatePlanRequest::VIEW_FULL);
-    const auto simulation = Simulate(*server_.Connect(environment), simulated, CallOptions());
+    const auto simulation = Simulate(*client, simulated, CallOptions());
     if (!simulation.ok()) return simulation.status();
     return TraceText(*simulation);
   }
@@ -110,6 +155,10 @@ class PlanCommand final : public Command {
   }
 
   absl::Status Explained(const absl::Status& status, const Environment& environment) const {
+    if (status.code() == absl::StatusCode::kFailedPrecondition && !asked_.empty()) {
+      return WithDefaultHint(status,
+                             absl::StrCat("Give it more devices, or some with more memory. Here ", asked_, "."));
+    }
     if (status.code() != absl::StatusCode::kCancelled || !environment.interrupt.stop_requested()) return status;
     const bool is_remote = !server_.Address(environment).empty();
     return WithHint(
@@ -117,13 +166,17 @@ class PlanCommand final : public Command {
         is_remote ? "The search on the server was cancelled; there is no plan." : "No plan had been found yet.");
   }
 
-  InputFlags input_;
   v1::PlanningProblem problem_;
   v1::SolverOptions options_;
   ServerFlags server_;
+  InputFlags input_{server_};
   OutputFlags output_{{"text", "json", "trace"}};
   bool progress_ = false;
   std::string plan_id_;
+  // What the program asked for by itself.
+  std::string asked_;
+  std::string save_;
+  std::string runnable_on_;
   std::string start_from_;
 };
 

@@ -45,19 +45,19 @@ class SimulateCommand final : public Command {
   }
 
   std::vector<FlagGroup> Flags() override {
-    return {
-        given_.Flags(),
-        {"Simulation",
-         {MessageFlag("schedule", "schedule", "order of work (default: that of the plan, else one_f_one_b)", request_),
-          MessageFlag("micro_batches", "micro_batches", "of the step (default: those of the plan, else 4 a stage)",
-                      request_),
-          MessageFlag("recomputation", "recomputation", "whether activations are kept or computed again", request_),
-          MessageFlag("contention", "contention", "what transfers do that want the same link (default: exclusive)",
-                      request_),
-          StringFlag("order", "FILE", "the order in which devices run their tasks", order_),
-          MessageFlag("view", "view", "summary: without the timeline (default: full)", request_)}},
-        server_.Flags(),
-        output_.Flags()};
+    return given_.WithFileFlags(
+        {given_.Flags(),
+         {"Simulation",
+          {MessageFlag("schedule", "schedule", "order of work (default: that of the plan, else one_f_one_b)", request_),
+           MessageFlag("micro_batches", "micro_batches", "of the step (default: those of the plan, else 4 a stage)",
+                       request_),
+           MessageFlag("recomputation", "recomputation", "whether activations are kept or computed again", request_),
+           MessageFlag("contention", "contention", "what transfers do that want the same link (default: exclusive)",
+                       request_),
+           StringFlag("order", "FILE", "the order in which devices run their tasks", order_),
+           MessageFlag("view", "view", "summary: without the timeline (default: full)", request_)}},
+         server_.Flags(),
+         output_.Flags()});
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -101,10 +101,10 @@ class SimulateCommand final : public Command {
     return output_.is_trace() ? TraceText(simulation) : SimulationReport(simulation, given_.Title());
   }
 
-  GivenPlanFlags given_;
   v1::SimulatePlanRequest request_;
   std::string order_;
   ServerFlags server_;
+  GivenPlanFlags given_{server_};
   OutputFlags output_{{"text", "json", "trace"}};
 };
 

@@ -5,9 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/cli/commands/commands.h"
-#include "client/cli/commands/resolve_input.h"
 #include "client/cli/commands/store_access.h"
 #include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/input_flags.h"
+#include "client/cli/terminal/resolve_input.h"
 #include "client/cli/terminal/shared_flags.h"
 #include "client/report/json.h"
 #include "client/report/store_report.h"
@@ -29,7 +30,9 @@ class RegisterCommand final : public Command {
            "  planwright register --graph=zoo:bert-large --cluster=zoo:pcie:4 --server=localhost:50051\n";
   }
 
-  std::vector<FlagGroup> Flags() override { return {input_.Flags(), server_.Flags(), output_.Flags()}; }
+  std::vector<FlagGroup> Flags() override {
+    return input_.WithFileFlags({input_.Flags(), server_.Flags(), output_.Flags()});
+  }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
     auto inputs = input_.LoadNeeded(/*graph=*/false, /*cluster=*/false, environment);
@@ -72,8 +75,8 @@ class RegisterCommand final : public Command {
     return response.status();
   }
 
-  InputFlags input_;
   ServerFlags server_;
+  InputFlags input_{server_};
   OutputFlags output_;
 };
 

@@ -7,7 +7,11 @@
 
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/operation_result.h"
+#include "client/cli/commands/request_id.h"
 #include "client/cli/commands/store_access.h"
+#include "client/cli/commands/training_memory.h"
+#include "client/cli/terminal/errors.h"
+#include "client/cli/terminal/input_flags.h"
 #include "client/cli/terminal/message_flags.h"
 #include "client/cli/terminal/shared_flags.h"
 
@@ -58,8 +62,8 @@ class SweepCommand final : public Command {
     std::erase_if(problem.flags, [](const Flag& flag) {
       return std::any_of(kAxes.begin(), kAxes.end(), [&](const Axis& axis) { return flag.name == axis.replaces; });
     });
-    return {input_.Flags(),        std::move(grid), std::move(problem),
-            SolverFlags(options_), server_.Flags(), output_.Flags()};
+    return input_.WithFileFlags(
+        {input_.Flags(), std::move(grid), std::move(problem), SolverFlags(options_), server_.Flags(), output_.Flags()});
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
@@ -67,7 +71,11 @@ class SweepCommand final : public Command {
     if (!plan_request.ok()) return plan_request.status();
     plan_request->mutable_problem()->MergeFrom(problem_);
     plan_request->mutable_options()->MergeFrom(options_);
+    // Schedules of the grid may be of any kind.
+    const std::string asked = request_.schedules().empty() ? AskForTrainingMemory(*plan_request) : "";
+    if (!asked.empty()) PrintNote("note: ", asked, environment.err);
     *request_.mutable_plan_request() = *std::move(plan_request);
+    if (request_.request_id().empty()) request_.set_request_id(NewRequestId(input_.Title()));
     const auto access = ConnectToStore(server_, environment);
     if (!access.ok()) return access.status();
     const auto response = access->store->SweepPlans(request_, ShortCall(environment));
@@ -83,12 +91,12 @@ class SweepCommand final : public Command {
   }
 
  private:
-  InputFlags input_;
   v1::SweepPlansRequest request_;
   v1::PlanningProblem problem_;
   v1::SolverOptions options_;
   bool detach_ = false;
   ServerFlags server_;
+  InputFlags input_{server_};
   OutputFlags output_;
 };
 

@@ -16,6 +16,7 @@
 #include "client/cli/terminal/flags.h"
 #include "client/library/planning_client.h"
 #include "client/library/server_connection.h"
+#include "client/report/line_length.h"
 
 namespace planwright::client {
 
@@ -27,6 +28,8 @@ struct Environment {
   // Errors, warnings, progress.
   std::ostream& err;
   bool err_is_terminal = false;
+  // Of the lines of both: as wide as the terminals that they are.
+  LineLengths line_lengths = {};
   // What the environment says; no address: plan in-process.
   ServerConnection default_connection;
   // Requested by ^C.

@@ -98,7 +98,7 @@ void PrintViolations(const ErrorDetails& details, std::ostream& out) {
 }  // namespace
 
 void PrintNote(std::string_view kind, std::string_view text, std::ostream& out) {
-  out << Wrapped(std::string(kind) + Printable(text), kind.size()) << "\n";
+  out << Wrapped(std::string(kind) + Printable(text), kind.size(), CurrentLineLengths().note) << "\n";
 }
 
 absl::Status WithHint(absl::Status status, std::string_view hint) {

@@ -19,8 +19,8 @@ absl::StatusOr<std::string> ReadInput(const std::string& path, std::istream& in)
 // How errors and reports name an input: its path, or "standard input".
 std::string InputName(const std::string& path);
 
-// Writes `text` to the file, or to `out` when `path` is "" or "-". Errors: INVALID_ARGUMENT when the file cannot be
-// written, INTERNAL when `out` cannot.
+// Writes `text` to the file, or to `out` when `path` is "" or "-". A file is replaced as a whole or stays as it was,
+// and keeps its permissions. Errors: INVALID_ARGUMENT when the file cannot be written, INTERNAL when `out` cannot.
 absl::Status WriteOutput(std::string_view text, const std::string& path, std::ostream& out);
 
 }  // namespace planwright::client

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "client/library/closest_name.h"
+#include "client/library/did_you_mean.h"
 
 namespace planwright::client {
 namespace {

@@ -14,8 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "client/importer/cluster_yaml_amount.h"
-#include "client/importer/cluster_yaml_hosts.h"
+#include "client/importer/clusters/yaml/cluster_yaml_hosts.h"
+#include "core/text/amount.h"
 
 namespace planwright::client {
 namespace {
@@ -109,11 +109,9 @@ bool IsSize(const FieldDescriptor* field) { return field->name().ends_with("_byt
 
 // "2GiB".
 absl::Status SetSize(std::string_view text, const Place& place) {
-  const std::optional<double> bytes = ParseAmount(text, kReservedMemoryAmount);
-  if (!bytes.has_value()) {
-    return MustBe(absl::StrCat("a number of bytes, or ", std::string(kReservedMemoryAmount.description)), text);
-  }
-  place.holder->GetReflection()->SetInt64(place.holder, place.field, std::llround(*bytes));
+  const std::optional<int64_t> bytes = ParseSize(text);
+  if (!bytes.has_value()) return MustBe(kSizeDescription, text);
+  place.holder->GetReflection()->SetInt64(place.holder, place.field, *bytes);
   return absl::OkStatus();
 }
 
@@ -142,7 +140,7 @@ absl::Status SetField(std::string_view text, const Place& place) {
     }
     case FieldDescriptor::CPPTYPE_INT64: {
       int64_t number = 0;
-      if (!ParseNumber(text, number) && IsSize(place.field)) return SetSize(text, place);
+      if (IsSize(place.field)) return SetSize(text, place);
       if (!ParseNumber(text, number)) return MustBe("an integer", text);
       reflection->SetInt64(place.holder, place.field, number);
       return absl::OkStatus();

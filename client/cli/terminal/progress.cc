@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/report/quantities.h"
 #include "client/report/table.h"
 
 namespace planwright::client {
@@ -65,8 +66,8 @@ std::string ProgressDisplay::Line() const {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
   std::string line =
       absl::StrFormat("%6.1f s  %s%s%-16s", elapsed.count(), title_, title_.empty() ? "" : ": ", Printable(phase_));
-  if (objective_ms_.has_value()) absl::StrAppendFormat(&line, "  incumbent %.3f ms", *objective_ms_);
-  if (lower_bound_ms_.has_value()) absl::StrAppendFormat(&line, "  bound %.3f ms", *lower_bound_ms_);
+  if (objective_ms_.has_value()) absl::StrAppend(&line, "  incumbent ", DurationText(*objective_ms_));
+  if (lower_bound_ms_.has_value()) absl::StrAppend(&line, "  bound ", DurationText(*lower_bound_ms_));
   if (objective_ms_.has_value() && lower_bound_ms_.has_value() && *objective_ms_ > 0) {
     absl::StrAppendFormat(&line, "  gap %.2f %%", (*objective_ms_ - *lower_bound_ms_) / *objective_ms_ * 100);
   }
@@ -90,7 +91,7 @@ void ProgressDisplay::Refresh(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   auto pause = kFirstShown;
   while (!wake_.wait_for(lock, stop, pause, [&stop] { return stop.stop_requested(); })) {
-    out_ << kEraseLine << Line() << std::flush;
+    out_ << kEraseLine << FirstCharacters(Line(), most_columns_) << std::flush;
     is_shown_ = true;
     pause = kRefreshEvery;
   }

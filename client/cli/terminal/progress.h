@@ -14,11 +14,12 @@
 
 #include "client/cli/terminal/flags.h"
 #include "client/library/planning_client.h"
+#include "client/report/line_length.h"
 
 namespace planwright::client {
 
 enum class ProgressStyle {
-  // One line that is rewritten, from a moment after the start; gone at the end.
+  // One line that is rewritten, from a moment after the start, cut where notes end (line_length.h); gone at the end.
   kLiveLine,
   // A line for each event, and one when nothing has happened for a while.
   kLog,
@@ -46,6 +47,8 @@ class ProgressDisplay final : public ProgressListener {
 
   const ProgressStyle style_;
   const std::string title_;
+  // A terminal begins a new line behind its last column.
+  const std::size_t most_columns_ = CurrentLineLengths().note - 1;
   std::ostream& out_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 

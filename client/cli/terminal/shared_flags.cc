@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <filesystem>
 #include <span>
 #include <sstream>
 #include <utility>
@@ -17,39 +15,13 @@
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/message_flags.h"
-#include "client/importer/importer.h"
 #include "client/library/tls_check.h"
-#include "client/report/table.h"
 
 namespace planwright::client {
 namespace {
 
-constexpr std::string_view kPathHint = "Check the path; built-in models and clusters are written zoo:NAME.";
-
-constexpr std::array<std::pair<std::string_view, GraphFormat>, 4> kFormats = {
-    {{"auto", GraphFormat::kAuto},
-     {"native_json", GraphFormat::kNativeJson},
-     {"text_proto", GraphFormat::kTextProto},
-     {"device_placement", GraphFormat::kDevicePlacement}}};
-
-// A flag with few values.
-Flag ChoiceFlag(std::string name, std::string help, std::vector<std::string> choices, std::string& target) {
-  std::string value = absl::StrJoin(choices, "|");
-  return {std::move(name), std::move(value), std::move(help),
-          [choices = std::move(choices), &target](std::string_view text) {
-            target = text;
-            if (std::find(choices.begin(), choices.end(), text) != choices.end()) return absl::OkStatus();
-            return NotOneOf(text, choices);
-          }};
-}
-
 absl::Status CheckToken(std::string_view token) {
   return IsMetadataText(token) ? absl::OkStatus() : absl::InvalidArgumentError("--token_file: must be printable ASCII");
-}
-
-GraphFormat FormatOf(std::string_view name) {
-  return std::find_if(kFormats.begin(), kFormats.end(), [name](const auto& format) { return format.first == name; })
-      ->second;
 }
 
 // Names of other resolvers ("dns:///planwright:50051", "unix:/run/planwright") are gRPC's business.
@@ -65,114 +37,16 @@ absl::Status CheckAddress(std::string_view address) {
       absl::StrCat("must be HOST:PORT with a port from 1 to 65535, is \"", std::string(address), "\""));
 }
 
-// Whether `input` names what a server keeps. Files in folders of these names are files.
-bool IsKept(const std::string& input) {
-  std::error_code ignored;
-  return (input.starts_with("graphs/") || input.starts_with("clusters/")) && !std::filesystem::exists(input, ignored);
-}
-
-// What a title calls an input.
-std::string ShortName(const std::string& input) {
-  // Digests are told from each other by their first digits.
-  constexpr std::size_t kLongestDigest = 24;
-  if (IsKept(input)) return input.size() <= kLongestDigest ? input : input.substr(0, kLongestDigest - 2) + "..";
-  constexpr std::size_t kLongestFile = 48;
-  if (input.starts_with(kZooPrefix) || input == "-") return InputName(input);
-  return Shortened(std::filesystem::path(input).filename().string(), kLongestFile);
-}
-
-// The paths of violations in a file are paths in that file.
-absl::Status FromFile(absl::Status status, const std::string& path) {
-  return WithDefaultHint(std::move(status), absl::StrCat("Mend ", InputName(path), " and try again."));
-}
-
 }  // namespace
 
-bool IsReference(const std::string& input) { return input.starts_with(kZooPrefix) || IsKept(input); }
-
-FlagGroup InputFlags::Flags() {
-  std::vector<std::string> formats;
-  formats.reserve(kFormats.size());
-  for (const auto& [name, format] : kFormats) formats.emplace_back(name);
-  return {"Input",
-          {StringFlag("graph", "FILE|zoo:NAME|graphs/DIGEST|-",
-                      "the DNN: a file (- reads standard input), a built-in or a registered model", graph_),
-           ChoiceFlag("graph_format", "how the file is written; auto looks at its content", formats, graph_format_),
-           StringFlag("cluster", "FILE|zoo:NAME|clusters/DIGEST",
-                      "the hardware; may be left out when the graph's file describes it", cluster_)}};
-}
-
-absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment) {
-  v1::CreatePlanRequest request;
-  absl::Status status = LoadGraph(environment, request);
-  if (!status.ok()) return status;
-  status = LoadCluster(environment, request);
-  if (!status.ok()) return status;
-  return request;
-}
-
-absl::StatusOr<v1::CreatePlanRequest> InputFlags::LoadNeeded(bool graph, bool cluster, Environment& environment) {
-  v1::CreatePlanRequest request;
-  // A graph's file may describe the cluster too.
-  if (graph || !graph_.empty()) {
-    const absl::Status status = LoadGraph(environment, request);
-    if (!status.ok()) return status;
-  }
-  if (cluster || !cluster_.empty()) {
-    const absl::Status status = LoadCluster(environment, request);
-    if (!status.ok()) return status;
-  }
-  return request;
-}
-
-std::string InputFlags::Title() const {
-  return absl::StrCat(ShortName(graph_), cluster_.empty() ? "" : " on ", cluster_.empty() ? "" : ShortName(cluster_));
-}
-
-absl::Status InputFlags::LoadGraph(Environment& environment, v1::CreatePlanRequest& request) {
-  if (graph_.empty()) {
-    return UsageError("--graph is missing", "Name a file, or one of the models that `planwright models` lists.");
-  }
-  if (IsReference(graph_)) {
-    request.set_graph_reference(graph_);
-    return absl::OkStatus();
-  }
-  const auto text = ReadInput(graph_, environment.in);
-  if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);
-  const auto start = std::chrono::steady_clock::now();
-  auto imported = ImportGraph(*text, InputName(graph_), FormatOf(graph_format_));
-  import_time_ = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
-  if (!imported.ok()) return FromFile(imported.status(), graph_);
-  for (const std::string& warning : imported->warnings) PrintNote("warning: ", warning, environment.err);
-  warnings_ = std::move(imported->warnings);
-  request = std::move(imported->request);
-  return absl::OkStatus();
-}
-
-absl::Status InputFlags::LoadCluster(Environment& environment, v1::CreatePlanRequest& request) const {
-  if (cluster_.empty()) {
-    if (request.cluster_source_case() != v1::CreatePlanRequest::CLUSTER_SOURCE_NOT_SET) return absl::OkStatus();
-    return UsageError("--cluster is missing",
-                      "Name a file, or one of the clusters that `planwright topologies` lists.");
-  }
-  if (IsReference(cluster_)) {
-    request.set_cluster_reference(cluster_);
-    return absl::OkStatus();
-  }
-  if (cluster_ == "-" && graph_ == "-") {
-    return UsageError("graph and cluster cannot both come from standard input", "Put one of them into a file.");
-  }
-  auto cluster = ReadCluster(cluster_, environment);
-  if (cluster.ok()) *request.mutable_cluster() = *std::move(cluster);
-  return cluster.status();
-}
-
-absl::StatusOr<v1::Cluster> ReadCluster(const std::string& path, Environment& environment) {
-  const auto text = ReadInput(path, environment.in);
-  if (!text.ok()) return WithDefaultHint(text.status(), kPathHint);
-  auto cluster = ImportCluster(*text, InputName(path));
-  if (!cluster.ok()) return FromFile(cluster.status(), path);
-  return cluster;
+Flag ChoiceFlag(std::string name, std::string help, std::vector<std::string> choices, std::string& target) {
+  std::string value = absl::StrJoin(choices, "|");
+  return {std::move(name), std::move(value), std::move(help),
+          [choices = std::move(choices), &target](std::string_view text) {
+            target = text;
+            if (std::find(choices.begin(), choices.end(), text) != choices.end()) return absl::OkStatus();
+            return NotOneOf(text, choices);
+          }};
 }
 
 FlagGroup ServerFlags::Flags() {
@@ -227,7 +101,8 @@ std::unique_ptr<PlanningClient> ServerFlags::Connect(const Environment& environm
 
 FlagGroup OutputFlags::Flags() {
   return {"Output",
-          {ChoiceFlag("output", "for people, or for programs (default: text)", formats_, output_),
+          {ChoiceFlag("output", absl::StrCat("for people, or for programs (default: ", formats_.front(), ")"), formats_,
+                      output_),
            StringFlag("output_file", "FILE", "write the result there instead of standard output", output_file_)}};
 }
 

@@ -1,10 +1,9 @@
-// Flags that several sub-commands have: inputs, problem, search, server, output.
+// Flags that several sub-commands have: problem, search, server, output. Inputs: input_flags.h.
 #ifndef PLANWRIGHT_CLIENT_CLI_TERMINAL_SHARED_FLAGS_H_
 #define PLANWRIGHT_CLIENT_CLI_TERMINAL_SHARED_FLAGS_H_
 
 #include <google/protobuf/message.h>
 
-#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,48 +18,6 @@
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
-
-// How names of built-in models and clusters begin.
-inline constexpr std::string_view kZooPrefix = "zoo:";
-
-// Whether `input` is the name of a built-in or a registered graph or cluster, which the service looks up; else it is
-// the name of a file.
-bool IsReference(const std::string& input);
-
-// The cluster in the file `path`, or on standard input ("-"). INVALID_ARGUMENT.
-absl::StatusOr<v1::Cluster> ReadCluster(const std::string& path, Environment& environment);
-
-// Graph and cluster, each a file or a name of the zoo.
-class InputFlags {
- public:
-  FlagGroup Flags();
-
-  // The request that the inputs make: graph, cluster, and the problem and options that the graph's file may state.
-  // Warnings go to `environment.err`. Errors: INVALID_ARGUMENT.
-  absl::StatusOr<v1::CreatePlanRequest> Load(Environment& environment);
-
-  // As Load, but only a source that is needed must be given; one that is not needed may be left out.
-  absl::StatusOr<v1::CreatePlanRequest> LoadNeeded(bool graph, bool cluster, Environment& environment);
-
-  // "bert.json on zoo:dgx1-v100:1".
-  std::string Title() const;
-
-  const std::string& graph() const { return graph_; }
-  // What it took to understand the graph's file, without the time that reading waited for it.
-  std::chrono::milliseconds import_time() const { return import_time_; }
-  // What the import of the graph had to say; for the plan's own warnings.
-  const std::vector<std::string>& warnings() const { return warnings_; }
-
- private:
-  absl::Status LoadGraph(Environment& environment, v1::CreatePlanRequest& request);
-  absl::Status LoadCluster(Environment& environment, v1::CreatePlanRequest& request) const;
-
-  std::string graph_;
-  std::string graph_format_ = "auto";
-  std::string cluster_;
-  std::vector<std::string> warnings_;
-  std::chrono::milliseconds import_time_{0};
-};
 
 // Where the service runs.
 class ServerFlags {
@@ -79,10 +36,15 @@ class ServerFlags {
   bool local_ = false;
 };
 
+// A flag with few values.
+Flag ChoiceFlag(std::string name, std::string help, std::vector<std::string> choices, std::string& target);
+
 // How the result is written.
 class OutputFlags {
  public:
-  explicit OutputFlags(std::vector<std::string> formats = {"text", "json"}) : formats_(std::move(formats)) {}
+  // The first of the formats is the default.
+  explicit OutputFlags(std::vector<std::string> formats = {"text", "json"})
+      : formats_(std::move(formats)), output_(formats_.front()) {}
 
   FlagGroup Flags();
 
@@ -94,7 +56,7 @@ class OutputFlags {
 
  private:
   std::vector<std::string> formats_;
-  std::string output_ = "text";
+  std::string output_;
   std::string output_file_;
 };
 

@@ -89,7 +89,9 @@ class Search {
     record_.ReportWork();
     record_.set_stop_reason(
         StopReasonOf(limits_, record_.work() < work_ ? StopReason::kExhausted : StopReason::kWorkLimit));
-    return std::move(record_).Finish("no pipeline along the orders of operators and devices that were tried fits");
+    return std::move(record_).Finish(
+        "no pipeline along the orders of operators and devices that were tried fits the memory, which proves nothing; "
+        "allow devices with more memory, more of them, or smaller micro-batches");
   }
 
  private:

@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "core/zoo/keys/closest_name.h"
+#include "core/text/closest_name.h"
 
 namespace planwright {
 namespace {
@@ -83,7 +83,7 @@ absl::Status ZooKeys::UnknownKey(std::string_view subject, std::string_view name
   for (const Key& key : keys_) names.push_back(key.name);
   const std::string list = absl::StrJoin(names, ", ", [](std::string* out, std::string_view key) { out->append(key); });
   return absl::InvalidArgumentError(absl::StrCat(ToAbsl(subject), " has no key \"", ToAbsl(name),
-                                                 "\"; the closest is \"", ToAbsl(ClosestName(name, names)),
+                                                 "\"; the closest is \"", ToAbsl(names[ClosestName(name, names)]),
                                                  "\" of: ", list));
 }
 

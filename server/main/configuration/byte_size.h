@@ -1,4 +1,4 @@
-// Sizes on the command line: "512MiB".
+// Sizes on the command line: "512MiB", "1.5 GB".
 #ifndef PLANWRIGHT_SERVER_MAIN_CONFIGURATION_BYTE_SIZE_H_
 #define PLANWRIGHT_SERVER_MAIN_CONFIGURATION_BYTE_SIZE_H_
 
@@ -9,7 +9,7 @@
 
 namespace planwright::server {
 
-// A flag value: a whole number of bytes >= 0, or one followed by KiB, MiB or GiB.
+// A flag value: what ParseSize of core/text/amount.h takes, as the flags of `planwright` do.
 struct ByteSize {
   int64_t bytes = 0;
 };

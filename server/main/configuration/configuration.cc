@@ -21,7 +21,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
 #include "core/base/violations.h"
-#include "core/zoo/keys/closest_name.h"
+#include "core/text/closest_name.h"
 #include "server/engine/memory_shares.h"
 #include "server/main/configuration/byte_size.h"
 #include "server/main/configuration/config_sources.h"
@@ -248,8 +248,9 @@ absl::Status CheckFlagNames(std::span<char*> arguments) {
     if (absl::FindCommandLineFlag(ToAbsl(name)) != nullptr || absl::FindCommandLineFlag(ToAbsl(positive)) != nullptr) {
       continue;
     }
-    return absl::InvalidArgumentError(absl::StrCat("unknown flag --", ToAbsl(name), "; did you mean --",
-                                                   ToAbsl(ClosestName(name, names)), "? (see --help)"));
+    const auto likely = LikelyName(name, names);
+    const std::string meant = likely.has_value() ? absl::StrCat("; did you mean --", ToAbsl(names[*likely]), "?") : "";
+    return absl::InvalidArgumentError(absl::StrCat("unknown flag --", ToAbsl(name), meant, " (see --help)"));
   }
   return absl::OkStatus();
 }

@@ -289,7 +289,8 @@ TEST_F(ProgramTest, GoldenUsageErrors) {
   EXPECT_EQ(error_of({"plan", "--graph=/nowhere.json"}),
             "error: cannot read /nowhere.json: No such file or directory\n"
             "Check the path; built-in models and clusters are written zoo:NAME.\n");
-  EXPECT_EQ(error_of({"evaluate", "--graph=zoo:g"}), "error: --plan is missing\nName a file that holds a plan.\n");
+  EXPECT_EQ(error_of({"evaluate", "--graph=zoo:g"}),
+            "error: --plan is missing\nName a file that holds a plan, or plans/ID of a server.\n");
   EXPECT_EQ(error_of({"evaluate", "--graph=-", "--plan=-"}),
             "error: graph and plan cannot both come from standard input\nPut one of them into a file.\n");
   EXPECT_EQ(service_.server, "never connected");
@@ -413,6 +414,73 @@ TEST_F(ProgramTest, ProgressGoesToStandardError) {
   EXPECT_THAT(err_.str(), HasSubstr("incumbent 30.000 ms"));
 }
 
+TEST_F(ProgramTest, AsksForTheMemoryOfTrainingTransformers) {
+  const auto asked = [this](std::vector<std::string> flags, const std::string& graph) {
+    flags.insert(flags.begin(), {"plan", "--graph=" + graph, "--cluster=zoo:c"});
+    EXPECT_EQ(Run(flags), ExitCode::kOk) << err_.str();
+    const v1::PlanningProblem& problem = service_.plan_request.problem();
+    return absl::StrCat(problem.memory_model().preset(), " ", v1::ScheduleKind_Name(problem.schedule()));
+  };
+  EXPECT_EQ(asked({}, "zoo:bert-large"), "adam_mixed SCHEDULE_KIND_ONE_F_ONE_B");
+  EXPECT_THAT(out_.str(), HasSubstr("--memory_preset=sgd counts less"));
+  EXPECT_EQ(asked({"--schedule=gpipe"}, "zoo:gpt-1.3b"), "adam_mixed SCHEDULE_KIND_GPIPE");
+  EXPECT_EQ(asked({"--split=non_contiguous"}, "zoo:gpt-1.3b"), "adam_mixed SCHEDULE_KIND_UNSPECIFIED");
+  EXPECT_EQ(asked({"--reserved_bytes=1GiB"}, "zoo:llama2-7b"), "adam_mixed SCHEDULE_KIND_ONE_F_ONE_B");
+  EXPECT_EQ(asked({"--memory_preset=sgd"}, "zoo:bert-large"), "sgd SCHEDULE_KIND_UNSPECIFIED");
+  EXPECT_EQ(asked({"--workload=inference"}, "zoo:bert-large"), " SCHEDULE_KIND_UNSPECIFIED");
+  EXPECT_EQ(asked({"--objective=min_latency"}, "zoo:bert-large"), " SCHEDULE_KIND_UNSPECIFIED");
+  EXPECT_EQ(asked({"--schedule=periodic"}, "zoo:bert-large"), " SCHEDULE_KIND_PERIODIC");
+  EXPECT_EQ(asked({}, "zoo:resnet50"), " SCHEDULE_KIND_UNSPECIFIED");
+}
+
+TEST_F(ProgramTest, SavesThePlanBesideTheReport) {
+  const std::string path = ::testing::TempDir() + "/program_test_saved.json";
+  EXPECT_EQ(Plan({absl::StrCat("--save=", path)}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("12.500 ms per micro-batch"));
+  std::ifstream file(path);
+  const std::string json{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(json, HasSubstr("\"objective_ms\": 12.5"));
+  std::filesystem::remove(path);
+}
+
+TEST_F(ProgramTest, DescribesAModel) {
+  service_.graph = [] {
+    v1::GetGraphResponse response;
+    response.mutable_graph()->add_operators()->set_name("a");
+    return response;
+  };
+  EXPECT_EQ(Run({"models", "--show=bert-large"}), ExitCode::kOk) << err_.str();
+  EXPECT_THAT(out_.str(), StartsWith("zoo:bert-large: 1 operator, per micro-batch\n"));
+  EXPECT_EQ(Run({"models", "--show=zoo:bert-large", "--output=json"}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("\"name\": \"a\""));
+  EXPECT_EQ(Run({"import", "--graph=zoo:bert-large", "--output=text"}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), StartsWith("zoo:bert-large: 1 operator, per micro-batch\n"));
+}
+
+TEST_F(ProgramTest, WarnsOfClustersInWhichACpuIsTheBusiest) {
+  service_.plan = [] {
+    v1::CreatePlanResponse response;
+    v1::DeviceUsage& usage = *response.mutable_plan()->add_devices();
+    usage.set_device("host0/cpu0");
+    usage.add_stages(0);
+    usage.set_load_ms(5);
+    response.mutable_plan()->add_devices()->set_device("host0/gpu0");
+    return response;
+  };
+  service_.cluster = [] {
+    v1::GetClusterResponse response;
+    v1::DeviceClass& cpu = *response.mutable_cluster()->add_device_classes();
+    cpu.set_name("xeon");
+    cpu.set_kind(v1::DEVICE_KIND_CPU);
+    v1::Device& device = *response.mutable_cluster()->add_devices();
+    device.set_name("host0/cpu0");
+    device.set_device_class("xeon");
+    return response;
+  };
+  EXPECT_EQ(Plan({}), ExitCode::kOk);
+  EXPECT_THAT(out_.str(), HasSubstr("the busiest device is a CPU, host0/cpu0"));
+}
+
 class EvaluateTest : public ProgramTest {
  protected:
   // Evaluates the plan under the problem of the graph's file, which says DECLARED.
@@ -429,7 +497,7 @@ class EvaluateTest : public ProgramTest {
 
 TEST_F(EvaluateTest, NamesOfKeptPlansAreNoFiles) {
   EXPECT_EQ(Run({"evaluate", "--graph=zoo:vgg16", "--cluster=zoo:pcie:2", "--plan=plans/kept"}), ExitCode::kUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("planwright plans --show=plans/ID --output=json"));
+  EXPECT_THAT(err_.str(), HasSubstr("kept by a server"));
 }
 
 TEST_F(EvaluateTest, AnInvalidPlanHasItsOwnExitCode) {

@@ -80,7 +80,7 @@ v1::Cluster MakeCluster(int hosts, int devices_each) {
 
 absl::StatusOr<Exported> ExportTo(std::string_view target, const v1::Plan& plan, const v1::Graph* graph,
                                   const v1::Cluster* cluster = nullptr) {
-  return FindExportTarget(target)->write({plan, graph, cluster});
+  return FindExportTarget(target)->write({.plan = plan, .graph = graph, .cluster = cluster});
 }
 
 const std::vector<std::set<std::string>> kThreeStages = {
@@ -90,8 +90,8 @@ TEST(ExportMegatronTest, WritesTheLayoutOfEachStage) {
   const v1::Graph graph = MakeDecoder(5);
   const auto exported = ExportTo("megatron", MakePlan(graph, kThreeStages), &graph);
   ASSERT_TRUE(exported.ok()) << exported.status();
-  EXPECT_EQ(exported->text, "Et*2|t|t*2L\n");
-  EXPECT_THAT(exported->advice, HasSubstr("--pipeline-model-parallel-size 3 --num-layers 5"));
+  EXPECT_EQ(exported->text,
+            "--num-layers 5 --pipeline-model-parallel-size 3 --pipeline-model-parallel-layout 'Et*2|t|t*2L'\n");
 }
 
 TEST(ExportMegatronTest, AllowsStagesWithoutLayers) {
@@ -99,7 +99,7 @@ TEST(ExportMegatronTest, AllowsStagesWithoutLayers) {
   const auto exported =
       ExportTo("megatron", MakePlan(graph, {{"embedding"}, {"layer.0", "layer.1"}, {"head", "loss"}}), &graph);
   ASSERT_TRUE(exported.ok()) << exported.status();
-  EXPECT_EQ(exported->text, "E|t*2|L\n");
+  EXPECT_THAT(exported->text, HasSubstr(" 'E|t*2|L'\n"));
 }
 
 TEST(ExportMegatronTest, CountsReplicasAsDataParallelism) {
@@ -113,10 +113,104 @@ TEST(ExportTorchtitanTest, NamesTheModulesOfEachStage) {
   const v1::Graph graph = MakeDecoder(5);
   const auto exported = ExportTo("torchtitan", MakePlan(graph, kThreeStages), &graph);
   ASSERT_TRUE(exported.ok()) << exported.status();
-  EXPECT_THAT(exported->text, HasSubstr("    [\"tok_embeddings\", \"layers.0\", \"layers.1\"],\n"
-                                        "    [\"layers.2\"],\n"
-                                        "    [\"layers.3\", \"layers.4\", \"norm\", \"output\"],\n"));
-  EXPECT_THAT(exported->text, HasSubstr("pipeline_parallel_degree = 3\n"));
+  EXPECT_THAT(exported->text, HasSubstr("        [\"tok_embeddings\", \"layers.0\", \"layers.1\"],\n"
+                                        "        [\"layers.2\"],\n"
+                                        "        [\"layers.3\", \"layers.4\", \"norm\", \"output\"],\n"));
+  EXPECT_THAT(exported->text, HasSubstr("pipeline_parallel_degree=3,\n"));
+  const auto toml = ExportTo("torchtitan_toml", MakePlan(graph, kThreeStages), &graph);
+  ASSERT_TRUE(toml.ok()) << toml.status();
+  EXPECT_THAT(toml->text, HasSubstr("pipeline_parallel_degree = 3\n"));
+}
+
+TEST(ExportMegatronTest, FoldsRunsOfEqualStagesAndSaysTheBatch) {
+  v1::Graph graph = MakeDecoder(9);
+  graph.set_samples_per_micro_batch(2);
+  std::vector<std::set<std::string>> stages = {{"embedding", "layer.0"}};
+  for (int i = 1; i < 8; ++i) stages.push_back({absl::StrCat("layer.", i)});
+  stages.push_back({"layer.8", "head", "loss"});
+  v1::Plan plan = MakePlan(graph, stages);
+  plan.mutable_problem()->set_micro_batches(16);
+  const auto exported = ExportTo("megatron", plan, &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->text,
+            "--num-layers 9 --pipeline-model-parallel-size 9 --pipeline-model-parallel-layout 'Et|(t|)*7tL' "
+            "--micro-batch-size 2 --global-batch-size 32\n");
+}
+
+TEST(ExportDeepspeedTest, BoundariesCountTheLayersInFront) {
+  const v1::Graph graph = MakeDecoder(5);
+  const v1::Plan plan = MakePlan(graph, kThreeStages);
+  const auto exported = FindExportTarget("deepspeed")->write({.plan = plan, .graph = &graph, .layer_offset = 3});
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_THAT(exported->text, HasSubstr("    BOUNDARIES = [0, 5, 6]\n"));
+}
+
+TEST(ExportTorchPipeliningTest, SplitsBeforeTheFirstLayerOfAStage) {
+  const v1::Graph graph = MakeDecoder(5);
+  const auto exported = ExportTo("torch_pipelining", MakePlan(graph, kThreeStages), &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_THAT(exported->text, HasSubstr("    \"layers.2\": SplitPoint.BEGINNING,\n"
+                                        "    \"layers.3\": SplitPoint.BEGINNING,\n}"));
+}
+
+TEST(ExportScheduleCsvTest, OneForwardOneBackward) {
+  const v1::Graph graph = MakeDecoder(2);
+  v1::Plan plan = MakePlan(graph, {{"embedding", "layer.0"}, {"layer.1", "head", "loss"}});
+  EXPECT_THAT(std::string(ExportTo("schedule_csv", plan, &graph).status().message()), HasSubstr("--micro_batches"));
+  plan.mutable_problem()->set_micro_batches(3);
+  const auto exported = ExportTo("schedule_csv", plan, &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_EQ(exported->text,
+            "0F0,0F1,,0B0,0F2,0B1,,0B2\n"
+            ",1F0,1B0,1F1,1B1,1F2,1B2,\n");
+  plan.mutable_problem()->set_schedule(v1::SCHEDULE_KIND_GPIPE);
+  EXPECT_EQ(ExportTo("schedule_csv", plan, &graph)->text,
+            "0F0,0F1,0F2,,,0B0,0B1,0B2\n"
+            ",1F0,1F1,1F2,1B0,1B1,1B2,\n");
+  plan.mutable_problem()->set_schedule(v1::SCHEDULE_KIND_PERIODIC);
+  EXPECT_EQ(ExportTo("schedule_csv", plan, &graph).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(ExportRanksTest, FilesOfRanksNeedNotKeepHostsTogether) {
+  const v1::Graph graph = MakeDecoder(2);
+  v1::Plan plan = MakePlan(graph, {{"embedding"}, {"layer.0"}, {"layer.1", "head", "loss"}});
+  plan.mutable_stages(1)->mutable_replicas(0)->set_device("gpu3");
+  plan.mutable_stages(2)->mutable_replicas(0)->set_device("gpu1");
+  const v1::Cluster cluster = MakeCluster(2, 2);
+  EXPECT_THAT(std::string(ExportTo("hostfile", plan, &graph, &cluster).status().message()),
+              HasSubstr("are not consecutive: the pipeline leaves it and comes back; rankfile can say that"));
+  EXPECT_EQ(ExportTo("rankfile", plan, &graph, &cluster)->text,
+            "rank 0=node0 slot=0\nrank 1=node1 slot=1\nrank 2=node0 slot=1\n");
+  EXPECT_EQ(ExportTo("slurm_hostfile", plan, &graph, &cluster)->text, "node0\nnode1\nnode0\n");
+  EXPECT_THAT(
+      ExportTo("kubernetes", plan, &graph, &cluster)->text,
+      ::testing::EndsWith("                values:\n                  - \"node0\"\n                  - \"node1\"\n"));
+}
+
+TEST(ExportPipedreamTest, NodesSayTheirStages) {
+  v1::Graph graph = MakeDecoder(1);
+  const v1::Plan plan = MakePlan(graph, {{"embedding", "layer.0"}, {"head", "loss"}});
+  EXPECT_THAT(std::string(ExportTo("pipedream", plan, &graph).status().message()), HasSubstr("has no measured times"));
+  for (v1::Operator& op : *graph.mutable_operators()) {
+    v1::OperatorCost& cost = *op.add_costs();
+    cost.set_forward_ms(1.5);
+    cost.set_backward_ms(3);
+  }
+  const auto exported = ExportTo("pipedream", plan, &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  EXPECT_THAT(exported->text,
+              HasSubstr("node2 -- Embedding -- forward_compute_time=1.500000, backward_compute_time=3.000000, "
+                        "activation_size=2048.0, parameter_size=0.000 -- stage_id=0\n"));
+  EXPECT_THAT(exported->text, HasSubstr("\tnode4 -- node5\n"));
+  EXPECT_EQ(exported->advice, "with --stage_to_num_ranks 0:1,1:1");
+}
+
+TEST(ExportPiperTest, WantsIds) {
+  v1::Graph graph = MakeDecoder(1);
+  EXPECT_THAT(
+      std::string(
+          ExportTo("piper", MakePlan(graph, {{"embedding", "layer.0", "head", "loss"}}), &graph).status().message()),
+      HasSubstr("operator ids is no id of a node of Piper's"));
 }
 
 TEST(ExportVllmTest, CountsTheLayersOfEachStage) {
@@ -315,12 +409,12 @@ TEST(ExportDotTest, DrawsOperatorsInTheirStages) {
 }
 
 TEST(ExportDotTest, DrawsLayersWhereThereAreTooManyOperators) {
-  const v1::Graph graph = MakeDecoder(300);
+  const v1::Graph graph = MakeDecoder(40);
   std::set<std::string> all;
   for (const v1::Operator& op : graph.operators()) all.insert(op.layer());
   const auto exported = ExportTo("dot", MakePlan(graph, {all}), &graph);
   ASSERT_TRUE(exported.ok()) << exported.status();
-  EXPECT_THAT(exported->text, HasSubstr("[label=\"layer.299\"]"));
+  EXPECT_THAT(exported->text, HasSubstr("[label=\"layer.39\"]"));
   EXPECT_THAT(exported->text, ::testing::Not(HasSubstr("mlp")));
 }
 

@@ -22,7 +22,7 @@ constexpr char kDevicePlacementJson[] = R"({"maxSizePerFPGA": 5, "maxFPGAs": 1, 
   {"id": 1, "supportedOnFpga": 1, "fpgaLatency": 1, "cpuLatency": 2, "isBackwardNode": 0}], "edges": []})";
 
 absl::StatusOr<ImportedRequest> Import(const std::string& text) {
-  return ImportGraph(text, "g.json", GraphFormat::kAuto);
+  return ImportGraph(text, "g.json", {.format = GraphFormat::kAuto});
 }
 
 std::string ErrorIn(const std::string& text) {
@@ -56,12 +56,12 @@ TEST(ImporterTest, ReadsAWholeRequest) {
 }
 
 TEST(ImporterTest, ForcedFormatsDoNotGuess) {
-  EXPECT_TRUE(ImportGraph(kGraphJson, "g", GraphFormat::kNativeJson).ok());
-  EXPECT_FALSE(ImportGraph(kGraphJson, "g", GraphFormat::kTextProto).ok());
-  EXPECT_FALSE(ImportGraph(kGraphJson, "g", GraphFormat::kDevicePlacement).ok());
-  EXPECT_TRUE(ImportGraph(kDevicePlacementJson, "g", GraphFormat::kDevicePlacement).ok());
-  EXPECT_FALSE(ImportGraph("", "g", GraphFormat::kNativeJson).ok());
-  EXPECT_FALSE(ImportGraph("", "g", GraphFormat::kDevicePlacement).ok());
+  EXPECT_TRUE(ImportGraph(kGraphJson, "g", {.format = GraphFormat::kNativeJson}).ok());
+  EXPECT_FALSE(ImportGraph(kGraphJson, "g", {.format = GraphFormat::kTextProto}).ok());
+  EXPECT_FALSE(ImportGraph(kGraphJson, "g", {.format = GraphFormat::kDevicePlacement}).ok());
+  EXPECT_TRUE(ImportGraph(kDevicePlacementJson, "g", {.format = GraphFormat::kDevicePlacement}).ok());
+  EXPECT_FALSE(ImportGraph("", "g", {.format = GraphFormat::kNativeJson}).ok());
+  EXPECT_FALSE(ImportGraph("", "g", {.format = GraphFormat::kDevicePlacement}).ok());
 }
 
 TEST(ImporterTest, GoldenErrors) {
@@ -69,14 +69,49 @@ TEST(ImporterTest, GoldenErrors) {
   EXPECT_EQ(ErrorIn(" \n\t# nothing here"), "g.json: is empty");
   EXPECT_EQ(ErrorIn("\x7f"
                     "ELF"),
-            "g.json: is neither JSON nor text proto");
-  EXPECT_EQ(ErrorIn("hello world"), "g.json: is neither JSON nor text proto");
+            "g.json: is neither JSON nor text proto; a graph can be: JSON and text proto of graph.proto, "
+            "device-placement, PipeDream, Piper, ONNX and the config.json of transformers");
+  EXPECT_THAT(ErrorIn("hello world"), StartsWith("g.json: is neither JSON nor text proto; a graph can be: "));
   EXPECT_EQ(ErrorIn("[1, 2]"), "g.json: must hold a JSON object");
   EXPECT_EQ(ErrorIn(R"({"problem": {}})"), "g.json: holds no graph");
   EXPECT_EQ(ErrorIn("operators { nam: \"a\" }"),
             "g.json: line 1, column 16: Message type \"planwright.v1.Operator\" has no field named \"nam\".");
   EXPECT_EQ(ErrorIn(R"({"fpgas": [], "cpus": []})"),
             "g.json: holds a plan, not a graph: give it to `planwright evaluate --plan`");
+}
+
+TEST(ImporterTest, NamesFilesOfOtherKinds) {
+  const auto seems = [](const std::string& text) {
+    const std::string error = ErrorIn(text);
+    constexpr std::string_view kPrefix = "g.json: seems to be ";
+    EXPECT_THAT(error, StartsWith(std::string(kPrefix)));
+    return error.substr(kPrefix.size(), error.find("; a graph can be: ") - kPrefix.size());
+  };
+  using std::string_literals::operator""s;
+  EXPECT_EQ(seems("PK\x03\x04\x14"), "a zip archive, such as a model saved by PyTorch (.pt, .pt2)");
+  EXPECT_EQ(seems("\x1f\x8b\x08"), "compressed by gzip: decompress it first");
+  EXPECT_EQ(seems("\x80\x02}q"), "a Python pickle, which can run programs and is never read");
+  EXPECT_EQ(seems("\x10\0\0\0\0\0\0\0{\"a\": {}}"s), "a safetensors file, which holds weights");
+  EXPECT_EQ(seems(R"({"traceEvents": [], "schemaVersion": 1})"), "a trace of a profiler, which holds no graph");
+  EXPECT_EQ(seems("\tGPU0\tGPU1\nGPU0\t X \tNV12\n"), "the output of nvidia-smi topo -m");
+  EXPECT_EQ(seems("<?xml version=\"1.0\"?>\n<system version=\"1\"/>"), "a topology of NCCL");
+  EXPECT_EQ(seems("<topology version=\"2.0\"/>"), "a topology of hwloc");
+  EXPECT_EQ(seems("<!DOCTYPE html><html>"), "a web page");
+  EXPECT_EQ(seems("# made by hand\nSwitchName=s0 Nodes=n[0-3]\n"), "a topology.conf of Slurm");
+  EXPECT_EQ(seems(R"({"apiVersion": "v1", "kind": "List", "items": []})"), "objects of Kubernetes");
+  EXPECT_EQ(seems(R"({"directed": true, "nodes": [], "edges": []})"), "a graph of networkx, which holds no costs");
+  EXPECT_EQ(seems("name,forward_ms,backward_ms\n"),
+            "a table of times, which goes beside a graph: name it with --profile");
+}
+
+TEST(ImporterTest, OurOwnFormsMayNameAnything) {
+  const auto cluster = ImportCluster("devices { name: \"GPU0\" device_class: \"GPU0 GPU1\" }", "c");
+  ASSERT_TRUE(cluster.ok()) << cluster.status();
+  EXPECT_EQ(cluster->cluster.devices(0).name(), "GPU0");
+  const auto yaml =
+      ImportCluster("# Rank 0 of our hosts, SwitchName=x\nnodes: [{hosts: GPU0, devices: 1, class: l4}]\n", "c");
+  ASSERT_TRUE(yaml.ok()) << yaml.status();
+  EXPECT_EQ(yaml->cluster.devices(0).host(), "GPU0");
 }
 
 TEST(ImporterTest, SaysWhereASwappedFileBelongs) {
@@ -105,7 +140,7 @@ TEST(ImporterTest, SaysWhereASwappedFileBelongs) {
 }
 
 TEST(ImporterTest, TextProtoIsNoDevicePlacementFile) {
-  const auto imported = ImportGraph("operators { }", "g.json", GraphFormat::kDevicePlacement);
+  const auto imported = ImportGraph("operators { }", "g.json", {.format = GraphFormat::kDevicePlacement});
   EXPECT_THAT(std::string(imported.status().message()), StartsWith("g.json: line 1, column 1"));
 }
 
@@ -140,11 +175,11 @@ TEST(ImporterTest, ReadsAClusterFromEveryFileThatHasOne) {
         R"({"cluster": {"display_name": "c", "devices": [{"name": "d"}]}})"}) {
     const auto cluster = ImportCluster(text, "c.json");
     ASSERT_TRUE(cluster.ok()) << text << "\n" << cluster.status();
-    EXPECT_EQ(cluster->devices(0).name(), "d");
+    EXPECT_EQ(cluster->cluster.devices(0).name(), "d");
   }
   const auto imported = ImportCluster(kDevicePlacementJson, "c.json");
   ASSERT_TRUE(imported.ok()) << imported.status();
-  EXPECT_EQ(imported->device_groups(0).count(), 1);
+  EXPECT_EQ(imported->cluster.device_groups(0).count(), 1);
   EXPECT_EQ(ImportCluster(R"({"graph": {}})", "c.json").status().message(), "c.json: holds no cluster");
   EXPECT_THAT(
       ErrorDetailsOf(ImportCluster(R"({"devices": [{"nam": "d"}]})", "c.json").status()).violations,

@@ -159,13 +159,13 @@ INSTANTIATE_TEST_SUITE_P(
             "6, there are 4"},
         BadInput{"AStageThatFitsOnNoDevice", Connected(kMachine, "", R"("num_stages": 1)"), 3,
                  "error: infeasible: every placement that the problem allows overfills a device"},
-        BadInput{"AnImage", "\x89PNG\r\n", 2, "error: standard input: is neither JSON nor text proto"}),
+        BadInput{"AnImage", "\x89PNG\r\n", 2, "error: standard input: seems to be a picture"}),
     [](const auto& instance) { return instance.param.name; });
 
 // Micro-batches in flight count, and the numbers say what is missing of what.
 TEST(StepMemoryTest, AStepWhoseActivationsNeverFitIsProvenInfeasible) {
   const std::vector<std::string> plan = {"plan", "--graph=zoo:bert-base", "--cluster=zoo:torus2d:2",
-                                         "--micro_batches=100000"};
+                                         "--micro_batches=100000", "--memory_preset=sgd"};
   const Finished all = Planwright(plan);
   EXPECT_EQ(all.exit_code, 3);
   EXPECT_THAT(Unwrapped(all.err), HasSubstr("but all devices together offer 320.00 GiB: "));
@@ -177,8 +177,9 @@ TEST(StepMemoryTest, AStepWhoseActivationsNeverFitIsProvenInfeasible) {
 }
 
 TEST(StepMemoryTest, SaysWhatIsNeededWhereNoPipelineFits) {
-  const Finished planned = Planwright({"plan", "--graph=zoo:bert-large", "--cluster=zoo:torus2d:2?memory_gib=3",
-                                       "--micro_batches=1000", "--schedule=one_f_one_b", "--stages=4"});
+  const Finished planned =
+      Planwright({"plan", "--graph=zoo:bert-large", "--cluster=zoo:torus2d:2?memory_gib=3", "--micro_batches=1000",
+                  "--schedule=one_f_one_b", "--stages=4", "--memory_preset=sgd"});
   EXPECT_EQ(planned.exit_code, 5);
   EXPECT_THAT(Unwrapped(planned.err), HasSubstr("the model needs at least 8.20 GiB of 12.00 GiB on all devices; the "
                                                 "tightest is operator \"encoder.0/attention_dropout\" with 224.00 MiB, "

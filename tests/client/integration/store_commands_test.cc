@@ -44,6 +44,13 @@ TEST_F(StoreCommandsTest, RegistersPlansAndShows) {
   EXPECT_THAT(Run({"plans"}).out, HasSubstr("plans/my-plan"));
   EXPECT_THAT(Run({"plans", "--show=plans/my-plan"}).out, HasSubstr("per micro-batch"));
   EXPECT_THAT(Run({"plans", "--output=json"}).out, HasSubstr("\"name\": \"plans/my-plan\""));
+  EXPECT_THAT(Run({"evaluate", "--graph=" + graph, "--cluster=" + cluster, "--plan=plans/my-plan"}).out,
+              HasSubstr("The plan is valid."));
+  EXPECT_EQ(Run({"simulate", "--graph=" + graph, "--cluster=" + cluster, "--plan=plans/my-plan"}).exit_code, 0);
+  EXPECT_THAT(Run({"export", "--to=json", "--plan=plans/my-plan"}).out, HasSubstr("\"name\": \"plans/my-plan\""));
+  EXPECT_THAT(Run({"plan", "--graph=" + graph, "--cluster=" + cluster, "--start_from=plans/my-plan"}).out,
+              HasSubstr("  moved  "));
+  EXPECT_THAT(Run({"export", "--to=json", "--plan=plans/nobody"}).err, HasSubstr("`planwright plans` lists what"));
   EXPECT_EQ(Run({"plans", "--delete=plans/my-plan"}).exit_code, 0);
   EXPECT_EQ(Run({"plans", "--delete=plans/my-plan"}).exit_code, 2);
   EXPECT_THAT(Run({"plans"}).out, HasSubstr("No plans are kept."));
@@ -60,6 +67,7 @@ TEST_F(StoreCommandsTest, SubmitsWaitsAndLists) {
   EXPECT_THAT(Run({"operations", "--cancel=" + name}).out, HasSubstr("succeeded"));
   const Finished failed = Run({"submit", "--graph=zoo:bert-base", "--cluster=zoo:pcie:4", "--objective=min_devices",
                                "--target_period_ms=0.001"});
+  EXPECT_THAT(Run({"operations"}).out, HasSubstr("  bert-base_on_pcie-4_"));
   const Finished why = Run({"wait", "--operation=" + failed.out.substr(0, failed.out.size() - 1)});
   EXPECT_EQ(why.exit_code, 3);
   EXPECT_THAT(why.err, HasSubstr("infeasible: "));

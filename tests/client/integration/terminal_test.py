@@ -1,14 +1,18 @@
-"""planwright on a terminal: the live line of progress, and ^C.
+"""planwright on a terminal: the live line of progress, lines that fit, and ^C.
 
 Usage: terminal_test.py PLANWRIGHT
 """
+import fcntl
 import os
 import pathlib
 import pty
 import re
 import select
 import signal
+import struct
 import sys
+import tempfile
+import termios
 import time
 import unittest
 
@@ -24,11 +28,13 @@ def awaits_interrupts(child):
     return int(blocked[1], 16) >> (signal.SIGINT - 1) & 1
 
 
-def run(arguments, interrupt_when=None):
+def run(arguments, interrupt_when=None, columns=None):
     """The exit code and what the terminal shows. `interrupt_when`: of both; ^C as soon as it holds."""
     child, terminal = pty.fork()
     if child == 0:
         os.environ.pop("PLANWRIGHT_SERVER", None)
+        if columns is not None:
+            fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         os.execv(PLANWRIGHT, [PLANWRIGHT, *arguments])
     shown = b""
     end = time.monotonic() + PATIENCE_S
@@ -52,6 +58,18 @@ class TerminalTest(unittest.TestCase):
         self.assertIn(b"1 of 2, auto: ", shown)
         self.assertIn(b"incumbent", shown)
         self.assertIn(ERASE_LINE, shown)
+
+    def test_lines_fit_80_columns(self):
+        problem = ["--graph=zoo:bert-large", "--cluster=zoo:pcie:4"]
+        with tempfile.TemporaryDirectory() as folder:
+            plan = f"{folder}/plan.json"
+            for arguments in (["plan", *problem, f"--save={plan}"], ["simulate", *problem, f"--plan={plan}"],
+                              ["compare", *problem, "--algorithms=auto,greedy,latency_annealing", "--time_limit=1s"],
+                              ["topologies", "--show=dgx1-mesh:2"], ["models"], ["plan", *problem, "--schedule=nothing"]):
+                _, shown = run(arguments, columns=80)
+                # What is rewritten is cut one column earlier.
+                for line in re.split(rb"\r\n|\r\x1b\[K", shown):
+                    self.assertLessEqual(len(line.decode()), 80, (arguments, line))
 
     def test_an_interrupt_prints_the_best_plan(self):
         code, shown = run(["plan", *SEARCH, "--time_limit=50s"], lambda child, text: b"incumbent" in text)

@@ -28,7 +28,21 @@ TEST(QuantitiesTest, OneThingIsNoMultitude) {
   EXPECT_EQ(CountedText(1024, "micro-batch", "micro-batches"), "1,024 micro-batches");
 }
 
-TEST(QuantitiesTest, TimesHaveThreeDigits) { EXPECT_EQ(MillisecondsText(12.3456), "12.346 ms"); }
+TEST(QuantitiesTest, TimesScale) {
+  EXPECT_EQ(DurationText(12.3456), "12.346 ms");
+  EXPECT_EQ(DurationText(9999), "9999.000 ms");
+  EXPECT_EQ(DurationText(10'000), "10.000 s");
+  EXPECT_EQ(DurationText(1'271'000), "21.2 min");
+  EXPECT_EQ(DurationText(7'200'000), "2.0 h");
+  EXPECT_EQ(DurationText(1e9), "11.6 days");
+}
+
+TEST(QuantitiesTest, AColumnHasTheUnitOfItsLargestTime) {
+  EXPECT_STREQ(TimeUnitFor(99).name, "ms");
+  EXPECT_EQ(TimeIn(TimeUnitFor(99), 1.5), "1.500");
+  EXPECT_STREQ(TimeUnitFor(600'000).name, "min");
+  EXPECT_EQ(TimeIn(TimeUnitFor(600'000), 30'000), "0.500");
+}
 
 }  // namespace
 }  // namespace planwright::client

@@ -25,7 +25,7 @@ TEST(StoreReportTest, OperationsKeepTheirNamesAndFit) {
   const std::string report = OperationsReport({operation});
   ExpectLinesThatFit(report);
   EXPECT_THAT(report, HasSubstr("  operations/r50ad9f76e62fa6cfe6611e9b013e6571  succeeded  2025-11-22T00:00:00Z  "));
-  EXPECT_THAT(report, HasSubstr("65cbdfcd..9c83d755\n"));
+  EXPECT_THAT(report, HasSubstr("  65cbdfcdc0f89..a7bd29c83d755\n"));
 }
 
 TEST(StoreReportTest, PlansKeepTheirNamesAndFit) {

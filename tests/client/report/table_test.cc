@@ -79,6 +79,37 @@ TEST(TableTest, ColumnsGiveWayOnlyAsFarAsTheyMay) {
   EXPECT_EQ(LongestLine(table.ToString()), 2 + 20 + 2 + 150U);
 }
 
+TEST(TableTest, ShortLinesLeaveColumnsOutByTheirRank) {
+  Table table({Table::Cutting("name", 6),
+               {"less needed", kRight, Table::Overflow::kKept, 0, 2},
+               {"least needed", kRight, Table::Overflow::kKept, 0, 1},
+               {"needed", kRight}});
+  table.AddRow({"a/name/of/some/length", "1", "2", "3"});
+  EXPECT_EQ(table.ToString(),
+            "  name                   less needed  least needed  needed\n"
+            "  a/name/of/some/length            1             2       3\n");
+  {
+    const ScopedLineLengths lengths({.report = 46, .note = 46});
+    EXPECT_EQ(table.ToString(),
+              "  name       less needed  least needed  needed\n"
+              "  a/n..gth             1             2       3\n");
+  }
+  const ScopedLineLengths lengths({.report = 42, .note = 42});
+  EXPECT_EQ(table.ToString(),
+            "  name                 less needed  needed\n"
+            "  a/name/o..e/length             1       3\n");
+}
+
+TEST(LineLengthsTest, HoldForAsLongAsTheyAreSet) {
+  {
+    const ScopedLineLengths outer({.report = 80, .note = 90});
+    const ScopedLineLengths inner({.report = 1, .note = 2});
+    EXPECT_EQ(CurrentLineLengths().report, 40U);
+    EXPECT_EQ(CurrentLineLengths().note, 40U);
+  }
+  EXPECT_EQ(CurrentLineLengths().report, kMaxLineLength);
+}
+
 TEST(ShortenedTest, CutsBetweenCharacters) {
   EXPECT_EQ(Shortened("encoder.11/attention_norm", 10), "enco..norm");
   EXPECT_EQ(Shortened("short", 5), "short");

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <string>
 
+#include "client/report/line_length.h"
+
 namespace planwright::client {
 namespace {
 
@@ -86,6 +88,71 @@ The backward operators are not contiguous in stage 1.
 Warnings
   -  1 operator is estimated
 )");
+}
+
+TEST(TextReportTest, LinesFitTheTerminal) {
+  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  plan.mutable_stages(0)->set_operators(0, "a/name/that/goes/on/and/on");
+  plan.mutable_stages(0)->mutable_replicas(0)->set_device("rack0/host0/accelerator0");
+  plan.mutable_devices(0)->set_device("rack0/host0/accelerator0");
+  const ScopedLineLengths lengths({.report = 80, .note = 80});
+  std::istringstream lines(PlanReport(plan, std::string(40, 'g') + " on " + std::string(20, 'c')));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+TEST(TextReportTest, LongTimesScale) {
+  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  plan.set_objective_ms(1'271'000);
+  plan.mutable_stages(0)->set_load_ms(1'271'000);
+  plan.mutable_devices(0)->set_load_ms(1'271'000);
+  const std::string report = PlanReport(plan, "");
+  EXPECT_THAT(report, StartsWith("21.2 min per micro-batch"));
+  EXPECT_THAT(report, HasSubstr("compute min  in min  out min  load min"));
+  EXPECT_THAT(report, HasSubstr("    21.183"));
+}
+
+TEST(TextReportTest, EqualDevicesShareARow) {
+  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  for (int i = 2; i < 4; ++i) {
+    v1::DeviceUsage& copy = *plan.add_devices();
+    copy = plan.devices(0);
+    copy.set_device("acc" + std::to_string(i));
+  }
+  v1::DeviceUsage& other = *plan.add_devices();
+  other = plan.devices(0);
+  other.set_device("acc4");
+  other.set_load_ms(1);
+  const std::string report = PlanReport(plan, "");
+  EXPECT_THAT(report, HasSubstr("\n  acc0 x 3       0   12.500  "));
+  EXPECT_THAT(report, HasSubstr("\n  acc4           0    1.000  "));
+  EXPECT_THAT(report, Not(HasSubstr("\n  acc2")));
+}
+
+TEST(TextReportTest, IdleTimeIsThatOfAccelerators) {
+  const v1::Plan plan = Parse<v1::Plan>(kPlan);
+  EXPECT_THAT(PlanReport(plan, "", {"cpu0"}), HasSubstr("accelerators in use idle 0.0 % of the time\n"));
+  EXPECT_THAT(PlanReport(plan, "", {"cpu0"}), Not(HasSubstr("busiest device is a CPU")));
+}
+
+TEST(TextReportTest, WarnsFirstWhereAcceleratorsWaitForACpu) {
+  v1::Plan plan = Parse<v1::Plan>(kPlan);
+  plan.mutable_devices(2)->set_load_ms(100);
+  plan.set_objective_ms(100);
+  EXPECT_THAT(
+      PlanReport(plan, "", {"cpu0"}),
+      HasSubstr("above the optimum\n"
+                "  warning      the busiest device is a CPU, cpu0, and the accelerators wait for it: give them"));
+  EXPECT_THAT(PlanReport(plan, "", {"acc0", "acc1", "cpu0"}), Not(HasSubstr("busiest device is a CPU")));
+}
+
+TEST(CpusOfTest, NamesDevicesAndGroups) {
+  EXPECT_THAT(CpusOf(Parse<v1::Cluster>(R"pb(
+                device_classes { name: "gpu" }
+                device_classes { name: "xeon" kind: DEVICE_KIND_CPU }
+                devices { name: "g" device_class: "gpu" }
+                devices { name: "x" device_class: "xeon" }
+                device_groups { name_prefix: "c" device_class: "xeon" count: 2 })pb")),
+              ::testing::ElementsAre("c0", "c1", "x"));
 }
 
 TEST(TextReportTest, SaysThatAPlanIsProvenOptimal) {
@@ -189,38 +256,6 @@ TEST(TextReportTest, AValidPlanIsCalledSo) {
   evaluation.set_valid(true);
   evaluation.mutable_plan()->set_objective_ms(20.08);
   EXPECT_THAT(EvaluationReport(evaluation, "g"), StartsWith("The plan is valid.\ng: 20.080 ms per micro-batch\n"));
-}
-
-TEST(TextReportTest, ListsTheZoo) {
-  const auto info = Parse<v1::GetServerInfoResponse>(R"pb(
-    models { name: "bert-large" description: "24 layers" }
-    models { name: "resnet50" description: "operators" }
-    clusters { name: "pcie:N" description: "N accelerators" })pb");
-  EXPECT_THAT(ModelsReport(info), HasSubstr("  zoo:bert-large  24 layers\n  zoo:resnet50    operators\n"));
-  EXPECT_THAT(TopologiesReport(info), HasSubstr("  zoo:pcie:N  N accelerators\n"));
-}
-
-TEST(TextReportTest, ShowsWhatAServerCanDo) {
-  const auto info = Parse<v1::GetServerInfoResponse>(R"pb(
-    version: "0.1.0"
-    capabilities {
-      description: "throughput"
-      objectives: OBJECTIVE_MAX_THROUGHPUT
-      interconnects: "uniform"
-      interconnects: "host_staged"
-    }
-    algorithms { name: "ideal_dp" version: "1" work_unit: "passes" description: "exact" }
-    limits {
-      max_operators: 1000000
-      max_message_bytes: 67108864
-      default_time_limit { seconds: 60 }
-    })pb");
-  const std::string report = ServerInfoReport(info);
-  EXPECT_THAT(report, StartsWith("Planwright 0.1.0\n\nPlans\n  -  throughput\n    objective     max_throughput\n"
-                                 "    interconnect  uniform, host_staged\n\nAlgorithms\n"));
-  EXPECT_THAT(report, HasSubstr("  ideal_dp   1        exact; passes\n"));
-  EXPECT_THAT(report, HasSubstr("  operators            1,000,000\n"));
-  EXPECT_THAT(report, HasSubstr("  message              64.00 MiB\n"));
 }
 
 TEST(PlanReportTest, OfAPatternSaysWhatIsInFlight) {

@@ -70,6 +70,33 @@ TEST(FilesTest, SaysWhyAFileCannotBeUsed) {
             "cannot write /nowhere/p.json: No such file or directory");
 }
 
+TEST(FilesTest, ReplacesAFileAsAWhole) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(::testing::TempDir()) / "files_test_replace";
+  fs::remove_all(folder);
+  fs::create_directory(folder);
+  std::ostringstream out;
+  std::istringstream in;
+  const std::string path = folder / "plan.json";
+  ASSERT_TRUE(WriteOutput("old", path, out).ok());
+  fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("plan.json", folder / "latest.json");
+  fs::create_hard_link(path, folder / "kept.json");
+  ASSERT_TRUE(WriteOutput("new", folder / "latest.json", out).ok());
+  EXPECT_EQ(ReadInput(path, in).value(), "new");
+  EXPECT_EQ(ReadInput(folder / "kept.json", in).value(), "old") << "it was written over instead of replaced";
+  EXPECT_TRUE(fs::is_symlink(folder / "latest.json"));
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), fs::directory_iterator()), 3) << "something was left behind";
+  fs::remove_all(folder);
+}
+
+TEST(FilesTest, WritesToDevicesAsTheyAre) {
+  std::ostringstream out;
+  EXPECT_TRUE(WriteOutput("x", "/dev/null", out).ok());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
 TEST(FilesTest, AFullStreamIsAnError) {
   std::istringstream in;
   std::ostringstream out;

@@ -1,0 +1,54 @@
+#include "client/cli/commands/training_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/util/message_differencer.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr char kPreset[] = "adam_mixed";
+constexpr std::array<std::string_view, 4> kTransformers = {"zoo:bert", "zoo:gpt", "zoo:llama", "zoo:transformer"};
+
+bool IsTransformer(std::string_view name) {
+  return std::any_of(kTransformers.begin(), kTransformers.end(),
+                     [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// Bytes that devices keep for other things say nothing of training.
+bool SaysNothing(v1::MemoryModel memory) {
+  memory.clear_reserved_bytes();
+  return google::protobuf::util::MessageDifferencer::Equals(memory, v1::MemoryModel());
+}
+
+bool IsPipelineOfStages(const v1::PlanningProblem& problem) {
+  return problem.split() == v1::SPLIT_UNSPECIFIED || problem.split() == v1::SPLIT_CONTIGUOUS;
+}
+
+}  // namespace
+
+std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_schedule) {
+  v1::PlanningProblem& problem = *request.mutable_problem();
+  const bool is_throughput =
+      problem.objective() == v1::OBJECTIVE_UNSPECIFIED || problem.objective() == v1::OBJECTIVE_MAX_THROUGHPUT;
+  if (!IsTransformer(request.graph_reference()) || problem.workload() == v1::WORKLOAD_INFERENCE || !is_throughput ||
+      !SaysNothing(problem.memory_model()) || problem.schedule() == v1::SCHEDULE_KIND_PERIODIC) {
+    return "";
+  }
+  problem.mutable_memory_model()->set_preset(kPreset);
+  const bool has_schedule = problem.schedule() != v1::SCHEDULE_KIND_UNSPECIFIED;
+  const bool may_have_any = IsPipelineOfStages(problem) && request.options().algorithm() <= v1::ALGORITHM_AUTO;
+  const std::string off = "--memory_preset=sgd counts less";
+  if (has_schedule || !may_have_any || !takes_schedule) {
+    return absl::StrCat("the memory of training with an optimizer was asked for (--memory_preset=", kPreset, "); ",
+                        off);
+  }
+  problem.set_schedule(v1::SCHEDULE_KIND_ONE_F_ONE_B);
+  return absl::StrCat("the memory of training with an optimizer and 1F1B was asked for (--memory_preset=", kPreset,
+                      " --schedule=one_f_one_b); ", off);
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,22 @@
+// What people train with, where they do not say it: an optimizer, and the micro-batches in flight of 1F1B.
+//
+// The service counts neither unless asked, so a plan for a transformer would look as if it needed a fraction of the
+// memory. The program asks for both where the model is a transformer that it knows to be one, and says so.
+#ifndef PLANWRIGHT_CLIENT_CLI_COMMANDS_TRAINING_MEMORY_H_
+#define PLANWRIGHT_CLIENT_CLI_COMMANDS_TRAINING_MEMORY_H_
+
+#include <string>
+
+#include "planwright/v1/planning_service.pb.h"
+
+namespace planwright::client {
+
+// Sets memory_model.preset and schedule of `request` where its graph is a transformer of the zoo, its workload
+// training, its objective throughput and nothing is said of memory. The schedule is left alone where one is said, where
+// stages need not be contiguous, where an algorithm is named, which may have none, and where the caller says so.
+// Returns what was asked for, for people; empty: nothing.
+std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_schedule = true);
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_CLI_COMMANDS_TRAINING_MEMORY_H_

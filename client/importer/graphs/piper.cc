@@ -1,0 +1,232 @@
+#include "client/importer/graphs/piper.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/importer/graphs/class_times.h"
+#include "client/importer/reading/json_fields.h"
+#include "client/library/error_details.h"
+
+namespace planwright::client {
+namespace {
+
+using nlohmann::json;
+
+constexpr int64_t kAnyInteger = std::numeric_limits<int64_t>::max();
+constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
+constexpr double kMsPerSecond = 1e3;
+constexpr char kVanilla[] = "vanilla";
+constexpr char kRecomputed[] = "activation recomp";
+constexpr int64_t kMaxDevices = 10'000;
+// Half of the nodes of no model take longer than this for a micro-batch.
+constexpr double kIncredibleMs = 200;
+
+struct Variant {
+  double time_ms = 0;
+  double parameter_bytes = 0;
+  double per_micro_batch_bytes = 0;
+  double fixed_bytes = 0;
+};
+
+class PiperReader {
+ public:
+  PiperReader(double ms_per_unit, v1::CreatePlanRequest& request, ViolationList& violations)
+      : ms_per_unit_(ms_per_unit), request_(request), violations_(violations) {}
+
+  void Read(const json& file) {
+    FieldReader reader(file, "", violations_);
+    for (const char* name : {"maxDevices", "maxMemoryPerDevice", "bandwidth", "nodes", "edges"}) reader.Require(name);
+    ReadCluster(reader);
+    const json* nodes = reader.Array("nodes");
+    const json* edges = reader.Array("edges");
+    if (nodes != nullptr) ReadNodes(*nodes);
+    if (nodes != nullptr && edges != nullptr) ReadEdges(*edges);
+    AddTensors();
+  }
+
+  // Of the forward and backward passes of all nodes.
+  double MedianMs() {
+    if (times_ms_.empty()) return 0;
+    const auto middle = times_ms_.begin() + static_cast<std::ptrdiff_t>(times_ms_.size() / 2);
+    std::nth_element(times_ms_.begin(), middle, times_ms_.end());
+    return *middle;
+  }
+
+  bool assumed_forward_share() const { return assumed_forward_share_; }
+
+ private:
+  double Bytes(FieldReader& reader, const char* name) {
+    const auto bytes = reader.NonNegative(name);
+    if (bytes.value_or(0) <= kMaxBytes) return bytes.value_or(0);
+    reader.Report(name, absl::StrFormat("must be at most 2^62 bytes, is %g", *bytes));
+    return 0;
+  }
+
+  void ReadCluster(FieldReader& reader) {
+    v1::Cluster& cluster = *request_.mutable_cluster();
+    v1::DeviceClass& accelerator = *cluster.add_device_classes();
+    accelerator.set_name(kUnnamedClass);
+    accelerator.set_kind(v1::DEVICE_KIND_ACCELERATOR);
+    accelerator.set_memory_bytes(static_cast<int64_t>(std::floor(Bytes(reader, "maxMemoryPerDevice"))));
+    v1::DeviceGroup& group = *cluster.add_device_groups();
+    group.set_name_prefix("acc");
+    group.set_device_class(kUnnamedClass);
+    group.set_count(static_cast<int32_t>(reader.Integer("maxDevices", 1, kMaxDevices).value_or(1)));
+    const auto bandwidth = reader.NonNegative("bandwidth");
+    cluster.mutable_interconnect()->mutable_uniform()->set_bandwidth_bytes_per_second(bandwidth.value_or(0));
+    if (bandwidth == 0.0) reader.Report("bandwidth", "must be > 0, is 0");
+  }
+
+  void ReadNodes(const json& nodes) {
+    edges_of_.resize(nodes.size());
+    for (std::size_t index = 0; index < nodes.size(); ++index) {
+      ReadNode(nodes[index], index, *request_.mutable_graph()->add_operators());
+    }
+  }
+
+  void ReadNode(const json& node, std::size_t index, v1::Operator& op) {
+    const std::string path = absl::StrCat("nodes[", index, "]");
+    FieldReader reader(node, path, violations_);
+    for (const char* name : {"id", "TMPCs"}) reader.Require(name);
+    const auto id = reader.Integer("id", -kAnyInteger, kAnyInteger);
+    if (id.has_value() && !index_of_.emplace(*id, index).second) {
+      reader.Report("id", absl::StrCat("must be unique, is ", *id, " as in nodes[", index_of_.at(*id), "]"));
+    }
+    op.set_name(absl::StrCat(id.value_or(0)));
+    op.set_type(reader.String("name").value_or(""));
+    if (!reader.Has("TMPCs")) return;
+    ReadVariants(node.at("TMPCs"), absl::StrCat(path, ".TMPCs"), op);
+  }
+
+  // Those of one device.
+  void ReadVariants(const json& degrees, const std::string& path, v1::Operator& op) {
+    FieldReader reader(degrees, path, violations_);
+    reader.Require("1");
+    const json* variants = reader.Array("1");
+    if (variants == nullptr) return;
+    std::map<std::string, Variant> by_id;
+    for (std::size_t i = 0; i < variants->size(); ++i) {
+      FieldReader variant((*variants)[i], absl::StrCat(path, ".1[", i, "]"), violations_);
+      for (const char* name : {"id", "timePerSample", "parameterSize", "memoryUsageA", "memoryUsageB"}) {
+        variant.Require(name);
+      }
+      const Variant read = {variant.NonNegative("timePerSample").value_or(0) * ms_per_unit_,
+                            Bytes(variant, "parameterSize"), Bytes(variant, "memoryUsageA"),
+                            Bytes(variant, "memoryUsageB")};
+      const auto id = variant.String("id");
+      if (id.has_value() && !by_id.emplace(*id, read).second) {
+        variant.Report("id", absl::StrCat("must be unique, is \"", *id, "\" again"));
+      }
+    }
+    const auto vanilla = by_id.find(kVanilla);
+    if (vanilla == by_id.end()) return reader.Report("1", "must have a variant \"vanilla\"");
+    const auto recomputed = by_id.find(kRecomputed);
+    SetCosts(vanilla->second, recomputed == by_id.end() ? nullptr : &recomputed->second, op);
+  }
+
+  void SetCosts(const Variant& vanilla, const Variant* recomputed, v1::Operator& op) {
+    constexpr double kForwardShare = 1.0 / 3;
+    const double repeated_ms = recomputed == nullptr ? -1 : recomputed->time_ms - vanilla.time_ms;
+    const bool is_known = repeated_ms >= 0 && repeated_ms <= vanilla.time_ms;
+    assumed_forward_share_ |= !is_known && vanilla.time_ms > 0;
+    v1::OperatorCost& cost = *op.add_costs();
+    cost.set_device_class(kUnnamedClass);
+    cost.set_forward_ms(is_known ? repeated_ms : vanilla.time_ms * kForwardShare);
+    cost.set_backward_ms(vanilla.time_ms - cost.forward_ms());
+    op.set_parameter_bytes(std::llround(vanilla.parameter_bytes));
+    op.set_activation_bytes(std::llround(std::ceil(vanilla.per_micro_batch_bytes)));
+    op.set_workspace_bytes(std::llround(std::max(0.0, vanilla.fixed_bytes - 2 * vanilla.parameter_bytes)));
+    times_ms_.push_back(vanilla.time_ms);
+  }
+
+  void ReadEdges(const json& edges) {
+    for (std::size_t index = 0; index < edges.size(); ++index) {
+      FieldReader reader(edges[index], absl::StrCat("edges[", index, "]"), violations_);
+      for (const char* name : {"sourceId", "destId", "communicationCost"}) reader.Require(name);
+      const auto from = ReadEnd(reader, "sourceId");
+      const auto to = ReadEnd(reader, "destId");
+      const double bytes = Bytes(reader, "communicationCost");
+      if (!from.has_value() || !to.has_value()) continue;
+      if (*from == *to) {
+        reader.Report("destId", "must differ from sourceId: an operator cannot wait for itself");
+        continue;
+      }
+      edges_of_[*from][std::llround(std::ceil(bytes))].insert(*to);
+    }
+  }
+
+  std::optional<std::size_t> ReadEnd(FieldReader& reader, const char* field) {
+    const auto id = reader.Integer(field, -kAnyInteger, kAnyInteger);
+    if (!id.has_value()) return std::nullopt;
+    const auto node = index_of_.find(*id);
+    if (node != index_of_.end()) return node->second;
+    reader.Report(field, absl::StrCat("must be the id of a node, is ", *id));
+    return std::nullopt;
+  }
+
+  // Edges of one node that move as many bytes move the same value.
+  void AddTensors() {
+    v1::Graph& graph = *request_.mutable_graph();
+    for (std::size_t producer = 0; producer < edges_of_.size(); ++producer) {
+      std::size_t number = 0;
+      for (const auto& [bytes, consumers] : edges_of_[producer]) {
+        v1::Tensor& tensor = *graph.add_tensors();
+        const std::string& name = graph.operators(static_cast<int>(producer)).name();
+        tensor.set_name(absl::StrCat(name, ".out", number == 0 ? "" : absl::StrCat(number)));
+        tensor.set_producer(name);
+        tensor.set_size_bytes(bytes);
+        for (const std::size_t consumer : consumers) {
+          tensor.add_consumers(graph.operators(static_cast<int>(consumer)).name());
+        }
+        ++number;
+      }
+    }
+  }
+
+  const double ms_per_unit_;
+  v1::CreatePlanRequest& request_;
+  ViolationList& violations_;
+  std::unordered_map<int64_t, std::size_t> index_of_;
+  // By position of the producer: consumers by the bytes that go to them.
+  std::vector<std::map<int64_t, std::set<std::size_t>>> edges_of_;
+  std::vector<double> times_ms_;
+  bool assumed_forward_share_ = false;
+};
+
+}  // namespace
+
+absl::Status ReadPiperGraph(std::string_view text, std::string_view source, std::optional<double> ms_per_unit,
+                            v1::CreatePlanRequest& request, std::vector<std::string>& warnings) {
+  const std::string name(source);
+  ViolationList violations;
+  PiperReader reader(ms_per_unit.value_or(kMsPerSecond), request, violations);
+  reader.Read(json::parse(text));
+  if (!violations.empty()) return violations.ToStatus(source);
+  if (!ms_per_unit.has_value()) {
+    warnings.push_back(absl::StrCat(name, ": times are taken for seconds; --time_unit says otherwise"));
+    if (reader.MedianMs() > kIncredibleMs) {
+      warnings.push_back(absl::StrFormat(
+          "%s: the median node takes %.4g s, which looks 1,000 times too long: public files have milliseconds as well; "
+          "--time_unit=ms reads them so",
+          name, reader.MedianMs() / kMsPerSecond));
+    }
+  }
+  if (reader.assumed_forward_share()) {
+    warnings.push_back(absl::StrCat(name, ": a third of the times is taken for the forward pass, where no variant \"",
+                                    kRecomputed, "\" tells"));
+  }
+  warnings.push_back(absl::StrCat(name, ": devices, memory and bandwidth are those of the file, which public files ",
+                                  "leave at placeholders; --cluster overrules them"));
+  return absl::OkStatus();
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,279 @@
+#include "client/importer/plans/trainer_stages.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr std::size_t kMaxStages = 10'000;
+constexpr std::size_t kMaxLayers = 100'000;
+constexpr std::size_t kMaxShownLength = 40;
+constexpr std::string_view kLayout = "pipeline-model-parallel-layout";
+constexpr std::string_view kRanks = "pipeline-model-parallel-size";
+constexpr std::string_view kLayers = "num-layers";
+constexpr std::string_view kFirst = "decoder-first-pipeline-num-layers";
+constexpr std::string_view kLast = "decoder-last-pipeline-num-layers";
+
+absl::Status Wrong(std::string_view reason) { return absl::InvalidArgumentError(std::string(reason)); }
+
+std::string Quoted(std::string_view text) {
+  const bool is_long = text.size() > kMaxShownLength;
+  return absl::StrCat("\"", std::string(text.substr(0, kMaxShownLength)), is_long ? "...\"" : "\"");
+}
+
+// A whole number at the beginning of `text`, which is cut off.
+std::optional<std::size_t> TakeCount(std::string_view& text) {
+  std::size_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || count > kMaxLayers) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return count;
+}
+
+// Repeats what stands before "*N". Groups in brackets hold no groups.
+absl::StatusOr<std::string> Expanded(std::string_view layout) {
+  std::string plain;
+  std::string last;
+  std::optional<std::string> group;
+  while (!layout.empty()) {
+    const char c = layout.front();
+    layout.remove_prefix(1);
+    if (c == ',' || absl::ascii_isspace(static_cast<unsigned char>(c))) continue;
+    if (c == '(') {
+      if (group.has_value()) return Wrong("a group of the layout must not hold another one");
+      group.emplace();
+      last.clear();
+    } else if (c == ')') {
+      if (!group.has_value()) return Wrong("the layout has a \")\" without its \"(\"");
+      last = *std::exchange(group, std::nullopt);
+      if (!layout.starts_with('*')) return Wrong("a group of the layout needs its \"*N\"");
+    } else if (c == '*') {
+      const auto count = TakeCount(layout);
+      if (!count.has_value() || *count == 0 || last.empty())
+        return Wrong("a \"*\" of the layout needs what it repeats, and how often");
+      std::string& into = group.has_value() ? *group : plain;
+      // What is repeated stands there once unless it was a group.
+      const bool is_group = last.size() > 1 || !into.ends_with(last);
+      for (std::size_t i = is_group ? 0 : 1; i < *count; ++i) {
+        into += last;
+        if (into.size() > kMaxLayers + kMaxStages) return Wrong("the layout has too many layers");
+      }
+      last.clear();
+    } else {
+      last = std::string(1, c);
+      (group.has_value() ? *group : plain) += c;
+    }
+  }
+  if (group.has_value()) return Wrong("the layout has a \"(\" without its \")\"");
+  return plain;
+}
+
+absl::StatusOr<TrainerStages> StagesOfLayout(std::string_view layout) {
+  const auto plain = Expanded(layout);
+  if (!plain.ok()) return plain.status();
+  TrainerStages read;
+  read.stages.emplace_back();
+  std::size_t layers = 0;
+  for (const char c : *plain) {
+    StageOfLayers& stage = read.stages.back();
+    if (c == '|') {
+      read.stages.emplace_back();
+      if (read.stages.size() > kMaxStages) return Wrong("the layout has too many stages");
+    } else if (c == 't') {
+      stage.layers.push_back(layers++);
+    } else if (c == 'E' || c == 'L') {
+      bool& has = c == 'E' ? stage.has_front : stage.has_back;
+      if (has) return Wrong(absl::StrCat("the layout has two ", std::string(1, c)));
+      has = true;
+    } else {
+      return Wrong(absl::StrCat("the layout must have E, t, L and |, has ", Quoted(std::string_view(&c, 1)),
+                                c == 'm' ? ": multi-token prediction is not known here" : ""));
+    }
+  }
+  return read;
+}
+
+// "--name value", "--name=value", with quotes.
+std::map<std::string, std::string, std::less<>> ArgumentsOf(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  char quote = 0;
+  bool is_open = false;
+  for (const char c : text) {
+    const bool is_blank = quote == 0 && (absl::ascii_isspace(static_cast<unsigned char>(c)) || c == '\\');
+    if (quote != 0 ? c == quote : (c == '"' || c == '\'')) {
+      quote = quote == 0 ? c : 0;
+      is_open = true;
+    } else if (!is_blank) {
+      word += c;
+      is_open = true;
+    } else if (is_open) {
+      words.push_back(std::exchange(word, ""));
+      is_open = false;
+    }
+  }
+  if (is_open) words.push_back(word);
+  std::map<std::string, std::string, std::less<>> arguments;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with("--")) continue;
+    const std::size_t equals = words[i].find('=');
+    const std::string name = words[i].substr(2, equals == std::string::npos ? equals : equals - 2);
+    const bool has_next = i + 1 < words.size() && !words[i + 1].starts_with("--");
+    arguments[name] = equals != std::string::npos ? words[i].substr(equals + 1) : has_next ? words[i + 1] : "";
+  }
+  return arguments;
+}
+
+// nullopt: not given.
+absl::StatusOr<std::optional<std::size_t>> CountOf(const std::map<std::string, std::string, std::less<>>& arguments,
+                                                   std::string_view name) {
+  const auto found = arguments.find(name);
+  if (found == arguments.end()) return std::optional<std::size_t>();
+  std::string_view text = found->second;
+  const auto count = TakeCount(text);
+  if (count.has_value() && text.empty() && *count > 0) return count;
+  return Wrong(absl::StrCat("--", std::string(name), " must be a whole number >= 1, is ", Quoted(found->second)));
+}
+
+TrainerStages StagesOfCounts(const std::vector<std::size_t>& counts) {
+  TrainerStages read;
+  std::size_t next = 0;
+  for (const std::size_t count : counts) {
+    StageOfLayers& stage = read.stages.emplace_back();
+    for (std::size_t i = 0; i < count; ++i) stage.layers.push_back(next++);
+  }
+  read.stages.front().has_front = true;
+  read.stages.back().has_back = true;
+  return read;
+}
+
+// Without a layout: equal parts of what the first and the last stage leave over.
+absl::StatusOr<TrainerStages> EvenStages(std::size_t layers, std::size_t ranks, std::optional<std::size_t> first,
+                                         std::optional<std::size_t> last) {
+  const std::size_t stated = (first.has_value() ? 1 : 0) + (last.has_value() ? 1 : 0);
+  const std::size_t taken = first.value_or(0) + last.value_or(0);
+  const bool is_possible = ranks >= stated && taken <= layers && ranks <= kMaxStages &&
+                           (ranks == stated ? taken == layers : (layers - taken) % (ranks - stated) == 0);
+  if (!is_possible) {
+    return Wrong(
+        absl::StrCat("Megatron-LM cannot divide ", layers, " layers among ", ranks, " stages evenly; give its layout"));
+  }
+  std::vector<std::size_t> counts(ranks, ranks == stated ? 0 : (layers - taken) / (ranks - stated));
+  if (first.has_value()) counts.front() = *first;
+  if (last.has_value()) counts.back() = *last;
+  return StagesOfCounts(counts);
+}
+
+// Strings of lists in a list, whatever else stands around them.
+absl::StatusOr<std::vector<std::vector<std::string>>> NestedStrings(std::string_view text) {
+  std::vector<std::vector<std::string>> lists;
+  int depth = 0;
+  while (!text.empty()) {
+    const char c = text.front();
+    text.remove_prefix(1);
+    if (c == '[') {
+      if (++depth > 2) return Wrong("must be a list of lists of names, is nested deeper");
+      if (depth == 2) lists.emplace_back();
+      if (lists.size() > kMaxStages) return Wrong("has too many stages");
+    } else if (c == ']') {
+      if (--depth == 0) return lists;
+    } else if ((c == '"' || c == '\'') && depth == 2) {
+      const std::size_t end = text.find(c);
+      if (end == std::string_view::npos) return Wrong("a name's quotes are not closed");
+      lists.back().emplace_back(text.substr(0, end));
+      text.remove_prefix(end + 1);
+    }
+  }
+  return Wrong("must be a list of lists of names, which is not closed");
+}
+
+}  // namespace
+
+absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
+  const auto arguments = ArgumentsOf(text);
+  const auto layout = arguments.find(kLayout);
+  if (arguments.empty()) {
+    auto read = StagesOfLayout(text);
+    if (read.ok()) read->ranks = read->stages.size();
+    return read;
+  }
+  std::map<std::string_view, std::optional<std::size_t>> counts;
+  for (const std::string_view name : {kRanks, kLayers, kFirst, kLast}) {
+    const auto count = CountOf(arguments, name);
+    if (!count.ok()) return count.status();
+    counts[name] = *count;
+  }
+  if (layout == arguments.end() && !counts[kLayers].has_value()) {
+    return Wrong("the arguments must have --num-layers, or --pipeline-model-parallel-layout");
+  }
+  auto read = layout != arguments.end()
+                  ? StagesOfLayout(layout->second)
+                  : EvenStages(*counts[kLayers], counts[kRanks].value_or(1), counts[kFirst], counts[kLast]);
+  if (!read.ok()) return read;
+  read->ranks = counts[kRanks].value_or(read->stages.size());
+  if (read->stages.size() % read->ranks == 0) return read;
+  return Wrong(absl::StrCat("the layout has ", read->stages.size(), " stages, no multiple of the ", read->ranks,
+                            " of --pipeline-model-parallel-size"));
+}
+
+absl::StatusOr<TrainerStages> ReadTorchtitanStages(std::string_view text) {
+  const std::size_t key = text.find("module_fqns_per_model_part");
+  if (key != std::string_view::npos) text.remove_prefix(key);
+  text.remove_prefix(std::min(text.find('['), text.size()));
+  const auto lists = NestedStrings(text);
+  if (!lists.ok()) return lists.status();
+  TrainerStages read;
+  bool is_front = true;
+  for (const std::vector<std::string>& names : *lists) {
+    StageOfLayers& stage = read.stages.emplace_back();
+    for (const std::string& name : names) {
+      constexpr std::string_view kPrefix = "layers.";
+      std::string_view digits = name;
+      if (!digits.starts_with(kPrefix)) {
+        (is_front ? stage.has_front : stage.has_back) = true;
+        continue;
+      }
+      digits.remove_prefix(kPrefix.size());
+      const auto layer = TakeCount(digits);
+      if (!layer.has_value() || !digits.empty()) return Wrong(absl::StrCat(Quoted(name), " is no layer"));
+      stage.layers.push_back(*layer);
+      is_front = false;
+    }
+  }
+  read.ranks = read.stages.size();
+  return read;
+}
+
+absl::StatusOr<TrainerStages> ReadVllmStages(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string_view::npos) text.remove_prefix(equals + 1);
+  std::vector<std::size_t> counts;
+  std::size_t layers = 0;
+  while (true) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\"'"), text.size()));
+    const auto count = TakeCount(text);
+    if (!count.has_value() || counts.size() == kMaxStages) return Wrong("must be counts of layers, such as 9,11");
+    counts.push_back(*count);
+    layers += *count;
+    if (layers > kMaxLayers) return Wrong("has too many layers");
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n\"'"), text.size()));
+    if (text.empty()) break;
+    if (text.front() != ',') return Wrong("must be counts of layers, such as 9,11");
+    text.remove_prefix(1);
+  }
+  TrainerStages read = StagesOfCounts(counts);
+  read.ranks = counts.size();
+  return read;
+}
+
+}  // namespace planwright::client

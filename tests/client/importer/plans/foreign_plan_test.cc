@@ -1,0 +1,170 @@
+#include "client/importer/plans/foreign_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace planwright::client {
+namespace {
+
+using ::testing::HasSubstr;
+
+// An input, an embedding, `layers` layers with a backward operator each, and a head.
+v1::Graph MakeDecoder(int layers) {
+  v1::Graph graph;
+  const auto add = [&graph](const std::string& name, const std::string& layer) -> v1::Operator& {
+    v1::Operator& op = *graph.add_operators();
+    op.set_name(name);
+    op.set_layer(layer);
+    return op;
+  };
+  add("ids", "").set_type("Input");
+  add("embed", "embedding");
+  for (int i = 0; i < layers; ++i) add(absl::StrCat("l", i), absl::StrCat("layer.", i));
+  add("head", "head");
+  for (int i = 0; i < layers; ++i) {
+    v1::Operator& backward = add(absl::StrCat("b", i), "");
+    backward.set_pass(v1::PASS_BACKWARD);
+    backward.set_forward_operator(absl::StrCat("l", i));
+  }
+  return graph;
+}
+
+// A CPU, then `devices` accelerators.
+v1::Cluster MakeCluster(int devices) {
+  v1::Cluster cluster;
+  cluster.add_device_classes()->set_name("gpu");
+  v1::DeviceClass& cpu = *cluster.add_device_classes();
+  cpu.set_name("cpu");
+  cpu.set_kind(v1::DEVICE_KIND_CPU);
+  v1::Device& host = *cluster.add_devices();
+  host.set_name("c0");
+  host.set_device_class("cpu");
+  v1::DeviceGroup& group = *cluster.add_device_groups();
+  group.set_name_prefix("g");
+  group.set_device_class("gpu");
+  group.set_count(devices);
+  return cluster;
+}
+
+// "ids,embed,l0@g0 l1,head@g1".
+std::string Read(const std::string& text, int layers = 2, int devices = 4) {
+  const auto plan = ReadForeignPlan(text, "p", MakeDecoder(layers), MakeCluster(devices));
+  EXPECT_TRUE(plan.ok()) << plan.status() << "\n" << text;
+  if (!plan.ok()) return "";
+  return absl::StrJoin(plan->stages(), " ", [](std::string* out, const v1::Stage& stage) {
+    std::vector<std::string> forward;
+    for (const std::string& name : stage.operators()) {
+      if (!name.starts_with("b")) forward.push_back(name);
+    }
+    absl::StrAppend(out, absl::StrJoin(forward, ","), "@",
+                    absl::StrJoin(stage.replicas(), "+", [](std::string* name, const v1::Replica& replica) {
+                      absl::StrAppend(name, replica.device());
+                    }));
+  });
+}
+
+std::string ErrorIn(const std::string& text, int layers = 2, int devices = 4) {
+  const auto plan = ReadForeignPlan(text, "p", MakeDecoder(layers), MakeCluster(devices));
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  return std::string(plan.status().message());
+}
+
+TEST(RecognisePlanTest, ByContent) {
+  EXPECT_EQ(RecognisePlan("Et*3|(t|)*29t,L\n"), ForeignPlan::kMegatron);
+  EXPECT_EQ(RecognisePlan("--num-layers 4 --pipeline-model-parallel-size 2"), ForeignPlan::kMegatron);
+  EXPECT_EQ(RecognisePlan("9,11\n"), ForeignPlan::kVllm);
+  EXPECT_EQ(RecognisePlan("export VLLM_PP_LAYER_PARTITION=\"9,11\""), ForeignPlan::kVllm);
+  EXPECT_EQ(RecognisePlan("[['layers.0'], ['layers.1']]"), ForeignPlan::kTorchtitan);
+  EXPECT_EQ(RecognisePlan("parallelism = dict(module_fqns_per_model_part=[])"), ForeignPlan::kTorchtitan);
+  EXPECT_EQ(RecognisePlan(R"({"stages": [{"nodes": [1], "dataParallelDegree": 1}]})"), ForeignPlan::kPiper);
+  EXPECT_EQ(RecognisePlan("node1 -- a -- forward_compute_time=1 -- stage_id=0\n"), ForeignPlan::kPipeDream);
+  for (const char* text : {"", " \n", "{}", R"({"stages": []})", "stages { }", "12", "hello", "[1, 2]"}) {
+    EXPECT_EQ(RecognisePlan(text), ForeignPlan::kNone) << text;
+  }
+}
+
+TEST(ForeignPlanTest, LayoutsOfMegatron) {
+  EXPECT_EQ(Read("Et|tL"), "ids,embed,l0@g0 l1,head@g1");
+  EXPECT_EQ(Read("E|tt|L\n"), "ids,embed@g0 l0,l1@g1 head@g2");
+  EXPECT_EQ(Read("Et*2|(t*2|)*2t,t*1,L", 8), "ids,embed,l0,l1@g0 l2,l3@g1 l4,l5@g2 l6,l7,head@g3");
+  EXPECT_EQ(Read("E(t|)*3tL", 4), "ids,embed,l0@g0 l1@g1 l2@g2 l3,head@g3");
+}
+
+TEST(ForeignPlanTest, ArgumentsOfMegatron) {
+  EXPECT_EQ(Read("--num-layers 4 --pipeline-model-parallel-size 2 --bf16", 4), "ids,embed,l0,l1@g0 l2,l3,head@g1");
+  EXPECT_EQ(Read("torchrun pretrain.py --num-layers=4 \\\n  --pipeline-model-parallel-size=2 "
+                 "--decoder-last-pipeline-num-layers 1",
+                 4),
+            "ids,embed,l0,l1,l2@g0 l3,head@g1");
+  EXPECT_EQ(Read("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et|t|t|tL'", 4),
+            "ids,embed,l0@g0 l1@g1 l2@g0 l3,head@g1");
+}
+
+TEST(ForeignPlanTest, BackwardOperatorsGoWithTheirForwardOperators) {
+  const auto plan = ReadForeignPlan("Et|tL", "p", MakeDecoder(2), MakeCluster(2));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->stages(0).operators().rbegin()->substr(0), "b0");
+  EXPECT_EQ(plan->stages(1).operators().rbegin()->substr(0), "b1");
+}
+
+TEST(ForeignPlanTest, ListsOfTorchtitanAndCountsOfVllm) {
+  const std::string stages = "ids,embed,l0@g0 l1,head@g1";
+  EXPECT_EQ(Read("[[\"tok_embeddings\", \"layers.0\"], [\"layers.1\", \"norm\", \"output\"]]"), stages);
+  EXPECT_EQ(Read("parallelism = dict(\n  module_fqns_per_model_part=[['tok_embeddings', 'layers.0'], "
+                 "['layers.1', 'norm', 'output']],\n)"),
+            stages);
+  EXPECT_EQ(Read("1, 1\n"), stages);
+  const auto plan = ReadForeignPlan("1,1", "p", MakeDecoder(2), MakeCluster(2));
+  EXPECT_EQ(plan->problem().workload(), v1::WORKLOAD_INFERENCE);
+}
+
+TEST(ForeignPlanTest, PlansOfOtherPlanners) {
+  EXPECT_EQ(Read(R"({"stages": [{"nodes": [3, 7], "dataParallelDegree": 2, "tensorParallelDegree": 1},
+                                {"nodes": [9], "dataParallelDegree": 1}]})"),
+            "3,7@g0+g1 9@g2");
+  const std::string numbers = "forward_compute_time=1, backward_compute_time=1, activation_size=1, parameter_size=1";
+  EXPECT_EQ(
+      Read(absl::StrCat("node1 -- a -- ", numbers, " -- stage_id=0\nnode2 -- c -- ", numbers, " -- stage_id=1\n")),
+      "node1@g0 node2@g1");
+}
+
+TEST(ForeignPlanTest, SaysWhatIsWrong) {
+  EXPECT_EQ(ErrorIn("Et|tL", 3), "p: the plan has no layer 2, and the graph has 3 layers");
+  EXPECT_EQ(ErrorIn("Et|ttL"), "p: the plan has a layer 2, and the graph 2 layers");
+  EXPECT_EQ(ErrorIn("t|tL"), "p: the plan says not where the embedding and the head are");
+  EXPECT_EQ(ErrorIn("Et|E,tL"), "p: the embedding is in the stages 0 and 1 of the plan");
+  EXPECT_EQ(ErrorIn("Et|mtL"),
+            "p: the layout must have E, t, L and |, has \"m\": multi-token prediction is not known here");
+  EXPECT_EQ(ErrorIn("E(t|(t|)*2)*2L"), "p: a group of the layout must not hold another one");
+  EXPECT_EQ(ErrorIn("E(t|tL"), "p: the layout has a \"(\" without its \")\"");
+  EXPECT_EQ(ErrorIn("Et)tL"), "p: the layout has a \")\" without its \"(\"");
+  EXPECT_EQ(ErrorIn("Et*99999999tL"), "p: a \"*\" of the layout needs what it repeats, and how often");
+  EXPECT_EQ(ErrorIn("E(t*90000|)*90000tL"), "p: the layout has too many layers");
+  EXPECT_EQ(ErrorIn("Et|t|tL", 3, 2), "p: the plan needs 3 accelerators, the cluster has 2");
+  EXPECT_EQ(ErrorIn("--num-layers 5 --pipeline-model-parallel-size 2", 5),
+            "p: Megatron-LM cannot divide 5 layers among 2 stages evenly; give its layout");
+  EXPECT_EQ(ErrorIn("--pipeline-model-parallel-size two --num-layers 2"),
+            "p: --pipeline-model-parallel-size must be a whole number >= 1, is \"two\"");
+  EXPECT_THAT(ErrorIn("--pipeline-model-parallel-size 2"), HasSubstr("must have --num-layers"));
+  EXPECT_EQ(ErrorIn("--pipeline-model-parallel-size 3 --pipeline-model-parallel-layout 'Et|tL'"),
+            "p: the layout has 2 stages, no multiple of the 3 of --pipeline-model-parallel-size");
+  EXPECT_EQ(ErrorIn("1,,1"), "p: must be counts of layers, such as 9,11");
+  EXPECT_EQ(ErrorIn("[['layers.0', 'layers.x']]"), "p: \"layers.x\" is no layer");
+  EXPECT_EQ(ErrorIn("[['layers.0'"), "p: must be a list of lists of names, which is not closed");
+  EXPECT_EQ(ErrorIn("[[['layers.0']]]"), "p: must be a list of lists of names, is nested deeper");
+  EXPECT_THAT(ErrorIn(R"({"stages": [{"nodes": [1.5], "dataParallelDegree": 0, "tensorParallelDegree": 2}]})"),
+              HasSubstr("stages[0].tensorParallelDegree: must be 1"));
+  v1::Graph flat;
+  flat.add_operators()->set_name("a");
+  EXPECT_THAT(std::string(ReadForeignPlan("EtL", "p", flat, MakeCluster(1)).status().message()),
+              HasSubstr("the graph has no numbered layers"));
+}
+
+}  // namespace
+}  // namespace planwright::client

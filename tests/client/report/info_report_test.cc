@@ -1,0 +1,55 @@
+#include "client/report/info_report.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace planwright::client {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+  return message;
+}
+
+TEST(InfoReportTest, ListsTheZoo) {
+  const auto info = Parse<v1::GetServerInfoResponse>(R"pb(
+    models { name: "bert-large" description: "24 layers" }
+    models { name: "resnet50" description: "operators" }
+    clusters { name: "pcie:N" description: "N accelerators" })pb");
+  EXPECT_THAT(ModelsReport(info), HasSubstr("  zoo:bert-large  24 layers\n  zoo:resnet50    operators\n"));
+  EXPECT_THAT(TopologiesReport(info), HasSubstr("  zoo:pcie:N  N accelerators\n"));
+}
+
+TEST(InfoReportTest, ShowsWhatAServerCanDo) {
+  const auto info = Parse<v1::GetServerInfoResponse>(R"pb(
+    version: "0.1.0"
+    capabilities {
+      description: "throughput"
+      objectives: OBJECTIVE_MAX_THROUGHPUT
+      interconnects: "uniform"
+      interconnects: "host_staged"
+    }
+    algorithms { name: "ideal_dp" version: "1" work_unit: "passes" description: "exact" }
+    limits {
+      max_operators: 1000000
+      max_message_bytes: 67108864
+      default_time_limit { seconds: 60 }
+    })pb");
+  const std::string report = ServerInfoReport(info);
+  EXPECT_THAT(report, StartsWith("Planwright 0.1.0\n\nPlans\n  -  throughput\n    objective     max_throughput\n"
+                                 "    interconnect  uniform, host_staged\n\nAlgorithms\n"));
+  EXPECT_THAT(report, HasSubstr("  ideal_dp   1        exact; passes\n"));
+  EXPECT_THAT(report, HasSubstr("  operators            1,000,000\n"));
+  EXPECT_THAT(report, HasSubstr("  message              64.00 MiB\n"));
+}
+
+}  // namespace
+}  // namespace planwright::client
