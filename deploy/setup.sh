@@ -9,7 +9,7 @@ set -euo pipefail
 declare -A packages=(
   # Compiling the programs.
   [build]="g++ cmake ninja-build ccache mold pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc
-           libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev
+           libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev libboost-dev
            libssl-dev libcurl4-openssl-dev zlib1g-dev libmicrohttpd-dev libjemalloc-dev libsqlite3-dev libpqxx-dev libscotch-dev coinor-libcbc-dev"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz
   # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own
