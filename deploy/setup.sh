@@ -15,7 +15,7 @@ declare -A packages=(
   # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own
   # and make certificates with openssl.
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
-          grpc-proto graphviz coinor-cbc postgresql"
+          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml"
   # Sanitizers, clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
   [checks]="clang clang-19 clang-tidy-19 libclang-rt-dev libclang-rt-19-dev gcovr dpkg-dev git"
 )
