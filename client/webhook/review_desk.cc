@@ -1,10 +1,12 @@
 #include "client/webhook/review_desk.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/webhook/review/envelope.h"
 
@@ -19,6 +21,14 @@ constexpr std::chrono::milliseconds kOnTheWay{50};
 
 HttpAnswer Admitted(const Review& review, std::vector<std::string> warnings) {
   return {200, FormatAnswer(review.uid, Answer{.warnings = std::move(warnings)})};
+}
+
+// `text` as an answer in plain text may hold it: it may quote bytes that are no characters.
+std::string Ascii(absl::string_view text) {
+  std::string ascii(text);
+  std::replace_if(
+      ascii.begin(), ascii.end(), [](unsigned char c) { return c != '\n' && !absl::ascii_isprint(c); }, '?');
+  return ascii;
 }
 
 // The deadline of calls for an exchange, on the clock of calls.
@@ -84,7 +94,7 @@ void ReviewDesk::Read(const std::shared_ptr<Exchange>& exchange) {
   if (exchange->body().size() > kLargeBytes) one_at_a_time.lock();
   auto review = ParseReview(exchange->body());
   if (!review.ok()) {
-    exchange->Reply({400, absl::StrCat(review.status().message(), "\n")});
+    exchange->Reply({400, absl::StrCat(Ascii(review.status().message()), "\n")});
     return;
   }
   const Door door = exchange->target() == "/validate" ? Door::kValidate : Door::kMutate;

@@ -27,7 +27,7 @@ WEBHOOK, DAEMON, PROGRAM = sys.argv[1:4]
 PATIENCE_SECONDS = 60
 EXAMPLES = pathlib.Path("docs/examples/kubernetes")
 SHARED = pathlib.Path(os.environ.get("PLANWRIGHT_SHARED_DIR", "../shared")) / "workloads/kubernetes/jobs"
-HUGE = "zoo:transformer?layers=61&hidden=7168&heads=128&vocab=129280&sequence=4096"
+HUGE = "zoo:transformer?layers=200&hidden=16384&heads=128&vocab=129280&sequence=4096"
 RESOURCE = "nvidia.com/gpu"
 
 
@@ -178,6 +178,15 @@ class WebhookTest(unittest.TestCase):
         listed = subprocess.run([PROGRAM, "plans", f"--server={self.daemon.addresses['serving grpc']}", "--output=json"],
                                 capture_output=True, check=True, text=True)
         self.assertNotIn(name, listed.stdout)
+
+    def test_a_service_that_keeps_nothing_plans_all_the_same(self):
+        daemon = Process("serving grpc", DAEMON, "--listen_address=127.0.0.1:0", "--metrics_address=", "--store=none")
+        hook = self.start_hook(daemon.addresses["serving grpc"])
+        job = example()
+        annotations = self.patched(job, self.ask(job, hook=hook))["metadata"]["annotations"]
+        self.assertIn("planwright.dev/gap", annotations)
+        self.assertNotIn("planwright.dev/plan", annotations)
+        self.assertEqual((hook.end(), daemon.end()), (0, 0))
 
     def test_other_objects_are_admitted_untouched(self):
         for item in (example(graph=""), {"apiVersion": "v1", "kind": "Pod", "metadata": {}}):
