@@ -9,6 +9,7 @@ find_package(prometheus-cpp CONFIG REQUIRED) # its CONFIG file has no version
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)
 find_package(yaml-cpp 0.7 CONFIG REQUIRED)
 find_package(pugixml 1.13 CONFIG REQUIRED)
+find_package(Boost 1.74 REQUIRED) # headers only: Asio and Beast
 find_package(OpenSSL REQUIRED)
 find_package(CURL REQUIRED)
 find_package(ZLIB REQUIRED)

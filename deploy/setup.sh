@@ -10,12 +10,13 @@ declare -A packages=(
   # Compiling the programs.
   [build]="g++ cmake ninja-build ccache mold pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc
            libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev libpugixml-dev libonnx-dev
+           libboost-dev
            libssl-dev libcurl4-openssl-dev zlib1g-dev libmicrohttpd-dev libjemalloc-dev libsqlite3-dev libpqxx-dev libscotch-dev coinor-libcbc-dev"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz
   # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own
   # and make certificates with openssl.
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
-          grpc-proto graphviz coinor-cbc postgresql"
+          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml"
   # Sanitizers, clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
   [checks]="clang clang-19 clang-tidy-19 libclang-rt-dev libclang-rt-19-dev gcovr dpkg-dev git"
 )

@@ -124,6 +124,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeSweepCommand());
   commands.push_back(MakeServerInfoCommand());
   commands.push_back(MakeAdminCommand());
+  commands.push_back(MakeCheckCommand());
   return commands;
 }
 

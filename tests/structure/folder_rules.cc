@@ -198,7 +198,7 @@ std::vector<FolderRule> ServerRules() {
        {"core/", "server/connections", "server/engine", "server/main/tls", "server/observability", "server/serving/",
         "server/store"},
        {},
-       {"configuration", "connection_settings", "log_level", "secrets"}},
+       {"config_sources", "configuration", "connection_settings", "listen_address", "log_level", "secrets"}},
       {"server/main",
        {"core/", "planwright/v1/", "server/codec", "server/connections", "server/engine/", "server/main/tls",
         "server/main/configuration", "server/observability", "server/service/", "server/serving/", "server/store/"},
@@ -250,11 +250,27 @@ std::vector<FolderRule> ClientRules() {
       // The only part of the client that knows the server.
       {"client/local", {"planwright/v1/", "core/", "server/", "client/library"}, counters, {}},
       {"client/cli/terminal", reports, counters, {}},
+      // Judges reviews without a network; problems are written as the flags of the program.
+      {"client/webhook/review",
+       Together(reports, {"client/exporter", "client/cli/terminal"}),
+       Together(counters, {"boost/", "grpc"}),
+       {"envelope", "errors", "judge", "manifest", "pools"}},
       {"client/cli/commands",
-       Together(reports, {"client/exporter", "client/cli/terminal", "core/base", "core/joint/calibration"}),
+       Together(reports, {"client/exporter", "client/cli/terminal", "client/webhook/review", "core/base",
+                          "core/joint/calibration"}),
        counters,
        {"commands"}},
       {"client/cli", Together(reports, {"client/local", "client/cli/terminal", "client/cli/commands"}), counters, {}},
+      {"client/webhook/http",
+       {"server/connections"},
+       Together(counters, {"grpc"}),
+       {"exchange", "https_server", "tls_context"}},
+      // A server itself: its settings, its log and its metrics port are those of planwrightd.
+      {"client/webhook",
+       {"planwright/v1/", "client/library", "client/importer", "client/webhook/review", "client/webhook/http",
+        "server/connections", "server/main/configuration", "server/main/tls", "server/observability"},
+       {"grpc"},
+       {}},
       {"docs/examples", {"client/"}, {"server/", "prometheus/"}, {}},
   };
 }

@@ -26,6 +26,7 @@ std::unique_ptr<Command> MakeWaitCommand();
 std::unique_ptr<Command> MakeOperationsCommand();
 std::unique_ptr<Command> MakeSweepCommand();
 std::unique_ptr<Command> MakeAdminCommand();
+std::unique_ptr<Command> MakeCheckCommand();
 
 // All of them, in the order of the help.
 std::vector<std::unique_ptr<Command>> MakeCommands();

@@ -1,0 +1,50 @@
+// How many bytes of bodies are held, over all connections.
+#ifndef PLANWRIGHT_CLIENT_WEBHOOK_HTTP_BODY_ACCOUNT_H_
+#define PLANWRIGHT_CLIENT_WEBHOOK_HTTP_BODY_ACCOUNT_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace planwright::webhook {
+
+// Counts bytes that have arrived, not those that were announced: a client that announces much and sends nothing takes
+// nothing from others. Thread-safe.
+class BodyAccount {
+ public:
+  explicit BodyAccount(int64_t max_bytes) : max_bytes_(max_bytes) {}
+  BodyAccount(const BodyAccount&) = delete;
+  BodyAccount& operator=(const BodyAccount&) = delete;
+
+  int64_t bytes() const { return bytes_; }
+
+  // What one request holds; given back at its end. Outlived by the account. Not thread-safe.
+  class Share {
+   public:
+    explicit Share(BodyAccount& account) : account_(account) {}
+    ~Share() { account_.bytes_ -= bytes_; }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+    // False: there is no room, and nothing is taken.
+    bool Take(int64_t bytes) {
+      if (account_.bytes_.fetch_add(bytes) + bytes > account_.max_bytes_) {
+        account_.bytes_ -= bytes;
+        return false;
+      }
+      bytes_ += bytes;
+      return true;
+    }
+
+   private:
+    BodyAccount& account_;
+    int64_t bytes_ = 0;
+  };
+
+ private:
+  const int64_t max_bytes_;
+  std::atomic<int64_t> bytes_ = 0;
+};
+
+}  // namespace planwright::webhook
+
+#endif  // PLANWRIGHT_CLIENT_WEBHOOK_HTTP_BODY_ACCOUNT_H_
