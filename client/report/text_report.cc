@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/report/enum_text.h"
+#include "client/report/joint_report.h"
 #include "client/report/memory_text.h"
 #include "client/report/quantities.h"
 #include "client/report/table.h"
@@ -396,6 +397,7 @@ CpuNames CpusOf(const v1::Cluster& cluster) {
 }
 
 std::string PlanReport(const v1::Plan& plan, const std::string& title, const CpuNames& cpus) {
+  if (plan.has_joint()) return JointPlanReport(plan, title);
   return absl::StrCat(Headline(plan, title), PlanBody(plan, cpus));
 }
 

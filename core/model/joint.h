@@ -62,7 +62,7 @@ struct JointSettings {
 };
 
 // Bytes of one device.
-struct MemoryParts {
+struct JointMemory {
   int64_t parameters = 0;
   int64_t gradients = 0;
   int64_t optimizer = 0;
@@ -72,7 +72,7 @@ struct MemoryParts {
   int64_t reserved = 0;
 
   int64_t total() const { return parameters + gradients + optimizer + activations + workspace + reserved; }
-  bool operator==(const MemoryParts&) const = default;
+  bool operator==(const JointMemory&) const = default;
 };
 
 // A run of layers and what each of them computes again.
@@ -99,7 +99,7 @@ struct JointStage {
   Picoseconds received{0};
   // Once a step: gradients, parameters and the optimizer.
   Picoseconds step_end{0};
-  MemoryParts memory;
+  JointMemory memory;
 };
 
 // A way to run the step, in short.

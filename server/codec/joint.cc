@@ -32,7 +32,7 @@ std::string LabelOf(int32_t layer, int32_t num_layers) {
   return layer + 1 == num_layers ? "head" : absl::StrCat("layer.", layer - 1);
 }
 
-void EncodeMemory(const MemoryParts& memory, v1::JointStage::Memory& wire) {
+void EncodeMemory(const JointMemory& memory, v1::JointStage::Memory& wire) {
   wire.set_parameters(memory.parameters);
   wire.set_gradients(memory.gradients);
   wire.set_optimizer(memory.optimizer);

@@ -37,7 +37,8 @@ class PlanCommand final : public Command {
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --time_limit=10s --gap=0.01 --explain\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --save=plan.json\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --start_from=plan.json --exclude=host0/gpu3\n"
-           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --server=localhost:50051\n";
+           "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --server=localhost:50051\n"
+           "  planwright plan --graph=zoo:llama3-70b --cluster=zoo:dgx-h100:8 --global_batch=512\n";
   }
 
   std::vector<FlagGroup> Flags() override {

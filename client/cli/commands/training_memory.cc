@@ -34,6 +34,8 @@ std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_sche
   v1::PlanningProblem& problem = *request.mutable_problem();
   const bool is_throughput =
       problem.objective() == v1::OBJECTIVE_UNSPECIFIED || problem.objective() == v1::OBJECTIVE_MAX_THROUGHPUT;
+  // The joint search counts all of it.
+  if (problem.has_joint()) return "";
   if (!IsTransformer(request.graph_reference()) || problem.workload() == v1::WORKLOAD_INFERENCE || !is_throughput ||
       !SaysNothing(problem.memory_model()) || problem.schedule() == v1::SCHEDULE_KIND_PERIODIC) {
     return "";

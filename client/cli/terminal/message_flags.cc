@@ -142,7 +142,11 @@ absl::Status SetField(std::string_view text, const Place& place) {
       int64_t number = 0;
       if (IsSize(place.field)) return SetSize(text, place);
       if (!ParseNumber(text, number)) return MustBe("an integer", text);
-      reflection->SetInt64(place.holder, place.field, number);
+      if (place.field->is_repeated()) {
+        reflection->AddInt64(place.holder, place.field, number);
+      } else {
+        reflection->SetInt64(place.holder, place.field, number);
+      }
       return absl::OkStatus();
     }
     case FieldDescriptor::CPPTYPE_DOUBLE: {
@@ -202,6 +206,7 @@ std::string Placeholder(const FieldDescriptor* field) {
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return "DURATION";
     case FieldDescriptor::CPPTYPE_INT64:
+      if (field->is_repeated()) return "N,...";
       return IsSize(field) ? "SIZE" : "N";
     default:
       return field->is_repeated() ? "N,..." : "N";

@@ -145,7 +145,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
     const char* path;
     const char* help;
   };
-  constexpr std::array<Setting, 28> kSettings = {{
+  constexpr std::array<Setting, 37> kSettings = {{
       {"objective", "objective", "what is optimised (default: max_throughput)"},
       {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
       {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
@@ -185,6 +185,17 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"hosts", "devices_to_use.hosts", "use only devices of these hosts; node[01-04] as in Slurm"},
       {"exclude", "devices_to_use.excluded_devices", "devices not to use; host0/gpu[4-7] as in Slurm"},
       {"max_devices", "devices_to_use.max_devices", "use at most that many devices, CPUs included"},
+      {"global_batch", "joint.global_batch",
+       "samples of a training step: stages, degrees, recomputation, sharding and micro-batches in one search, for zoo "
+       "transformers (docs/joint-search.md); the other flags of the joint search narrow its choices"},
+      {"tensor_degrees", "joint.tensor_degrees", "joint search (default: powers of two within a node)"},
+      {"context_degrees", "joint.context_degrees", "joint search (default: 1, more for long sequences)"},
+      {"expert_degrees", "joint.expert_degrees", "joint search (default: powers of two that divide the experts)"},
+      {"data_degrees", "joint.data_degrees", "joint search (default: all that divide the batch)"},
+      {"samples", "joint.micro_batch_samples", "joint search: of a micro-batch on one rank (default: 1,2,4,8,16)"},
+      {"layer_recomputation", "joint.recomputation", "joint search: what layers may compute again (default: any)"},
+      {"optimizer_sharding", "joint.optimizer_sharding", "joint search (default: optimizer,parameters)"},
+      {"degrees", "joint.degrees", "joint search: one choice for all stages, or one by stage (default: uniform)"},
   }};
   FlagGroup group{"Problem (what a version does not support it refuses; see `planwright server-info`)", {}};
   const auto add = [&](Flag flag, const char* path) {

@@ -92,7 +92,7 @@ struct Sums {
   int64_t backward = 0;
   int64_t transfers = 0;
   int64_t step_end = 0;
-  MemoryParts memory;
+  JointMemory memory;
 };
 
 class JointVerifier {
@@ -328,7 +328,7 @@ class JointVerifier {
     for (int32_t turn = 0; turn < joint_.chunks; ++turn) {
       const int64_t run = turn * num_stages() + static_cast<int64_t>(s);
       const JointChunk& chunk = RunAt(run);
-      StepRun& times = runs_[run];
+      verify::StepRun& times = runs_[run];
       int64_t chunk_kept = 0;
       for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
         const LayerPrice& price = price_of(layer);
@@ -381,7 +381,7 @@ class JointVerifier {
     }
     int64_t forward = 0;
     int64_t backward = 0;
-    std::vector<StepRun> runs;
+    std::vector<verify::StepRun> runs;
     for (const auto& [run, times] : runs_) {
       forward = std::max(forward, times.forward_ps);
       backward = std::max(backward, times.backward_ps);
@@ -439,7 +439,7 @@ class JointVerifier {
   std::vector<DeviceId> usable_;
   std::map<DeviceClassId, int64_t> largest_nodes_;
   // In the order of the layers.
-  std::map<int64_t, StepRun> runs_;
+  std::map<int64_t, verify::StepRun> runs_;
 };
 
 }  // namespace

@@ -1,0 +1,213 @@
+#include "client/report/joint_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/report/enum_text.h"
+#include "client/report/quantities.h"
+#include "client/report/table.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr auto kRight = Table::Align::kRight;
+
+std::string ShardingText(v1::OptimizerSharding sharding) {
+  return EnumText(v1::OptimizerSharding_Name(sharding), "OPTIMIZER_SHARDING_");
+}
+
+std::string RecomputationText(v1::LayerRecomputation recomputation) {
+  return EnumText(v1::LayerRecomputation_Name(recomputation), "LAYER_RECOMPUTATION_");
+}
+
+// "tensor 4, data 2": degrees of 1 are not said.
+template <typename Degrees>
+std::string DegreesText(const Degrees& degrees) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* name, int32_t degree) {
+    if (degree > 1) parts.push_back(absl::StrCat(name, " ", degree));
+  };
+  add("tensor", degrees.tensor_degree());
+  add("context", degrees.context_degree());
+  add("data", degrees.data_degree());
+  add("expert", degrees.expert_degree());
+  return parts.empty() ? "one device" : absl::StrJoin(parts, ", ");
+}
+
+std::string PercentText(double share) { return absl::StrFormat("%.1f %%", share * 100); }
+
+// What the step would take more, beside the plan's.
+std::string MoreText(double step_ms, double plan_ms) {
+  if (step_ms <= plan_ms * (1 + 5e-4)) return "no more";
+  return absl::StrFormat("%.1f %% more", (step_ms / plan_ms - 1) * 100);
+}
+
+std::string Headline(const v1::Plan& plan, const std::string& title) {
+  const double gap = plan.relative_gap() * 100;
+  const std::string proof = plan.provenance().proven_optimal() ? "proven optimal"
+                                                               : absl::StrFormat("at most %.2g %% from the best", gap);
+  return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()), " per step, ", proof), 2),
+                      "\n");
+}
+
+std::string Summary(const v1::Plan& plan) {
+  const v1::JointPlan& joint = plan.joint();
+  const v1::PlanningProblem& problem = plan.problem();
+  int64_t in_use = 0;
+  for (const v1::Stage& stage : plan.stages()) in_use += stage.replicas_size();
+  Table table({{""}, Table::Wrapping("")});
+  const std::string schedule = EnumText(v1::ScheduleKind_Name(joint.schedule()), "SCHEDULE_KIND_");
+  const std::string chunks =
+      joint.chunks_per_stage() > 1 ? absl::StrCat(" with ", joint.chunks_per_stage(), " chunks per stage") : "";
+  table.AddRow({"pipeline", absl::StrCat(CountedText(plan.stages_size(), "stage", "stages"), " on ", in_use, " of ",
+                                         CountedText(plan.devices_size(), "device", "devices"), ", ", schedule, chunks,
+                                         ", optimizer sharding ", ShardingText(joint.optimizer_sharding()))});
+  const bool is_per_stage = joint.degrees() == v1::JOINT_DEGREES_PER_STAGE;
+  table.AddRow({"batch", absl::StrCat(problem.joint().global_batch(), " samples: ",
+                                      CountedText(joint.micro_batches(), "micro-batch", "micro-batches"), " of ",
+                                      joint.micro_batch_samples(), is_per_stage ? " for all ranks together" : " on each rank")});
+  table.AddRow({"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use, %s of all; idle %s of the time",
+                                         joint.tokens_per_second(), PercentText(joint.peak_share_in_use()),
+                                         PercentText(joint.peak_share()),
+                                         PercentText(plan.estimate().bubble_fraction()))});
+  table.AddRow({"lower bound", absl::StrFormat("%s (gap %.2g %%), of plans whose blocks stand in pipeline order",
+                                               DurationText(plan.lower_bound_ms()), plan.relative_gap() * 100)});
+  table.AddRow({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",
+                                             DurationText(joint.simulated_bound_ms()))});
+  table.AddRow({"found in", absl::StrCat(DurationText(plan.provenance().wall_time_ms()), ", ",
+                                         StopReasonText(plan.provenance().stop_reason()))});
+  return table.ToString();
+}
+
+// "embedding, 0-9", "70-79, head".
+std::string LayersText(const v1::JointStage& stage) {
+  constexpr std::string_view kPrefix = "layer.";
+  std::vector<std::string> chunks;
+  for (const v1::JointStage::Chunk& chunk : stage.chunks()) {
+    std::vector<std::string> parts;
+    std::string first;
+    std::string last;
+    const auto close = [&] {
+      if (!first.empty()) parts.push_back(first == last ? first : absl::StrCat(first, "-", last));
+      first.clear();
+    };
+    for (const std::string& layer : chunk.layers()) {
+      if (std::string_view(layer).starts_with(kPrefix)) {
+        last = layer.substr(kPrefix.size());
+        if (first.empty()) first = last;
+        continue;
+      }
+      close();
+      parts.push_back(layer);
+    }
+    close();
+    chunks.push_back(absl::StrJoin(parts, ", "));
+  }
+  return absl::StrJoin(chunks, "; ");
+}
+
+// "none", "full 3 of 10".
+std::string RecomputedText(const v1::JointStage& stage) {
+  int total = 0;
+  std::array<int, v1::LayerRecomputation_ARRAYSIZE> counts{};
+  for (const v1::JointStage::Chunk& chunk : stage.chunks()) {
+    for (const int mode : chunk.recomputation()) {
+      ++total;
+      if (mode > 0 && mode < v1::LayerRecomputation_ARRAYSIZE) ++counts[static_cast<std::size_t>(mode)];
+    }
+  }
+  std::vector<std::string> parts;
+  for (const v1::LayerRecomputation mode : {v1::LAYER_RECOMPUTATION_SELECTIVE, v1::LAYER_RECOMPUTATION_FULL}) {
+    const int count = counts[static_cast<std::size_t>(mode)];
+    if (count > 0) parts.push_back(absl::StrCat(RecomputationText(mode), " ", count, " of ", total));
+  }
+  return parts.empty() ? "none" : absl::StrJoin(parts, ", ");
+}
+
+std::string StagesSection(const v1::Plan& plan) {
+  Table table({{"stage"},
+               {"devices"},
+               Table::Wrapping("layers"),
+               {"spread"},
+               Table::Wrapping("recomputed"),
+               {"ms", kRight},
+               {"in flight", kRight}});
+  for (const v1::Stage& stage : plan.stages()) {
+    const std::string& first = stage.replicas(0).device();
+    const std::string& last = stage.replicas(stage.replicas_size() - 1).device();
+    table.AddRow({absl::StrCat(stage.index()), first == last ? first : absl::StrCat(first, " .. ", last),
+                  LayersText(stage.joint()), DegreesText(stage.joint()), RecomputedText(stage.joint()),
+                  absl::StrFormat("%.3f", stage.load_ms()), absl::StrCat(stage.in_flight_micro_batches())});
+  }
+  return absl::StrCat("\nStages\n", table.ToString());
+}
+
+std::string MemorySection(const v1::Plan& plan) {
+  Table table({{"stage"},
+               {"parameters", kRight},
+               {"gradients", kRight},
+               {"optimizer", kRight},
+               {"activations", kRight},
+               {"workspace", kRight},
+               {"together", kRight},
+               {"of", kRight}});
+  for (const v1::Stage& stage : plan.stages()) {
+    const v1::JointStage::Memory& memory = stage.joint().memory();
+    const auto usage = std::find_if(plan.devices().begin(), plan.devices().end(), [&](const v1::DeviceUsage& device) {
+      return device.device() == stage.replicas(0).device();
+    });
+    const bool has_limit = usage != plan.devices().end() && usage->has_memory_limit_bytes();
+    table.AddRow({absl::StrCat(stage.index()), BytesText(memory.parameters()), BytesText(memory.gradients()),
+                  BytesText(memory.optimizer()), BytesText(memory.activations()),
+                  BytesText(memory.workspace() + memory.reserved()), BytesText(stage.memory_bytes()),
+                  has_limit ? BytesText(usage->memory_limit_bytes()) : "-"});
+  }
+  return absl::StrCat("\nMemory of each device\n", table.ToString());
+}
+
+std::string WorthSection(const v1::Plan& plan) {
+  if (plan.joint().worth().empty()) return "";
+  Table table({{"without"}, {"step", kRight}, {""}});
+  for (const v1::JointPlan::ChoiceWorth& worth : plan.joint().worth()) {
+    table.AddRow({worth.without(), worth.has_step_ms() ? DurationText(worth.step_ms()) : "-",
+                  worth.has_step_ms() ? MoreText(worth.step_ms(), plan.objective_ms()) : "nothing fits"});
+  }
+  return absl::StrCat("\nWhat the choices are worth\n", table.ToString());
+}
+
+std::string EqualStagesSection(const v1::Plan& plan) {
+  if (plan.joint().equal_stages().empty()) return "\nNo configuration of equal stages fits.\n";
+  Table table({{"stages", kRight},
+               {"spread"},
+               {"samples", kRight},
+               {"recomputation"},
+               {"sharding"},
+               {"step", kRight},
+               {""}});
+  for (const v1::JointPlan::JointConfiguration& equal : plan.joint().equal_stages()) {
+    table.AddRow({absl::StrCat(equal.stages()), DegreesText(equal), absl::StrCat(equal.micro_batch_samples()),
+                  RecomputationText(equal.recomputation()), ShardingText(equal.optimizer_sharding()),
+                  DurationText(equal.step_ms()), MoreText(equal.step_ms(), plan.objective_ms())});
+  }
+  return absl::StrCat("\nEqual stages, one choice for all\n", table.ToString());
+}
+
+std::string WarningsSection(const v1::Plan& plan) {
+  if (plan.warnings().empty()) return "";
+  return absl::StrCat("\nWarnings\n", ListText({plan.warnings().begin(), plan.warnings().end()}));
+}
+
+}  // namespace
+
+std::string JointPlanReport(const v1::Plan& plan, const std::string& title) {
+  return absl::StrCat(Headline(plan, title), Summary(plan), StagesSection(plan), MemorySection(plan),
+                      WorthSection(plan), EqualStagesSection(plan), WarningsSection(plan));
+}
+
+}  // namespace planwright::client

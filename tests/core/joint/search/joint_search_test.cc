@@ -1,0 +1,334 @@
+#include "core/joint/search/joint_search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
+#include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/recomputation.h"
+
+namespace planwright {
+namespace {
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+// Layers of random kinds whose prices depend on everything that they may depend on.
+class RandomPricer : public LayerPricer {
+ public:
+  RandomPricer(uint64_t seed, int32_t num_layers) : seed_(seed) {
+    RandomStream random(seed, 1);
+    for (int32_t layer = 0; layer < num_layers; ++layer) {
+      kinds_.push_back(layer == 0 ? 0 : static_cast<int32_t>(random.Below(3)));
+      labels_.push_back(absl::StrCat("layer.", layer));
+    }
+    has_full_ = random.Below(4) != 0;
+    slow_tensor_ = random.Below(2) == 0;
+  }
+
+  const std::vector<int32_t>& kinds() const override { return kinds_; }
+  const std::vector<std::string>& labels() const override { return labels_; }
+  double flops_per_sample() const override { return 1; }
+  int64_t tokens_per_sample() const override { return 1; }
+
+  std::vector<LayerPrice> Price(const PriceQuery& query) const override {
+    std::vector<LayerPrice> prices;
+    for (int32_t kind = 0; kind < 3; ++kind) prices.push_back(PriceOf(kind, query));
+    return prices;
+  }
+
+ private:
+  LayerPrice PriceOf(int32_t kind, const PriceQuery& query) const {
+    RandomStream random(seed_, static_cast<uint64_t>(2 + kind));
+    const int64_t tensor = query.degrees.tensor;
+    const int64_t samples = query.samples;
+    const int64_t slowness = static_cast<int64_t>(query.device_class.index()) + 1;
+    LayerPrice price;
+    price.forward_ps = random.Between(5, 60) * samples * slowness / tensor + random.Between(0, 6);
+    price.backward_ps = 2 * price.forward_ps + random.Between(0, 6);
+    if (tensor > 1) price.forward_ps += slow_tensor_ ? random.Between(5, 40) : 2;
+    const int64_t kept = random.Between(4, 30) * samples / tensor;
+    price.modes[0] = {0, kept};
+    if (random.Below(2) == 0) price.modes[1] = {random.Between(1, 9), kept - kept / 3};
+    if (has_full_) price.modes[2] = {price.forward_ps, 1 + kept / 5};
+    price.recomputed_bytes = kept;
+    price.workspace_bytes = random.Between(0, 8);
+    const int64_t state = random.Between(3, 30) / tensor;
+    price.parameter_bytes = state;
+    price.optimizer_bytes = query.sharding == Sharding::kNone ? 3 * state : 3 * state / query.degrees.data;
+    price.step_end_ps = state * (query.crosses_nodes ? 5 : 1) * (query.degrees.data - 1);
+    price.output_bytes = random.Between(0, 6) * samples;
+    return price;
+  }
+
+  uint64_t seed_;
+  std::vector<int32_t> kinds_;
+  std::vector<std::string> labels_;
+  bool has_full_ = true;
+  bool slow_tensor_ = false;
+};
+
+struct Instance {
+  RandomPricer pricer;
+  TrainingCluster cluster;
+  JointSettings settings;
+};
+
+Instance MakeInstance(uint64_t seed, bool per_stage) {
+  RandomStream random(seed, 99);
+  Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(1, 4))), {}, {}};
+  const int32_t classes = random.Below(3) == 0 ? 2 : 1;
+  for (int32_t number = 0; number < classes; ++number) {
+    instance.cluster.classes.push_back({DeviceClassId(static_cast<std::size_t>(number)),
+                                        static_cast<int32_t>(random.Between(1, 2)),
+                                        static_cast<int32_t>(random.Between(1, 3)), random.Between(30, 260)});
+  }
+  instance.cluster.inside = {static_cast<double>(random.Between(1, 4)) * 1e12, 0};
+  instance.cluster.between = {1e12, random.Between(0, 5)};
+  JointSettings& settings = instance.settings;
+  settings.global_batch = static_cast<int64_t>(1) << random.Between(0, 3);
+  settings.tensor_degrees = {1, 2};
+  settings.context_degrees = {1};
+  settings.expert_degrees = {1};
+  settings.micro_batch_samples = {1, 2};
+  settings.recomputation = {LayerRecomputation::kNone, LayerRecomputation::kSelective, LayerRecomputation::kFull};
+  settings.shardings = {Sharding::kNone, Sharding::kOptimizer};
+  settings.orders = {PipelineOrder::kOneFOneB};
+  settings.per_stage = per_stage;
+  return instance;
+}
+
+// Looks at every partition, degree, recomputation and place.
+class Enumeration {
+ public:
+  explicit Enumeration(const Instance& instance)
+      : instance_(instance), row_(instance.cluster), num_layers_(static_cast<int32_t>(instance.pricer.kinds().size())) {}
+
+  int64_t LeastStep() {
+    for (const Sharding sharding : instance_.settings.shardings) {
+      for (int64_t samples = 1; samples <= instance_.settings.global_batch; ++samples) TryBatch(sharding, samples);
+    }
+    return best_;
+  }
+
+ private:
+  void TryBatch(Sharding sharding, int64_t samples) {
+    const JointSettings& settings = instance_.settings;
+    plan_ = JointPlan{};
+    plan_.sharding = sharding;
+    plan_.per_stage = settings.per_stage;
+    if (settings.global_batch % samples != 0) return;
+    if (settings.per_stage) {
+      plan_.micro_batch_samples = samples;
+      plan_.micro_batches = settings.global_batch / samples;
+      return AddStage(0, 0);
+    }
+    // Of all ranks together: each division among them.
+    for (const int64_t each : settings.micro_batch_samples) {
+      if (samples % each != 0) continue;
+      plan_.micro_batch_samples = each;
+      plan_.micro_batches = settings.global_batch / samples;
+      data_ = samples / each;
+      for (const int32_t tensor : settings.tensor_degrees) {
+        tensor_ = tensor;
+        AddStage(0, 0);
+      }
+    }
+  }
+
+  void AddStage(int32_t first, int64_t slot) {
+    if (first == num_layers_) return Judge();
+    for (const Degrees& degrees : Spreads()) {
+      for (int64_t at = slot; at + degrees.devices() <= row_.size(); ++at) {
+        if (!IsAligned(at, degrees.devices())) continue;
+        for (int32_t end = first + 1; end <= num_layers_; ++end) {
+          JointStage stage;
+          stage.degrees = degrees;
+          stage.first_slot = static_cast<int32_t>(at);
+          stage.chunks.push_back({first, {}});
+          plan_.stages.push_back(stage);
+          AddLayer(first, end, at + degrees.devices());
+          plan_.stages.pop_back();
+        }
+      }
+    }
+  }
+
+  void AddLayer(int32_t layer, int32_t end, int64_t slot) {
+    if (layer == end) return AddStage(end, slot);
+    const LayerPrice price = instance_.pricer.Price({.device_class = DeviceClassId(0),
+                                                     .degrees = plan_.stages.back().degrees})
+                                 [static_cast<std::size_t>(instance_.pricer.kinds()[static_cast<std::size_t>(layer)])];
+    for (int mode = 0; mode < kNumRecomputations; ++mode) {
+      if (!price.modes[static_cast<std::size_t>(mode)].has_value()) continue;
+      const std::size_t at = plan_.stages.size() - 1;
+      plan_.stages[at].chunks[0].recomputation.push_back(static_cast<LayerRecomputation>(mode));
+      AddLayer(layer + 1, end, slot);
+      plan_.stages[at].chunks[0].recomputation.pop_back();
+    }
+  }
+
+  std::vector<Degrees> Spreads() const {
+    if (!plan_.per_stage) return {Degrees{static_cast<int32_t>(tensor_), 1, 1, static_cast<int32_t>(data_)}};
+    std::vector<Degrees> spreads;
+    for (const int32_t tensor : instance_.settings.tensor_degrees) {
+      for (int32_t data = 1; data <= plan_.micro_batch_samples; ++data) {
+        if (plan_.micro_batch_samples % data != 0) continue;
+        const int64_t each = plan_.micro_batch_samples / data;
+        if (each <= 2) spreads.push_back(Degrees{tensor, 1, 1, data});
+      }
+    }
+    return spreads;
+  }
+
+  // Within a node, or on whole nodes up to the last one.
+  bool IsAligned(int64_t slot, int64_t devices) const {
+    const int32_t number = row_.ClassOf(slot);
+    if (slot + devices > row_.EndOf(number)) return false;
+    const int64_t size = row_.At(number).devices_per_node;
+    const int64_t inside = (slot - row_.StartOf(number)) % size;
+    return devices <= size ? inside + devices <= size : inside == 0 && FitsWhole(slot, devices, number);
+  }
+  bool FitsWhole(int64_t slot, int64_t devices, int32_t number) const {
+    const int64_t size = row_.At(number).devices_per_node;
+    return slot + (devices + size - 1) / size * size <= row_.EndOf(number);
+  }
+
+  // What a larger block leaves idle of its last node stays idle.
+  bool SharesNoWholeNode() const {
+    for (std::size_t s = 0; s + 1 < plan_.stages.size(); ++s) {
+      const JointStage& stage = plan_.stages[s];
+      const int32_t number = row_.ClassOf(stage.first_slot);
+      const int64_t size = row_.At(number).devices_per_node;
+      if (stage.degrees.devices() <= size) continue;
+      const int64_t end = stage.first_slot + (stage.degrees.devices() + size - 1) / size * size;
+      if (plan_.stages[s + 1].first_slot < end) return false;
+    }
+    return true;
+  }
+
+  void Judge() {
+    if (!SharesNoWholeNode()) return;
+    JointPlan plan = plan_;
+    CostJointPlan(instance_.pricer, row_, 0, plan);
+    for (const JointStage& stage : plan.stages) {
+      if (stage.memory.total() > row_.At(row_.ClassOf(stage.first_slot)).memory_bytes) return;
+    }
+    SimulateJointPlan(instance_.pricer, row_, plan);
+    EXPECT_LE(plan.simulated_step, plan.step);
+    least_simulated = std::min(least_simulated, plan.simulated_step.count());
+    best_ = std::min(best_, plan.step.count());
+  }
+
+ public:
+  int64_t least_simulated = kNone;
+
+ private:
+  const Instance& instance_;
+  DeviceRow row_;
+  int32_t num_layers_;
+  int64_t tensor_ = 1;
+  int64_t data_ = 1;
+  JointPlan plan_;
+  int64_t best_ = kNone;
+};
+
+void ExpectOptimal(uint64_t seed, bool per_stage) {
+  SCOPED_TRACE(absl::StrCat("seed ", seed, per_stage ? ", by stage" : ", uniform"));
+  const Instance instance = MakeInstance(seed, per_stage);
+  const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
+  const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+  Enumeration enumeration(instance);
+  const int64_t best = enumeration.LeastStep();
+  ASSERT_EQ(outcome.plan.has_value(), best != kNone);
+  if (!outcome.plan.has_value()) return;
+  EXPECT_EQ(outcome.plan->step.count(), best);
+  EXPECT_EQ(outcome.step_bound_ps, best);
+  JointPlan plan = *outcome.plan;
+  SimulateJointPlan(instance.pricer, DeviceRow(instance.cluster), plan);
+  const int64_t bound = BoundSimulatedStep(request, plan.simulated_step.count(), SolveLimits());
+  EXPECT_LE(bound, enumeration.least_simulated);
+  EXPECT_GT(bound, 0);
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithOneSpread) {
+  for (uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, false);
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {
+  for (uint64_t seed = 0; seed < 400 && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, true);
+}
+
+TEST(JointSearchTest, InterleavingIsNeverWorseThanWithoutAndItsPlansHoldWhatTheyState) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Instance instance = MakeInstance(seed, false);
+    const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
+    const JointOutcome plain = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+    instance.settings.orders.push_back(PipelineOrder::kInterleaved);
+    const JointOutcome both = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+    if (!plain.plan.has_value()) continue;
+    ASSERT_TRUE(both.plan.has_value());
+    EXPECT_LE(both.plan->step, plain.plan->step);
+    EXPECT_LE(both.step_bound_ps, both.plan->step.count());
+    JointPlan plan = *both.plan;
+    SimulateJointPlan(instance.pricer, DeviceRow(instance.cluster), plan);
+    EXPECT_LE(plan.simulated_step, plan.step);
+  }
+}
+
+TEST(JointSearchTest, AnInterruptedSearchKeepsASoundBound) {
+  const Instance instance = MakeInstance(7, false);
+  const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
+  SolveLimits limits;
+  limits.deadline = SolveLimits::Clock::now();
+  const JointOutcome outcome = SearchJoint(request, limits, [](const JointPlan&) {});
+  EXPECT_TRUE(outcome.is_interrupted);
+  EXPECT_LE(outcome.step_bound_ps, Enumeration(instance).LeastStep());
+}
+
+TEST(RecomputationTest, TakesTheLeastExtraTimeThatFits) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    RandomStream random(seed);
+    std::vector<LayerGroup> groups(random.Below(2) + 1);
+    std::vector<std::size_t> layers;
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      groups[group].count = static_cast<int32_t>(random.Between(1, 3));
+      for (auto& mode : groups[group].modes) mode = LayerPrice::Mode{random.Between(0, 20), random.Between(0, 20)};
+      layers.insert(layers.end(), static_cast<std::size_t>(groups[group].count), group);
+    }
+    const int64_t in_flight = random.Between(1, 4);
+    const int64_t budget = random.Between(0, 150);
+    const int64_t full_budget = budget - random.Between(0, 20);
+    int64_t best = kNone;
+    int64_t combinations = 1;
+    for (std::size_t i = 0; i < layers.size(); ++i) combinations *= kNumRecomputations;
+    for (int64_t code = 0; code < combinations; ++code) {
+      int64_t extra = 0;
+      int64_t kept = 0;
+      bool is_full = false;
+      int64_t rest = code;
+      for (const std::size_t group : layers) {
+        const auto mode = static_cast<std::size_t>(rest % kNumRecomputations);
+        rest /= kNumRecomputations;
+        extra += groups[group].modes[mode]->extra_ps;
+        kept += groups[group].modes[mode]->kept_bytes;
+        is_full = is_full || mode == static_cast<std::size_t>(LayerRecomputation::kFull);
+      }
+      if (in_flight * kept <= (is_full ? full_budget : budget)) best = std::min(best, extra);
+    }
+    const auto choice = ChooseRecomputation(groups, in_flight, budget, full_budget);
+    ASSERT_EQ(choice.has_value(), best != kNone) << seed;
+    if (!choice.has_value()) continue;
+    EXPECT_EQ(choice->extra_ps, best) << seed;
+    EXPECT_EQ(choice->bound_ps, best) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace planwright
