@@ -10,8 +10,8 @@ COPY deploy/setup.sh deploy/setup.sh
 RUN deploy/setup.sh build
 COPY . .
 RUN cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCHMARKS=OFF \
- && cmake --build --preset release --parallel "$(nproc)" --target planwrightd planwright \
- && strip build/release/bin/planwrightd build/release/bin/planwright
+ && cmake --build --preset release --parallel "$(nproc)" --target planwrightd planwright planwright-webhook \
+ && strip build/release/bin/planwrightd build/release/bin/planwright build/release/bin/planwright-webhook
 
 FROM ${BASE}
 RUN apt-get update \
@@ -19,7 +19,8 @@ RUN apt-get update \
       ca-certificates coinor-libcbc3 libcurl4 libgrpc++1.51 libjemalloc2 libmicrohttpd12 libpqxx-6.4 libprometheus-cpp-core1.0 \
       libscotch-7.0 libsqlite3-0 libtbb12 libyaml-cpp0.7 \
  && rm -rf /var/lib/apt/lists/*
-COPY --from=build /src/build/release/bin/planwrightd /src/build/release/bin/planwright /usr/local/bin/
+COPY --from=build /src/build/release/bin/planwrightd /src/build/release/bin/planwright \
+  /src/build/release/bin/planwright-webhook /usr/local/bin/
 COPY LICENSE /usr/share/doc/planwright/LICENSE
 # Nobody in particular: numeric, so that Kubernetes can see that it is not root.
 USER 65532:65532
