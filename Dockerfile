@@ -10,8 +10,9 @@ COPY deploy/setup.sh deploy/setup.sh
 RUN deploy/setup.sh build
 COPY . .
 RUN cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCHMARKS=OFF \
- && cmake --build --preset release --parallel "$(nproc)" --target planwrightd planwright \
- && strip build/release/bin/planwrightd build/release/bin/planwright build/release/bin/planwright-onnx
+ && cmake --build --preset release --parallel "$(nproc)" --target planwrightd planwright planwright-webhook \
+ && strip build/release/bin/planwrightd build/release/bin/planwright build/release/bin/planwright-webhook \
+      build/release/bin/planwright-onnx
 
 FROM ${BASE}
 RUN apt-get update \
@@ -20,7 +21,7 @@ RUN apt-get update \
       libpugixml1v5 libscotch-7.0 libsqlite3-0 libtbb12 libyaml-cpp0.7 \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/bin/planwrightd /src/build/release/bin/planwright \
-  /src/build/release/bin/planwright-onnx /usr/local/bin/
+  /src/build/release/bin/planwright-webhook /src/build/release/bin/planwright-onnx /usr/local/bin/
 COPY LICENSE /usr/share/doc/planwright/LICENSE
 # Nobody in particular: numeric, so that Kubernetes can see that it is not root.
 USER 65532:65532
