@@ -50,8 +50,8 @@ std::string MoreText(double step_ms, double plan_ms) {
 
 std::string Headline(const v1::Plan& plan, const std::string& title) {
   const double gap = plan.relative_gap() * 100;
-  const std::string proof = plan.provenance().proven_optimal() ? "proven optimal"
-                                                               : absl::StrFormat("at most %.2g %% from the best", gap);
+  const std::string proof =
+      plan.provenance().proven_optimal() ? "proven optimal" : absl::StrFormat("at most %.2g %% from the best", gap);
   return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()), " per step, ", proof), 2),
                       "\n");
 }
@@ -69,13 +69,14 @@ std::string Summary(const v1::Plan& plan) {
                                          CountedText(plan.devices_size(), "device", "devices"), ", ", schedule, chunks,
                                          ", optimizer sharding ", ShardingText(joint.optimizer_sharding()))});
   const bool is_per_stage = joint.degrees() == v1::JOINT_DEGREES_PER_STAGE;
-  table.AddRow({"batch", absl::StrCat(problem.joint().global_batch(), " samples: ",
-                                      CountedText(joint.micro_batches(), "micro-batch", "micro-batches"), " of ",
-                                      joint.micro_batch_samples(), is_per_stage ? " for all ranks together" : " on each rank")});
-  table.AddRow({"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use, %s of all; idle %s of the time",
-                                         joint.tokens_per_second(), PercentText(joint.peak_share_in_use()),
-                                         PercentText(joint.peak_share()),
-                                         PercentText(plan.estimate().bubble_fraction()))});
+  table.AddRow(
+      {"batch", absl::StrCat(problem.joint().global_batch(),
+                             " samples: ", CountedText(joint.micro_batches(), "micro-batch", "micro-batches"), " of ",
+                             joint.micro_batch_samples(), is_per_stage ? " for all ranks together" : " on each rank")});
+  table.AddRow(
+      {"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use, %s of all; idle %s of the time",
+                                joint.tokens_per_second(), PercentText(joint.peak_share_in_use()),
+                                PercentText(joint.peak_share()), PercentText(plan.estimate().bubble_fraction()))});
   table.AddRow({"lower bound", absl::StrFormat("%s (gap %.2g %%), of plans whose blocks stand in pipeline order",
                                                DurationText(plan.lower_bound_ms()), plan.relative_gap() * 100)});
   table.AddRow({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",
@@ -183,13 +184,8 @@ std::string WorthSection(const v1::Plan& plan) {
 
 std::string EqualStagesSection(const v1::Plan& plan) {
   if (plan.joint().equal_stages().empty()) return "\nNo configuration of equal stages fits.\n";
-  Table table({{"stages", kRight},
-               {"spread"},
-               {"samples", kRight},
-               {"recomputation"},
-               {"sharding"},
-               {"step", kRight},
-               {""}});
+  Table table(
+      {{"stages", kRight}, {"spread"}, {"samples", kRight}, {"recomputation"}, {"sharding"}, {"step", kRight}, {""}});
   for (const v1::JointPlan::JointConfiguration& equal : plan.joint().equal_stages()) {
     table.AddRow({absl::StrCat(equal.stages()), DegreesText(equal), absl::StrCat(equal.micro_batch_samples()),
                   RecomputationText(equal.recomputation()), ShardingText(equal.optimizer_sharding()),

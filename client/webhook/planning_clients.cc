@@ -4,7 +4,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "client/importer/cluster_yaml_tree.h"
+#include "client/importer/clusters/yaml/cluster_yaml_tree.h"
 #include "client/library/remote_planning_client.h"
 #include "server/main/tls/text_file.h"
 

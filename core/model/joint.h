@@ -137,7 +137,7 @@ struct JointPlan {
   // The closed form, and the least that any plan in scope can take by it.
   Picoseconds step{0};
   Picoseconds step_bound{0};
-  // Task by task; at most `step`. Its bound holds for every plan.
+  // Task by task. Its bound holds for every plan.
   Picoseconds simulated_step{0};
   Picoseconds simulated_bound{0};
   double tokens_per_second = 0;

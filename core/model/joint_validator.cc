@@ -34,6 +34,7 @@ class ShapeRules {
     RequirePositive("experts_per_token", shape_.experts_per_token);
     RequirePositive("expert_feed_forward", shape_.expert_feed_forward);
     if (shape_.experts_per_token > shape_.experts) Add("experts_per_token", "must be at most experts");
+    if (!(shape_.expert_load >= 1 && shape_.expert_load <= 1'000)) Add("expert_load", "must be in 1 .. 1000");
     if (shape_.dense_layers < 0 || shape_.dense_layers > shape_.layers) Add("dense_layers", "must be in 0 .. layers");
   }
 
@@ -51,8 +52,7 @@ class ShapeRules {
 
 class JointRules {
  public:
-  JointRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-             Violations& violations)
+  JointRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem, Violations& violations)
       : graph_(graph), cluster_(cluster), problem_(problem), joint_(*problem.joint), violations_(violations) {}
 
   void Check() {
@@ -60,9 +60,10 @@ class JointRules {
     CheckCluster();
     CheckBatch();
     if (!graph_.transformer.has_value()) {
-      violations_.Add(kJoint,
-                      "needs a model whose layers have costs at every degree: graph.transformer, or a transformer of the "
-                      "zoo (zoo:llama3-70b, zoo:gpt-175b, zoo:transformer?layers=...)");
+      violations_.Add(
+          kJoint,
+          "needs a model whose layers have costs at every degree: graph.transformer, or a transformer of the "
+          "zoo (zoo:llama3-70b, zoo:gpt-175b, zoo:transformer?layers=...)");
       return;
     }
     CheckLayers();
@@ -90,7 +91,8 @@ class JointRules {
            "must be one of problem.joint.data_degrees");
     const bool has_schedule = problem_.schedule != ScheduleKind::kSteadyState;
     const std::optional<PipelineOrder> order = OrderOf(problem_.schedule);
-    Refuse(has_schedule && !order.has_value(), "schedule", "must be ONE_F_ONE_B, INTERLEAVED or unset beside problem.joint");
+    Refuse(has_schedule && !order.has_value(), "schedule",
+           "must be ONE_F_ONE_B, INTERLEAVED or unset beside problem.joint");
     Refuse(order.has_value() && std::find(joint_.orders.begin(), joint_.orders.end(), *order) == joint_.orders.end(),
            "schedule", "must be one of problem.joint.schedules");
     const bool is_full = problem_.memory_model.recomputation == MemoryModel::Recomputation::kFull;
@@ -138,7 +140,8 @@ class JointRules {
       return;
     }
     CheckList("data_degrees", joint_.data_degrees, [&](int64_t degree) -> std::string {
-      return joint_.global_batch % degree == 0 ? "" : absl::StrCat("must divide the global batch of ", joint_.global_batch);
+      return joint_.global_batch % degree == 0 ? ""
+                                               : absl::StrCat("must divide the global batch of ", joint_.global_batch);
     });
     CheckList("micro_batch_samples", joint_.micro_batch_samples, [&](int64_t samples) -> std::string {
       return joint_.global_batch % samples == 0 ? ""

@@ -69,16 +69,35 @@ void AddTensor(const OperatorGraph& graph, const Tensor& tensor, CanonicalHash& 
 void AddTransformer(const TransformerShape& shape, CanonicalHash& hash) {
   const auto& [layers, hidden, heads, kv_heads, head_width, feed_forward, gated, stores_scores, dropout,
                learned_positions, vocabulary, sequence, tied, bytes_per_element, eight_bit_products, experts,
-               experts_per_token, expert_feed_forward, shared_experts, dense_layers, query_rank, kv_rank, rope_width,
-               value_width] = shape;
-  for (const int64_t number :
-       {int64_t{layers}, hidden, int64_t{heads}, int64_t{kv_heads}, head_width, feed_forward, int64_t{gated},
-        int64_t{stores_scores}, int64_t{dropout}, int64_t{learned_positions}, vocabulary, sequence, int64_t{tied},
-        int64_t{bytes_per_element}, int64_t{eight_bit_products}, int64_t{experts}, int64_t{experts_per_token},
-        expert_feed_forward, int64_t{shared_experts}, int64_t{dense_layers}, query_rank, kv_rank, rope_width,
-        value_width}) {
+               experts_per_token, expert_feed_forward, shared_experts, dense_layers, expert_load, query_rank, kv_rank,
+               rope_width, value_width] = shape;
+  for (const int64_t number : {int64_t{layers},
+                               hidden,
+                               int64_t{heads},
+                               int64_t{kv_heads},
+                               head_width,
+                               feed_forward,
+                               int64_t{gated},
+                               int64_t{stores_scores},
+                               int64_t{dropout},
+                               int64_t{learned_positions},
+                               vocabulary,
+                               sequence,
+                               int64_t{tied},
+                               int64_t{bytes_per_element},
+                               int64_t{eight_bit_products},
+                               int64_t{experts},
+                               int64_t{experts_per_token},
+                               expert_feed_forward,
+                               int64_t{shared_experts},
+                               int64_t{dense_layers},
+                               query_rank,
+                               kv_rank,
+                               rope_width,
+                               value_width}) {
     hash.Add(number);
   }
+  hash.Add(expert_load);
 }
 
 void AddClass(const DeviceClass& device_class, CanonicalHash& hash) {

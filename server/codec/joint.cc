@@ -79,8 +79,7 @@ void TakeOver(const PlanningProblem& problem, JointSettings& joint) {
     if (problem.schedule == ScheduleKind::kOneFOneB) joint.orders = {PipelineOrder::kOneFOneB};
     if (problem.schedule == ScheduleKind::kInterleaved) joint.orders = {PipelineOrder::kInterleaved};
   }
-  if (joint.recomputation.empty() &&
-      problem.memory_model.recomputation == MemoryModel::Recomputation::kFull) {
+  if (joint.recomputation.empty() && problem.memory_model.recomputation == MemoryModel::Recomputation::kFull) {
     joint.recomputation = {LayerRecomputation::kFull};
   }
   if (joint.data_degrees.empty() && problem.num_replicas.has_value()) joint.data_degrees = {*problem.num_replicas};
@@ -111,6 +110,7 @@ TransformerShape DecodeTransformer(const v1::Transformer& wire) {
           .expert_feed_forward = wire.expert_feed_forward(),
           .shared_experts = wire.shared_experts(),
           .dense_layers = wire.dense_layers(),
+          .expert_load = wire.has_expert_load() ? wire.expert_load() : 1,
           .query_rank = wire.query_rank(),
           .kv_rank = wire.kv_rank(),
           .rope_width = wire.rope_width(),
@@ -143,6 +143,7 @@ v1::Transformer EncodeTransformer(const TransformerShape& shape) {
   wire.set_kv_rank(shape.kv_rank);
   wire.set_rope_width(shape.rope_width);
   wire.set_value_width(shape.value_width);
+  wire.set_expert_load(shape.expert_load);
   return wire;
 }
 

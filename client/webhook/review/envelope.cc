@@ -4,8 +4,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "client/importer/json_fields.h"
-#include "client/importer/json_text.h"
+#include "client/importer/reading/json_fields.h"
+#include "client/importer/reading/json_text.h"
 #include "client/library/error_details.h"
 
 namespace planwright::webhook {

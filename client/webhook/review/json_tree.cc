@@ -1,6 +1,6 @@
 #include "client/webhook/review/json_tree.h"
 
-#include "client/importer/json_fields.h"
+#include "client/importer/reading/json_fields.h"
 
 namespace planwright::webhook {
 

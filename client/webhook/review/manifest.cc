@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/importer/native.h"
+#include "client/importer/reading/native.h"
 
 namespace planwright::webhook {
 namespace {

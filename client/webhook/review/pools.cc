@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/importer/cluster_yaml_amount.h"
-#include "client/importer/cluster_yaml_classes.h"
-#include "client/importer/cluster_yaml_fields.h"
-#include "client/importer/cluster_yaml_tree.h"
+#include "client/importer/clusters/yaml/cluster_yaml_classes.h"
+#include "client/importer/clusters/yaml/cluster_yaml_fields.h"
+#include "client/importer/clusters/yaml/cluster_yaml_tree.h"
 #include "client/library/error_details.h"
+#include "core/text/amount.h"
 
 namespace planwright::webhook {
 namespace {
@@ -88,7 +88,7 @@ class PoolsReader {
     pool.resource = Text(fields, "resource");
     pool.device_class = ReadClass(fields);
     pool.reserved_memory_bytes =
-        std::llround(fields.Amount("reserved_memory", client::kReservedMemoryAmount).value_or(0));
+        std::llround(fields.Amount("reserved_memory", kReservedMemoryAmount).value_or(0));
     pool.nodes = Count(fields, "nodes", 0, kMaxNodes);
     pool.max_nodes = std::max(pool.nodes, fields.WholeNumber("max_nodes", 0, kMaxNodes).value_or(0));
     pool.devices_per_node = Count(fields, "devices", 1, kMaxDevicesOfNode);
@@ -120,8 +120,8 @@ class PoolsReader {
 
   static PoolLink ReadLinkOf(YamlFields& fields) {
     if (fields.Require("bandwidth") == nullptr) return {};
-    return {.bytes_per_second = fields.Amount("bandwidth", client::kBandwidthAmount).value_or(0),
-            .latency_ms = fields.Amount("latency", client::kTimeAmount).value_or(0)};
+    return {.bytes_per_second = fields.Amount("bandwidth", kBandwidthAmount).value_or(0),
+            .latency_ms = fields.Amount("latency", kTimeAmount).value_or(0)};
   }
 
   std::vector<PoolLevel> ReadLevels(YamlFields& fields) {

@@ -1,7 +1,7 @@
 // What a layer costs on one rank, whoever says so: a model of it, or measurements.
 //
-// Times are whole picoseconds of one micro-batch, bytes those of one device. Everything that a stage costs is a sum or a
-// maximum of these over its layers (stage_cost.h), so searches need prefix sums only.
+// Times are whole picoseconds of one micro-batch, bytes those of one device. Everything that a stage costs is a sum or
+// a maximum of these over its layers (stage_cost.h), so searches need prefix sums only.
 #ifndef PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICE_H_
 #define PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICE_H_
 

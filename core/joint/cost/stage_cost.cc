@@ -20,7 +20,8 @@ class StageSum {
     ChunkTimes times;
     for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
       const LayerPrice& price = PriceOf(layer);
-      const auto mode = static_cast<std::size_t>(chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)]);
+      const auto mode =
+          static_cast<std::size_t>(chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)]);
       kept += price.modes[mode]->kept_bytes;
       times.forward_ps += price.forward_ps;
       times.backward_ps += price.backward_ps + price.modes[mode]->extra_ps;
@@ -30,8 +31,9 @@ class StageSum {
     }
     most_kept_ = std::max(most_kept_, kept);
     const bool is_last = chunk.end_layer() == static_cast<int32_t>(pricer_.kinds().size());
-    buffers_ = std::max(buffers_, BoundaryBufferBytes(chunk.first_layer > 0 ? PriceOf(chunk.first_layer - 1).output_bytes : 0,
-                                                      is_last ? 0 : PriceOf(chunk.end_layer() - 1).output_bytes));
+    buffers_ =
+        std::max(buffers_, BoundaryBufferBytes(chunk.first_layer > 0 ? PriceOf(chunk.first_layer - 1).output_bytes : 0,
+                                               is_last ? 0 : PriceOf(chunk.end_layer() - 1).output_bytes));
     chunks_.push_back(times);
   }
 
@@ -91,8 +93,8 @@ const TrainingLink& LinkBetween(const DeviceRow& row, const JointStage& a, const
   const int64_t first = std::min(a.first_slot, b.first_slot);
   const int32_t number = row.ClassOf(first);
   const int64_t size = row.At(number).devices_per_node;
-  const bool same = number == row.ClassOf(last) &&
-                    (first - row.StartOf(number)) / size == (last - row.StartOf(number)) / size;
+  const bool same =
+      number == row.ClassOf(last) && (first - row.StartOf(number)) / size == (last - row.StartOf(number)) / size;
   return same ? row.cluster().inside : row.cluster().between;
 }
 
@@ -191,13 +193,13 @@ class PlanCosting {
     const int32_t number = row_.ClassOf(stage.first_slot);
     if (!prices_.empty() && priced_class_ == number && priced_ == stage.degrees) return prices_;
     const TrainingClass& part = row_.At(number);
-    prices_ = pricer_.Price({.device_class = part.device_class,
-                             .degrees = stage.degrees,
-                             .samples = plan_.per_stage ? plan_.micro_batch_samples / stage.degrees.data
-                                                        : plan_.micro_batch_samples,
-                             .sharding = plan_.sharding,
-                             .crosses_nodes = stage.degrees.devices() > part.devices_per_node,
-                             .devices_per_node = part.devices_per_node});
+    prices_ = pricer_.Price(
+        {.device_class = part.device_class,
+         .degrees = stage.degrees,
+         .samples = plan_.per_stage ? plan_.micro_batch_samples / stage.degrees.data : plan_.micro_batch_samples,
+         .sharding = plan_.sharding,
+         .crosses_nodes = stage.degrees.devices() > part.devices_per_node,
+         .devices_per_node = part.devices_per_node});
     priced_class_ = number;
     priced_ = stage.degrees;
     return prices_;

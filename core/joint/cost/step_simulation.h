@@ -18,9 +18,10 @@ struct ChunkTimes {
 // By stage, then by its chunks in the order of the layers. All stages have as many chunks.
 using PipelineTimes = std::vector<std::vector<ChunkTimes>>;
 
-// When each stage has ended its last task. 1F1B with one chunk (PipeDream-Flush), else Megatron's interleaving, for which
-// the number of stages divides `micro_batches` (Narayanan et al. 2021, section 2.2). A stage works on one task at a
-// time, in its own fixed order; a task waits for that of the neighbour it reads from. O(stages x chunks x micro-batches).
+// When each stage has ended its last task. 1F1B with one chunk (PipeDream-Flush), else Megatron's interleaving, for
+// which the number of stages divides `micro_batches` (Narayanan et al. 2021, section 2.2). A stage works on one task at
+// a time, in its own fixed order; a task waits for that of the neighbour it reads from. O(stages x chunks x
+// micro-batches).
 std::vector<int64_t> SimulateStep(const PipelineTimes& times, int64_t micro_batches);
 
 }  // namespace planwright

@@ -38,10 +38,9 @@ struct TrainingCluster {
   TrainingLink between;
 };
 
-// `usable`: the devices that a plan may use. Nodes of a class that have fewer of these than most are left out; CPUs are.
-// `reserved_bytes`: of every device.
-// Errors: INVALID_ARGUMENT where the interconnect is none of nodes, hierarchy, uniform; FAILED_PRECONDITION where no
-// accelerator is left.
+// `usable`: the devices that a plan may use. Nodes of a class that have fewer of these than most are left out; CPUs
+// are. `reserved_bytes`: of every device. Errors: INVALID_ARGUMENT where the interconnect is none of nodes, hierarchy,
+// uniform; FAILED_PRECONDITION where no accelerator is left.
 absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
                                                     int64_t reserved_bytes);
 

@@ -40,15 +40,13 @@ JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& s
   FillIn(settings.tensor_degrees,
          PowersOfTwo<int32_t>(per_node, [&](int64_t degree) { return DividesTensors(shape, degree); }));
   FillIn(settings.context_degrees,
-         PowersOfTwo<int32_t>(shape.sequence >= kLongSequence ? kMostContext : 1, [&](int64_t degree) {
-           return degree == 1 || shape.sequence % (2 * degree) == 0;
-         }));
+         PowersOfTwo<int32_t>(shape.sequence >= kLongSequence ? kMostContext : 1,
+                              [&](int64_t degree) { return degree == 1 || shape.sequence % (2 * degree) == 0; }));
   FillIn(settings.expert_degrees, PowersOfTwo<int32_t>(shape.has_experts() ? kMostExpert : 1, [&](int64_t degree) {
            return degree == 1 || shape.experts % degree == 0;
          }));
-  FillIn(settings.micro_batch_samples, PowersOfTwo<int64_t>(kMostSamples, [&](int64_t samples) {
-           return settings.global_batch % samples == 0;
-         }));
+  FillIn(settings.micro_batch_samples,
+         PowersOfTwo<int64_t>(kMostSamples, [&](int64_t samples) { return settings.global_batch % samples == 0; }));
   FillIn(settings.recomputation,
          {LayerRecomputation::kNone, LayerRecomputation::kSelective, LayerRecomputation::kFull});
   FillIn(settings.shardings, {Sharding::kOptimizer, Sharding::kParameters});

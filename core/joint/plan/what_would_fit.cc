@@ -25,8 +25,8 @@ std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& clu
   JointSettings plain = settings;
   // Holds no less than the other order.
   if (settings.orders.size() > 1) plain.orders = {PipelineOrder::kOneFOneB};
-  const JointOutcome outcome = SearchJoint({request.pricer, cluster, plain, request.reserved_bytes, kAnyPlan}, limits,
-                                           [](const JointPlan&) {});
+  const JointOutcome outcome =
+      SearchJoint({request.pricer, cluster, plain, request.reserved_bytes, kAnyPlan}, limits, [](const JointPlan&) {});
   if (outcome.plan.has_value()) return true;
   return outcome.is_interrupted ? std::nullopt : std::optional(false);
 }
@@ -92,14 +92,15 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
   const std::optional<int32_t> nodes = FewestNodes(request, limits);
   if (nodes.has_value()) {
     infeasibility.minimum_devices = static_cast<int32_t>(*nodes * part.devices_per_node);
-    would_fit.push_back(absl::StrCat(*nodes, *nodes == 1 ? " node" : " nodes", " (", infeasibility.minimum_devices,
-                                     " devices)"));
+    would_fit.push_back(
+        absl::StrCat(*nodes, *nodes == 1 ? " node" : " nodes", " (", infeasibility.minimum_devices, " devices)"));
   }
-  std::string description = absl::StrCat(
-      "no pipeline with these degrees, recomputations and shardings fits into ", devices, " devices of ",
-      absl::SixDigits(static_cast<double>(part.memory_bytes) / kGibibyte), " GiB");
-  absl::StrAppend(&description, would_fit.empty() ? "; neither does it on more nodes of them"
-                                                  : absl::StrCat("; it would fit with ", absl::StrJoin(would_fit, ", or with ")));
+  std::string description =
+      absl::StrCat("no pipeline with these degrees, recomputations and shardings fits into ", devices, " devices of ",
+                   absl::SixDigits(static_cast<double>(part.memory_bytes) / kGibibyte), " GiB");
+  absl::StrAppend(&description, would_fit.empty()
+                                    ? "; neither does it on more nodes of them"
+                                    : absl::StrCat("; it would fit with ", absl::StrJoin(would_fit, ", or with ")));
   infeasibility.Add({.resource = "memory",
                      .subject = "",
                      .available_bytes = part.memory_bytes,

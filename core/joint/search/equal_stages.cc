@@ -9,16 +9,16 @@
 namespace planwright {
 namespace {
 
-// Blocks one after the other from the end of the row, on the first class that has room for all of them.
+// Blocks one after the other towards the front of the row.
 class EqualStageGrid {
  public:
   EqualStageGrid(const JointSpace& space, const Family& family, const SpreadOption& option)
       : space_(space), family_(family), option_(option) {}
 
-  std::optional<EqualStages> Make(int32_t num_stages, LayerRecomputation mode) const {
+  // `depth`: where the last stage begins.
+  std::optional<EqualStages> Make(int32_t num_stages, LayerRecomputation mode, int64_t depth) const {
     EqualStages made{.family = family_, .num_stages = num_stages, .recomputation = mode, .pipeline = {}};
     const int32_t each = (space_.num_layers() - 2) / num_stages;
-    int64_t depth = 0;
     for (int32_t behind = 0; behind < num_stages; ++behind) {
       PlacedStage stage{.first_layer = 1 + (num_stages - 1 - behind) * each,
                         .end_layer = 1 + (num_stages - behind) * each,
@@ -31,8 +31,8 @@ class EqualStageGrid {
       depth = next;
     }
     std::reverse(made.pipeline.stages.begin(), made.pipeline.stages.end());
-    made.step_ps = OneFOneBStepPs(made.pipeline.sum_ps, made.pipeline.longest_ps, made.pipeline.end_ps,
-                                  family_.micro_batches);
+    made.step_ps =
+        OneFOneBStepPs(made.pipeline.sum_ps, made.pipeline.longest_ps, made.pipeline.end_ps, family_.micro_batches);
     return made;
   }
 
@@ -40,12 +40,11 @@ class EqualStageGrid {
   // Where the block before one that ends at `end` begins; -1: nowhere.
   int64_t NextBlock(int64_t end) const {
     if (end < 0) return -1;
-    int64_t next[3];
-    const int choices = space_.places.NextAfter(end, next);
-    for (int choice = 0; choice < choices; ++choice) {
-      if (space_.places.EndOf(next[choice], option_.degrees.devices()) >= 0) return next[choice];
-    }
-    return -1;
+    int64_t found = -1;
+    space_.places.ForEachNext(end, [&](int64_t next) {
+      if (found < 0 && space_.places.EndOf(next, option_.degrees.devices()) >= 0) found = next;
+    });
+    return found;
   }
 
   // Whether the stage fits.
@@ -53,9 +52,9 @@ class EqualStageGrid {
            StagePipeline& pipeline) const {
     const StageTable* table = option_.tables[static_cast<std::size_t>(space_.places.ClassAt(begin))].get();
     if (table == nullptr) return false;
-    const int64_t time = table->TimeInModePs(
-        stage.first_layer, stage.end_layer, InFlight(PipelineOrder::kOneFOneB, family_.micro_batches, behind + 1, 0, 1),
-        mode);
+    const int64_t time =
+        table->TimeInModePs(stage.first_layer, stage.end_layer,
+                            InFlight(PipelineOrder::kOneFOneB, family_.micro_batches, behind + 1, 0, 1), mode);
     if (time == kDoesNotFit) return false;
     const int64_t cost = time + table->TransferBeforePs(stage.end_layer, space_.places.LinkAt(begin)) +
                          table->TransferBeforePs(stage.first_layer, space_.places.LinkAt(next));
@@ -73,7 +72,8 @@ class EqualStageGrid {
 
 // The modes that differ for some layer.
 std::vector<LayerRecomputation> ModesOf(const JointSpace& space, const SpreadOption& option) {
-  const auto table = std::find_if(option.tables.begin(), option.tables.end(), [](const auto& t) { return t != nullptr; });
+  const auto table =
+      std::find_if(option.tables.begin(), option.tables.end(), [](const auto& t) { return t != nullptr; });
   std::vector<LayerRecomputation> modes;
   std::vector<std::vector<LayerRecomputation>> known;
   for (const LayerRecomputation mode : space.settings.recomputation) {
@@ -83,6 +83,13 @@ std::vector<LayerRecomputation> ModesOf(const JointSpace& space, const SpreadOpt
     modes.push_back(mode);
   }
   return modes;
+}
+
+void Insert(EqualStages made, std::size_t count, std::vector<EqualStages>& best) {
+  const auto place =
+      std::find_if(best.begin(), best.end(), [&](const EqualStages& other) { return made.step_ps < other.step_ps; });
+  best.insert(place, std::move(made));
+  if (best.size() > count) best.pop_back();
 }
 
 }  // namespace
@@ -100,13 +107,11 @@ std::vector<EqualStages> BestEqualStages(const JointSpace& space, const std::vec
       if (num_layers % stages != 0) continue;
       if (space.settings.num_stages.value_or(stages) != stages) continue;
       for (const LayerRecomputation mode : ModesOf(space, options.front())) {
-        if (poller.ShouldStop(100 * stages)) break;
-        std::optional<EqualStages> made = grid.Make(stages, mode);
-        if (!made.has_value()) continue;
-        const auto place = std::find_if(best.begin(), best.end(),
-                                        [&](const EqualStages& other) { return made->step_ps < other.step_ps; });
-        best.insert(place, *std::move(made));
-        if (best.size() > count) best.pop_back();
+        for (const int64_t depth : space.places.class_starts()) {
+          if (poller.ShouldStop(100 * stages)) break;
+          std::optional<EqualStages> made = grid.Make(stages, mode, depth);
+          if (made.has_value()) Insert(*std::move(made), count, best);
+        }
       }
     }
   }

@@ -105,12 +105,9 @@ int64_t MostStagesOn(const TrainingClass& part, int64_t devices) {
 
 class InterleavedSearch {
  public:
-  InterleavedSearch(const JointSpace& space, const std::vector<Family>& families, int64_t best, double relative_gap, Poller& poller)
-      : space_(space),
-        families_(families),
-        best_(best),
-        relative_gap_(relative_gap),
-        poller_(poller) {}
+  InterleavedSearch(const JointSpace& space, const std::vector<Family>& families, int64_t best, double relative_gap,
+                    Poller& poller)
+      : space_(space), families_(families), best_(best), relative_gap_(relative_gap), poller_(poller) {}
 
   InterleavedResult Run() {
     for (std::size_t family = 0; family < families_.size() && !poller_.ShouldStop(1'000); ++family) List(family);
@@ -142,8 +139,8 @@ class InterleavedSearch {
       for (int32_t stages = 2; stages <= most; ++stages) {
         if (family.micro_batches % stages != 0 || space_.settings.num_stages.value_or(stages) != stages) continue;
         for (int32_t chunks = 2; chunks <= kMaxChunks && chunks * stages <= space_.num_layers(); ++chunks) {
-          const int64_t bound = InterleavedStepPs(CeilDivide(work, int64_t{stages} * chunks), 0, family.micro_batches,
-                                                  stages, chunks);
+          const int64_t bound =
+              InterleavedStepPs(CeilDivide(work, int64_t{stages} * chunks), 0, family.micro_batches, stages, chunks);
           if (bound >= Sought(best_, relative_gap_)) continue;
           candidates_.push_back({at, static_cast<int32_t>(number), stages, chunks, bound});
         }
@@ -162,7 +159,8 @@ class InterleavedSearch {
     const int64_t end = CeilDivide(table.StepEndPs(0, space_.num_layers()), candidate.num_stages);
     const std::optional<int64_t> extra = LeastExtra(candidate, table);
     if (!extra.has_value()) return std::numeric_limits<int64_t>::max();
-    const int64_t slot = std::max(LeastCap(least, most), CeilDivide(table.BasePs(0, space_.num_layers()) + *extra, most));
+    const int64_t slot =
+        std::max(LeastCap(least, most), CeilDivide(table.BasePs(0, space_.num_layers()) + *extra, most));
     const int64_t bound = InterleavedStepPs(slot, end, family.micro_batches, candidate.num_stages, candidate.chunks);
     if (bound >= Sought(best_, relative_gap_)) return bound;
     for (const LayerRecomputation mode : space_.settings.recomputation) {
@@ -240,9 +238,8 @@ class InterleavedSearch {
       stage.degrees = degrees;
       stage.first_slot = static_cast<int32_t>(
           row.StartOf(candidate.number) +
-          (degrees.devices() > per_node
-               ? s * CeilDivide(degrees.devices(), per_node) * per_node
-               : s / blocks_per_node * per_node + s % blocks_per_node * degrees.devices()));
+          (degrees.devices() > per_node ? s * CeilDivide(degrees.devices(), per_node) * per_node
+                                        : s / blocks_per_node * per_node + s % blocks_per_node * degrees.devices()));
       for (std::size_t chunk = static_cast<std::size_t>(s); chunk + 1 < cuts.size();
            chunk += static_cast<std::size_t>(candidate.num_stages)) {
         stage.chunks.push_back({cuts[chunk], table.ModesInMode(cuts[chunk], cuts[chunk + 1], mode)});
@@ -277,10 +274,11 @@ int64_t BoundInterleaved(const JointSpace& space, const std::vector<Family>& fam
     for (std::size_t number = 0; number < options.front().tables.size(); ++number) {
       const StageTable* table = options.front().tables[number].get();
       if (table == nullptr) continue;
-      const int64_t most = MostStagesOn(space.places.row().At(static_cast<int32_t>(number)),
-                                        family.degrees.front().devices());
+      const int64_t most =
+          MostStagesOn(space.places.row().At(static_cast<int32_t>(number)), family.degrees.front().devices());
       if (most < 2) continue;
-      const int64_t busiest = CeilDivide(table->BasePs(0, space.num_layers()), std::min<int64_t>(most, space.num_layers() / 2));
+      const int64_t busiest =
+          CeilDivide(table->BasePs(0, space.num_layers()), std::min<int64_t>(most, space.num_layers() / 2));
       bound = std::min(bound, SaturatingMultiply(family.micro_batches, busiest));
     }
   }

@@ -21,9 +21,9 @@ struct InterleavedResult {
   int64_t looked_at = 0;
 };
 
-// Looks through `families`, of one spread each, by bound, for pipelines better than `best_ps` by more than the gap. Stages
-// are whole blocks on one class. Chunks such that the longest forward and the longest backward pass of one take least
-// together; exact for layers alike of which none or all are computed again, elsewhere a heuristic with its bound.
+// Looks through `families`, of one spread each, by bound, for pipelines better than `best_ps` by more than the gap.
+// Stages are whole blocks on one class. Chunks such that the longest forward and the longest backward pass of one take
+// least together; exact for layers alike of which none or all are computed again, elsewhere a heuristic with its bound.
 InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<Family>& families, int64_t best_ps,
                                     double relative_gap, Poller& poller);
 

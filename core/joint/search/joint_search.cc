@@ -48,8 +48,7 @@ JointPlan PlanOf(const Family& family, bool per_stage, const StagePipeline& pipe
     stage.first_slot = static_cast<int32_t>(places.SlotOf(placed.end));
     const int32_t number = places.row().ClassOf(stage.first_slot);
     const StageTable& table = *option.tables[static_cast<std::size_t>(number)];
-    stage.chunks.push_back(
-        {placed.first_layer, modes_of(table, placed, std::min(family.micro_batches, from_end))});
+    stage.chunks.push_back({placed.first_layer, modes_of(table, placed, std::min(family.micro_batches, from_end))});
     --from_end;
   }
   MoveToFront(places.row(), plan);
@@ -152,8 +151,7 @@ class JointSearch {
   int64_t SearchFamily(const JointSpace& space, const Family& family) {
     std::vector<SpreadOption> options = OptionsOf(space, family);
     StagePass pass(places_, space.num_layers(), family.micro_batches, space.settings.num_stages, options, poller_);
-    const CapSearchResult result =
-        SearchCaps(pass, family.micro_batches, best_, request_.relative_gap, poller_);
+    const CapSearchResult result = SearchCaps(pass, family.micro_batches, best_, request_.relative_gap, poller_);
     outcome_.counters["families_searched"] += 1;
     outcome_.counters["passes"] += result.passes;
     outcome_.counters["labels"] += pass.labels();

@@ -9,6 +9,7 @@ Places::Places(const DeviceRow& row) : row_(row) {
   for (int32_t number = row.num_classes(); number-- > 0;) {
     const TrainingClass& part = row.At(number);
     const int64_t start = class_end;
+    class_starts_.push_back(start);
     class_end += part.devices();
     for (int64_t depth = start; depth < class_end; ++depth) {
       const int64_t used = (depth - start) % part.devices_per_node;
@@ -29,15 +30,6 @@ int64_t Places::EndOf(int64_t depth, int64_t devices) const {
   if (devices <= per_node) return depth + devices <= node_end_[at] ? depth + devices : -1;
   const int64_t end = depth + (devices + per_node - 1) / per_node * per_node;
   return !IsInsideNode(depth) && end <= class_end_[at] ? end : -1;
-}
-
-int Places::NextAfter(int64_t end, int64_t next[3]) const {
-  int count = 0;
-  next[count++] = end;
-  if (IsInsideNode(end)) next[count++] = node_end_[static_cast<std::size_t>(end - 1)];
-  const int64_t class_end = class_end_[static_cast<std::size_t>(end - 1)];
-  if (class_end < size() && next[count - 1] != class_end) next[count++] = class_end;
-  return count;
 }
 
 }  // namespace planwright

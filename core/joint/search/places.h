@@ -3,6 +3,7 @@
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_PLACES_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_PLACES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -34,8 +35,21 @@ class Places {
 
   // Where a block of `devices` at `depth` ends; -1: it does not fit there.
   int64_t EndOf(int64_t depth, int64_t devices) const;
-  // Where the next block may begin: right there, with the next node or class. Fills at most three.
-  int NextAfter(int64_t end, int64_t next[3]) const;
+  // Where the first block may begin: at the front of each class.
+  const std::vector<int64_t>& class_starts() const { return class_starts_; }
+  // Visits where the next block may begin: right there, with the next node, or with any class behind.
+  template <typename Visit>
+  void ForEachNext(int64_t end, Visit visit) const {
+    visit(end);
+    int64_t last = end;
+    if (IsInsideNode(end)) {
+      last = node_end_[static_cast<std::size_t>(end - 1)];
+      visit(last);
+    }
+    for (const int64_t start : class_starts_) {
+      if (start > last) visit(start);
+    }
+  }
   // The slot of the row where such a block begins.
   int64_t SlotOf(int64_t end) const { return size() - end; }
 
@@ -46,6 +60,7 @@ class Places {
   std::vector<int64_t> node_end_;
   std::vector<int64_t> class_end_;
   std::vector<int64_t> kind_;
+  std::vector<int64_t> class_starts_;
   int64_t num_kinds_ = 0;
 };
 

@@ -37,9 +37,7 @@ std::vector<Option> ParetoOf(std::vector<Option> options) {
 
 // All ways to give the layers of the group modes; with one mode, or two, O(count), with three O(count^2).
 std::vector<Option> OptionsOf(const LayerGroup& group, bool may_be_full) {
-  const auto usable = [&](std::size_t mode) {
-    return group.modes[mode].has_value() && (mode != kFull || may_be_full);
-  };
+  const auto usable = [&](std::size_t mode) { return group.modes[mode].has_value() && (mode != kFull || may_be_full); };
   const auto cost = [&](std::size_t mode, int32_t count) {
     return count == 0 ? LayerPrice::Mode{}
                       : LayerPrice::Mode{group.modes[mode]->extra_ps * count, group.modes[mode]->kept_bytes * count};
@@ -52,8 +50,8 @@ std::vector<Option> OptionsOf(const LayerGroup& group, bool may_be_full) {
       const LayerPrice::Mode a = cost(kNone, none);
       const LayerPrice::Mode b = cost(kSelective, selective);
       const LayerPrice::Mode c = cost(kFull, full);
-      options.push_back({a.extra_ps + b.extra_ps + c.extra_ps, a.kept_bytes + b.kept_bytes + c.kept_bytes,
-                         {none, selective, full}});
+      options.push_back(
+          {a.extra_ps + b.extra_ps + c.extra_ps, a.kept_bytes + b.kept_bytes + c.kept_bytes, {none, selective, full}});
     }
   }
   return ParetoOf(std::move(options));
@@ -68,9 +66,7 @@ struct Step {
   int64_t saved = 0;
 };
 
-bool IsSteeper(const Step& a, const Step& b) {
-  return Wide{a.extra} * b.saved > Wide{b.extra} * a.saved;
-}
+bool IsSteeper(const Step& a, const Step& b) { return Wide{a.extra} * b.saved > Wide{b.extra} * a.saved; }
 
 // The lower hull of (kept, extra).
 std::vector<Step> HullOf(std::size_t group, const std::vector<Option>& options) {
@@ -138,8 +134,7 @@ class Knapsack {
       if (kept <= budget) break;
       if (step.group < first) continue;
       const int64_t used = std::min(step.saved, kept - budget);
-      relaxation.bound =
-          extra + static_cast<int64_t>((Wide{step.extra} * used + step.saved - 1) / step.saved);
+      relaxation.bound = extra + static_cast<int64_t>((Wide{step.extra} * used + step.saved - 1) / step.saved);
       kept -= step.saved;
       extra += step.extra;
       relaxation.rounded[step.group] = step.to;

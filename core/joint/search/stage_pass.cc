@@ -14,8 +14,8 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
 }  // namespace
 
-StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_batches,
-                     std::optional<int32_t> num_stages, std::vector<SpreadOption>& options, Poller& poller)
+StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_batches, std::optional<int32_t> num_stages,
+                     std::vector<SpreadOption>& options, Poller& poller)
     : places_(places),
       num_layers_(num_layers),
       micro_batches_(micro_batches),
@@ -83,16 +83,14 @@ void StagePass::ExtendBy(PlacedStage stage, const Label& behind, int32_t next, i
   if (time == kDoesNotFit) return;
   const int64_t sent = table->TransferBeforePs(stage.end_layer, places_.LinkAt(behind.depth));
   const int64_t step_end = std::max(behind.end, table->StepEndPs(stage.first_layer, stage.end_layer));
-  int64_t depths[3];
-  const int choices = stage.first_layer == 0 ? 1 : places_.NextAfter(stage.end, depths);
-  if (stage.first_layer == 0) depths[0] = stage.end;
-  for (int choice = 0; choice < choices; ++choice) {
-    const int64_t depth = depths[choice];
+  const auto add = [&](int64_t depth) {
     const int64_t cost = time + sent + table->TransferBeforePs(stage.first_layer, places_.LinkAt(depth));
-    if (cost > cap) continue;
+    if (cost > cap) return;
     Label label{depth, behind.behind + 1, 0, step_end, std::max(behind.longest, cost), stage, next};
     if (combine(cost, behind, label)) found.push_back(label);
-  }
+  };
+  if (stage.first_layer == 0) return add(stage.end);
+  places_.ForEachNext(stage.end, add);
 }
 
 template <typename Combine>
@@ -111,8 +109,8 @@ void StagePass::Extend(int32_t first, int64_t cap, Combine combine, Front& found
 
 void StagePass::KeepUnbeaten(Front& front) {
   const auto key = [this](const Label& label) {
-    return std::tuple(places_.KindOf(label.depth), label.depth, label.behind, label.sum, label.end,
-                      label.stage.option, label.stage.end_layer, label.next);
+    return std::tuple(places_.KindOf(label.depth), label.depth, label.behind, label.sum, label.end, label.stage.option,
+                      label.stage.end_layer, label.next);
   };
   std::sort(front.begin(), front.end(), [&](const Label& a, const Label& b) { return key(a) < key(b); });
   std::size_t kept = 0;
@@ -142,9 +140,13 @@ StagePipeline StagePass::Trace(const Label& label) const {
   return pipeline;
 }
 
-std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
+void StagePass::Begin() {
   fronts_.assign(static_cast<std::size_t>(num_layers_) + 1, {});
-  fronts_.back().push_back({});
+  for (const int64_t start : places_.class_starts()) fronts_.back().push_back({.depth = start});
+}
+
+std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
+  Begin();
   const int64_t rest_of_step = (micro_batches_ - 1) * (window.above + 1);
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
     const int64_t rest = rest_[static_cast<std::size_t>(first)];
@@ -168,8 +170,7 @@ std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
 }
 
 int64_t StagePass::LeastBracket(int64_t limit) {
-  fronts_.assign(static_cast<std::size_t>(num_layers_) + 1, {});
-  fronts_.back().push_back({});
+  Begin();
   const int64_t cap = limit / micro_batches_;
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
     const int64_t rest = rest_[static_cast<std::size_t>(first)];

@@ -1,5 +1,5 @@
-// One pass over the layers from the last to the first: the least sum of stage times of any pipeline whose stages take at
-// most a cap each (docs/algorithms, core/joint/README.md).
+// One pass over the layers from the last to the first: the least sum of stage times of any pipeline whose stages take
+// at most a cap each (docs/algorithms, core/joint/README.md).
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 
@@ -84,12 +84,13 @@ class StagePass {
     int64_t end = 0;
     int64_t longest = 0;
     // How it came to be: the stage that begins here, and the label behind it.
-    PlacedStage stage;
+    PlacedStage stage = {};
     int32_t next = -1;
   };
   using Front = std::vector<Label>;
 
   void SetBounds();
+  void Begin();
   bool MayHave(int64_t stages, int32_t first_layer) const;
   int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
   template <typename Combine>

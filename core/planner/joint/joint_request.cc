@@ -28,8 +28,7 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   const auto most = static_cast<std::size_t>(selection.max_devices.value_or(static_cast<int32_t>(devices.size())));
   // Nodes are alike, so the first ones are as good as any.
   if (devices.size() > most) devices.resize(most);
-  absl::StatusOr<TrainingCluster> training =
-      MakeTrainingCluster(cluster, devices, problem.memory_model.reserved_bytes);
+  absl::StatusOr<TrainingCluster> training = MakeTrainingCluster(cluster, devices, problem.memory_model.reserved_bytes);
   if (training.status().code() != absl::StatusCode::kInvalidArgument) return training;
   Violations violations;
   violations.Add("cluster.interconnect", std::string(training.status().message()));

@@ -24,8 +24,7 @@ class PlanAssembly {
     plan_.objective = joint_.step;
     plan_.lower_bound = joint_.step_bound;
     if (joint_.step_bound > Picoseconds(0)) {
-      plan_.bounds.push_back(
-          {.value = joint_.step_bound, .method = kAlgorithm, .scope = BoundScope::kAlignedPlaces});
+      plan_.bounds.push_back({.value = joint_.step_bound, .method = kAlgorithm, .scope = BoundScope::kAlignedPlaces});
     }
     AddStages();
     AddDevices();

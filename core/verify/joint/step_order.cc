@@ -23,7 +23,8 @@ class StepGraph {
         start_(next_on_device_.size(), 0) {
     for (int64_t device = 0; device < num_devices; ++device) Chain(OrderOn(device));
     for (std::size_t task = 0; task < waits_.size(); ++task) {
-      if (ReaderOf(static_cast<int64_t>(task)) >= 0) ++waits_[static_cast<std::size_t>(ReaderOf(static_cast<int64_t>(task)))];
+      if (ReaderOf(static_cast<int64_t>(task)) >= 0)
+        ++waits_[static_cast<std::size_t>(ReaderOf(static_cast<int64_t>(task)))];
     }
   }
 
