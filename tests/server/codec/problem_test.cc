@@ -69,6 +69,19 @@ TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
       stages { operators: "a" operators: "b" devices: "g0" devices: "g1" ring_order: "g1" ring_order: "g0" }
     }
     replan_tolerance: 0.25
+    joint {
+      global_batch: 64
+      tensor_degrees: 1
+      tensor_degrees: 2
+      context_degrees: 1
+      expert_degrees: 1
+      data_degrees: 4
+      micro_batch_samples: 2
+      recomputation: LAYER_RECOMPUTATION_SELECTIVE
+      optimizer_sharding: OPTIMIZER_SHARDING_PARAMETERS
+      schedules: SCHEDULE_KIND_INTERLEAVED
+      degrees: JOINT_DEGREES_UNIFORM
+    }
   )pb");
   Violations violations;
   const PlanningProblem problem = Decode(wire, violations);
