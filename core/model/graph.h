@@ -66,8 +66,8 @@ struct OperatorGraph {
   std::vector<Operator> operators;
   std::vector<Tensor> tensors;
   int64_t samples_per_micro_batch = 1;
-  // Of a language model whose layers are labelled "embedding", "layer.0" and so on, "head" and "loss": what they cost at
-  // other degrees of parallelism.
+  // Of a language model whose layers are labelled "embedding", "layer.0" and so on, "head" and "loss": what they cost
+  // at other degrees of parallelism.
   std::optional<TransformerShape> transformer = std::nullopt;
 };
 

@@ -31,8 +31,8 @@ enum class StopReason {
 };
 
 // kFewerDevices: every plan that uses fewer devices than this one, as MIN_DEVICES counts them. kGivenOrder: every plan
-// whose stages are consecutive in one linear order of the operators. kAlignedPlaces: every plan of the joint search, whose
-// blocks of devices stand in pipeline order, in one node or on whole nodes.
+// whose stages are consecutive in one linear order of the operators. kAlignedPlaces: every plan of the joint search,
+// whose blocks of devices stand in pipeline order, in one node or on whole nodes.
 enum class BoundScope {
   kProblem,
   kGivenPartition,

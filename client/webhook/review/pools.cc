@@ -87,8 +87,7 @@ class PoolsReader {
     if (!pool.name.empty() && !names_.insert(pool.name).second) fields.Report("name", "must be the only one");
     pool.resource = Text(fields, "resource");
     pool.device_class = ReadClass(fields);
-    pool.reserved_memory_bytes =
-        std::llround(fields.Amount("reserved_memory", kReservedMemoryAmount).value_or(0));
+    pool.reserved_memory_bytes = std::llround(fields.Amount("reserved_memory", kReservedMemoryAmount).value_or(0));
     pool.nodes = Count(fields, "nodes", 0, kMaxNodes);
     pool.max_nodes = std::max(pool.nodes, fields.WholeNumber("max_nodes", 0, kMaxNodes).value_or(0));
     pool.devices_per_node = Count(fields, "devices", 1, kMaxDevicesOfNode);
