@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/units.h"
@@ -25,10 +24,6 @@ inline constexpr int kNumShardings = 4;
 // kOneFOneB: one run of layers per block of devices. kInterleaved: several, in turn. GPipe takes as long as 1F1B and
 // holds more, so nobody chooses it.
 enum class PipelineOrder { kOneFOneB, kInterleaved };
-
-std::string_view NameOf(LayerRecomputation recomputation);
-std::string_view NameOf(Sharding sharding);
-std::string_view NameOf(PipelineOrder order);
 
 // How a stage is spread over its devices. Ranks are numbered tensor fastest, then context, then data.
 struct Degrees {

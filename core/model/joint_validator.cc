@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "core/base/interruption.h"
-#include "core/model/joint_rules.h"
+#include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 
 namespace planwright {

@@ -1,5 +1,5 @@
-// Rules on what graph, cluster and problem must agree on. Internal to core/model. `problem` is resolved; graph and
-// cluster are valid.
+// Rules on what graph, cluster and problem must agree on. Internal to core/model. Unless they say otherwise, `problem`
+// is resolved; graph and cluster are valid.
 #ifndef PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_
 #define PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_
 
@@ -19,6 +19,17 @@ void CheckQuantities(const OperatorGraph& graph, const Cluster& cluster, const P
 // operators that the workload drops, are passed over.
 void CheckConstraints(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                       Violations& violations);
+
+// Samples of a step: the search looks at all divisors.
+inline constexpr int64_t kMaxGlobalBatch = int64_t{1} << 24;
+
+// The shape of graph.transformer alone.
+void CheckTransformer(const OperatorGraph& graph, Violations& violations);
+
+// Domains and divisions of problem.joint, layers of the graph that the shape has, and fields of the problem that say
+// otherwise. REQUIRES: problem.joint is set; graph and cluster are valid.
+void CheckJoint(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                Violations& violations);
 
 }  // namespace planwright
 

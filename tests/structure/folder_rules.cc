@@ -31,6 +31,7 @@ std::vector<FolderRule> CoreRules() {
       {"core/model", {"core/base"}, not_in_core, {}},
       // Shares no code with the solvers, nor with core/cost.
       {"core/verify/facts", {"core/base", "core/model"}, not_in_core, {}},
+      {"core/joint/cost", {"core/base", "core/model"}, not_in_core, {}},
       // What layers cost is given to it, as measured times are.
       {"core/verify/joint", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_verifier"}},
       {"core/verify/periodic", {"core/base", "core/model", "core/verify/facts"}, not_in_core, {"periodic_costing"}},
@@ -55,7 +56,6 @@ std::vector<FolderRule> CoreRules() {
        {"core/base", "core/model", "core/text", "core/zoo/keys", "core/zoo/models", "core/zoo/clusters"},
        not_in_core,
        {"zoo"}},
-      {"core/joint/cost", {"core/base", "core/model"}, not_in_core, {}},
       {"core/joint/calibration",
        {"core/base", "core/model", "core/joint/cost", "core/zoo"},
        not_in_core,
@@ -263,7 +263,7 @@ std::vector<FolderRule> ClientRules() {
       {"client/cli/terminal", reports, counters, {}},
       // Judges reviews without a network; problems are written as the flags of the program.
       {"client/webhook/review",
-       Together(reports, {"client/exporter", "client/cli/terminal"}),
+       Together(reports, {"client/exporter", "client/cli/terminal", "client/importer/reading"}),
        Together(counters, {"boost/", "grpc"}),
        {"envelope", "errors", "judge", "manifest", "pools"}},
       {"client/cli/commands",
@@ -278,8 +278,9 @@ std::vector<FolderRule> ClientRules() {
        {"exchange", "https_server", "tls_context"}},
       // A server itself: its settings, its log and its metrics port are those of planwrightd.
       {"client/webhook",
-       {"planwright/v1/", "client/library", "client/importer", "client/webhook/review", "client/webhook/http",
-        "server/connections", "server/main/configuration", "server/main/tls", "server/observability"},
+       {"planwright/v1/", "client/library", "client/importer", "client/importer/clusters/yaml", "client/webhook/review",
+        "client/webhook/http", "server/connections", "server/main/configuration", "server/main/tls",
+        "server/observability"},
        {"grpc"},
        {}},
       {"docs/examples", {"client/"}, {"server/", "prometheus/"}, {}},

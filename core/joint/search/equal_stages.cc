@@ -12,12 +12,12 @@ namespace {
 // Blocks one after the other towards the front of the row.
 class EqualStageGrid {
  public:
-  EqualStageGrid(const JointSpace& space, const Family& family, const SpreadOption& option)
+  EqualStageGrid(const JointSpace& space, const PipelineFamily& family, const SpreadOption& option)
       : space_(space), family_(family), option_(option) {}
 
   // `depth`: where the last stage begins.
-  std::optional<EqualStages> Make(int32_t num_stages, LayerRecomputation mode, int64_t depth) const {
-    EqualStages made{.family = family_, .num_stages = num_stages, .recomputation = mode, .pipeline = {}};
+  std::optional<EqualStagePipeline> Make(int32_t num_stages, LayerRecomputation mode, int64_t depth) const {
+    EqualStagePipeline made{.family = family_, .num_stages = num_stages, .recomputation = mode, .pipeline = {}};
     const int32_t each = (space_.num_layers() - 2) / num_stages;
     for (int32_t behind = 0; behind < num_stages; ++behind) {
       PlacedStage stage{.first_layer = 1 + (num_stages - 1 - behind) * each,
@@ -66,7 +66,7 @@ class EqualStageGrid {
   }
 
   const JointSpace& space_;
-  const Family& family_;
+  const PipelineFamily& family_;
   const SpreadOption& option_;
 };
 
@@ -85,20 +85,20 @@ std::vector<LayerRecomputation> ModesOf(const JointSpace& space, const SpreadOpt
   return modes;
 }
 
-void Insert(EqualStages made, std::size_t count, std::vector<EqualStages>& best) {
-  const auto place =
-      std::find_if(best.begin(), best.end(), [&](const EqualStages& other) { return made.step_ps < other.step_ps; });
+void Insert(EqualStagePipeline made, std::size_t count, std::vector<EqualStagePipeline>& best) {
+  const auto place = std::find_if(best.begin(), best.end(),
+                                  [&](const EqualStagePipeline& other) { return made.step_ps < other.step_ps; });
   best.insert(place, std::move(made));
   if (best.size() > count) best.pop_back();
 }
 
 }  // namespace
 
-std::vector<EqualStages> BestEqualStages(const JointSpace& space, const std::vector<Family>& families,
-                                         std::size_t count, Poller& poller) {
-  std::vector<EqualStages> best;
+std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, const std::vector<PipelineFamily>& families,
+                                                std::size_t count, Poller& poller) {
+  std::vector<EqualStagePipeline> best;
   const int32_t num_layers = space.num_layers() - 2;
-  for (const Family& family : families) {
+  for (const PipelineFamily& family : families) {
     if (best.size() == count && family.step_bound_ps >= best.back().step_ps) break;
     if (poller.ShouldStop(1'000)) break;
     const std::vector<SpreadOption> options = OptionsOf(space, family);
@@ -109,7 +109,7 @@ std::vector<EqualStages> BestEqualStages(const JointSpace& space, const std::vec
       for (const LayerRecomputation mode : ModesOf(space, options.front())) {
         for (const int64_t depth : space.places.class_starts()) {
           if (poller.ShouldStop(100 * stages)) break;
-          std::optional<EqualStages> made = grid.Make(stages, mode, depth);
+          std::optional<EqualStagePipeline> made = grid.Make(stages, mode, depth);
           if (made.has_value()) Insert(*std::move(made), count, best);
         }
       }

@@ -12,8 +12,8 @@
 
 namespace planwright {
 
-struct EqualStages {
-  Family family;
+struct EqualStagePipeline {
+  PipelineFamily family;
   int32_t num_stages = 1;
   LayerRecomputation recomputation = LayerRecomputation::kNone;
   StagePipeline pipeline;
@@ -22,8 +22,8 @@ struct EqualStages {
 
 // The best `count` of them under 1F1B, best first. The first and the last layer of the chain (the embedding and the
 // head) are not counted; the others divide by the number of stages. `families`: of one spread each, by bound.
-std::vector<EqualStages> BestEqualStages(const JointSpace& space, const std::vector<Family>& families,
-                                         std::size_t count, Poller& poller);
+std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, const std::vector<PipelineFamily>& families,
+                                                std::size_t count, Poller& poller);
 
 }  // namespace planwright
 

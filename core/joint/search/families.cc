@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
-PriceQuery QueryOf(const JointSpace& space, const Family& family, const Degrees& degrees, int32_t number) {
+PriceQuery QueryOf(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees, int32_t number) {
   const TrainingClass& part = space.places.row().At(number);
   return {.device_class = part.device_class,
           .degrees = degrees,
@@ -62,7 +62,7 @@ class FamilyLister {
  public:
   FamilyLister(const JointSpace& space, Poller& poller) : space_(space), settings_(space.settings), poller_(poller) {}
 
-  std::vector<Family> Run() {
+  std::vector<PipelineFamily> Run() {
     for (const Sharding sharding : settings_.shardings) {
       if (settings_.per_stage) {
         AddByMicroBatch(sharding);
@@ -70,7 +70,7 @@ class FamilyLister {
         AddUniform(sharding);
       }
     }
-    std::sort(families_.begin(), families_.end(), [](const Family& a, const Family& b) {
+    std::sort(families_.begin(), families_.end(), [](const PipelineFamily& a, const PipelineFamily& b) {
       return std::pair(a.step_bound_ps, a.most_stages) < std::pair(b.step_bound_ps, b.most_stages);
     });
     return std::move(families_);
@@ -109,7 +109,8 @@ class FamilyLister {
 
   void AddByMicroBatch(Sharding sharding) {
     for (const int64_t samples : DivisorsOf(settings_.global_batch)) {
-      Family family{.sharding = sharding, .samples = samples, .micro_batches = settings_.global_batch / samples};
+      PipelineFamily family{
+          .sharding = sharding, .samples = samples, .micro_batches = settings_.global_batch / samples};
       for (const int64_t data : DivisorsOf(samples)) {
         if (data > space_.places.size()) break;
         if (!settings_.data_degrees.empty() && !IsIn(settings_.data_degrees, data)) continue;
@@ -120,7 +121,7 @@ class FamilyLister {
     }
   }
 
-  void Add(Family family) {
+  void Add(PipelineFamily family) {
     if (poller_.ShouldStop(1'000)) return;
     if (settings_.micro_batches.value_or(family.micro_batches) != family.micro_batches) return;
     const LeastPrices least = LeastOf(family);
@@ -146,7 +147,7 @@ class FamilyLister {
   }
 
   // Also leaves out of `family` the spreads that no class can have.
-  LeastPrices LeastOf(Family& family) const {
+  LeastPrices LeastOf(PipelineFamily& family) const {
     LeastPrices least;
     std::vector<Degrees> possible;
     for (const Degrees& degrees : family.degrees) {
@@ -184,14 +185,16 @@ class FamilyLister {
   const JointSpace& space_;
   const JointSettings& settings_;
   Poller& poller_;
-  std::vector<Family> families_;
+  std::vector<PipelineFamily> families_;
 };
 
 }  // namespace
 
-std::vector<Family> ListFamilies(const JointSpace& space, Poller& poller) { return FamilyLister(space, poller).Run(); }
+std::vector<PipelineFamily> ListFamilies(const JointSpace& space, Poller& poller) {
+  return FamilyLister(space, poller).Run();
+}
 
-std::vector<SpreadOption> OptionsOf(const JointSpace& space, const Family& family) {
+std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family) {
   std::array<bool, kNumRecomputations> allowed{};
   for (const LayerRecomputation mode : space.settings.recomputation) allowed[static_cast<std::size_t>(mode)] = true;
   std::vector<SpreadOption> options;

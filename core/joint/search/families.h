@@ -28,7 +28,7 @@ struct JointSpace {
   int32_t num_layers() const { return static_cast<int32_t>(pricer.kinds().size()); }
 };
 
-struct Family {
+struct PipelineFamily {
   Sharding sharding = Sharding::kNone;
   // Of one rank of the data degree; where stages may differ, of all ranks together.
   int64_t samples = 1;
@@ -46,10 +46,10 @@ struct Family {
 
 // All families of which not even the bound is infeasible, the least bound first. Families whose parameters, gradients
 // and optimizer exceed all memory are left out: nothing of them fits. O(families x kinds).
-std::vector<Family> ListFamilies(const JointSpace& space, Poller& poller);
+std::vector<PipelineFamily> ListFamilies(const JointSpace& space, Poller& poller);
 
 // The ways to spread a stage of `family`; empty: none is possible on any class.
-std::vector<SpreadOption> OptionsOf(const JointSpace& space, const Family& family);
+std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family);
 
 // How many blocks of so many devices the row holds.
 int64_t MostBlocks(const Places& places, int64_t devices);

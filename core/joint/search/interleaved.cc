@@ -105,8 +105,8 @@ int64_t MostStagesOn(const TrainingClass& part, int64_t devices) {
 
 class InterleavedSearch {
  public:
-  InterleavedSearch(const JointSpace& space, const std::vector<Family>& families, int64_t best, double relative_gap,
-                    Poller& poller)
+  InterleavedSearch(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t best,
+                    double relative_gap, Poller& poller)
       : space_(space), families_(families), best_(best), relative_gap_(relative_gap), poller_(poller) {}
 
   InterleavedResult Run() {
@@ -128,7 +128,7 @@ class InterleavedSearch {
 
  private:
   void List(std::size_t at) {
-    const Family& family = families_[at];
+    const PipelineFamily& family = families_[at];
     const std::vector<SpreadOption> options = OptionsOf(space_, family);
     const Places& places = space_.places;
     for (std::size_t number = 0; number < options.front().tables.size(); ++number) {
@@ -150,7 +150,7 @@ class InterleavedSearch {
 
   // What no pipeline of the candidate beats, by more than the gap if that is more.
   int64_t Look(const Candidate& candidate) {
-    const Family& family = families_[candidate.family];
+    const PipelineFamily& family = families_[candidate.family];
     const std::vector<SpreadOption> options = OptionsOf(space_, family);
     const StageTable& table = *options.front().tables[static_cast<std::size_t>(candidate.number)];
     const int32_t most = candidate.num_stages * candidate.chunks;
@@ -223,7 +223,7 @@ class InterleavedSearch {
 
   JointPlan PlanOf(const Candidate& candidate, const StageTable& table, LayerRecomputation mode,
                    const std::vector<int32_t>& cuts) const {
-    const Family& family = families_[candidate.family];
+    const PipelineFamily& family = families_[candidate.family];
     JointPlan plan{.order = PipelineOrder::kInterleaved,
                    .chunks = candidate.chunks,
                    .sharding = family.sharding,
@@ -249,7 +249,7 @@ class InterleavedSearch {
   }
 
   const JointSpace& space_;
-  const std::vector<Family>& families_;
+  const std::vector<PipelineFamily>& families_;
   int64_t best_;
   double relative_gap_;
   Poller& poller_;
@@ -259,15 +259,15 @@ class InterleavedSearch {
 
 }  // namespace
 
-InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<Family>& families, int64_t best_ps,
-                                    double relative_gap, Poller& poller) {
+InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families,
+                                    int64_t best_ps, double relative_gap, Poller& poller) {
   return InterleavedSearch(space, families, best_ps, relative_gap, poller).Run();
 }
 
-int64_t BoundInterleaved(const JointSpace& space, const std::vector<Family>& families, int64_t known_ps,
+int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t known_ps,
                          Poller& poller) {
   int64_t bound = known_ps;
-  for (const Family& family : families) {
+  for (const PipelineFamily& family : families) {
     if (poller.ShouldStop(1'000)) return 0;
     if (family.micro_batches % 2 != 0 && family.most_stages < 3) continue;
     const std::vector<SpreadOption> options = OptionsOf(space, family);

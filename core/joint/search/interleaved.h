@@ -24,12 +24,12 @@ struct InterleavedResult {
 // Looks through `families`, of one spread each, by bound, for pipelines better than `best_ps` by more than the gap.
 // Stages are whole blocks on one class. Chunks such that the longest forward and the longest backward pass of one take
 // least together; exact for layers alike of which none or all are computed again, elsewhere a heuristic with its bound.
-InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<Family>& families, int64_t best_ps,
-                                    double relative_gap, Poller& poller);
+InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families,
+                                    int64_t best_ps, double relative_gap, Poller& poller);
 
 // What no step of such a pipeline beats, task by task: whatever the order, the busiest device works through all
 // micro-batches. At most `known_ps`.
-int64_t BoundInterleaved(const JointSpace& space, const std::vector<Family>& families, int64_t known_ps,
+int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t known_ps,
                          Poller& poller);
 
 }  // namespace planwright

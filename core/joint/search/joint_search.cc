@@ -34,7 +34,7 @@ void MoveToFront(const DeviceRow& row, JointPlan& plan) {
 }
 
 template <typename ModesOfStage>
-JointPlan PlanOf(const Family& family, bool per_stage, const StagePipeline& pipeline, const Places& places,
+JointPlan PlanOf(const PipelineFamily& family, bool per_stage, const StagePipeline& pipeline, const Places& places,
                  const std::vector<SpreadOption>& options, ModesOfStage modes_of) {
   JointPlan plan{.sharding = family.sharding,
                  .per_stage = per_stage,
@@ -55,7 +55,7 @@ JointPlan PlanOf(const Family& family, bool per_stage, const StagePipeline& pipe
   return plan;
 }
 
-JointConfiguration ConfigurationOf(const EqualStages& equal) {
+JointConfiguration ConfigurationOf(const EqualStagePipeline& equal) {
   return {.order = PipelineOrder::kOneFOneB,
           .num_stages = equal.num_stages,
           .chunks = 1,
@@ -83,7 +83,7 @@ class JointSearch {
 
   JointOutcome Run() {
     const JointSpace uniform = SpaceOf(uniform_);
-    const std::vector<Family> families = ListFamilies(uniform, poller_);
+    const std::vector<PipelineFamily> families = ListFamilies(uniform, poller_);
     outcome_.counters["families"] = static_cast<int64_t>(families.size());
     outcome_.step_bound_ps = kNoStep;
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
@@ -102,7 +102,7 @@ class JointSearch {
     int64_t bound = known;
     const JointSpace space = SpaceOf(request_.settings);
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
-      for (const Family& family : ListFamilies(space, poller_)) {
+      for (const PipelineFamily& family : ListFamilies(space, poller_)) {
         std::vector<SpreadOption> options = OptionsOf(space, family);
         StagePass pass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_);
         bound = std::min(bound, pass.LeastBracket(bound));
@@ -120,11 +120,11 @@ class JointSearch {
     return {request_.pricer, places_, segments_, settings, request_.reserved_bytes};
   }
 
-  void TryEqualStages(const JointSpace& space, const std::vector<Family>& families) {
-    const std::vector<EqualStages> best = BestEqualStages(space, families, kEqualStagesListed, poller_);
-    for (const EqualStages& equal : best) outcome_.equal_stages.push_back(ConfigurationOf(equal));
+  void TryEqualStages(const JointSpace& space, const std::vector<PipelineFamily>& families) {
+    const std::vector<EqualStagePipeline> best = BestEqualStages(space, families, kEqualStagesListed, poller_);
+    for (const EqualStagePipeline& equal : best) outcome_.equal_stages.push_back(ConfigurationOf(equal));
     if (best.empty()) return;
-    const EqualStages& first = best.front();
+    const EqualStagePipeline& first = best.front();
     Offer(PlanOf(first.family, false, first.pipeline, places_, OptionsOf(space, first.family),
                  [&](const StageTable& table, const PlacedStage& stage, int64_t) {
                    return table.ModesInMode(stage.first_layer, stage.end_layer, first.recomputation);
@@ -132,8 +132,8 @@ class JointSearch {
   }
 
   // `proves`: what is left out of these families is left out of all.
-  void SearchFamilies(const JointSpace& space, const std::vector<Family>& families, bool proves) {
-    for (const Family& family : families) {
+  void SearchFamilies(const JointSpace& space, const std::vector<PipelineFamily>& families, bool proves) {
+    for (const PipelineFamily& family : families) {
       const int64_t sought = Sought(best_, request_.relative_gap);
       if (family.step_bound_ps >= sought) {
         if (proves) NoteBound(sought);
@@ -148,7 +148,7 @@ class JointSearch {
     }
   }
 
-  int64_t SearchFamily(const JointSpace& space, const Family& family) {
+  int64_t SearchFamily(const JointSpace& space, const PipelineFamily& family) {
     std::vector<SpreadOption> options = OptionsOf(space, family);
     StagePass pass(places_, space.num_layers(), family.micro_batches, space.settings.num_stages, options, poller_);
     const CapSearchResult result = SearchCaps(pass, family.micro_batches, best_, request_.relative_gap, poller_);
@@ -169,7 +169,7 @@ class JointSearch {
     SearchFamilies(space, ListFamilies(space, poller_), true);
   }
 
-  void SearchInterleavedStages(const JointSpace& space, const std::vector<Family>& families) {
+  void SearchInterleavedStages(const JointSpace& space, const std::vector<PipelineFamily>& families) {
     InterleavedResult result = SearchInterleaved(space, families, best_, request_.relative_gap, poller_);
     outcome_.counters["interleavings"] = result.looked_at;
     NoteBound(result.bound_ps);

@@ -56,10 +56,10 @@ TEST(CalibrateCommandTest, WritesAClusterThatCanBeRead) {
   EXPECT_THAT(outcome.out, HasSubstr("fitted by planwright calibrate to 12 step times"));
   const auto cluster = ImportCluster(outcome.out, "calibrated.yaml");
   ASSERT_TRUE(cluster.ok()) << cluster.status();
-  EXPECT_EQ(cluster->devices_size(), 8);
-  EXPECT_EQ(cluster->device_classes(0).name(), "a100");
-  EXPECT_TRUE(cluster->device_classes(0).training().has_products());
-  EXPECT_TRUE(cluster->device_classes(0).training().has_launch_ms());
+  EXPECT_EQ(cluster->cluster.devices_size(), 8);
+  EXPECT_EQ(cluster->cluster.device_classes(0).name(), "a100");
+  EXPECT_TRUE(cluster->cluster.device_classes(0).training().has_products());
+  EXPECT_TRUE(cluster->cluster.device_classes(0).training().has_launch_ms());
   EXPECT_EQ(Calibrate(table).out, outcome.out);
 }
 
