@@ -122,6 +122,11 @@ void AddWhatItNeeds(v1::CreatePlanRequest& request) {
   if (problem.schedule() == v1::SCHEDULE_KIND_PERIODIC) {
     request.mutable_cluster()->mutable_interconnect()->mutable_uniform()->set_bandwidth_bytes_per_second(1e9);
   }
+  if (problem.has_joint()) {
+    request.set_graph_reference("zoo:transformer?layers=2");
+    request.set_cluster_reference("zoo:dgx-h100:1");
+    problem.mutable_joint()->set_global_batch(8);
+  }
   if (problem.objective() == v1::OBJECTIVE_MIN_DEVICES) problem.set_target_period_ms(1000);
   if (problem.objective() == v1::OBJECTIVE_MIN_LATENCY) problem.set_workload(v1::WORKLOAD_INFERENCE);
 }

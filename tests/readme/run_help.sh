@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every example of every `planwright help COMMAND` as printed, in the order of the help and in an empty folder, and
+# Runs every example of every `planwright help COMMAND` as printed, in the order of the help and in a folder of its own, and
 # expects each to succeed. Only the port of the server is another one, and operations/ID is the last operation submitted.
 #   tests/readme/run_help.sh build/release/bin
 set -euo pipefail
@@ -10,6 +10,9 @@ source "$(dirname "${BASH_SOURCE[0]}")/server.sh"
 export PATH=$bin:$PATH XDG_STATE_HOME=$folder/state
 unset PLANWRIGHT_SERVER
 start_server "$bin"
+# What the examples of `check` read.
+mkdir --parents "$folder/docs/examples"
+cp --recursive docs/examples/kubernetes "$folder/docs/examples/"
 cd "$folder"
 
 operation=

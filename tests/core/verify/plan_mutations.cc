@@ -13,10 +13,12 @@ namespace {
 
 // Names every field of a plan: a new one does not compile here until somebody has thought of its mutation.
 // Not judged, because they cannot be recomputed: warnings, what memory leaves out, names of methods, and how the search
-// went; nor the version of the rules, which are the verifier's own.
+// went; nor the version of the rules, which are the verifier's own. Plans of the joint search have mutations of their
+// own (tests/core/planner/joint).
 [[maybe_unused]] void NameEveryField(const Plan& plan, const Stage& stage, const DeviceUsage& usage) {
   [[maybe_unused]] const auto& [cost_model_version, problem, objective, lower_bound, bounds, stages, devices, links,
-                                tasks, estimate, baselines, explanation, provenance, warnings, replanning] = plan;
+                                tasks, estimate, baselines, explanation, provenance, warnings, replanning, joint] =
+      plan;
   [[maybe_unused]] const auto& [operators, replicas, ring_order, compute, communication_in, communication_out,
                                 allreduce, stage_load, memory_bytes, in_flight_micro_batches, transfer_slots,
                                 backward_contiguous] = stage;
