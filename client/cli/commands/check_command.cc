@@ -119,7 +119,7 @@ class CheckCommand final : public Command {
            "\n"
            "Examples:\n"
            "  planwright check docs/examples/kubernetes/job.yaml --pools_file=docs/examples/kubernetes/pools.yaml\n"
-           "  kubectl get job train -o yaml | planwright check - --pools_file=pools.yaml --output=json\n";
+           "  planwright check - --pools_file=docs/examples/kubernetes/pools.yaml <docs/examples/kubernetes/job.yaml\n";
   }
 
   std::vector<FlagGroup> Flags() override {
