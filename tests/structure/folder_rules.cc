@@ -33,7 +33,10 @@ std::vector<FolderRule> CoreRules() {
       {"core/verify/facts", {"core/base", "core/model"}, not_in_core, {}},
       {"core/joint/cost", {"core/base", "core/model"}, not_in_core, {}},
       // What layers cost is given to it, as measured times are.
-      {"core/verify/joint", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_costing", "joint_verifier"}},
+      {"core/verify/joint",
+       {"core/base", "core/model", "core/joint/cost"},
+       not_in_core,
+       {"joint_costing", "joint_verifier"}},
       {"core/verify/periodic", {"core/base", "core/model", "core/verify/facts"}, not_in_core, {"periodic_costing"}},
       {"core/verify",
        {"core/base", "core/model", "core/verify/facts", "core/verify/periodic"},

@@ -118,8 +118,8 @@ class JointRequestRun {
     const int64_t allowed = answer.counters.at("devices_allowed");
     const int64_t needed = answer.counters.at("devices_needed");
     if (needed == allowed) return;
-    plan.warnings.push_back(absl::StrCat("it is not proven that fewer devices do not do; ", needed,
-                                         " are needed at least"));
+    plan.warnings.push_back(
+        absl::StrCat("it is not proven that fewer devices do not do; ", needed, " are needed at least"));
   }
 
   const OperatorGraph& graph_;
