@@ -17,11 +17,13 @@ RUN cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCH
 FROM ${BASE}
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      ca-certificates coinor-libcbc3 libcurl4 libgrpc++1.51 libjemalloc2 libmicrohttpd12 libonnx1 libpqxx-6.4 libprometheus-cpp-core1.0 \
+      ca-certificates coinor-libcbc3 curl jq libcurl4 libgrpc++1.51 libjemalloc2 libmicrohttpd12 libonnx1 libpqxx-6.4 libprometheus-cpp-core1.0 \
       libpugixml1v5 libscotch-7.0 libsqlite3-0 libtbb12 libyaml-cpp0.7 \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/bin/planwrightd /src/build/release/bin/planwright \
   /src/build/release/bin/planwright-webhook /src/build/release/bin/planwright-onnx /usr/local/bin/
+# The inventory of nodes (docs/kubernetes.md), which calls curl and jq.
+COPY deploy/kubernetes/inventory.sh deploy/kubernetes/inventory.jq /usr/local/lib/planwright/
 COPY LICENSE /usr/share/doc/planwright/LICENSE
 # Nobody in particular: numeric, so that Kubernetes can see that it is not root.
 USER 65532:65532
