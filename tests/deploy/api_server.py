@@ -1,5 +1,5 @@
-"""The part of the API of Kubernetes that the inventory calls, over HTTPS: lists of nodes in pages, one ConfigMap. A stand-in,
-since no API server is in Debian."""
+"""The part of the API of Kubernetes that the inventory calls, over HTTPS: lists of nodes in pages, one ConfigMap. A
+stand-in, since no API server is in Debian."""
 import http.server
 import json
 import ssl
