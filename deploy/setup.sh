@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Planwright needs, by purpose, as root or with sudo.
 #
-#   deploy/setup.sh [build] [test] [checks]      (default: build)
+#   deploy/setup.sh [build] [test] [checks] [image]      (default: build)
 #
 # Does nothing where everything is installed already, and starts no daemon.
 set -euo pipefail
@@ -18,6 +18,8 @@ declare -A packages=(
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
           grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml
           kubernetes-client curl jq"
+  # Building the image where there is no daemon and no registry.
+  [image]="buildah debootstrap"
   # Sanitizers, clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
   [checks]="clang clang-19 clang-tidy-19 libclang-rt-dev libclang-rt-19-dev gcovr dpkg-dev git"
 )
@@ -63,7 +65,7 @@ as_root() {
 
 wanted=()
 for purpose in "${@:-build}"; do
-  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, test, checks"
+  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, test, checks, image"
   read -r -d '' -a list <<<"${packages[$purpose]}" || true
   wanted+=("${list[@]}")
 done
