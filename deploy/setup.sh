@@ -16,7 +16,8 @@ declare -A packages=(
   # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own
   # and make certificates with openssl; kubectl renders the manifests, curl and jq count nodes.
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
-          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml
+          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-jsonschema
+          python3-yaml
           kubernetes-client curl jq"
   # Building the image where there is no daemon and no registry.
   [image]="buildah debootstrap"

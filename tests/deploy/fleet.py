@@ -1,5 +1,6 @@
 """Several planwrightd on one store, and a client that goes round them: what they did is read from their metrics."""
 import json
+import os
 import pathlib
 import re
 import signal
@@ -21,10 +22,10 @@ Succeeded = operation_pb2.Operation.STATE_SUCCEEDED
 
 
 class Server:
-    def __init__(self, program, store, *flags):
+    def __init__(self, program, store, *flags, **environment):
         self.process = subprocess.Popen(
             [program, "--listen_address=127.0.0.1:0", "--metrics_address=127.0.0.1:0", f"--store={store}", "--cpus=1",
-             "--operation_lease=3s", "--log_format=json", *flags], stderr=subprocess.PIPE, text=True)
+             "--operation_lease=3s", "--log_format=json", *flags], stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
         addresses = {}
         for line in self.process.stderr:
             entry = json.loads(line)

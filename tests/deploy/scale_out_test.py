@@ -4,6 +4,8 @@ With PLANWRIGHT_FIGURES=1 in the environment one server plans the thousand probl
 """
 import collections
 import os
+import pathlib
+import re
 import sys
 import threading
 import time
@@ -93,6 +95,17 @@ class ScaleOutTest(unittest.TestCase):
         self.assertEqual(sum(server.metric("planwright_searches_total") for server in servers), len(DEVICES))
         for server in servers:
             self.assertGreaterEqual(server.metric("grpc_server_started_total", 'grpc_method="CreatePlan"'), 6)
+
+    def test_the_environment_says_where_the_database_is(self):
+        """As in deploy/kubernetes/production."""
+        flag = re.search(r"--store=(\S+)", pathlib.Path("deploy/kubernetes/production/planwrightd-patch.yaml").read_text())[1]
+        database = self.store.rpartition("dbname=")[2]
+        server = Server(DAEMON, flag, PGHOST=self.postgres.folder, PGUSER="planwright", PGDATABASE=database, PGSSLMODE="disable")
+        self.servers.append(server)
+        kept = request()
+        kept.store, kept.plan_id = True, "kept"
+        self.client([server]).CreatePlan(kept, timeout=60)
+        self.assertEqual(self.postgres.query(self.store, "SELECT COUNT(*) FROM documents WHERE id = 'kept'"), ["1"])
 
     def test_a_server_that_is_killed_loses_nothing(self):
         servers = self.start(3)

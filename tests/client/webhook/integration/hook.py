@@ -1,5 +1,7 @@
 """What the tests of the running hook share."""
+import copy
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -9,6 +11,9 @@ import yaml
 
 PATIENCE_SECONDS = 60
 EXAMPLES = pathlib.Path("docs/examples/kubernetes")
+# Published manifests and the schemas of their kinds; may be missing.
+SHARED = pathlib.Path(os.environ.get("PLANWRIGHT_SHARED_DIR", "../shared")) / "workloads/kubernetes"
+RESOURCE = "nvidia.com/gpu"
 
 
 def make_certificate(folder, name="webhook"):
@@ -58,3 +63,20 @@ def example(**annotations):
     job = yaml.safe_load((EXAMPLES / "job.yaml").read_text())
     job["metadata"]["annotations"].update({f"planwright.dev/{key}": value for key, value in annotations.items()})
     return job
+
+
+def asking(item):
+    """A manifest with a graph, the pool and an accelerator for every container."""
+    item = copy.deepcopy(item)
+    item["metadata"].setdefault("annotations", {}).update(
+        {"planwright.dev/graph": "zoo:bert-base", "planwright.dev/pool": "h100"})
+
+    def ask_for_one(value):
+        for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            ask_for_one(child)
+        if isinstance(value, dict):
+            for container in value.get("containers", []):
+                container.setdefault("resources", {}).setdefault("limits", {})[RESOURCE] = 1
+
+    ask_for_one(item["spec"])
+    return item

@@ -1,8 +1,6 @@
 """A real planwright-webhook before a real planwrightd, over TLS: webhook_test.py WEBHOOK PLANWRIGHTD PLANWRIGHT."""
 import base64
-import copy
 import json
-import os
 import pathlib
 import socket
 import ssl
@@ -21,12 +19,11 @@ except ImportError as missing:
     print(f"skipped: {missing} (python3-jsonpatch, python3-yaml, with /usr/bin/python3)")
     sys.exit(77)
 
-from hook import EXAMPLES, PATIENCE_SECONDS, Process, example, make_certificate, review
+from hook import EXAMPLES, PATIENCE_SECONDS, SHARED, Process, asking, example, make_certificate, review
 
 WEBHOOK, DAEMON, PROGRAM = sys.argv[1:4]
-SHARED = pathlib.Path(os.environ.get("PLANWRIGHT_SHARED_DIR", "../shared")) / "workloads/kubernetes/jobs"
+JOBS = SHARED / "jobs"
 HUGE = "zoo:transformer?layers=200&hidden=16384&heads=128&vocab=129280&sequence=4096"
-RESOURCE = "nvidia.com/gpu"
 
 
 class WebhookTest(unittest.TestCase):
@@ -249,11 +246,11 @@ class WebhookTest(unittest.TestCase):
         self.assertIn("denied", denied.stdout)
 
     def test_published_manifests_are_admitted_and_planned_once_they_ask(self):
-        if not SHARED.is_dir():
-            self.skipTest(f"{SHARED} is not there")
+        if not JOBS.is_dir():
+            self.skipTest(f"{JOBS} is not there")
         kinds = {"Job", "JobSet", "PyTorchJob"}
         count = 0
-        for path in sorted(SHARED.glob("*.yaml")):
+        for path in sorted(JOBS.glob("*.yaml")):
             for item in filter(None, yaml.safe_load_all(path.read_text())):
                 with self.subTest(path=path.name, kind=item["kind"]):
                     response = self.ask(item)
@@ -261,30 +258,13 @@ class WebhookTest(unittest.TestCase):
                                      (True, False, False))
                     if item["kind"] not in kinds:
                         continue
-                    response = self.ask(self.asking(item))
+                    response = self.ask(asking(item))
                     self.assertTrue(response["allowed"])
                     self.assertIn("patch", response, response.get("warnings"))
-                    annotations = self.patched(self.asking(item), response)["metadata"]["annotations"]
+                    annotations = self.patched(asking(item), response)["metadata"]["annotations"]
                     self.assertIn("planwright.dev/predicted-ms", annotations)
                     count += 1
         self.assertGreater(count, 0)
-
-    @staticmethod
-    def asking(item):
-        """With a graph, the pool and an accelerator for every container."""
-        item = copy.deepcopy(item)
-        item["metadata"].setdefault("annotations", {}).update(
-            {"planwright.dev/graph": "zoo:bert-base", "planwright.dev/pool": "h100"})
-
-        def ask_for_one(value):
-            for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-                ask_for_one(child)
-            if isinstance(value, dict):
-                for container in value.get("containers", []):
-                    container.setdefault("resources", {}).setdefault("limits", {})[RESOURCE] = 1
-
-        ask_for_one(item["spec"])
-        return item
 
 
 if __name__ == "__main__":
