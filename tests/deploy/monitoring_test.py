@@ -135,6 +135,15 @@ class MonitoringTest(unittest.TestCase):
         self.promtool("check", "rules", "alerts.yaml", cwd=MONITORING)
         self.promtool("test", "rules", "alerts_test.yaml", cwd=MONITORING)
 
+    def test_the_command_of_the_readme_makes_a_rule_of_the_operator(self):
+        block = re.search(r"```bash\n(.*?)```", (MONITORING / "README.md").read_text(), re.DOTALL)[1]
+        command, _, applied = block.rpartition(" | ")
+        self.assertEqual(applied.strip(), "kubectl apply --filename=-")
+        made = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+        rule = yaml.safe_load(made.stdout)
+        self.assertEqual(rule["kind"], "PrometheusRule")
+        self.assertEqual([one for group in rule["spec"]["groups"] for one in group["rules"]], RULES)
+
     def test_every_alert_is_tested_where_it_comes_and_where_it_does_not(self):
         tests = yaml.safe_load((MONITORING / "alerts_test.yaml").read_text())["tests"]
         cases = [case for test in tests for case in test["alert_rule_test"]]
