@@ -27,4 +27,4 @@ if ((plans != 2)); then
   echo "$plans programs made a plan, not 2" >&2
   exit 1
 fi
-echo "both clients work"
+echo "all clients work"
