@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Planwright needs, by purpose, as root or with sudo.
 #
-#   deploy/setup.sh [build] [test] [checks]      (default: build)
+#   deploy/setup.sh [build] [pages] [test] [browser] [checks]      (default: build)
 #
 # Does nothing where everything is installed already, and starts no daemon.
 set -euo pipefail
@@ -12,11 +12,15 @@ declare -A packages=(
            libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev libpugixml-dev libonnx-dev
            libboost-dev
            libssl-dev libcurl4-openssl-dev zlib1g-dev libmicrohttpd-dev libjemalloc-dev libsqlite3-dev libpqxx-dev libscotch-dev coinor-libcbc-dev"
+  # Building pages of plans: npm fetches what they are drawn with. An npm from elsewhere will do.
+  [pages]="nodejs npm"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz
   # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own
   # and make certificates with openssl.
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
           grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml"
+  # Tests of pages in a browser, which are skipped without it.
+  [browser]="chromium"
   # Sanitizers, clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
   [checks]="clang clang-19 clang-tidy-19 libclang-rt-dev libclang-rt-19-dev gcovr dpkg-dev git"
 )
@@ -60,7 +64,8 @@ as_root() {
 
 wanted=()
 for purpose in "${@:-build}"; do
-  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, test, checks"
+  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, pages, test, browser, checks"
+  if [[ "$purpose" == pages ]] && command -v npm >/dev/null; then continue; fi
   read -r -d '' -a list <<<"${packages[$purpose]}" || true
   wanted+=("${list[@]}")
 done

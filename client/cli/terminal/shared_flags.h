@@ -51,6 +51,7 @@ class OutputFlags {
   bool is_json() const { return output_ == "json"; }
   bool is_svg() const { return output_ == "svg"; }
   bool is_trace() const { return output_ == "trace"; }
+  bool is_html() const { return output_ == "html"; }
   // Writes the result where the flags say.
   absl::Status Write(std::string_view text, Environment& environment) const;
 
