@@ -42,6 +42,10 @@ function(planwright_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PUBLIC planwright_headers PRIVATE planwright_flags PUBLIC ${ARG_DEPENDS})
+  # For the archive of the whole planner (PlanwrightInstall).
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/core(/|$)")
+    set_property(GLOBAL APPEND PROPERTY PLANWRIGHT_CORE_LIBRARIES ${ARG_NAME})
+  endif()
   planwright_tidy(${ARG_NAME})
 endfunction()
 

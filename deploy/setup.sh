@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Planwright needs, by purpose, as root or with sudo.
 #
-#   deploy/setup.sh [build] [pages] [test] [browser] [checks]      (default: build)
+#   deploy/setup.sh [build] [pages] [packages] [test] [browser] [chroot] [checks]      (default: build)
 #
 # Does nothing where everything is installed already, and starts no daemon.
 set -euo pipefail
@@ -19,6 +19,10 @@ declare -A packages=(
   # and make certificates with openssl.
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
           grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml"
+  # Making packages: manual pages, Debian packages, a wheel.
+  [packages]="help2man dpkg-dev file python3 python3-pip python3-setuptools python3-wheel"
+  # Checking packages, and installing them on a clean Debian.
+  [chroot]="debootstrap lintian"
   # Tests of pages in a browser, which are skipped without it.
   [browser]="chromium"
   # Sanitizers, clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
@@ -64,7 +68,7 @@ as_root() {
 
 wanted=()
 for purpose in "${@:-build}"; do
-  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, pages, test, browser, checks"
+  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, pages, packages, test, browser, chroot, checks"
   if [[ "$purpose" == pages ]] && command -v npm >/dev/null; then continue; fi
   read -r -d '' -a list <<<"${packages[$purpose]}" || true
   wanted+=("${list[@]}")

@@ -60,6 +60,8 @@ class ExportCommand final : public Command {
            "and\n"
            "vLLM want whole layers: plan with --granularity=layer.\n"
            "\n"
+           "--to=html writes a page to look at, of one plan or of two (docs/page.md).\n"
+           "\n"
            "With --problem the integer program of the problem is written for any other solver, by this program "
            "itself:\n"
            "servers do not do that. Its objective is the plan's, in the unit that the head of the file states.\n"
@@ -70,8 +72,6 @@ class ExportCommand final : public Command {
            "  planwright export --plan=gpt.json --to=megatron --graph=zoo:gpt-1.3b\n"
            "  planwright export --plan=gpt.json --to=hostfile --cluster=zoo:pcie:4 --output_file=hosts.txt\n"
            "  planwright export --plan=gpt.json --to=svg --graph=zoo:gpt-1.3b --output_file=plan.svg\n"
-           "  planwright export --plan=gpt.json --to=html --graph=zoo:gpt-1.3b --cluster=zoo:pcie:4 "
-           "--output_file=plan.html\n"
            "  planwright export --problem --to=lp --graph=zoo:gpt-125m --cluster=zoo:pcie:4 --granularity=layer\n";
   }
 
