@@ -70,7 +70,12 @@ set(headers ${CMAKE_INSTALL_INCLUDEDIR}/planwright)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/core DESTINATION ${headers} COMPONENT libplanwright-dev
   FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/client/library DESTINATION ${headers}/client COMPONENT libplanwright-dev
-  FILES_MATCHING PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.h" PATTERN version.h EXCLUDE)
+# What our own build defines, whoever includes the header would have to.
+file(READ ${PROJECT_SOURCE_DIR}/client/library/version.h version_header)
+string(REPLACE "= PLANWRIGHT_VERSION;" "= \"${PROJECT_VERSION}\";" version_header "${version_header}")
+file(CONFIGURE OUTPUT ${generated}/version.h CONTENT "${version_header}" @ONLY)
+install(FILES ${generated}/version.h DESTINATION ${headers}/client/library COMPONENT libplanwright-dev)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/proto/generated/planwright ${PROJECT_BINARY_DIR}/proto/generated/google
   DESTINATION ${headers} COMPONENT libplanwright-dev FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/proto/planwright ${PROJECT_SOURCE_DIR}/proto/google

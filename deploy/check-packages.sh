@@ -24,6 +24,7 @@ finish() {
 trap finish EXIT
 cp --archive "$clean/." "$chroot"
 cp /etc/resolv.conf "$chroot/etc/resolv.conf"
+echo 'Dpkg::Use-Pty "0";' >"$chroot/etc/apt/apt.conf.d/no-terminal"
 mount -t proc proc "$chroot/proc"
 mkdir "$chroot/packages" "$chroot/programs"
 cp build/release/debs/*.deb build/release/wheels/*.whl "$chroot/packages"

@@ -27,6 +27,11 @@ export PKG_CONFIG_PATH=$prefix/usr/lib/pkgconfig
 # shellcheck disable=SC2046  # words
 c++ -std=c++20 "$prefix/programs/use_core.cc" -o "$prefix/with_pkg_config" $(pkg-config --cflags --libs planwright-core)
 "$prefix/with_pkg_config"
+echo '#include "client/library/version.h"
+int main() { return *planwright::client::kVersion == 0; }' >"$prefix/version.cc"
+# shellcheck disable=SC2046
+c++ -std=c++20 "$prefix/version.cc" -o "$prefix/version" $(pkg-config --cflags planwright-client)
+"$prefix/version"
 
 # shellcheck source=tests/readme/server.sh
 source tests/readme/server.sh
