@@ -18,7 +18,8 @@ declare -A packages=(
   # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own
   # and make certificates with openssl.
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
-          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml"
+          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml
+          python3-onnx"
   # Making packages: manual pages, Debian packages, a wheel.
   [packages]="help2man dpkg-dev file python3 python3-pip python3-setuptools python3-wheel"
   # Checking packages, and installing them on a clean Debian.
