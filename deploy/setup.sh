@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Planwright needs, by purpose, as root or with sudo.
 #
-#   deploy/setup.sh [build] [pages] [packages] [test] [browser] [chroot] [checks]      (default: build)
+#   deploy/setup.sh [build] [pages] [packages] [test] [browser] [chroot] [pictures] [checks]      (default: build)
 #
 # Does nothing where everything is installed already, and starts no daemon.
 set -euo pipefail
@@ -26,6 +26,8 @@ declare -A packages=(
   [chroot]="debootstrap lintian"
   # Tests of pages in a browser, which are skipped without it.
   [browser]="chromium"
+  # Pictures of the docs.
+  [pictures]="graphviz python3-matplotlib"
   # Sanitizers, clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
   [checks]="clang clang-19 clang-tidy-19 libclang-rt-dev libclang-rt-19-dev gcovr dpkg-dev git"
 )
@@ -69,7 +71,7 @@ as_root() {
 
 wanted=()
 for purpose in "${@:-build}"; do
-  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, pages, packages, test, browser, chroot, checks"
+  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, pages, packages, test, browser, chroot, pictures, checks"
   if [[ "$purpose" == pages ]] && command -v npm >/dev/null; then continue; fi
   read -r -d '' -a list <<<"${packages[$purpose]}" || true
   wanted+=("${list[@]}")
