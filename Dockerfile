@@ -7,7 +7,7 @@ ARG BASE=debian:bookworm-slim
 FROM ${BASE} AS build
 WORKDIR /src
 COPY deploy/setup.sh deploy/setup.sh
-RUN deploy/setup.sh build
+RUN deploy/setup.sh build pages
 COPY . .
 RUN cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCHMARKS=OFF \
  && cmake --build --preset release --parallel "$(nproc)" --target planwrightd planwright planwright-webhook \

@@ -11,7 +11,7 @@
 namespace planwright::client {
 namespace {
 
-constexpr std::size_t kMostRows = 16;
+constexpr std::size_t kMostRows = 8;
 constexpr double kGibibyte = 1024.0 * 1024 * 1024;
 
 struct Row {
@@ -48,7 +48,7 @@ Bars MakeBars(std::string unit, const std::vector<Row>& rows, const std::vector<
   for (const Row& row : rows) bars.rows.push_back(row.name);
   bars.limits.resize(rows.size());
   for (std::size_t part = 0; part < names.size(); ++part) {
-    Bars::Part made{names[part], {}};
+    Bars::Part made{names[part], {}, 0};
     for (const Amounts& row : amounts) made.values.push_back(row[part]);
     const bool is_empty = std::all_of(made.values.begin(), made.values.end(), [](double value) { return value <= 0; });
     if (!is_empty) bars.parts.push_back(std::move(made));
@@ -70,6 +70,17 @@ Amounts LoadOf(const v1::Plan& plan, const v1::Stage& stage) {
   const int32_t step = plan.problem().micro_batches();
   return {stage.communication_in_ms() * share, stage.compute_ms() * share, stage.communication_out_ms() * share,
           stage.allreduce_ms() * (step > 0 ? share / step : 1)};
+}
+
+// What does not add up: transfers that overlap with the computation, and, where links have two directions, each other.
+void PutTransfersBeside(const v1::Plan& plan, Bars& bars) {
+  const v1::Overlap overlap = plan.problem().overlap();
+  if (overlap != v1::OVERLAP_OVERLAPPED && overlap != v1::OVERLAP_FULL_DUPLEX) return;
+  for (Bars::Part& part : bars.parts) {
+    if (part.name == "transfers in") part.stack = 1;
+    if (part.name == "transfers out") part.stack = overlap == v1::OVERLAP_FULL_DUPLEX ? 2 : 1;
+  }
+  bars.notes.emplace_back("Transfers run beside the computation.");
 }
 
 Amounts JointLoadOf(const v1::Stage& stage) {
@@ -171,6 +182,7 @@ Bars LoadBars(const v1::Plan& plan) {
   } else {
     bars.line = plan.objective_ms();
     bars.notes.emplace_back("For one micro-batch. The dashed line is the time of the plan.");
+    PutTransfersBeside(plan, bars);
   }
   return bars;
 }

@@ -17,6 +17,8 @@ struct Bars {
     std::string name;
     // By row, in `unit`.
     std::vector<double> values;
+    // Parts with equal numbers follow each other; others begin anew below.
+    int stack = 0;
   };
 
   std::string unit;
@@ -30,7 +32,7 @@ struct Bars {
   std::vector<std::string> notes;
 };
 
-// A row for each device in use; where there are more than 16 of them and fewer stages, one for each stage, with the
+// A row for each device in use; where there are more than 8 of them and fewer stages, one for each stage, with the
 // name of its first device. Milliseconds for a micro-batch.
 Bars LoadBars(const v1::Plan& plan);
 

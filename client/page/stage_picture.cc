@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMostBoxes = 200;
 constexpr std::size_t kMostLines = 1000;
 constexpr int kStagesInARow = 8;
+constexpr int kRowsInAColumn = 14;
 constexpr double kWidth = 1200;
 constexpr double kGap = 28;
 constexpr double kTitle = 24;
@@ -67,39 +68,56 @@ class StageDrawing {
   }
 
  private:
-  double StageWidth() const {
-    const int columns = std::max(1, std::min(plan_.stages_size(), kStagesInARow));
-    return (kWidth - kGap * (columns - 1)) / columns;
+  // Columns of layers that the stage takes.
+  int ColumnsOf(int stage) const {
+    int rows = 1;
+    for (std::size_t layer = 0; layer < rows_.size(); ++layer) {
+      if (traffic_.layers[layer].stage == stage) rows = std::max(rows, rows_[layer] + 1);
+    }
+    return (rows + kRowsInAColumn - 1) / kRowsInAColumn;
   }
 
-  // Of the tallest stage in the row of stages that begins with `first`.
+  int EndOfRow(int first) const { return std::min(first + kStagesInARow, plan_.stages_size()); }
+
+  // Of a column of layers, in the row of stages that begins with `first`.
+  double ColumnWidth(int first) const {
+    int columns = 0;
+    for (int stage = first; stage < EndOfRow(first); ++stage) columns += ColumnsOf(stage);
+    return (kWidth - kGap * (EndOfRow(first) - first - 1)) / columns;
+  }
+
+  // Of the tallest stage in that row.
   double RowHeight(int first) const {
     int rows = 0;
     for (std::size_t layer = 0; layer < rows_.size(); ++layer) {
       const int stage = traffic_.layers[layer].stage;
-      if (stage >= first && stage < first + kStagesInARow) rows = std::max(rows, rows_[layer] + 1);
+      if (stage >= first && stage < EndOfRow(first)) rows = std::max(rows, rows_[layer] + 1);
     }
-    return kTitle + rows * (kLayerHeight + kLayerGap) + kLayerGap;
+    return kTitle + std::min(rows, kRowsInAColumn) * (kLayerHeight + kLayerGap) + kLayerGap;
   }
 
   void PlaceStages() {
     double y = 0;
-    for (int stage = 0; stage < plan_.stages_size(); ++stage) {
-      if (stage > 0 && stage % kStagesInARow == 0) y += RowHeight(stage - kStagesInARow) + kGap;
-      const v1::Stage& planned = plan_.stages(stage);
-      picture_.boxes.push_back({.x = (stage % kStagesInARow) * (StageWidth() + kGap),
-                                .y = y,
-                                .width = StageWidth(),
-                                .height = RowHeight(stage - stage % kStagesInARow),
-                                .label = absl::StrCat("stage ", planned.index()),
-                                .tip = StageTip(planned),
-                                .colour = stage,
-                                .outline = has_layers_});
-      picture_.height = std::max(picture_.height, y + picture_.boxes.back().height);
+    for (int first = 0; first < plan_.stages_size(); first += kStagesInARow) {
+      double x = 0;
+      for (int stage = first; stage < EndOfRow(first); ++stage) {
+        const double width = ColumnsOf(stage) * ColumnWidth(first);
+        picture_.boxes.push_back({.x = x,
+                                  .y = y,
+                                  .width = width,
+                                  .height = RowHeight(first),
+                                  .label = absl::StrCat("stage ", plan_.stages(stage).index()),
+                                  .tip = StageTip(plan_.stages(stage)),
+                                  .colour = stage,
+                                  .outline = has_layers_});
+        x += width + kGap;
+      }
+      picture_.height = y + RowHeight(first);
+      y = picture_.height + kGap;
     }
   }
 
-  // Layers of one stage and row share its width.
+  // Layers of one stage and row share the width of their column.
   void PlaceLayers() {
     std::map<std::pair<int, int>, int> of_row;
     for (std::size_t i = 0; i < rows_.size(); ++i) ++of_row[{traffic_.layers[i].stage, rows_[i]}];
@@ -108,15 +126,16 @@ class StageDrawing {
       const StageLayer& layer = traffic_.layers[i];
       const std::pair<int, int> row = {layer.stage, rows_[i]};
       const Box& stage = picture_.boxes[Index(layer.stage)];
-      const double slot = (stage.width - kLayerGap) / of_row[row];
+      const double column = (stage.width - kLayerGap) / ColumnsOf(layer.stage);
+      const double slot = column / of_row[row];
+      const std::string operators = CountedText(static_cast<int64_t>(layer.operators.size()), "operator", "operators");
       picture_.boxes.push_back(
-          {.x = stage.x + kLayerGap + slot * placed[row]++,
-           .y = stage.y + kTitle + rows_[i] * (kLayerHeight + kLayerGap),
+          {.x = stage.x + kLayerGap + rows_[i] / kRowsInAColumn * column + slot * placed[row]++,
+           .y = stage.y + kTitle + rows_[i] % kRowsInAColumn * (kLayerHeight + kLayerGap),
            .width = slot - kLayerGap,
            .height = kLayerHeight,
            .label = layer.name,
-           .tip = absl::StrCat(layer.name, "\nstage ", plan_.stages(layer.stage).index(), ", ",
-                               CountedText(static_cast<int64_t>(layer.operators.size()), "operator", "operators")),
+           .tip = absl::StrCat(layer.name, "\nstage ", plan_.stages(layer.stage).index(), ", ", operators),
            .colour = layer.stage});
     }
   }

@@ -1,7 +1,7 @@
 // Stages with their layers, and the tensors between them, as a drawing.
 //
 // Stages stand side by side, at most eight in a row; in a stage each layer stands below those of the same stage that it
-// reads from. Above 200 boxes there are only the stages.
+// reads from, in columns of at most 14. Above 200 boxes there are only the stages.
 #ifndef PLANWRIGHT_CLIENT_PAGE_STAGE_PICTURE_H_
 #define PLANWRIGHT_CLIENT_PAGE_STAGE_PICTURE_H_
 

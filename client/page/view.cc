@@ -73,7 +73,9 @@ Json ValueOrNull(const std::optional<double>& value) { return value.has_value() 
 
 Json BarsJson(const Bars& bars) {
   Json parts = Json::array();
-  for (const Bars::Part& part : bars.parts) parts.push_back({{"name", part.name}, {"values", Rounded(part.values)}});
+  for (const Bars::Part& part : bars.parts) {
+    parts.push_back({{"name", part.name}, {"values", Rounded(part.values)}, {"stack", part.stack}});
+  }
   Json limits = Json::array();
   for (const std::optional<double>& limit : bars.limits) limits.push_back(ValueOrNull(limit));
   return {

@@ -124,13 +124,13 @@ export function picture(drawing) {
   };
 }
 
-// Stacked bars: {unit, rows, parts: [{name, values}], limits: [value or null], line: value or null}.
+// Stacked bars: {unit, rows, parts: [{name, values, stack}], limits: [value or null], line: value or null}.
 export function bars(chart) {
   const { mark, card } = colours();
   const series = chart.parts.map((part, i) => ({
     type: "bar",
     name: part.name,
-    stack: "all",
+    stack: String(part.stack),
     data: part.values,
     barMaxWidth: 18,
     itemStyle: { color: colourOf(part.name, i), borderColor: card, borderWidth: 0.5 },

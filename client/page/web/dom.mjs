@@ -10,8 +10,16 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-// {caption, head, rows}; columns whose cells all look like numbers stand to the right.
-export function table({ caption, head, rows }) {
+const LONG_TABLE = 40;
+
+// {caption, head, rows}; long ones open when they are asked for.
+export function table(data) {
+  if (data.rows.length <= LONG_TABLE) return openTable(data);
+  return details(`${data.caption} (${data.rows.length})`, () => [openTable(data)]);
+}
+
+// Columns whose cells all look like numbers stand to the right.
+function openTable({ caption, head, rows }) {
   const isNumber = head.map((_, column) => rows.length > 0 && rows.every((row) => /^([-–]|[\d,.]+( \S+)?|)$/.test(row[column])));
   const cell = (name, text, column) => element(name, { text, class: isNumber[column] ? "number" : "text" });
   const headCells = head.map((text, column) => {

@@ -76,6 +76,13 @@ function stageDetails(stage) {
   ]);
 }
 
+const MANY_STAGES = 16;
+
+function allDetails(stages) {
+  const made = () => stages.map(stageDetails);
+  return stages.length <= MANY_STAGES ? made() : [details(`What ${stages.length} stages hold and send`, made)];
+}
+
 function timelineOf(view) {
   const data = view.timeline;
   const notes = data.notes.map((text) => element("p", { class: "note", text }));
@@ -96,7 +103,7 @@ function searchOf(view) {
 const SECTIONS = [
   ["overview", "Overview", (view) => [element("p", { class: "headline", text: view.headline }), table(view.overview)]],
   ["assumptions", "Assumptions", (view) => [...(view.assumptions.length > 0 ? [element("ul", {}, ...view.assumptions.map((text) => element("li", { text })))] : [])]],
-  ["stages", "Stages", (view) => [...pictureOf("Stages with their layers and the tensors between them", view.stage_picture), table(view.stages), ...view.stage_details.map(stageDetails)]],
+  ["stages", "Stages", (view) => [...pictureOf("Stages with their layers and the tensors between them", view.stage_picture), table(view.stages), ...allDetails(view.stage_details)]],
   ["devices", "Devices and links", (view) => [...pictureOf("Devices, their stages, and who talks to whom", view.machine_picture), ...view.traffic.map(table), details("The cluster", () => [element("pre", { text: view.cluster })])]],
   ["load", "Load", (view) => [barsOf("Load of each device by part", view.load), ...view.load_notes.map((text) => element("p", { class: "note", text }))]],
   ["memory", "Memory", (view) => [barsOf("Memory of each device by part, with limits", view.memory), ...view.memory_tables.map(table)]],
