@@ -13,9 +13,6 @@ namespace {
 
 absl::StatusOr<Simulation> SimulatedStep(PlanningClient& client, const CallOptions& call,
                                          const v1::CreatePlanRequest& input, const v1::Plan& plan) {
-  if (plan.has_joint()) {
-    return absl::UnimplementedError("its steps are computed task by task by the joint search itself");
-  }
   v1::SimulatePlanRequest request;
   *request.mutable_graph() = input.graph();
   *request.mutable_cluster() = input.cluster();
@@ -23,6 +20,12 @@ absl::StatusOr<Simulation> SimulatedStep(PlanningClient& client, const CallOptio
   *request.mutable_problem() = plan.has_problem() ? plan.problem() : input.problem();
   request.set_view(v1::SimulatePlanRequest::VIEW_FULL);
   return Simulate(client, request, call);
+}
+
+std::string WhyNoStep(const v1::Plan& plan, const absl::Status& status) {
+  if (plan.has_joint()) return "Steps of this plan are computed by the joint search itself, not by the simulator.";
+  const absl::string_view reason = status.message();
+  return absl::StrCat("The simulator does not run this plan: ", reason);
 }
 
 }  // namespace
@@ -46,8 +49,7 @@ absl::StatusOr<std::string> PlanPage(PlanningClient& client, const CallOptions& 
     if (steps[i].ok()) {
       page_plan.simulation = &*steps[i];
     } else {
-      const absl::string_view reason = steps[i].status().message();
-      page_plan.no_simulation = absl::StrCat("The simulator does not run this plan: ", reason);
+      page_plan.no_simulation = WhyNoStep(*plans[i].plan, steps[i].status());
     }
     page_plans.push_back(page_plan);
   }
