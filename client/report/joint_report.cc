@@ -34,12 +34,37 @@ std::string TextOfDegrees(const Degrees& degrees) {
 
 std::string PercentText(double share) { return absl::StrFormat("%.1f %%", share * 100); }
 
+// Else somebody wrote it, and only what it costs is known.
+bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().empty(); }
+
 std::string Headline(const v1::Plan& plan, const std::string& title) {
   const double gap = plan.relative_gap() * 100;
-  const std::string proof =
-      plan.provenance().proven_optimal() ? "proven optimal" : absl::StrFormat("at most %.2g %% from the best", gap);
-  return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()), " per step, ", proof), 2),
+  std::string proof;
+  if (plan.provenance().proven_optimal()) {
+    proof = ", proven optimal";
+  } else if (WasSearched(plan)) {
+    proof = absl::StrFormat(", at most %.2g %% from the best", gap);
+  }
+  return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()), " per step", proof), 2),
                       "\n");
+}
+
+// What MIN_DEVICES found.
+void AddDevicesRow(const v1::Plan& plan, Table& table) {
+  if (plan.problem().objective() != v1::OBJECTIVE_MIN_DEVICES) return;
+  const auto& counters = plan.provenance().counters();
+  const auto count = [&](const char* name) {
+    const auto found = counters.find(name);
+    return found == counters.end() ? 0 : found->second;
+  };
+  const v1::JointSearch& joint = plan.problem().joint();
+  const std::string what = joint.has_target_tokens_per_second()
+                               ? absl::StrFormat("reach %.0f tokens/s", joint.target_tokens_per_second())
+                               : std::string("hold the model");
+  const int64_t allowed = count("devices_allowed");
+  const int64_t needed = count("devices_needed");
+  const std::string proof = needed == allowed ? "fewer provably do not" : absl::StrCat(needed, " are needed at least");
+  table.AddRow({"fewest devices", absl::StrCat(allowed, " ", what, "; ", proof)});
 }
 
 std::string Summary(const v1::Plan& plan) {
@@ -63,8 +88,13 @@ std::string Summary(const v1::Plan& plan) {
       {"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use, %s of all; idle %s of the time",
                                 joint.tokens_per_second(), PercentText(joint.peak_share_in_use()),
                                 PercentText(joint.peak_share()), PercentText(plan.estimate().bubble_fraction()))});
+  if (!WasSearched(plan)) {
+    table.AddRow({"task by task", DurationText(joint.simulated_step_ms())});
+    return table.ToString();
+  }
   table.AddRow({"lower bound", absl::StrFormat("%s (gap %.2g %%), of plans whose blocks stand in pipeline order",
                                                DurationText(plan.lower_bound_ms()), plan.relative_gap() * 100)});
+  AddDevicesRow(plan, table);
   table.AddRow({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",
                                              DurationText(joint.simulated_bound_ms()))});
   table.AddRow({"found in", absl::StrCat(DurationText(plan.provenance().wall_time_ms()), ", ",
@@ -124,6 +154,7 @@ std::string WorthSection(const v1::Plan& plan) {
 }
 
 std::string EqualStagesSection(const v1::Plan& plan) {
+  if (!WasSearched(plan)) return "";
   if (plan.joint().equal_stages().empty()) return "\nNo configuration of equal stages fits.\n";
   Table table(
       {{"stages", kRight}, {"spread"}, {"samples", kRight}, {"recomputation"}, {"sharding"}, {"step", kRight}, {""}});
