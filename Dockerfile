@@ -9,7 +9,7 @@ FROM ${BASE} AS build
 ARG SOURCE=/src
 WORKDIR ${SOURCE}
 COPY deploy/setup.sh deploy/setup.sh
-RUN deploy/setup.sh build
+RUN deploy/setup.sh build pages
 COPY . .
 RUN cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCHMARKS=OFF \
  && cmake --build --preset release --parallel "$(nproc)" --target planwrightd planwright planwright-webhook \
