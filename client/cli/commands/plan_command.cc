@@ -1,3 +1,4 @@
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -54,7 +55,8 @@ class PlanCommand final : public Command {
                                           problem_));
     groups[1].flags.push_back(StringFlag("runnable_on", absl::StrJoin(RunnableTargets(), "|"),
                                          "plan what this trainer or server can run: whole layers, as many replicas of "
-                                         "each stage, no CPUs",
+                                         "each stage, no CPUs; with --global_batch also degrees, sharding and "
+                                         "recomputation as it has them, with the price of that",
                                          runnable_on_));
     groups.back().flags.push_back(StringFlag(
         "plan_id", "ID", "have the server keep the plan as plans/ID (`planwright plans` lists them)", plan_id_));
@@ -79,8 +81,6 @@ class PlanCommand final : public Command {
     auto response = Search(*request, deadline, environment);
     if (!response.ok()) return Explained(response.status(), environment);
     v1::Plan& plan = *response->mutable_plan();
-    const absl::Status expressible = CheckExpressible(*request, plan, environment);
-    if (!expressible.ok()) return expressible;
     plan.mutable_warnings()->Add(input_.warnings().begin(), input_.warnings().end());
     if (!asked_.empty()) plan.add_warnings(asked_);
     const auto text = TextOf(*std::move(request), plan, environment);
@@ -98,13 +98,6 @@ class PlanCommand final : public Command {
   absl::Status Constrain(v1::CreatePlanRequest& request, const Environment& environment) const {
     if (runnable_on_.empty()) return absl::OkStatus();
     return MakeRunnable(runnable_on_, *server_.Connect(environment), ShortCall(environment), request);
-  }
-
-  // What the problem cannot say: whether the model is one that the target runs.
-  absl::Status CheckExpressible(const v1::CreatePlanRequest& request, const v1::Plan& plan,
-                                const Environment& environment) const {
-    if (runnable_on_.empty()) return absl::OkStatus();
-    return CheckRunnable(runnable_on_, *server_.Connect(environment), ShortCall(environment), request, plan);
   }
 
   // The plan as JSON, where --save names a file.
@@ -148,6 +141,19 @@ class PlanCommand final : public Command {
 
   absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request,
                                                 CallOptions::Clock::time_point deadline, Environment& environment) {
+    if (runnable_on_.empty()) return SearchOnce(request, deadline, environment);
+    const auto start = CallOptions::Clock::now();
+    const auto search = [&](v1::CreatePlanRequest one) {
+      // Each of several searches has what is left of the time, at least half of it.
+      const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(CallOptions::Clock::now() - start);
+      const auto own_deadline = SettleTimeLimit(one, spent);
+      return SearchOnce(one, own_deadline, environment);
+    };
+    return PlanRunnable(runnable_on_, *server_.Connect(environment), ShortCall(environment), request, search);
+  }
+
+  absl::StatusOr<v1::CreatePlanResponse> SearchOnce(const v1::CreatePlanRequest& request,
+                                                    CallOptions::Clock::time_point deadline, Environment& environment) {
     const auto display = MakeProgressDisplay(environment.err_is_terminal, progress_, environment.err);
     const std::string address = server_.Address(environment);
     if (display != nullptr && !address.empty()) display->OnPhase("asking " + address);

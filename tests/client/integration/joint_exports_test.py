@@ -258,6 +258,57 @@ class JointExportsTest(unittest.TestCase):
             self.assertIn("plan with --optimizer_sharding=optimizer", self.export(target, code=2))
         self.assertIn("is for training, and vLLM serves", self.export("vllm", code=2))
 
+    def test_runnable_on_finds_what_the_trainer_says_and_its_price(self):
+        # So little memory that the search computes some layers again and keeps others.
+        tight = "zoo:dgx-a100:2?devices=4&memory_gib=6"
+        free = self.plan("--optimizer_sharding=optimizer", cluster=tight)
+        self.assertEqual({kind for _, kinds in runs_of(free) for kind in kinds}, {"N", "F"})
+        for target in ("megatron", "torchtitan", "deepspeed"):
+            plan = self.plan("--optimizer_sharding=optimizer", f"--runnable_on={target}", cluster=tight)
+            if target == "megatron":
+                self.check_megatron(plan)
+            else:
+                self.assertEqual(len({kind for _, kinds in runs_of(plan) for kind in kinds}), 1)
+            price = plan["objective_ms"] / free["objective_ms"] - 1
+            costs = f"costs {price * 100:.2g} %: " if price > 0 else "costs nothing: "
+            self.assertTrue(any(warning.startswith(f"--runnable_on={target} {costs}")
+                                for warning in plan["warnings"]), (plan["warnings"], price))
+            # They have no word for some layers.
+            self.assertTrue(price > 0 or target == "megatron")
+            self.export(target)
+
+    def test_a_mixed_cluster_ends_in_stages_that_trainers_run(self):
+        mixed = Path(self.folder.name) / "mixed.yaml"
+        mixed.write_text("nodes:\n  - {hosts: 'h[1-8]', devices: 8, class: h100}\n"
+                         "  - {hosts: 'a[1-8]', devices: 8, class: a100}\ninside: nvlink\nbetween: 400 Gb/s\n",
+                         encoding="utf-8")
+        for target in ("megatron", "torchtitan_toml"):
+            plan = self.plan(f"--runnable_on={target}", model="zoo:llama3-70b", cluster=str(mixed), batch=512)
+            self.assertGreater(len({count for count, _ in runs_of(plan)}), 1)
+            self.assertTrue(any(warning.startswith(f"--runnable_on={target} costs ") for warning in plan["warnings"]))
+            if target == "megatron":
+                self.check_megatron(plan)
+            else:
+                parts = tomllib.loads(self.export(target))["parallelism"]["module_fqns_per_model_part"]
+                self.assertEqual([sum(name.startswith("layers.") for name in part) for part in parts],
+                                 [count for count, _ in runs_of(plan)])
+            hosts = [line.split()[0] for line in self.export("hostfile").splitlines()]
+            self.assertEqual({host[0] for host in hosts[:len(hosts) // 2]} & {host[0] for host in hosts[len(hosts) // 2:]},
+                             set())
+
+    def test_runnable_on_refuses_what_contradicts_it(self):
+        problem = [f"--graph={MODEL}", f"--cluster={CLUSTER}", "--global_batch=64"]
+        for target, flags in (("megatron", ["--degrees=per_stage"]),
+                              ("vllm", ["--global_batch=64"]),
+                              ("torchtitan", ["--layer_recomputation=selective"]),
+                              ("deepspeed", ["--schedule=interleaved"]),
+                              ("deepspeed", ["--context_degrees=2"]),
+                              ("megatron", ["--optimizer_sharding=parameters", "--stages=2"]),
+                              ("torchtitan", ["--optimizer_sharding=gradients"])):
+            error = run("plan", *problem, f"--runnable_on={target}", *flags, code=2)
+            self.assertIn(f"--runnable_on={target} and {flags[0].split('=')[0]}", error)
+            self.assertIn("contradict: ", error)
+
 
 if __name__ == "__main__":
     unittest.main()
