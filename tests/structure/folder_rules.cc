@@ -62,6 +62,8 @@ std::vector<FolderRule> CoreRules() {
        {"efficiency_fit", "fit_errors", "read_runs", "run_prediction", "training_run", "accelerators",
         "calibrated_cluster", "example_runs"}},
       {"core/joint/search", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_search"}},
+      // What is compared with the search shares its costs alone.
+      {"core/joint/baselines", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_baselines"}},
       {"core/joint/plan",
        {"core/base", "core/model", "core/joint/cost", "core/joint/search"},
        not_in_core,
@@ -126,7 +128,7 @@ std::vector<FolderRule> CoreRules() {
        not_in_core,
        {"capabilities", "solvers"}},
       {"core/planner/joint",
-       {"core/base", "core/model", "core/joint/cost", "core/joint/plan", "core/verify/joint"},
+       {"core/base", "core/model", "core/joint/baselines", "core/joint/cost", "core/joint/plan", "core/verify/joint"},
        not_in_core,
        {"joint_request"}},
       {"core/planner/devices",

@@ -11,6 +11,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
+#include "core/joint/baselines/joint_baselines.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/joint/cost/transformer_pricer.h"
 #include "core/joint/plan/joint_planning.h"
@@ -66,6 +67,7 @@ class JointRequestRun {
     RETURN_IF_ERROR(incumbent_status);
     ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(answer));
     NoteEnd(limits, answer, plan);
+    AddBaselines(question, limits, plan);
     return plan;
   }
 
@@ -77,6 +79,21 @@ class JointRequestRun {
     if (violations.empty()) return plan;
     return RejectedPlanError(
         absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
+  }
+
+  void AddBaselines(const JointQuestion& question, const SolveLimits& limits, Plan& plan) const {
+    // Those would use all devices.
+    if (problem_.objective == Objective::kMinDevices) return;
+    const BaselineQuestion asked{question.pricer, question.training, question.settings, question.reserved_bytes};
+    for (JointBaseline& baseline : JointBaselines(asked, limits)) {
+      plan.baselines.push_back(
+          {.algorithm = std::move(baseline.algorithm),
+           .objective = baseline.plan.has_value() ? std::optional(baseline.plan->step) : std::nullopt,
+           .reason = std::move(baseline.reason),
+           .admissible = false});
+      plan.baselines.back().admissible =
+          plan.baselines.back().objective.has_value() && plan.baselines.back().reason.empty();
+    }
   }
 
   static void NoteEnd(const SolveLimits& limits, const JointAnswer& answer, Plan& plan) {

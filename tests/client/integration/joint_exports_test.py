@@ -296,6 +296,16 @@ class JointExportsTest(unittest.TestCase):
             self.assertEqual({host[0] for host in hosts[:len(hosts) // 2]} & {host[0] for host in hosts[len(hosts) // 2:]},
                              set())
 
+    def test_compare_says_what_others_would_do(self):
+        problem = [f"--graph={MODEL}", f"--cluster={CLUSTER}", "--global_batch=64", "--degrees=per_stage"]
+        rows = json.loads(run("compare", *problem, "--output=json"))["rows"]
+        self.assertEqual([row["algorithm"] for row in rows], ["auto", "equal_stages", "data_parallel", "alpa"])
+        for row in rows:
+            self.assertGreaterEqual(row["objective_ms"], rows[0]["lower_bound_ms"] * (1 - 1e-9))
+        report = run("plan", *problem)
+        self.assertRegex(report, r"What others would do\n *baseline")
+        self.assertRegex(report, r"\n *alpa +[0-9.]+ m?s ")
+
     def test_runnable_on_refuses_what_contradicts_it(self):
         problem = [f"--graph={MODEL}", f"--cluster={CLUSTER}", "--global_batch=64"]
         for target, flags in (("megatron", ["--degrees=per_stage"]),
