@@ -56,6 +56,24 @@ std::string Headline(const v1::Plan& plan, const std::string& title) {
                       "\n");
 }
 
+// What MIN_DEVICES found.
+void AddDevicesRow(const v1::Plan& plan, Table& table) {
+  if (plan.problem().objective() != v1::OBJECTIVE_MIN_DEVICES) return;
+  const auto& counters = plan.provenance().counters();
+  const auto count = [&](const char* name) {
+    const auto found = counters.find(name);
+    return found == counters.end() ? 0 : found->second;
+  };
+  const v1::JointSearch& joint = plan.problem().joint();
+  const std::string what = joint.has_target_tokens_per_second()
+                               ? absl::StrFormat("reach %.0f tokens/s", joint.target_tokens_per_second())
+                               : std::string("hold the model");
+  const int64_t allowed = count("devices_allowed");
+  const int64_t needed = count("devices_needed");
+  const std::string proof = needed == allowed ? "fewer provably do not" : absl::StrCat(needed, " are needed at least");
+  table.AddRow({"fewest devices", absl::StrCat(allowed, " ", what, "; ", proof)});
+}
+
 std::string Summary(const v1::Plan& plan) {
   const v1::JointPlan& joint = plan.joint();
   const v1::PlanningProblem& problem = plan.problem();
@@ -79,6 +97,7 @@ std::string Summary(const v1::Plan& plan) {
                                 PercentText(joint.peak_share()), PercentText(plan.estimate().bubble_fraction()))});
   table.AddRow({"lower bound", absl::StrFormat("%s (gap %.2g %%), of plans whose blocks stand in pipeline order",
                                                DurationText(plan.lower_bound_ms()), plan.relative_gap() * 100)});
+  AddDevicesRow(plan, table);
   table.AddRow({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",
                                              DurationText(joint.simulated_bound_ms()))});
   table.AddRow({"found in", absl::StrCat(DurationText(plan.provenance().wall_time_ms()), ", ",

@@ -54,6 +54,8 @@ struct JointSettings {
   bool per_stage = false;
   std::optional<int32_t> num_stages;
   std::optional<int64_t> micro_batches;
+  // Of Objective::kMinDevices; nullopt: a plan that fits is enough.
+  std::optional<double> target_tokens_per_second;
 };
 
 // Bytes of one device.
@@ -95,6 +97,8 @@ struct JointStage {
   // Once a step: gradients, parameters and the optimizer.
   Picoseconds step_end{0};
   JointMemory memory;
+  // Layers whose times were measured.
+  int32_t measured_layers = 0;
 };
 
 // A way to run the step, in short.

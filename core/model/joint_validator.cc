@@ -3,9 +3,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <variant>
 
 #include "core/base/interruption.h"
+#include "core/model/device_selection.h"
 #include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 
@@ -14,6 +17,19 @@ namespace {
 
 constexpr char kJoint[] = "problem.joint";
 constexpr char kTransformer[] = "graph.transformer";
+
+constexpr std::size_t kMaxMeasuredLayers = 100'000;
+// Sums over many layers and micro-batches stay below 2^63 picoseconds.
+constexpr double kMostMeasuredMs = 1e6;
+constexpr int64_t kMostActivationBytes = int64_t{1} << 50;
+
+// Whether it is "layer.N" with N below `layers`.
+bool IsNumberedLayer(const std::string& name, int32_t layers) {
+  constexpr std::string_view kPrefix = "layer.";
+  int32_t number = 0;
+  return name.starts_with(kPrefix) && absl::SimpleAtoi(name.substr(kPrefix.size()), &number) && number >= 0 &&
+         number < layers;
+}
 
 class ShapeRules {
  public:
@@ -30,6 +46,7 @@ class ShapeRules {
     RequirePositive("sequence", shape_.sequence);
     RequirePositive("bytes_per_element", shape_.bytes_per_element);
     if (shape_.kv_heads > 0 && shape_.heads % shape_.kv_heads != 0) Add("kv_heads", "must divide heads");
+    CheckMeasured();
     if (!shape_.has_experts()) return;
     RequirePositive("experts_per_token", shape_.experts_per_token);
     RequirePositive("expert_feed_forward", shape_.expert_feed_forward);
@@ -40,6 +57,41 @@ class ShapeRules {
 
  private:
   void Add(const char* field, const char* rule) { violations_.Add(absl::StrCat(kTransformer, ".", field), rule); }
+
+  void CheckMeasured() {
+    if (shape_.measured_layers.size() > kMaxMeasuredLayers) {
+      return Add("measured_layers", "must have at most 100000 elements");
+    }
+    std::set<std::tuple<std::string, std::string, int32_t, int32_t, int32_t, int64_t>> known;
+    for (std::size_t i = 0; i < shape_.measured_layers.size(); ++i) {
+      InterruptionPoint(/*units=*/64);
+      const MeasuredLayer& row = shape_.measured_layers[i];
+      const std::string path = ElementPath(absl::StrCat(kTransformer, ".measured_layers"), i);
+      const auto require = [&](bool holds, const char* field, const char* rule) {
+        if (!holds) violations_.Add(absl::StrCat(path, ".", field), rule);
+      };
+      require(IsLayer(row.layer), "layer", "must be \"embedding\", \"layer\", \"layer.0\" and so on, or \"head\"");
+      require(row.tensor_degree >= 1, "tensor_degree", "must be >= 1");
+      require(row.context_degree >= 1, "context_degree", "must be >= 1");
+      require(row.expert_degree >= 1, "expert_degree", "must be >= 1");
+      require(row.samples >= 1, "samples", "must be >= 1");
+      require(IsTime(row.forward_ms), "forward_ms", "must be in 0 .. 1e6");
+      require(IsTime(row.backward_ms), "backward_ms", "must be in 0 .. 1e6");
+      const int64_t bytes = row.activation_bytes.value_or(0);
+      require(bytes >= 0 && bytes <= kMostActivationBytes, "activation_bytes", "must be in 0 .. 2^50");
+      const bool is_new = known
+                              .insert({row.layer, row.device_class, row.tensor_degree, row.context_degree,
+                                       row.expert_degree, row.samples})
+                              .second;
+      if (!is_new) violations_.Add(path, "must not say again what a row before says of the same case");
+    }
+  }
+
+  static bool IsTime(double value) { return value >= 0 && value <= kMostMeasuredMs; }
+
+  bool IsLayer(const std::string& name) const {
+    return name == "embedding" || name == "layer" || name == "head" || IsNumberedLayer(name, shape_.layers);
+  }
   // Products of three widths stay below 2^63.
   void RequirePositive(const char* field, int64_t value) {
     if (value >= 1 && value <= (int64_t{1} << 24)) return;
@@ -57,6 +109,7 @@ class JointRules {
 
   void Check() {
     CheckOtherFields();
+    CheckTarget();
     CheckCluster();
     CheckBatch();
     if (!graph_.transformer.has_value()) {
@@ -68,6 +121,7 @@ class JointRules {
     }
     CheckLayers();
     CheckDegrees(*graph_.transformer);
+    CheckMeasuredClasses(graph_.transformer->measured_layers);
   }
 
  private:
@@ -77,7 +131,8 @@ class JointRules {
 
   // What the joint search decides, or does not know.
   void CheckOtherFields() {
-    Refuse(problem_.objective != Objective::kMaxThroughput, "objective", "must be MAX_THROUGHPUT beside problem.joint");
+    Refuse(problem_.objective == Objective::kMinLatency, "objective",
+           "must be MAX_THROUGHPUT or MIN_DEVICES beside problem.joint");
     Refuse(problem_.workload == Workload::kInference, "workload", "must be TRAINING beside problem.joint");
     Refuse(problem_.split != Split::kContiguous, "split", "must be CONTIGUOUS beside problem.joint");
     Refuse(problem_.overlap != Overlap::kSerial, "overlap", "must be SERIAL beside problem.joint");
@@ -101,6 +156,22 @@ class JointRules {
     Refuse(!problem_.pinned.empty(), "pinned", "must be empty beside problem.joint");
     Refuse(!problem_.forbidden.empty(), "forbidden", "must be empty beside problem.joint");
     Refuse(problem_.start_from.has_value(), "start_from", "must not be set beside problem.joint");
+  }
+
+  void CheckTarget() {
+    const std::optional<double>& target = joint_.target_tokens_per_second;
+    const bool counts_devices = problem_.objective == Objective::kMinDevices;
+    Refuse(target.has_value() && !IsPositive(*target), "joint.target_tokens_per_second", "must be finite and > 0");
+    Refuse(target.has_value() && !counts_devices, "joint.target_tokens_per_second",
+           "must not be set unless problem.objective is MIN_DEVICES");
+    if (!counts_devices) return;
+    std::set<DeviceClassId> classes;
+    for (const DeviceId device : SelectedDevices(cluster_, problem_.devices_to_use)) {
+      if (cluster_.class_of(device).kind != DeviceKind::kAccelerator) continue;
+      classes.insert(cluster_.devices[device.index()].device_class);
+    }
+    Refuse(classes.size() > 1, "devices_to_use",
+           "must select accelerators of one class where problem.objective is MIN_DEVICES beside problem.joint");
   }
 
   static std::optional<PipelineOrder> OrderOf(ScheduleKind schedule) {
@@ -179,6 +250,18 @@ class JointRules {
     });
   }
 
+  void CheckMeasuredClasses(const std::vector<MeasuredLayer>& rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::string& name = rows[i].device_class;
+      const bool is_known =
+          name.empty() || std::any_of(cluster_.device_classes.begin(), cluster_.device_classes.end(),
+                                      [&](const DeviceClass& device_class) { return device_class.name == name; });
+      if (is_known) continue;
+      violations_.Add(ElementPath(absl::StrCat(kTransformer, ".measured_layers"), i) + ".device_class",
+                      absl::StrCat("must be empty or a class of the cluster, is \"", name, "\""));
+    }
+  }
+
   void CheckLayers() {
     for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
       InterruptionPoint(/*units=*/64);
@@ -191,12 +274,7 @@ class JointRules {
     }
   }
 
-  bool IsNumbered(const std::string& layer) const {
-    constexpr std::string_view kPrefix = "layer.";
-    int32_t number = 0;
-    return layer.starts_with(kPrefix) && absl::SimpleAtoi(layer.substr(kPrefix.size()), &number) && number >= 0 &&
-           number < graph_.transformer->layers;
-  }
+  bool IsNumbered(const std::string& layer) const { return IsNumberedLayer(layer, graph_.transformer->layers); }
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;

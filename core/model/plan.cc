@@ -38,6 +38,7 @@ Placement PlacementOf(const Plan& plan) {
     for (const Replica& replica : stage.replicas) placed.devices.push_back(replica.device);
   }
   if (plan.problem.schedule == ScheduleKind::kPeriodic && !plan.tasks.empty()) placement.pattern = PatternOf(plan);
+  placement.joint = plan.joint;
   return placement;
 }
 

@@ -116,6 +116,8 @@ struct Placement {
   std::vector<Stage> stages;
   // PERIODIC: when each stage works on what. nullopt: to be found.
   std::optional<PeriodicPattern> pattern = std::nullopt;
+  // Of a problem with joint settings: what was chosen beside places. Only the choices count (EvaluateJointPlan).
+  std::optional<JointPlan> joint = std::nullopt;
 };
 
 // A device of PlanningProblem::start_from that the cluster does not have.

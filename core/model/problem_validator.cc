@@ -15,12 +15,16 @@ void RequireAtLeastIfSet(const std::optional<Number>& value, int64_t least, cons
       *value, least, [path] { return path; }, violations);
 }
 
-// MIN_DEVICES has a target, and nothing else does.
+// MIN_DEVICES has a target, and nothing else does; that of the joint search is its own.
 void CheckTarget(const PlanningProblem& problem, Violations& violations) {
   constexpr char kPath[] = "problem.target_period_ms";
   const bool has_target = problem.target_period.has_value();
   if (has_target && *problem.target_period <= Picoseconds(0)) {
     violations.Add(kPath, absl::StrCat("must be > 0, is ", ToMilliseconds(*problem.target_period)));
+  }
+  if (problem.joint.has_value()) {
+    if (has_target) violations.Add(kPath, "must not be set beside problem.joint, which has target_tokens_per_second");
+    return;
   }
   if (!has_target && problem.objective == Objective::kMinDevices) {
     violations.Add(kPath, "must be set, because problem.objective is MIN_DEVICES");

@@ -4,8 +4,31 @@
 #define PLANWRIGHT_CORE_MODEL_TRANSFORMER_SHAPE_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace planwright {
+
+// What a profiler measured of a layer on one rank.
+struct MeasuredLayer {
+  // "embedding", "layer.0" and so on, "head"; "layer": every transformer layer without a row of its own.
+  std::string layer;
+  // Empty: every class.
+  std::string device_class;
+  int32_t tensor_degree = 1;
+  int32_t context_degree = 1;
+  int32_t expert_degree = 1;
+  // Of a micro-batch on one rank of the data degree.
+  int64_t samples = 1;
+  // With the collectives of these degrees.
+  double forward_ms = 0;
+  double backward_ms = 0;
+  // Kept where nothing is computed again; nullopt: as computed.
+  std::optional<int64_t> activation_bytes;
+
+  bool operator==(const MeasuredLayer&) const = default;
+};
 
 struct TransformerShape {
   // Transformer layers; the embedding before them and the head behind them are not counted.
@@ -52,6 +75,9 @@ struct TransformerShape {
   int64_t kv_rank = 0;
   int64_t rope_width = 0;
   int64_t value_width = 0;
+
+  // Win over what is computed from the shape; each case once.
+  std::vector<MeasuredLayer> measured_layers = {};
 
   bool has_experts() const { return experts > 0; }
   bool has_latent_attention() const { return kv_rank > 0; }

@@ -134,10 +134,8 @@ absl::Status CheckPrinted(const Cluster& cluster, const PlanningProblem& problem
 // Valid, and what the verifier judges.
 absl::Status CheckEvaluated(const PlanRequest& request, const ModelLimits& model_limits) {
   Violations violations = CheckValid(request, model_limits);
-  if (request.problem.joint.has_value()) {
-    violations.Add("problem.joint", "must not be set: a placement does not say what is computed again and sharded");
-  }
-  if (violations.empty()) CheckJudged(request.graph, request.cluster, request.problem, violations);
+  const bool is_joint = request.problem.joint.has_value();
+  if (violations.empty() && !is_joint) CheckJudged(request.graph, request.cluster, request.problem, violations);
   return violations.ToStatus();
 }
 
@@ -476,6 +474,7 @@ absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const Mode
     RETURN_IF_ERROR(CheckEvaluated(request, model_limits));
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
     const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+    if (problem.joint.has_value()) return EvaluateJointPlacement(request.graph, request.cluster, problem, placement);
     const CostTable costs(request.graph, request.cluster, *problem.workload);
     Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem,
                                       WithPattern(request.graph, request.cluster, problem, costs, placement, limits));

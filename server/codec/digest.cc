@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -66,11 +67,31 @@ void AddTensor(const OperatorGraph& graph, const Tensor& tensor, CanonicalHash& 
 }
 
 // Names every field, so that a new one does not compile before it is here.
+// In any order.
+void AddMeasured(const std::vector<MeasuredLayer>& rows, CanonicalHash& hash) {
+  const auto key = [](const MeasuredLayer& row) {
+    return std::tuple(std::string_view(row.layer), std::string_view(row.device_class), row.tensor_degree,
+                      row.context_degree, row.expert_degree, row.samples);
+  };
+  hash.Add(rows.size());
+  for (const MeasuredLayer* row : SortedBy(rows, key)) {
+    hash.Add(row->layer);
+    hash.Add(row->device_class);
+    hash.Add(row->tensor_degree);
+    hash.Add(row->context_degree);
+    hash.Add(row->expert_degree);
+    hash.Add(row->samples);
+    hash.Add(row->forward_ms);
+    hash.Add(row->backward_ms);
+    hash.Add(row->activation_bytes);
+  }
+}
+
 void AddTransformer(const TransformerShape& shape, CanonicalHash& hash) {
   const auto& [layers, hidden, heads, kv_heads, head_width, feed_forward, gated, stores_scores, dropout,
                learned_positions, vocabulary, sequence, tied, bytes_per_element, eight_bit_products, experts,
                experts_per_token, expert_feed_forward, shared_experts, dense_layers, expert_load, query_rank, kv_rank,
-               rope_width, value_width] = shape;
+               rope_width, value_width, measured_layers] = shape;
   for (const int64_t number : {int64_t{layers},
                                hidden,
                                int64_t{heads},
@@ -98,6 +119,8 @@ void AddTransformer(const TransformerShape& shape, CanonicalHash& hash) {
     hash.Add(number);
   }
   hash.Add(expert_load);
+  // Digests from before there were any stay what they were.
+  if (!measured_layers.empty()) AddMeasured(measured_layers, hash);
 }
 
 void AddClass(const DeviceClass& device_class, CanonicalHash& hash) {

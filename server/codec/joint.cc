@@ -1,8 +1,10 @@
 #include "server/codec/joint.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "server/codec/enums.h"
 #include "server/codec/scalars.h"
@@ -57,6 +59,7 @@ void EncodeStage(const JointStage& stage, int32_t num_layers, v1::JointStage& wi
   wire.set_backward_ms(ToMilliseconds(stage.backward));
   wire.set_transfers_ms(ToMilliseconds(stage.transfers));
   wire.set_step_end_ms(ToMilliseconds(stage.step_end));
+  wire.set_measured_layers(stage.measured_layers);
   EncodeMemory(stage.memory, *wire.mutable_memory());
 }
 
@@ -73,23 +76,34 @@ void EncodeConfiguration(const JointConfiguration& configuration, v1::JointPlan:
   wire.set_step_ms(ToMilliseconds(configuration.step));
 }
 
-// What the problem says elsewhere.
-void TakeOver(const PlanningProblem& problem, JointSettings& joint) {
-  if (joint.orders.empty()) {
-    if (problem.schedule == ScheduleKind::kOneFOneB) joint.orders = {PipelineOrder::kOneFOneB};
-    if (problem.schedule == ScheduleKind::kInterleaved) joint.orders = {PipelineOrder::kInterleaved};
-  }
-  if (joint.recomputation.empty() && problem.memory_model.recomputation == MemoryModel::Recomputation::kFull) {
-    joint.recomputation = {LayerRecomputation::kFull};
-  }
-  if (joint.data_degrees.empty() && problem.num_replicas.has_value()) joint.data_degrees = {*problem.num_replicas};
-  joint.num_stages = problem.num_stages;
-  if (problem.micro_batches.has_value()) joint.micro_batches = *problem.micro_batches;
+MeasuredLayer DecodeMeasured(const v1::MeasuredLayer& wire) {
+  MeasuredLayer row{.layer = wire.layer(),
+                    .device_class = wire.device_class(),
+                    .tensor_degree = wire.tensor_degree() == 0 ? 1 : wire.tensor_degree(),
+                    .context_degree = wire.context_degree() == 0 ? 1 : wire.context_degree(),
+                    .expert_degree = wire.expert_degree() == 0 ? 1 : wire.expert_degree(),
+                    .samples = wire.samples(),
+                    .forward_ms = wire.forward_ms(),
+                    .backward_ms = wire.backward_ms(),
+                    .activation_bytes = std::nullopt};
+  if (wire.has_activation_bytes()) row.activation_bytes = wire.activation_bytes();
+  return row;
 }
 
-}  // namespace
+void EncodeMeasured(const MeasuredLayer& row, v1::MeasuredLayer& wire) {
+  wire.set_layer(row.layer);
+  wire.set_device_class(row.device_class);
+  wire.set_tensor_degree(row.tensor_degree);
+  wire.set_context_degree(row.context_degree);
+  wire.set_expert_degree(row.expert_degree);
+  wire.set_samples(row.samples);
+  wire.set_forward_ms(row.forward_ms);
+  wire.set_backward_ms(row.backward_ms);
+  if (row.activation_bytes.has_value()) wire.set_activation_bytes(*row.activation_bytes);
+}
 
-TransformerShape DecodeTransformer(const v1::Transformer& wire) {
+// Numbers without lists.
+TransformerShape DecodeShape(const v1::Transformer& wire) {
   return {.layers = wire.layers(),
           .hidden = wire.hidden(),
           .heads = wire.heads(),
@@ -115,6 +129,102 @@ TransformerShape DecodeTransformer(const v1::Transformer& wire) {
           .kv_rank = wire.kv_rank(),
           .rope_width = wire.rope_width(),
           .value_width = wire.value_width()};
+}
+
+// Reads the choices of a plan.
+class ChoiceDecoder {
+ public:
+  ChoiceDecoder(const OperatorGraph& graph, Violations& violations) : violations_(violations) {
+    const int32_t num_layers = graph.transformer.has_value() ? graph.transformer->layers + 2 : 0;
+    for (int32_t layer = 0; layer < num_layers; ++layer) numbers_[LabelOf(layer, num_layers)] = layer;
+  }
+
+  JointPlan Decode(const v1::Plan& wire) {
+    const v1::JointPlan& joint = wire.joint();
+    const FieldPath path = FieldPath("plan").Field("joint");
+    JointPlan plan;
+    plan.order = Known(ToPipelineOrder(joint.schedule()), path.Field("schedule"), PipelineOrder::kOneFOneB);
+    plan.sharding = Known(ToCore(joint.optimizer_sharding()), path.Field("optimizer_sharding"), Sharding::kNone);
+    plan.chunks = joint.chunks_per_stage();
+    plan.per_stage = joint.degrees() == v1::JOINT_DEGREES_PER_STAGE;
+    if (!v1::JointDegrees_IsValid(joint.degrees())) {
+      violations_.Add(path.Field("degrees").ToString(), "must be UNIFORM or PER_STAGE");
+    }
+    plan.micro_batch_samples = joint.micro_batch_samples();
+    plan.micro_batches = joint.micro_batches();
+    plan.simulated_step = DecodeTime(joint.simulated_step_ms(), path.Field("simulated_step_ms"), violations_);
+    for (int s = 0; s < wire.stages_size(); ++s) {
+      const FieldPath stage_path = FieldPath("plan").Element("stages", s).Field("joint");
+      if (!wire.stages(s).has_joint()) violations_.Add(stage_path.ToString(), "must be set");
+      plan.stages.push_back(DecodeStage(wire.stages(s).joint(), stage_path));
+    }
+    return plan;
+  }
+
+ private:
+  template <typename Core>
+  Core Known(const std::optional<Core>& value, const FieldPath& path, Core otherwise) {
+    if (!value.has_value()) violations_.Add(path.ToString(), "must be a value that the joint search knows");
+    return value.value_or(otherwise);
+  }
+
+  JointStage DecodeStage(const v1::JointStage& wire, const FieldPath& path) {
+    JointStage stage;
+    stage.degrees = {.tensor = wire.tensor_degree(),
+                     .context = wire.context_degree(),
+                     .expert = wire.expert_degree(),
+                     .data = wire.data_degree()};
+    for (int c = 0; c < wire.chunks_size(); ++c) {
+      stage.chunks.push_back(DecodeChunk(wire.chunks(c), path.Element("chunks", c)));
+    }
+    return stage;
+  }
+
+  JointChunk DecodeChunk(const v1::JointStage::Chunk& wire, const FieldPath& path) {
+    JointChunk chunk;
+    if (wire.layers_size() != wire.recomputation_size()) {
+      violations_.Add(path.Field("recomputation").ToString(), "must have one value for each of the layers");
+    }
+    for (int i = 0; i < wire.layers_size(); ++i) {
+      const auto found = numbers_.find(wire.layers(i));
+      if (i == 0 && found != numbers_.end()) chunk.first_layer = found->second;
+      if (found != numbers_.end() && found->second == chunk.first_layer + i) continue;
+      violations_.Add(path.Element("layers", i).ToString(),
+                      absl::StrCat("must be a layer of graph.transformer, one behind the other, is \"", wire.layers(i),
+                                   "\""));
+    }
+    for (int i = 0; i < wire.recomputation_size(); ++i) {
+      chunk.recomputation.push_back(Known(ToCore(static_cast<v1::LayerRecomputation>(wire.recomputation(i))),
+                                          path.Element("recomputation", i), LayerRecomputation::kNone));
+    }
+    return chunk;
+  }
+
+  Violations& violations_;
+  absl::flat_hash_map<std::string, int32_t> numbers_;
+};
+
+// What the problem says elsewhere.
+void TakeOver(const PlanningProblem& problem, JointSettings& joint) {
+  if (joint.orders.empty()) {
+    if (problem.schedule == ScheduleKind::kOneFOneB) joint.orders = {PipelineOrder::kOneFOneB};
+    if (problem.schedule == ScheduleKind::kInterleaved) joint.orders = {PipelineOrder::kInterleaved};
+  }
+  if (joint.recomputation.empty() && problem.memory_model.recomputation == MemoryModel::Recomputation::kFull) {
+    joint.recomputation = {LayerRecomputation::kFull};
+  }
+  if (joint.data_degrees.empty() && problem.num_replicas.has_value()) joint.data_degrees = {*problem.num_replicas};
+  joint.num_stages = problem.num_stages;
+  if (problem.micro_batches.has_value()) joint.micro_batches = *problem.micro_batches;
+}
+
+}  // namespace
+
+TransformerShape DecodeTransformer(const v1::Transformer& wire) {
+  TransformerShape shape = DecodeShape(wire);
+  shape.measured_layers.reserve(static_cast<std::size_t>(wire.measured_layers_size()));
+  for (const v1::MeasuredLayer& row : wire.measured_layers()) shape.measured_layers.push_back(DecodeMeasured(row));
+  return shape;
 }
 
 v1::Transformer EncodeTransformer(const TransformerShape& shape) {
@@ -144,6 +254,7 @@ v1::Transformer EncodeTransformer(const TransformerShape& shape) {
   wire.set_rope_width(shape.rope_width);
   wire.set_value_width(shape.value_width);
   wire.set_expert_load(shape.expert_load);
+  for (const MeasuredLayer& row : shape.measured_layers) EncodeMeasured(row, *wire.add_measured_layers());
   return wire;
 }
 
@@ -165,6 +276,7 @@ void DecodeJoint(const v1::JointSearch& wire, const FieldPath& path, Violations&
   if (!v1::JointDegrees_IsValid(wire.degrees())) {
     violations.Add(path.Field("degrees").ToString(), absl::StrCat("must be UNIFORM or PER_STAGE, is ", wire.degrees()));
   }
+  if (wire.has_target_tokens_per_second()) joint.target_tokens_per_second = wire.target_tokens_per_second();
   TakeOver(problem, joint);
 }
 
@@ -179,6 +291,9 @@ void EncodeJoint(const JointSettings& joint, v1::JointSearch& wire) {
   for (const Sharding sharding : joint.shardings) wire.add_optimizer_sharding(ToWire(sharding));
   for (const PipelineOrder order : joint.orders) wire.add_schedules(ToWire(order));
   wire.set_degrees(joint.per_stage ? v1::JOINT_DEGREES_PER_STAGE : v1::JOINT_DEGREES_UNIFORM);
+  if (joint.target_tokens_per_second.has_value()) {
+    wire.set_target_tokens_per_second(*joint.target_tokens_per_second);
+  }
 }
 
 void EncodeJointPlan(const JointPlan& joint, const OperatorGraph& graph, v1::Plan& wire) {
@@ -207,6 +322,10 @@ void EncodeJointPlan(const JointPlan& joint, const OperatorGraph& graph, v1::Pla
   for (std::size_t s = 0; s < joint.stages.size(); ++s) {
     EncodeStage(joint.stages[s], num_layers, *wire.mutable_stages(static_cast<int>(s))->mutable_joint());
   }
+}
+
+JointPlan DecodeJointChoices(const v1::Plan& wire, const OperatorGraph& graph, Violations& violations) {
+  return ChoiceDecoder(graph, violations).Decode(wire);
 }
 
 }  // namespace planwright::server

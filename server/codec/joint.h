@@ -27,6 +27,11 @@ void EncodeJoint(const JointSettings& joint, v1::JointSearch& wire);
 // those of graph.transformer.
 void EncodeJointPlan(const JointPlan& joint, const OperatorGraph& graph, v1::Plan& wire);
 
+// The choices that `wire` states of plan and stages, for EvaluatePlan; of its numbers only the simulated step, which
+// stands where it is too long to be simulated again. Violations (paths below "plan"): values and layers that are not
+// known, lists of unequal length, stages without choices. REQUIRES: wire.has_joint().
+JointPlan DecodeJointChoices(const v1::Plan& wire, const OperatorGraph& graph, Violations& violations);
+
 }  // namespace planwright::server
 
 #endif  // PLANWRIGHT_SERVER_CODEC_JOINT_H_

@@ -265,6 +265,7 @@ Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, cons
   if (StatesPattern(wire)) {
     placement.pattern = DecodePattern(wire.schedule(), wire.stages_size(), path.Field("schedule"), violations);
   }
+  if (wire.has_joint()) placement.joint = DecodeJointChoices(wire, graph, violations);
   return placement;
 }
 

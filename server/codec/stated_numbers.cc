@@ -123,6 +123,7 @@ class StatedCheck {
     CheckGap();
     CheckProof();
     CheckStages();
+    if (stated_.has_joint()) CheckJoint();
     CheckDevices();
     CheckLinks();
     CheckSchedule();
@@ -170,6 +171,11 @@ class StatedCheck {
   // Who states no search states no proof, and no gap, of its own.
   bool IsAnswer() const { return !stated_.provenance().algorithm().empty(); }
 
+  // Of the bounds whose largest is the lower bound.
+  v1::Bound::Scope ScopeOfProblem() const {
+    return fresh_.has_joint() ? v1::Bound::SCOPE_ALIGNED_PLACES : v1::Bound::SCOPE_PROBLEM;
+  }
+
   void CheckBounds() {
     const auto must_not_exceed = [this](const FieldPath& path, double bound_ms) {
       if (!IsAboveObjective(bound_ms)) return;
@@ -179,7 +185,7 @@ class StatedCheck {
     must_not_exceed(path, stated_.lower_bound_ms());
     double best_ms = 0;
     for (int i = 0; i < stated_.bounds_size(); ++i) {
-      if (stated_.bounds(i).scope() != v1::Bound::SCOPE_PROBLEM) continue;
+      if (stated_.bounds(i).scope() != ScopeOfProblem()) continue;
       must_not_exceed(path_.Element("bounds", i).Field("value_ms"), stated_.bounds(i).value_ms());
       best_ms = std::max(best_ms, stated_.bounds(i).value_ms());
     }
@@ -200,6 +206,9 @@ class StatedCheck {
 
   // Whether the bounds that the plan states prove it.
   bool IsProven() const {
+    if (fresh_.has_joint()) {
+      return SameTime(stated_.joint().simulated_bound_ms(), fresh_.joint().simulated_step_ms());
+    }
     if (SpeaksOfTime()) return SameTime(stated_.lower_bound_ms(), fresh_.objective_ms());
     return std::any_of(stated_.bounds().begin(), stated_.bounds().end(), [this](const v1::Bound& bound) {
       return bound.scope() == v1::Bound::SCOPE_FEWER_DEVICES && bound.value_ms() > fresh_.problem().target_period_ms();
@@ -210,7 +219,10 @@ class StatedCheck {
     const v1::Provenance& provenance = stated_.provenance();
     const bool is_proven = IsProven();
     const FieldPath path = path_.Field("provenance");
-    if (provenance.proven_optimal() ? !is_proven : is_proven && IsAnswer()) {
+    const bool is_wrong = provenance.proven_optimal() ? !is_proven : is_proven && IsAnswer();
+    if (is_wrong && fresh_.has_joint()) {
+      Add(path.Field("proven_optimal"), "must say whether the simulated step is its bound");
+    } else if (is_wrong) {
       Add(path.Field("proven_optimal"),
           SpeaksOfTime()
               ? absl::StrFormat("must be %s: the lower bound %.9f is %sthe objective %.9f", BoolText(is_proven),
@@ -233,8 +245,26 @@ class StatedCheck {
       const std::optional<int> fresh = FreshStage(i);
       if (!fresh.has_value()) continue;
       CompareNumbers(stage, fresh_.stages(*fresh), path, violations_);
+      if (stage.has_joint()) {
+        const FieldPath joint_path = path.Field("joint");
+        CompareNumbers(stage.joint(), fresh_.stages(*fresh).joint(), joint_path, violations_);
+        CompareNumbers(stage.joint().memory(), fresh_.stages(*fresh).joint().memory(), joint_path.Field("memory"),
+                       violations_);
+      }
       CheckReplicas(stage, fresh_.stages(*fresh), path);
     }
+  }
+
+  // What no plan beats is searched for; that it obeys the step can be said.
+  void CheckJoint() {
+    const FieldPath path = path_.Field("joint");
+    v1::JointPlan fresh = fresh_.joint();
+    fresh.set_simulated_bound_ms(stated_.joint().simulated_bound_ms());
+    CompareNumbers(stated_.joint(), fresh, path, violations_);
+    const auto bound = FromMilliseconds(stated_.joint().simulated_bound_ms());
+    if (bound.has_value() && bound <= FromMilliseconds(fresh.simulated_step_ms())) return;
+    Add(path.Field("simulated_bound_ms"), absl::StrFormat("must be at most the simulated step %.9f, is %.9f",
+                                                          fresh.simulated_step_ms(), fresh.simulated_bound_ms()));
   }
 
   void CheckReplicas(const v1::Stage& stated, const v1::Stage& fresh, const FieldPath& path) {

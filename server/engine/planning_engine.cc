@@ -597,7 +597,7 @@ absl::StatusOr<v1::GetGraphResponse> PlanningEngine::GetGraph(const v1::GetGraph
                                                               const CallContext& context) {
   Violations violations;
   ASSIGN_OR_RETURN(const OperatorGraph graph,
-                   NamesFor(context.tenant).FindGraph(request.name(), "name", /*with_shape=*/true, violations));
+                   NamesFor(context.tenant).FindGraph(request.name(), "name", violations));
   RETURN_IF_ERROR(violations.ToStatus());
   v1::GetGraphResponse response;
   *response.mutable_graph() = EncodeGraph(graph);

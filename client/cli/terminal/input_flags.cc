@@ -12,6 +12,7 @@
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/resolve_input.h"
 #include "client/importer/graphs/class_times.h"
+#include "client/importer/graphs/layer_times.h"
 #include "client/importer/graphs/profile.h"
 #include "client/importer/graphs/time_unit.h"
 #include "client/report/table.h"
@@ -196,6 +197,10 @@ std::vector<Flag> InputFlags::GraphFileFlags() {
   return {
       ChoiceFlag("graph_format", "how the graph's file is written; auto looks at its content", formats, graph_format_),
       StringFlag("profile", "FILE", "measured times for the graph: a table name,forward_ms,backward_ms", profile_),
+      StringFlag("layer_times", "FILE",
+                 "measured times of a transformer's layers for the joint search: a table "
+                 "layer,tensor_degree,micro_batch,forward_ms,backward_ms",
+                 layer_times_),
       TimeUnitFlag(options_),
       DimensionFlag(options_),
       CountFlag("sequence", "tokens of a sequence, for a config.json", options_.workpiece.sequence),
@@ -210,7 +215,8 @@ std::vector<FlagGroup> InputFlags::WithFileFlags(std::vector<FlagGroup> groups) 
 absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment) {
   v1::CreatePlanRequest request;
   for (const auto step :
-       {&InputFlags::LoadGraph, &InputFlags::LoadCluster, &InputFlags::AddProfile, &InputFlags::NameTimes}) {
+       {&InputFlags::LoadGraph, &InputFlags::LoadCluster, &InputFlags::AddProfile, &InputFlags::AddLayerTimes,
+        &InputFlags::NameTimes}) {
     const absl::Status status = (this->*step)(environment, request);
     if (!status.ok()) return status;
   }
@@ -327,6 +333,23 @@ absl::Status InputFlags::AddProfile(Environment& environment, v1::CreatePlanRequ
                     " rows name no operator", match.unmatched > 0 ? absl::StrCat(" (", match.first_unmatched, ")") : "",
                     ", ", match.ambiguous, " could be several; ", match.without_times, " operators have none"),
        environment);
+  return absl::OkStatus();
+}
+
+absl::Status InputFlags::AddLayerTimes(Environment& environment, v1::CreatePlanRequest& request) {
+  if (layer_times_.empty()) return absl::OkStatus();
+  const auto text = ReadInput(layer_times_, environment.in);
+  if (!text.ok()) return WithDefaultHint(text.status(), "Check the path.");
+  const auto rows = ReadLayerTimes(*text, InputName(layer_times_));
+  if (!rows.ok()) return FromFile(rows.status(), layer_times_);
+  const absl::Status resolved = ResolveGraph(*server_.Connect(environment), CallOptions(), request);
+  if (!resolved.ok()) return resolved;
+  if (!request.graph().has_transformer()) {
+    return UsageError("--layer_times needs a graph with the shape of its transformer",
+                      "Take a transformer of the zoo (`planwright models`) or a config.json.");
+  }
+  v1::Transformer& transformer = *request.mutable_graph()->mutable_transformer();
+  transformer.mutable_measured_layers()->Add(rows->begin(), rows->end());
   return absl::OkStatus();
 }
 

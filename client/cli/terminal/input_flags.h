@@ -77,6 +77,8 @@ class InputFlags {
   absl::Status LoadCluster(Environment& environment, v1::CreatePlanRequest& request);
   // Gives the graph the times of --profile, which it must be known for.
   absl::Status AddProfile(Environment& environment, v1::CreatePlanRequest& request);
+  // Gives the shape of the graph's transformer the times of --layer_times.
+  absl::Status AddLayerTimes(Environment& environment, v1::CreatePlanRequest& request);
   // Says which classes the times are of that the graph's file does not name.
   absl::Status NameTimes(Environment& environment, v1::CreatePlanRequest& request);
   void Warn(std::string warning, Environment& environment);
@@ -87,6 +89,7 @@ class InputFlags {
   std::string cluster_;
   ClusterFileFlags cluster_file_;
   std::string profile_;
+  std::string layer_times_;
   GraphOptions options_;
   std::vector<std::string> warnings_;
   std::chrono::milliseconds import_time_{0};

@@ -145,7 +145,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
     const char* path;
     const char* help;
   };
-  constexpr std::array<Setting, 37> kSettings = {{
+  constexpr std::array<Setting, 38> kSettings = {{
       {"objective", "objective", "what is optimised (default: max_throughput)"},
       {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
       {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
@@ -196,6 +196,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"layer_recomputation", "joint.recomputation", "joint search: what layers may compute again (default: any)"},
       {"optimizer_sharding", "joint.optimizer_sharding", "joint search (default: optimizer,parameters)"},
       {"degrees", "joint.degrees", "joint search: one choice for all stages, or one by stage (default: uniform)"},
+      {"target_tokens_per_second", "joint.target_tokens_per_second",
+       "joint search with min_devices: speed that must be reached (default: whatever holds the model)"},
   }};
   FlagGroup group{"Problem (what a version does not support it refuses; see `planwright server-info`)", {}};
   const auto add = [&](Flag flag, const char* path) {

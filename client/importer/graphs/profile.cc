@@ -1,8 +1,6 @@
 #include "client/importer/graphs/profile.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -11,74 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "client/importer/graphs/class_times.h"
 #include "client/importer/graphs/time_unit.h"
+#include "client/importer/reading/cells.h"
 #include "client/importer/reading/native.h"
 #include "client/library/error_details.h"
 
 namespace planwright::client {
 namespace {
 
-constexpr std::size_t kMaxShownLength = 40;
 constexpr std::string_view kColumns = "name,forward_ms,backward_ms";
-
-std::string_view Stripped(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
-}
-
-std::string Quoted(std::string_view text) {
-  const bool is_long = text.size() > kMaxShownLength;
-  return absl::StrCat("\"", std::string(text.substr(0, kMaxShownLength)), is_long ? "...\"" : "\"");
-}
-
-// The cells of a line; nullopt: a quote is never closed, or something follows it.
-std::optional<std::vector<std::string>> CellsOf(std::string_view line) {
-  std::vector<std::string> cells;
-  while (true) {
-    line = Stripped(line);
-    std::string cell;
-    if (!line.starts_with('"')) {
-      const std::size_t end = line.find(',');
-      cells.emplace_back(Stripped(line.substr(0, end)));
-      if (end == std::string_view::npos) return cells;
-      line.remove_prefix(end + 1);
-      continue;
-    }
-    line.remove_prefix(1);
-    while (true) {
-      const std::size_t quote = line.find('"');
-      if (quote == std::string_view::npos) return std::nullopt;
-      cell += line.substr(0, quote);
-      line.remove_prefix(quote + 1);
-      if (!line.starts_with('"')) break;
-      cell += '"';
-      line.remove_prefix(1);
-    }
-    cells.push_back(std::move(cell));
-    line = Stripped(line);
-    if (line.empty()) return cells;
-    if (line.front() != ',') return std::nullopt;
-    line.remove_prefix(1);
-  }
-}
-
-// Finite and >= 0.
-std::optional<double> NumberOf(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole && std::isfinite(number) && number >= 0 ? std::optional(number) : std::nullopt;
-}
-
-// "forward_us" with `prefix` "forward_": milliseconds of one. nullopt: it is called otherwise.
-std::optional<double> UnitOf(std::string_view column, std::string_view prefix) {
-  if (!column.starts_with(prefix)) return std::nullopt;
-  column.remove_prefix(prefix.size());
-  const auto* const unit =
-      std::find_if(kTimeUnitsMs.begin(), kTimeUnitsMs.end(), [&](const auto& each) { return each.first == column; });
-  return unit == kTimeUnitsMs.end() ? std::nullopt : std::optional(unit->second);
-}
 
 class TableReader {
  public:
@@ -87,9 +25,7 @@ class TableReader {
   std::vector<ProfileRow> Read(std::string_view text) {
     while (!text.empty()) {
       ++line_;
-      const std::string_view raw = text.substr(0, text.find('\n'));
-      text.remove_prefix(std::min(text.size(), raw.size() + 1));
-      const std::string_view line = Stripped(raw);
+      const std::string_view line = TakeLine(text);
       if (line.empty() || line.front() == '#') continue;
       const auto cells = CellsOf(line);
       if (!cells.has_value()) {
@@ -111,8 +47,8 @@ class TableReader {
   void Report(std::string rule) { violations_.Add(absl::StrCat("line ", line_), std::move(rule)); }
 
   void ReadColumns(const std::vector<std::string>& cells) {
-    const auto forward = cells.size() == 3 ? UnitOf(cells[1], "forward_") : std::nullopt;
-    const auto backward = cells.size() == 3 ? UnitOf(cells[2], "backward_") : std::nullopt;
+    const auto forward = cells.size() == 3 ? UnitOfColumn(cells[1], "forward_") : std::nullopt;
+    const auto backward = cells.size() == 3 ? UnitOfColumn(cells[2], "backward_") : std::nullopt;
     has_columns_ = forward.has_value() && backward.has_value() && cells[0] == "name";
     if (!has_columns_) return Report(absl::StrCat("must name the columns: ", std::string(kColumns)));
     forward_unit_ms_ = *forward;

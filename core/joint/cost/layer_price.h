@@ -40,6 +40,8 @@ struct LayerPrice {
   int64_t step_end_ps = 0;
   // What one rank sends to the next stage.
   int64_t output_bytes = 0;
+  // The times were measured.
+  bool is_measured = false;
 
   int64_t state_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes; }
 };

@@ -48,6 +48,7 @@ class StageSum {
     stage.backward = Picoseconds(backward);
     stage.step_end = Picoseconds(step_end_);
     stage.in_flight = static_cast<int32_t>(in_flight);
+    stage.measured_layers = measured_layers_;
     stage.memory = {.parameters = parameters_ + 2 * gathered_,
                     .gradients = gradients_,
                     .optimizer = optimizer_,
@@ -69,6 +70,7 @@ class StageSum {
     gathered_ = std::max(gathered_, price.gathered_bytes);
     workspace_ = std::max(workspace_, price.workspace_bytes);
     step_end_ += price.step_end_ps;
+    measured_layers_ += price.is_measured ? 1 : 0;
   }
 
   const LayerPricer& pricer_;
@@ -83,6 +85,7 @@ class StageSum {
   int64_t step_end_ = 0;
   int64_t most_kept_ = 0;
   int64_t buffers_ = 0;
+  int32_t measured_layers_ = 0;
   bool any_full_ = false;
 };
 

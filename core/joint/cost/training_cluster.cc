@@ -127,4 +127,24 @@ absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, cons
   return training;
 }
 
+TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count) {
+  TrainingCluster part{.classes = {}, .devices = {}, .inside = cluster.inside, .between = cluster.between};
+  auto from = cluster.devices.begin();
+  for (TrainingClass taken : cluster.classes) {
+    const int64_t all = taken.devices();
+    taken.nodes = static_cast<int32_t>(std::min<int64_t>(taken.nodes, count / taken.devices_per_node));
+    count -= taken.devices();
+    part.devices.insert(part.devices.end(), from, from + taken.devices());
+    if (taken.nodes > 0) part.classes.push_back(taken);
+    from += all;
+  }
+  if (!part.classes.empty()) return part;
+  TrainingClass piece = cluster.classes.front();
+  piece.nodes = 1;
+  piece.devices_per_node = static_cast<int32_t>(count);
+  part.devices.assign(cluster.devices.begin(), cluster.devices.begin() + count);
+  part.classes.push_back(piece);
+  return part;
+}
+
 }  // namespace planwright

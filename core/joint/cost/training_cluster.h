@@ -44,6 +44,11 @@ struct TrainingCluster {
 absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
                                                     int64_t reserved_bytes);
 
+// The part of `cluster` that has at most `count` devices: whole nodes, class by class, as long as they fit; where none
+// does, so many devices of a node of the first class. Nodes of a class are alike, so that the first ones are as good as
+// any. REQUIRES: count >= 1.
+TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_JOINT_COST_TRAINING_CLUSTER_H_

@@ -69,7 +69,6 @@ class JointPlanner {
     JointAnswer answer{.plan = plan, .training = order, .is_interrupted = false, .counters = {}};
     const DeviceRow row(order);
     SimulateJointPlan(question_.pricer, row, answer.plan);
-    AddRates(row, answer.plan);
     on_answer_(answer);
   }
 
@@ -101,28 +100,7 @@ class JointPlanner {
     }
     plan.simulated_bound = Picoseconds(simulated_bound);
     plan.uniform_configurations = equal_stages_;
-    AddRates(row, plan);
     AddWorth(answer.training, plan);
-  }
-
-  void AddRates(const DeviceRow& row, JointPlan& plan) const {
-    const double seconds = static_cast<double>(plan.step.count()) * 1e-12;
-    const auto batch = static_cast<double>(question_.settings.global_batch);
-    plan.tokens_per_second = batch * static_cast<double>(question_.pricer.tokens_per_sample()) / seconds;
-    const auto peak_of = [&](int32_t number) {
-      return question_.cluster.device_classes[row.At(number).device_class.index()].peak_flops;
-    };
-    double in_use = 0;
-    for (const JointStage& stage : plan.stages) {
-      in_use += static_cast<double>(stage.degrees.devices()) * peak_of(row.ClassOf(stage.first_slot));
-    }
-    double all = 0;
-    for (int32_t number = 0; number < row.num_classes(); ++number) {
-      all += static_cast<double>(row.At(number).devices()) * peak_of(number);
-    }
-    const double flops = batch * question_.pricer.flops_per_sample() / seconds;
-    plan.peak_share_in_use = flops / in_use;
-    plan.peak_share = flops / all;
   }
 
   // Searches once more without each of the choices.

@@ -31,6 +31,7 @@ struct JointQuestion {
 };
 
 struct JointAnswer {
+  // Without rates.
   JointPlan plan;
   // In the order of the plan's slots.
   TrainingCluster training;

@@ -12,6 +12,9 @@
 namespace planwright {
 namespace {
 
+// 160 hours; what the work of one device takes longer for is no step that anyone waits for, and its sums leave 63 bits.
+constexpr double kLongestStepPs = 5.76e17;
+
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
 PriceQuery QueryOf(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees, int32_t number) {
@@ -134,12 +137,14 @@ class FamilyLister {
     for (const int32_t kind : space_.pricer.kinds()) {
       const auto at = static_cast<std::size_t>(kind);
       sum += least.time[at];
-      work += least.work[at];
-      state += least.state[at];
+      work = SaturatingAdd(work, least.work[at]);
+      state = SaturatingAdd(state, least.state[at]);
       longest = std::max(longest, least.time[at]);
       end = std::max(end, least.end[at]);
     }
-    if (state > TotalMemory()) return;
+    if (state > TotalMemory() || static_cast<double>(sum) * static_cast<double>(family.micro_batches) > kLongestStepPs) {
+      return;
+    }
     longest = std::max(longest, CeilDivide(work, space_.places.size()));
     if (family.degrees.size() == 1) longest = std::max(longest, CeilDivide(sum, family.most_stages));
     family.step_bound_ps = sum + (family.micro_batches - 1) * longest + end;
@@ -159,8 +164,8 @@ class FamilyLister {
         for (std::size_t kind = 0; kind < prices.size(); ++kind) {
           const int64_t time = prices[kind].forward_ps + prices[kind].backward_ps;
           Lower(least.time, kind, time);
-          Lower(least.work, kind, time * devices);
-          Lower(least.state, kind, prices[kind].state_bytes() * devices);
+          Lower(least.work, kind, SaturatingMultiply(time, devices));
+          Lower(least.state, kind, SaturatingMultiply(prices[kind].state_bytes(), devices));
           Lower(least.end, kind, prices[kind].step_end_ps);
         }
         is_possible = is_possible || !prices.empty();

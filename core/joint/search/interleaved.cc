@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/cap_search.h"
+#include "core/joint/search/like_stages.h"
 
 namespace planwright {
 namespace {
@@ -103,6 +104,55 @@ int64_t MostStagesOn(const TrainingClass& part, int64_t devices) {
                                           : part.nodes / CeilDivide(devices, part.devices_per_node);
 }
 
+// The cheapest boundary: between nodes where every block takes at least one.
+int64_t LeastCutPs(const JointSpace& space, const PipelineFamily& family, const Candidate& candidate,
+                   const StageTable& table) {
+  const TrainingCluster& cluster = space.places.row().cluster();
+  const bool fills_nodes =
+      family.degrees.front().devices() >= space.places.row().At(candidate.number).devices_per_node;
+  int64_t least = kDoesNotFit;
+  for (int32_t layer = 1; layer < space.num_layers(); ++layer) {
+    least = std::min(least, table.TransferBeforePs(layer, fills_nodes ? cluster.between : cluster.inside));
+  }
+  return least;
+}
+
+Interleaving InterleavingOf(const JointSpace& space, const PipelineFamily& family, const Candidate& candidate,
+                            const StageTable& table) {
+  return {.num_stages = candidate.num_stages,
+          .chunks = candidate.chunks,
+          .micro_batches = family.micro_batches,
+          .cut_ps = LeastCutPs(space, family, candidate, table)};
+}
+
+// Every number of stages and chunks that a family may have on each class, with `bound_of` (work, stages, chunks).
+template <typename BoundOf>
+void ListCandidates(const JointSpace& space, const PipelineFamily& family, std::size_t at,
+                    const std::vector<SpreadOption>& options, BoundOf bound_of, int64_t sought,
+                    std::vector<Candidate>& candidates) {
+  for (std::size_t number = 0; number < options.front().tables.size(); ++number) {
+    const StageTable* table = options.front().tables[number].get();
+    if (table == nullptr) continue;
+    const auto place = static_cast<int32_t>(number);
+    const int64_t most = MostStagesOn(space.places.row().At(place), family.degrees.front().devices());
+    const int64_t work = table->BasePs(0, space.num_layers());
+    for (int32_t stages = 2; stages <= most; ++stages) {
+      if (family.micro_batches % stages != 0 || space.settings.num_stages.value_or(stages) != stages) continue;
+      for (int32_t chunks = 2; chunks <= kMaxChunks && chunks * stages <= space.num_layers(); ++chunks) {
+        const int64_t bound = bound_of(work, stages, chunks);
+        if (bound < sought) candidates.push_back({at, place, stages, chunks, bound});
+      }
+    }
+  }
+}
+
+void SortByBound(std::vector<Candidate>& candidates) {
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tuple(a.bound_ps, a.family, a.num_stages, a.chunks) <
+           std::tuple(b.bound_ps, b.family, b.num_stages, b.chunks);
+  });
+}
+
 class InterleavedSearch {
  public:
   InterleavedSearch(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t best,
@@ -111,10 +161,7 @@ class InterleavedSearch {
 
   InterleavedResult Run() {
     for (std::size_t family = 0; family < families_.size() && !poller_.ShouldStop(1'000); ++family) List(family);
-    std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-      return std::tuple(a.bound_ps, a.family, a.num_stages, a.chunks) <
-             std::tuple(b.bound_ps, b.family, b.num_stages, b.chunks);
-    });
+    SortByBound(candidates_);
     int64_t bound = std::numeric_limits<int64_t>::max();
     for (const Candidate& candidate : candidates_) {
       if (candidate.bound_ps >= Sought(best_, relative_gap_) || poller_.ShouldStop(10'000)) break;
@@ -129,23 +176,10 @@ class InterleavedSearch {
  private:
   void List(std::size_t at) {
     const PipelineFamily& family = families_[at];
-    const std::vector<SpreadOption> options = OptionsOf(space_, family);
-    const Places& places = space_.places;
-    for (std::size_t number = 0; number < options.front().tables.size(); ++number) {
-      const StageTable* table = options.front().tables[number].get();
-      if (table == nullptr) continue;
-      const int64_t most = MostStagesOn(places.row().At(static_cast<int32_t>(number)), family.degrees[0].devices());
-      const int64_t work = table->BasePs(0, space_.num_layers());
-      for (int32_t stages = 2; stages <= most; ++stages) {
-        if (family.micro_batches % stages != 0 || space_.settings.num_stages.value_or(stages) != stages) continue;
-        for (int32_t chunks = 2; chunks <= kMaxChunks && chunks * stages <= space_.num_layers(); ++chunks) {
-          const int64_t bound =
-              InterleavedStepPs(CeilDivide(work, int64_t{stages} * chunks), 0, family.micro_batches, stages, chunks);
-          if (bound >= Sought(best_, relative_gap_)) continue;
-          candidates_.push_back({at, static_cast<int32_t>(number), stages, chunks, bound});
-        }
-      }
-    }
+    const auto bound_of = [&](int64_t work, int32_t stages, int32_t chunks) {
+      return InterleavedStepPs(CeilDivide(work, int64_t{stages} * chunks), 0, family.micro_batches, stages, chunks);
+    };
+    ListCandidates(space_, family, at, OptionsOf(space_, family), bound_of, Sought(best_, relative_gap_), candidates_);
   }
 
   // What no pipeline of the candidate beats, by more than the gap if that is more.
@@ -161,13 +195,24 @@ class InterleavedSearch {
     if (!extra.has_value()) return std::numeric_limits<int64_t>::max();
     const int64_t slot =
         std::max(LeastCap(least, most), CeilDivide(table.BasePs(0, space_.num_layers()) + *extra, most));
-    const int64_t bound = InterleavedStepPs(slot, end, family.micro_batches, candidate.num_stages, candidate.chunks);
+    const auto bound_of = [&](int64_t longest_ps) {
+      return InterleavedStepPs(longest_ps, end, family.micro_batches, candidate.num_stages, candidate.chunks);
+    };
+    if (bound_of(slot) >= Sought(best_, relative_gap_)) return bound_of(slot);
+    LikeStages dealt(table, space_.num_layers(), InterleavingOf(space_, family, candidate, table));
+    const int64_t longest = dealt.LeastChunkPs();
+    if (longest == kDoesNotFit) return std::numeric_limits<int64_t>::max();
+    const int64_t bound = bound_of(std::max(slot, longest));
     if (bound >= Sought(best_, relative_gap_)) return bound;
+    if (dealt.are_alike()) {
+      Consider(candidate, table, dealt.BestCuts());
+      return bound;
+    }
     for (const LayerRecomputation mode : space_.settings.recomputation) {
       const Chain chain = ChainOf(table, mode, true, LinkOf(candidate));
       std::vector<int32_t> cuts = CutsUnder(chain, LeastCap(chain, most), most);
       SplitUntil(static_cast<std::size_t>(most), cuts);
-      Consider(candidate, table, mode, cuts);
+      Consider(candidate, table, cuts);
     }
     return bound;
   }
@@ -209,9 +254,9 @@ class InterleavedSearch {
     return chain;
   }
 
-  void Consider(const Candidate& candidate, const StageTable& table, LayerRecomputation mode,
-                const std::vector<int32_t>& cuts) {
-    JointPlan plan = PlanOf(candidate, table, mode, cuts);
+  void Consider(const Candidate& candidate, const StageTable& table, const std::vector<int32_t>& cuts) {
+    JointPlan plan = PlanOf(candidate, cuts);
+    if (!ChooseModes(table, plan)) return;
     CostJointPlan(space_.pricer, space_.places.row(), space_.reserved_bytes, plan);
     const int64_t limit = space_.places.row().At(candidate.number).memory_bytes + space_.reserved_bytes;
     const bool fits = std::all_of(plan.stages.begin(), plan.stages.end(),
@@ -221,8 +266,24 @@ class InterleavedSearch {
     result_.plan = std::move(plan);
   }
 
-  JointPlan PlanOf(const Candidate& candidate, const StageTable& table, LayerRecomputation mode,
-                   const std::vector<int32_t>& cuts) const {
+  // What each stage computes again so that it fits; whether it can.
+  static bool ChooseModes(const StageTable& table, JointPlan& plan) {
+    const auto num_stages = static_cast<int64_t>(plan.stages.size());
+    int64_t from_end = num_stages;
+    for (JointStage& stage : plan.stages) {
+      std::vector<LayerRun> runs;
+      for (const JointChunk& chunk : stage.chunks) runs.push_back({chunk.first_layer, chunk.end_layer()});
+      const auto modes = table.ModesOfRuns(
+          runs, InFlight(plan.order, plan.micro_batches, from_end, num_stages, plan.chunks));
+      if (modes.empty()) return false;
+      for (std::size_t chunk = 0; chunk < modes.size(); ++chunk) stage.chunks[chunk].recomputation = modes[chunk];
+      --from_end;
+    }
+    return true;
+  }
+
+  // Without recomputation.
+  JointPlan PlanOf(const Candidate& candidate, const std::vector<int32_t>& cuts) const {
     const PipelineFamily& family = families_[candidate.family];
     JointPlan plan{.order = PipelineOrder::kInterleaved,
                    .chunks = candidate.chunks,
@@ -242,7 +303,8 @@ class InterleavedSearch {
                                         : s / blocks_per_node * per_node + s % blocks_per_node * degrees.devices()));
       for (std::size_t chunk = static_cast<std::size_t>(s); chunk + 1 < cuts.size();
            chunk += static_cast<std::size_t>(candidate.num_stages)) {
-        stage.chunks.push_back({cuts[chunk], table.ModesInMode(cuts[chunk], cuts[chunk + 1], mode)});
+        const auto layers = static_cast<std::size_t>(cuts[chunk + 1] - cuts[chunk]);
+        stage.chunks.push_back({cuts[chunk], std::vector(layers, LayerRecomputation::kNone)});
       }
     }
     return plan;
@@ -266,21 +328,26 @@ InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<P
 
 int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t known_ps,
                          Poller& poller) {
-  int64_t bound = known_ps;
-  for (const PipelineFamily& family : families) {
+  std::vector<Candidate> candidates;
+  for (std::size_t at = 0; at < families.size(); ++at) {
     if (poller.ShouldStop(1'000)) return 0;
-    if (family.micro_batches % 2 != 0 && family.most_stages < 3) continue;
+    const PipelineFamily& family = families[at];
+    const auto bound_of = [&](int64_t work, int32_t stages, int32_t) {
+      return SaturatingMultiply(family.micro_batches, CeilDivide(work, stages));
+    };
+    ListCandidates(space, family, at, OptionsOf(space, family), bound_of, known_ps, candidates);
+  }
+  SortByBound(candidates);
+  int64_t bound = known_ps;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.bound_ps >= bound) break;
+    if (poller.ShouldStop(10'000)) return 0;
+    const PipelineFamily& family = families[candidate.family];
     const std::vector<SpreadOption> options = OptionsOf(space, family);
-    for (std::size_t number = 0; number < options.front().tables.size(); ++number) {
-      const StageTable* table = options.front().tables[number].get();
-      if (table == nullptr) continue;
-      const int64_t most =
-          MostStagesOn(space.places.row().At(static_cast<int32_t>(number)), family.degrees.front().devices());
-      if (most < 2) continue;
-      const int64_t busiest =
-          CeilDivide(table->BasePs(0, space.num_layers()), std::min<int64_t>(most, space.num_layers() / 2));
-      bound = std::min(bound, SaturatingMultiply(family.micro_batches, busiest));
-    }
+    const StageTable& table = *options.front().tables[static_cast<std::size_t>(candidate.number)];
+    LikeStages dealt(table, space.num_layers(), InterleavingOf(space, family, candidate, table));
+    const int64_t busiest = std::max(dealt.LeastStagePs(), candidate.bound_ps / family.micro_batches);
+    bound = std::min(bound, SaturatingMultiply(family.micro_batches, busiest));
   }
   return bound;
 }

@@ -20,7 +20,7 @@ std::vector<int64_t> PrefixSums(const std::vector<int32_t>& kinds, const std::ve
 }
 
 // The layer's modes that are allowed; where none of them exists, the ones it has.
-LayerGroup GroupOf(const LayerPrice& price, const std::array<bool, kNumRecomputations>& allowed) {
+LayerGroup AllowedModes(const LayerPrice& price, const std::array<bool, kNumRecomputations>& allowed) {
   LayerGroup group;
   bool any = false;
   for (std::size_t mode = 0; mode < allowed.size(); ++mode) {
@@ -57,7 +57,7 @@ StageTable::StageTable(const SegmentNumbers& segments, const std::vector<int32_t
                        std::vector<LayerPrice> prices, const std::array<bool, kNumRecomputations>& allowed,
                        int64_t memory_bytes)
     : segments_(segments), kinds_(kinds), prices_(std::move(prices)), memory_bytes_(memory_bytes) {
-  for (const LayerPrice& price : prices_) groups_.push_back(GroupOf(price, allowed));
+  for (const LayerPrice& price : prices_) groups_.push_back(AllowedModes(price, allowed));
   base_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.forward_ps + price.backward_ps; });
   step_end_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.step_end_ps; });
   state_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.state_bytes(); });
@@ -102,7 +102,7 @@ int64_t StageTable::TimeInModePs(int32_t first, int32_t end, int64_t in_flight, 
     kept += counts[kind] * groups_[kind].modes[chosen]->kept_bytes;
     is_any_full = is_any_full || chosen == static_cast<std::size_t>(LayerRecomputation::kFull);
   }
-  const Budget budget = BudgetOf(first, end);
+  const Budget budget = BudgetOf({{first, end}});
   const int64_t room = is_any_full ? budget.full_bytes : budget.bytes;
   return in_flight * kept > room ? kDoesNotFit : BasePs(first, end) + extra;
 }
@@ -126,8 +126,36 @@ int64_t StageTable::TransferBeforePs(int32_t layer, const TrainingLink& link) co
 }
 
 std::vector<LayerRecomputation> StageTable::Modes(int32_t first, int32_t end, int64_t in_flight) const {
-  const std::optional<RecomputationChoice> choice = Choose(first, end, in_flight);
-  std::vector<std::array<int32_t, kNumRecomputations>> left = choice->counts;
+  return ModesOf(first, end, *Choose(first, end, in_flight));
+}
+
+std::vector<std::vector<LayerRecomputation>> StageTable::ModesOfRuns(const std::vector<LayerRun>& runs,
+                                                                     int64_t in_flight) const {
+  const Budget budget = BudgetOf(runs);
+  std::vector<std::vector<LayerRecomputation>> best;
+  int64_t best_longest = kDoesNotFit;
+  // Room to compute a layer again is needed by all runs or by none.
+  for (const bool again : {false, true}) {
+    std::vector<std::vector<LayerRecomputation>> modes;
+    int64_t longest = 0;
+    const int64_t room = again ? budget.full_bytes : budget.bytes;
+    for (const auto& [first, end] : runs) {
+      const auto choice =
+          room < 0 ? std::nullopt : ChooseRecomputation(GroupsOf(first, end), in_flight, room, again ? room : -1);
+      if (!choice.has_value()) break;
+      longest = std::max(longest, BasePs(first, end) + choice->extra_ps);
+      modes.push_back(ModesOf(first, end, *choice));
+    }
+    if (modes.size() < runs.size() || longest >= best_longest) continue;
+    best = std::move(modes);
+    best_longest = longest;
+  }
+  return best;
+}
+
+std::vector<LayerRecomputation> StageTable::ModesOf(int32_t first, int32_t end,
+                                                    const RecomputationChoice& choice) const {
+  std::vector<std::array<int32_t, kNumRecomputations>> left = choice.counts;
   std::vector<LayerRecomputation> modes;
   const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
   std::vector<std::size_t> group_of_kind(counts.size(), 0);
@@ -135,7 +163,7 @@ std::vector<LayerRecomputation> StageTable::Modes(int32_t first, int32_t end, in
   for (std::size_t kind = 0; kind < counts.size(); ++kind) {
     if (counts[kind] > 0) group_of_kind[kind] = groups++;
   }
-  // The first layers of a stage are the ones that are computed again most.
+  // The first layers of a run are the ones that are computed again most.
   for (int32_t layer = first; layer < end; ++layer) {
     auto& rest = left[group_of_kind[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(layer)])]];
     std::size_t mode = kNumRecomputations - 1;
@@ -146,20 +174,26 @@ std::vector<LayerRecomputation> StageTable::Modes(int32_t first, int32_t end, in
   return modes;
 }
 
-StageTable::Budget StageTable::BudgetOf(int32_t first, int32_t end) const {
+StageTable::Budget StageTable::BudgetOf(const std::vector<LayerRun>& runs) const {
   int64_t workspace = 0;
   int64_t gathered = 0;
   int64_t recomputed = 0;
-  const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
-  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
-    if (counts[kind] == 0) continue;
-    workspace = std::max(workspace, prices_[kind].workspace_bytes);
-    gathered = std::max(gathered, prices_[kind].gathered_bytes);
-    recomputed = std::max(recomputed, prices_[kind].recomputed_bytes);
+  int64_t buffers = 0;
+  int64_t state = 0;
+  for (const auto& [first, end] : runs) {
+    const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+      if (counts[kind] == 0) continue;
+      workspace = std::max(workspace, prices_[kind].workspace_bytes);
+      gathered = std::max(gathered, prices_[kind].gathered_bytes);
+      recomputed = std::max(recomputed, prices_[kind].recomputed_bytes);
+    }
+    buffers =
+        std::max(buffers, BoundaryBufferBytes(first > 0 ? PriceOf(first - 1).output_bytes : 0,
+                                              end < segments_.num_layers() ? PriceOf(end - 1).output_bytes : 0));
+    state += StateBytes(first, end);
   }
-  const int64_t buffers = BoundaryBufferBytes(first > 0 ? PriceOf(first - 1).output_bytes : 0,
-                                              end < segments_.num_layers() ? PriceOf(end - 1).output_bytes : 0);
-  const int64_t budget = memory_bytes_ - StateBytes(first, end) - workspace - 2 * gathered - buffers;
+  const int64_t budget = memory_bytes_ - state - workspace - 2 * gathered - buffers;
   return {budget, budget - recomputed};
 }
 
@@ -175,7 +209,7 @@ std::vector<LayerGroup> StageTable::GroupsOf(int32_t first, int32_t end) const {
 }
 
 std::optional<RecomputationChoice> StageTable::Choose(int32_t first, int32_t end, int64_t in_flight) const {
-  const Budget budget = BudgetOf(first, end);
+  const Budget budget = BudgetOf({{first, end}});
   if (budget.bytes < 0) return std::nullopt;
   return ChooseRecomputation(GroupsOf(first, end), in_flight, budget.bytes, budget.full_bytes);
 }

@@ -39,6 +39,12 @@ class SegmentNumbers {
   std::vector<std::vector<int32_t>> counts_;
 };
 
+// The layers [first, end).
+struct LayerRun {
+  int32_t first = 0;
+  int32_t end = 0;
+};
+
 // One way to spread a stage on one class. Not thread-safe.
 class StageTable {
  public:
@@ -70,7 +76,14 @@ class StageTable {
   int64_t TransferBeforePs(int32_t layer, const TrainingLink& link) const;
   // The modes of the stage's layers. REQUIRES: TimePs is not kDoesNotFit.
   std::vector<LayerRecomputation> Modes(int32_t first, int32_t end, int64_t in_flight) const;
+  // The same for each of several runs of layers that one device holds, of which `in_flight` are in flight at the most;
+  // empty: they do not fit.
+  std::vector<std::vector<LayerRecomputation>> ModesOfRuns(const std::vector<LayerRun>& runs, int64_t in_flight) const;
 
+  int64_t memory_bytes() const { return memory_bytes_; }
+  int32_t KindOf(int32_t layer) const { return kinds_[static_cast<std::size_t>(layer)]; }
+  // Modes that may be chosen for a layer; without count.
+  const LayerGroup& GroupOf(int32_t layer) const { return groups_[static_cast<std::size_t>(KindOf(layer))]; }
   const LayerPrice& PriceOf(int32_t layer) const {
     return prices_[static_cast<std::size_t>(kinds_[static_cast<std::size_t>(layer)])];
   }
@@ -83,7 +96,9 @@ class StageTable {
   };
   std::vector<LayerGroup> GroupsOf(int32_t first, int32_t end) const;
   std::optional<RecomputationChoice> Choose(int32_t first, int32_t end, int64_t in_flight) const;
-  Budget BudgetOf(int32_t first, int32_t end) const;
+  std::vector<LayerRecomputation> ModesOf(int32_t first, int32_t end, const RecomputationChoice& choice) const;
+  // Of a device that holds the runs.
+  Budget BudgetOf(const std::vector<LayerRun>& runs) const;
 
   const SegmentNumbers& segments_;
   const std::vector<int32_t>& kinds_;

@@ -12,12 +12,15 @@
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/joint/baselines/joint_baselines.h"
+#include "core/joint/cost/measured_pricer.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/joint/cost/transformer_pricer.h"
+#include "core/joint/plan/fewest_devices.h"
 #include "core/joint/plan/joint_planning.h"
 #include "core/joint/plan/settings.h"
 #include "core/model/device_selection.h"
 #include "core/planner/joint/plan_assembly.h"
+#include "core/verify/joint/joint_costing.h"
 #include "core/verify/joint/joint_verifier.h"
 
 namespace planwright {
@@ -25,57 +28,75 @@ namespace {
 
 absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const PlanningProblem& problem) {
   const DeviceSelection& selection = problem.devices_to_use;
-  std::vector<DeviceId> devices = SelectedDevices(cluster, selection);
-  const auto most = static_cast<std::size_t>(selection.max_devices.value_or(static_cast<int32_t>(devices.size())));
-  // Nodes are alike, so the first ones are as good as any.
-  if (devices.size() > most) devices.resize(most);
-  absl::StatusOr<TrainingCluster> training = MakeTrainingCluster(cluster, devices, problem.memory_model.reserved_bytes);
+  absl::StatusOr<TrainingCluster> training =
+      MakeTrainingCluster(cluster, SelectedDevices(cluster, selection), problem.memory_model.reserved_bytes);
+  if (training.ok() && selection.max_devices.has_value()) return FirstDevices(*training, *selection.max_devices);
   if (training.status().code() != absl::StatusCode::kInvalidArgument) return training;
   Violations violations;
   violations.Add("cluster.interconnect", std::string(training.status().message()));
   return violations.ToStatus();
 }
 
+// Prices, settings and places of a request.
 class JointRequestRun {
  public:
   JointRequestRun(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                  const SolverOptions& options, TrainingCluster training)
+                  TrainingCluster training)
       : graph_(graph),
         cluster_(cluster),
         problem_(problem),
-        options_(options),
         training_(std::move(training)),
-        pricer_(*graph.transformer, cluster, training_.inside, training_.between) {
+        computed_(*graph.transformer, cluster, training_.inside, training_.between),
+        measured_(computed_, graph.transformer->measured_layers, cluster) {
     problem_.joint = ResolveJoint(*problem.joint, *graph.transformer, training_);
   }
 
-  absl::StatusOr<Plan> Run(const SolveLimits& limits, const std::function<void(const Plan&)>& on_incumbent) {
-    const JointQuestion question{pricer_,
+  absl::StatusOr<Plan> Run(const SolverOptions& options, const SolveLimits& limits,
+                           const std::function<void(const Plan&)>& on_incumbent) {
+    const JointQuestion question{pricer(),
                                  cluster_,
                                  training_,
                                  *problem_.joint,
                                  problem_.memory_model.reserved_bytes,
-                                 options_.relative_gap > 0 ? options_.relative_gap : kJointGap};
+                                 options.relative_gap > 0 ? options.relative_gap : kJointGap};
     absl::Status incumbent_status;
     const auto report = [&](const JointAnswer& answer) {
       if (!incumbent_status.ok()) return;
-      const absl::StatusOr<Plan> plan = VerifiedPlan(answer);
+      const absl::StatusOr<Plan> plan = VerifiedPlan(answer, options);
       incumbent_status = plan.status();
       if (plan.ok()) on_incumbent(*plan);
     };
-    ASSIGN_OR_RETURN(const JointAnswer answer, PlanJointly(question, limits, report));
+    const bool counts_devices = problem_.objective == Objective::kMinDevices;
+    ASSIGN_OR_RETURN(const JointAnswer answer,
+                     (counts_devices ? PlanOnFewestDevices : PlanJointly)(question, limits, report));
     RETURN_IF_ERROR(incumbent_status);
-    ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(answer));
+    ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(answer, options));
     NoteEnd(limits, answer, plan);
     AddBaselines(question, limits, plan);
+    if (counts_devices) NoteDevices(answer, plan);
     return plan;
   }
 
+  Verdict Evaluate(const Placement& placement) const {
+    Verdict verdict;
+    verdict.costed = CostJointPlacement(graph_, cluster_, pricer(), problem_, placement, verdict.violations);
+    const std::optional<double>& target = problem_.joint->target_tokens_per_second;
+    if (verdict.costed.has_value() && target.has_value() && verdict.costed->joint->tokens_per_second < *target) {
+      verdict.violations.Add("plan.joint.tokens_per_second", absl::StrCat("must reach the target of ", *target));
+    }
+    return verdict;
+  }
+
  private:
-  absl::StatusOr<Plan> VerifiedPlan(const JointAnswer& answer) const {
-    Plan plan = AssembleJointPlan({graph_, cluster_, problem_, options_, pricer_, answer});
+  const LayerPricer& pricer() const {
+    if (graph_.transformer->measured_layers.empty()) return computed_;
+    return measured_;
+  }
+
+  absl::StatusOr<Plan> VerifiedPlan(const JointAnswer& answer, const SolverOptions& options) const {
+    Plan plan = AssembleJointPlan({graph_, cluster_, problem_, options, pricer(), answer});
     Violations violations;
-    VerifyJointPlan(graph_, cluster_, pricer_, plan, violations);
+    VerifyJointPlan(graph_, cluster_, pricer(), plan, violations);
     if (violations.empty()) return plan;
     return RejectedPlanError(
         absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
@@ -109,12 +130,21 @@ class JointRequestRun {
     }
   }
 
+  // What is proven of the number of devices.
+  static void NoteDevices(const JointAnswer& answer, Plan& plan) {
+    const int64_t allowed = answer.counters.at("devices_allowed");
+    const int64_t needed = answer.counters.at("devices_needed");
+    if (needed == allowed) return;
+    plan.warnings.push_back(
+        absl::StrCat("it is not proven that fewer devices do not do; ", needed, " are needed at least"));
+  }
+
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   PlanningProblem problem_;
-  const SolverOptions& options_;
   const TrainingCluster training_;
-  const TransformerPricer pricer_;
+  const TransformerPricer computed_;
+  const MeasuredPricer measured_;
 };
 
 }  // namespace
@@ -123,7 +153,18 @@ absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cl
                                    const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent) {
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
-  return JointRequestRun(graph, cluster, problem, options, std::move(training)).Run(limits, on_incumbent);
+  return JointRequestRun(graph, cluster, problem, std::move(training)).Run(options, limits, on_incumbent);
+}
+
+absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const Cluster& cluster,
+                                               const PlanningProblem& problem, const Placement& placement) {
+  if (!placement.joint.has_value()) {
+    Verdict verdict;
+    verdict.violations.Add("plan.joint", "must be set: the problem has joint settings");
+    return verdict;
+  }
+  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
+  return JointRequestRun(graph, cluster, problem, std::move(training)).Evaluate(placement);
 }
 
 }  // namespace planwright

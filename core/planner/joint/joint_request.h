@@ -10,6 +10,7 @@
 #include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
+#include "core/verify/verify.h"
 
 namespace planwright {
 
@@ -24,6 +25,12 @@ inline constexpr double kJointGap = 1e-4;
 absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                    const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent);
+
+// Judges the choices of `placement.joint` and its places, made by anyone, and costs them. `problem` is resolved and has
+// joint settings; graph, cluster and problem are valid. Errors: INVALID_ARGUMENT for an interconnect that the search
+// does not know; FAILED_PRECONDITION where no accelerator may be used.
+absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const Cluster& cluster,
+                                               const PlanningProblem& problem, const Placement& placement);
 
 }  // namespace planwright
 

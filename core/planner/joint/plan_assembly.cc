@@ -36,6 +36,7 @@ class PlanAssembly {
     plan_.provenance.proven_optimal = joint_.simulated_step == joint_.simulated_bound;
     plan_.provenance.counters = found_.answer.counters;
     plan_.joint = joint_;
+    AddRates(*plan_.joint);
     return std::move(plan_);
   }
 
@@ -99,10 +100,10 @@ class PlanAssembly {
 
   void AddEstimate() {
     Estimate& estimate = plan_.estimate;
-    const double seconds = static_cast<double>(joint_.step.count()) * 1e-12;
+    const auto step_ps = static_cast<double>(std::max<int64_t>(joint_.step.count(), 1));
     estimate.step_time = joint_.step;
-    estimate.micro_batches_per_second = static_cast<double>(joint_.micro_batches) / seconds;
-    estimate.samples_per_second = static_cast<double>(found_.problem.joint->global_batch) / seconds;
+    estimate.micro_batches_per_second = static_cast<double>(joint_.micro_batches) / (step_ps * 1e-12);
+    estimate.samples_per_second = SamplesPerSecond();
     double busy = 0;
     double devices = 0;
     for (const JointStage& stage : joint_.stages) {
@@ -112,8 +113,28 @@ class PlanAssembly {
       devices += count;
       estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory.total());
     }
-    estimate.bubble_fraction = 1 - busy / (devices * static_cast<double>(joint_.step.count()));
+    estimate.bubble_fraction = 1 - busy / (devices * step_ps);
     estimate.estimated_operators = static_cast<int32_t>(found_.graph.operators.size());
+  }
+
+  double SamplesPerSecond() const {
+    const double seconds = static_cast<double>(std::max<int64_t>(joint_.step.count(), 1)) * 1e-12;
+    return static_cast<double>(found_.problem.joint->global_batch) / seconds;
+  }
+
+  void AddRates(JointPlan& rated) const {
+    rated.tokens_per_second = SamplesPerSecond() * static_cast<double>(found_.pricer.tokens_per_sample());
+    double in_use = 0;
+    double all = 0;
+    for (const DeviceUsage& usage : plan_.devices) {
+      const DeviceClass& device_class = found_.cluster.class_of(usage.device);
+      const double peak = device_class.kind == DeviceKind::kAccelerator ? device_class.peak_flops : 0;
+      all += peak;
+      if (!usage.stages.empty()) in_use += peak;
+    }
+    const double flops = SamplesPerSecond() * found_.pricer.flops_per_sample();
+    rated.peak_share_in_use = flops / in_use;
+    rated.peak_share = flops / all;
   }
 
   void AddBaselines() {

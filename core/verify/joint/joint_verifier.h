@@ -1,8 +1,4 @@
-// Checks a plan of the joint search against its problem from first principles.
-//
-// What the layers cost is given, like measured times are; everything that follows from it is computed anew, by code
-// that shares nothing with the search or core/joint/cost/stage_cost: who holds which layers and which devices, degrees,
-// memory by part, passes, transfers, the end of the step, the closed form, the step task by task, rates and bounds.
+// Holds what a plan of the joint search states against a fresh costing of its choices (joint_costing.h).
 #ifndef PLANWRIGHT_CORE_VERIFY_JOINT_JOINT_VERIFIER_H_
 #define PLANWRIGHT_CORE_VERIFY_JOINT_JOINT_VERIFIER_H_
 
@@ -14,8 +10,9 @@
 
 namespace planwright {
 
-// Adds what is wrong with `plan`, with paths below "plan". `plan.problem.joint` is resolved; graph and cluster are
-// valid. O(operators + devices + stages x chunks x micro-batches).
+// Adds what is wrong with `plan`, with paths below "plan": broken rules, numbers that differ (times and bytes exactly,
+// rates by 1e-9), bounds above what they bound, a proof that is none. `plan.problem.joint` is resolved; graph and
+// cluster are valid. O(operators + devices + stages x chunks x micro-batches).
 void VerifyJointPlan(const OperatorGraph& graph, const Cluster& cluster, const LayerPricer& pricer, const Plan& plan,
                      Violations& violations);
 

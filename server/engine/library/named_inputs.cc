@@ -30,11 +30,11 @@ absl::StatusOr<Value> ZooResult(absl::StatusOr<Value> made, std::string_view fie
 }  // namespace
 
 absl::StatusOr<OperatorGraph> NamedInputs::FindGraph(std::string_view reference, std::string_view field,
-                                                     bool with_shape, Violations& violations) const {
+                                                     Violations& violations) const {
   if (reference.starts_with(kZoo)) {
     const std::string_view name = reference.substr(kZoo.size());
     ASSIGN_OR_RETURN(OperatorGraph graph, ZooResult(MakeZooModel(name), field, violations));
-    if (with_shape && violations.empty()) graph.transformer = TransformerShapeOf(name);
+    if (violations.empty()) graph.transformer = TransformerShapeOf(name);
     return graph;
   }
   if (!reference.starts_with(kGraphs)) {

@@ -21,8 +21,8 @@ class NamedInputs {
   NamedInputs(Library* library, std::string tenant) : library_(library), tenant_(std::move(tenant)) {}
 
   // What `reference`, the value of the request's field `field`, names; a violation where it names nothing that could
-  // be. `with_shape`: a transformer of the zoo says what the joint search needs. Errors: NOT_FOUND; those of Library.
-  absl::StatusOr<OperatorGraph> FindGraph(std::string_view reference, std::string_view field, bool with_shape,
+  // be. A transformer of the zoo has its shape. Errors: NOT_FOUND; those of Library.
+  absl::StatusOr<OperatorGraph> FindGraph(std::string_view reference, std::string_view field,
                                           Violations& violations) const;
   absl::StatusOr<Cluster> FindCluster(std::string_view reference, std::string_view field, const ModelLimits& limits,
                                       Violations& violations) const;

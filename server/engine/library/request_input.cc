@@ -1,5 +1,6 @@
 #include "server/engine/library/request_input.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/status_macros.h"
@@ -12,10 +13,20 @@ namespace {
 const v1::PlanningProblem* ProblemOf(const v1::CreatePlanRequest& request) { return &request.problem(); }
 const v1::PlanningProblem* ProblemOf(const v1::StreamPlanRequest& request) { return &request.problem(); }
 const v1::PlanningProblem* ProblemOf(const v1::BatchCreatePlansRequest::Entry& entry) { return &entry.problem(); }
-// Others do not search.
-template <typename Request>
-const v1::PlanningProblem* ProblemOf(const Request&) {
-  return nullptr;
+const v1::PlanningProblem* ProblemOf(const v1::EvaluatePlanRequest& request) {
+  return request.has_problem() ? &request.problem() : &request.plan().problem();
+}
+const v1::PlanningProblem* ProblemOf(const v1::SimulatePlanRequest& request) {
+  return request.has_problem() ? &request.problem() : &request.plan().problem();
+}
+// Of the entries that share its graph.
+const v1::PlanningProblem* ProblemOf(const v1::BatchCreatePlansRequest& request) {
+  const auto is_joint = [](const v1::BatchCreatePlansRequest::Entry& entry) {
+    return entry.graph_source_case() == v1::BatchCreatePlansRequest::Entry::GRAPH_SOURCE_NOT_SET &&
+           entry.problem().has_joint();
+  };
+  const auto found = std::find_if(request.requests().begin(), request.requests().end(), is_joint);
+  return found == request.requests().end() ? nullptr : &found->problem();
 }
 
 // The joint search prices models by their shape; other requests get graphs, and digests, without it.
@@ -26,17 +37,25 @@ bool WantsShape(const Request& request) {
 }
 
 template <typename Request>
-absl::StatusOr<OperatorGraph> GraphOf(const Request& request, const NamedInputs& names, Violations& violations) {
+absl::StatusOr<OperatorGraph> WholeGraphOf(const Request& request, const NamedInputs& names, Violations& violations) {
   switch (request.graph_source_case()) {
     case Request::kGraph:
       return DecodeGraph(request.graph(), violations);
     case Request::kGraphReference:
-      return names.FindGraph(request.graph_reference(), "graph_reference", WantsShape(request), violations);
+      return names.FindGraph(request.graph_reference(), "graph_reference", violations);
     case Request::GRAPH_SOURCE_NOT_SET:
       break;
   }
   violations.Add("graph", "must be set, or graph_reference");
   return OperatorGraph{};
+}
+
+// A shape that nobody asks for is dropped: with it and without it the question is the same.
+template <typename Request>
+absl::StatusOr<OperatorGraph> GraphOf(const Request& request, const NamedInputs& names, Violations& violations) {
+  ASSIGN_OR_RETURN(OperatorGraph graph, WholeGraphOf(request, names, violations));
+  if (!WantsShape(request)) graph.transformer.reset();
+  return graph;
 }
 
 template <typename Request>

@@ -81,6 +81,9 @@ const std::set<std::string>& Exempt() {
       "planwright.v1.Bound.scope",
       "planwright.v1.Plan.baselines",
       "planwright.v1.Explanation.relief",
+      "planwright.v1.JointPlan.simulated_bound_ms",
+      "planwright.v1.JointPlan.equal_stages",
+      "planwright.v1.JointPlan.worth",
       // How the search went.
       "planwright.v1.Provenance.algorithm",
       "planwright.v1.Provenance.algorithm_version",
@@ -204,6 +207,11 @@ class Mutator {
       reflection.SetRepeatedInt32(&message, &field, index, old + 1);
       check_(field, path);
       reflection.SetRepeatedInt32(&message, &field, index, old);
+    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+      const int old = reflection.GetRepeatedEnumValue(message, &field, index);
+      reflection.SetRepeatedEnumValue(&message, &field, index, old + 1);
+      check_(field, path);
+      reflection.SetRepeatedEnumValue(&message, &field, index, old);
     } else {
       FAIL() << path << " has a type that nobody thought of";
     }
@@ -233,8 +241,13 @@ class StatedPlanTest : public testing::Test {
 
   absl::StatusOr<v1::EvaluatePlanResponse> Evaluate(const v1::CreatePlanRequest& request, const v1::Plan& plan) {
     v1::EvaluatePlanRequest evaluation;
-    *evaluation.mutable_graph() = request.graph();
-    *evaluation.mutable_cluster() = request.cluster();
+    if (request.has_graph()) {
+      *evaluation.mutable_graph() = request.graph();
+      *evaluation.mutable_cluster() = request.cluster();
+    } else {
+      evaluation.set_graph_reference(request.graph_reference());
+      evaluation.set_cluster_reference(request.cluster_reference());
+    }
     *evaluation.mutable_plan() = plan;
     return engine_.EvaluatePlan(evaluation);
   }
@@ -286,6 +299,11 @@ TEST_F(StatedPlanTest, EveryFieldOfEveryKindOfPlanIsChecked) {
                                 stages { operators: ["a", "b", "c"] devices: "g0" }
                                 stages { operators: ["d", "e", "f"] devices: "g3" }
                               })"));
+  check("joint", Wire<v1::CreatePlanRequest>(R"pb(
+          graph_reference: "zoo:transformer?layers=4&hidden=8192&heads=64&sequence=2048"
+          cluster_reference: "zoo:dgx-h100:1"
+          problem { num_stages: 2 joint { global_batch: 16 schedules: SCHEDULE_KIND_ONE_F_ONE_B } }
+        )pb"));
   std::set<std::string> all;
   CollectFields(*v1::Plan::descriptor(), all);
   for (const std::string& field : all) {

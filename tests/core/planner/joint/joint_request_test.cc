@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/task_arena.h"
 #include "core/base/violations.h"
@@ -41,6 +43,22 @@ absl::StatusOr<Plan> Make(const JointTestRequest& request) {
   PlannerObserver observer;
   return MakePlan({request.graph, request.cluster, request.problem, request.options}, ModelLimits(), SolveLimits(),
                   arena, observer);
+}
+
+absl::StatusOr<Verdict> Judge(const JointTestRequest& request, const Placement& placement) {
+  return EvaluatePlacement({request.graph, request.cluster, request.problem, request.options}, ModelLimits(),
+                           placement);
+}
+
+// A class of half the speed.
+DeviceClassId AddSlowerClass(Cluster& cluster) {
+  if (cluster.device_classes.back().name != "slower") {
+    DeviceClass slower = cluster.class_of(DeviceId(0));
+    slower.name = "slower";
+    slower.peak_flops /= 2;
+    cluster.device_classes.push_back(slower);
+  }
+  return DeviceClassId(cluster.device_classes.size() - 1);
 }
 
 std::vector<std::string> PathsOf(const absl::Status& status) {
@@ -166,6 +184,197 @@ TEST(JointRequestTest, TheVerifierNoticesWhatIsWrong) {
     mutations[i](plan);
     EXPECT_GT(count(plan), 0U) << "mutation " << i;
   }
+}
+
+TEST(JointRequestTest, WhatWasPlannedIsJudgedAsItWasPlanned) {
+  for (const char* cluster : {"dgx-h100:2", "h100-and-a100"}) {
+    SCOPED_TRACE(cluster);
+    JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
+    if (cluster == std::string("h100-and-a100")) {
+      for (std::size_t d = 8; d < 16; ++d) request.cluster.devices[d].device_class = AddSlowerClass(request.cluster);
+    }
+    const absl::StatusOr<Plan> made = Make(request);
+    ASSERT_TRUE(made.ok()) << made.status();
+    const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*made));
+    ASSERT_TRUE(verdict.ok()) << verdict.status();
+    EXPECT_TRUE(verdict->violations.empty()) << verdict->violations.ToStatus();
+    ASSERT_TRUE(verdict->costed.has_value());
+    EXPECT_EQ(verdict->costed->objective, made->objective);
+    EXPECT_EQ(verdict->costed->joint->simulated_step, made->joint->simulated_step);
+    EXPECT_EQ(verdict->costed->estimate.peak_memory_bytes, made->estimate.peak_memory_bytes);
+    EXPECT_NEAR(verdict->costed->joint->peak_share, made->joint->peak_share, 1e-12);
+  }
+}
+
+TEST(JointRequestTest, JudgesWhatAPersonWouldRun) {
+  const JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
+  const absl::StatusOr<Plan> made = Make(request);
+  ASSERT_TRUE(made.ok()) << made.status();
+  // Everything is computed again, out of habit.
+  Placement mine = PlacementOf(*made);
+  const int32_t head = request.graph.transformer->layers + 1;
+  for (JointStage& stage : mine.joint->stages) {
+    for (JointChunk& chunk : stage.chunks) {
+      for (int32_t layer = std::max(1, chunk.first_layer); layer < std::min(head, chunk.end_layer()); ++layer) {
+        chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)] = LayerRecomputation::kFull;
+      }
+    }
+  }
+  const absl::StatusOr<Verdict> verdict = Judge(request, mine);
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  ASSERT_TRUE(verdict->costed.has_value()) << verdict->violations.ToStatus();
+  EXPECT_TRUE(verdict->violations.empty()) << verdict->violations.ToStatus();
+  EXPECT_GT(ToMilliseconds(verdict->costed->objective), 1.2 * ToMilliseconds(made->lower_bound));
+  EXPECT_LT(verdict->costed->estimate.peak_memory_bytes, made->estimate.peak_memory_bytes);
+  mine.joint->micro_batches += 1;
+  EXPECT_THAT(PathsOf(Judge(request, mine)->violations.ToStatus()), Contains("plan.joint.micro_batches"));
+  mine.joint.reset();
+  EXPECT_THAT(PathsOf(Judge(request, mine)->violations.ToStatus()), Contains("plan.joint"));
+}
+
+TEST(JointRequestTest, FindsTheFewestDevicesThatHoldAModel) {
+  JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:8", 512);
+  request.problem.objective = Objective::kMinDevices;
+  const absl::StatusOr<Plan> fewest = Make(request);
+  ASSERT_TRUE(fewest.ok()) << fewest.status();
+  const int64_t allowed = fewest->provenance.counters.at("devices_allowed");
+  EXPECT_EQ(fewest->provenance.counters.at("devices_needed"), allowed);
+  EXPECT_TRUE(fewest->warnings.empty());
+  // One node less holds nothing, and says how many would.
+  request.problem.objective = Objective::kMaxThroughput;
+  request.problem.devices_to_use.max_devices = static_cast<int32_t>(allowed) - 8;
+  ASSERT_GT(allowed, 8);
+  const std::optional<Infeasibility> infeasibility = InfeasibilityOf(Make(request).status());
+  ASSERT_TRUE(infeasibility.has_value());
+  EXPECT_EQ(infeasibility->minimum_devices, allowed);
+}
+
+TEST(JointRequestTest, FindsTheFewestDevicesThatAreFastEnough) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:8", 512);
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  const absl::StatusOr<Plan> all = Make(request);
+  ASSERT_TRUE(all.ok()) << all.status();
+  request.problem.objective = Objective::kMinDevices;
+  const double target = all->joint->tokens_per_second * 0.45;
+  request.problem.joint->target_tokens_per_second = target;
+  const absl::StatusOr<Plan> fewest = Make(request);
+  ASSERT_TRUE(fewest.ok()) << fewest.status();
+  EXPECT_GE(fewest->joint->tokens_per_second, target);
+  const int64_t allowed = fewest->provenance.counters.at("devices_allowed");
+  EXPECT_EQ(fewest->provenance.counters.at("devices_needed"), allowed);
+  EXPECT_LT(allowed, 64);
+  request.problem.objective = Objective::kMaxThroughput;
+  request.problem.joint->target_tokens_per_second.reset();
+  request.problem.devices_to_use.max_devices = static_cast<int32_t>(allowed) - 8;
+  const absl::StatusOr<Plan> fewer = Make(request);
+  ASSERT_TRUE(fewer.ok()) << fewer.status();
+  EXPECT_LT(fewer->joint->tokens_per_second, target);
+}
+
+TEST(JointRequestTest, SaysWhereATargetIsOutOfReach) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  request.problem.joint->target_tokens_per_second = 1e12;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
+  EXPECT_THAT(std::string(plan.status().message()), HasSubstr("tokens/s"));
+  request.problem.joint->target_tokens_per_second = 0;
+  request.problem.target_period = Picoseconds(5);
+  const std::vector<std::string> paths = PathsOf(Make(request).status());
+  EXPECT_THAT(paths, Contains("problem.joint.target_tokens_per_second"));
+  EXPECT_THAT(paths, Contains("problem.target_period_ms"));
+}
+
+// Rows for all cases that the search can ask for, each `factor` times what is computed.
+std::vector<MeasuredLayer> RowsOf(const JointTestRequest& request, double factor) {
+  std::vector<DeviceId> devices;
+  for (std::size_t d = 0; d < request.cluster.devices.size(); ++d) devices.emplace_back(d);
+  const TrainingCluster training = *MakeTrainingCluster(request.cluster, devices, 0);
+  const TransformerPricer pricer(*request.graph.transformer, request.cluster, training.inside, training.between);
+  std::vector<MeasuredLayer> rows;
+  for (const int32_t tensor : {1, 2, 4, 8}) {
+    for (const int64_t samples : {1, 2, 4, 8, 16}) {
+      const std::vector<LayerPrice> prices = pricer.Price({.device_class = training.classes.front().device_class,
+                                                           .degrees = {.tensor = tensor},
+                                                           .samples = samples,
+                                                           .sharding = Sharding::kOptimizer,
+                                                           .devices_per_node = 8});
+      const auto add = [&](const char* layer, int32_t kind) {
+        const LayerPrice& price = prices[static_cast<std::size_t>(kind)];
+        rows.push_back({.layer = layer,
+                        .device_class = "",
+                        .tensor_degree = tensor,
+                        .samples = samples,
+                        .forward_ms = ToMilliseconds(Picoseconds(price.forward_ps)) * factor,
+                        .backward_ms = ToMilliseconds(Picoseconds(price.backward_ps)) * factor,
+                        .activation_bytes = std::nullopt});
+      };
+      add("embedding", pricer.kinds().front());
+      add("layer", pricer.kinds()[1]);
+      add("head", pricer.kinds().back());
+    }
+  }
+  return rows;
+}
+
+TEST(JointRequestTest, MeasuredTimesWinOverComputedOnes) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  request.problem.joint->shardings = {Sharding::kOptimizer};
+  const absl::StatusOr<Plan> computed = Make(request);
+  ASSERT_TRUE(computed.ok()) << computed.status();
+  request.graph.transformer->measured_layers = RowsOf(request, 1);
+  const absl::StatusOr<Plan> same = Make(request);
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ(same->objective, computed->objective);
+  int32_t measured = 0;
+  for (const JointStage& stage : same->joint->stages) measured += stage.measured_layers;
+  EXPECT_EQ(measured, request.graph.transformer->layers + 2);
+  request.graph.transformer->measured_layers = RowsOf(request, 2);
+  const absl::StatusOr<Plan> slower = Make(request);
+  ASSERT_TRUE(slower.ok()) << slower.status();
+  EXPECT_GT(ToMilliseconds(slower->objective), 1.5 * ToMilliseconds(computed->objective));
+  EXPECT_LT(ToMilliseconds(slower->objective), 2.0 * ToMilliseconds(computed->objective));
+  // A slow layer of its own is a kind of its own.
+  request.graph.transformer->measured_layers = RowsOf(request, 1);
+  for (MeasuredLayer row : RowsOf(request, 5)) {
+    if (row.layer != "layer") continue;
+    row.layer = "layer.7";
+    request.graph.transformer->measured_layers.push_back(row);
+  }
+  const absl::StatusOr<Plan> uneven = Make(request);
+  ASSERT_TRUE(uneven.ok()) << uneven.status();
+  EXPECT_GT(uneven->objective, computed->objective);
+  EXPECT_LT(uneven->objective, slower->objective);
+}
+
+TEST(JointRequestTest, RefusesRowsThatSayNothing) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  MeasuredLayer row;
+  row.layer = "layer.32";
+  request.graph.transformer->measured_layers.push_back(row);
+  row = {.layer = "layer",
+         .device_class = "tpu",
+         .tensor_degree = 0,
+         .samples = 0,
+         .forward_ms = -1,
+         .backward_ms = 1e7,
+         .activation_bytes = std::nullopt};
+  request.graph.transformer->measured_layers.push_back(row);
+  row = {};
+  row.layer = "head";
+  row.activation_bytes = -1;
+  request.graph.transformer->measured_layers.push_back(row);
+  row.activation_bytes.reset();
+  request.graph.transformer->measured_layers.push_back(row);
+  const std::vector<std::string> paths = PathsOf(Make(request).status());
+  for (const char* path : {"[0].layer", "[1].tensor_degree", "[1].samples", "[1].forward_ms", "[1].backward_ms",
+                           "[2].activation_bytes", "[3]"}) {
+    EXPECT_THAT(paths, Contains(absl::StrCat("graph.transformer.measured_layers", path)));
+  }
+  row.device_class = "tpu";
+  request.graph.transformer->measured_layers = {row};
+  EXPECT_THAT(PathsOf(Make(request).status()), Contains("graph.transformer.measured_layers[0].device_class"));
 }
 
 }  // namespace

@@ -1,0 +1,53 @@
+// Times that a profiler measured, in place of those that another pricer computes (proto: Transformer.measured_layers).
+#ifndef PLANWRIGHT_CORE_JOINT_COST_MEASURED_PRICER_H_
+#define PLANWRIGHT_CORE_JOINT_COST_MEASURED_PRICER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/joint/cost/layer_pricer.h"
+#include "core/model/cluster.h"
+#include "core/model/transformer_shape.h"
+
+namespace planwright {
+
+// Where a case was measured its passes take what was measured, and what the sharding of parameters adds by the other
+// pricer's word; what is computed again takes longer or shorter by the same factor as the forward pass. Everything else
+// is the other pricer's. Layers with rows of their own are kinds of their own.
+class MeasuredPricer : public LayerPricer {
+ public:
+  // `computed`, `rows` and `cluster` outlive the pricer.
+  MeasuredPricer(const LayerPricer& computed, const std::vector<MeasuredLayer>& rows, const Cluster& cluster);
+
+  const std::vector<int32_t>& kinds() const override { return kinds_; }
+  const std::vector<std::string>& labels() const override { return computed_.labels(); }
+  std::vector<LayerPrice> Price(const PriceQuery& query) const override;
+  double flops_per_sample() const override { return computed_.flops_per_sample(); }
+  int64_t tokens_per_sample() const override { return computed_.tokens_per_sample(); }
+
+ private:
+  // Layer or "layer", class or "", degrees, samples.
+  using Case = std::tuple<std::string, std::string, int32_t, int32_t, int32_t, int64_t>;
+
+  struct Kind {
+    int32_t computed = 0;
+    // Under which names rows are looked up, the own one first.
+    std::vector<std::string> names;
+  };
+
+  // nullptr: it was not measured.
+  const MeasuredLayer* Find(const Kind& kind, const PriceQuery& query) const;
+
+  const LayerPricer& computed_;
+  const Cluster& cluster_;
+  std::map<Case, const MeasuredLayer*> rows_;
+  std::vector<Kind> own_kinds_;
+  std::vector<int32_t> kinds_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_COST_MEASURED_PRICER_H_

@@ -1,0 +1,28 @@
+// MIN_DEVICES of the joint search: the fewest devices of one class that hold the model, or on which it trains so fast.
+//
+// A plan may leave devices idle, so what some devices can do, more can; the count is found by bisection over the
+// devices of a node and then whole nodes. Each step is one search: it reaches the target, refutes it by its bound, or
+// leaves it open, which counts as missed and not as refuted.
+#ifndef PLANWRIGHT_CORE_JOINT_PLAN_FEWEST_DEVICES_H_
+#define PLANWRIGHT_CORE_JOINT_PLAN_FEWEST_DEVICES_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "core/base/limits.h"
+#include "core/joint/plan/joint_planning.h"
+
+namespace planwright {
+
+// The answer on the fewest devices that were found to reach `question.settings.target_tokens_per_second` (unset: to
+// hold the model); `question.training` has one class. Counters "device_counts_tried", "devices_allowed" (of the part of
+// the cluster that the answer's bounds speak of), "devices_needed" (the least number that is not refuted).
+// Errors: FAILED_PRECONDITION (InfeasibilityOf) where all devices provably do not; DEADLINE_EXCEEDED (IsNoPlanFound)
+// where they do not as far as is known; CANCELLED.
+absl::StatusOr<JointAnswer> PlanOnFewestDevices(const JointQuestion& question, const SolveLimits& limits,
+                                                const std::function<void(const JointAnswer&)>& on_answer);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_PLAN_FEWEST_DEVICES_H_

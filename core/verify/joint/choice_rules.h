@@ -1,0 +1,47 @@
+// What the choices of a joint plan must obey before they can be costed.
+#ifndef PLANWRIGHT_CORE_VERIFY_JOINT_CHOICE_RULES_H_
+#define PLANWRIGHT_CORE_VERIFY_JOINT_CHOICE_RULES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/base/violations.h"
+#include "core/joint/cost/layer_pricer.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+#include "core/verify/joint/machines.h"
+
+namespace planwright::verify {
+
+// Of a problem with resolved joint settings, and a placement with joint choices.
+struct JointChoices {
+  const OperatorGraph& graph;
+  const Cluster& cluster;
+  const LayerPricer& pricer;
+  const PlanningProblem& problem;
+  const Placement& placement;
+  const Machines& machines;
+  // By class: usable devices of the node that has most.
+  std::map<DeviceClassId, int64_t> node_sizes;
+
+  const JointPlan& plan() const { return *placement.joint; }
+  int64_t num_stages() const { return static_cast<int64_t>(plan().stages.size()); }
+  bool is_interleaved() const { return plan().order == PipelineOrder::kInterleaved; }
+  // The run-th run of layers of the model, in the order of the layers.
+  const JointChunk& RunAt(int64_t run) const;
+  // Of a micro-batch on one rank of the data degree.
+  int64_t SamplesOf(const Degrees& degrees) const;
+  // Of the first device of a stage.
+  DeviceClassId ClassOf(std::size_t stage) const;
+};
+
+// Adds what is wrong with layers, operators, degrees, batch and places, with paths below "plan"; later rules are looked
+// at where the former hold. `usable`: ascending.
+void CheckJointChoices(const JointChoices& choices, const std::vector<DeviceId>& usable, Violations& violations);
+
+}  // namespace planwright::verify
+
+#endif  // PLANWRIGHT_CORE_VERIFY_JOINT_CHOICE_RULES_H_

@@ -1,0 +1,337 @@
+#include "core/verify/joint/joint_costing.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/model/device_selection.h"
+#include "core/verify/joint/choice_rules.h"
+#include "core/verify/joint/machines.h"
+#include "core/verify/joint/step_order.h"
+
+namespace planwright {
+namespace {
+
+constexpr int64_t kMaxTasks = 4'000'000;
+constexpr double kPicosecondsPerSecond = 1e12;
+
+std::string StagePath(std::size_t stage) { return absl::StrCat("plan.stages[", stage, "]"); }
+
+// What the chunks of a stage add up to, and the most that one of them needs.
+struct Sums {
+  int64_t state_parameters = 0;
+  int64_t gradients = 0;
+  int64_t optimizer = 0;
+  int64_t step_end = 0;
+  int64_t forward = 0;
+  int64_t backward = 0;
+  int64_t transfers = 0;
+  int64_t received = 0;
+  // Of one chunk or layer.
+  int64_t kept = 0;
+  int64_t workspace = 0;
+  int64_t gathered = 0;
+  int64_t again = 0;
+  int64_t buffers = 0;
+  bool is_any_full = false;
+  int32_t measured = 0;
+};
+
+class JointCosting {
+ public:
+  JointCosting(const OperatorGraph& graph, const Cluster& cluster, const LayerPricer& pricer,
+               const PlanningProblem& problem, const Placement& placement, Violations& violations)
+      : machines_(cluster),
+        usable_(SelectedDevices(cluster, problem.devices_to_use)),
+        choices_{graph, cluster, pricer, problem, placement, machines_, machines_.LargestNodes(usable_)},
+        violations_(violations) {}
+
+  std::optional<Plan> Run() {
+    Violations broken;
+    verify::CheckJointChoices(choices_, usable_, broken);
+    if (broken.empty()) CostStages(broken);
+    for (const Violation& violation : broken.listed()) violations_.Add(violation.path, violation.rule);
+    if (!broken.empty()) return std::nullopt;
+    CheckMemory();
+    AddSteps();
+    AddDevices();
+    AddRates();
+    AddEstimate();
+    plan_.problem = choices_.problem;
+    plan_.joint = std::move(joint_);
+    return std::move(plan_);
+  }
+
+ private:
+  int64_t num_stages() const { return choices_.num_stages(); }
+  int64_t num_layers() const { return static_cast<int64_t>(choices_.pricer.kinds().size()); }
+
+  void CostStages(Violations& broken) {
+    joint_ = choices_.plan();
+    joint_.uniform_configurations.clear();
+    joint_.worth.clear();
+    joint_.step_bound = joint_.simulated_bound = Picoseconds(0);
+    for (std::size_t s = 0; s < joint_.stages.size() && broken.empty(); ++s) {
+      const std::vector<LayerPrice> prices = PricesOf(s);
+      if (prices.empty()) {
+        broken.Add(StagePath(s) + ".joint", "must have degrees that divide the model");
+      } else {
+        FillIn(s, Total(s, prices, broken));
+      }
+    }
+  }
+
+  std::vector<LayerPrice> PricesOf(std::size_t s) const {
+    const DeviceClassId device_class = choices_.ClassOf(s);
+    const int64_t node = choices_.node_sizes.at(device_class);
+    const Degrees& degrees = joint_.stages[s].degrees;
+    return choices_.pricer.Price({.device_class = device_class,
+                                  .degrees = degrees,
+                                  .samples = choices_.SamplesOf(degrees),
+                                  .sharding = joint_.sharding,
+                                  .crosses_nodes = degrees.devices() > node,
+                                  .devices_per_node = static_cast<int32_t>(node)});
+  }
+
+  // Forward passes that are done and whose backward passes are not, at the most.
+  int64_t InFlightOf(std::size_t s) const {
+    const int64_t behind = num_stages() - 1 - static_cast<int64_t>(s);
+    if (!choices_.is_interleaved()) return std::min(joint_.micro_batches, behind + 1);
+    return std::min(joint_.micro_batches * joint_.chunks, 2 * behind + (joint_.chunks - 1) * num_stages() + 1);
+  }
+
+  Sums Total(std::size_t s, const std::vector<LayerPrice>& prices, Violations& broken) {
+    Sums sums;
+    for (int32_t turn = 0; turn < joint_.chunks; ++turn) {
+      const int64_t run = turn * num_stages() + static_cast<int64_t>(s);
+      const JointChunk& chunk = choices_.RunAt(run);
+      verify::StepRun& times = runs_[run];
+      int64_t kept = 0;
+      for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
+        const LayerPrice& price = PriceOf(prices, layer);
+        const LayerRecomputation mode = chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)];
+        const auto& cost = price.modes[static_cast<std::size_t>(mode)];
+        if (!cost.has_value() || !MayChoose(price, mode)) {
+          broken.Add(StagePath(s) + ".joint.chunks", "must compute again only what can be, and what may be chosen");
+          return sums;
+        }
+        times.forward_ps += price.forward_ps;
+        times.backward_ps += price.backward_ps + cost->extra_ps;
+        kept += cost->kept_bytes;
+        sums.is_any_full = sums.is_any_full || mode == LayerRecomputation::kFull;
+        AddLayer(price, sums);
+      }
+      sums.kept = std::max(sums.kept, kept);
+      sums.forward += times.forward_ps;
+      sums.backward += times.backward_ps;
+      AddTransfers(s, chunk, prices, times, sums);
+    }
+    return sums;
+  }
+
+  // Layers that have none of the modes that may be chosen take any that they have.
+  bool MayChoose(const LayerPrice& price, LayerRecomputation mode) const {
+    const std::vector<LayerRecomputation>& listed = choices_.problem.joint->recomputation;
+    const auto exists = [&](LayerRecomputation other) {
+      return price.modes[static_cast<std::size_t>(other)].has_value();
+    };
+    return listed.empty() || std::none_of(listed.begin(), listed.end(), exists) ||
+           std::find(listed.begin(), listed.end(), mode) != listed.end();
+  }
+
+  static void AddLayer(const LayerPrice& price, Sums& sums) {
+    sums.workspace = std::max(sums.workspace, price.workspace_bytes);
+    sums.gathered = std::max(sums.gathered, price.gathered_bytes);
+    sums.again = std::max(sums.again, price.recomputed_bytes);
+    sums.state_parameters += price.parameter_bytes;
+    sums.gradients += price.gradient_bytes;
+    sums.optimizer += price.optimizer_bytes;
+    sums.step_end += price.step_end_ps;
+    sums.measured += price.is_measured ? 1 : 0;
+  }
+
+  const LayerPrice& PriceOf(const std::vector<LayerPrice>& prices, int64_t layer) const {
+    return prices[static_cast<std::size_t>(choices_.pricer.kinds()[static_cast<std::size_t>(layer)])];
+  }
+
+  void AddTransfers(std::size_t s, const JointChunk& chunk, const std::vector<LayerPrice>& prices,
+                    verify::StepRun& times, Sums& sums) const {
+    const int64_t received = chunk.first_layer > 0 ? PriceOf(prices, chunk.first_layer - 1).output_bytes : 0;
+    const int64_t sent = chunk.end_layer() < num_layers() ? PriceOf(prices, chunk.end_layer() - 1).output_bytes : 0;
+    sums.buffers = std::max(sums.buffers, 2 * received + 2 * sent);
+    const auto count = static_cast<std::size_t>(num_stages());
+    const int64_t front = verify::BothWaysPs(received, machines_.LinkOf(ShareNode((s + count - 1) % count, s)));
+    const int64_t back = verify::BothWaysPs(sent, machines_.LinkOf(ShareNode(s, (s + 1) % count)));
+    sums.received += front;
+    sums.transfers += front + back;
+    times.forward_ps += (front + back) / 2;
+    times.backward_ps += (front + back) / 2;
+  }
+
+  bool ShareNode(std::size_t a, std::size_t b) const {
+    const auto& stages = choices_.placement.stages;
+    const int64_t node = machines_.NodeOf(stages[a].devices.front());
+    const auto is_there = [&](DeviceId device) { return machines_.NodeOf(device) == node; };
+    return std::all_of(stages[a].devices.begin(), stages[a].devices.end(), is_there) &&
+           std::all_of(stages[b].devices.begin(), stages[b].devices.end(), is_there);
+  }
+
+  void FillIn(std::size_t s, const Sums& sums) {
+    JointStage& to = joint_.stages[s];
+    to.in_flight = static_cast<int32_t>(InFlightOf(s));
+    to.forward = Picoseconds(sums.forward);
+    to.backward = Picoseconds(sums.backward);
+    to.transfers = Picoseconds(sums.transfers);
+    to.received = Picoseconds(sums.received);
+    to.step_end = Picoseconds(sums.step_end);
+    to.measured_layers = sums.measured;
+    to.memory = {.parameters = sums.state_parameters + 2 * sums.gathered,
+                 .gradients = sums.gradients,
+                 .optimizer = sums.optimizer,
+                 .activations = to.in_flight * sums.kept,
+                 .workspace = sums.workspace + sums.buffers + (sums.is_any_full ? sums.again : 0),
+                 .reserved = choices_.problem.memory_model.reserved_bytes};
+    Stage& stage = plan_.stages.emplace_back();
+    stage.operators = choices_.placement.stages[s].operators;
+    std::sort(stage.operators.begin(), stage.operators.end());
+    stage.compute = to.forward + to.backward;
+    stage.communication_in = to.received;
+    stage.communication_out = to.transfers - to.received;
+    stage.allreduce = to.step_end;
+    stage.load = stage.compute + to.transfers;
+    stage.memory_bytes = to.memory.total();
+    stage.in_flight_micro_batches = to.in_flight;
+    int32_t rank = 0;
+    for (const DeviceId device : choices_.placement.stages[s].devices) {
+      stage.replicas.push_back({.device = device, .copy = rank, .load = stage.load});
+      ++rank;
+    }
+  }
+
+  void CheckMemory() {
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+      const Stage& stage = plan_.stages[s];
+      for (const Replica& replica : stage.replicas) {
+        const std::optional<int64_t> limit = UsableMemoryBytes(choices_.cluster, replica.device);
+        if (!limit.has_value() || stage.memory_bytes <= *limit) continue;
+        violations_.Add(StagePath(s) + ".memory_bytes",
+                        absl::StrCat("must be at most ", *limit, ", is ", stage.memory_bytes));
+        break;
+      }
+    }
+  }
+
+  void AddSteps() {
+    int64_t sum = 0;
+    int64_t longest = 0;
+    int64_t end = 0;
+    for (const JointStage& stage : joint_.stages) {
+      const int64_t time = (stage.forward + stage.backward + stage.transfers).count();
+      sum += time;
+      longest = std::max(longest, time);
+      end = std::max(end, stage.step_end.count());
+    }
+    int64_t forward = 0;
+    int64_t backward = 0;
+    std::vector<verify::StepRun> runs;
+    for (const auto& [run, times] : runs_) {
+      forward = std::max(forward, times.forward_ps);
+      backward = std::max(backward, times.backward_ps);
+      runs.push_back(times);
+    }
+    const int64_t slots = joint_.micro_batches * joint_.chunks + num_stages() - 1;
+    joint_.step = Picoseconds(choices_.is_interleaved() ? slots * (forward + backward) + end
+                                                        : sum + (joint_.micro_batches - 1) * longest + end);
+    plan_.objective = joint_.step;
+    if (static_cast<int64_t>(runs.size()) * joint_.micro_batches > kMaxTasks) return;
+    const std::vector<int64_t> ends = verify::EndsOfStep(runs, num_stages(), joint_.micro_batches);
+    int64_t simulated = 0;
+    for (std::size_t s = 0; s < ends.size(); ++s) {
+      simulated = std::max(simulated, ends[s] + joint_.stages[s].step_end.count());
+    }
+    joint_.simulated_step = Picoseconds(simulated);
+  }
+
+  void AddDevices() {
+    std::map<DeviceId, std::size_t> stage_of;
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+      for (const Replica& replica : plan_.stages[s].replicas) stage_of[replica.device] = s;
+    }
+    for (const DeviceId device : usable_) {
+      DeviceUsage& usage = plan_.devices.emplace_back();
+      usage.device = device;
+      usage.memory_limit_bytes = UsableMemoryBytes(choices_.cluster, device);
+      const auto found = stage_of.find(device);
+      if (found == stage_of.end()) continue;
+      usage.stages.emplace_back(found->second);
+      usage.load = plan_.stages[found->second].load;
+      usage.memory_bytes = plan_.stages[found->second].memory_bytes;
+    }
+  }
+
+  // Measured times may all be 0.
+  double StepSeconds() const {
+    return static_cast<double>(std::max<int64_t>(joint_.step.count(), 1)) / kPicosecondsPerSecond;
+  }
+  double SamplesPerSecond() const {
+    return static_cast<double>(choices_.problem.joint->global_batch) / StepSeconds();
+  }
+
+  void AddRates() {
+    joint_.tokens_per_second = SamplesPerSecond() * static_cast<double>(choices_.pricer.tokens_per_sample());
+    double used = 0;
+    double all = 0;
+    for (const DeviceUsage& usage : plan_.devices) {
+      const DeviceClass& device_class = choices_.cluster.class_of(usage.device);
+      if (device_class.kind != DeviceKind::kAccelerator) continue;
+      all += device_class.peak_flops;
+      if (!usage.stages.empty()) used += device_class.peak_flops;
+    }
+    const double flops = SamplesPerSecond() * choices_.pricer.flops_per_sample();
+    joint_.peak_share_in_use = flops / used;
+    joint_.peak_share = flops / all;
+  }
+
+  void AddEstimate() {
+    Estimate& estimate = plan_.estimate;
+    estimate.step_time = joint_.step;
+    estimate.micro_batches_per_second = static_cast<double>(joint_.micro_batches) / StepSeconds();
+    estimate.samples_per_second = SamplesPerSecond();
+    double busy = 0;
+    double devices = 0;
+    for (const Stage& stage : plan_.stages) {
+      const auto count = static_cast<double>(stage.replicas.size());
+      const double work = static_cast<double>(stage.load.count()) * static_cast<double>(joint_.micro_batches);
+      busy += count * (work + static_cast<double>(stage.allreduce.count()));
+      devices += count;
+      estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory_bytes);
+    }
+    estimate.bubble_fraction = 1 - busy / (devices * StepSeconds() * kPicosecondsPerSecond);
+    estimate.estimated_operators = static_cast<int32_t>(choices_.graph.operators.size());
+  }
+
+  const verify::Machines machines_;
+  // Ascending.
+  const std::vector<DeviceId> usable_;
+  const verify::JointChoices choices_;
+  Violations& violations_;
+  Plan plan_;
+  JointPlan joint_;
+  // In the order of the layers.
+  std::map<int64_t, verify::StepRun> runs_;
+};
+
+}  // namespace
+
+std::optional<Plan> CostJointPlacement(const OperatorGraph& graph, const Cluster& cluster, const LayerPricer& pricer,
+                                       const PlanningProblem& problem, const Placement& placement,
+                                       Violations& violations) {
+  return JointCosting(graph, cluster, pricer, problem, placement, violations).Run();
+}
+
+}  // namespace planwright
