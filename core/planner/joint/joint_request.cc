@@ -13,6 +13,7 @@
 #include "core/base/violations.h"
 #include "core/joint/baselines/joint_baselines.h"
 #include "core/joint/cost/measured_pricer.h"
+#include "core/joint/cost/step_tasks.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/joint/cost/transformer_pricer.h"
 #include "core/joint/plan/fewest_devices.h"
@@ -20,6 +21,7 @@
 #include "core/joint/plan/settings.h"
 #include "core/model/device_selection.h"
 #include "core/planner/joint/plan_assembly.h"
+#include "core/planner/joint/plan_row.h"
 #include "core/verify/joint/joint_costing.h"
 #include "core/verify/joint/joint_verifier.h"
 
@@ -85,6 +87,28 @@ class JointRequestRun {
       verdict.violations.Add("plan.joint.tokens_per_second", absl::StrCat("must reach the target of ", *target));
     }
     return verdict;
+  }
+
+  absl::StatusOr<TaskList> StepOf(const Plan& plan) const {
+    constexpr int64_t kMostTasks = 4'000'000;
+    Violations violations;
+    if (MostStepTasks(*plan.joint) > kMostTasks) {
+      violations.Add("plan.joint.micro_batches", absl::StrCat("must make at most ", kMostTasks, " tasks of a step"));
+      return violations.ToStatus();
+    }
+    std::optional<PlanRow> placed = RowOfPlan(training_, plan);
+    if (!placed.has_value()) {
+      violations.Add("plan.stages", "must lie in blocks of whole nodes or inside one, in pipeline order");
+      return violations.ToStatus();
+    }
+    const DeviceRow row(placed->training);
+    CostJointPlan(pricer(), row, problem_.memory_model.reserved_bytes, placed->plan);
+    std::vector<std::string> names;
+    for (const Stage& stage : plan.stages) {
+      const std::string& first = cluster_.devices[stage.replicas.front().device.index()].name;
+      names.push_back(stage.replicas.size() == 1 ? first : absl::StrCat(first, " x ", stage.replicas.size()));
+    }
+    return StepTasks(pricer(), row, placed->plan, names);
   }
 
  private:
@@ -165,6 +189,12 @@ absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const
   }
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
   return JointRequestRun(graph, cluster, problem, std::move(training)).Evaluate(placement);
+}
+
+absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
+                                        const PlanningProblem& problem, const Plan& plan) {
+  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
+  return JointRequestRun(graph, cluster, problem, std::move(training)).StepOf(plan);
 }
 
 }  // namespace planwright

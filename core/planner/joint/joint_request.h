@@ -10,6 +10,7 @@
 #include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
+#include "core/model/task_list.h"
 #include "core/verify/verify.h"
 
 namespace planwright {
@@ -31,6 +32,12 @@ absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cl
 // does not know; FAILED_PRECONDITION where no accelerator may be used.
 absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const Cluster& cluster,
                                                const PlanningProblem& problem, const Placement& placement);
+
+// The step of `plan`, which EvaluateJointPlacement has costed, task by task: a resource for each stage, "gpu0 x 8" of
+// eight ranks. Errors: INVALID_ARGUMENT (ViolationsOf) where the ranks of a stage are not consecutive on nodes in
+// pipeline order, or the step has more than 4,000,000 tasks.
+absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
+                                        const PlanningProblem& problem, const Plan& plan);
 
 }  // namespace planwright
 
