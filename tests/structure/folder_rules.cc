@@ -234,7 +234,8 @@ std::vector<FolderRule> ClientRules() {
                          "client/importer/graphs",
                          "client/importer/plans",
                          "client/report",
-                         "client/report/inputs"};
+                         "client/report/inputs",
+                         "client/report/timeline"};
   return {
       {"client/library", {"core/text", "planwright/v1/"}, counters, {}},
       // A program of its own, which alone knows libonnx.
@@ -263,6 +264,7 @@ std::vector<FolderRule> ClientRules() {
        {"importer"}},
       {"client/report", {"planwright/v1/", "client/library"}, counters, {}},
       {"client/report/inputs", {"planwright/v1/", "client/library", "client/report"}, counters, {}},
+      {"client/report/timeline", {"planwright/v1/", "client/library", "client/report"}, counters, {}},
       {"client/exporter", {"planwright/v1/", "client/library", "client/report"}, counters, {"exporter"}},
       // The only part of the client that knows the server.
       {"client/local", {"planwright/v1/", "core/", "server/", "client/library"}, counters, {}},

@@ -21,7 +21,8 @@
 #include "client/cli/terminal/time_limit.h"
 #include "client/report/json.h"
 #include "client/report/text_report.h"
-#include "client/report/trace.h"
+#include "client/report/timeline/timeline_svg.h"
+#include "client/report/timeline/trace.h"
 
 namespace planwright::client {
 namespace {
@@ -120,11 +121,11 @@ class PlanCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // A trace is that of a step of the plan on the simulator.
+  // Traces and pictures are those of a step of the plan on the simulator.
   absl::StatusOr<std::string> TextOf(v1::CreatePlanRequest request, const v1::Plan& plan, Environment& environment) {
     if (output_.is_json()) return JsonText(plan);
     const auto client = server_.Connect(environment);
-    if (!output_.is_trace()) {
+    if (!output_.is_trace() && !output_.is_svg()) {
       // Also after ^C: the plan is there, and its report is to be whole.
       CallOptions call;
       call.deadline = ShortCall(environment).deadline;
@@ -136,7 +137,7 @@ class PlanCommand final : public Command {
     simulated.set_view(v1::SimulatePlanRequest::VIEW_FULL);
     const auto simulation = Simulate(*client, simulated, CallOptions());
     if (!simulation.ok()) return simulation.status();
-    return TraceText(*simulation);
+    return output_.is_svg() ? TimelineSvg(*simulation, input_.Title()) : TraceText(*simulation);
   }
 
   absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request,
@@ -177,7 +178,7 @@ class PlanCommand final : public Command {
   v1::SolverOptions options_;
   ServerFlags server_;
   InputFlags input_{server_};
-  OutputFlags output_{{"text", "json", "trace"}};
+  OutputFlags output_{{"text", "json", "trace", "svg"}};
   bool progress_ = false;
   std::string plan_id_;
   // What the program asked for by itself.

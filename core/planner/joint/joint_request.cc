@@ -90,10 +90,15 @@ class JointRequestRun {
   }
 
   absl::StatusOr<TaskList> StepOf(const Plan& plan) const {
-    constexpr int64_t kMostTasks = 4'000'000;
+    constexpr int64_t kMostTasks = 1'000'000;
     Violations violations;
     if (MostStepTasks(*plan.joint) > kMostTasks) {
       violations.Add("plan.joint.micro_batches", absl::StrCat("must make at most ", kMostTasks, " tasks of a step"));
+      return violations.ToStatus();
+    }
+    const auto num_stages = static_cast<int64_t>(plan.stages.size());
+    if (plan.joint->chunks > 1 && plan.joint->micro_batches % num_stages != 0) {
+      violations.Add("plan.joint.micro_batches", "must be a multiple of the stages where these are interleaved");
       return violations.ToStatus();
     }
     std::optional<PlanRow> placed = RowOfPlan(training_, plan);

@@ -35,7 +35,7 @@ absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const
 
 // The step of `plan`, which EvaluateJointPlacement has costed, task by task: a resource for each stage, "gpu0 x 8" of
 // eight ranks. Errors: INVALID_ARGUMENT (ViolationsOf) where the ranks of a stage are not consecutive on nodes in
-// pipeline order, or the step has more than 4,000,000 tasks.
+// pipeline order, or the step has more than 1,000,000 tasks.
 absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
                                         const PlanningProblem& problem, const Plan& plan);
 

@@ -251,6 +251,20 @@ class JointExportsTest(unittest.TestCase):
         clusters = [item for item in json.loads(drawn.stdout)["objects"] if item["name"].startswith("cluster_")]
         self.assertEqual(len(clusters), 4)
 
+    def test_a_plan_simulates_in_the_time_that_it_states(self):
+        plan = self.plan("--stages=2", "--tensor_degrees=2", "--data_degrees=2", "--schedule=interleaved")
+        sources = [f"--graph={self.model}", f"--cluster={self.cluster}"]
+        simulated = json.loads(run("simulate", *sources, f"--plan={self.file}", "--output=json"))
+        self.assertEqual(simulated["summary"]["step_time_ms"], plan["joint"]["simulated_step_ms"])
+        trace = json.loads(run("simulate", *sources, f"--plan={self.file}", "--output=trace"))
+        ends = [event["ts"] + event["dur"] for event in trace["traceEvents"] if event["ph"] == "X"]
+        self.assertAlmostEqual(max(ends) / 1000, plan["joint"]["simulated_step_ms"], places=6)
+        for command in (["simulate", f"--plan={self.file}"], ["plan", "--global_batch=64"]):
+            root = xml.etree.ElementTree.fromstring(run(command[0], *sources, *command[1:], "--output=svg"))
+            self.assertGreater(len(list(root.iter("{http://www.w3.org/2000/svg}rect"))), 7)
+        error = run("simulate", *sources, f"--plan={self.file}", "--micro_batches=3", code=2)
+        self.assertIn("micro_batches: must be unset or those of the plan", error)
+
     def test_what_a_trainer_cannot_say_is_refused_with_the_reason(self):
         self.plan("--stages=2", "--tensor_degrees=2", "--data_degrees=2", "--optimizer_sharding=parameters",
                   "--schedule=one_f_one_b")
