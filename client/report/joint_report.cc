@@ -48,11 +48,18 @@ std::string MoreText(double step_ms, double plan_ms) {
   return absl::StrFormat("%.1f %% more", (step_ms / plan_ms - 1) * 100);
 }
 
+// Else somebody wrote it, and only what it costs is known.
+bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().empty(); }
+
 std::string Headline(const v1::Plan& plan, const std::string& title) {
   const double gap = plan.relative_gap() * 100;
-  const std::string proof =
-      plan.provenance().proven_optimal() ? "proven optimal" : absl::StrFormat("at most %.2g %% from the best", gap);
-  return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()), " per step, ", proof), 2),
+  std::string proof;
+  if (plan.provenance().proven_optimal()) {
+    proof = ", proven optimal";
+  } else if (WasSearched(plan)) {
+    proof = absl::StrFormat(", at most %.2g %% from the best", gap);
+  }
+  return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()), " per step", proof), 2),
                       "\n");
 }
 
@@ -95,6 +102,10 @@ std::string Summary(const v1::Plan& plan) {
       {"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use, %s of all; idle %s of the time",
                                 joint.tokens_per_second(), PercentText(joint.peak_share_in_use()),
                                 PercentText(joint.peak_share()), PercentText(plan.estimate().bubble_fraction()))});
+  if (!WasSearched(plan)) {
+    table.AddRow({"task by task", DurationText(joint.simulated_step_ms())});
+    return table.ToString();
+  }
   table.AddRow({"lower bound", absl::StrFormat("%s (gap %.2g %%), of plans whose blocks stand in pipeline order",
                                                DurationText(plan.lower_bound_ms()), plan.relative_gap() * 100)});
   AddDevicesRow(plan, table);
@@ -202,6 +213,7 @@ std::string WorthSection(const v1::Plan& plan) {
 }
 
 std::string EqualStagesSection(const v1::Plan& plan) {
+  if (!WasSearched(plan)) return "";
   if (plan.joint().equal_stages().empty()) return "\nNo configuration of equal stages fits.\n";
   Table table(
       {{"stages", kRight}, {"spread"}, {"samples", kRight}, {"recomputation"}, {"sharding"}, {"step", kRight}, {""}});

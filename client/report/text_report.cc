@@ -403,9 +403,7 @@ std::string PlanReport(const v1::Plan& plan, const std::string& title, const Cpu
 
 std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const std::string& title,
                              const CpuNames& cpus) {
-  if (evaluation.valid()) {
-    return absl::StrCat("The plan is valid.\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan(), cpus));
-  }
+  if (evaluation.valid()) return absl::StrCat("The plan is valid.\n", PlanReport(evaluation.plan(), title, cpus));
   std::vector<std::string> violations;
   for (const v1::PlanViolation& violation : evaluation.violations()) {
     violations.push_back(absl::StrCat(violation.field(), ": ", violation.description()));
@@ -414,7 +412,7 @@ std::string EvaluationReport(const v1::EvaluatePlanResponse& evaluation, const s
       absl::StrCat("The plan is not valid: ", CountedText(evaluation.violations_size(), "violation", "violations"),
                    ".\n", ListText(violations));
   if (evaluation.plan().stages().empty()) return text;
-  return absl::StrCat(text, "\n", Headline(evaluation.plan(), title), PlanBody(evaluation.plan(), cpus));
+  return absl::StrCat(text, "\n", PlanReport(evaluation.plan(), title, cpus));
 }
 
 }  // namespace planwright::client

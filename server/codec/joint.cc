@@ -141,7 +141,8 @@ class ChoiceDecoder {
 
   JointPlan Decode(const v1::Plan& wire) {
     const v1::JointPlan& joint = wire.joint();
-    const FieldPath path = FieldPath("plan").Field("joint");
+    const FieldPath plan_path("plan");
+    const FieldPath path = plan_path.Field("joint");
     JointPlan plan;
     plan.order = Known(ToPipelineOrder(joint.schedule()), path.Field("schedule"), PipelineOrder::kOneFOneB);
     plan.sharding = Known(ToCore(joint.optimizer_sharding()), path.Field("optimizer_sharding"), Sharding::kNone);
@@ -154,9 +155,10 @@ class ChoiceDecoder {
     plan.micro_batches = joint.micro_batches();
     plan.simulated_step = DecodeTime(joint.simulated_step_ms(), path.Field("simulated_step_ms"), violations_);
     for (int s = 0; s < wire.stages_size(); ++s) {
-      const FieldPath stage_path = FieldPath("plan").Element("stages", s).Field("joint");
-      if (!wire.stages(s).has_joint()) violations_.Add(stage_path.ToString(), "must be set");
-      plan.stages.push_back(DecodeStage(wire.stages(s).joint(), stage_path));
+      const FieldPath stage_path = plan_path.Element("stages", s);
+      const FieldPath joint_path = stage_path.Field("joint");
+      if (!wire.stages(s).has_joint()) violations_.Add(joint_path.ToString(), "must be set");
+      plan.stages.push_back(DecodeStage(wire.stages(s).joint(), joint_path));
     }
     return plan;
   }
@@ -189,9 +191,9 @@ class ChoiceDecoder {
       const auto found = numbers_.find(wire.layers(i));
       if (i == 0 && found != numbers_.end()) chunk.first_layer = found->second;
       if (found != numbers_.end() && found->second == chunk.first_layer + i) continue;
-      violations_.Add(path.Element("layers", i).ToString(),
-                      absl::StrCat("must be a layer of graph.transformer, one behind the other, is \"", wire.layers(i),
-                                   "\""));
+      violations_.Add(
+          path.Element("layers", i).ToString(),
+          absl::StrCat("must be a layer of graph.transformer, one behind the other, is \"", wire.layers(i), "\""));
     }
     for (int i = 0; i < wire.recomputation_size(); ++i) {
       chunk.recomputation.push_back(Known(ToCore(static_cast<v1::LayerRecomputation>(wire.recomputation(i))),

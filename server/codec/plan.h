@@ -19,9 +19,9 @@ v1::Plan EncodePlan(const Plan& plan, const OperatorGraph& graph, const Cluster&
 void EncodeBound(const Bound& bound, v1::Bound& wire);
 void EncodeIncumbent(const Incumbent& incumbent, v1::Provenance::Incumbent& wire);
 
-// Operators and devices of the stages, and joint choices; where the plan, or its problem, is PERIODIC and has tasks, their pattern.
-// Violations (paths below "plan"): names that resolve to nothing, which are left out; tasks of no stage, with unknown
-// operations or impossible times.
+// Operators and devices of the stages, and joint choices; where the plan, or its problem, is PERIODIC and has tasks,
+// their pattern. Violations (paths below "plan"): names that resolve to nothing, which are left out; tasks of no stage,
+// with unknown operations or impossible times.
 Placement DecodePlacement(const v1::Plan& wire, const OperatorGraph& graph, const Cluster& cluster,
                           Violations& violations);
 

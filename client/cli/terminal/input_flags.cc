@@ -214,9 +214,8 @@ std::vector<FlagGroup> InputFlags::WithFileFlags(std::vector<FlagGroup> groups) 
 
 absl::StatusOr<v1::CreatePlanRequest> InputFlags::Load(Environment& environment) {
   v1::CreatePlanRequest request;
-  for (const auto step :
-       {&InputFlags::LoadGraph, &InputFlags::LoadCluster, &InputFlags::AddProfile, &InputFlags::AddLayerTimes,
-        &InputFlags::NameTimes}) {
+  for (const auto step : {&InputFlags::LoadGraph, &InputFlags::LoadCluster, &InputFlags::AddProfile,
+                          &InputFlags::AddLayerTimes, &InputFlags::NameTimes}) {
     const absl::Status status = (this->*step)(environment, request);
     if (!status.ok()) return status;
   }

@@ -19,8 +19,8 @@
 
 namespace planwright::client {
 
-// Whether layers exist and cases repeat is for the service to say. Errors: INVALID_ARGUMENT with every violation and its
-// line.
+// Whether layers exist and cases repeat is for the service to say. Errors: INVALID_ARGUMENT with every violation and
+// its line.
 absl::StatusOr<std::vector<v1::MeasuredLayer>> ReadLayerTimes(std::string_view text, std::string_view source);
 
 }  // namespace planwright::client

@@ -38,8 +38,8 @@ MeasuredPricer::MeasuredPricer(const LayerPricer& computed, const std::vector<Me
     : computed_(computed), cluster_(cluster) {
   std::set<std::string> named;
   for (const MeasuredLayer& row : rows) {
-    rows_.emplace(Case(row.layer, row.device_class, row.tensor_degree, row.context_degree, row.expert_degree, row.samples),
-                  &row);
+    rows_.emplace(
+        Case(row.layer, row.device_class, row.tensor_degree, row.context_degree, row.expert_degree, row.samples), &row);
     named.insert(row.layer);
   }
   std::map<std::pair<int32_t, std::vector<std::string>>, int32_t> known;
@@ -76,8 +76,8 @@ const MeasuredLayer* MeasuredPricer::Find(const Kind& kind, const PriceQuery& qu
   const std::string& class_name = cluster_.device_classes[query.device_class.index()].name;
   for (const std::string& name : kind.names) {
     for (const std::string& of_class : {class_name, std::string()}) {
-      const auto found = rows_.find(Case(name, of_class, query.degrees.tensor, query.degrees.context,
-                                         query.degrees.expert, query.samples));
+      const auto found = rows_.find(
+          Case(name, of_class, query.degrees.tensor, query.degrees.context, query.degrees.expert, query.samples));
       if (found != rows_.end()) return found->second;
     }
   }

@@ -35,8 +35,8 @@ class FewestDevices {
       : question_(question), limits_(limits), counts_(CountsOf(question.training.classes.front())) {
     const std::optional<double>& target = question.settings.target_tokens_per_second;
     if (!target.has_value()) return;
-    const double tokens = static_cast<double>(question.settings.global_batch) *
-                          static_cast<double>(question.pricer.tokens_per_sample());
+    const double tokens =
+        static_cast<double>(question.settings.global_batch) * static_cast<double>(question.pricer.tokens_per_sample());
     most_ps_ = static_cast<int64_t>(std::min(std::floor(tokens / *target * kPicosecondsPerSecond), 4e18));
   }
 
@@ -70,8 +70,8 @@ class FewestDevices {
   enum class Decision { kReached, kRefuted, kOpen };
 
   JointQuestion On(const TrainingCluster& part) const {
-    return {question_.pricer,         question_.cluster,       part, question_.settings,
-            question_.reserved_bytes, question_.relative_gap};
+    return {question_.pricer,   question_.cluster,        part,
+            question_.settings, question_.reserved_bytes, question_.relative_gap};
   }
 
   // Whether the count at `place` of the list reaches the target.
@@ -95,8 +95,8 @@ class FewestDevices {
     const double tokens = static_cast<double>(question_.settings.global_batch) *
                           static_cast<double>(question_.pricer.tokens_per_sample());
     const std::string found =
-        absl::StrFormat("the best plan on all %d devices trains %.0f tokens/s, and %.0f are asked for",
-                        counts_.back(), tokens / static_cast<double>(best_->count()) * kPicosecondsPerSecond,
+        absl::StrFormat("the best plan on all %d devices trains %.0f tokens/s, and %.0f are asked for", counts_.back(),
+                        tokens / static_cast<double>(best_->count()) * kPicosecondsPerSecond,
                         *question_.settings.target_tokens_per_second);
     if (decision == Decision::kOpen) {
       return NoPlanFoundError(found + "; it is not proven that none does", SpentLimit::kTime);

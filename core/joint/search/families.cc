@@ -142,7 +142,8 @@ class FamilyLister {
       longest = std::max(longest, least.time[at]);
       end = std::max(end, least.end[at]);
     }
-    if (state > TotalMemory() || static_cast<double>(sum) * static_cast<double>(family.micro_batches) > kLongestStepPs) {
+    if (state > TotalMemory() ||
+        static_cast<double>(sum) * static_cast<double>(family.micro_batches) > kLongestStepPs) {
       return;
     }
     longest = std::max(longest, CeilDivide(work, space_.places.size()));

@@ -108,8 +108,7 @@ int64_t MostStagesOn(const TrainingClass& part, int64_t devices) {
 int64_t LeastCutPs(const JointSpace& space, const PipelineFamily& family, const Candidate& candidate,
                    const StageTable& table) {
   const TrainingCluster& cluster = space.places.row().cluster();
-  const bool fills_nodes =
-      family.degrees.front().devices() >= space.places.row().At(candidate.number).devices_per_node;
+  const bool fills_nodes = family.degrees.front().devices() >= space.places.row().At(candidate.number).devices_per_node;
   int64_t least = kDoesNotFit;
   for (int32_t layer = 1; layer < space.num_layers(); ++layer) {
     least = std::min(least, table.TransferBeforePs(layer, fills_nodes ? cluster.between : cluster.inside));
@@ -273,8 +272,8 @@ class InterleavedSearch {
     for (JointStage& stage : plan.stages) {
       std::vector<LayerRun> runs;
       for (const JointChunk& chunk : stage.chunks) runs.push_back({chunk.first_layer, chunk.end_layer()});
-      const auto modes = table.ModesOfRuns(
-          runs, InFlight(plan.order, plan.micro_batches, from_end, num_stages, plan.chunks));
+      const auto modes =
+          table.ModesOfRuns(runs, InFlight(plan.order, plan.micro_batches, from_end, num_stages, plan.chunks));
       if (modes.empty()) return false;
       for (std::size_t chunk = 0; chunk < modes.size(); ++chunk) stage.chunks[chunk].recomputation = modes[chunk];
       --from_end;

@@ -14,8 +14,8 @@ LikeStages::LikeStages(const StageTable& table, int32_t num_layers, const Interl
   std::map<int32_t, int32_t> counts;
   for (int32_t layer = 1; layer + 1 < num_layers; ++layer) ++counts[table.KindOf(layer)];
   are_alike_ = counts.size() == 1;
-  const auto most = std::max_element(counts.begin(), counts.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == counts.end()) return;
   dealt_ = most->second;
   int32_t layer = 1;
@@ -133,8 +133,8 @@ int64_t LikeStages::BestLongestChunkPs(int32_t stage, int32_t layers, int32_t* b
   if (layers == 0 && !are_alike_) return 0;
   int64_t best = kDoesNotFit;
   for (int32_t beside = 0; beside <= most_beside; ++beside) {
-    const int64_t time = std::min(LongestChunkPs(stage, layers, beside, false),
-                                  LongestChunkPs(stage, layers, beside, true));
+    const int64_t time =
+        std::min(LongestChunkPs(stage, layers, beside, false), LongestChunkPs(stage, layers, beside, true));
     if (time >= best) continue;
     best = time;
     if (beside_end != nullptr) *beside_end = beside;
@@ -170,9 +170,7 @@ int32_t LikeStages::FewestLayers(int32_t stage) const {
   return interleaving_.chunks - (EndOf(stage).exists ? 1 : 0);
 }
 
-int32_t LikeStages::Average() const {
-  return static_cast<int32_t>(CeilDivide(dealt_, interleaving_.num_stages));
-}
+int32_t LikeStages::Average() const { return static_cast<int32_t>(CeilDivide(dealt_, interleaving_.num_stages)); }
 
 template <typename TimeOf>
 int64_t LikeStages::LeastCap(TimeOf time_of, int32_t parts, std::vector<int32_t>* layers_by_stage) const {

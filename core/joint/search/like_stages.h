@@ -26,8 +26,8 @@ struct Interleaving {
   int64_t cut_ps = 0;
 };
 
-// Layers of other kinds between the ends, and the ends of a model that has such, count as nothing: then times are bounds
-// only.
+// Layers of other kinds between the ends, and the ends of a model that has such, count as nothing: then times are
+// bounds only.
 class LikeStages {
  public:
   // `table` outlives the object. REQUIRES: at least two stages and chunks, and a layer for each chunk.

@@ -188,9 +188,8 @@ StageTable::Budget StageTable::BudgetOf(const std::vector<LayerRun>& runs) const
       gathered = std::max(gathered, prices_[kind].gathered_bytes);
       recomputed = std::max(recomputed, prices_[kind].recomputed_bytes);
     }
-    buffers =
-        std::max(buffers, BoundaryBufferBytes(first > 0 ? PriceOf(first - 1).output_bytes : 0,
-                                              end < segments_.num_layers() ? PriceOf(end - 1).output_bytes : 0));
+    buffers = std::max(buffers, BoundaryBufferBytes(first > 0 ? PriceOf(first - 1).output_bytes : 0,
+                                                    end < segments_.num_layers() ? PriceOf(end - 1).output_bytes : 0));
     state += StateBytes(first, end);
   }
   const int64_t budget = memory_bytes_ - state - workspace - 2 * gathered - buffers;

@@ -164,10 +164,10 @@ class ChoiceRules {
       }
       if (!violations_.empty()) return;
       const DeviceClassId own = choices_.ClassOf(s);
-      Require(std::all_of(
-                  devices.begin(), devices.end(),
-                  [&](DeviceId device) { return choices_.cluster.devices[device.index()].device_class == own; }),
-              path, "must be on devices of one class");
+      Require(
+          std::all_of(devices.begin(), devices.end(),
+                      [&](DeviceId device) { return choices_.cluster.devices[device.index()].device_class == own; }),
+          path, "must be on devices of one class");
       const int64_t node = choices_.node_sizes.at(own);
       Require(static_cast<int64_t>(nodes.size()) == (count + node - 1) / node, path,
               "must be in one node, or take whole nodes");

@@ -278,9 +278,7 @@ class JointCosting {
   double StepSeconds() const {
     return static_cast<double>(std::max<int64_t>(joint_.step.count(), 1)) / kPicosecondsPerSecond;
   }
-  double SamplesPerSecond() const {
-    return static_cast<double>(choices_.problem.joint->global_batch) / StepSeconds();
-  }
+  double SamplesPerSecond() const { return static_cast<double>(choices_.problem.joint->global_batch) / StepSeconds(); }
 
   void AddRates() {
     joint_.tokens_per_second = SamplesPerSecond() * static_cast<double>(choices_.pricer.tokens_per_sample());

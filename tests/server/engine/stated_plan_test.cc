@@ -302,7 +302,10 @@ TEST_F(StatedPlanTest, EveryFieldOfEveryKindOfPlanIsChecked) {
   check("joint", Wire<v1::CreatePlanRequest>(R"pb(
           graph_reference: "zoo:transformer?layers=4&hidden=8192&heads=64&sequence=2048"
           cluster_reference: "zoo:dgx-h100:1"
-          problem { num_stages: 2 joint { global_batch: 16 schedules: SCHEDULE_KIND_ONE_F_ONE_B } }
+          problem {
+            num_stages: 2
+            joint { global_batch: 16 schedules: SCHEDULE_KIND_ONE_F_ONE_B }
+          }
         )pb"));
   std::set<std::string> all;
   CollectFields(*v1::Plan::descriptor(), all);

@@ -13,6 +13,7 @@
 #include "core/base/random.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/recomputation.h"
+#include "tests/property/cases.h"
 
 namespace planwright {
 namespace {
@@ -266,15 +267,15 @@ void ExpectOptimal(uint64_t seed, bool per_stage) {
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithOneSpread) {
-  for (uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, false);
+  for (uint64_t seed = 0; seed < NumCases(600) && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, false);
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {
-  for (uint64_t seed = 0; seed < 150 && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, true);
+  for (uint64_t seed = 0; seed < NumCases(150) && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, true);
 }
 
 TEST(JointSearchTest, InterleavingIsNeverWorseThanWithoutAndItsPlansHoldWhatTheyState) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(300); ++seed) {
     Instance instance = MakeInstance(seed, false);
     const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
     const JointOutcome plain = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});

@@ -1,0 +1,216 @@
+// Pipelines of several runs of layers on a device against all partitions and recomputations.
+#include "core/joint/search/interleaved.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/random.h"
+#include "core/joint/cost/stage_cost.h"
+#include "core/joint/search/joint_search.h"
+#include "tests/property/cases.h"
+
+namespace planwright {
+namespace {
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+// An embedding, layers of one kind or two, a head; everything is at random.
+class ChainPricer : public LayerPricer {
+ public:
+  ChainPricer(uint64_t seed, int32_t num_layers, bool are_alike) : seed_(seed) {
+    RandomStream random(seed, 1);
+    for (int32_t layer = 0; layer < num_layers; ++layer) {
+      const bool is_inner = layer > 0 && layer + 1 < num_layers;
+      const int32_t inner = are_alike ? 1 : 1 + static_cast<int32_t>(random.Below(2));
+      kinds_.push_back(is_inner ? inner : layer == 0 ? 0 : 3);
+      labels_.push_back(absl::StrCat("layer.", layer));
+    }
+  }
+
+  const std::vector<int32_t>& kinds() const override { return kinds_; }
+  const std::vector<std::string>& labels() const override { return labels_; }
+  double flops_per_sample() const override { return 1; }
+  int64_t tokens_per_sample() const override { return 1; }
+
+  std::vector<LayerPrice> Price(const PriceQuery& query) const override {
+    std::vector<LayerPrice> prices;
+    RandomStream shared(seed_, 2);
+    // Boundaries are alike, as those of transformers are.
+    const int64_t output_bytes = shared.Between(0, 6) * query.samples;
+    for (uint64_t kind = 0; kind < 4; ++kind) {
+      RandomStream random(seed_, 3 + kind);
+      LayerPrice price;
+      price.forward_ps = random.Between(5, 60) * query.samples;
+      price.backward_ps = 2 * price.forward_ps;
+      const int64_t kept = random.Between(4, 30) * query.samples;
+      price.modes[0] = {0, kept};
+      const bool is_inner = kind == 1 || kind == 2;
+      if (is_inner && random.Below(2) == 0) price.modes[1] = {random.Between(1, 9), kept - kept / 3};
+      if (is_inner) price.modes[2] = {price.forward_ps, 1 + kept / 5};
+      price.recomputed_bytes = is_inner ? kept : 0;
+      price.workspace_bytes = random.Between(0, 8);
+      price.parameter_bytes = random.Between(3, 30);
+      price.step_end_ps = price.parameter_bytes;
+      price.output_bytes = kind == 3 ? 0 : output_bytes;
+      prices.push_back(price);
+    }
+    return prices;
+  }
+
+ private:
+  uint64_t seed_;
+  std::vector<int32_t> kinds_;
+  std::vector<std::string> labels_;
+};
+
+struct Case {
+  ChainPricer pricer;
+  TrainingCluster cluster;
+  JointSettings settings;
+};
+
+Case MakeCase(uint64_t seed, bool are_alike) {
+  RandomStream random(seed, 99);
+  Case made{ChainPricer(seed, static_cast<int32_t>(random.Between(4, 7)), are_alike), {}, {}};
+  made.cluster.classes.push_back({DeviceClassId(0), static_cast<int32_t>(random.Between(1, 2)),
+                                  static_cast<int32_t>(random.Between(1, 3)), random.Between(60, 500)});
+  made.cluster.inside = {static_cast<double>(random.Between(1, 4)) * 1e12, 0};
+  made.cluster.between = {1e12, random.Between(0, 5)};
+  made.settings.global_batch = 12;
+  made.settings.tensor_degrees = {1};
+  made.settings.context_degrees = {1};
+  made.settings.expert_degrees = {1};
+  made.settings.data_degrees = {1};
+  made.settings.micro_batch_samples = {1, 2};
+  made.settings.recomputation = {LayerRecomputation::kNone, LayerRecomputation::kSelective, LayerRecomputation::kFull};
+  made.settings.shardings = {Sharding::kNone};
+  made.settings.orders = {PipelineOrder::kInterleaved};
+  return made;
+}
+
+class InterleavedEnumeration {
+ public:
+  explicit InterleavedEnumeration(const Case& from)
+      : from_(from), row_(from.cluster), num_layers_(static_cast<int32_t>(from.pricer.kinds().size())) {}
+
+  void Run() {
+    for (const int64_t samples : from_.settings.micro_batch_samples) {
+      const int64_t micro_batches = from_.settings.global_batch / samples;
+      for (int32_t stages = 2; stages <= row_.size(); ++stages) {
+        if (micro_batches % stages != 0) continue;
+        for (int32_t chunks = 2; chunks * stages <= num_layers_; ++chunks) {
+          plan_ = JointPlan{.order = PipelineOrder::kInterleaved,
+                            .chunks = chunks,
+                            .micro_batch_samples = samples,
+                            .micro_batches = micro_batches};
+          for (int32_t s = 0; s < stages; ++s) {
+            plan_.stages.emplace_back();
+            plan_.stages.back().first_slot = s;
+          }
+          AddRun(0, 0);
+        }
+      }
+    }
+  }
+
+  int64_t least_step = kNone;
+  int64_t least_simulated = kNone;
+
+ private:
+  void AddRun(int32_t run, int32_t first) {
+    const auto stages = static_cast<int32_t>(plan_.stages.size());
+    const int32_t runs = stages * plan_.chunks;
+    if (run == runs) return Judge();
+    const int32_t last_end = num_layers_ - (runs - run - 1);
+    for (int32_t end = run + 1 == runs ? num_layers_ : first + 1; end <= last_end; ++end) {
+      auto& chunks = plan_.stages[static_cast<std::size_t>(run % stages)].chunks;
+      chunks.push_back({first, {}});
+      AddLayer(run, first, end);
+      plan_.stages[static_cast<std::size_t>(run % stages)].chunks.pop_back();
+    }
+  }
+
+  void AddLayer(int32_t run, int32_t layer, int32_t end) {
+    if (layer == end) return AddRun(run + 1, end);
+    const auto at = static_cast<std::size_t>(run) % plan_.stages.size();
+    const LayerPrice price =
+        from_.pricer.Price({})[static_cast<std::size_t>(from_.pricer.kinds()[static_cast<std::size_t>(layer)])];
+    for (int mode = 0; mode < kNumRecomputations; ++mode) {
+      if (!price.modes[static_cast<std::size_t>(mode)].has_value()) continue;
+      plan_.stages[at].chunks.back().recomputation.push_back(static_cast<LayerRecomputation>(mode));
+      AddLayer(run, layer + 1, end);
+      plan_.stages[at].chunks.back().recomputation.pop_back();
+    }
+  }
+
+  void Judge() {
+    JointPlan plan = plan_;
+    CostJointPlan(from_.pricer, row_, 0, plan);
+    for (const JointStage& stage : plan.stages) {
+      if (stage.memory.total() > row_.At(0).memory_bytes) return;
+    }
+    SimulateJointPlan(from_.pricer, row_, plan);
+    least_step = std::min(least_step, plan.step.count());
+    least_simulated = std::min(least_simulated, plan.simulated_step.count());
+  }
+
+  const Case& from_;
+  const DeviceRow row_;
+  const int32_t num_layers_;
+  JointPlan plan_;
+};
+
+struct Found {
+  int64_t plans = 0;
+  int64_t best = 0;
+  double worst = 1;
+  // Of the bounds below the best plan.
+  double loosest = 1;
+};
+
+void Look(uint64_t seed, bool are_alike, Found& found) {
+  SCOPED_TRACE(absl::StrCat("seed ", seed));
+  const Case from = MakeCase(seed, are_alike);
+  const JointRequest request{from.pricer, from.cluster, from.settings, 0, 0};
+  const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+  InterleavedEnumeration all(from);
+  all.Run();
+  const bool is_any = all.least_step != kNone;
+  ASSERT_TRUE(outcome.plan.has_value() == is_any || !are_alike);
+  if (!outcome.plan.has_value()) return;
+  ASSERT_LE(outcome.step_bound_ps, all.least_step);
+  ASSERT_GE(outcome.plan->step.count(), all.least_step);
+  ++found.plans;
+  found.best += outcome.plan->step.count() == all.least_step ? 1 : 0;
+  const auto least = static_cast<double>(all.least_step);
+  found.worst = std::max(found.worst, static_cast<double>(outcome.plan->step.count()) / least);
+  found.loosest = std::max(found.loosest, least / static_cast<double>(outcome.step_bound_ps));
+  JointPlan plan = *outcome.plan;
+  SimulateJointPlan(from.pricer, DeviceRow(from.cluster), plan);
+  ASSERT_LE(BoundSimulatedStep(request, plan.simulated_step.count(), SolveLimits()), all.least_simulated);
+}
+
+TEST(InterleavedTest, LayersAlikeAreDealtOutAsWellAsCanBe) {
+  Found found;
+  for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) Look(seed, true, found);
+  ASSERT_GT(found.plans, 100);
+  EXPECT_GE(found.best, 0.85 * static_cast<double>(found.plans));
+  EXPECT_LE(found.worst, 1.1);
+  EXPECT_LE(found.loosest, 1.2);
+}
+
+TEST(InterleavedTest, LayersOfTwoKindsHaveSoundBounds) {
+  Found found;
+  for (uint64_t seed = 0; seed < NumCases(200) && !testing::Test::HasFailure(); ++seed) Look(seed, false, found);
+  ASSERT_GT(found.plans, 50);
+  EXPECT_LE(found.worst, 2);
+}
+
+}  // namespace
+}  // namespace planwright
