@@ -178,6 +178,13 @@ class JointRequestRun {
 
 }  // namespace
 
+PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem) {
+  if (!problem.joint.has_value() || !graph.transformer.has_value()) return problem;
+  const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(cluster, problem);
+  if (training.ok()) problem.joint = ResolveJoint(*problem.joint, *graph.transformer, *training);
+  return problem;
+}
+
 absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                    const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent) {

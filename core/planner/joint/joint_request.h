@@ -18,6 +18,10 @@ namespace planwright {
 // Plans that are better by less than this share are not sought unless the request says otherwise.
 inline constexpr double kJointGap = 1e-4;
 
+// `problem`, resolved, with its joint settings resolved as well (ResolveJoint): what a plan states that it was made
+// for. Unchanged without joint settings, without the shape of the model, or where no row of devices follows.
+PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem);
+
 // The plan that the joint search makes; times of the provenance are left to the caller. `problem` is resolved
 // (ResolveProblem) and has joint settings; graph, cluster and problem are valid. `on_incumbent` hears of each better
 // plan, verified, without the bounds and comparisons of the finished search.
