@@ -42,6 +42,10 @@ function(planwright_library)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_library(${ARG_NAME} STATIC ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PUBLIC planwright_headers PRIVATE planwright_flags PUBLIC ${ARG_DEPENDS})
+  # For the archive of the whole planner (PlanwrightInstall).
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/core(/|$)")
+    set_property(GLOBAL APPEND PROPERTY PLANWRIGHT_CORE_LIBRARIES ${ARG_NAME})
+  endif()
   planwright_tidy(${ARG_NAME})
 endfunction()
 
@@ -70,10 +74,12 @@ function(planwright_ctest)
   endif()
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_COMMAND} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+  # The server that whoever runs the tests asks is no business of theirs.
+  set_tests_properties(${ARG_NAME} PROPERTIES ENVIRONMENT "XDG_CONFIG_HOME=${PROJECT_BINARY_DIR}/no-configuration")
   if(PLANWRIGHT_SANITIZE)
     # What libraries of Debian leak.
-    set_tests_properties(${ARG_NAME} PROPERTIES
-      ENVIRONMENT "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.supp:print_suppressions=0")
+    set_property(TEST ${ARG_NAME} APPEND PROPERTY ENVIRONMENT
+      "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/leaks.supp:print_suppressions=0")
   endif()
 endfunction()
 

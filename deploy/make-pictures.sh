@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Makes the pictures of docs/concepts.md from real plans and from docs/pictures/periods.csv, which
-# planwright_periodic_benchmark writes (docs/benchmarks.md): docs/pictures/*.svg. Needs Graphviz (deploy/setup.sh test).
+# planwright_periodic_benchmark writes (docs/benchmarks.md): docs/pictures/*.svg.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+./deploy/setup.sh pictures
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

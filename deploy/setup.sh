@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Planwright needs, by purpose, as root or with sudo.
 #
-#   deploy/setup.sh [build] [test] [checks]      (default: build)
+#   deploy/setup.sh [build] [pages] [packages] [test] [browser] [image] [chroot] [pictures] [checks]      (default: build)
 #
 # Does nothing where everything is installed already, and starts no daemon.
 set -euo pipefail
@@ -12,11 +12,25 @@ declare -A packages=(
            libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev libpugixml-dev libonnx-dev
            libboost-dev
            libssl-dev libcurl4-openssl-dev zlib1g-dev libmicrohttpd-dev libjemalloc-dev libsqlite3-dev libpqxx-dev libscotch-dev coinor-libcbc-dev"
+  # Building pages of plans: npm fetches what they are drawn with. An npm from elsewhere will do.
+  [pages]="nodejs npm"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz
   # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own
-  # and make certificates with openssl.
+  # and make certificates with openssl; kubectl renders the manifests, curl and jq count nodes.
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
-          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml"
+          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-jsonschema
+          python3-yaml python3-onnx
+          kubernetes-client curl jq"
+  # Building the image where there is no daemon and no registry.
+  [image]="buildah debootstrap"
+  # Making packages: manual pages, Debian packages, a wheel.
+  [packages]="help2man dpkg-dev file python3 python3-pip python3-setuptools python3-wheel"
+  # Checking packages, and installing them on a clean Debian.
+  [chroot]="debootstrap lintian"
+  # Tests of pages in a browser, which are skipped without it.
+  [browser]="chromium"
+  # Pictures of the docs.
+  [pictures]="graphviz python3-matplotlib"
   # Sanitizers, clang-tidy, fuzzing, coverage, and the sources of libraries for the thread sanitizer.
   [checks]="clang clang-19 clang-tidy-19 libclang-rt-dev libclang-rt-19-dev gcovr dpkg-dev git"
 )
@@ -32,6 +46,8 @@ fail() {
 missing_of() {
   local package
   for package in "$@"; do
+    # Others package kubectl too, in the same place.
+    if [[ "$package" == kubernetes-client ]] && command -v kubectl >/dev/null; then continue; fi
     [[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" == installed ]] || echo "$package"
   done
 }
@@ -60,7 +76,8 @@ as_root() {
 
 wanted=()
 for purpose in "${@:-build}"; do
-  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, test, checks"
+  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, pages, packages, test, browser, image, chroot, pictures, checks"
+  if [[ "$purpose" == pages ]] && command -v npm >/dev/null; then continue; fi
   read -r -d '' -a list <<<"${packages[$purpose]}" || true
   wanted+=("${list[@]}")
 done

@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/connection_file.h"
 #include "client/cli/interrupt.h"
 #include "client/cli/program.h"
 #include "client/cli/standard_input.h"
+#include "client/cli/terminal/errors.h"
 #include "client/library/remote_planning_client.h"
 #include "client/library/version.h"
 #include "client/local/local_planning_client.h"
@@ -49,6 +51,11 @@ std::size_t ColumnsOf(int descriptor) {
 }
 
 int Main(const std::vector<std::string>& arguments) {
+  const auto configured = ReadConnectionFile(ConnectionFilePath());
+  if (!configured.ok()) {
+    PrintError(configured.status(), std::cerr);
+    return static_cast<int>(ExitCodeFor(configured.status()));
+  }
   const std::stop_token interrupt = StopOnInterrupt();
   StandardInput standard_input(STDIN_FILENO, interrupt);
   std::istream in(&standard_input);
@@ -58,6 +65,7 @@ int Main(const std::vector<std::string>& arguments) {
                           .err_is_terminal = isatty(STDERR_FILENO) == 1,
                           .line_lengths = {.report = ColumnsOf(STDOUT_FILENO), .note = ColumnsOf(STDERR_FILENO)},
                           .default_connection = ConnectionOfEnvironment(),
+                          .configured_connection = *configured,
                           .interrupt = interrupt,
                           .connect = &Connect};
   return static_cast<int>(RunProgram(arguments, environment));

@@ -1,5 +1,7 @@
 #include "client/cli/program.h"
 
+#include <planwright_commit.h>
+
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -10,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/cli/commands/commands.h"
+#include "client/cli/completion.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/flags.h"
 #include "client/library/did_you_mean.h"
@@ -21,6 +24,8 @@ namespace {
 
 constexpr char kHelpCommand[] = "help";
 constexpr char kVersionCommand[] = "version";
+// Empty: not known.
+constexpr char kCommit[] = PLANWRIGHT_COMMIT;
 
 bool IsHelpFlag(std::string_view argument) {
   return argument == "--help" || argument == "-h" || argument == "--help=true";
@@ -80,7 +85,7 @@ absl::StatusOr<ExitCode> Dispatch(std::span<const std::string> arguments, Enviro
   if (name == kHelpCommand) return Help(rest, environment);
   if (IsHelpFlag(name)) return Help({}, environment);
   if (name == kVersionCommand || name == "--version") {
-    environment.out << "planwright " << kVersion << "\n";
+    environment.out << "planwright " << kVersion << (*kCommit == '\0' ? "" : absl::StrCat(" (", kCommit, ")")) << "\n";
     return ExitCode::kOk;
   }
   const auto command = FindCommand(name);
@@ -125,6 +130,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeServerInfoCommand());
   commands.push_back(MakeAdminCommand());
   commands.push_back(MakeCheckCommand());
+  commands.push_back(MakeCompletionCommand());
   return commands;
 }
 

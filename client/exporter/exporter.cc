@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "client/exporter/accelerate.h"
 #include "client/exporter/dot.h"
 #include "client/exporter/hostfile.h"
 #include "client/exporter/planners.h"
@@ -51,6 +52,11 @@ constexpr auto kTargets = std::to_array<ExportTarget>({
      .runs_pipelines = true,
      .serves = true,
      .write = &ExportVllm},
+    {.name = "accelerate",
+     .summary = "the device_map of Hugging Face's accelerate, for a Llama",
+     .needs_graph = true,
+     .needs_cluster = true,
+     .write = &ExportAccelerate},
     {.name = "hostfile",
      .summary = "a host file of Open MPI and DeepSpeed, in the order of the ranks",
      .needs_cluster = true,

@@ -17,37 +17,6 @@
 namespace planwright::client {
 namespace {
 
-// Where a device sits: its host, and its number among the devices of that host.
-struct Seat {
-  std::string host;
-  // Among the accelerators of the host.
-  int slot = 0;
-  bool is_cpu = false;
-};
-
-// By device name. Groups are expanded as the service does: device i of a group sits in hosts[i x hosts / count].
-std::unordered_map<std::string, Seat> SeatsOf(const v1::Cluster& cluster) {
-  std::unordered_map<std::string, Seat> seats;
-  std::map<std::string, int> next_slot;
-  std::set<std::string> cpu_classes;
-  for (const v1::DeviceClass& device_class : cluster.device_classes()) {
-    if (device_class.kind() == v1::DEVICE_KIND_CPU) cpu_classes.insert(device_class.name());
-  }
-  const auto add = [&](const std::string& device, const std::string& host, const std::string& device_class) {
-    const bool is_cpu = cpu_classes.count(device_class) > 0;
-    seats.emplace(device, Seat{host, is_cpu ? 0 : next_slot[host]++, is_cpu});
-  };
-  for (const v1::Device& device : cluster.devices()) add(device.name(), device.host(), device.device_class());
-  for (const v1::DeviceGroup& group : cluster.device_groups()) {
-    for (int64_t i = 0; i < group.count(); ++i) {
-      const int64_t host = i * group.hosts_size() / group.count();
-      add(absl::StrCat(group.name_prefix(), i), group.hosts_size() == 0 ? "" : group.hosts(static_cast<int>(host)),
-          group.device_class());
-    }
-  }
-  return seats;
-}
-
 // No name that would end the word or its quotes, or start a comment.
 bool IsWritable(std::string_view host) {
   return !host.empty() && host.find_first_of(" \t\r\n#\"'\\=") == std::string_view::npos;
@@ -124,6 +93,28 @@ bool AreInOrder(const std::vector<int>& slots) {
 }
 
 }  // namespace
+
+std::unordered_map<std::string, Seat> SeatsOf(const v1::Cluster& cluster) {
+  std::unordered_map<std::string, Seat> seats;
+  std::map<std::string, int> next_slot;
+  std::set<std::string> cpu_classes;
+  for (const v1::DeviceClass& device_class : cluster.device_classes()) {
+    if (device_class.kind() == v1::DEVICE_KIND_CPU) cpu_classes.insert(device_class.name());
+  }
+  const auto add = [&](const std::string& device, const std::string& host, const std::string& device_class) {
+    const bool is_cpu = cpu_classes.count(device_class) > 0;
+    seats.emplace(device, Seat{host, is_cpu ? 0 : next_slot[host]++, is_cpu});
+  };
+  for (const v1::Device& device : cluster.devices()) add(device.name(), device.host(), device.device_class());
+  for (const v1::DeviceGroup& group : cluster.device_groups()) {
+    for (int64_t i = 0; i < group.count(); ++i) {
+      const int64_t host = i * group.hosts_size() / group.count();
+      add(absl::StrCat(group.name_prefix(), i), group.hosts_size() == 0 ? "" : group.hosts(static_cast<int>(host)),
+          group.device_class());
+    }
+  }
+  return seats;
+}
 
 absl::StatusOr<Exported> ExportHostfile(const ExportInput& input) {
   const auto hosts = SlotsInRankOrder(input);

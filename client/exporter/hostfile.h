@@ -7,10 +7,23 @@
 #ifndef PLANWRIGHT_CLIENT_EXPORTER_HOSTFILE_H_
 #define PLANWRIGHT_CLIENT_EXPORTER_HOSTFILE_H_
 
+#include <string>
+#include <unordered_map>
+
 #include "absl/status/statusor.h"
 #include "client/exporter/exporter.h"
 
 namespace planwright::client {
+
+// Where a device sits: its host, and its number among the accelerators of that host.
+struct Seat {
+  std::string host;
+  int slot = 0;
+  bool is_cpu = false;
+};
+
+// By device name. Groups are expanded as the service does: device i of a group sits in hosts[i x hosts / count].
+std::unordered_map<std::string, Seat> SeatsOf(const v1::Cluster& cluster);
 
 // Errors: see ExportTarget::write. Not expressible: a device without a host or with a host name that a host file cannot
 // hold, a device with several stages, and ranks of one host that are not consecutive.

@@ -1,7 +1,6 @@
 #include "client/onnx/onnx_graph.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/onnx/inline_functions.h"
 #include "client/onnx/model_shapes.h"
+#include "client/onnx/node_layer.h"
 #include "client/onnx/operator_work.h"
 
 namespace planwright::onnx_reader {
@@ -18,21 +18,6 @@ namespace {
 
 constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
 constexpr std::size_t kMaxNameBytes = 240;
-
-// The part of a path that ends in a number, such as "layers.3" of "/model/layers.3/attn/MatMul" or "encoder.layer.3" of
-// "encoder.layer.3.attention".
-std::string LayerOf(std::string_view name) {
-  while (!name.empty()) {
-    const std::string_view part = name.substr(0, name.find('/'));
-    for (std::size_t dot = part.find('.'); dot != std::string_view::npos; dot = part.find('.', dot + 1)) {
-      const std::size_t end = std::min(part.find_first_not_of("0123456789", dot + 1), part.size());
-      const bool is_number = end > dot + 1 && (end == part.size() || part[end] == '.');
-      if (dot > 0 && is_number) return std::string(part.substr(0, end));
-    }
-    name.remove_prefix(std::min(name.size(), part.size() + 1));
-  }
-  return "";
-}
 
 bool HasSubgraph(const onnx::NodeProto& node) {
   return std::any_of(node.attribute().begin(), node.attribute().end(), [](const onnx::AttributeProto& attribute) {
@@ -112,7 +97,7 @@ class GraphBuilder {
     v1::Operator& op = *graph_.add_operators();
     op.set_name(NameFor(node));
     op.set_type(node.op_type());
-    op.set_layer(LayerOf(node.name()));
+    op.set_layer(LayerOf(node));
     double read = 0;
     double parameters = 0;
     double activations = 0;

@@ -17,8 +17,8 @@ namespace planwright::onnx_reader {
 // One operator for each node that depends on an input; what depends on initializers only is folded into parameters.
 // Values between operators become tensors with the bytes of their inferred shapes. Times are left to the roofline:
 // FLOPs and bytes of both passes are given, the backward pass of a product as twice its forward pass, of others as
-// once. Operators have the names of their nodes, else type and number, and the layer that a path in their name tells
-// ("/model/layers.3/attn/MatMul": "layers.3"). Weights in files of their own are never opened.
+// once. Operators have the names of their nodes, else type and number, and their layers (node_layer.h). Weights in
+// files of their own are never opened.
 //
 // Local functions are inlined. Control flow is one operator each, without work, as are operators that libonnx does not
 // know; `warnings` gets how many, and what else was assumed.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -18,17 +19,8 @@ namespace {
 
 constexpr auto kRight = Table::Align::kRight;
 
-std::string ShardingText(v1::OptimizerSharding sharding) {
-  return EnumText(v1::OptimizerSharding_Name(sharding), "OPTIMIZER_SHARDING_");
-}
-
-std::string RecomputationText(v1::LayerRecomputation recomputation) {
-  return EnumText(v1::LayerRecomputation_Name(recomputation), "LAYER_RECOMPUTATION_");
-}
-
-// "tensor 4, data 2": degrees of 1 are not said.
 template <typename Degrees>
-std::string DegreesText(const Degrees& degrees) {
+std::string TextOfDegrees(const Degrees& degrees) {
   std::vector<std::string> parts;
   const auto add = [&](const char* name, int32_t degree) {
     if (degree > 1) parts.push_back(absl::StrCat(name, " ", degree));
@@ -41,12 +33,6 @@ std::string DegreesText(const Degrees& degrees) {
 }
 
 std::string PercentText(double share) { return absl::StrFormat("%.1f %%", share * 100); }
-
-// What the step would take more, beside the plan's.
-std::string MoreText(double step_ms, double plan_ms) {
-  if (step_ms <= plan_ms * (1 + 5e-4)) return "no more";
-  return absl::StrFormat("%.1f %% more", (step_ms / plan_ms - 1) * 100);
-}
 
 // Else somebody wrote it, and only what it costs is known.
 bool WasSearched(const v1::Plan& plan) { return !plan.provenance().algorithm().empty(); }
@@ -114,51 +100,6 @@ std::string Summary(const v1::Plan& plan) {
   table.AddRow({"found in", absl::StrCat(DurationText(plan.provenance().wall_time_ms()), ", ",
                                          StopReasonText(plan.provenance().stop_reason()))});
   return table.ToString();
-}
-
-// "embedding, 0-9", "70-79, head".
-std::string LayersText(const v1::JointStage& stage) {
-  constexpr std::string_view kPrefix = "layer.";
-  std::vector<std::string> chunks;
-  for (const v1::JointStage::Chunk& chunk : stage.chunks()) {
-    std::vector<std::string> parts;
-    std::string first;
-    std::string last;
-    const auto close = [&] {
-      if (!first.empty()) parts.push_back(first == last ? first : absl::StrCat(first, "-", last));
-      first.clear();
-    };
-    for (const std::string& layer : chunk.layers()) {
-      if (std::string_view(layer).starts_with(kPrefix)) {
-        last = layer.substr(kPrefix.size());
-        if (first.empty()) first = last;
-        continue;
-      }
-      close();
-      parts.push_back(layer);
-    }
-    close();
-    chunks.push_back(absl::StrJoin(parts, ", "));
-  }
-  return absl::StrJoin(chunks, "; ");
-}
-
-// "none", "full 3 of 10".
-std::string RecomputedText(const v1::JointStage& stage) {
-  int total = 0;
-  std::array<int, v1::LayerRecomputation_ARRAYSIZE> counts{};
-  for (const v1::JointStage::Chunk& chunk : stage.chunks()) {
-    for (const int mode : chunk.recomputation()) {
-      ++total;
-      if (mode > 0 && mode < v1::LayerRecomputation_ARRAYSIZE) ++counts[static_cast<std::size_t>(mode)];
-    }
-  }
-  std::vector<std::string> parts;
-  for (const v1::LayerRecomputation mode : {v1::LAYER_RECOMPUTATION_SELECTIVE, v1::LAYER_RECOMPUTATION_FULL}) {
-    const int count = counts[static_cast<std::size_t>(mode)];
-    if (count > 0) parts.push_back(absl::StrCat(RecomputationText(mode), " ", count, " of ", total));
-  }
-  return parts.empty() ? "none" : absl::StrJoin(parts, ", ");
 }
 
 std::string StagesSection(const v1::Plan& plan) {
@@ -245,6 +186,66 @@ std::string WarningsSection(const v1::Plan& plan) {
 }
 
 }  // namespace
+
+std::string DegreesText(const v1::JointStage& stage) { return TextOfDegrees(stage); }
+
+std::string DegreesText(const v1::JointPlan::JointConfiguration& configuration) { return TextOfDegrees(configuration); }
+
+std::string ShardingText(v1::OptimizerSharding sharding) {
+  return EnumText(v1::OptimizerSharding_Name(sharding), "OPTIMIZER_SHARDING_");
+}
+
+std::string RecomputationText(v1::LayerRecomputation recomputation) {
+  return EnumText(v1::LayerRecomputation_Name(recomputation), "LAYER_RECOMPUTATION_");
+}
+
+std::string LayersText(const v1::JointStage& stage) {
+  constexpr std::string_view kPrefix = "layer.";
+  std::vector<std::string> chunks;
+  for (const v1::JointStage::Chunk& chunk : stage.chunks()) {
+    std::vector<std::string> parts;
+    std::string first;
+    std::string last;
+    const auto close = [&] {
+      if (!first.empty()) parts.push_back(first == last ? first : absl::StrCat(first, "-", last));
+      first.clear();
+    };
+    for (const std::string& layer : chunk.layers()) {
+      if (std::string_view(layer).starts_with(kPrefix)) {
+        last = layer.substr(kPrefix.size());
+        if (first.empty()) first = last;
+        continue;
+      }
+      close();
+      parts.push_back(layer);
+    }
+    close();
+    chunks.push_back(absl::StrJoin(parts, ", "));
+  }
+  return absl::StrJoin(chunks, "; ");
+}
+
+std::string RecomputedText(const v1::JointStage& stage) {
+  int total = 0;
+  std::array<int, v1::LayerRecomputation_ARRAYSIZE> counts{};
+  for (const v1::JointStage::Chunk& chunk : stage.chunks()) {
+    for (const int mode : chunk.recomputation()) {
+      ++total;
+      if (mode > 0 && mode < v1::LayerRecomputation_ARRAYSIZE) ++counts[static_cast<std::size_t>(mode)];
+    }
+  }
+  std::vector<std::string> parts;
+  for (const v1::LayerRecomputation mode : {v1::LAYER_RECOMPUTATION_SELECTIVE, v1::LAYER_RECOMPUTATION_FULL}) {
+    const int count = counts[static_cast<std::size_t>(mode)];
+    if (count > 0) parts.push_back(absl::StrCat(RecomputationText(mode), " ", count, " of ", total));
+  }
+  return parts.empty() ? "none" : absl::StrJoin(parts, ", ");
+}
+
+std::string MoreText(double step_ms, double plan_ms) {
+  if (step_ms <= plan_ms * (1 + 5e-4)) return "no more";
+  return absl::StrFormat("%.1f %% more", (step_ms / plan_ms - 1) * 100);
+}
 
 std::string JointPlanReport(const v1::Plan& plan, const std::string& title) {
   return absl::StrCat(Headline(plan, title), Summary(plan), StagesSection(plan), MemorySection(plan),

@@ -1,4 +1,4 @@
-// Plans of the joint search as text for people.
+// Plans of the joint search, and their choices, as text for people.
 #ifndef PLANWRIGHT_CLIENT_REPORT_JOINT_REPORT_H_
 #define PLANWRIGHT_CLIENT_REPORT_JOINT_REPORT_H_
 
@@ -11,6 +11,25 @@ namespace planwright::client {
 // The step, what it is chosen of, stages by layers with degrees and memory by part, what each choice is worth, and the
 // simple configurations. REQUIRES: plan.joint is set.
 std::string JointPlanReport(const v1::Plan& plan, const std::string& title);
+
+// "tensor 4, data 2": degrees of 1 are not said.
+std::string DegreesText(const v1::JointStage& stage);
+std::string DegreesText(const v1::JointPlan::JointConfiguration& configuration);
+
+// "optimizer".
+std::string ShardingText(v1::OptimizerSharding sharding);
+
+// "selective".
+std::string RecomputationText(v1::LayerRecomputation recomputation);
+
+// "embedding, 0-9", "70-79, head"; chunks are separated by "; ".
+std::string LayersText(const v1::JointStage& stage);
+
+// "none", "full 3 of 10".
+std::string RecomputedText(const v1::JointStage& stage);
+
+// What a step would take more, beside the plan's: "no more", "6.4 % more".
+std::string MoreText(double step_ms, double plan_ms);
 
 }  // namespace planwright::client
 

@@ -49,6 +49,11 @@ run() {
   case $1 in
     ./deploy/test.sh) ;; # runs this very test
     build/release/bin/planwrightd) start_server ;;
+    *--to=html*)
+      if ! eval "$command" 2>"$XDG_STATE_HOME/errors"; then
+        grep "makes no pages" "$XDG_STATE_HOME/errors"
+      fi
+      ;;
     ./deploy/run.sh\ * | build/release/bin/planwright\ *) eval "$command" >/dev/null ;;
     *) echo "README.md has a command that this test does not know" >&2 && return 1 ;;
   esac

@@ -3,12 +3,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/given_plan.h"
+#include "client/cli/commands/store_access.h"
+#include "client/cli/results/plan_page.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/input_flags.h"
@@ -20,9 +23,17 @@
 namespace planwright::client {
 namespace {
 
+// Needs more than a plan: a step of it on the simulator.
+constexpr ExportTarget kPage = {.name = "html",
+                                .summary = "a page to look at, with everything about the plan",
+                                .needs_graph = true,
+                                .needs_cluster = true,
+                                .write = nullptr};
+
 std::vector<std::string> TargetNames() {
   std::vector<std::string> names;
   for (const ExportTarget& target : ExportTargets()) names.emplace_back(target.name);
+  names.emplace_back(kPage.name);
   return names;
 }
 
@@ -32,6 +43,7 @@ std::string TargetsHelp() {
     absl::StrAppend(&help, help.back() == ':' ? " " : "; ", std::string(target.name), " - ",
                     std::string(target.summary));
   }
+  absl::StrAppend(&help, "; ", std::string(kPage.name), " - ", std::string(kPage.summary));
   return help;
 }
 
@@ -47,6 +59,8 @@ class ExportCommand final : public Command {
            "A plan that the target cannot express is refused with the reason, exit code 2. Megatron-LM, torchtitan "
            "and\n"
            "vLLM want whole layers: plan with --granularity=layer.\n"
+           "\n"
+           "--to=html writes a page to look at, of one plan or of two (docs/page.md).\n"
            "\n"
            "With --problem the integer program of the problem is written for any other solver, by this program "
            "itself:\n"
@@ -69,6 +83,8 @@ class ExportCommand final : public Command {
          {StringFlag("to", absl::StrCat(absl::StrJoin(TargetNames(), "|"), "|mps|lp"),
                      absl::StrCat(TargetsHelp(), "; mps, lp - the integer program, with --problem"), target_),
           LayerOffsetFlag(),
+          StringFlag("beside", "FILE|plans/ID", "html: a second plan of the same graph and cluster, beside the first",
+                     beside_),
           StringFlag("output_file", "FILE", "write there instead of standard output", output_file_)}}};
     groups.front().flags.push_back(StringFlag(
         "plan", "FILE|plans/ID|-", "the plan: a file (- reads standard input), or one that a server keeps", plan_));
@@ -91,13 +107,14 @@ class ExportCommand final : public Command {
     if (!target.ok()) return target.status();
     if (plan_.empty())
       return UsageError("--plan is missing", "Name a file that holds a plan, or plans/ID of a server.");
-    const auto source = LoadSource(**target, environment);
+    const absl::Status can_write = CheckTarget(**target);
+    if (!can_write.ok()) return can_write;
+    auto source = LoadSource(**target, environment);
     if (!source.ok()) return source.status();
-    const v1::Graph* graph = source->has_graph() ? &source->graph() : nullptr;
-    const std::string hint = "Give what `planwright plan --output=json` printed.";
-    const auto plan = LoadPlan(plan_, *source, hint, server_, environment);
+    const auto plan = Load(plan_, *source, environment);
     if (!plan.ok()) return plan.status();
-    if (plan->stages().empty()) return UsageError(InputName(plan_) + " holds a plan without stages", hint);
+    if (*target == &kPage) return WritePage(*std::move(source), *plan, environment);
+    const v1::Graph* graph = source->has_graph() ? &source->graph() : nullptr;
     const v1::Cluster* cluster = source->has_cluster() ? &source->cluster() : nullptr;
     const auto exported = (*target)->write({*plan, graph, cluster, layer_offset_});
     if (!exported.ok()) return Explained(exported.status());
@@ -108,6 +125,37 @@ class ExportCommand final : public Command {
   }
 
  private:
+  absl::Status CheckTarget(const ExportTarget& target) const {
+    if (&target == &kPage) return CheckPages();
+    if (beside_.empty()) return absl::OkStatus();
+    return UsageError("--beside is for --to=html", "Leave it out, or write a page.");
+  }
+
+  absl::StatusOr<v1::Plan> Load(const std::string& name, const v1::CreatePlanRequest& source,
+                                Environment& environment) const {
+    const std::string hint = "Give what `planwright plan --output=json` printed.";
+    auto plan = LoadPlan(name, source, hint, server_, environment);
+    if (plan.ok() && plan->stages().empty()) return UsageError(InputName(name) + " holds a plan without stages", hint);
+    return plan;
+  }
+
+  absl::StatusOr<ExitCode> WritePage(v1::CreatePlanRequest source, const v1::Plan& plan, Environment& environment) {
+    std::vector<TitledPlan> plans = {{input_.Title(), &plan}};
+    v1::Plan second;
+    if (!beside_.empty()) {
+      auto loaded = Load(beside_, source, environment);
+      if (!loaded.ok()) return loaded.status();
+      second = *std::move(loaded);
+      plans = {{absl::StrCat(InputName(plan_), ": ", input_.Title()), &plan},
+               {absl::StrCat(InputName(beside_), ": ", input_.Title()), &second}};
+    }
+    const auto text = PlanPage(*server_.Connect(environment), ShortCall(environment), std::move(source), plans);
+    if (!text.ok()) return text.status();
+    const absl::Status written = WriteOutput(*text, output_file_, environment.out);
+    if (!written.ok()) return written;
+    return ExitCode::kOk;
+  }
+
   Flag LayerOffsetFlag() {
     return {"layer_offset", "N", "deepspeed: layers of the pipeline before the first numbered one (default: 1)",
             [this](std::string_view text) {
@@ -152,6 +200,7 @@ class ExportCommand final : public Command {
     const std::vector<std::string> names = TargetNames();
     const std::string known = absl::StrCat("Targets: ", absl::StrJoin(names, ", "), ".");
     if (target_.empty()) return UsageError("--to is missing", known);
+    if (target_ == kPage.name) return &kPage;
     if (const ExportTarget* target = FindExportTarget(target_)) return target;
     return UsageError(absl::StrCat("--to: \"", target_, "\" is no target", DidYouMean(target_, names)), known);
   }
@@ -180,6 +229,7 @@ class ExportCommand final : public Command {
   ServerFlags server_;
   InputFlags input_{server_};
   std::string target_;
+  std::string beside_;
   std::string output_file_;
   std::string form_ = "compact";
   int layer_offset_ = 1;

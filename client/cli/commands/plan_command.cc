@@ -8,9 +8,10 @@
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/given_plan.h"
 #include "client/cli/commands/runnable_on.h"
-#include "client/cli/commands/simulate.h"
 #include "client/cli/commands/store_access.h"
 #include "client/cli/commands/training_memory.h"
+#include "client/cli/results/plan_page.h"
+#include "client/cli/results/simulate.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/input_flags.h"
@@ -40,7 +41,9 @@ class PlanCommand final : public Command {
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --save=plan.json\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --start_from=plan.json --exclude=host0/gpu3\n"
            "  planwright plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --server=localhost:50051\n"
-           "  planwright plan --graph=zoo:llama3-70b --cluster=zoo:dgx-h100:8 --global_batch=512\n";
+           "  planwright plan --graph=zoo:llama3-70b --cluster=zoo:dgx-h100:8 --global_batch=512\n"
+           "\n"
+           "--output=html writes a page to look at (docs/page.md).\n";
   }
 
   std::vector<FlagGroup> Flags() override {
@@ -68,6 +71,8 @@ class PlanCommand final : public Command {
   }
 
   absl::StatusOr<ExitCode> Run(Environment& environment) override {
+    const absl::Status can_write = output_.is_html() ? CheckPages() : absl::OkStatus();
+    if (!can_write.ok()) return can_write;
     auto request = input_.Load(environment);
     if (!request.ok()) return request.status();
     request->mutable_problem()->MergeFrom(problem_);
@@ -121,14 +126,15 @@ class PlanCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // Traces and pictures are those of a step of the plan on the simulator.
+  // Traces and pictures are those of a step of the plan on the simulator, and so is the timeline of a page.
   absl::StatusOr<std::string> TextOf(v1::CreatePlanRequest request, const v1::Plan& plan, Environment& environment) {
     if (output_.is_json()) return JsonText(plan);
     const auto client = server_.Connect(environment);
+    // Also after ^C: the plan is there, and its report is to be whole.
+    CallOptions call;
+    call.deadline = ShortCall(environment).deadline;
+    if (output_.is_html()) return PlanPage(*client, call, std::move(request), {{input_.Title(), &plan}});
     if (!output_.is_trace() && !output_.is_svg()) {
-      // Also after ^C: the plan is there, and its report is to be whole.
-      CallOptions call;
-      call.deadline = ShortCall(environment).deadline;
       return PlanReport(plan, input_.Title(), CpusOf(*client, call, request));
     }
     v1::SimulatePlanRequest simulated;
@@ -178,7 +184,7 @@ class PlanCommand final : public Command {
   v1::SolverOptions options_;
   ServerFlags server_;
   InputFlags input_{server_};
-  OutputFlags output_{{"text", "json", "trace", "svg"}};
+  OutputFlags output_{{"text", "json", "trace", "svg", "html"}};
   bool progress_ = false;
   std::string plan_id_;
   // What the program asked for by itself.

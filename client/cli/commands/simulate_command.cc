@@ -9,7 +9,7 @@
 #include "absl/strings/strip.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/given_plan.h"
-#include "client/cli/commands/simulate.h"
+#include "client/cli/results/simulate.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/message_flags.h"

@@ -30,8 +30,10 @@ struct Environment {
   bool err_is_terminal = false;
   // Of the lines of both: as wide as the terminals that they are.
   LineLengths line_lengths = {};
-  // What the environment says; no address: plan in-process.
+  // What the environment says.
   ServerConnection default_connection;
+  // What the user's file says, for its own server alone. Neither has an address: plan in-process.
+  ServerConnection configured_connection = {};
   // Requested by ^C.
   std::stop_token interrupt;
   // A client of the server at the address, or of the service in this process when there is none.

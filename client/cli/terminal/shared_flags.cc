@@ -15,6 +15,7 @@
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/message_flags.h"
+#include "client/cli/terminal/yaml_text.h"
 #include "client/library/tls_check.h"
 
 namespace planwright::client {
@@ -35,6 +36,11 @@ absl::Status CheckAddress(std::string_view address) {
   if (has_port && port >= 1 && port <= 65535) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("must be HOST:PORT with a port from 1 to 65535, is \"", std::string(address), "\""));
+}
+
+// Certificates ask for it as well.
+bool HasTls(const ServerConnection& connection) {
+  return connection.use_tls || !connection.ca_certificates.empty() || !connection.certificate_chain.empty();
 }
 
 }  // namespace
@@ -82,15 +88,29 @@ Flag ServerFlags::FileFlag(std::string name, std::string help, std::string& text
 
 std::string ServerFlags::Address(const Environment& environment) const {
   if (local_) return "";
-  return stated_.address.empty() ? environment.default_connection.address : stated_.address;
+  if (!stated_.address.empty()) return stated_.address;
+  const std::string& named = environment.default_connection.address;
+  return named.empty() ? environment.configured_connection.address : named;
 }
 
 std::unique_ptr<PlanningClient> ServerFlags::Connect(const Environment& environment) const {
+  const ServerConnection& standard = environment.default_connection;
   ServerConnection connection = stated_;
   connection.address = Address(environment);
-  connection.use_tls = stated_.use_tls || !stated_.ca_certificates.empty() || !stated_.certificate_chain.empty();
-  if (connection.token.empty()) connection.token = environment.default_connection.token;
-  connection.traceparent = environment.default_connection.traceparent;
+  connection.use_tls = HasTls(stated_);
+  if (connection.token.empty()) connection.token = standard.token;
+  // What the file says of its server is not shown to any other.
+  if (stated_.address.empty() && standard.address.empty()) {
+    const ServerConnection& configured = environment.configured_connection;
+    if (connection.token.empty()) connection.token = configured.token;
+    if (!HasTls(stated_)) {
+      connection.ca_certificates = configured.ca_certificates;
+      connection.certificate_chain = configured.certificate_chain;
+      connection.private_key = configured.private_key;
+      connection.use_tls = HasTls(configured);
+    }
+  }
+  connection.traceparent = standard.traceparent;
   // One of the environment: a file's has been refused.
   if (!connection.address.empty() && !IsMetadataText(connection.token)) {
     PrintNote("warning: ", "PLANWRIGHT_TOKEN is not printable ASCII, so no server can be asked with it",
@@ -107,7 +127,8 @@ FlagGroup OutputFlags::Flags() {
 }
 
 absl::Status OutputFlags::Write(std::string_view text, Environment& environment) const {
-  return WriteOutput(text, output_file_, environment.out);
+  if (output_ != "yaml") return WriteOutput(text, output_file_, environment.out);
+  return WriteOutput(YamlOfJson(text), output_file_, environment.out);
 }
 
 namespace {

@@ -24,6 +24,8 @@ class ServerFlags {
  public:
   FlagGroup Flags();
 
+  // What the flags of this command say alone.
+  const ServerConnection& stated() const { return stated_; }
   // Empty: in this process.
   std::string Address(const Environment& environment) const;
   std::unique_ptr<PlanningClient> Connect(const Environment& environment) const;
@@ -42,16 +44,20 @@ Flag ChoiceFlag(std::string name, std::string help, std::vector<std::string> cho
 // How the result is written.
 class OutputFlags {
  public:
-  // The first of the formats is the default.
+  // The first of the formats is the default. Whoever writes JSON writes YAML as well.
   explicit OutputFlags(std::vector<std::string> formats = {"text", "json"})
-      : formats_(std::move(formats)), output_(formats_.front()) {}
+      : formats_(std::move(formats)), output_(formats_.front()) {
+    formats_.emplace_back("yaml");
+  }
 
   FlagGroup Flags();
 
-  bool is_json() const { return output_ == "json"; }
+  // JSON is wanted, if only for Write to turn it into YAML.
+  bool is_json() const { return output_ == "json" || output_ == "yaml"; }
   bool is_svg() const { return output_ == "svg"; }
   bool is_trace() const { return output_ == "trace"; }
-  // Writes the result where the flags say.
+  bool is_html() const { return output_ == "html"; }
+  // Writes the result where the flags say; JSON as the format that they say.
   absl::Status Write(std::string_view text, Environment& environment) const;
 
  private:

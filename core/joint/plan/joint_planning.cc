@@ -14,6 +14,9 @@
 namespace planwright {
 namespace {
 
+// Reports say per mille of what a choice is worth.
+constexpr double kWorthGap = 1e-3;
+
 // The classes in the other order; the devices with them.
 TrainingCluster Reversed(const TrainingCluster& cluster) {
   TrainingCluster reversed = cluster;
@@ -121,7 +124,9 @@ class JointPlanner {
   // Searches once more without each of the choices.
   void AddWorth(const TrainingCluster& order, JointPlan& plan) const {
     const auto without = [&](const char* what, const JointSettings& settings) {
-      const JointOutcome outcome = SearchJoint(RequestOf(order, settings), limits_, [](const JointPlan&) {});
+      JointRequest request = RequestOf(order, settings);
+      request.relative_gap = std::max(request.relative_gap, kWorthGap);
+      const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
       if (outcome.is_interrupted) return;
       const auto step = outcome.plan.has_value() ? std::optional(outcome.plan->step) : std::nullopt;
       plan.worth.push_back({what, step});

@@ -57,6 +57,29 @@ std::optional<int32_t> FewestNodes(const JointRequest& request, const SolveLimit
   return enough;
 }
 
+// `settings` with a degree of the list doubled until `most`; each is a choice of its own.
+template <typename Value>
+std::vector<std::pair<Value, JointSettings>> Doubled(const JointSettings& settings,
+                                                     std::vector<Value> JointSettings::*list, Value most) {
+  std::vector<std::pair<Value, JointSettings>> wider;
+  const std::vector<Value>& values = settings.*list;
+  for (Value value = 2 * *std::max_element(values.begin(), values.end()); value <= most; value *= 2) {
+    JointSettings with = settings;
+    with.*list = {value};
+    wider.emplace_back(value, std::move(with));
+  }
+  return wider;
+}
+
+// The smallest tensor degree beyond those that may be chosen with which anything fits.
+std::optional<int32_t> LeastTensorDegree(const JointRequest& request, const SolveLimits& limits) {
+  const int32_t per_node = request.cluster.classes.front().devices_per_node;
+  for (const auto& [degree, settings] : Doubled(request.settings, &JointSettings::tensor_degrees, per_node)) {
+    if (Fits(request, request.cluster, settings, limits).value_or(false)) return degree;
+  }
+  return std::nullopt;
+}
+
 // Choices that hold more than the settings allow, by what a person would say.
 std::vector<std::pair<std::string, JointSettings>> WiderSettings(const JointSettings& settings) {
   std::vector<std::pair<std::string, JointSettings>> wider;
@@ -87,6 +110,14 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
   std::vector<std::string> would_fit;
   for (const auto& [what, settings] : WiderSettings(request.settings)) {
     if (Fits(request, request.cluster, settings, limits).value_or(false)) would_fit.push_back(what);
+  }
+  const std::optional<int32_t> tensor = LeastTensorDegree(request, limits);
+  if (tensor.has_value()) would_fit.push_back(absl::StrCat("a tensor degree of ", *tensor));
+  const std::vector<int64_t>& samples = request.settings.micro_batch_samples;
+  if (*std::min_element(samples.begin(), samples.end()) > 1) {
+    JointSettings smallest = request.settings;
+    smallest.micro_batch_samples = {1};
+    if (Fits(request, request.cluster, smallest, limits).value_or(false)) would_fit.emplace_back("samples of 1");
   }
   Infeasibility infeasibility;
   const std::optional<int32_t> nodes = FewestNodes(request, limits);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/units.h"
+
 namespace planwright {
 namespace {
 
@@ -32,13 +34,12 @@ class CapSearch {
       : pass_(pass), rest_of_step_(micro_batches - 1), best_(best), relative_gap_(relative_gap), poller_(poller) {}
 
   CapSearchResult Run() {
-    const int64_t least = pass_.sum_bound() + pass_.end_bound();
-    Push(pass_.longest_bound() - 1, std::max(pass_.longest_possible(), pass_.longest_bound()), least);
+    Push(pass_.longest_bound() - 1, std::max(pass_.longest_possible(), pass_.longest_bound()), 0);
     while (!open_.empty() && open_.top().bound < Sought(best_, relative_gap_)) {
       const Interval interval = open_.top();
       if (poller_.ShouldStopNow()) break;
       open_.pop();
-      Close(interval, least);
+      Close(interval);
       if (poller_.ShouldStopNow()) {
         open_.push(interval);
         break;
@@ -51,18 +52,20 @@ class CapSearch {
   }
 
  private:
-  void Push(int64_t above, int64_t cap, int64_t least) {
+  // `known`: what its pipelines take at least beside the longest stage.
+  void Push(int64_t above, int64_t cap, int64_t known) {
     if (above >= cap) return;
-    open_.push({above, cap, least + rest_of_step_ * (above + 1)});
+    const int64_t least = std::max(known, SaturatingAdd(pass_.SumBound(cap), pass_.end_bound()));
+    open_.push({above, cap, SaturatingAdd(least, rest_of_step_ * (above + 1))});
   }
 
-  // `least`: what sum and end of all pipelines take.
-  void Close(Interval interval, int64_t least) {
+  void Close(Interval interval) {
     const int64_t narrow = Widened(interval.above);
     if (!result_.pipeline.has_value() && narrow < interval.cap) {
-      Push(narrow, interval.cap, least);
+      Push(narrow, interval.cap, 0);
       interval.cap = narrow;
     }
+    const int64_t least = SaturatingAdd(pass_.SumBound(interval.cap), pass_.end_bound());
     const int64_t sought = Sought(best_, relative_gap_);
     if (rest_of_step_ > 0) interval.cap = std::min(interval.cap, (sought - least) / rest_of_step_);
     if (interval.cap <= interval.above) return NoteClosed(sought);

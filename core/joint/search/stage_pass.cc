@@ -24,7 +24,23 @@ StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_bat
       poller_(poller),
       rest_{0},
       work_{0} {
+  SetTransfers();
   SetBounds();
+  SetDuals();
+}
+
+void StagePass::SetTransfers() {
+  const TrainingCluster& cluster = places_.row().cluster();
+  for (const SpreadOption& option : options_) {
+    for (const auto& table : option.tables) {
+      Transfers& transfers = transfers_.emplace_back();
+      if (table == nullptr) continue;
+      for (int32_t layer = 0; layer <= num_layers_; ++layer) {
+        transfers.push_back(
+            {table->TransferBeforePs(layer, cluster.between), table->TransferBeforePs(layer, cluster.inside)});
+      }
+    }
+  }
 }
 
 void StagePass::SetBounds() {
@@ -54,6 +70,42 @@ void StagePass::SetBounds() {
   longest_bound_ = std::max(longest_bound_, CeilDivide(work_.back(), places_.size()));
 }
 
+// A stage on n devices that takes c <= cap has n cap >= n c, so layers with times t_i on n_i devices each need at least
+// sum n_i t_i / cap devices. For a price p of a device, sum t_i is then at least sum t_i (1 + p n_i) - p cap devices,
+// whose least value over the spreads of each layer is a prefix sum (Lagrange's relaxation).
+void StagePass::SetDuals() {
+  const auto devices = static_cast<double>(places_.size());
+  for (double share = 0.25; share <= 1.01 * devices; share *= 2) prices_.push_back(share / devices);
+  priced_rest_.assign(prices_.size(), 0);
+  for (int32_t layer = 0; layer < num_layers_; ++layer) {
+    const std::size_t before = priced_rest_.size() - prices_.size();
+    for (std::size_t price = 0; price < prices_.size(); ++price) {
+      double least = static_cast<double>(kNever);
+      for (const SpreadOption& option : options_) {
+        const double factor = 1 + prices_[price] * static_cast<double>(option.degrees.devices());
+        for (const auto& table : option.tables) {
+          if (table != nullptr) least = std::min(least, factor * static_cast<double>(table->BasePs(layer, layer + 1)));
+        }
+      }
+      priced_rest_.push_back(priced_rest_[before + price] + least);
+    }
+  }
+}
+
+int64_t StagePass::RestBound(int32_t layer, int64_t cap, int64_t devices) const {
+  const auto at = static_cast<std::size_t>(layer);
+  if (SaturatingMultiply(cap, devices) < work_[at]) return kDoesNotFit;
+  // Sums of doubles may be wrong by some roundings.
+  constexpr double kRoundings = 1e-12;
+  const double room = static_cast<double>(cap) * static_cast<double>(devices) * (1 + kRoundings);
+  double most = 0;
+  for (std::size_t price = 0; price < prices_.size(); ++price) {
+    const double paid = priced_rest_[at * prices_.size() + price] * (1 - kRoundings);
+    most = std::max(most, paid - prices_[price] * room);
+  }
+  return std::max(rest_[at], static_cast<int64_t>(most));
+}
+
 bool StagePass::MayHave(int64_t stages, int32_t first_layer) const {
   if (!num_stages_.has_value()) return true;
   return first_layer == 0 ? stages == *num_stages_ : stages < *num_stages_;
@@ -72,19 +124,22 @@ void StagePass::ExtendBy(PlacedStage stage, const Label& behind, int32_t next, i
                          Front& found) {
   const SpreadOption& option = options_[static_cast<std::size_t>(stage.option)];
   if (behind.depth >= places_.size() || !MayHave(behind.behind + 1, stage.first_layer)) return;
-  StageTable* table = option.tables[static_cast<std::size_t>(places_.ClassAt(behind.depth))].get();
+  const int32_t number = places_.ClassAt(behind.depth);
+  StageTable* table = option.tables[static_cast<std::size_t>(number)].get();
   if (table == nullptr) return;
+  const Transfers& transfers = TransfersOf(stage.option, number);
+  const auto transfer = [&](int32_t layer, int64_t depth) {
+    return transfers[static_cast<std::size_t>(layer)][places_.IsInsideNode(depth) ? 1 : 0];
+  };
   stage.end = places_.EndOf(behind.depth, option.degrees.devices());
   if (stage.end < 0) return;
-  const int64_t base = table->BasePs(stage.first_layer, stage.end_layer) +
-                       table->TransferBeforePs(stage.end_layer, places_.LinkAt(behind.depth));
-  if (base > cap) return;
+  const int64_t sent = transfer(stage.end_layer, behind.depth);
+  if (table->BasePs(stage.first_layer, stage.end_layer) + sent > cap) return;
   const int64_t time = table->TimePs(stage.first_layer, stage.end_layer, std::min(micro_batches_, behind.behind + 1));
   if (time == kDoesNotFit) return;
-  const int64_t sent = table->TransferBeforePs(stage.end_layer, places_.LinkAt(behind.depth));
   const int64_t step_end = std::max(behind.end, table->StepEndPs(stage.first_layer, stage.end_layer));
   const auto add = [&](int64_t depth) {
-    const int64_t cost = time + sent + table->TransferBeforePs(stage.first_layer, places_.LinkAt(depth));
+    const int64_t cost = time + sent + transfer(stage.first_layer, depth);
     if (cost > cap) return;
     Label label{depth, behind.behind + 1, 0, step_end, std::max(behind.longest, cost), stage, next};
     if (combine(cost, behind, label)) found.push_back(label);
@@ -149,14 +204,12 @@ std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
   Begin();
   const int64_t rest_of_step = (micro_batches_ - 1) * (window.above + 1);
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
-    const int64_t rest = rest_[static_cast<std::size_t>(first)];
-    const int64_t work = work_[static_cast<std::size_t>(first)];
     Front& front = fronts_[static_cast<std::size_t>(first)];
     const auto combine = [&](int64_t cost, const Label& behind, Label& label) {
       label.sum = behind.sum + cost;
-      // Labels before it cannot do their work in what is left of the devices.
-      if (SaturatingMultiply(window.cap, places_.size() - label.depth) < work) return false;
-      return label.sum + rest + std::max(label.end, end_bound_) + rest_of_step < window.limit;
+      const int64_t known = label.sum + std::max(label.end, end_bound_) + rest_of_step;
+      return known < window.limit &&
+             RestBound(first, window.cap, places_.size() - label.depth) < window.limit - known;
     };
     Extend(first, window.cap, combine, front);
     if (poller_.ShouldStop()) return std::nullopt;
@@ -173,16 +226,13 @@ int64_t StagePass::LeastBracket(int64_t limit) {
   Begin();
   const int64_t cap = limit / micro_batches_;
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
-    const int64_t rest = rest_[static_cast<std::size_t>(first)];
-    const int64_t work = work_[static_cast<std::size_t>(first)];
     Front& front = fronts_[static_cast<std::size_t>(first)];
     const auto combine = [&](int64_t cost, const Label& behind, Label& label) {
       label.sum = std::max(micro_batches_ * cost, cost + behind.sum);
       // The first stage ends its step when all is done, the others may have ended theirs.
       if (first == 0) label.sum += label.end - behind.end;
       label.end = 0;
-      if (SaturatingMultiply(cap, places_.size() - label.depth) < work) return false;
-      return label.sum + rest < limit;
+      return label.sum < limit && RestBound(first, cap, places_.size() - label.depth) < limit - label.sum;
     };
     Extend(first, cap, combine, front);
     if (poller_.ShouldStop()) return 0;

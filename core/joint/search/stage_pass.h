@@ -3,6 +3,7 @@
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -66,14 +67,13 @@ class StagePass {
   // where the poller ended it.
   int64_t LeastBracket(int64_t limit);
 
-  // Of every pipeline: what all stages take at least, the longest of them, and the end of the step.
-  int64_t sum_bound() const { return rest_.back(); }
+  // Of every pipeline whose stages take at most `cap`: what they take together at least.
+  int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, cap, places_.size()); }
+  // Of every pipeline: the longest stage, and the end of the step.
   int64_t longest_bound() const { return longest_bound_; }
   int64_t end_bound() const { return end_bound_; }
   // No stage takes more.
   int64_t longest_possible() const { return longest_possible_; }
-  // Time of all layers times devices, at least.
-  int64_t work_bound() const { return work_.back(); }
   int64_t labels() const { return labels_; }
 
  private:
@@ -88,8 +88,18 @@ class StagePass {
     int32_t next = -1;
   };
   using Front = std::vector<Label>;
+  // What a boundary before each layer costs the stage behind it, inside a node and between nodes.
+  using Transfers = std::vector<std::array<int64_t, 2>>;
 
+  void SetTransfers();
+  const Transfers& TransfersOf(int32_t option, int32_t number) const {
+    return transfers_[static_cast<std::size_t>(option * places_.row().num_classes() + number)];
+  }
   void SetBounds();
+  void SetDuals();
+  // What the layers before `layer` take at least in stages of at most `cap` on so many devices; kDoesNotFit: they
+  // cannot be held there.
+  int64_t RestBound(int32_t layer, int64_t cap, int64_t devices) const;
   void Begin();
   bool MayHave(int64_t stages, int32_t first_layer) const;
   int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
@@ -106,9 +116,15 @@ class StagePass {
   std::optional<int32_t> num_stages_;
   std::vector<SpreadOption>& options_;
   Poller& poller_;
+  // By option and class.
+  std::vector<Transfers> transfers_;
   // By layer boundary: of the layers before it, least time of any spread, and time times devices.
   std::vector<int64_t> rest_;
   std::vector<int64_t> work_;
+  // Prices of a device, as a share of a layer's time, and, by layer boundary and price, what the layers before it take
+  // at least with what they pay.
+  std::vector<double> prices_;
+  std::vector<double> priced_rest_;
   int64_t longest_bound_ = 0;
   int64_t longest_possible_ = 0;
   int64_t end_bound_ = 0;

@@ -1,5 +1,6 @@
 #include "server/main/configuration/configuration.h"
 
+#include <planwright_commit.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -553,6 +554,9 @@ std::string HelpText() {
   return text;
 }
 
-std::string VersionText() { return "planwrightd " PLANWRIGHT_VERSION "\n"; }
+std::string VersionText() {
+  const std::string commit = PLANWRIGHT_COMMIT;
+  return absl::StrCat("planwrightd " PLANWRIGHT_VERSION, commit.empty() ? "" : absl::StrCat(" (", commit, ")"), "\n");
+}
 
 }  // namespace planwright::server

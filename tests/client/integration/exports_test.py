@@ -208,6 +208,21 @@ class ExportsTest(unittest.TestCase):
         counts = [int(count) for count in self.export("vllm", f"--graph={GRAPH}").split(",")]
         self.assertEqual(counts, [len(numbers) for numbers in LAYERS])
 
+    def test_accelerate_maps_every_module_to_a_device(self):
+        plan = str(Path(self.folder.name) / "serving.json")
+        run("plan", f"--graph={GRAPH}", f"--cluster={CLUSTER}", "--workload=inference", "--granularity=layer",
+            "--exclude=host0/cpu0", f"--save={plan}")
+        devices = json.loads(run("export", f"--plan={plan}", "--to=accelerate", f"--graph={GRAPH}",
+                                 f"--cluster={CLUSTER}"))
+        self.assertEqual(list(devices), ["model.embed_tokens", *(f"model.layers.{i}" for i in range(6)), "model.norm",
+                                         "lm_head"])
+        stages = json.loads(Path(plan).read_text(encoding="utf-8"))["stages"]
+        used = [int(stage["replicas"][0]["device"].removeprefix("host0/gpu")) for stage in stages]
+        self.assertEqual(list(dict.fromkeys(devices.values())), used)
+        run("plan", f"--graph={GRAPH}", f"--cluster={CLUSTER}", "--granularity=layer", f"--save={plan}")
+        error = run("export", f"--plan={plan}", "--to=accelerate", f"--graph={GRAPH}", f"--cluster={CLUSTER}", code=2)
+        self.assertIn("it is for training", error)
+
     def test_hostfile_has_a_slot_for_each_rank(self):
         slots = {}
         for line in self.export("hostfile", f"--cluster={CLUSTER}").splitlines():

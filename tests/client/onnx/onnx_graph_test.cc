@@ -56,6 +56,32 @@ TEST(OnnxGraphTest, ProductsHaveTheirWorkAndParameters) {
   EXPECT_EQ(graph.samples_per_micro_batch(), 8);
 }
 
+// As ONNX 1.16 writes it: field 9 of a node, which libonnx 1.12 does not know.
+void AddMetadata(const std::string& key, const std::string& value, onnx::NodeProto& node) {
+  onnx::StringStringEntryProto entry;
+  entry.set_key(key);
+  entry.set_value(value);
+  onnx::NodeProto::GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(9, entry.SerializeAsString());
+}
+
+TEST(OnnxGraphTest, LayersAreTheScopesThatTheExporterNoted) {
+  onnx::ModelProto model = EmptyModel();
+  AddInput("x", {4, 16}, model);
+  AddMetadata("pkg.torch.onnx.name_scopes", "['', 'model', 'model.layers.3', 'model.layers.3.mlp.experts.7', 'add']",
+              AddNode("Relu", "node_relu", {"x"}, {"a"}, model));
+  AddMetadata("namespace", ": Llama/model.layers.12: Layer/relu: aten.relu.default",
+              AddNode("Relu", "/wrong.1/Relu", {"a"}, {"b"}, model));
+  AddMetadata("pkg.torch.onnx.name_scopes", "['", AddNode("Relu", "block.2/Relu", {"b"}, {"c"}, model));
+  onnx::NodeProto& broken = AddNode("Relu", "last", {"c"}, {"d"}, model);
+  onnx::NodeProto::GetReflection()->MutableUnknownFields(&broken)->AddLengthDelimited(9, "\xff\xff");
+  const auto [graph, warnings] = ReadModel(model);
+  ASSERT_THAT(graph.operators(), SizeIs(4));
+  EXPECT_EQ(graph.operators(0).layer(), "model.layers.3");
+  EXPECT_EQ(graph.operators(1).layer(), "model.layers.12");
+  EXPECT_EQ(graph.operators(2).layer(), "block.2");
+  EXPECT_EQ(graph.operators(3).layer(), "");
+}
+
 TEST(OnnxGraphTest, SymbolsThatNobodyBindsAreOne) {
   const auto [graph, warnings] = ReadModel(SmallModel());
   EXPECT_EQ(graph.operators(0).forward_flops(), 2 * 16 * 32);

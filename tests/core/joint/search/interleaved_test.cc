@@ -170,8 +170,8 @@ struct Found {
   int64_t plans = 0;
   int64_t best = 0;
   double worst = 1;
-  // Of the bounds below the best plan.
-  double loosest = 1;
+  // Of the best plans over their bounds.
+  double ratios = 0;
 };
 
 void Look(uint64_t seed, bool are_alike, Found& found) {
@@ -190,7 +190,7 @@ void Look(uint64_t seed, bool are_alike, Found& found) {
   found.best += outcome.plan->step.count() == all.least_step ? 1 : 0;
   const auto least = static_cast<double>(all.least_step);
   found.worst = std::max(found.worst, static_cast<double>(outcome.plan->step.count()) / least);
-  found.loosest = std::max(found.loosest, least / static_cast<double>(outcome.step_bound_ps));
+  found.ratios += least / static_cast<double>(outcome.step_bound_ps);
   JointPlan plan = *outcome.plan;
   SimulateJointPlan(from.pricer, DeviceRow(from.cluster), plan);
   ASSERT_LE(BoundSimulatedStep(request, plan.simulated_step.count(), SolveLimits()), all.least_simulated);
@@ -201,8 +201,8 @@ TEST(InterleavedTest, LayersAlikeAreDealtOutAsWellAsCanBe) {
   for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) Look(seed, true, found);
   ASSERT_GT(found.plans, 100);
   EXPECT_GE(found.best, 0.85 * static_cast<double>(found.plans));
-  EXPECT_LE(found.worst, 1.1);
-  EXPECT_LE(found.loosest, 1.2);
+  EXPECT_LE(found.worst, 1.2);
+  EXPECT_LE(found.ratios, 1.03 * static_cast<double>(found.plans));
 }
 
 TEST(InterleavedTest, LayersOfTwoKindsHaveSoundBounds) {

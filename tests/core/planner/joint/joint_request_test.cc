@@ -117,6 +117,45 @@ TEST(JointRequestTest, SaysWhatWouldFit) {
   EXPECT_TRUE(Make(RequestOf("gpt-175b", enough, 64)).ok());
 }
 
+TEST(JointRequestTest, SaysWhichChoicesWouldFit) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 8);
+  request.problem.joint->num_stages = 1;
+  request.problem.joint->data_degrees = {1};
+  request.problem.joint->tensor_degrees = {1};
+  const absl::StatusOr<Plan> whole = Make(request);
+  ASSERT_TRUE(InfeasibilityOf(whole.status()).has_value()) << whole.status();
+  EXPECT_THAT(std::string(whole.status().message()), HasSubstr("a tensor degree of 2"));
+  request.problem.joint->tensor_degrees = {2};
+  EXPECT_TRUE(Make(request).ok());
+}
+
+// Whoever may do more does no worse, within the gap.
+TEST(JointRequestTest, MoreChoicesAndMemoryAreNeverWorse) {
+  const std::vector<std::function<void(JointTestRequest&)>> narrower = {
+      [](JointTestRequest& r) { r.problem.joint->tensor_degrees = {2}; },
+      [](JointTestRequest& r) { r.problem.joint->micro_batch_samples = {2}; },
+      [](JointTestRequest& r) { r.problem.joint->recomputation = {LayerRecomputation::kFull}; },
+      [](JointTestRequest& r) { r.problem.joint->shardings = {Sharding::kParameters}; },
+      [](JointTestRequest& r) { r.problem.joint->orders = {PipelineOrder::kInterleaved}; },
+      [](JointTestRequest& r) { r.problem.joint->orders = {PipelineOrder::kOneFOneB}; },
+      [](JointTestRequest& r) { r.problem.joint->data_degrees = {2, 4}; },
+      [](JointTestRequest& r) { r.problem.joint->num_stages = 2; },
+      [](JointTestRequest& r) { r.problem.memory_model.reserved_bytes = int64_t{20} << 30; },
+  };
+  for (const char* model : {"llama3-8b", "mixtral-8x7b"}) {
+    const absl::StatusOr<Plan> all = Make(RequestOf(model, "dgx-h100:4", 96));
+    ASSERT_TRUE(all.ok()) << all.status();
+    for (std::size_t i = 0; i < narrower.size(); ++i) {
+      JointTestRequest request = RequestOf(model, "dgx-h100:4", 96);
+      narrower[i](request);
+      const absl::StatusOr<Plan> plan = Make(request);
+      if (!plan.ok()) continue;
+      EXPECT_LE(ToMilliseconds(all->objective), ToMilliseconds(plan->objective) * (1 + kJointGap)) << model << i;
+      EXPECT_LE(all->lower_bound, plan->objective) << model << i;
+    }
+  }
+}
+
 TEST(JointRequestTest, RefusesWhatContradictsOrDoesNotDivide) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
   request.problem.joint->tensor_degrees = {3, 2, 2};

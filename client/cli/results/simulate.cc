@@ -1,4 +1,4 @@
-#include "client/cli/commands/simulate.h"
+#include "client/cli/results/simulate.h"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SimulatePlan with all its messages collected, and its result in the formats of the program.
-#ifndef PLANWRIGHT_CLIENT_CLI_COMMANDS_SIMULATE_H_
-#define PLANWRIGHT_CLIENT_CLI_COMMANDS_SIMULATE_H_
+#ifndef PLANWRIGHT_CLIENT_CLI_RESULTS_SIMULATE_H_
+#define PLANWRIGHT_CLIENT_CLI_RESULTS_SIMULATE_H_
 
 #include "absl/status/statusor.h"
 #include "client/library/planning_client.h"
@@ -18,4 +18,4 @@ std::string SimulationJson(const Simulation& simulation);
 
 }  // namespace planwright::client
 
-#endif  // PLANWRIGHT_CLIENT_CLI_COMMANDS_SIMULATE_H_
+#endif  // PLANWRIGHT_CLIENT_CLI_RESULTS_SIMULATE_H_
