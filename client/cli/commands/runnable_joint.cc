@@ -149,6 +149,10 @@ class RunnableSearch {
     if (calls_.express(free->plan()).ok()) {
       best_ = *free;
       best_request_ = request_;
+    } else if (request_.problem().objective() == v1::OBJECTIVE_MIN_DEVICES) {
+      return UsageError(
+          absl::StrCat("the plan on the fewest devices is none that ", std::string(trainer_.name), " runs"),
+          "Name the devices with --max_devices in place of --objective=min_devices.");
     } else {
       for (const Form& form : trainer_.forms) {
         if (IsPossible(request_.problem(), form)) Try(Within(request_, trainer_, form));

@@ -30,7 +30,8 @@ absl::Status CheckJointTarget(std::string_view target, const v1::PlanningProblem
 // The best plan that `target` expresses, with its price as a warning. Its problem says what it was restricted to, and
 // its bound speaks of that.
 // Errors: those of CheckJointTarget and of the searches; INVALID_ARGUMENT where plans were found, but none that the
-// target can express. A plan_id is given to the answer alone. REQUIRES: problem.has_joint().
+// target can express, or MIN_DEVICES has one that it cannot. A plan_id is given to the answer alone. REQUIRES:
+// problem.has_joint().
 absl::StatusOr<v1::CreatePlanResponse> PlanJointlyFor(std::string_view target, const v1::CreatePlanRequest& request,
                                                       const JointSearchCalls& calls);
 

@@ -1,6 +1,7 @@
 #include "core/joint/plan/joint_planning.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -27,6 +28,14 @@ TrainingCluster Reversed(const TrainingCluster& cluster) {
     end -= part.devices();
   }
   return reversed;
+}
+
+bool HaveSameChoices(const JointConfiguration& a, const JointConfiguration& b) {
+  const auto choices = [](const JointConfiguration& each) {
+    return std::tuple(each.order, each.num_stages, each.chunks, each.sharding, each.recomputation,
+                      each.micro_batch_samples, each.micro_batches);
+  };
+  return choices(a) == choices(b) && a.degrees == b.degrees;
 }
 
 class JointPlanner {
@@ -80,7 +89,13 @@ class JointPlanner {
     equal_stages_.insert(equal_stages_.end(), found.begin(), found.end());
     std::stable_sort(equal_stages_.begin(), equal_stages_.end(),
                      [](const auto& a, const auto& b) { return a.step < b.step; });
-    equal_stages_.resize(most);
+    // Another order of the classes has the same configurations, at its own price.
+    std::vector<JointConfiguration> best;
+    for (const JointConfiguration& each : equal_stages_) {
+      const auto is_same = [&](const JointConfiguration& other) { return HaveSameChoices(each, other); };
+      if (best.size() < most && std::none_of(best.begin(), best.end(), is_same)) best.push_back(each);
+    }
+    equal_stages_ = std::move(best);
   }
 
   absl::Status NoPlan(bool is_interrupted) const {

@@ -299,6 +299,10 @@ class JointExportsTest(unittest.TestCase):
         for target in ("megatron", "torchtitan_toml"):
             plan = self.plan(f"--runnable_on={target}", model="zoo:llama3-70b", cluster=str(mixed), batch=512)
             self.assertGreater(len({count for count, _ in runs_of(plan)}), 1)
+            # Both orders of the classes have the same configurations.
+            simple = [json.dumps({name: value for name, value in each.items() if name != "step_ms"})
+                      for each in plan["joint"]["equal_stages"]]
+            self.assertEqual(len(set(simple)), len(simple))
             self.assertTrue(any(warning.startswith(f"--runnable_on={target} costs ") for warning in plan["warnings"]))
             if target == "megatron":
                 self.check_megatron(plan)
@@ -309,6 +313,11 @@ class JointExportsTest(unittest.TestCase):
             hosts = [line.split()[0] for line in self.export("hostfile").splitlines()]
             self.assertEqual({host[0] for host in hosts[:len(hosts) // 2]} & {host[0] for host in hosts[len(hosts) // 2:]},
                              set())
+
+    def test_runnable_on_does_not_count_devices_of_other_forms(self):
+        error = run("plan", f"--graph={MODEL}", "--cluster=zoo:dgx-a100:2?devices=4&memory_gib=6", "--global_batch=64",
+                    "--optimizer_sharding=optimizer", "--objective=min_devices", "--runnable_on=torchtitan", code=2)
+        self.assertIn("the plan on the fewest devices is none that torchtitan runs", error)
 
     def test_compare_says_what_others_would_do(self):
         problem = [f"--graph={MODEL}", f"--cluster={CLUSTER}", "--global_batch=64", "--degrees=per_stage"]
