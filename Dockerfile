@@ -5,23 +5,27 @@
 ARG BASE=debian:bookworm-slim
 
 FROM ${BASE} AS build
-WORKDIR /src
+# Where it is compiled: objects that ccache has are those of the same place (deploy/check-image.sh).
+ARG SOURCE=/src
+WORKDIR ${SOURCE}
 COPY deploy/setup.sh deploy/setup.sh
 RUN deploy/setup.sh build pages
 COPY . .
 RUN cmake --preset release -DPLANWRIGHT_BUILD_TESTS=OFF -DPLANWRIGHT_BUILD_BENCHMARKS=OFF \
  && cmake --build --preset release --parallel "$(nproc)" --target planwrightd planwright planwright-webhook \
- && strip build/release/bin/planwrightd build/release/bin/planwright build/release/bin/planwright-webhook \
-      build/release/bin/planwright-onnx
+ && mkdir /programs \
+ && for program in planwrightd planwright planwright-webhook planwright-onnx; do \
+      strip -o "/programs/$program" "build/release/bin/$program"; done
 
 FROM ${BASE}
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
-      ca-certificates coinor-libcbc3 libcurl4 libgrpc++1.51 libjemalloc2 libmicrohttpd12 libonnx1 libpqxx-6.4 libprometheus-cpp-core1.0 \
+      ca-certificates coinor-libcbc3 curl jq libcurl4 libgrpc++1.51 libjemalloc2 libmicrohttpd12 libonnx1 libpqxx-6.4 libprometheus-cpp-core1.0 \
       libpugixml1v5 libscotch-7.0 libsqlite3-0 libtbb12 libyaml-cpp0.7 \
  && rm -rf /var/lib/apt/lists/*
-COPY --from=build /src/build/release/bin/planwrightd /src/build/release/bin/planwright \
-  /src/build/release/bin/planwright-webhook /src/build/release/bin/planwright-onnx /usr/local/bin/
+COPY --from=build /programs/ /usr/local/bin/
+# The inventory of nodes (docs/kubernetes.md), which calls curl and jq.
+COPY deploy/kubernetes/inventory.sh deploy/kubernetes/inventory.jq /usr/local/lib/planwright/
 COPY LICENSE /usr/share/doc/planwright/LICENSE
 # Nobody in particular: numeric, so that Kubernetes can see that it is not root.
 USER 65532:65532

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Planwright needs, by purpose, as root or with sudo.
 #
-#   deploy/setup.sh [build] [pages] [packages] [test] [browser] [chroot] [pictures] [checks]      (default: build)
+#   deploy/setup.sh [build] [pages] [packages] [test] [browser] [image] [chroot] [pictures] [checks]      (default: build)
 #
 # Does nothing where everything is installed already, and starts no daemon.
 set -euo pipefail
@@ -16,10 +16,13 @@ declare -A packages=(
   [pages]="nodejs npm"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz
   # reads the pictures, cbc the integer programs; the tests start a PostgreSQL of their own
-  # and make certificates with openssl.
+  # and make certificates with openssl; kubectl renders the manifests, curl and jq count nodes.
   [test]="libgtest-dev libgmock-dev openssl clang-format shellcheck prometheus python3 python3-grpcio python3-protobuf
-          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-yaml
-          python3-onnx"
+          grpc-proto graphviz coinor-cbc postgresql python3-jsonpatch python3-jsonschema
+          python3-yaml python3-onnx
+          kubernetes-client curl jq"
+  # Building the image where there is no daemon and no registry.
+  [image]="buildah debootstrap"
   # Making packages: manual pages, Debian packages, a wheel.
   [packages]="help2man dpkg-dev file python3 python3-pip python3-setuptools python3-wheel"
   # Checking packages, and installing them on a clean Debian.
@@ -43,6 +46,8 @@ fail() {
 missing_of() {
   local package
   for package in "$@"; do
+    # Others package kubectl too, in the same place.
+    if [[ "$package" == kubernetes-client ]] && command -v kubectl >/dev/null; then continue; fi
     [[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" == installed ]] || echo "$package"
   done
 }
@@ -71,7 +76,7 @@ as_root() {
 
 wanted=()
 for purpose in "${@:-build}"; do
-  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, pages, packages, test, browser, chroot, pictures, checks"
+  [[ -n "${packages[$purpose]:-}" ]] || fail "unknown purpose \"$purpose\"; there are: build, pages, packages, test, browser, image, chroot, pictures, checks"
   if [[ "$purpose" == pages ]] && command -v npm >/dev/null; then continue; fi
   read -r -d '' -a list <<<"${packages[$purpose]}" || true
   wanted+=("${list[@]}")

@@ -99,6 +99,13 @@ class DotWriter {
     const auto append_device = [](std::string* out, const v1::Replica& replica) {
       absl::StrAppend(out, replica.device());
     };
+    if (stage.has_joint() && !stage.replicas().empty()) {
+      const v1::JointStage& joint = stage.joint();
+      return absl::StrCat("stage ", index, ": ", stage.replicas().begin()->device(), " .. ",
+                          stage.replicas().rbegin()->device(), "\ntensor ", joint.tensor_degree(), ", context ",
+                          joint.context_degree(), ", expert ", joint.expert_degree(), ", data ", joint.data_degree(),
+                          "\n", DurationText(stage.load_ms()), ", ", BytesText(stage.memory_bytes()));
+    }
     return absl::StrCat("stage ", index, ": ", absl::StrJoin(stage.replicas(), ", ", append_device), "\n",
                         DurationText(stage.load_ms()), ", ", BytesText(stage.memory_bytes()));
   }

@@ -1,8 +1,9 @@
 // Which rank runs where: host and rank files of Open MPI and DeepSpeed, task files of Slurm, affinities of Kubernetes.
 //
 // Ranks count stages from the first to the last, and within a stage its replicas: the order of Megatron-LM with data
-// parallelism inside pipeline parallelism. Where the devices of a host are not used in their own order, a comment says
-// which CUDA_VISIBLE_DEVICES to set there.
+// parallelism inside pipeline parallelism. Replicas of the joint search are in the order of their grid, tensor fastest,
+// then context, then data: Megatron-LM's own (tp-cp-ep-dp-pp). Where the devices of a host are not used in their own
+// order, a comment says which CUDA_VISIBLE_DEVICES to set there.
 #ifndef PLANWRIGHT_CLIENT_EXPORTER_HOSTFILE_H_
 #define PLANWRIGHT_CLIENT_EXPORTER_HOSTFILE_H_
 

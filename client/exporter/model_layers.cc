@@ -205,4 +205,21 @@ absl::StatusOr<std::vector<StageLayers>> LayersOfStages(const v1::Graph& graph, 
   return LayerReader(graph, plan, target).Read();
 }
 
+absl::Status CheckEnds(const std::vector<StageLayers>& stages, std::string_view target) {
+  const auto has_front = [](const StageLayers& stage) { return !stage.front.empty(); };
+  if (std::none_of(stages.begin(), stages.end(), has_front)) {
+    return CannotExpress(target, "the model begins with a numbered layer, where transformers have an embedding");
+  }
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const StageLayers& stage = stages[i];
+    if (i > 0 && !stage.front.empty()) {
+      return CannotExpress(target, absl::StrCat(stage.front.front(), " is in stage ", i, ", and must be in the first"));
+    }
+    if (i + 1 < stages.size() && !stage.back.empty()) {
+      return CannotExpress(target, absl::StrCat(stage.back.front(), " is in stage ", i, ", and must be in the last"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace planwright::client

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "planwright/v1/graph.pb.h"
 #include "planwright/v1/plan.pb.h"
@@ -33,6 +34,10 @@ struct StageLayers {
 // Complexity O(operators + tensor ends).
 absl::StatusOr<std::vector<StageLayers>> LayersOfStages(const v1::Graph& graph, const v1::Plan& plan,
                                                         std::string_view target);
+
+// FAILED_PRECONDITION: what comes before the numbered layers is not in the first stage, or nothing does (trainers run
+// transformers, whose layers follow an embedding), or what comes after them is not in the last.
+absl::Status CheckEnds(const std::vector<StageLayers>& stages, std::string_view target);
 
 }  // namespace planwright::client
 

@@ -104,6 +104,9 @@ absl::StatusOr<Exported> ExportPipedream(const ExportInput& input) {
 }
 
 absl::StatusOr<Exported> ExportPiper(const ExportInput& input) {
+  if (input.plan.has_joint()) {
+    return CannotExpress("piper", "its degrees are of the joint search, which divides tensors in other ways");
+  }
   nlohmann::ordered_json stages = nlohmann::ordered_json::array();
   for (const v1::Stage& stage : input.plan.stages()) {
     nlohmann::ordered_json nodes = nlohmann::ordered_json::array();

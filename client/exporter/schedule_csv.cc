@@ -14,23 +14,49 @@ namespace {
 
 constexpr char kTarget[] = "schedule_csv";
 constexpr int kMaxMicroBatches = 4096;
+constexpr int64_t kMaxPasses = 1 << 22;
 
 struct Pass {
   bool is_forward = true;
+  // Of S stages with several runs of layers each, stage r has the runs r, r + S, r + 2 S, ...
+  int run = 0;
   int micro_batch = 0;
 };
 
-// What stage `stage` of `stages` does, in its order: GPipe runs all forward passes first, 1F1B as many as there are
-// stages behind it, then one of each.
-std::vector<Pass> OrderOf(int stage, int stages, int micro_batches, bool is_gpipe) {
-  const int ahead = is_gpipe ? micro_batches : std::min(stages - stage, micro_batches);
+struct Shape {
+  int stages = 1;
+  int chunks = 1;
+  int micro_batches = 1;
+  bool is_gpipe = false;
+
+  int runs() const { return stages * chunks; }
+  int passes() const { return micro_batches * chunks; }
+};
+
+// How many forward passes of stage `stage` wait for their backward passes at most (Narayanan et al. 2021, section 2.2).
+int MostAhead(const Shape& shape, int stage) {
+  if (shape.is_gpipe) return shape.passes();
+  const int behind = shape.stages - stage - 1;
+  const int first = shape.chunks == 1 ? behind : 2 * behind + (shape.chunks - 1) * shape.stages;
+  return std::min(first + 1, shape.passes());
+}
+
+// The `position`-th forward or backward pass of a stage: as many micro-batches as there are stages, run by run.
+Pass PassAt(const Shape& shape, int stage, int position, bool is_forward) {
+  if (shape.chunks == 1) return {is_forward, stage, position};
+  const int in_round = position % shape.runs();
+  const int chunk = in_round / shape.stages;
+  const int own = is_forward ? chunk : shape.chunks - 1 - chunk;
+  return {is_forward, stage + own * shape.stages, position / shape.runs() * shape.stages + in_round % shape.stages};
+}
+
+// What stage `stage` does, in its order: GPipe runs all forward passes first, 1F1B as many as it may, then one of each.
+std::vector<Pass> OrderOf(const Shape& shape, int stage) {
+  const int ahead = MostAhead(shape, stage);
   std::vector<Pass> order;
-  for (int forward = 0, backward = 0; backward < micro_batches;) {
-    if (forward < micro_batches && forward - backward < ahead) {
-      order.push_back({true, forward++});
-    } else {
-      order.push_back({false, backward++});
-    }
+  for (int forward = 0, backward = 0; backward < shape.passes();) {
+    const bool is_forward = forward < shape.passes() && forward - backward < ahead;
+    order.push_back(PassAt(shape, stage, is_forward ? forward++ : backward++, is_forward));
   }
   return order;
 }
@@ -38,17 +64,16 @@ std::vector<Pass> OrderOf(int stage, int stages, int micro_batches, bool is_gpip
 // The slots of all stages: each pass in the first one in which all that it waits for is done.
 class Slots {
  public:
-  Slots(int stages, int micro_batches, bool is_gpipe)
-      : rows_(static_cast<std::size_t>(stages)),
-        forward_(Table(stages, micro_batches)),
-        backward_(Table(stages, micro_batches)) {
+  explicit Slots(const Shape& shape)
+      : rows_(static_cast<std::size_t>(shape.stages)), forward_(Table(shape)), backward_(Table(shape)) {
     std::vector<std::vector<Pass>> orders;
-    for (int stage = 0; stage < stages; ++stage) orders.push_back(OrderOf(stage, stages, micro_batches, is_gpipe));
+    for (int stage = 0; stage < shape.stages; ++stage) orders.push_back(OrderOf(shape, stage));
     std::vector<std::size_t> next(orders.size(), 0);
-    for (int slot = 0; slot < 2 * (micro_batches + stages) * stages; ++slot) {
+    // In every slot some stage works.
+    for (int slot = 0; slot < 2 * shape.passes() * shape.stages; ++slot) {
       for (std::size_t stage = 0; stage < orders.size(); ++stage) {
         const bool is_done = next[stage] == orders[stage].size();
-        if (is_done || !IsReady(stage, orders[stage][next[stage]], slot)) {
+        if (is_done || !IsReady(orders[stage][next[stage]], slot)) {
           rows_[stage].emplace_back();
           continue;
         }
@@ -70,22 +95,25 @@ class Slots {
   // The slot in which a pass was done; -1: not yet.
   using Times = std::vector<std::vector<int>>;
 
-  static Times Table(int stages, int micro_batches) {
-    return Times(static_cast<std::size_t>(stages), std::vector<int>(static_cast<std::size_t>(micro_batches), -1));
+  static Times Table(const Shape& shape) {
+    return Times(static_cast<std::size_t>(shape.runs()),
+                 std::vector<int>(static_cast<std::size_t>(shape.micro_batches), -1));
   }
 
   static bool IsBefore(int done, int slot) { return done >= 0 && done < slot; }
 
-  bool IsReady(std::size_t stage, const Pass& pass, int slot) const {
+  bool IsReady(const Pass& pass, int slot) const {
+    const auto run = static_cast<std::size_t>(pass.run);
     const auto micro_batch = static_cast<std::size_t>(pass.micro_batch);
-    if (pass.is_forward) return stage == 0 || IsBefore(forward_[stage - 1][micro_batch], slot);
-    if (stage + 1 == rows_.size()) return IsBefore(forward_[stage][micro_batch], slot);
-    return IsBefore(backward_[stage + 1][micro_batch], slot);
+    if (pass.is_forward) return run == 0 || IsBefore(forward_[run - 1][micro_batch], slot);
+    if (run + 1 == backward_.size()) return IsBefore(forward_[run][micro_batch], slot);
+    return IsBefore(backward_[run + 1][micro_batch], slot);
   }
 
   void Enter(std::size_t stage, const Pass& pass, int slot) {
-    (pass.is_forward ? forward_ : backward_)[stage][static_cast<std::size_t>(pass.micro_batch)] = slot;
-    rows_[stage].push_back(absl::StrCat(stage, pass.is_forward ? "F" : "B", pass.micro_batch));
+    Times& times = pass.is_forward ? forward_ : backward_;
+    times[static_cast<std::size_t>(pass.run)][static_cast<std::size_t>(pass.micro_batch)] = slot;
+    rows_[stage].push_back(absl::StrCat(pass.run, pass.is_forward ? "F" : "B", pass.micro_batch));
   }
 
   std::vector<std::vector<std::string>> rows_;
@@ -93,20 +121,37 @@ class Slots {
   Times backward_;
 };
 
-}  // namespace
-
-absl::StatusOr<Exported> ExportScheduleCsv(const ExportInput& input) {
-  const v1::PlanningProblem& problem = input.plan.problem();
-  if (problem.workload() == v1::WORKLOAD_INFERENCE) return CannotExpress(kTarget, "it is for inference");
-  if (!problem.has_micro_batches() || problem.micro_batches() > kMaxMicroBatches) {
+absl::StatusOr<Shape> ShapeOf(const v1::Plan& plan) {
+  const v1::PlanningProblem& problem = plan.problem();
+  const bool is_joint = plan.has_joint();
+  const int64_t micro_batches = is_joint ? plan.joint().micro_batches() : problem.micro_batches();
+  if (micro_batches < 1 || micro_batches > kMaxMicroBatches) {
     return CannotExpress(kTarget, absl::StrCat("its problem must count 1 to ", kMaxMicroBatches,
                                                " micro-batches; plan with --micro_batches"));
   }
-  const v1::ScheduleKind kind = problem.schedule();
+  const v1::ScheduleKind kind = is_joint ? plan.joint().schedule() : problem.schedule();
+  const bool is_interleaved = is_joint && kind == v1::SCHEDULE_KIND_INTERLEAVED;
   if (kind != v1::SCHEDULE_KIND_UNSPECIFIED && kind != v1::SCHEDULE_KIND_GPIPE &&
-      kind != v1::SCHEDULE_KIND_ONE_F_ONE_B) {
+      kind != v1::SCHEDULE_KIND_ONE_F_ONE_B && !is_interleaved) {
     return CannotExpress(kTarget, "its schedule is neither GPipe nor 1F1B");
   }
+  const int64_t chunks = is_interleaved ? plan.joint().chunks_per_stage() : 1;
+  if (chunks < 1 || (is_interleaved && micro_batches % plan.stages_size() != 0)) {
+    return CannotExpress(kTarget, "its stages do not divide the micro-batches, so that they cannot be interleaved");
+  }
+  if (chunks * plan.stages_size() > kMaxPasses / micro_batches) {
+    return CannotExpress(kTarget, absl::StrCat("it has more than ", kMaxPasses, " passes"));
+  }
+  return Shape{plan.stages_size(), static_cast<int>(chunks), static_cast<int>(micro_batches),
+               kind == v1::SCHEDULE_KIND_GPIPE};
+}
+
+}  // namespace
+
+absl::StatusOr<Exported> ExportScheduleCsv(const ExportInput& input) {
+  if (input.plan.problem().workload() == v1::WORKLOAD_INFERENCE) return CannotExpress(kTarget, "it is for inference");
+  const auto shape = ShapeOf(input.plan);
+  if (!shape.ok()) return shape.status();
   std::set<std::string> devices;
   for (const v1::Stage& stage : input.plan.stages()) {
     for (const v1::Replica& replica : stage.replicas()) {
@@ -114,8 +159,8 @@ absl::StatusOr<Exported> ExportScheduleCsv(const ExportInput& input) {
       return CannotExpress(kTarget, absl::StrCat("device ", replica.device(), " holds several stages"));
     }
   }
-  const Slots slots(input.plan.stages_size(), problem.micro_batches(), kind == v1::SCHEDULE_KIND_GPIPE);
-  return Exported{slots.ToString(), "load it by _load_csv(file, format=\"compute_only\") of a pipeline schedule"};
+  return Exported{Slots(*shape).ToString(),
+                  "load it by _load_csv(file, format=\"compute_only\") of a pipeline schedule"};
 }
 
 }  // namespace planwright::client

@@ -37,9 +37,25 @@ struct Bar {
   std::string device;
   std::string stages;
   double load_ms = 0;
-  // By kParts, per micro-batch of the whole plan.
+  // By kParts, per micro-batch of the whole plan; of plans of the joint search per step.
   std::array<double, kParts.size()> parts_ms{};
 };
+
+std::array<double, kParts.size()> PartsOf(const v1::Plan& plan, const v1::Stage& stage) {
+  const double share = 1.0 / std::max(stage.replicas_size(), 1);
+  // Steps reduce once, after the micro-batches of every replica; else the time counts for one micro-batch as it is.
+  const int32_t step = plan.problem().micro_batches();
+  const double reduce_share = step > 0 ? share / step : 1;
+  return {stage.communication_in_ms() * share, stage.compute_ms() * share, stage.communication_out_ms() * share,
+          stage.allreduce_ms() * reduce_share};
+}
+
+// Of the joint search: every rank works on every micro-batch of its replica.
+std::array<double, kParts.size()> PartsOfStep(const v1::Plan& plan, const v1::Stage& stage) {
+  const auto count = static_cast<double>(plan.joint().micro_batches());
+  return {stage.communication_in_ms() * count, stage.compute_ms() * count, stage.communication_out_ms() * count,
+          stage.allreduce_ms()};
+}
 
 // Busiest first where there are too many; else in the order of the plan.
 std::vector<Bar> BarsOf(const v1::Plan& plan) {
@@ -50,13 +66,8 @@ std::vector<Bar> BarsOf(const v1::Plan& plan) {
     for (const int32_t index : device.stages()) {
       if (index < 0 || index >= plan.stages_size()) continue;
       const v1::Stage& stage = plan.stages(index);
-      const double share = 1.0 / std::max(stage.replicas_size(), 1);
-      // Steps reduce once, after the micro-batches of every replica; else the time counts for one micro-batch as it is.
-      const int32_t step = plan.problem().micro_batches();
-      const double reduce_share = step > 0 ? share / step : 1;
-      const std::array<double, kParts.size()> parts = {stage.communication_in_ms() * share, stage.compute_ms() * share,
-                                                       stage.communication_out_ms() * share,
-                                                       stage.allreduce_ms() * reduce_share};
+      const std::array<double, kParts.size()> parts =
+          plan.has_joint() ? PartsOfStep(plan, stage) : PartsOf(plan, stage);
       for (std::size_t i = 0; i < parts.size(); ++i) bar.parts_ms[i] += parts[i];
     }
     bars.push_back(std::move(bar));
@@ -94,7 +105,8 @@ class SvgWriter {
   double bottom() const { return kTop + kRowHeight * static_cast<double>(bars_.size()); }
 
   std::string Title() const {
-    const char* noun = plan_.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? "latency" : "per micro-batch";
+    const bool is_latency = plan_.problem().objective() == v1::OBJECTIVE_MIN_LATENCY;
+    const char* noun = plan_.has_joint() ? "per step" : is_latency ? "latency" : "per micro-batch";
     const std::string quality = plan_.provenance().proven_optimal()
                                     ? "proven optimal"
                                     : absl::StrFormat("at least %s, gap %.3g %%", DurationText(plan_.lower_bound_ms()),

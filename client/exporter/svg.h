@@ -8,7 +8,8 @@
 namespace planwright::client {
 
 // One bar for each device in use (at most 64, the busiest): transfers in, computation, transfers out, all-reduce of its
-// stages; lines at the objective and at the lower bound. Every plan can be drawn. SVG 1.1, no scripts.
+// stages (plans of the joint search: of a whole step); lines at the objective and at the lower bound. Every plan can be
+// drawn. SVG 1.1, no scripts.
 absl::StatusOr<Exported> ExportSvg(const ExportInput& input);
 
 }  // namespace planwright::client

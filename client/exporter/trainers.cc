@@ -11,6 +11,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/exporter/cannot_express.h"
+#include "client/exporter/joint_megatron.h"
+#include "client/exporter/joint_trainers.h"
+#include "client/exporter/layouts.h"
 #include "client/exporter/model_layers.h"
 
 namespace planwright::client {
@@ -21,59 +24,18 @@ namespace {
 absl::StatusOr<std::vector<StageLayers>> PipelineOf(const ExportInput& input, const char* target) {
   auto stages = LayersOfStages(*input.graph, input.plan, target);
   if (!stages.ok()) return stages;
-  const auto has_front = [](const StageLayers& stage) { return !stage.front.empty(); };
-  if (std::none_of(stages->begin(), stages->end(), has_front)) {
-    return CannotExpress(target, "the model begins with a numbered layer, where transformers have an embedding");
-  }
+  const absl::Status ends = CheckEnds(*stages, target);
+  if (!ends.ok()) return ends;
   const int replicas = input.plan.stages(0).replicas_size();
   for (std::size_t i = 0; i < stages->size(); ++i) {
-    const StageLayers& stage = (*stages)[i];
     const int own = input.plan.stages(static_cast<int>(i)).replicas_size();
     if (own != replicas) {
       return CannotExpress(target, absl::StrFormat("stage 0 has %d replicas and stage %d has %d; every stage must have "
                                                    "the same number",
                                                    replicas, i, own));
     }
-    if (i > 0 && !stage.front.empty()) {
-      return CannotExpress(target, absl::StrCat(stage.front.front(), " is in stage ", i, ", and must be in the first"));
-    }
-    if (i + 1 < stages->size() && !stage.back.empty()) {
-      return CannotExpress(target, absl::StrCat(stage.back.front(), " is in stage ", i, ", and must be in the last"));
-    }
   }
   return stages;
-}
-
-std::size_t CountLayers(const std::vector<StageLayers>& stages) {
-  std::size_t count = 0;
-  for (const StageLayers& stage : stages) count += stage.num_layers;
-  return count;
-}
-
-// "", "t", "t*15".
-std::string Repeated(char letter, std::size_t count) {
-  if (count == 0) return "";
-  return count == 1 ? std::string(1, letter) : absl::StrCat(std::string(1, letter), "*", count);
-}
-
-// The stages of a layout with runs of equal ones folded: "Et*3|(t*2|)*29t*2L". Megatron expands groups first and single
-// letters then, so that a group may hold repeated letters, but no group.
-std::string FoldedLayout(const std::vector<std::string>& stages) {
-  constexpr std::size_t kLeastRun = 3;
-  std::string layout;
-  for (std::size_t i = 0; i < stages.size();) {
-    std::size_t end = i;
-    // The last stage has no bar behind it.
-    while (end + 1 < stages.size() && stages[end] == stages[i]) ++end;
-    if (end - i >= kLeastRun) {
-      absl::StrAppend(&layout, "(", stages[i], "|)*", end - i);
-      i = end;
-    } else {
-      absl::StrAppend(&layout, stages[i], i + 1 < stages.size() ? "|" : "");
-      ++i;
-    }
-  }
-  return layout;
 }
 
 // Of a problem that counts micro-batches, and of graphs that say how many samples one has.
@@ -90,50 +52,23 @@ std::string MegatronBatchArguments(const ExportInput& input, int replicas) {
   return arguments;
 }
 
-// The modules of one stage, by the names that torchtitan gives them.
-std::vector<std::string> ModulesOf(const StageLayers& stage, bool is_first, bool is_last) {
-  std::vector<std::string> modules;
-  if (is_first) modules.emplace_back("\"tok_embeddings\"");
-  for (std::size_t i = 0; i < stage.num_layers; ++i) {
-    modules.push_back(absl::StrCat("\"layers.", stage.first_layer + i, "\""));
-  }
-  if (is_last) modules.insert(modules.end(), {"\"norm\"", "\"output\""});
-  return modules;
-}
-
 }  // namespace
 
 absl::StatusOr<Exported> ExportMegatron(const ExportInput& input) {
+  if (input.plan.has_joint()) return ExportJointMegatron(input);
   const auto stages = PipelineOf(input, "megatron");
   if (!stages.ok()) return stages.status();
-  std::vector<std::string> layout;
-  for (const StageLayers& stage : *stages) layout.push_back(Repeated('t', stage.num_layers));
-  layout.front().insert(0, "E");
-  layout.back().append("L");
   const int replicas = input.plan.stages(0).replicas_size();
   return Exported{
       absl::StrFormat("--num-layers %d --pipeline-model-parallel-size %d --pipeline-model-parallel-layout '%s'%s\n",
-                      CountLayers(*stages), stages->size(), FoldedLayout(layout),
+                      CountLayers(*stages), stages->size(), MegatronLayout(*stages),
                       MegatronBatchArguments(input, replicas)),
       absl::StrFormat("for %d processes, one for each stage and replica: data parallelism %d",
                       stages->size() * static_cast<std::size_t>(replicas), replicas)};
 }
 
-namespace {
-
-// "    [\"tok_embeddings\", \"layers.0\"],\n" for each stage, which TOML and Python read alike.
-std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* indent) {
-  std::string parts;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const bool is_last = i + 1 == stages.size();
-    absl::StrAppend(&parts, indent, "[", absl::StrJoin(ModulesOf(stages[i], i == 0, is_last), ", "), "],\n");
-  }
-  return parts;
-}
-
-}  // namespace
-
 absl::StatusOr<Exported> ExportTorchtitan(const ExportInput& input) {
+  if (input.plan.has_joint()) return ExportJointTorchtitan(input);
   const auto stages = PipelineOf(input, "torchtitan");
   if (!stages.ok()) return stages.status();
   return Exported{
@@ -148,6 +83,7 @@ absl::StatusOr<Exported> ExportTorchtitan(const ExportInput& input) {
 }
 
 absl::StatusOr<Exported> ExportTorchtitanToml(const ExportInput& input) {
+  if (input.plan.has_joint()) return ExportJointTorchtitanToml(input);
   const auto stages = PipelineOf(input, "torchtitan_toml");
   if (!stages.ok()) return stages.status();
   return Exported{
@@ -160,14 +96,9 @@ absl::StatusOr<Exported> ExportTorchtitanToml(const ExportInput& input) {
 }
 
 absl::StatusOr<Exported> ExportDeepspeed(const ExportInput& input) {
+  if (input.plan.has_joint()) return ExportJointDeepspeed(input);
   const auto stages = PipelineOf(input, "deepspeed");
   if (!stages.ok()) return stages.status();
-  std::vector<std::string> boundaries = {"0"};
-  std::size_t next = 0;
-  for (std::size_t i = 1; i < stages->size(); ++i) {
-    next += (*stages)[i - 1].num_layers;
-    boundaries.push_back(absl::StrCat(next + static_cast<std::size_t>(input.layer_offset)));
-  }
   return Exported{
       absl::StrFormat("from deepspeed.pipe import PipelineModule\n"
                       "\n"
@@ -182,13 +113,14 @@ absl::StatusOr<Exported> ExportDeepspeed(const ExportInput& input) {
                       "        self.parts = self.BOUNDARIES + [len(self._layer_specs)]\n"
                       "        stage = self._topo.get_coord(self.global_rank).pipe\n"
                       "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n",
-                      input.layer_offset, CountLayers(*stages), absl::StrJoin(boundaries, ", ")),
+                      input.layer_offset, CountLayers(*stages), DeepspeedBoundaries(*stages, input.layer_offset)),
       absl::StrFormat("use it in place of PipelineModule, with num_stages=%d; --layer_offset says how many layers your "
                       "pipeline has before the first numbered one",
                       stages->size())};
 }
 
 absl::StatusOr<Exported> ExportTorchPipelining(const ExportInput& input) {
+  if (input.plan.has_joint()) return ExportJointTorchPipelining(input);
   const auto stages = PipelineOf(input, "torch_pipelining");
   if (!stages.ok()) return stages.status();
   std::string points;

@@ -45,6 +45,12 @@ std::string ReasonText(const ComparisonRow& row) {
 // Simple ways prove nothing.
 bool HasBound(const v1::Plan& plan) { return plan.lower_bound_ms() > 0 || plan.objective_ms() == 0; }
 
+// A baseline of the joint search says what it reaches, not how.
+bool IsFigure(const v1::Plan& plan) { return plan.stages().empty(); }
+
+// Why the problem does not allow it; empty: it does.
+std::string RemarkOf(const v1::Plan& plan) { return plan.warnings().empty() ? "" : plan.warnings(0); }
+
 std::string Ratio(double objective_ms, double best_ms) {
   if (best_ms > 0) return absl::StrFormat("%.3fx", objective_ms / best_ms);
   return objective_ms > 0 ? "" : "1.000x";
@@ -59,15 +65,16 @@ std::vector<std::string> Cells(const ComparisonRow& row, double best_ms) {
           Ratio(plan.objective_ms(), best_ms),
           has_bound ? absl::StrFormat("%.3f", plan.lower_bound_ms()) : "",
           has_bound ? absl::StrFormat("%.2f %%", 100 * plan.relative_gap()) : "",
-          absl::StrCat(plan.stages_size()),
-          absl::StrFormat("%.1f", plan.provenance().cpu_time_ms()),
-          StopReasonText(plan.provenance().stop_reason())};
+          IsFigure(plan) ? "" : absl::StrCat(plan.stages_size()),
+          IsFigure(plan) ? "" : absl::StrFormat("%.1f", plan.provenance().cpu_time_ms()),
+          IsFigure(plan) ? RemarkOf(plan) : StopReasonText(plan.provenance().stop_reason())};
 }
 
 nlohmann::ordered_json JsonRow(const ComparisonRow& row) {
   nlohmann::ordered_json json;
   json["algorithm"] = row.algorithm;
   const bool is_planned = row.plan.ok();
+  const bool is_figure = is_planned && IsFigure(*row.plan);
   const auto put = [&](const char* key, auto value) {
     json[key] = is_planned ? nlohmann::ordered_json(value(*row.plan)) : nlohmann::ordered_json(nullptr);
   };
@@ -79,6 +86,13 @@ nlohmann::ordered_json JsonRow(const ComparisonRow& row) {
   put("cpu_time_ms", [](const v1::Plan& plan) { return plan.provenance().cpu_time_ms(); });
   put("wall_time_ms", [](const v1::Plan& plan) { return plan.provenance().wall_time_ms(); });
   put("stop_reason", [](const v1::Plan& plan) { return v1::StopReason_Name(plan.provenance().stop_reason()); });
+  if (is_figure) {
+    for (const char* key : {"lower_bound_ms", "relative_gap", "stages", "cpu_time_ms", "wall_time_ms", "stop_reason"}) {
+      json[key] = nullptr;
+    }
+    const std::string remark = RemarkOf(*row.plan);
+    if (!remark.empty()) json["remark"] = remark;
+  }
   json["error"] = is_planned ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(ReasonOf(row.plan.status()));
   return json;
 }

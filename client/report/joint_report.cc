@@ -166,6 +166,20 @@ std::string EqualStagesSection(const v1::Plan& plan) {
   return absl::StrCat("\nEqual stages, one choice for all\n", table.ToString());
 }
 
+// Equal stages have a table of their own.
+std::string BaselinesSection(const v1::Plan& plan) {
+  Table table({{"baseline"}, {"step", kRight}, {""}, Table::Wrapping("")});
+  bool has_rows = false;
+  for (const v1::Baseline& baseline : plan.baselines()) {
+    if (baseline.algorithm() == "equal_stages") continue;
+    has_rows = true;
+    const bool has_step = baseline.has_objective_ms();
+    table.AddRow({baseline.algorithm(), has_step ? DurationText(baseline.objective_ms()) : "-",
+                  has_step ? MoreText(baseline.objective_ms(), plan.objective_ms()) : "", baseline.reason()});
+  }
+  return has_rows ? absl::StrCat("\nWhat others would do\n", table.ToString()) : "";
+}
+
 std::string WarningsSection(const v1::Plan& plan) {
   if (plan.warnings().empty()) return "";
   return absl::StrCat("\nWarnings\n", ListText({plan.warnings().begin(), plan.warnings().end()}));
@@ -235,7 +249,7 @@ std::string MoreText(double step_ms, double plan_ms) {
 
 std::string JointPlanReport(const v1::Plan& plan, const std::string& title) {
   return absl::StrCat(Headline(plan, title), Summary(plan), StagesSection(plan), MemorySection(plan),
-                      WorthSection(plan), EqualStagesSection(plan), WarningsSection(plan));
+                      WorthSection(plan), EqualStagesSection(plan), BaselinesSection(plan), WarningsSection(plan));
 }
 
 }  // namespace planwright::client

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -130,13 +132,26 @@ class RunningWebhook final : public Webhook {
     return tokens.status();
   }
 
+  // A ConfigMap that the inventory has not yet written has no file; its folder is there.
+  bool ArePoolsToCome() const {
+    const std::filesystem::path file(settings_.pools_file);
+    std::error_code ignored;
+    return !has_pools_ && !std::filesystem::exists(file, ignored) &&
+           std::filesystem::is_directory(file.has_parent_path() ? file.parent_path() : ".", ignored);
+  }
+
   absl::Status LoadPools() {
+    if (ArePoolsToCome()) {
+      log_.Warning("no pools yet", {{"file", settings_.pools_file}});
+      return absl::OkStatus();
+    }
     const auto text = server::ReadTextFile(settings_.pools_file);
     if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--pools_file: ", text.status().message()));
     auto pools = ParsePools(*text, settings_.pools_file);
     if (!pools.ok()) return absl::InvalidArgumentError(absl::StrCat("--pools_file: ", pools.status().message()));
     metrics_.SetPools(static_cast<int64_t>(pools->pools.size()), pools->updated.value_or(absl::UnixEpoch()));
     desk_.SetPools(std::make_shared<const Pools>(*std::move(pools)));
+    has_pools_ = true;
     return absl::OkStatus();
   }
 
@@ -201,6 +216,8 @@ class RunningWebhook final : public Webhook {
   std::atomic<bool> is_draining_ = false;
   // One at a time.
   std::mutex reloading_;
+  // Whether the pools file has been read once; under reloading_, once the hook runs.
+  bool has_pools_ = false;
   // Of the watching thread, once it runs.
   std::vector<FileStamp> stamps_;
   server::Connections http_connections_;

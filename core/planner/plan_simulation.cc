@@ -18,6 +18,7 @@
 #include "core/cost/pipeline_work.h"
 #include "core/cost/plan_costing.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/planner/joint/joint_request.h"
 #include "core/schedule/pattern_unroll.h"
 #include "core/schedule/task_list_builder.h"
 #include "core/simulate/deadlock.h"
@@ -275,6 +276,60 @@ absl::StatusOr<PlanSimulation> Run(const PlanRequest& request, const Plan& plan,
   return simulation;
 }
 
+// What a plan of the joint search does not leave open.
+absl::Status CheckJointSettings(const JointPlan& joint, const SimulationSettings& resolved,
+                                const SimulationSettings& asked) {
+  Violations violations;
+  if (asked.schedule.value_or(*resolved.schedule) != *resolved.schedule) {
+    violations.Add("schedule", "must be unset or that of the plan");
+  }
+  if (asked.micro_batches.value_or(*resolved.micro_batches) != *resolved.micro_batches) {
+    violations.Add("micro_batches", absl::StrCat("must be unset or those of the plan, ", joint.micro_batches));
+  }
+  if (asked.recomputation.value_or(*resolved.recomputation) != *resolved.recomputation) {
+    violations.Add("recomputation", "must be unset: the plan says for each layer what is computed again");
+  }
+  if (!asked.order.empty()) violations.Add("order", "must be empty: the plan has its order");
+  return violations.ToStatus();
+}
+
+SimulationSettings JointSettingsOf(const JointPlan& joint, const SimulationSettings& asked) {
+  SimulationSettings resolved;
+  resolved.schedule = joint.order == PipelineOrder::kOneFOneB ? ScheduleKind::kOneFOneB : ScheduleKind::kInterleaved;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  resolved.micro_batches = static_cast<int32_t>(std::min(joint.micro_batches, kMost));
+  bool recomputes = false;
+  for (const JointStage& stage : joint.stages) {
+    for (const JointChunk& chunk : stage.chunks) {
+      for (const LayerRecomputation mode : chunk.recomputation) recomputes |= mode != LayerRecomputation::kNone;
+    }
+  }
+  resolved.recomputation = recomputes ? MemoryModel::Recomputation::kFull : MemoryModel::Recomputation::kNone;
+  resolved.contention = asked.contention;
+  return resolved;
+}
+
+absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request, const ModelLimits& model_limits,
+                                                      const Placement& placement, const SimulationSettings& settings,
+                                                      const SolveLimits& limits) {
+  ASSIGN_OR_RETURN(const Verdict verdict, EvaluatePlacement(request, model_limits, placement, limits));
+  if (!verdict.costed.has_value()) return verdict.violations.ToStatus();
+  const Plan& plan = *verdict.costed;
+  PlanSimulation simulation;
+  simulation.settings = JointSettingsOf(*plan.joint, settings);
+  RETURN_IF_ERROR(CheckJointSettings(*plan.joint, simulation.settings, settings));
+  const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+  ASSIGN_OR_RETURN(simulation.list, JointStepTasks(request.graph, request.cluster, problem, plan));
+  RETURN_IF_ERROR(CheckNotInterrupted(limits));
+  simulation.timeline = DynamicSimulator(simulation.list, simulation.settings.contention).Run();
+  simulation.report = ReportOn(simulation.list, simulation.timeline);
+  for (const Stage& stage : plan.stages) {
+    simulation.memory_limits.push_back(UsableMemoryBytes(request.cluster, stage.replicas.front().device));
+  }
+  AddMemoryWarnings(simulation);
+  return simulation;
+}
+
 }  // namespace
 
 absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, const ModelLimits& model_limits,
@@ -283,6 +338,9 @@ absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, con
   const InterruptionScope scope(&limits);
   if (request.problem.objective == Objective::kMinLatency) {
     return ViolationAt("problem.objective", "MIN_LATENCY runs one micro-batch, whose schedule is in the plan itself");
+  }
+  if (request.problem.joint.has_value()) {
+    return SimulateJointPlacement(request, model_limits, placement, settings, limits);
   }
   const PlanningProblem run = ProblemOfRun(request.problem, placement, settings);
   ASSIGN_OR_RETURN(const Verdict verdict,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/planner/joint/joint_request.h"
 #include "server/codec/joint.h"
 #include "server/codec/names.h"
 #include "server/codec/scalars.h"
@@ -237,12 +238,16 @@ v1::PlanningProblem EncodeProblem(const PlanningProblem& problem, const Operator
   return wire;
 }
 
+v1::PlanningProblem EncodeResolved(const PlanningProblem& problem, const OperatorGraph& graph, const Cluster& cluster) {
+  return EncodeProblem(WithJointDefaults(graph, cluster, ResolveProblem(graph, problem)), graph, cluster);
+}
+
 std::optional<v1::PlanningProblem> ResolvedForm(const v1::PlanningProblem& wire, const OperatorGraph& graph,
                                                 const Cluster& cluster) {
   Violations violations;
   const PlanningProblem problem = DecodeProblem(wire, graph, cluster, FieldPath("problem"), violations);
   if (!violations.empty()) return std::nullopt;
-  return EncodeProblem(ResolveProblem(graph, problem), graph, cluster);
+  return EncodeResolved(problem, graph, cluster);
 }
 
 DecodedOptions DecodeOptions(const v1::SolverOptions& wire, Violations& violations) {

@@ -22,7 +22,10 @@ PlanningProblem DecodeProblem(const v1::PlanningProblem& wire, const OperatorGra
 // The inverse; every enum is written with a value other than UNSPECIFIED where it has one. REQUIRES: ids in range.
 v1::PlanningProblem EncodeProblem(const PlanningProblem& problem, const OperatorGraph& graph, const Cluster& cluster);
 
-// `wire` as plans state their problem: every default filled in (ResolveProblem), those of fields that it does not know
+// `problem` as plans state it, every default filled in (ResolveProblem, WithJointDefaults).
+v1::PlanningProblem EncodeResolved(const PlanningProblem& problem, const OperatorGraph& graph, const Cluster& cluster);
+
+// `wire` as plans state their problem: every default filled in, those of fields that it does not know
 // of included. nullopt: it does not speak of this graph and cluster.
 std::optional<v1::PlanningProblem> ResolvedForm(const v1::PlanningProblem& wire, const OperatorGraph& graph,
                                                 const Cluster& cluster);

@@ -137,8 +137,7 @@ void CheckDigest(const std::string& stated, const std::string& actual, const cha
 std::optional<std::string> OtherProblemWarning(const v1::Plan& plan, const PlanRequest& request) {
   if (!plan.has_problem()) return std::nullopt;
   const auto own = ResolvedForm(plan.problem(), request.graph, request.cluster);
-  const v1::PlanningProblem asked =
-      EncodeProblem(ResolveProblem(request.graph, request.problem), request.graph, request.cluster);
+  const v1::PlanningProblem asked = EncodeResolved(request.problem, request.graph, request.cluster);
   const std::string difference = own.has_value()
                                      ? DifferenceOf(*own, asked)
                                      : std::string("the one that it states does not speak of this graph and cluster");
@@ -360,7 +359,7 @@ absl::StatusOr<PlanTask> PlanningEngine::MakeTask(std::shared_ptr<const Operator
   RETURN_IF_ERROR(CheckBeforeLooking(task, model_limits()));
   task.graph_digest = GraphDigest(*task.graph);
   task.cluster_digest = ClusterDigest(*task.cluster);
-  task.resolved_problem = EncodeProblem(ResolveProblem(*task.graph, task.problem), *task.graph, *task.cluster);
+  task.resolved_problem = EncodeResolved(task.problem, *task.graph, *task.cluster);
   task.key = KeyOf(task, task.cluster_digest, task.resolved_problem);
   std::optional<SharedProblem> shared =
       ShareProblem(*task.graph, *task.cluster, model_limits(), task.problem, task.resolved_problem);
@@ -589,7 +588,9 @@ absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::Simula
                                      LimitsOf(context)));
   const std::optional<std::string> other_rules = OtherRulesWarning(request.plan());
   if (other_rules.has_value()) simulation.warnings.push_back(*other_rules);
-  return SimulationMessages(std::move(simulation), graph.samples_per_micro_batch,
+  int64_t samples = graph.samples_per_micro_batch;
+  if (problem.joint.has_value()) samples = problem.joint->global_batch / *simulation.settings.micro_batches;
+  return SimulationMessages(std::move(simulation), samples,
                             request.view() == v1::SimulatePlanRequest::VIEW_FULL);
 }
 

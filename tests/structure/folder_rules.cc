@@ -65,6 +65,8 @@ std::vector<FolderRule> CoreRules() {
        {"efficiency_fit", "fit_errors", "read_runs", "run_prediction", "training_run", "accelerators",
         "calibrated_cluster", "example_runs"}},
       {"core/joint/search", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_search"}},
+      // What is compared with the search shares its costs alone.
+      {"core/joint/baselines", {"core/base", "core/model", "core/joint/cost"}, not_in_core, {"joint_baselines"}},
       {"core/joint/plan",
        {"core/base", "core/model", "core/joint/cost", "core/joint/search"},
        not_in_core,
@@ -129,7 +131,8 @@ std::vector<FolderRule> CoreRules() {
        not_in_core,
        {"capabilities", "solvers"}},
       {"core/planner/joint",
-       {"core/base", "core/model", "core/joint/cost", "core/joint/plan", "core/verify", "core/verify/joint"},
+       {"core/base", "core/model", "core/joint/baselines", "core/joint/cost", "core/joint/plan", "core/verify",
+        "core/verify/joint"},
        not_in_core,
        {"joint_request"}},
       {"core/planner/devices",
@@ -231,7 +234,8 @@ std::vector<FolderRule> ClientRules() {
                          "client/importer/graphs",
                          "client/importer/plans",
                          "client/report",
-                         "client/report/inputs"};
+                         "client/report/inputs",
+                         "client/report/timeline"};
   return {
       {"client/library", {"core/text", "planwright/v1/"}, counters, {}},
       // A program of its own, which alone knows libonnx.
@@ -260,6 +264,7 @@ std::vector<FolderRule> ClientRules() {
        {"importer"}},
       {"client/report", {"planwright/v1/", "client/library"}, counters, {}},
       {"client/report/inputs", {"planwright/v1/", "client/library", "client/report"}, counters, {}},
+      {"client/report/timeline", {"planwright/v1/", "client/library", "client/report"}, counters, {}},
       {"client/exporter", {"planwright/v1/", "client/library", "client/report"}, counters, {"exporter"}},
       {"client/page", {"planwright/v1/", "client/report", "client/report/inputs"}, counters, {"page"}},
       // The only part of the client that knows the server.

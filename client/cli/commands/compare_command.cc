@@ -84,8 +84,9 @@ class CompareCommand final : public Command {
     const std::unique_ptr<PlanningClient> client = server_.Connect(environment);
     const auto algorithms = Algorithms(*client, environment);
     if (!algorithms.ok()) return algorithms.status();
-    const auto rows = Compare(*client, *request, *algorithms, environment);
+    auto rows = Compare(*client, *request, *algorithms, environment);
     if (!rows.ok()) return rows.status();
+    if (rows->front().plan.ok() && rows->front().plan->has_joint()) AddBaselines(*rows);
     if (const std::optional<absl::Status> error = WrongInput(*rows)) return *error;
     const absl::Status written = output_.Write(TextOf(*rows), environment);
     if (!written.ok()) return written;
@@ -99,6 +100,22 @@ class CompareCommand final : public Command {
     return ComparisonReport(rows, input_.Title());
   }
 
+  // The joint search is the one algorithm for its problems, and says itself what others would do.
+  static void AddBaselines(std::vector<ComparisonRow>& rows) {
+    const v1::Plan plan = *rows.front().plan;
+    for (const v1::Baseline& baseline : plan.baselines()) {
+      if (!baseline.has_objective_ms()) {
+        rows.push_back({baseline.algorithm(), absl::FailedPreconditionError(baseline.reason())});
+        continue;
+      }
+      v1::Plan reached;
+      reached.set_objective_ms(baseline.objective_ms());
+      reached.mutable_provenance()->set_algorithm(baseline.algorithm());
+      if (!baseline.reason().empty()) reached.add_warnings(baseline.reason());
+      rows.push_back({baseline.algorithm(), std::move(reached)});
+    }
+  }
+
   // What --algorithms names, of those that the service has.
   absl::StatusOr<std::vector<NamedAlgorithm>> Algorithms(PlanningClient& client, const Environment& environment) const {
     const auto info = client.GetServerInfo({}, CallOptions{.stop = environment.interrupt});
@@ -107,6 +124,7 @@ class CompareCommand final : public Command {
     for (const v1::AlgorithmInfo& algorithm : info->algorithms()) {
       known.push_back({algorithm.name(), algorithm.algorithm()});
     }
+    if (algorithms_ == kAll && problem_.has_joint()) return std::vector<NamedAlgorithm>{known.front()};
     if (algorithms_ == kAll) return known;
     std::vector<NamedAlgorithm> chosen;
     for (const std::string& name : std::vector<std::string>(absl::StrSplit(algorithms_, ','))) {

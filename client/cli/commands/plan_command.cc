@@ -1,3 +1,4 @@
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,7 +22,8 @@
 #include "client/cli/terminal/time_limit.h"
 #include "client/report/json.h"
 #include "client/report/text_report.h"
-#include "client/report/trace.h"
+#include "client/report/timeline/timeline_svg.h"
+#include "client/report/timeline/trace.h"
 
 namespace planwright::client {
 namespace {
@@ -57,7 +59,8 @@ class PlanCommand final : public Command {
                                           problem_));
     groups[1].flags.push_back(StringFlag("runnable_on", absl::StrJoin(RunnableTargets(), "|"),
                                          "plan what this trainer or server can run: whole layers, as many replicas of "
-                                         "each stage, no CPUs",
+                                         "each stage, no CPUs; with --global_batch also degrees, sharding and "
+                                         "recomputation as it has them, with the price of that",
                                          runnable_on_));
     groups.back().flags.push_back(StringFlag(
         "plan_id", "ID", "have the server keep the plan as plans/ID (`planwright plans` lists them)", plan_id_));
@@ -84,8 +87,6 @@ class PlanCommand final : public Command {
     auto response = Search(*request, deadline, environment);
     if (!response.ok()) return Explained(response.status(), environment);
     v1::Plan& plan = *response->mutable_plan();
-    const absl::Status expressible = CheckExpressible(*request, plan, environment);
-    if (!expressible.ok()) return expressible;
     plan.mutable_warnings()->Add(input_.warnings().begin(), input_.warnings().end());
     if (!asked_.empty()) plan.add_warnings(asked_);
     const auto text = TextOf(*std::move(request), plan, environment);
@@ -103,13 +104,6 @@ class PlanCommand final : public Command {
   absl::Status Constrain(v1::CreatePlanRequest& request, const Environment& environment) const {
     if (runnable_on_.empty()) return absl::OkStatus();
     return MakeRunnable(runnable_on_, *server_.Connect(environment), ShortCall(environment), request);
-  }
-
-  // What the problem cannot say: whether the model is one that the target runs.
-  absl::Status CheckExpressible(const v1::CreatePlanRequest& request, const v1::Plan& plan,
-                                const Environment& environment) const {
-    if (runnable_on_.empty()) return absl::OkStatus();
-    return CheckRunnable(runnable_on_, *server_.Connect(environment), ShortCall(environment), request, plan);
   }
 
   // The plan as JSON, where --save names a file.
@@ -132,7 +126,7 @@ class PlanCommand final : public Command {
     return absl::OkStatus();
   }
 
-  // A trace is that of a step of the plan on the simulator, and so is the timeline of a page.
+  // Traces and pictures are those of a step of the plan on the simulator, and so is the timeline of a page.
   absl::StatusOr<std::string> TextOf(v1::CreatePlanRequest request, const v1::Plan& plan, Environment& environment) {
     if (output_.is_json()) return JsonText(plan);
     const auto client = server_.Connect(environment);
@@ -140,7 +134,7 @@ class PlanCommand final : public Command {
     CallOptions call;
     call.deadline = ShortCall(environment).deadline;
     if (output_.is_html()) return PlanPage(*client, call, std::move(request), {{input_.Title(), &plan}});
-    if (!output_.is_trace()) {
+    if (!output_.is_trace() && !output_.is_svg()) {
       return PlanReport(plan, input_.Title(), CpusOf(*client, call, request));
     }
     v1::SimulatePlanRequest simulated;
@@ -149,11 +143,24 @@ class PlanCommand final : public Command {
     simulated.set_view(v1::SimulatePlanRequest::VIEW_FULL);
     const auto simulation = Simulate(*client, simulated, CallOptions());
     if (!simulation.ok()) return simulation.status();
-    return TraceText(*simulation);
+    return output_.is_svg() ? TimelineSvg(*simulation, input_.Title()) : TraceText(*simulation);
   }
 
   absl::StatusOr<v1::CreatePlanResponse> Search(const v1::CreatePlanRequest& request,
                                                 CallOptions::Clock::time_point deadline, Environment& environment) {
+    if (runnable_on_.empty()) return SearchOnce(request, deadline, environment);
+    const auto start = CallOptions::Clock::now();
+    const auto search = [&](v1::CreatePlanRequest one) {
+      // Each of several searches has what is left of the time, at least half of it.
+      const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(CallOptions::Clock::now() - start);
+      const auto own_deadline = SettleTimeLimit(one, spent);
+      return SearchOnce(one, own_deadline, environment);
+    };
+    return PlanRunnable(runnable_on_, *server_.Connect(environment), ShortCall(environment), request, search);
+  }
+
+  absl::StatusOr<v1::CreatePlanResponse> SearchOnce(const v1::CreatePlanRequest& request,
+                                                    CallOptions::Clock::time_point deadline, Environment& environment) {
     const auto display = MakeProgressDisplay(environment.err_is_terminal, progress_, environment.err);
     const std::string address = server_.Address(environment);
     if (display != nullptr && !address.empty()) display->OnPhase("asking " + address);
@@ -177,7 +184,7 @@ class PlanCommand final : public Command {
   v1::SolverOptions options_;
   ServerFlags server_;
   InputFlags input_{server_};
-  OutputFlags output_{{"text", "json", "trace", "html"}};
+  OutputFlags output_{{"text", "json", "trace", "svg", "html"}};
   bool progress_ = false;
   std::string plan_id_;
   // What the program asked for by itself.

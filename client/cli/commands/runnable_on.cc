@@ -1,7 +1,11 @@
 #include "client/cli/commands/runnable_on.h"
 
+#include <optional>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/cli/commands/runnable_joint.h"
 #include "client/cli/terminal/errors.h"
 #include "client/cli/terminal/resolve_input.h"
 #include "client/exporter/exporter.h"
@@ -63,6 +67,7 @@ absl::Status MakeRunnable(std::string_view name, PlanningClient& client, const C
   const auto target = FindTarget(name);
   if (!target.ok()) return target.status();
   v1::PlanningProblem& problem = *request.mutable_problem();
+  if (problem.has_joint()) return CheckJointTarget((*target)->name, problem);
   const absl::Status checked = CheckSettings(**target, problem);
   if (!checked.ok()) return checked;
   problem.set_granularity(v1::GRANULARITY_LAYER);
@@ -73,15 +78,29 @@ absl::Status MakeRunnable(std::string_view name, PlanningClient& client, const C
   return absl::OkStatus();
 }
 
-absl::Status CheckRunnable(std::string_view name, PlanningClient& client, const CallOptions& call,
-                           v1::CreatePlanRequest request, const v1::Plan& plan) {
+absl::StatusOr<v1::CreatePlanResponse> PlanRunnable(std::string_view name, PlanningClient& client,
+                                                    const CallOptions& call, const v1::CreatePlanRequest& request,
+                                                    const PlanSearch& search) {
   const auto target = FindTarget(name);
   if (!target.ok()) return target.status();
-  const absl::Status resolved = ResolveGraph(client, call, request);
-  if (!resolved.ok()) return resolved;
-  const auto exported = (*target)->write({.plan = plan, .graph = &request.graph()});
-  if (exported.ok()) return absl::OkStatus();
-  return UsageError(std::string(exported.status().message()), "Leave out --runnable_on, or choose another target.");
+  std::optional<v1::Graph> graph;
+  const auto express = [&](const v1::Plan& plan) {
+    if (!graph.has_value()) {
+      v1::CreatePlanRequest named = request;
+      const absl::Status resolved = ResolveGraph(client, call, named);
+      if (!resolved.ok()) return resolved;
+      graph = std::move(*named.mutable_graph());
+    }
+    return (*target)->write({.plan = plan, .graph = &*graph}).status();
+  };
+  if (request.problem().has_joint()) {
+    return PlanJointlyFor((*target)->name, request, {.plan = search, .express = express});
+  }
+  auto response = search(request);
+  if (!response.ok()) return response;
+  const absl::Status expressed = express(response->plan());
+  if (expressed.ok()) return response;
+  return UsageError(std::string(expressed.message()), "Leave out --runnable_on, or choose another target.");
 }
 
 }  // namespace planwright::client

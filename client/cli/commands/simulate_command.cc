@@ -14,7 +14,8 @@
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/message_flags.h"
 #include "client/cli/terminal/shared_flags.h"
-#include "client/report/trace.h"
+#include "client/report/timeline/timeline_svg.h"
+#include "client/report/timeline/trace.h"
 
 namespace planwright::client {
 namespace {
@@ -32,7 +33,8 @@ class SimulateCommand final : public Command {
            "\n"
            "Step time, bubbles, memory over time and links, under the plan's schedule or another one. --output=trace "
            "is\n"
-           "for ui.perfetto.dev and chrome://tracing. A given order has one line for each device: its name, then its\n"
+           "for ui.perfetto.dev and chrome://tracing, --output=svg a picture. A given order has one line for each "
+           "device: its name, then its\n"
            "tasks, separated by commas, such as gpu0,0F0,0F1,0B0,0B1 (stage, operation, micro-batch).\n"
            "\n"
            "Examples:\n"
@@ -98,6 +100,7 @@ class SimulateCommand final : public Command {
 
   std::string TextOf(const Simulation& simulation) const {
     if (output_.is_json()) return SimulationJson(simulation);
+    if (output_.is_svg()) return TimelineSvg(simulation, given_.Title());
     return output_.is_trace() ? TraceText(simulation) : SimulationReport(simulation, given_.Title());
   }
 
@@ -105,7 +108,7 @@ class SimulateCommand final : public Command {
   std::string order_;
   ServerFlags server_;
   GivenPlanFlags given_{server_};
-  OutputFlags output_{{"text", "json", "trace"}};
+  OutputFlags output_{{"text", "json", "trace", "svg"}};
 };
 
 }  // namespace

@@ -176,7 +176,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"schedule", "schedule",
        "order of work (default: steady state, only loads count); gpipe without --micro_batches needs "
        "memory_bytes on every operator; periodic needs a "
-       "uniform interconnect; interleaved, chimera and zero_bubble_h1 are not planned yet"},
+       "uniform interconnect; interleaved is planned with --global_batch alone, chimera and zero_bubble_h1 not yet"},
       {"micro_batches", "micro_batches",
        "micro-batches of a synchronous step, all of them, with --replication=uniform those of each copy of the "
        "pipeline "

@@ -21,6 +21,7 @@ constexpr std::size_t kMaxShownLength = 40;
 constexpr std::string_view kLayout = "pipeline-model-parallel-layout";
 constexpr std::string_view kRanks = "pipeline-model-parallel-size";
 constexpr std::string_view kLayers = "num-layers";
+constexpr std::string_view kVirtual = "num-layers-per-virtual-pipeline-stage";
 constexpr std::string_view kFirst = "decoder-first-pipeline-num-layers";
 constexpr std::string_view kLast = "decoder-last-pipeline-num-layers";
 
@@ -208,7 +209,7 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
     return read;
   }
   std::map<std::string_view, std::optional<std::size_t>> counts;
-  for (const std::string_view name : {kRanks, kLayers, kFirst, kLast}) {
+  for (const std::string_view name : {kRanks, kLayers, kVirtual, kFirst, kLast}) {
     const auto count = CountOf(arguments, name);
     if (!count.ok()) return count.status();
     counts[name] = *count;
@@ -216,9 +217,14 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
   if (layout == arguments.end() && !counts[kLayers].has_value()) {
     return Wrong("the arguments must have --num-layers, or --pipeline-model-parallel-layout");
   }
-  auto read = layout != arguments.end()
-                  ? StagesOfLayout(layout->second)
-                  : EvenStages(*counts[kLayers], counts[kRanks].value_or(1), counts[kFirst], counts[kLast]);
+  const std::size_t layers = counts[kLayers].value_or(0);
+  const std::size_t each = counts[kVirtual].value_or(layers);
+  if (counts[kVirtual].has_value() && layers % each != 0) {
+    return Wrong(absl::StrCat("--", std::string(kVirtual), " ", each, " does not divide the ", layers, " layers"));
+  }
+  const std::size_t parts = counts[kVirtual].has_value() ? layers / each : counts[kRanks].value_or(1);
+  auto read = layout != arguments.end() ? StagesOfLayout(layout->second)
+                                        : EvenStages(layers, parts, counts[kFirst], counts[kLast]);
   if (!read.ok()) return read;
   read->ranks = counts[kRanks].value_or(read->stages.size());
   if (read->stages.size() % read->ranks == 0) return read;

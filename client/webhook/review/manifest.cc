@@ -1,9 +1,12 @@
 #include "client/webhook/review/manifest.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <charconv>
 #include <cmath>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -75,6 +78,38 @@ class Converter {
   int values_ = 0;
 };
 
+// Looks at the parser's events before nodes are made of them: where a document goes on with what none can begin with,
+// as
+// "&:!*,", the parser of yaml-cpp 0.7 stays there and finds one empty document after the other, without end.
+class DocumentWatch final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (mark.pos == begin_) throw YAML::ParserException(mark, "no document can begin here");
+    begin_ = mark.pos;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  // Of the document before; -1: there is none.
+  int begin_ = -1;
+};
+
+// Throws YAML::Exception where the text has no end of documents.
+void CheckDocumentsEnd(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentWatch watch;
+  while (parser.HandleNextDocument(watch)) {
+  }
+}
+
 absl::Status Refused(std::string_view source, std::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(std::string(source), ": ", std::string(why)));
 }
@@ -86,8 +121,10 @@ absl::StatusOr<std::vector<Json>> ReadManifests(std::string_view text, std::stri
   if (!client::IsUtf8(text)) return Refused(source, "must be UTF-8");
   std::vector<Json> documents;
   try {
+    const std::string yaml(text);
+    CheckDocumentsEnd(yaml);
     Converter converter;
-    for (const YAML::Node& document : YAML::LoadAll(std::string(text))) {
+    for (const YAML::Node& document : YAML::LoadAll(yaml)) {
       Json converted = converter.Convert(document, 1);
       if (converted.is_null()) continue;
       if (!converted.is_object()) return Refused(source, "every document must be an object");

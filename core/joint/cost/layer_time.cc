@@ -103,7 +103,7 @@ double LayerTime::ProductPs(const MatrixProduct& product, bool may_use_eight_bit
 double LayerTime::Products(LayerKind kind) const {
   double time = 0;
   for (const MatrixProduct& product : ProductsOf(shape_, kind, degrees_, tokens_)) {
-    time += ProductPs(product, HasAttention(kind));
+    time += ProductPs(product, HasAttention(kind) && !product.keeps_sixteen_bits);
   }
   return time;
 }

@@ -35,6 +35,7 @@ class StageSum {
         std::max(buffers_, BoundaryBufferBytes(chunk.first_layer > 0 ? PriceOf(chunk.first_layer - 1).output_bytes : 0,
                                                is_last ? 0 : PriceOf(chunk.end_layer() - 1).output_bytes));
     chunks_.push_back(times);
+    kept_.push_back(kept);
   }
 
   void Finish(int64_t in_flight, int64_t reserved_bytes, JointStage& stage) const {
@@ -58,6 +59,7 @@ class StageSum {
   }
 
   const std::vector<ChunkTimes>& chunks() const { return chunks_; }
+  int64_t KeptBy(std::size_t chunk) const { return kept_[chunk]; }
   const LayerPrice& PriceOf(int32_t layer) const {
     return prices_[static_cast<std::size_t>(pricer_.kinds()[static_cast<std::size_t>(layer)])];
   }
@@ -76,6 +78,7 @@ class StageSum {
   const LayerPricer& pricer_;
   const std::vector<LayerPrice>& prices_;
   std::vector<ChunkTimes> chunks_;
+  std::vector<int64_t> kept_;
   int64_t parameters_ = 0;
   int64_t gradients_ = 0;
   int64_t optimizer_ = 0;
@@ -162,6 +165,7 @@ class PlanCosting {
   }
 
   PipelineTimes TakeTimes() { return std::move(times_); }
+  std::vector<std::vector<ChunkCost>> TakeChunks() { return std::move(chunks_); }
 
  private:
   void AddStage(std::size_t s) {
@@ -172,11 +176,14 @@ class PlanCosting {
     total.Finish(InFlight(plan_.order, plan_.micro_batches, from_end, num_stages_, plan_.chunks), reserved_bytes_,
                  stage);
     std::vector<ChunkTimes>& times = times_.emplace_back(total.chunks());
+    std::vector<ChunkCost>& chunk_costs = chunks_.emplace_back();
     int64_t transfers = 0;
     int64_t received = 0;
     for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
       const int64_t in = ReceivedBy(s, stage.chunks[c], total);
-      const int64_t own = in + SentBy(s, stage.chunks[c], total);
+      const int64_t out = SentBy(s, stage.chunks[c], total);
+      const int64_t own = in + out;
+      chunk_costs.push_back({times[c].forward_ps, times[c].backward_ps, in, out, total.KeptBy(c)});
       received += in;
       transfers += own;
       times[c].forward_ps += own / 2;
@@ -230,6 +237,7 @@ class PlanCosting {
   int32_t priced_class_ = -1;
   Degrees priced_;
   PipelineTimes times_;
+  std::vector<std::vector<ChunkCost>> chunks_;
   int64_t sum_ = 0;
   int64_t longest_ = 0;
   int64_t end_ = 0;
@@ -241,6 +249,13 @@ class PlanCosting {
 
 void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan) {
   PlanCosting(pricer, row, reserved_bytes, plan).Run();
+}
+
+std::vector<std::vector<ChunkCost>> CostChunks(const LayerPricer& pricer, const DeviceRow& row, const JointPlan& plan) {
+  JointPlan costed = plan;
+  PlanCosting costing(pricer, row, 0, costed);
+  costing.Run();
+  return costing.TakeChunks();
 }
 
 void SimulateJointPlan(const LayerPricer& pricer, const DeviceRow& row, JointPlan& plan) {

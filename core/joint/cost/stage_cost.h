@@ -55,6 +55,20 @@ class DeviceRow {
 // REQUIRES: stages in pipeline order, placed on consecutive slots from the end of the row backwards or forwards.
 void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan);
 
+// A run of layers of one stage and micro-batch.
+struct ChunkCost {
+  // Without transfers between stages.
+  int64_t forward_ps = 0;
+  int64_t backward_ps = 0;
+  // Both ways, at the front of the run and behind it.
+  int64_t received_ps = 0;
+  int64_t sent_ps = 0;
+  int64_t kept_bytes = 0;
+};
+
+// By stage, then by its chunks in the order of the layers, of the decisions of `plan`.
+std::vector<std::vector<ChunkCost>> CostChunks(const LayerPricer& pricer, const DeviceRow& row, const JointPlan& plan);
+
 // Fills in simulated_step of a plan that CostJointPlan has costed: the last stage's end, each behind its step_end.
 // O(stages x chunks x micro-batches).
 void SimulateJointPlan(const LayerPricer& pricer, const DeviceRow& row, JointPlan& plan);

@@ -18,6 +18,29 @@ struct ChunkTimes {
 // By stage, then by its chunks in the order of the layers. All stages have as many chunks.
 using PipelineTimes = std::vector<std::vector<ChunkTimes>>;
 
+struct StepShape {
+  int64_t num_stages = 1;
+  // Of each stage.
+  int64_t chunks = 1;
+  int64_t micro_batches = 1;
+
+  int64_t runs() const { return num_stages * chunks; }
+  // Of one stage.
+  int64_t tasks() const { return 2 * micro_batches * chunks; }
+};
+
+struct StepTask {
+  bool is_backward = false;
+  // Of the whole pipeline, and of the stage.
+  int64_t run = 0;
+  int64_t chunk = 0;
+  int64_t micro_batch = 0;
+};
+
+// The number-th task of a stage: forward passes until as many micro-batches are in flight as the order says, then one
+// of each pass in turn, then the backward passes that are left. O(1).
+StepTask StepTaskAt(const StepShape& shape, int64_t stage, int64_t number);
+
 // When each stage has ended its last task. 1F1B with one chunk (PipeDream-Flush), else Megatron's interleaving, for
 // which the number of stages divides `micro_batches` (Narayanan et al. 2021, section 2.2). A stage works on one task at
 // a time, in its own fixed order; a task waits for that of the neighbour it reads from. O(stages x chunks x

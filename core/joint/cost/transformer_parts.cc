@@ -103,7 +103,7 @@ std::vector<MatrixProduct> ProductsOf(const TransformerShape& shape, LayerKind k
   AddAttentionProducts(shape, tensor, tokens, products);
   AddFeedForwardProducts(shape, {tokens, hidden, DenseWidth(shape, kind) / tensor}, products);
   if (kind != kExpertLayer || !shape.has_experts()) return products;
-  products.push_back({tokens / tensor, hidden, D(shape.experts)});
+  products.push_back({tokens / tensor, hidden, D(shape.experts), 1, /*keeps_sixteen_bits=*/true});
   // The tokens of all expert ranks meet at the experts of each; the most loaded rank is waited for.
   const double local = D(shape.experts) / degrees.expert;
   const double rows = tokens * shape.experts_per_token * shape.expert_load / local;

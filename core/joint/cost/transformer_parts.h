@@ -40,6 +40,8 @@ struct MatrixProduct {
   double inner = 0;
   double columns = 0;
   double copies = 1;
+  // Never in 8 bits.
+  bool keeps_sixteen_bits = false;
 
   double flops() const { return 2 * rows * inner * columns * copies; }
 };

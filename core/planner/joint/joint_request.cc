@@ -11,7 +11,9 @@
 #include "core/base/infeasibility.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
+#include "core/joint/baselines/joint_baselines.h"
 #include "core/joint/cost/measured_pricer.h"
+#include "core/joint/cost/step_tasks.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/joint/cost/transformer_pricer.h"
 #include "core/joint/plan/fewest_devices.h"
@@ -19,6 +21,7 @@
 #include "core/joint/plan/settings.h"
 #include "core/model/device_selection.h"
 #include "core/planner/joint/plan_assembly.h"
+#include "core/planner/joint/plan_row.h"
 #include "core/verify/joint/joint_costing.h"
 #include "core/verify/joint/joint_verifier.h"
 
@@ -71,6 +74,7 @@ class JointRequestRun {
     RETURN_IF_ERROR(incumbent_status);
     ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(answer, options));
     NoteEnd(limits, answer, plan);
+    AddBaselines(question, limits, plan);
     if (counts_devices) NoteDevices(answer, plan);
     return plan;
   }
@@ -83,6 +87,33 @@ class JointRequestRun {
       verdict.violations.Add("plan.joint.tokens_per_second", absl::StrCat("must reach the target of ", *target));
     }
     return verdict;
+  }
+
+  absl::StatusOr<TaskList> StepOf(const Plan& plan) const {
+    constexpr int64_t kMostTasks = 1'000'000;
+    Violations violations;
+    if (MostStepTasks(*plan.joint) > kMostTasks) {
+      violations.Add("plan.joint.micro_batches", absl::StrCat("must make at most ", kMostTasks, " tasks of a step"));
+      return violations.ToStatus();
+    }
+    const auto num_stages = static_cast<int64_t>(plan.stages.size());
+    if (plan.joint->chunks > 1 && plan.joint->micro_batches % num_stages != 0) {
+      violations.Add("plan.joint.micro_batches", "must be a multiple of the stages where these are interleaved");
+      return violations.ToStatus();
+    }
+    std::optional<PlanRow> placed = RowOfPlan(training_, plan);
+    if (!placed.has_value()) {
+      violations.Add("plan.stages", "must lie in blocks of whole nodes or inside one, in pipeline order");
+      return violations.ToStatus();
+    }
+    const DeviceRow row(placed->training);
+    CostJointPlan(pricer(), row, problem_.memory_model.reserved_bytes, placed->plan);
+    std::vector<std::string> names;
+    for (const Stage& stage : plan.stages) {
+      const std::string& first = cluster_.devices[stage.replicas.front().device.index()].name;
+      names.push_back(stage.replicas.size() == 1 ? first : absl::StrCat(first, " x ", stage.replicas.size()));
+    }
+    return StepTasks(pricer(), row, placed->plan, names);
   }
 
  private:
@@ -98,6 +129,21 @@ class JointRequestRun {
     if (violations.empty()) return plan;
     return RejectedPlanError(
         absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
+  }
+
+  void AddBaselines(const JointQuestion& question, const SolveLimits& limits, Plan& plan) const {
+    // Those would use all devices.
+    if (problem_.objective == Objective::kMinDevices) return;
+    const BaselineQuestion asked{question.pricer, question.training, question.settings, question.reserved_bytes};
+    for (JointBaseline& baseline : JointBaselines(asked, limits)) {
+      plan.baselines.push_back(
+          {.algorithm = std::move(baseline.algorithm),
+           .objective = baseline.plan.has_value() ? std::optional(baseline.plan->step) : std::nullopt,
+           .reason = std::move(baseline.reason),
+           .admissible = false});
+      plan.baselines.back().admissible =
+          plan.baselines.back().objective.has_value() && plan.baselines.back().reason.empty();
+    }
   }
 
   static void NoteEnd(const SolveLimits& limits, const JointAnswer& answer, Plan& plan) {
@@ -132,6 +178,13 @@ class JointRequestRun {
 
 }  // namespace
 
+PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem) {
+  if (!problem.joint.has_value() || !graph.transformer.has_value()) return problem;
+  const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(cluster, problem);
+  if (training.ok()) problem.joint = ResolveJoint(*problem.joint, *graph.transformer, *training);
+  return problem;
+}
+
 absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                    const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent) {
@@ -148,6 +201,12 @@ absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const
   }
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
   return JointRequestRun(graph, cluster, problem, std::move(training)).Evaluate(placement);
+}
+
+absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
+                                        const PlanningProblem& problem, const Plan& plan) {
+  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
+  return JointRequestRun(graph, cluster, problem, std::move(training)).StepOf(plan);
 }
 
 }  // namespace planwright

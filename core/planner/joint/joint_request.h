@@ -10,12 +10,17 @@
 #include "core/model/graph.h"
 #include "core/model/plan.h"
 #include "core/model/problem.h"
+#include "core/model/task_list.h"
 #include "core/verify/verify.h"
 
 namespace planwright {
 
 // Plans that are better by less than this share are not sought unless the request says otherwise.
 inline constexpr double kJointGap = 1e-4;
+
+// `problem`, resolved, with its joint settings resolved as well (ResolveJoint): what a plan states that it was made
+// for. Unchanged without joint settings, without the shape of the model, or where no row of devices follows.
+PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem);
 
 // The plan that the joint search makes; times of the provenance are left to the caller. `problem` is resolved
 // (ResolveProblem) and has joint settings; graph, cluster and problem are valid. `on_incumbent` hears of each better
@@ -31,6 +36,12 @@ absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cl
 // does not know; FAILED_PRECONDITION where no accelerator may be used.
 absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const Cluster& cluster,
                                                const PlanningProblem& problem, const Placement& placement);
+
+// The step of `plan`, which EvaluateJointPlacement has costed, task by task: a resource for each stage, "gpu0 x 8" of
+// eight ranks. Errors: INVALID_ARGUMENT (ViolationsOf) where the ranks of a stage are not consecutive on nodes in
+// pipeline order, or the step has more than 1,000,000 tasks.
+absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
+                                        const PlanningProblem& problem, const Plan& plan);
 
 }  // namespace planwright
 

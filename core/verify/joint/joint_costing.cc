@@ -4,14 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/joint/cost/training_efficiency.h"
 #include "core/model/device_selection.h"
 #include "core/verify/joint/choice_rules.h"
 #include "core/verify/joint/machines.h"
+#include "core/verify/joint/rank_costs.h"
 #include "core/verify/joint/step_order.h"
 
 namespace planwright {
@@ -81,6 +84,7 @@ class JointCosting {
       if (prices.empty()) {
         broken.Add(StagePath(s) + ".joint", "must have degrees that divide the model");
       } else {
+        CheckPrices(s, prices, broken);
         FillIn(s, Total(s, prices, broken));
       }
     }
@@ -96,6 +100,30 @@ class JointCosting {
                                   .sharding = joint_.sharding,
                                   .crosses_nodes = degrees.devices() > node,
                                   .devices_per_node = static_cast<int32_t>(node)});
+  }
+
+  // What layers cost is computed once more. Stages spread alike have the same prices.
+  void CheckPrices(std::size_t s, const std::vector<LayerPrice>& prices, Violations& broken) {
+    const Degrees& degrees = joint_.stages[s].degrees;
+    const DeviceClassId device_class = choices_.ClassOf(s);
+    if (checked_.has_value() && *checked_ == std::pair(device_class, degrees)) return;
+    checked_ = {device_class, degrees};
+    const DeviceClass& device = choices_.cluster.device_classes[device_class.index()];
+    const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
+    const TransformerShape& shape = *choices_.graph.transformer;
+    const verify::RankSpread spread{.degrees = degrees,
+                                    .samples = choices_.SamplesOf(degrees),
+                                    .sharding = joint_.sharding,
+                                    .node_size = choices_.node_sizes.at(device_class)};
+    std::set<int32_t> seen;
+    for (int32_t layer = 0; layer < num_layers(); ++layer) {
+      if (!seen.insert(choices_.pricer.kinds()[static_cast<std::size_t>(layer)]).second) continue;
+      const std::string difference = verify::DifferenceOf(
+          PriceOf(prices, layer), verify::CostsOfRank(shape, layer, device, efficiency, machines_, spread));
+      if (difference.empty()) continue;
+      broken.Add(StagePath(s) + ".joint",
+                 absl::StrCat(choices_.pricer.labels()[static_cast<std::size_t>(layer)], ": ", difference));
+    }
   }
 
   // Forward passes that are done and whose backward passes are not, at the most.
@@ -320,6 +348,8 @@ class JointCosting {
   Violations& violations_;
   Plan plan_;
   JointPlan joint_;
+  // Whose prices were computed last.
+  std::optional<std::pair<DeviceClassId, Degrees>> checked_;
   // In the order of the layers.
   std::map<int64_t, verify::StepRun> runs_;
 };

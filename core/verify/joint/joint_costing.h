@@ -1,9 +1,9 @@
 // Judges and costs the choices of a joint plan from first principles, by code that shares nothing with the search or
 // core/joint/cost/stage_cost (docs/cost-model.md, section 23).
 //
-// What the layers cost is given, like measured times are; everything that follows from it is computed here: who holds
-// which layers and devices, memory by part, passes, transfers, the end of the step, the closed form, the step task by
-// task, and rates.
+// What the layers cost is given, as measured times are, and held against a second implementation (rank_costs.h);
+// everything that follows from it is computed here: who holds which layers and devices, memory by part, passes,
+// transfers, the end of the step, the closed form, the step task by task, and rates.
 #ifndef PLANWRIGHT_CORE_VERIFY_JOINT_JOINT_COSTING_H_
 #define PLANWRIGHT_CORE_VERIFY_JOINT_JOINT_COSTING_H_
 

@@ -104,6 +104,11 @@ TEST(ForeignPlanTest, ArgumentsOfMegatron) {
             "ids,embed,l0,l1,l2@g0 l3,head@g1");
   EXPECT_EQ(Read("--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout 'Et|t|t|tL'", 4),
             "ids,embed,l0@g0 l1@g1 l2@g0 l3,head@g1");
+  EXPECT_EQ(Read("--num-layers 4 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 1", 4),
+            "ids,embed,l0@g0 l1@g1 l2@g0 l3,head@g1");
+  EXPECT_EQ(ErrorIn("--num-layers 4 --pipeline-model-parallel-size 2 --num-layers-per-virtual-pipeline-stage 3",
+                    /*layers=*/4),
+            "p: --num-layers-per-virtual-pipeline-stage 3 does not divide the 4 layers");
 }
 
 TEST(ForeignPlanTest, BackwardOperatorsGoWithTheirForwardOperators) {

@@ -1,16 +1,12 @@
 """A real planwright-webhook before a real planwrightd, over TLS: webhook_test.py WEBHOOK PLANWRIGHTD PLANWRIGHT."""
 import base64
-import copy
 import json
-import os
 import pathlib
-import signal
 import socket
 import ssl
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 import urllib.error
@@ -23,61 +19,11 @@ except ImportError as missing:
     print(f"skipped: {missing} (python3-jsonpatch, python3-yaml, with /usr/bin/python3)")
     sys.exit(77)
 
+from hook import EXAMPLES, PATIENCE_SECONDS, SHARED, Process, asking, example, make_certificate, review
+
 WEBHOOK, DAEMON, PROGRAM = sys.argv[1:4]
-PATIENCE_SECONDS = 60
-EXAMPLES = pathlib.Path("docs/examples/kubernetes")
-SHARED = pathlib.Path(os.environ.get("PLANWRIGHT_SHARED_DIR", "../shared")) / "workloads/kubernetes/jobs"
+JOBS = SHARED / "jobs"
 HUGE = "zoo:transformer?layers=200&hidden=16384&heads=128&vocab=129280&sequence=4096"
-RESOURCE = "nvidia.com/gpu"
-
-
-def make_certificate(folder, name="webhook"):
-    """A certificate for localhost that signs itself."""
-    key, certificate = folder / f"{name}.key", folder / f"{name}.crt"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
-                    "2", "-keyout", key, "-out", certificate, "-subj", f"/CN={name}", "-addext",
-                    "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
-    return certificate, key
-
-
-class Process:
-    """A server with JSON logs; its address is that of the log line."""
-
-    def __init__(self, message, *command):
-        self.process = subprocess.Popen([*command, "--log_format=json"], stderr=subprocess.PIPE, text=True)
-        self.addresses = {}
-        for line in self.process.stderr:
-            entry = json.loads(line) if line.startswith("{") else {}
-            if "address" in entry:
-                self.addresses[entry["message"]] = entry["address"]
-            if entry.get("message") == message:
-                break
-        if message not in self.addresses:
-            raise RuntimeError(f"{command[0]} did not start")
-        self.reader = threading.Thread(target=self.process.stderr.read, daemon=True)
-        self.reader.start()
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(PATIENCE_SECONDS)
-        self.reader.join()
-        self.process.stderr.close()
-        return code
-
-
-def review(item, operation="CREATE", old=None, **request):
-    group, _, version = item["apiVersion"].rpartition("/")
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
-            "request": {"uid": "uid-7", "kind": {"group": group, "version": version, "kind": item["kind"]},
-                        "namespace": item["metadata"].get("namespace", "default"), "operation": operation,
-                        "object": item, "oldObject": old, **request}}
-
-
-def example(**annotations):
-    job = yaml.safe_load((EXAMPLES / "job.yaml").read_text())
-    job["metadata"]["annotations"].update({f"planwright.dev/{key}": value for key, value in annotations.items()})
-    return job
 
 
 class WebhookTest(unittest.TestCase):
@@ -300,11 +246,11 @@ class WebhookTest(unittest.TestCase):
         self.assertIn("denied", denied.stdout)
 
     def test_published_manifests_are_admitted_and_planned_once_they_ask(self):
-        if not SHARED.is_dir():
-            self.skipTest(f"{SHARED} is not there")
+        if not JOBS.is_dir():
+            self.skipTest(f"{JOBS} is not there")
         kinds = {"Job", "JobSet", "PyTorchJob"}
         count = 0
-        for path in sorted(SHARED.glob("*.yaml")):
+        for path in sorted(JOBS.glob("*.yaml")):
             for item in filter(None, yaml.safe_load_all(path.read_text())):
                 with self.subTest(path=path.name, kind=item["kind"]):
                     response = self.ask(item)
@@ -312,30 +258,13 @@ class WebhookTest(unittest.TestCase):
                                      (True, False, False))
                     if item["kind"] not in kinds:
                         continue
-                    response = self.ask(self.asking(item))
+                    response = self.ask(asking(item))
                     self.assertTrue(response["allowed"])
                     self.assertIn("patch", response, response.get("warnings"))
-                    annotations = self.patched(self.asking(item), response)["metadata"]["annotations"]
+                    annotations = self.patched(asking(item), response)["metadata"]["annotations"]
                     self.assertIn("planwright.dev/predicted-ms", annotations)
                     count += 1
         self.assertGreater(count, 0)
-
-    @staticmethod
-    def asking(item):
-        """With a graph, the pool and an accelerator for every container."""
-        item = copy.deepcopy(item)
-        item["metadata"].setdefault("annotations", {}).update(
-            {"planwright.dev/graph": "zoo:bert-base", "planwright.dev/pool": "h100"})
-
-        def ask_for_one(value):
-            for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-                ask_for_one(child)
-            if isinstance(value, dict):
-                for container in value.get("containers", []):
-                    container.setdefault("resources", {}).setdefault("limits", {})[RESOURCE] = 1
-
-        ask_for_one(item["spec"])
-        return item
 
 
 if __name__ == "__main__":

@@ -44,6 +44,14 @@ TEST(ManifestTest, RefusesWhatIsNoObjectAndWhatMultiplies) {
   EXPECT_FALSE(ReadManifests(std::string(200'000, '['), "file").ok());
 }
 
+// Found by fuzzing: the parser of yaml-cpp 0.7 went on for ever.
+TEST(ManifestTest, RefusesWhatHasNoEndOfDocuments) {
+  for (const std::string text : {"a: &x [1, 2]\n---\n&:!*,\n", "!,", "a: b\n---\n!,\n"}) {
+    EXPECT_FALSE(ReadManifests(text, "file").ok()) << text;
+  }
+  EXPECT_TRUE(ReadManifests("---\n---\na: b\n---\n", "file").ok());
+}
+
 TEST(ManifestTest, MakesAReviewOfTheObject) {
   const auto review = ReviewOfManifest(One("apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n"), "team-a");
   ASSERT_TRUE(review.ok());

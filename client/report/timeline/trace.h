@@ -3,8 +3,8 @@
 // The JSON object form of the Trace Event Format: processes "devices" and "links" with a thread for each resource, one
 // complete event (X) for each task, a flow (s, f) from each task to those on other resources that wait for it, and a
 // counter (C) for the memory of each device. Times are microseconds with all digits of a picosecond.
-#ifndef PLANWRIGHT_CLIENT_REPORT_TRACE_H_
-#define PLANWRIGHT_CLIENT_REPORT_TRACE_H_
+#ifndef PLANWRIGHT_CLIENT_REPORT_TIMELINE_TRACE_H_
+#define PLANWRIGHT_CLIENT_REPORT_TIMELINE_TRACE_H_
 
 #include <string>
 
@@ -17,4 +17,4 @@ std::string TraceText(const Simulation& simulation);
 
 }  // namespace planwright::client
 
-#endif  // PLANWRIGHT_CLIENT_REPORT_TRACE_H_
+#endif  // PLANWRIGHT_CLIENT_REPORT_TIMELINE_TRACE_H_

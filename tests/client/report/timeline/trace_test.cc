@@ -1,4 +1,4 @@
-#include "client/report/trace.h"
+#include "client/report/timeline/trace.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>

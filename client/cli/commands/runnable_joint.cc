@@ -1,0 +1,259 @@
+#include "client/cli/commands/runnable_joint.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cli/terminal/errors.h"
+#include "client/report/quantities.h"
+
+namespace planwright::client {
+namespace {
+
+constexpr auto kNoRecomputation = v1::LAYER_RECOMPUTATION_NONE;
+constexpr auto kSelective = v1::LAYER_RECOMPUTATION_SELECTIVE;
+constexpr auto kFull = v1::LAYER_RECOMPUTATION_FULL;
+constexpr auto kNothing = v1::OPTIMIZER_SHARDING_NONE;
+constexpr auto kOptimizer = v1::OPTIMIZER_SHARDING_OPTIMIZER;
+constexpr auto kGradients = v1::OPTIMIZER_SHARDING_GRADIENTS;
+constexpr auto kParameters = v1::OPTIMIZER_SHARDING_PARAMETERS;
+
+// A kind of plan that a trainer runs.
+struct Form {
+  std::vector<v1::OptimizerSharding> sharding;
+  // nullopt: any.
+  std::optional<int32_t> stages = std::nullopt;
+  bool data_ranks_alone = false;
+};
+
+struct Trainer {
+  std::string_view name;
+  std::vector<Form> forms;
+  // Of all layers alike.
+  std::vector<v1::LayerRecomputation> recomputation;
+  bool has_context_and_experts = true;
+  bool interleaves = true;
+};
+
+// As the exporters of these names say plans (client/exporter/joint_megatron.h, joint_trainers.h).
+const std::vector<Trainer>& Trainers() {
+  static const std::vector<Trainer> kTrainers = [] {
+    const std::vector<Form> torchtitan = {
+        {{kOptimizer}}, {{kOptimizer}, 2}, {{kOptimizer}, 4}, {{kParameters}, 1}, {{kNothing}, 1, true}};
+    const std::vector<v1::LayerRecomputation> all_or_none = {kNoRecomputation, kFull};
+    return std::vector<Trainer>{
+        {"megatron", {{{kNothing, kOptimizer}}, {{kGradients, kParameters}, 1}}, {kNoRecomputation, kSelective, kFull}},
+        {"torchtitan", torchtitan, all_or_none},
+        {"torchtitan_toml", torchtitan, all_or_none},
+        {"deepspeed", {{{kNothing, kOptimizer}}}, all_or_none, false, false},
+        {"torch_pipelining",
+         {{{kNothing, kOptimizer, kGradients, kParameters}}},
+         {kNoRecomputation, kSelective, kFull}}};
+  }();
+  return kTrainers;
+}
+
+const Trainer* FindTrainer(std::string_view name) {
+  const auto found = std::find_if(Trainers().begin(), Trainers().end(),
+                                  [name](const Trainer& trainer) { return trainer.name == name; });
+  return found == Trainers().end() ? nullptr : &*found;
+}
+
+absl::Status Contradiction(std::string_view target, std::string_view flag, std::string_view why) {
+  return UsageError(absl::StrCat("--runnable_on=", std::string(target), " and ", std::string(flag),
+                                 " contradict: ", std::string(why)),
+                    "Leave one of them out.");
+}
+
+template <typename Values, typename Value>
+bool Holds(const Values& values, const Value& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// `asked`, or what the search takes where nothing is (docs/joint-search.md), as far as it is in `allowed`.
+template <typename Asked, typename Value>
+std::vector<Value> Both(const Asked& asked, const std::vector<Value>& otherwise, const std::vector<Value>& allowed) {
+  std::vector<Value> both;
+  for (const Value value : allowed) {
+    if (asked.empty() ? Holds(otherwise, value) : Holds(asked, static_cast<int>(value))) both.push_back(value);
+  }
+  return both;
+}
+
+std::vector<v1::OptimizerSharding> ShardingOf(const v1::JointSearch& joint, const Form& form) {
+  return Both(joint.optimizer_sharding(), {kOptimizer, kParameters}, form.sharding);
+}
+
+std::vector<v1::LayerRecomputation> RecomputationOf(const v1::JointSearch& joint, const Trainer& trainer) {
+  return Both(joint.recomputation(), {kNoRecomputation, kSelective, kFull}, trainer.recomputation);
+}
+
+// Whether 1 may be chosen.
+template <typename Degrees>
+bool AllowsOne(const Degrees& degrees) {
+  return degrees.empty() || Holds(degrees, 1);
+}
+
+bool IsPossible(const v1::PlanningProblem& problem, const Form& form) {
+  const v1::JointSearch& joint = problem.joint();
+  const bool fits = !form.stages.has_value() || !problem.has_num_stages() || problem.num_stages() == *form.stages;
+  const bool degrees_fit =
+      !form.data_ranks_alone || (AllowsOne(joint.tensor_degrees()) && AllowsOne(joint.context_degrees()));
+  return fits && degrees_fit && !ShardingOf(joint, form).empty();
+}
+
+template <typename Field, typename Value>
+void Replace(Field* field, const std::vector<Value>& values) {
+  field->Clear();
+  for (const Value value : values) field->Add(value);
+}
+
+bool AllowsOneFOneB(const v1::PlanningProblem& problem) {
+  constexpr auto kOrder = v1::SCHEDULE_KIND_ONE_F_ONE_B;
+  const auto& schedules = problem.joint().schedules();
+  const bool is_free = problem.schedule() == v1::SCHEDULE_KIND_UNSPECIFIED || problem.schedule() == kOrder;
+  return is_free && (schedules.empty() || Holds(schedules, static_cast<int>(kOrder)));
+}
+
+// `request` within one form.
+v1::CreatePlanRequest Within(v1::CreatePlanRequest request, const Trainer& trainer, const Form& form) {
+  v1::PlanningProblem& problem = *request.mutable_problem();
+  v1::JointSearch& joint = *problem.mutable_joint();
+  Replace(joint.mutable_optimizer_sharding(), ShardingOf(joint, form));
+  if (form.stages.has_value()) problem.set_num_stages(*form.stages);
+  if (form.data_ranks_alone) Replace(joint.mutable_tensor_degrees(), std::vector<int32_t>{1});
+  if (form.data_ranks_alone || !trainer.has_context_and_experts) {
+    Replace(joint.mutable_context_degrees(), std::vector<int32_t>{1});
+  }
+  if (!trainer.has_context_and_experts) Replace(joint.mutable_expert_degrees(), std::vector<int32_t>{1});
+  if (!trainer.interleaves) {
+    Replace(joint.mutable_schedules(), std::vector<v1::ScheduleKind>{v1::SCHEDULE_KIND_ONE_F_ONE_B});
+  }
+  return request;
+}
+
+class RunnableSearch {
+ public:
+  RunnableSearch(const Trainer& trainer, const v1::CreatePlanRequest& request, const JointSearchCalls& calls)
+      : trainer_(trainer), request_(request), calls_(calls) {
+    request_.clear_plan_id();
+  }
+
+  absl::StatusOr<v1::CreatePlanResponse> Run(const std::string& plan_id) {
+    const auto free = calls_.plan(request_);
+    if (!free.ok()) return free;
+    if (calls_.express(free->plan()).ok()) {
+      best_ = *free;
+      best_request_ = request_;
+    } else {
+      for (const Form& form : trainer_.forms) {
+        if (IsPossible(request_.problem(), form)) Try(Within(request_, trainer_, form));
+      }
+    }
+    if (!best_.has_value()) return NothingFound();
+    if (!plan_id.empty()) {
+      // Kept answers and equal searches give the same plan again.
+      best_request_.set_plan_id(plan_id);
+      auto kept = calls_.plan(best_request_);
+      if (!kept.ok()) return kept;
+      best_ = *std::move(kept);
+    }
+    best_->mutable_plan()->add_warnings(PriceText(free->plan(), best_->plan()));
+    return *std::move(best_);
+  }
+
+ private:
+  // Recomputation by layer first: where the trainer can say what comes out, or nothing better can, that is all.
+  void Try(v1::CreatePlanRequest request) {
+    const auto whole = calls_.plan(request);
+    if (!whole.ok()) {
+      refused_ = whole.status();
+      return;
+    }
+    if (Take(*whole, request) || IsWorse(whole->plan().lower_bound_ms())) return;
+    for (const v1::LayerRecomputation kind : RecomputationOf(request_.problem().joint(), trainer_)) {
+      Replace(request.mutable_problem()->mutable_joint()->mutable_recomputation(), std::vector{kind});
+      const auto uniform = calls_.plan(request);
+      if (uniform.ok()) Take(*uniform, request);
+    }
+  }
+
+  // Whether the trainer can express it.
+  bool Take(const v1::CreatePlanResponse& response, const v1::CreatePlanRequest& request) {
+    const absl::Status expressed = calls_.express(response.plan());
+    if (!expressed.ok()) {
+      refused_ = expressed;
+      return false;
+    }
+    if (!IsWorse(response.plan().objective_ms())) {
+      best_ = response;
+      best_request_ = request;
+    }
+    return true;
+  }
+
+  bool IsWorse(double step_ms) const { return best_.has_value() && step_ms >= best_->plan().objective_ms(); }
+
+  absl::Status NothingFound() const {
+    return UsageError(
+        absl::StrCat("no plan was found that ", std::string(trainer_.name), " runs: ", std::string(refused_.message())),
+        "Leave out --runnable_on, or give it more devices or choices.");
+  }
+
+  std::string PriceText(const v1::Plan& free, const v1::Plan& plan) const {
+    const double more = plan.objective_ms() / free.objective_ms() - 1;
+    if (more <= 0) {
+      return absl::StrCat("--runnable_on=", std::string(trainer_.name),
+                          " costs nothing: without it a step takes as long");
+    }
+    return absl::StrFormat("--runnable_on=%s costs %.2g %%: without it a step takes %s", trainer_.name, more * 100,
+                           DurationText(free.objective_ms()));
+  }
+
+  const Trainer& trainer_;
+  v1::CreatePlanRequest request_;
+  const JointSearchCalls& calls_;
+  std::optional<v1::CreatePlanResponse> best_;
+  v1::CreatePlanRequest best_request_;
+  absl::Status refused_;
+};
+
+}  // namespace
+
+absl::Status CheckJointTarget(std::string_view target, const v1::PlanningProblem& problem) {
+  const v1::JointSearch& joint = problem.joint();
+  const Trainer* trainer = FindTrainer(target);
+  if (trainer == nullptr) return Contradiction(target, "--global_batch", "it serves");
+  if (joint.degrees() == v1::JOINT_DEGREES_PER_STAGE) {
+    return Contradiction(target, "--degrees=per_stage", "its stages are spread alike");
+  }
+  if (!trainer->has_context_and_experts && !AllowsOne(joint.context_degrees())) {
+    return Contradiction(target, "--context_degrees", "its pipelines have no context degree");
+  }
+  if (!trainer->has_context_and_experts && !AllowsOne(joint.expert_degrees())) {
+    return Contradiction(target, "--expert_degrees", "its pipelines have no expert degree");
+  }
+  if (!trainer->interleaves && !AllowsOneFOneB(problem)) {
+    return Contradiction(target, "--schedule", "it runs one_f_one_b");
+  }
+  if (RecomputationOf(joint, *trainer).empty()) {
+    return Contradiction(target, "--layer_recomputation", "it recomputes all of a layer or nothing");
+  }
+  const bool is_possible = std::any_of(trainer->forms.begin(), trainer->forms.end(),
+                                       [&](const Form& form) { return IsPossible(problem, form); });
+  if (is_possible) return absl::OkStatus();
+  return Contradiction(target, "--optimizer_sharding", "it does not shard that in such pipelines (docs/exporting.md)");
+}
+
+absl::StatusOr<v1::CreatePlanResponse> PlanJointlyFor(std::string_view target, const v1::CreatePlanRequest& request,
+                                                      const JointSearchCalls& calls) {
+  const absl::Status checked = CheckJointTarget(target, request.problem());
+  if (!checked.ok()) return checked;
+  return RunnableSearch(*FindTrainer(target), request, calls).Run(request.plan_id());
+}
+
+}  // namespace planwright::client

@@ -1,0 +1,229 @@
+#include "client/exporter/joint_trainers.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/exporter/cannot_express.h"
+#include "client/exporter/joint_pipeline.h"
+#include "client/exporter/layouts.h"
+
+namespace planwright::client {
+namespace {
+
+// Whether every layer is computed again. FAILED_PRECONDITION: some are, or the scores of attention alone.
+absl::StatusOr<bool> RecomputesAll(const JointPipeline& pipeline, const char* target) {
+  const std::optional<RecomputedLayers> layers = RecomputedLayersOf(pipeline);
+  if (!layers.has_value() || layers->count.has_value()) {
+    return CannotExpress(target, absl::StrCat("some layers are computed again and others are not; plan with ",
+                                              "--runnable_on=", target, " or one --layer_recomputation"));
+  }
+  if (layers->kind == v1::LAYER_RECOMPUTATION_SELECTIVE) {
+    return CannotExpress(target, "it has no word for the scores of attention alone, which are computed again");
+  }
+  return layers->kind == v1::LAYER_RECOMPUTATION_FULL;
+}
+
+struct Setting {
+  const char* name;
+  // The same literal in Python and TOML.
+  std::string value;
+};
+
+struct Section {
+  const char* name;
+  std::vector<Setting> settings;
+};
+
+std::string Text(std::string_view value) { return absl::StrCat("\"", std::string(value), "\""); }
+
+// Degrees of its data parallelism, and when it gathers.
+absl::StatusOr<std::vector<Setting>> TorchtitanSharding(const JointPipeline& pipeline, const char* target) {
+  const bool shards = pipeline.has_copies() && pipeline.sharding != v1::OPTIMIZER_SHARDING_NONE;
+  const std::string data = absl::StrCat(pipeline.data);
+  if (!shards) {
+    const bool is_replicas_alone = pipeline.processes() == pipeline.data;
+    if (pipeline.has_copies() && !is_replicas_alone) {
+      return CannotExpress(target,
+                           "nothing is sharded, which it cannot combine with other degrees; plan with "
+                           "--optimizer_sharding=optimizer");
+    }
+    return std::vector<Setting>{{"data_parallel_replicate_degree", data}, {"data_parallel_shard_degree", "1"}};
+  }
+  const bool is_pipeline = pipeline.num_stages > 1;
+  if (pipeline.sharding != (is_pipeline ? v1::OPTIMIZER_SHARDING_OPTIMIZER : v1::OPTIMIZER_SHARDING_PARAMETERS)) {
+    return CannotExpress(
+        target, is_pipeline ? "its pipelines keep whole parameters and gradients between micro-batches; plan with "
+                              "--optimizer_sharding=optimizer"
+                            : "without a pipeline it shards parameters in every micro-batch; plan with "
+                              "--optimizer_sharding=parameters");
+  }
+  return std::vector<Setting>{{"data_parallel_replicate_degree", "1"},
+                              {"data_parallel_shard_degree", data},
+                              {"fsdp_reshard_after_forward", is_pipeline ? Text("never") : Text("always")}};
+}
+
+absl::StatusOr<Section> TorchtitanParallelism(const JointPipeline& pipeline, bool has_experts, const char* target) {
+  auto settings = TorchtitanSharding(pipeline, target);
+  if (!settings.ok()) return settings.status();
+  const auto add = [&](const char* name, std::string value) { settings->push_back({name, std::move(value)}); };
+  add("tensor_parallel_degree", absl::StrCat(pipeline.tensor));
+  add("context_parallel_degree", absl::StrCat(pipeline.context));
+  if (has_experts) {
+    add("expert_parallel_degree", absl::StrCat(pipeline.expert));
+    if (pipeline.expert > 1) add("expert_tensor_parallel_degree", absl::StrCat(pipeline.tensor));
+  }
+  add("pipeline_parallel_degree", absl::StrCat(pipeline.num_stages));
+  if (pipeline.num_stages > 1) {
+    add("pipeline_parallel_schedule", Text(pipeline.chunks_per_stage > 1 ? "Interleaved1F1B" : "1F1B"));
+    add("pipeline_parallel_microbatch_size", absl::StrCat(pipeline.samples));
+    add("module_fqns_per_model_part", absl::StrCat("[\n", TorchtitanParts(pipeline.runs, "        "), "    ]"));
+  }
+  return Section{"parallelism", *std::move(settings)};
+}
+
+absl::StatusOr<std::vector<Section>> TorchtitanSections(const ExportInput& input, const char* target) {
+  const auto pipeline = JointPipelineOf(input, target);
+  if (!pipeline.ok()) return pipeline.status();
+  if (pipeline->chunks_per_stage > 1 && pipeline->num_stages == 1) {
+    return CannotExpress(target, "one stage cannot be interleaved");
+  }
+  const v1::Transformer& shape = input.graph->transformer();
+  auto parallelism = TorchtitanParallelism(*pipeline, shape.experts() > 0, target);
+  if (!parallelism.ok()) return parallelism.status();
+  const auto recomputes = RecomputesAll(*pipeline, target);
+  if (!recomputes.ok()) return recomputes.status();
+  // A pipeline divides what a rank has of a step; without one the trainer accumulates gradients.
+  const int64_t local = pipeline->num_stages > 1 ? pipeline->samples * pipeline->micro_batches : pipeline->samples;
+  Section training = {
+      "training",
+      {{"local_batch_size", absl::StrCat(local)}, {"global_batch_size", absl::StrCat(pipeline->global_batch)}}};
+  if (shape.sequence() > 0) training.settings.push_back({"seq_len", absl::StrCat(shape.sequence())});
+  return std::vector<Section>{*std::move(parallelism),
+                              std::move(training),
+                              {"activation_checkpoint", {{"mode", Text(*recomputes ? "full" : "none")}}}};
+}
+
+std::string AsPython(const std::vector<Section>& sections) {
+  std::string text = "# Of torchtitan's job configuration.\n";
+  for (const Section& section : sections) {
+    absl::StrAppend(&text, section.name, " = dict(\n");
+    for (const Setting& setting : section.settings) {
+      absl::StrAppend(&text, "    ", setting.name, "=", setting.value, ",\n");
+    }
+    absl::StrAppend(&text, ")\n");
+  }
+  return text;
+}
+
+std::string AsToml(const std::vector<Section>& sections) {
+  std::string text;
+  for (const Section& section : sections) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", "[", section.name, "]\n");
+    for (const Setting& setting : section.settings) absl::StrAppend(&text, setting.name, " = ", setting.value, "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<Exported> ExportJointTorchtitan(const ExportInput& input) {
+  const auto sections = TorchtitanSections(input, "torchtitan");
+  if (!sections.ok()) return sections.status();
+  return Exported{AsPython(*sections),
+                  "set these fields of the configuration, whose model is yours; releases before 2026 read "
+                  "torchtitan_toml"};
+}
+
+absl::StatusOr<Exported> ExportJointTorchtitanToml(const ExportInput& input) {
+  const auto sections = TorchtitanSections(input, "torchtitan_toml");
+  if (!sections.ok()) return sections.status();
+  return Exported{AsToml(*sections), "merge it into the job's TOML file"};
+}
+
+namespace {
+
+absl::Status CheckDeepspeed(const JointPipeline& pipeline) {
+  constexpr char kTarget[] = "deepspeed";
+  if (pipeline.context > 1 || pipeline.expert > 1) {
+    return CannotExpress(kTarget, "its pipelines have pipe, data and model degrees, no context or expert degree");
+  }
+  if (pipeline.chunks_per_stage > 1) return CannotExpress(kTarget, "its pipelines are not interleaved");
+  const bool is_known = !pipeline.has_copies() || pipeline.sharding == v1::OPTIMIZER_SHARDING_NONE ||
+                        pipeline.sharding == v1::OPTIMIZER_SHARDING_OPTIMIZER;
+  if (is_known) return absl::OkStatus();
+  return CannotExpress(kTarget,
+                       "gradients or parameters are sharded, and its pipelines know no ZeRO above 1; plan with "
+                       "--optimizer_sharding=optimizer");
+}
+
+}  // namespace
+
+absl::StatusOr<Exported> ExportJointDeepspeed(const ExportInput& input) {
+  const auto pipeline = JointPipelineOf(input, "deepspeed");
+  if (!pipeline.ok()) return pipeline.status();
+  const absl::Status checked = CheckDeepspeed(*pipeline);
+  if (!checked.ok()) return checked;
+  const auto recomputes = RecomputesAll(*pipeline, "deepspeed");
+  if (!recomputes.ok()) return recomputes.status();
+  const bool shards = pipeline->has_copies() && pipeline->sharding == v1::OPTIMIZER_SHARDING_OPTIMIZER;
+  return Exported{
+      absl::StrFormat("from deepspeed.pipe import PipelineModule\n"
+                      "from deepspeed.runtime.pipe.topology import PipeModelDataParallelTopology\n"
+                      "\n"
+                      "TOPOLOGY = PipeModelDataParallelTopology(num_pp=%d, num_mp=%d, num_dp=%d)\n"
+                      "# Of PipelineModule.\n"
+                      "ACTIVATION_CHECKPOINT_INTERVAL = %d\n"
+                      "# Of the JSON configuration.\n"
+                      "CONFIG = {\n"
+                      "    \"train_batch_size\": %d,\n"
+                      "    \"train_micro_batch_size_per_gpu\": %d,\n"
+                      "    \"gradient_accumulation_steps\": %d,\n"
+                      "    \"zero_optimization\": {\"stage\": %d},\n"
+                      "}\n"
+                      "\n"
+                      "\n"
+                      "class PlannedPipelineModule(PipelineModule):\n"
+                      "    \"\"\"Stages as planned; %d layers stand before the first of %d numbered ones.\"\"\"\n"
+                      "\n"
+                      "    BOUNDARIES = [%s]\n"
+                      "\n"
+                      "    def _partition_layers(self, method=\"uniform\"):\n"
+                      "        # The last stage takes whatever follows the numbered layers.\n"
+                      "        self.parts = self.BOUNDARIES + [len(self._layer_specs)]\n"
+                      "        stage = self._topo.get_coord(self.global_rank).pipe\n"
+                      "        self._set_bounds(start=self.parts[stage], stop=self.parts[stage + 1])\n",
+                      pipeline->num_stages, pipeline->tensor, pipeline->data, *recomputes ? 1 : 0,
+                      pipeline->global_batch, pipeline->samples, pipeline->micro_batches, shards ? 1 : 0,
+                      input.layer_offset, CountLayers(pipeline->runs),
+                      DeepspeedBoundaries(pipeline->runs, input.layer_offset)),
+      "give PlannedPipelineModule topology=TOPOLOGY and activation_checkpoint_interval; layers divided among model "
+      "ranks are yours; --layer_offset says how many layers your pipeline has before the first numbered one"};
+}
+
+absl::StatusOr<Exported> ExportJointTorchPipelining(const ExportInput& input) {
+  const auto pipeline = JointPipelineOf(input, "torch_pipelining");
+  if (!pipeline.ok()) return pipeline.status();
+  std::string points;
+  for (std::size_t i = 1; i < pipeline->runs.size(); ++i) {
+    const StageLayers& run = pipeline->runs[i];
+    if (run.num_layers == 0) {
+      return CannotExpress("torch_pipelining",
+                           absl::StrCat("stage ", i, " has no numbered layer, before which it could be split"));
+    }
+    absl::StrAppendFormat(&points, "    \"layers.%d\": SplitPoint.BEGINNING,\n", run.first_layer);
+  }
+  return Exported{absl::StrFormat("from torch.distributed.pipelining import SplitPoint\n"
+                                  "\n"
+                                  "# Each of the %d pipeline ranks has %d of these; tensor %d, context %d, data %d.\n"
+                                  "split_spec = {\n%s}\n",
+                                  pipeline->num_stages, pipeline->chunks_per_stage, pipeline->tensor, pipeline->context,
+                                  pipeline->data, points),
+                  "pass it to torch.distributed.pipelining.pipeline(module, mb_args, split_spec=split_spec)"};
+}
+
+}  // namespace planwright::client

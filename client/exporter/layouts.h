@@ -1,0 +1,30 @@
+// Stages of whole layers in the words of trainers.
+#ifndef PLANWRIGHT_CLIENT_EXPORTER_LAYOUTS_H_
+#define PLANWRIGHT_CLIENT_EXPORTER_LAYOUTS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "client/exporter/model_layers.h"
+
+namespace planwright::client {
+
+// Numbered layers of all stages.
+std::size_t CountLayers(const std::vector<StageLayers>& stages);
+
+// Megatron-LM's --pipeline-model-parallel-layout with runs of equal stages folded: "Et*3|(t*2|)*29t*2L". E is what
+// comes before the numbered layers, L what comes after them.
+std::string MegatronLayout(const std::vector<StageLayers>& stages);
+
+// The lists inside torchtitan's module_fqns_per_model_part, one on a line, which TOML and Python read alike:
+// "    [\"tok_embeddings\", \"layers.0\"],\n".
+std::string TorchtitanParts(const std::vector<StageLayers>& stages, const char* indent);
+
+// The boundaries of DeepSpeed's PipelineModule without the last: "0, 20, 41". `layer_offset`: layers before the first
+// numbered one.
+std::string DeepspeedBoundaries(const std::vector<StageLayers>& stages, int layer_offset);
+
+}  // namespace planwright::client
+
+#endif  // PLANWRIGHT_CLIENT_EXPORTER_LAYOUTS_H_

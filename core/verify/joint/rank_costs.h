@@ -1,0 +1,58 @@
+// What a layer of a transformer costs one rank, straight from docs/training-costs.md: a second implementation of what
+// core/joint/cost computes, which shares no code with it.
+#ifndef PLANWRIGHT_CORE_VERIFY_JOINT_RANK_COSTS_H_
+#define PLANWRIGHT_CORE_VERIFY_JOINT_RANK_COSTS_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/joint/cost/layer_price.h"
+#include "core/model/cluster.h"
+#include "core/model/joint.h"
+#include "core/model/transformer_shape.h"
+#include "core/verify/joint/machines.h"
+
+namespace planwright::verify {
+
+// How the stage of a layer is spread.
+struct RankSpread {
+  Degrees degrees;
+  // Of a micro-batch on one rank of the data degree.
+  int64_t samples = 1;
+  Sharding sharding = Sharding::kNone;
+  // Devices of a node that the class has.
+  int64_t node_size = 1;
+};
+
+// Picoseconds and bytes before they are rounded.
+struct RankCosts {
+  struct Mode {
+    double extra = 0;
+    double kept = 0;
+  };
+  double forward = 0;
+  double backward = 0;
+  std::array<std::optional<Mode>, kNumRecomputations> modes;
+  double recomputed = 0;
+  double workspace = 0;
+  double parameters = 0;
+  double gradients = 0;
+  double optimizer = 0;
+  double gathered = 0;
+  double step_end = 0;
+  double output = 0;
+};
+
+// Of the layer at `position`: 0 is the embedding, shape.layers + 1 the head. `efficiency`: of the class.
+RankCosts CostsOfRank(const TransformerShape& shape, int32_t position, const DeviceClass& device,
+                      const TrainingEfficiency& efficiency, const Machines& machines, const RankSpread& spread);
+
+// The first number of `price` that is not one of `costs`, but for the rounding up to whole numbers, with both; empty:
+// none. Times are not compared where they were measured.
+std::string DifferenceOf(const LayerPrice& price, const RankCosts& costs);
+
+}  // namespace planwright::verify
+
+#endif  // PLANWRIGHT_CORE_VERIFY_JOINT_RANK_COSTS_H_

@@ -1,0 +1,140 @@
+// Steps of joint plans on the simulator.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/base/task_arena.h"
+#include "core/base/violations.h"
+#include "core/planner/plan_simulation.h"
+#include "core/planner/planner.h"
+#include "core/zoo/zoo.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::Contains;
+
+struct JointTestRequest {
+  OperatorGraph graph;
+  Cluster cluster;
+  PlanningProblem problem;
+
+  PlanRequest Get() const { return {graph, cluster, problem, options}; }
+  SolverOptions options;
+};
+
+JointTestRequest RequestOf(const std::string& model, const std::string& cluster, int64_t global_batch) {
+  JointTestRequest request{*MakeZooModel(model), *MakeZooCluster(cluster), {}, {}};
+  request.graph.transformer = TransformerShapeOf(model);
+  request.problem.joint.emplace().global_batch = global_batch;
+  return request;
+}
+
+Plan Make(const JointTestRequest& request) {
+  TaskArena arena(2);
+  PlannerObserver observer;
+  const auto plan = MakePlan(request.Get(), ModelLimits(), SolveLimits(), arena, observer);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return *plan;
+}
+
+absl::StatusOr<PlanSimulation> Simulate(const JointTestRequest& request, const Placement& placement,
+                                        const SimulationSettings& settings = {}) {
+  return SimulatePlacement(request.Get(), ModelLimits(), placement, settings);
+}
+
+std::vector<std::string> PathsOf(const absl::Status& status) {
+  std::vector<std::string> paths;
+  for (const Violation& violation : ViolationsOf(status)) paths.push_back(violation.path);
+  return paths;
+}
+
+// The step is the plan's to the picosecond; memory comes to what the plan says, of interleaved stages to no more.
+void ExpectThePlansStep(const JointTestRequest& request) {
+  const Plan plan = Make(request);
+  const auto simulation = Simulate(request, PlacementOf(plan));
+  ASSERT_TRUE(simulation.ok()) << simulation.status();
+  EXPECT_EQ(simulation->report.step_time, plan.joint->simulated_step);
+  EXPECT_EQ(*simulation->settings.micro_batches, plan.joint->micro_batches);
+  ASSERT_EQ(simulation->report.resources.size(), plan.stages.size());
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const int64_t peak = simulation->report.resources[s].peak_memory_bytes;
+    EXPECT_LE(peak, plan.stages[s].memory_bytes) << s;
+    EXPECT_TRUE(plan.joint->chunks > 1 || peak == plan.stages[s].memory_bytes) << s;
+  }
+  EXPECT_TRUE(simulation->warnings.empty());
+}
+
+TEST(JointSimulationTest, TakesAsLongAsThePlanSays) {
+  ExpectThePlansStep(RequestOf("llama3-8b", "dgx-h100:2", 64));
+  ExpectThePlansStep(RequestOf("llama3-70b", "dgx-h100:8", 128));
+  // Two stages in a node.
+  JointTestRequest inside = RequestOf("llama3-8b", "dgx-h100:1", 16);
+  inside.problem.num_stages = 4;
+  ExpectThePlansStep(inside);
+}
+
+TEST(JointSimulationTest, RunsInterleavedStagesAndStagesOfTheirOwnSpread) {
+  JointTestRequest interleaved = RequestOf("gpt-13b", "dgx-a100:4", 32);
+  interleaved.problem.joint->orders = {PipelineOrder::kInterleaved};
+  interleaved.problem.num_stages = 4;
+  ExpectThePlansStep(interleaved);
+  JointTestRequest per_stage = RequestOf("llama3-8b", "dgx-h100:2", 64);
+  per_stage.problem.joint->per_stage = true;
+  per_stage.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  ExpectThePlansStep(per_stage);
+}
+
+TEST(JointSimulationTest, FollowsThePlanThroughClassesInEitherOrder) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
+  DeviceClass slower = request.cluster.device_classes.front();
+  slower.name = "slower";
+  slower.peak_flops /= 2;
+  request.cluster.device_classes.push_back(slower);
+  for (const std::size_t first : {0, 8}) {
+    JointTestRequest mixed = request;
+    for (std::size_t d = first; d < first + 8; ++d) mixed.cluster.devices[d].device_class = DeviceClassId(1);
+    ExpectThePlansStep(mixed);
+  }
+}
+
+TEST(JointSimulationTest, RefusesWhatThePlanDoesNotLeaveOpen) {
+  const JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
+  const Placement placement = PlacementOf(Make(request));
+  SimulationSettings settings;
+  settings.schedule = ScheduleKind::kGpipe;
+  settings.micro_batches = 3;
+  settings.order.push_back({DeviceId(0), {}});
+  const std::vector<std::string> paths = PathsOf(Simulate(request, placement, settings).status());
+  for (const char* path : {"schedule", "micro_batches", "order"}) EXPECT_THAT(paths, Contains(path));
+}
+
+TEST(JointSimulationTest, RefusesPlansThatDoNotRun) {
+  JointTestRequest request = RequestOf("gpt-13b", "dgx-a100:4", 32);
+  request.problem.joint->orders = {PipelineOrder::kInterleaved};
+  request.problem.num_stages = 4;
+  const Placement good = PlacementOf(Make(request));
+  Placement placement = good;
+  placement.joint->micro_batches = 5;
+  EXPECT_FALSE(Simulate(request, placement).ok());
+  placement = good;
+  placement.joint->stages.front().chunks.front().recomputation.front() = LayerRecomputation::kSelective;
+  EXPECT_FALSE(Simulate(request, placement).ok());
+  placement = good;
+  placement.joint->stages.front().chunks.pop_back();
+  EXPECT_FALSE(Simulate(request, placement).ok());
+  placement = good;
+  placement.joint->stages.front().degrees.expert = 3;
+  EXPECT_FALSE(Simulate(request, placement).ok());
+  placement = good;
+  std::swap(placement.stages[0].devices.front(), placement.stages[1].devices.front());
+  EXPECT_FALSE(Simulate(request, placement).ok());
+  placement = good;
+  placement.joint.reset();
+  EXPECT_THAT(PathsOf(Simulate(request, placement).status()), Contains("plan.joint"));
+}
+
+}  // namespace
+}  // namespace planwright
