@@ -33,7 +33,7 @@ expect "max_throughput" planwright plan --objective = max_t
 expect "contiguous non_contiguous" planwright plan --split = ""
 expect "contiguous non_contiguous" planwright plan --split =
 expect "inference" planwright plan --workload inf
-expect "text json trace html yaml" planwright plan --output = ""
+expect "text json trace svg html yaml" planwright plan --output = ""
 expect "--graph= --graph_format=" planwright evaluate --graph
 expect "README.md" planwright plan --graph = READ
 expect "*--schedule=*" planwright simulate --
