@@ -590,8 +590,7 @@ absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::Simula
   if (other_rules.has_value()) simulation.warnings.push_back(*other_rules);
   int64_t samples = graph.samples_per_micro_batch;
   if (problem.joint.has_value()) samples = problem.joint->global_batch / *simulation.settings.micro_batches;
-  return SimulationMessages(std::move(simulation), samples,
-                            request.view() == v1::SimulatePlanRequest::VIEW_FULL);
+  return SimulationMessages(std::move(simulation), samples, request.view() == v1::SimulatePlanRequest::VIEW_FULL);
 }
 
 absl::StatusOr<v1::GetGraphResponse> PlanningEngine::GetGraph(const v1::GetGraphRequest& request,

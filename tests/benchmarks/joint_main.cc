@@ -112,17 +112,17 @@ std::vector<Case> Cases() {
     const char* spread = per_stage ? ", by stage" : ", uniform";
     cases.push_back(
         Plain(CaseOf(absl::StrCat("100 layers, 1,024 devices", spread), Chain(100), "dgx-h100:128", 1'024), per_stage));
-    cases.push_back(Plain(
-        CaseOf(absl::StrCat("200 layers, 4,096 devices", spread), Chain(200), "dgx-h100:512", 4'096), per_stage));
     cases.push_back(
-        Plain(Unlike(CaseOf(absl::StrCat("200 unlike layers, 4,096 devices", spread), Chain(200), "dgx-h100:512", 4'096)),
-              per_stage));
+        Plain(CaseOf(absl::StrCat("200 layers, 4,096 devices", spread), Chain(200), "dgx-h100:512", 4'096), per_stage));
+    cases.push_back(Plain(
+        Unlike(CaseOf(absl::StrCat("200 unlike layers, 4,096 devices", spread), Chain(200), "dgx-h100:512", 4'096)),
+        per_stage));
     cases.push_back(Plain(
         CaseOf(absl::StrCat("100 layers, 16,384 devices", spread), Chain(100), "dgx-h100:2048", 16'384), per_stage));
-    cases.push_back(Plain(Mixed(CaseOf(absl::StrCat("100 layers, 256 and 256 of two classes", spread), Chain(100),
-                                       "dgx-h100:64", 512),
-                                "dgx-a100:64"),
-                          per_stage));
+    cases.push_back(Plain(
+        Mixed(CaseOf(absl::StrCat("100 layers, 256 and 256 of two classes", spread), Chain(100), "dgx-h100:64", 512),
+              "dgx-a100:64"),
+        per_stage));
   }
   Case everything = CaseOf("100 layers, 1,024 devices, all choices", Chain(100), "dgx-h100:128", 1'024);
   everything.problem.joint->context_degrees = {1, 2, 4, 8};

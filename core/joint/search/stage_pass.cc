@@ -208,8 +208,7 @@ std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
     const auto combine = [&](int64_t cost, const Label& behind, Label& label) {
       label.sum = behind.sum + cost;
       const int64_t known = label.sum + std::max(label.end, end_bound_) + rest_of_step;
-      return known < window.limit &&
-             RestBound(first, window.cap, places_.size() - label.depth) < window.limit - known;
+      return known < window.limit && RestBound(first, window.cap, places_.size() - label.depth) < window.limit - known;
     };
     Extend(first, window.cap, combine, front);
     if (poller_.ShouldStop()) return std::nullopt;

@@ -138,7 +138,9 @@ TEST(JointRequestTest, MoreChoicesAndMemoryAreNeverWorse) {
       [](JointTestRequest& r) { r.problem.joint->shardings = {Sharding::kParameters}; },
       [](JointTestRequest& r) { r.problem.joint->orders = {PipelineOrder::kInterleaved}; },
       [](JointTestRequest& r) { r.problem.joint->orders = {PipelineOrder::kOneFOneB}; },
-      [](JointTestRequest& r) { r.problem.joint->data_degrees = {2, 4}; },
+      [](JointTestRequest& r) {
+        r.problem.joint->data_degrees = {2, 4};
+      },
       [](JointTestRequest& r) { r.problem.joint->num_stages = 2; },
       [](JointTestRequest& r) { r.problem.memory_model.reserved_bytes = int64_t{20} << 30; },
   };
