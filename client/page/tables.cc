@@ -67,7 +67,7 @@ PageTable ReliefTable(const v1::Plan& plan) {
 }
 
 PageTable BaselineTable(const v1::Plan& plan) {
-  PageTable table{"Simpler ways to run it", {"way", "time", "beside the plan", "why not"}, {}};
+  PageTable table{"Simpler ways to run it", {"way", "time", "beside the plan", "remark"}, {}};
   for (const v1::Baseline& baseline : plan.baselines()) {
     const bool has_time = baseline.has_objective_ms();
     table.rows.push_back({baseline.algorithm(), has_time ? DurationText(baseline.objective_ms()) : "-",

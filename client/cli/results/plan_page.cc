@@ -22,12 +22,6 @@ absl::StatusOr<Simulation> SimulatedStep(PlanningClient& client, const CallOptio
   return Simulate(client, request, call);
 }
 
-std::string WhyNoStep(const v1::Plan& plan, const absl::Status& status) {
-  if (plan.has_joint()) return "Steps of this plan are computed by the joint search itself, not by the simulator.";
-  const absl::string_view reason = status.message();
-  return absl::StrCat("The simulator does not run this plan: ", reason);
-}
-
 }  // namespace
 
 absl::Status CheckPages() {
@@ -49,7 +43,8 @@ absl::StatusOr<std::string> PlanPage(PlanningClient& client, const CallOptions& 
     if (steps[i].ok()) {
       page_plan.simulation = &*steps[i];
     } else {
-      page_plan.no_simulation = WhyNoStep(*plans[i].plan, steps[i].status());
+      const absl::string_view reason = steps[i].status().message();
+      page_plan.no_simulation = absl::StrCat("The simulator does not run this plan: ", reason);
     }
     page_plans.push_back(page_plan);
   }

@@ -101,11 +101,12 @@ test("names are text", async () => {
   assert.deepEqual(noise, []);
 });
 
-test("a joint plan has degrees, memory by part and equal stages", async () => {
+test("a joint plan has degrees, memory by part, a timeline and equal stages", async () => {
   planwright("plan", "--graph=zoo:llama3-70b", "--cluster=zoo:dgx-h100:8", "--global_batch=512", "--output=html", "--output_file=joint.html");
   const { page, noise } = await open("joint.html");
   assert.match(await page.locator("#stages table").textContent(), /tensor \d/);
   assert.match(await page.locator("#memory table").textContent(), /parametersgradientsoptimizeractivations/);
+  assert.match(await page.locator("#timeline").textContent(), /A step of \d+ micro-batches on the simulator takes/);
   assert.match(await page.locator("#alternatives").textContent(), /What the choices are worth.*Equal stages/s);
   assert.deepEqual(await emptyCharts(page), []);
   await page.screenshot({ path: "joint.png", fullPage: true });
