@@ -74,6 +74,19 @@ class PlanDesk {
     Claims* claims = nullptr;
   };
 
+  // When it goes, a desk does nothing more by itself later. Declared behind the executors of the desk, which the desk
+  // itself outlives because their workers use it.
+  class Ending {
+   public:
+    explicit Ending(PlanDesk& desk) : desk_(desk) {}
+    ~Ending() { desk_.delays_.End(); }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+
+   private:
+    PlanDesk& desk_;
+  };
+
   // How long a search waits to hear from the store whether there is a plan already.
   static constexpr std::chrono::milliseconds kStorePatience{250};
 

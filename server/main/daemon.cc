@@ -585,6 +585,7 @@ class GrpcDaemon final : public Daemon {
   Executor executor_;
   Executor lookups_;
   Executor retrievals_;
+  PlanDesk::Ending desk_ending_{desk_};
   Uploads uploads_;
   MemoryAccount unpacked_;
   MemoryAccount batches_;

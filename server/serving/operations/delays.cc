@@ -14,6 +14,11 @@ void Delays::After(std::chrono::milliseconds delay, std::function<void()> call) 
   changed_.notify_one();
 }
 
+void Delays::End() {
+  worker_.request_stop();
+  if (worker_.joinable()) worker_.join();
+}
+
 void Delays::Work(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {

@@ -26,6 +26,9 @@ class Delays {
   // Calls `call` after `delay`, on the object's thread; it must be quick, such as queueing a job.
   void After(std::chrono::milliseconds delay, std::function<void()> call);
 
+  // Waits for a call that runs, and makes none from then on. Not at the same time as itself.
+  void End();
+
  private:
   void Work(const std::stop_token& stop);
 

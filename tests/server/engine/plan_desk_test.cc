@@ -138,6 +138,7 @@ class PlanDeskTest : public testing::Test {
 
     PlanDesk desk;
     Executor searching;
+    PlanDesk::Ending ending{desk};
   };
 
   Searches searches_;
@@ -146,6 +147,7 @@ class PlanDeskTest : public testing::Test {
   Executor storing_{{.max_running = 2, .max_waiting = 10}};
   Executor serving_{{.max_running = 2, .max_waiting = 10}};
   Executor searching_{{.max_running = 1, .max_waiting = 0}};
+  PlanDesk::Ending ending_{desk_};
 };
 
 TEST_F(PlanDeskTest, SearchesOnceAndAnswersFromTheCacheThen) {
@@ -275,6 +277,7 @@ class SharedStoreTest : public PlanDeskTest {
     Executor storing{{.max_running = 2, .max_waiting = 10}};
     Executor serving{{.max_running = 2, .max_waiting = 10}};
     Executor searching{{.max_running = 1, .max_waiting = 0}};
+    PlanDesk::Ending ending{desk};
   };
 
   ~SharedStoreTest() override {
