@@ -1,7 +1,7 @@
 // The joint search on models that people train and on chains made for it: what it finds, what it proves, and the CPU
 // time of the whole request (search, bounds, what choices are worth, verification), the median of five:
 //
-//   planwright_joint_benchmark [--runs=5]
+//   planwright_joint_benchmark [--runs=5] [--only=TEXT]
 #include <cstdint>
 #include <iostream>
 #include <map>
@@ -24,6 +24,7 @@
 #include "tests/benchmarks/table.h"
 
 ABSL_FLAG(int, runs, 5, "of each case; times are medians");
+ABSL_FLAG(std::string, only, "", "cases whose name holds this");
 
 namespace planwright {
 namespace {
@@ -183,5 +184,7 @@ int main(int argc, char** argv) {
                                        {"equal stages", 12},
                                        {"CPU", 9}},
                                       std::cout);
-  for (const planwright::Case& each : planwright::Cases()) planwright::Measure(each, table);
+  for (const planwright::Case& each : planwright::Cases()) {
+    if (each.name.find(absl::GetFlag(FLAGS_only)) != std::string::npos) planwright::Measure(each, table);
+  }
 }

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <utility>
+
+#include "core/base/units.h"
 
 namespace planwright {
 namespace {
@@ -95,6 +98,7 @@ class Knapsack {
     for (std::size_t group = groups_.size(); group-- > 0;) {
       least_kept_[group] = least_kept_[group + 1] + groups_[group].back().kept;
     }
+    LowerBudget();
   }
 
   // The best choice, and whether it is proven; nullopt: nothing fits.
@@ -113,6 +117,18 @@ class Knapsack {
   }
 
  private:
+  // To what choices can keep together: what they save are multiples of one number. Where all layers save the same,
+  // whatever they take, the relaxation is exact then.
+  void LowerBudget() {
+    int64_t most = 0;
+    int64_t unit = 0;
+    for (const std::vector<Option>& options : groups_) {
+      most += options.front().kept;
+      for (const Option& option : options) unit = std::gcd(unit, options.front().kept - option.kept);
+    }
+    if (unit > 0 && most > budget_) budget_ = most - CeilDivide(most - budget_, unit) * unit;
+  }
+
   struct Relaxation {
     int64_t bound = kNever;
     int64_t rounded_extra = kNever;
@@ -190,6 +206,20 @@ std::optional<RecomputationChoice> SolveWithin(const std::vector<LayerGroup>& gr
   return Knapsack(std::move(options), budget / in_flight).Solve();
 }
 
+// Nothing is computed again, if that is possible and costs nothing.
+std::optional<RecomputationChoice> WithoutAny(const std::vector<LayerGroup>& groups, int64_t in_flight,
+                                              int64_t budget) {
+  int64_t kept = 0;
+  RecomputationChoice choice;
+  for (const LayerGroup& group : groups) {
+    const auto& mode = group.modes[kNone];
+    if (!mode.has_value() || mode->extra_ps != 0) return std::nullopt;
+    kept += mode->kept_bytes * group.count;
+    choice.counts.push_back({group.count, 0, 0});
+  }
+  return kept <= budget / in_flight ? std::optional(std::move(choice)) : std::nullopt;
+}
+
 bool UsesFull(const RecomputationChoice& choice) {
   return std::any_of(choice.counts.begin(), choice.counts.end(),
                      [](const Counts& counts) { return counts[kFull] > 0; });
@@ -232,6 +262,10 @@ std::optional<int64_t> LeastExtraPs(const std::vector<LayerGroup>& groups, int64
 
 std::optional<RecomputationChoice> ChooseRecomputation(const std::vector<LayerGroup>& groups, int64_t in_flight,
                                                        int64_t budget_bytes, int64_t full_budget_bytes) {
+  if (budget_bytes >= 0) {
+    std::optional<RecomputationChoice> nothing = WithoutAny(groups, in_flight, budget_bytes);
+    if (nothing.has_value()) return nothing;
+  }
   std::optional<RecomputationChoice> without = SolveWithin(groups, in_flight, budget_bytes, false);
   std::optional<RecomputationChoice> with = SolveWithin(groups, in_flight, full_budget_bytes, true);
   if (!with.has_value()) return without;
