@@ -51,7 +51,9 @@ class JointPlanner {
     JointAnswer answer;
     std::optional<JointPlan> best;
     for (const TrainingCluster& order : orders_) {
-      JointOutcome outcome = Search(order, question_.settings);
+      JointRequest request = RequestOf(order, question_.settings);
+      if (best.has_value()) request.known_step_ps = best->step.count();
+      JointOutcome outcome = SearchJoint(request, limits_, [&](const JointPlan& plan) { Report(order, plan); });
       answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
       for (const auto& [name, count] : outcome.counters) answer.counters[name] += count;
       bound_ = std::min(bound_, outcome.step_bound_ps);
@@ -69,10 +71,6 @@ class JointPlanner {
  private:
   JointRequest RequestOf(const TrainingCluster& order, const JointSettings& settings) const {
     return {question_.pricer, order, settings, question_.reserved_bytes, question_.relative_gap};
-  }
-
-  JointOutcome Search(const TrainingCluster& order, const JointSettings& settings) {
-    return SearchJoint(RequestOf(order, settings), limits_, [&](const JointPlan& plan) { Report(order, plan); });
   }
 
   void Report(const TrainingCluster& order, const JointPlan& plan) {

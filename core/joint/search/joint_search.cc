@@ -77,7 +77,8 @@ class JointSearch {
         segments_(request.pricer.kinds()),
         uniform_(request.settings),
         poller_(limits),
-        on_plan_(on_plan) {
+        on_plan_(on_plan),
+        best_(request.known_step_ps.value_or(kNoStep)) {
     uniform_.per_stage = false;
   }
 
@@ -94,7 +95,7 @@ class JointSearch {
     if (Allows(uniform_, PipelineOrder::kInterleaved)) SearchInterleavedStages(uniform, families);
     outcome_.step_bound_ps = std::min(outcome_.step_bound_ps, best_);
     outcome_.is_interrupted = poller_.ShouldStopNow();
-    if (outcome_.is_interrupted && !outcome_.plan.has_value()) outcome_.step_bound_ps = 0;
+    if (outcome_.is_interrupted && best_ == kNoStep) outcome_.step_bound_ps = 0;
     return std::move(outcome_);
   }
 
@@ -196,7 +197,8 @@ class JointSearch {
   JointSettings uniform_;
   Poller poller_;
   const std::function<void(const JointPlan&)>& on_plan_;
-  int64_t best_ = kNoStep;
+  // Of the plans found and the known one.
+  int64_t best_;
   JointOutcome outcome_;
 };
 

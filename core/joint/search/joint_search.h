@@ -26,12 +26,15 @@ struct JointRequest {
   int64_t reserved_bytes = 0;
   // Plans that are better by less are not sought.
   double relative_gap = 0;
+  // Of a plan that is known from elsewhere: only better ones are sought. nullopt: none is.
+  std::optional<int64_t> known_step_ps = std::nullopt;
 };
 
 struct JointOutcome {
   // Costed, not simulated; nullopt: none was found.
   std::optional<JointPlan> plan;
-  // No plan of the request takes less. Without a plan and not interrupted: there is none.
+  // No plan of the request takes less; at most the known step. Without a plan and not interrupted: there is none, or
+  // none better than the known one.
   int64_t step_bound_ps = 0;
   bool is_interrupted = false;
   // Megatron's grid of equal stages, best first.

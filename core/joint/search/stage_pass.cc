@@ -5,12 +5,12 @@
 #include <limits>
 #include <tuple>
 
-#include "core/base/units.h"
-
 namespace planwright {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
+// Sums of doubles may be wrong by so much of them.
+constexpr double kRoundings = 1e-12;
 
 }  // namespace
 
@@ -25,6 +25,7 @@ StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_bat
       rest_{0},
       work_{0} {
   SetTransfers();
+  SetWeights();
   SetBounds();
   SetDuals();
 }
@@ -47,16 +48,18 @@ void StagePass::SetBounds() {
   const TrainingLink& slowest = places_.row().cluster().between;
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
     int64_t least = kNever;
-    int64_t least_work = kNever;
+    auto least_work = static_cast<double>(kNever);
     int64_t least_end = kNever;
     int64_t most = 0;
     for (const SpreadOption& option : options_) {
-      for (const auto& table : option.tables) {
+      for (std::size_t number = 0; number < option.tables.size(); ++number) {
+        const auto& table = option.tables[number];
         if (table == nullptr) continue;
         const int64_t base = table->BasePs(layer, layer + 1);
         const int64_t transfers = table->TransferBeforePs(layer, slowest) + table->TransferBeforePs(layer + 1, slowest);
         least = std::min(least, base);
-        least_work = std::min(least_work, base * option.degrees.devices());
+        const double devices = weights_[number] * static_cast<double>(option.degrees.devices());
+        least_work = std::min(least_work, static_cast<double>(base) * devices);
         least_end = std::min(least_end, table->StepEndPs(layer, layer + 1));
         most = std::max(most, base + table->MostExtraPs(layer) + transfers);
       }
@@ -67,14 +70,35 @@ void StagePass::SetBounds() {
     longest_possible_ += most;
     end_bound_ = std::max(end_bound_, least_end);
   }
-  longest_bound_ = std::max(longest_bound_, CeilDivide(work_.back(), places_.size()));
+  longest_bound_ = std::max(longest_bound_, static_cast<int64_t>(work_.back() / left_.front() * (1 - kRoundings)));
+}
+
+// Any weights give bounds; these make the work of all layers the same on every class.
+void StagePass::SetWeights() {
+  const auto num_classes = static_cast<std::size_t>(places_.row().num_classes());
+  std::vector<double> work(num_classes, static_cast<double>(kNever));
+  for (const SpreadOption& option : options_) {
+    for (std::size_t number = 0; number < num_classes; ++number) {
+      if (option.tables[number] == nullptr) continue;
+      const auto base = static_cast<double>(option.tables[number]->BasePs(0, num_layers_));
+      work[number] = std::min(work[number], base * static_cast<double>(option.degrees.devices()));
+    }
+  }
+  const double least = *std::min_element(work.begin(), work.end());
+  for (const double own : work) weights_.push_back(own > 0 ? least / own : 1);
+  left_.assign(static_cast<std::size_t>(places_.size()) + 1, 0);
+  for (int64_t depth = places_.size(); depth-- > 0;) {
+    const auto at = static_cast<std::size_t>(depth);
+    left_[at] = left_[at + 1] + weights_[static_cast<std::size_t>(places_.ClassAt(depth))];
+  }
 }
 
 // A stage on n devices that takes c <= cap has n cap >= n c, so layers with times t_i on n_i devices each need at least
-// sum n_i t_i / cap devices. For a price p of a device, sum t_i is then at least sum t_i (1 + p n_i) - p cap devices,
-// whose least value over the spreads of each layer is a prefix sum (Lagrange's relaxation).
+// sum n_i t_i / cap devices, all of them weighted. For a price p of a device, sum t_i is then at least
+// sum t_i (1 + p n_i) - p cap devices, whose least value over the spreads of each layer is a prefix sum (Lagrange's
+// relaxation).
 void StagePass::SetDuals() {
-  const auto devices = static_cast<double>(places_.size());
+  const double devices = left_.front();
   for (double share = 0.25; share <= 1.01 * devices; share *= 2) prices_.push_back(share / devices);
   priced_rest_.assign(prices_.size(), 0);
   for (int32_t layer = 0; layer < num_layers_; ++layer) {
@@ -82,9 +106,11 @@ void StagePass::SetDuals() {
     for (std::size_t price = 0; price < prices_.size(); ++price) {
       double least = static_cast<double>(kNever);
       for (const SpreadOption& option : options_) {
-        const double factor = 1 + prices_[price] * static_cast<double>(option.degrees.devices());
-        for (const auto& table : option.tables) {
-          if (table != nullptr) least = std::min(least, factor * static_cast<double>(table->BasePs(layer, layer + 1)));
+        for (std::size_t number = 0; number < option.tables.size(); ++number) {
+          if (option.tables[number] == nullptr) continue;
+          const double weighted = weights_[number] * static_cast<double>(option.degrees.devices());
+          const auto base = static_cast<double>(option.tables[number]->BasePs(layer, layer + 1));
+          least = std::min(least, base * (1 + prices_[price] * weighted));
         }
       }
       priced_rest_.push_back(priced_rest_[before + price] + least);
@@ -92,12 +118,10 @@ void StagePass::SetDuals() {
   }
 }
 
-int64_t StagePass::RestBound(int32_t layer, int64_t cap, int64_t devices) const {
+int64_t StagePass::RestBound(int32_t layer, int64_t cap, int64_t depth) const {
   const auto at = static_cast<std::size_t>(layer);
-  if (SaturatingMultiply(cap, devices) < work_[at]) return kDoesNotFit;
-  // Sums of doubles may be wrong by some roundings.
-  constexpr double kRoundings = 1e-12;
-  const double room = static_cast<double>(cap) * static_cast<double>(devices) * (1 + kRoundings);
+  const double room = static_cast<double>(cap) * left_[static_cast<std::size_t>(depth)] * (1 + kRoundings);
+  if (room < work_[at] * (1 - kRoundings)) return kDoesNotFit;
   double most = 0;
   for (std::size_t price = 0; price < prices_.size(); ++price) {
     const double paid = priced_rest_[at * prices_.size() + price] * (1 - kRoundings);
@@ -208,7 +232,7 @@ std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
     const auto combine = [&](int64_t cost, const Label& behind, Label& label) {
       label.sum = behind.sum + cost;
       const int64_t known = label.sum + std::max(label.end, end_bound_) + rest_of_step;
-      return known < window.limit && RestBound(first, window.cap, places_.size() - label.depth) < window.limit - known;
+      return known < window.limit && RestBound(first, window.cap, label.depth) < window.limit - known;
     };
     Extend(first, window.cap, combine, front);
     if (poller_.ShouldStop()) return std::nullopt;
@@ -231,7 +255,7 @@ int64_t StagePass::LeastBracket(int64_t limit) {
       // The first stage ends its step when all is done, the others may have ended theirs.
       if (first == 0) label.sum += label.end - behind.end;
       label.end = 0;
-      return label.sum < limit && RestBound(first, cap, places_.size() - label.depth) < limit - label.sum;
+      return label.sum < limit && RestBound(first, cap, label.depth) < limit - label.sum;
     };
     Extend(first, cap, combine, front);
     if (poller_.ShouldStop()) return 0;

@@ -68,7 +68,7 @@ class StagePass {
   int64_t LeastBracket(int64_t limit);
 
   // Of every pipeline whose stages take at most `cap`: what they take together at least.
-  int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, cap, places_.size()); }
+  int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, cap, 0); }
   // Of every pipeline: the longest stage, and the end of the step.
   int64_t longest_bound() const { return longest_bound_; }
   int64_t end_bound() const { return end_bound_; }
@@ -97,9 +97,10 @@ class StagePass {
   }
   void SetBounds();
   void SetDuals();
-  // What the layers before `layer` take at least in stages of at most `cap` on so many devices; kDoesNotFit: they
-  // cannot be held there.
-  int64_t RestBound(int32_t layer, int64_t cap, int64_t devices) const;
+  void SetWeights();
+  // What the layers before `layer` take at least in stages of at most `cap` on the devices beyond `depth`; kDoesNotFit:
+  // these cannot do it.
+  int64_t RestBound(int32_t layer, int64_t cap, int64_t depth) const;
   void Begin();
   bool MayHave(int64_t stages, int32_t first_layer) const;
   int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
@@ -118,9 +119,12 @@ class StagePass {
   Poller& poller_;
   // By option and class.
   std::vector<Transfers> transfers_;
-  // By layer boundary: of the layers before it, least time of any spread, and time times devices.
+  // Of the classes' devices: how much one of each does, in devices of the fastest. By depth: of all beyond it.
+  std::vector<double> weights_;
+  std::vector<double> left_;
+  // By layer boundary: of the layers before it, least time of any spread, and time times devices so weighted.
   std::vector<int64_t> rest_;
-  std::vector<int64_t> work_;
+  std::vector<double> work_;
   // Prices of a device, as a share of a layer's time, and, by layer boundary and price, what the layers before it take
   // at least with what they pay.
   std::vector<double> prices_;
