@@ -31,6 +31,8 @@ class RandomPricer : public LayerPricer {
     }
     has_full_ = random.Below(4) != 0;
     slow_tensor_ = random.Below(2) == 0;
+    // What a step ends with counts little, as much as a stage, or most.
+    step_end_factor_ = int64_t{1} << (3 * random.Between(0, 2));
   }
 
   const std::vector<int32_t>& kinds() const override { return kinds_; }
@@ -63,7 +65,7 @@ class RandomPricer : public LayerPricer {
     const int64_t state = random.Between(3, 30) / tensor;
     price.parameter_bytes = state;
     price.optimizer_bytes = query.sharding == Sharding::kNone ? 3 * state : 3 * state / query.degrees.data;
-    price.step_end_ps = state * (query.crosses_nodes ? 5 : 1) * (query.degrees.data - 1);
+    price.step_end_ps = step_end_factor_ * state * (query.crosses_nodes ? 5 : 1) * (query.degrees.data - 1);
     price.output_bytes = random.Between(0, 6) * samples;
     return price;
   }
@@ -73,6 +75,7 @@ class RandomPricer : public LayerPricer {
   std::vector<std::string> labels_;
   bool has_full_ = true;
   bool slow_tensor_ = false;
+  int64_t step_end_factor_ = 1;
 };
 
 struct Instance {
@@ -93,7 +96,8 @@ Instance MakeInstance(uint64_t seed, bool per_stage) {
   instance.cluster.inside = {static_cast<double>(random.Between(1, 4)) * 1e12, 0};
   instance.cluster.between = {1e12, random.Between(0, 5)};
   JointSettings& settings = instance.settings;
-  settings.global_batch = static_cast<int64_t>(1) << random.Between(0, 3);
+  // Many micro-batches make the longest stage count, few the sum.
+  settings.global_batch = int64_t{1} << random.Between(0, per_stage ? 3 : 6);
   settings.tensor_degrees = {1, 2};
   settings.context_degrees = {1};
   settings.expert_degrees = {1};
