@@ -89,9 +89,11 @@ Instance MakeInstance(uint64_t seed, bool per_stage) {
   Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(1, 4))), {}, {}};
   const int32_t classes = random.Below(3) == 0 ? 2 : 1;
   for (int32_t number = 0; number < classes; ++number) {
-    instance.cluster.classes.push_back({DeviceClassId(static_cast<std::size_t>(number)),
-                                        static_cast<int32_t>(random.Between(1, 2)),
-                                        static_cast<int32_t>(random.Between(1, 3)), random.Between(30, 260)});
+    const auto per_node = static_cast<int32_t>(random.Between(1, 3));
+    // A block of more than a node may begin inside one only where there are three.
+    const auto nodes = static_cast<int32_t>(random.Between(1, per_node == 2 ? 3 : 2));
+    instance.cluster.classes.push_back(
+        {DeviceClassId(static_cast<std::size_t>(number)), nodes, per_node, random.Between(30, 260)});
   }
   instance.cluster.inside = {static_cast<double>(random.Between(1, 4)) * 1e12, 0};
   instance.cluster.between = {1e12, random.Between(0, 5)};

@@ -273,6 +273,25 @@ TEST(JointRequestTest, JudgesWhatAPersonWouldRun) {
   EXPECT_THAT(PathsOf(Judge(request, mine)->violations.ToStatus()), Contains("plan.joint"));
 }
 
+TEST(JointRequestTest, BlocksAreOfOneClass) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:4", 64);
+  const DeviceClassId slower = AddSlowerClass(request.cluster);
+  for (std::size_t d = 16; d < 32; ++d) request.cluster.devices[d].device_class = slower;
+  request.problem.joint->num_stages = 2;
+  request.problem.joint->data_degrees = {16};
+  request.problem.joint->tensor_degrees = {1};
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  const absl::StatusOr<Plan> made = Make(request);
+  ASSERT_TRUE(made.ok()) << made.status();
+  Placement placement = PlacementOf(*made);
+  ASSERT_TRUE(Judge(request, placement)->violations.empty());
+  // Whole nodes change places.
+  std::vector<DeviceId>& first = placement.stages[0].devices;
+  std::vector<DeviceId>& last = placement.stages[1].devices;
+  std::swap_ranges(first.begin(), first.begin() + 8, last.begin());
+  EXPECT_THAT(PathsOf(Judge(request, placement)->violations.ToStatus()), Contains("plan.stages[0].replicas"));
+}
+
 TEST(JointRequestTest, FindsTheFewestDevicesThatHoldAModel) {
   JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:8", 512);
   request.problem.objective = Objective::kMinDevices;
