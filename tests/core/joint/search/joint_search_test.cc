@@ -277,7 +277,7 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithOneSpread) {
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {
-  for (uint64_t seed = 0; seed < NumCases(150) && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, true);
+  for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, true);
 }
 
 TEST(JointSearchTest, InterleavingIsNeverWorseThanWithoutAndItsPlansHoldWhatTheyState) {
