@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "core/base/interruption.h"
-#include "core/model/device_selection.h"
 #include "core/model/problem_rules.h"
 #include "core/model/validation_rules.h"
 
@@ -164,14 +163,6 @@ class JointRules {
     Refuse(target.has_value() && !IsPositive(*target), "joint.target_tokens_per_second", "must be finite and > 0");
     Refuse(target.has_value() && !counts_devices, "joint.target_tokens_per_second",
            "must not be set unless problem.objective is MIN_DEVICES");
-    if (!counts_devices) return;
-    std::set<DeviceClassId> classes;
-    for (const DeviceId device : SelectedDevices(cluster_, problem_.devices_to_use)) {
-      if (cluster_.class_of(device).kind != DeviceKind::kAccelerator) continue;
-      classes.insert(cluster_.devices[device.index()].device_class);
-    }
-    Refuse(classes.size() > 1, "devices_to_use",
-           "must select accelerators of one class where problem.objective is MIN_DEVICES beside problem.joint");
   }
 
   static std::optional<PipelineOrder> OrderOf(ScheduleKind schedule) {

@@ -128,23 +128,43 @@ absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, cons
 }
 
 TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count) {
+  std::vector<int64_t> counts;
+  int64_t left = count;
+  for (const TrainingClass& part : cluster.classes) {
+    counts.push_back(std::min<int64_t>(part.nodes, left / part.devices_per_node) * part.devices_per_node);
+    left -= counts.back();
+  }
+  if (left == count) counts.front() = count;
+  return FirstDevicesByClass(cluster, counts);
+}
+
+TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::vector<int64_t>& counts) {
   TrainingCluster part{.classes = {}, .devices = {}, .inside = cluster.inside, .between = cluster.between};
   auto from = cluster.devices.begin();
-  for (TrainingClass taken : cluster.classes) {
-    const int64_t all = taken.devices();
-    taken.nodes = static_cast<int32_t>(std::min<int64_t>(taken.nodes, count / taken.devices_per_node));
-    count -= taken.devices();
-    part.devices.insert(part.devices.end(), from, from + taken.devices());
-    if (taken.nodes > 0) part.classes.push_back(taken);
-    from += all;
+  for (std::size_t number = 0; number < counts.size(); ++number) {
+    TrainingClass taken = cluster.classes[number];
+    const auto end = from + taken.devices();
+    if (counts[number] > 0) {
+      taken.devices_per_node = static_cast<int32_t>(std::min<int64_t>(taken.devices_per_node, counts[number]));
+      taken.nodes = static_cast<int32_t>(counts[number] / taken.devices_per_node);
+      part.devices.insert(part.devices.end(), from, from + counts[number]);
+      part.classes.push_back(taken);
+    }
+    from = end;
   }
-  if (!part.classes.empty()) return part;
-  TrainingClass piece = cluster.classes.front();
-  piece.nodes = 1;
-  piece.devices_per_node = static_cast<int32_t>(count);
-  part.devices.assign(cluster.devices.begin(), cluster.devices.begin() + count);
-  part.classes.push_back(piece);
   return part;
+}
+
+TrainingCluster InReverse(const TrainingCluster& cluster) {
+  TrainingCluster reversed = cluster;
+  std::reverse(reversed.classes.begin(), reversed.classes.end());
+  reversed.devices.clear();
+  auto end = cluster.devices.end();
+  for (const TrainingClass& part : reversed.classes) {
+    reversed.devices.insert(reversed.devices.end(), end - part.devices(), end);
+    end -= part.devices();
+  }
+  return reversed;
 }
 
 }  // namespace planwright

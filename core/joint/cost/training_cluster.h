@@ -49,6 +49,13 @@ absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, cons
 // any. REQUIRES: count >= 1.
 TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count);
 
+// The part of `cluster` that has so many devices of each class: whole nodes, or some devices of one node where they are
+// all there are. REQUIRES: one number for each class, not all of them 0.
+TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::vector<int64_t>& counts);
+
+// The classes in the opposite order; the devices with them.
+TrainingCluster InReverse(const TrainingCluster& cluster);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_JOINT_COST_TRAINING_CLUSTER_H_

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,78 +15,220 @@
 #include "core/base/interruption.h"
 #include "core/base/status_macros.h"
 #include "core/base/units.h"
+#include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/joint_search.h"
 
 namespace planwright {
 namespace {
 
 constexpr double kPicosecondsPerSecond = 1e12;
+// Eleven days.
+constexpr int64_t kAnyStep = 1'000'000'000'000'000'000;
 
-// 1, 2, ..., those of a node, and then whole nodes.
-std::vector<int64_t> CountsOf(const TrainingClass& part) {
-  std::vector<int64_t> counts;
-  for (int64_t devices = 1; devices < part.devices_per_node; ++devices) counts.push_back(devices);
-  for (int64_t nodes = 1; nodes <= part.nodes; ++nodes) counts.push_back(nodes * part.devices_per_node);
-  return counts;
+// Devices by class.
+using Counts = std::vector<int64_t>;
+
+int64_t TotalOf(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), int64_t{0}); }
+
+// Whether each of `more` is at least that of `less`: a plan may leave devices idle.
+bool Covers(const Counts& more, const Counts& less) {
+  return std::equal(more.begin(), more.end(), less.begin(), std::greater_equal<>());
 }
+
+// Mixes of classes by their whole nodes, of all classes but the last.
+struct Box {
+  Counts low;
+  Counts high;
+
+  bool is_one() const { return low == high; }
+};
 
 class FewestDevices {
  public:
-  FewestDevices(const JointQuestion& question, const SolveLimits& limits)
-      : question_(question), limits_(limits), counts_(CountsOf(question.training.classes.front())) {
+  FewestDevices(const JointQuestion& question, const SolveLimits& limits) : question_(question), limits_(limits) {
+    for (const TrainingClass& part : classes()) all_.push_back(part.devices());
     const std::optional<double>& target = question.settings.target_tokens_per_second;
     if (!target.has_value()) return;
     const double tokens =
         static_cast<double>(question.settings.global_batch) * static_cast<double>(question.pricer.tokens_per_sample());
-    most_ps_ = static_cast<int64_t>(std::min(std::floor(tokens / *target * kPicosecondsPerSecond), 4e18));
+    most_ps_ = static_cast<int64_t>(
+        std::min(std::floor(tokens / *target * kPicosecondsPerSecond), static_cast<double>(kAnyStep)));
   }
 
   absl::StatusOr<JointAnswer> Run(const std::function<void(const JointAnswer&)>& on_answer) {
-    const std::size_t all = counts_.size() - 1;
-    // The first that reaches the target, the last that is refuted, and the last that is missed; one behind.
-    std::size_t reached = all;
-    std::size_t refuted = 0;
-    std::size_t missed = 0;
-    const Decision of_all = Ask(all);
+    const Decision of_all = Ask(all_);
     if (of_all != Decision::kReached) return WhyNot(of_all, on_answer);
-    while (missed < reached && !CheckInterruption(limits_).has_value()) {
-      const std::size_t middle = missed + (reached - missed) / 2;
-      const Decision decision = Ask(middle);
-      if (decision == Decision::kReached) {
-        reached = middle;
-      } else {
-        missed = middle + 1;
-        if (decision == Decision::kRefuted) refuted = middle + 1;
-      }
+    reached_ = all_;
+    for (std::size_t number = 0; number < all_.size(); ++number) {
+      Lower(Counts(all_.size(), 0), number, CountsAlone(classes()[number]));
     }
-    const TrainingCluster part = FirstDevices(question_.training, counts_[reached]);
-    ASSIGN_OR_RETURN(JointAnswer answer, PlanJointly(On(part), limits_, on_answer));
+    if (all_.size() > 1) Mix(WholeBox());
+    const TrainingCluster part = FirstDevicesByClass(question_.training, reached_);
+    absl::StatusOr<JointAnswer> planned = PlanJointly(On(part), limits_, on_answer);
+    if (IsNoPlanFound(planned.status())) planned = found_;
+    ASSIGN_OR_RETURN(JointAnswer answer, std::move(planned));
     answer.counters["device_counts_tried"] = tried_;
-    answer.counters["devices_allowed"] = counts_[reached];
-    answer.counters["devices_needed"] = counts_[std::min(refuted, reached)];
+    answer.counters["devices_allowed"] = TotalOf(reached_);
+    answer.counters["devices_needed"] = LeastNotRefuted();
     return answer;
   }
 
  private:
   enum class Decision { kReached, kRefuted, kOpen };
 
+  const std::vector<TrainingClass>& classes() const { return question_.training.classes; }
+
   JointQuestion On(const TrainingCluster& part) const {
     return {question_.pricer,   question_.cluster,        part,
             question_.settings, question_.reserved_bytes, question_.relative_gap};
   }
 
-  // Whether the count at `place` of the list reaches the target.
-  Decision Ask(std::size_t place) {
+  // 1, 2, ..., those of a node, and then whole nodes.
+  static Counts CountsAlone(const TrainingClass& part) {
+    Counts counts;
+    for (int64_t devices = 1; devices < part.devices_per_node; ++devices) counts.push_back(devices);
+    for (int64_t nodes = 1; nodes <= part.nodes; ++nodes) counts.push_back(nodes * part.devices_per_node);
+    return counts;
+  }
+
+  // None, and whole nodes.
+  static Counts CountsBesideOthers(const TrainingClass& part) {
+    Counts counts;
+    for (int64_t nodes = 0; nodes <= part.nodes; ++nodes) counts.push_back(nodes * part.devices_per_node);
+    return counts;
+  }
+
+  // Whether devices in such numbers reach the target.
+  Decision Ask(const Counts& counts) {
+    if (!reached_.empty() && Covers(counts, reached_)) return Decision::kReached;
+    if (IsRefuted(counts)) return Decision::kRefuted;
     ++tried_;
-    const TrainingCluster part = FirstDevices(question_.training, counts_[place]);
-    const JointOutcome outcome =
-        SearchJoint({question_.pricer, part, question_.settings, question_.reserved_bytes, question_.relative_gap},
-                    limits_, [](const JointPlan&) {});
-    if (outcome.plan.has_value() && outcome.plan->step.count() <= most_ps_) return Decision::kReached;
-    best_ = outcome.plan.has_value() ? std::optional(outcome.plan->step) : std::nullopt;
+    const TrainingCluster part = FirstDevicesByClass(question_.training, counts);
+    Decision decision = AskInOrder(part);
+    if (decision != Decision::kReached && part.classes.size() > 1) {
+      const Decision other = AskInOrder(InReverse(part));
+      if (other != Decision::kRefuted) decision = other;
+    }
+    if (decision == Decision::kRefuted) refuted_.push_back(counts);
+    return decision;
+  }
+
+  Decision AskInOrder(const TrainingCluster& part) {
+    JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, question_.relative_gap};
+    // Where all are enough, by how much others miss the target does not matter.
+    if (!reached_.empty() && most_ps_ < kAnyStep) request.known_step_ps = most_ps_ + most_ps_ / 1'000 + 1;
+    JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
+    if (outcome.plan.has_value() && outcome.plan->step.count() <= most_ps_) {
+      Keep(part, *std::move(outcome.plan));
+      return Decision::kReached;
+    }
+    if (outcome.plan.has_value()) best_ = std::min(best_.value_or(outcome.plan->step), outcome.plan->step);
     if (outcome.is_interrupted && !outcome.plan.has_value()) return Decision::kOpen;
     const bool is_refuted = !outcome.plan.has_value() || outcome.step_bound_ps > most_ps_;
     return is_refuted ? Decision::kRefuted : Decision::kOpen;
+  }
+
+  // For where no time is left to look for the best plan.
+  void Keep(const TrainingCluster& part, JointPlan plan) {
+    SimulateJointPlan(question_.pricer, DeviceRow(part), plan);
+    found_ = {.plan = std::move(plan), .training = part, .is_interrupted = true, .counters = {}};
+  }
+
+  bool IsRefuted(const Counts& counts) const {
+    return std::any_of(refuted_.begin(), refuted_.end(), [&](const Counts& more) { return Covers(more, counts); });
+  }
+
+  // The least of `choices` of class `number` that reaches the target beside `counts`, if that is less in all than what
+  // is known.
+  void Lower(Counts counts, std::size_t number, const Counts& choices) {
+    counts[number] = 0;
+    const int64_t most = TotalOf(reached_) - TotalOf(counts) - 1;
+    std::size_t missed = 0;
+    auto reached = static_cast<std::size_t>(std::upper_bound(choices.begin(), choices.end(), most) - choices.begin());
+    // Where another class has the best so far, all of these may well be too few.
+    std::size_t next = all_.size() == 1 ? reached / 2 : reached - 1;
+    while (missed < reached && !CheckInterruption(limits_).has_value()) {
+      counts[number] = choices[next];
+      if (Ask(counts) == Decision::kReached) {
+        reached = next;
+        reached_ = counts;
+      } else {
+        missed = next + 1;
+      }
+      next = missed + (reached - missed) / 2;
+    }
+  }
+
+  Box WholeBox() const {
+    Box box;
+    for (std::size_t number = 0; number + 1 < all_.size(); ++number) {
+      box.low.push_back(0);
+      box.high.push_back(classes()[number].nodes);
+    }
+    return box;
+  }
+
+  // Nodes of all classes but the last, as many of the last as less devices than are known in all leave room for beside
+  // `low`; empty: none.
+  Counts MostOf(const Box& box) const {
+    int64_t left = TotalOf(reached_) - 1;
+    Counts most;
+    for (std::size_t number = 0; number < box.low.size(); ++number) {
+      left -= box.low[number] * classes()[number].devices_per_node;
+      most.push_back(box.high[number] * classes()[number].devices_per_node);
+    }
+    if (left < 0) return {};
+    const TrainingClass& last = classes().back();
+    most.push_back(std::min<int64_t>(last.nodes, left / last.devices_per_node) * last.devices_per_node);
+    return most;
+  }
+
+  // Looks for fewer devices in all among the mixes of a box: where even its most of each class are refuted, all are;
+  // else in its halves.
+  void Mix(const Box& box) {
+    const Counts most = MostOf(box);
+    // Of the last class alone is known.
+    if (most.empty() || TotalOf(box.high) == 0 || CheckInterruption(limits_).has_value()) return;
+    if (box.is_one()) return Lower(most, most.size() - 1, CountsBesideOthers(classes().back()));
+    if (Ask(most) == Decision::kRefuted) return;
+    std::size_t widest = 0;
+    for (std::size_t number = 1; number < box.low.size(); ++number) {
+      if (box.high[number] - box.low[number] > box.high[widest] - box.low[widest]) widest = number;
+    }
+    Box fewer = box;
+    Box more = box;
+    fewer.high[widest] = box.low[widest] + (box.high[widest] - box.low[widest]) / 2;
+    more.low[widest] = fewer.high[widest] + 1;
+    Mix(fewer);
+    Mix(more);
+  }
+
+  // The least number of devices in all that is not refuted.
+  int64_t LeastNotRefuted() const {
+    int64_t least = TotalOf(reached_);
+    for (std::size_t number = 0; number < all_.size(); ++number) {
+      for (const int64_t alone : CountsAlone(classes()[number])) {
+        Counts counts(all_.size(), 0);
+        counts[number] = alone;
+        if (alone < least && !IsRefuted(counts)) least = alone;
+      }
+    }
+    if (all_.size() > 1) LowerToNotRefuted(Counts(), least);
+    return least;
+  }
+
+  // `counts` of the first classes, with every number of nodes of the others.
+  void LowerToNotRefuted(const Counts& counts, int64_t& least) const {
+    if (TotalOf(counts) >= least) return;
+    if (counts.size() == all_.size()) {
+      if (TotalOf(counts) > 0 && !IsRefuted(counts)) least = TotalOf(counts);
+      return;
+    }
+    for (const int64_t more : CountsBesideOthers(classes()[counts.size()])) {
+      Counts longer = counts;
+      longer.push_back(more);
+      LowerToNotRefuted(longer, least);
+    }
   }
 
   // All devices miss the target.
@@ -95,7 +238,7 @@ class FewestDevices {
     const double tokens = static_cast<double>(question_.settings.global_batch) *
                           static_cast<double>(question_.pricer.tokens_per_sample());
     const std::string found =
-        absl::StrFormat("the best plan on all %d devices trains %.0f tokens/s, and %.0f are asked for", counts_.back(),
+        absl::StrFormat("the best plan on all %d devices trains %.0f tokens/s, and %.0f are asked for", TotalOf(all_),
                         tokens / static_cast<double>(best_->count()) * kPicosecondsPerSecond,
                         *question_.settings.target_tokens_per_second);
     if (decision == Decision::kOpen) {
@@ -112,10 +255,14 @@ class FewestDevices {
 
   const JointQuestion& question_;
   const SolveLimits& limits_;
-  const std::vector<int64_t> counts_;
-  int64_t most_ps_ = std::numeric_limits<int64_t>::max();
+  Counts all_;
+  int64_t most_ps_ = kAnyStep;
   int64_t tried_ = 0;
-  // Of the last count that missed.
+  // The fewest in all that are known to reach the target, and how; empty: none is.
+  Counts reached_;
+  JointAnswer found_;
+  std::vector<Counts> refuted_;
+  // Of the plans that missed the target.
   std::optional<Picoseconds> best_;
 };
 

@@ -1,8 +1,11 @@
-// MIN_DEVICES of the joint search: the fewest devices of one class that hold the model, or on which it trains so fast.
+// MIN_DEVICES of the joint search: the fewest devices, of all classes together, that hold the model, or on which it
+// trains so fast.
 //
-// A plan may leave devices idle, so what some devices can do, more can; the count is found by bisection over the
-// devices of a node and then whole nodes. Each step is one search: it reaches the target, refutes it by its bound, or
-// leaves it open, which counts as missed and not as refuted.
+// A plan may leave devices idle, so what some devices of each class can do, more of each can. Devices of one class are
+// counted one by one up to a node, then, as beside other classes, by nodes. Each class alone is bisected; mixes of
+// classes are looked at by boxes of counts, of which one that is refuted with its most of each class is done. Each step
+// is one search: it reaches the target, refutes it by its bound, or leaves it open, which counts as missed and not as
+// refuted.
 #ifndef PLANWRIGHT_CORE_JOINT_PLAN_FEWEST_DEVICES_H_
 #define PLANWRIGHT_CORE_JOINT_PLAN_FEWEST_DEVICES_H_
 
@@ -16,8 +19,8 @@
 namespace planwright {
 
 // The answer on the fewest devices that were found to reach `question.settings.target_tokens_per_second` (unset: to
-// hold the model); `question.training` has one class. Counters "device_counts_tried", "devices_allowed" (of the part of
-// the cluster that the answer's bounds speak of), "devices_needed" (the least number that is not refuted).
+// hold the model). Counters "device_counts_tried", "devices_allowed" (of the part of the cluster that the answer's
+// bounds speak of), "devices_needed" (the least number that is not refuted).
 // Errors: FAILED_PRECONDITION (InfeasibilityOf) where all devices provably do not; DEADLINE_EXCEEDED (IsNoPlanFound)
 // where they do not as far as is known; CANCELLED.
 absl::StatusOr<JointAnswer> PlanOnFewestDevices(const JointQuestion& question, const SolveLimits& limits,

@@ -17,19 +17,6 @@ namespace {
 // Reports say per mille of what a choice is worth.
 constexpr double kWorthGap = 1e-3;
 
-// The classes in the other order; the devices with them.
-TrainingCluster Reversed(const TrainingCluster& cluster) {
-  TrainingCluster reversed = cluster;
-  std::reverse(reversed.classes.begin(), reversed.classes.end());
-  reversed.devices.clear();
-  auto end = cluster.devices.end();
-  for (const TrainingClass& part : reversed.classes) {
-    reversed.devices.insert(reversed.devices.end(), end - part.devices(), end);
-    end -= part.devices();
-  }
-  return reversed;
-}
-
 bool HaveSameChoices(const JointConfiguration& a, const JointConfiguration& b) {
   const auto choices = [](const JointConfiguration& each) {
     return std::tuple(each.order, each.num_stages, each.chunks, each.sharding, each.recomputation,
@@ -44,7 +31,7 @@ class JointPlanner {
                const std::function<void(const JointAnswer&)>& on_answer)
       : question_(question), limits_(limits), on_answer_(on_answer) {
     orders_.push_back(question.training);
-    if (question.training.classes.size() > 1) orders_.push_back(Reversed(question.training));
+    if (question.training.classes.size() > 1) orders_.push_back(InReverse(question.training));
   }
 
   absl::StatusOr<JointAnswer> Run() {

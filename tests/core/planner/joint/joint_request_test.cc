@@ -331,6 +331,61 @@ TEST(JointRequestTest, FindsTheFewestDevicesThatAreFastEnough) {
   EXPECT_LT(fewer->joint->tokens_per_second, target);
 }
 
+// The last `nodes` nodes of eight are of a class of half the speed.
+void SlowLastNodes(int64_t nodes, JointTestRequest& request) {
+  const DeviceClassId slower = AddSlowerClass(request.cluster);
+  const std::size_t all = request.cluster.devices.size();
+  for (std::size_t d = all - static_cast<std::size_t>(nodes) * 8; d < all; ++d) {
+    request.cluster.devices[d].device_class = slower;
+  }
+}
+
+// The part of a cluster of 8 nodes that has so many of each half.
+void UseNodes(int64_t fast, int64_t slow, JointTestRequest& request) {
+  request.problem.devices_to_use.devices.clear();
+  const std::size_t half = request.cluster.devices.size() / 2;
+  for (std::size_t d = 0; d < half; ++d) {
+    const auto node = static_cast<int64_t>(d / 8);
+    if (node < fast) request.problem.devices_to_use.devices.emplace_back(d);
+    if (node < slow) request.problem.devices_to_use.devices.emplace_back(half + d);
+  }
+}
+
+TEST(JointRequestTest, FindsTheFewestDevicesOfTwoClasses) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:8", 256);
+  SlowLastNodes(4, request);
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  const absl::StatusOr<Plan> all = Make(request);
+  ASSERT_TRUE(all.ok()) << all.status();
+  // The fast half alone is too slow, and not all of the slow one is needed.
+  for (const double share : {0.3, 0.75, 0.85}) {
+    SCOPED_TRACE(share);
+    request.problem.objective = Objective::kMinDevices;
+    request.problem.devices_to_use.devices.clear();
+    const double target = all->joint->tokens_per_second * share;
+    request.problem.joint->target_tokens_per_second = target;
+    const absl::StatusOr<Plan> fewest = Make(request);
+    ASSERT_TRUE(fewest.ok()) << fewest.status();
+    EXPECT_GE(fewest->joint->tokens_per_second, target);
+    const int64_t allowed = fewest->provenance.counters.at("devices_allowed");
+    EXPECT_EQ(fewest->provenance.counters.at("devices_needed"), allowed);
+    // No mix of nodes with fewer devices does.
+    request.problem.objective = Objective::kMaxThroughput;
+    request.problem.joint->target_tokens_per_second.reset();
+    int64_t least = 64;
+    for (int64_t fast = 0; fast <= 4; ++fast) {
+      for (int64_t slow = 0; slow <= 4; ++slow) {
+        if (fast + slow == 0 || 8 * (fast + slow) >= least) continue;
+        UseNodes(fast, slow, request);
+        const absl::StatusOr<Plan> plan = Make(request);
+        if (plan.ok() && plan->joint->tokens_per_second >= target) least = 8 * (fast + slow);
+      }
+    }
+    EXPECT_LE(allowed, least);
+    EXPECT_GT(allowed, least - 8);
+  }
+}
+
 TEST(JointRequestTest, SaysWhereATargetIsOutOfReach) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
   request.problem.objective = Objective::kMinDevices;
