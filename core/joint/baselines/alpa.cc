@@ -209,7 +209,8 @@ class Alpa {
                                 .samples = choice.samples / degrees.data,
                                 .sharding = choice.sharding,
                                 .crosses_nodes = degrees.devices() > part.devices_per_node,
-                                .devices_per_node = part.devices_per_node});
+                                .devices_per_node = part.devices_per_node,
+                                .between = ClosestLink(question_.cluster, degrees.devices())});
     JointChunk chunk{.first_layer = groups_[static_cast<std::size_t>(taken.first)], .recomputation = {}};
     for (int32_t layer = chunk.first_layer; layer < groups_[static_cast<std::size_t>(taken.end)]; ++layer) {
       const int32_t kind = question_.pricer.kinds()[static_cast<std::size_t>(layer)];

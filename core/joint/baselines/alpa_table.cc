@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/units.h"
+
 namespace planwright {
 namespace {
 
@@ -94,6 +96,11 @@ std::vector<int32_t> GroupLayers(int32_t num_layers, int32_t most) {
   return groups;
 }
 
+TrainingLink ClosestLink(const TrainingCluster& cluster, int64_t devices) {
+  const int64_t nodes = CeilDivide(devices, cluster.classes.front().devices_per_node);
+  return cluster.LinkOf(std::max(1, cluster.LeastTier(nodes)));
+}
+
 AlpaTable::AlpaTable(const BaselineQuestion& question, const AlpaChoice& choice, const std::vector<int64_t>& sizes,
                      const std::vector<int32_t>& groups)
     : question_(question),
@@ -112,7 +119,8 @@ AlpaTable::AlpaTable(const BaselineQuestion& question, const AlpaChoice& choice,
                                  .samples = choice.samples / degrees.data,
                                  .sharding = choice.sharding,
                                  .crosses_nodes = degrees.devices() > part.devices_per_node,
-                                 .devices_per_node = part.devices_per_node});
+                                 .devices_per_node = part.devices_per_node,
+                                 .between = ClosestLink(question.cluster, degrees.devices())});
       if (!prices.empty()) Add(prices, degrees, size);
     });
   }

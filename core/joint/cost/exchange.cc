@@ -14,11 +14,12 @@ TrainingLink Reached(TrainingLink link, double efficiency) {
 
 }  // namespace
 
-Exchange::Exchange(const PriceQuery& query, const TrainingLink& inside, const TrainingLink& between, double efficiency)
+Exchange::Exchange(const PriceQuery& query, const TrainingLink& inside, const TrainingLink& furthest, double efficiency)
     : crosses_nodes_(query.crosses_nodes),
       devices_per_node_(query.devices_per_node),
       inside_(Reached(inside, efficiency)),
-      between_(Reached(between, efficiency)) {}
+      between_(Reached(query.between.value_or(furthest), efficiency)),
+      furthest_(Reached(furthest, efficiency)) {}
 
 bool Exchange::Leaves(const RankGroup& group) const {
   return crosses_nodes_ && group.ranks * group.stride > devices_per_node_;
@@ -50,7 +51,7 @@ double Exchange::AllToAll(double bytes, const RankGroup& group) const {
 }
 
 double Exchange::Pair(double bytes) const {
-  return bytes / between_.bytes_per_second * kPicosecondsPerSecond + static_cast<double>(between_.latency_ps);
+  return bytes / furthest_.bytes_per_second * kPicosecondsPerSecond + static_cast<double>(furthest_.latency_ps);
 }
 
 }  // namespace planwright

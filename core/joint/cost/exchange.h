@@ -18,8 +18,8 @@ struct RankGroup {
 // All groups of one kind of a stage exchange at the same time: those that leave a node share its ports.
 class Exchange {
  public:
-  // `efficiency`: share of the links' bandwidth that collectives reach.
-  Exchange(const PriceQuery& query, const TrainingLink& inside, const TrainingLink& between, double efficiency);
+  // `furthest`: between nodes anywhere. `efficiency`: share of the links' bandwidth that collectives reach.
+  Exchange(const PriceQuery& query, const TrainingLink& inside, const TrainingLink& furthest, double efficiency);
 
   // A gather to all ranks or a scatter of sums in a ring, picoseconds: (ranks - 1) / ranks of `bytes`, which is the
   // whole, pass each link. A group whose ranks share a node leaves it through the ports of all of these, as NCCL's
@@ -40,7 +40,9 @@ class Exchange {
   bool crosses_nodes_;
   int64_t devices_per_node_;
   TrainingLink inside_;
+  // Of the stage's nodes, and between stages.
   TrainingLink between_;
+  TrainingLink furthest_;
 };
 
 }  // namespace planwright

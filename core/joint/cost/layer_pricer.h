@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CORE_JOINT_COST_LAYER_PRICER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct PriceQuery {
   // The stage's block takes several nodes; its groups that leave a node run at the speed between nodes.
   bool crosses_nodes = false;
   int32_t devices_per_node = 1;
+  // That speed; nullopt: between the furthest nodes.
+  std::optional<TrainingLink> between = std::nullopt;
 };
 
 // Immutable; any thread.

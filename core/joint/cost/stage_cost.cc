@@ -92,16 +92,13 @@ class StageSum {
   bool any_full_ = false;
 };
 
-// The link between what runs before a boundary and what runs behind it: that of a node only where both blocks are in
-// one.
+// The link between what runs before a boundary and what runs behind it: that of a node, a rack, ... only where both
+// blocks are in one.
 const TrainingLink& LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b) {
-  const int64_t last = std::max(a.first_slot + a.degrees.devices(), b.first_slot + b.degrees.devices()) - 1;
-  const int64_t first = std::min(a.first_slot, b.first_slot);
-  const int32_t number = row.ClassOf(first);
-  const int64_t size = row.At(number).devices_per_node;
-  const bool same =
-      number == row.ClassOf(last) && (first - row.StartOf(number)) / size == (last - row.StartOf(number)) / size;
-  return same ? row.cluster().inside : row.cluster().between;
+  const int32_t tier =
+      std::max({row.TierOf(a.first_slot, a.degrees.devices()), row.TierOf(b.first_slot, b.degrees.devices()),
+                row.TierBetween(a.first_slot, b.first_slot)});
+  return row.cluster().LinkOf(tier);
 }
 
 }  // namespace
@@ -142,6 +139,30 @@ int64_t DeviceRow::RestOfNode(int64_t slot) const {
   const int64_t size = At(number).devices_per_node;
   const int64_t used = (slot - StartOf(number)) % size;
   return used == 0 ? 0 : size - used;
+}
+
+int32_t DeviceRow::TierBetween(int64_t a, int64_t b) const {
+  const int32_t number = ClassOf(a);
+  if (number != ClassOf(b)) return cluster_.num_tiers() - 1;
+  const int64_t size = At(number).devices_per_node;
+  if ((a - StartOf(number)) / size == (b - StartOf(number)) / size) return 0;
+  int32_t tier = 1;
+  for (const TrainingGroup& group : cluster_.groups) {
+    const auto number_of = [&](int64_t slot) {
+      const auto device = static_cast<int64_t>(cluster_.devices[static_cast<std::size_t>(slot)].index());
+      return device / cluster_.node_span / group.nodes;
+    };
+    if (number_of(a) == number_of(b)) return tier;
+    ++tier;
+  }
+  return tier;
+}
+
+int32_t DeviceRow::TierOf(int64_t first, int64_t count) const {
+  int32_t tier = TierBetween(first, first + count - 1);
+  const int64_t size = At(ClassOf(first)).devices_per_node;
+  for (int64_t slot = first + size; slot < first + count; slot += size) tier = std::max(tier, TierBetween(first, slot));
+  return tier;
 }
 
 namespace {
@@ -201,7 +222,8 @@ class PlanCosting {
 
   const std::vector<LayerPrice>& PricesOf(const JointStage& stage) {
     const int32_t number = row_.ClassOf(stage.first_slot);
-    if (!prices_.empty() && priced_class_ == number && priced_ == stage.degrees) return prices_;
+    const int32_t tier = row_.TierOf(stage.first_slot, stage.degrees.devices());
+    if (!prices_.empty() && priced_class_ == number && priced_tier_ == tier && priced_ == stage.degrees) return prices_;
     const TrainingClass& part = row_.At(number);
     prices_ = pricer_.Price(
         {.device_class = part.device_class,
@@ -209,8 +231,10 @@ class PlanCosting {
          .samples = plan_.per_stage ? plan_.micro_batch_samples / stage.degrees.data : plan_.micro_batch_samples,
          .sharding = plan_.sharding,
          .crosses_nodes = stage.degrees.devices() > part.devices_per_node,
-         .devices_per_node = part.devices_per_node});
+         .devices_per_node = part.devices_per_node,
+         .between = row_.cluster().LinkOf(std::max(tier, 1))});
     priced_class_ = number;
+    priced_tier_ = tier;
     priced_ = stage.degrees;
     return prices_;
   }
@@ -235,6 +259,7 @@ class PlanCosting {
   int64_t num_stages_;
   std::vector<LayerPrice> prices_;
   int32_t priced_class_ = -1;
+  int32_t priced_tier_ = -1;
   Degrees priced_;
   PipelineTimes times_;
   std::vector<std::vector<ChunkCost>> chunks_;

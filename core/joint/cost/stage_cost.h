@@ -43,6 +43,10 @@ class DeviceRow {
   const TrainingClass& At(int32_t number) const { return cluster_.classes[static_cast<std::size_t>(number)]; }
   // Slots between `slot` and the end of its node; 0 where a node begins.
   int64_t RestOfNode(int64_t slot) const;
+  // How far two slots are apart (TrainingCluster); of unlike classes as far as can be. O(classes + groups).
+  int32_t TierBetween(int64_t a, int64_t b) const;
+  // How far slots of [first, first + count) are apart at the most. O(nodes of it).
+  int32_t TierOf(int64_t first, int64_t count) const;
   const TrainingCluster& cluster() const { return cluster_; }
 
  private:

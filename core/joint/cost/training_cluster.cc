@@ -17,6 +17,7 @@ struct Networks {
   int64_t devices_per_node = 0;
   TrainingLink inside;
   TrainingLink between;
+  std::vector<TrainingGroup> groups;
 };
 
 TrainingLink LinkOf(double bytes_per_second, Picoseconds latency) { return {bytes_per_second, latency.count()}; }
@@ -28,17 +29,25 @@ double ShareOf(const HierarchyInterconnect::Level& level, int64_t devices) {
                   *level.port_bandwidth_bytes_per_second / static_cast<double>(devices));
 }
 
-// The narrowest level that joins nodes of `devices`: what a group of any size and place can rely on.
-TrainingLink SlowestOf(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t from, int64_t devices,
-                       TrainingLink inside) {
-  TrainingLink slowest = inside;
+bool AreAlike(const TrainingLink& a, const TrainingLink& b) {
+  return a.bytes_per_second == b.bytes_per_second && a.latency_ps == b.latency_ps;
+}
+
+// Nodes of so many devices under the levels from `from` on: what passes a level passes those below it.
+Networks NetworksUnder(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t from,
+                       int64_t devices_per_node, TrainingLink inside) {
+  Networks networks{devices_per_node, inside, inside, {}};
+  int64_t nodes = 1;
+  TrainingLink& slowest = networks.between;
   for (std::size_t level = from; level < levels.size(); ++level) {
     if (levels[level].fan_out == 1) continue;
-    slowest.bytes_per_second = std::min(slowest.bytes_per_second, ShareOf(levels[level], devices));
+    const TrainingLink before = slowest;
+    slowest.bytes_per_second = std::min(slowest.bytes_per_second, ShareOf(levels[level], devices_per_node * nodes));
     slowest.latency_ps = std::max(slowest.latency_ps, levels[level].latency.count());
-    devices *= levels[level].fan_out;
+    if (nodes > 1 && !AreAlike(before, slowest)) networks.groups.push_back({nodes, before});
+    nodes *= levels[level].fan_out;
   }
-  return slowest;
+  return networks;
 }
 
 absl::StatusOr<Networks> NetworksOf(const Cluster& cluster) {
@@ -49,17 +58,17 @@ absl::StatusOr<Networks> NetworksOf(const Cluster& cluster) {
       if (inside.bytes_per_second > 0) break;
       inside = LinkOf(link.bandwidth_bytes_per_second, link.latency);
     }
-    return Networks{nodes->devices_per_node, inside, SlowestOf(nodes->levels, 0, nodes->devices_per_node, inside)};
+    return NetworksUnder(nodes->levels, 0, nodes->devices_per_node, inside);
   }
   if (const auto* tree = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) {
     const HierarchyInterconnect::Level& node = tree->levels.front();
     const TrainingLink inside = LinkOf(node.bandwidth_bytes_per_second, node.latency);
-    return Networks{node.fan_out, inside, SlowestOf(tree->levels, 1, node.fan_out, inside)};
+    return NetworksUnder(tree->levels, 1, node.fan_out, inside);
   }
   if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect)) {
     if (uniform->bandwidth_bytes_per_second.has_value()) {
       const TrainingLink inside = LinkOf(*uniform->bandwidth_bytes_per_second, uniform->latency);
-      return Networks{num_devices, inside, inside};
+      return Networks{num_devices, inside, inside, {}};
     }
   }
   return absl::InvalidArgumentError(
@@ -98,11 +107,23 @@ bool IsOfOneClass(const Cluster& cluster, const std::vector<DeviceId>& node) {
 
 }  // namespace
 
+int32_t TrainingCluster::LeastTier(int64_t nodes) const {
+  if (nodes <= 1) return 0;
+  int32_t tier = 1;
+  while (tier + 1 < num_tiers() && groups[static_cast<std::size_t>(tier - 1)].nodes < nodes) ++tier;
+  return tier;
+}
+
 absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
                                                     int64_t reserved_bytes) {
   const absl::StatusOr<Networks> networks = NetworksOf(cluster);
   if (!networks.ok()) return networks.status();
-  TrainingCluster training{.classes = {}, .devices = {}, .inside = networks->inside, .between = networks->between};
+  TrainingCluster training{.classes = {},
+                           .devices = {},
+                           .inside = networks->inside,
+                           .between = networks->between,
+                           .groups = networks->groups,
+                           .node_span = networks->devices_per_node};
   std::map<DeviceClassId, std::vector<std::vector<DeviceId>>> by_class;
   for (std::vector<DeviceId>& node : NodesOf(cluster, usable, networks->devices_per_node)) {
     if (!IsOfOneClass(cluster, node)) continue;
@@ -139,7 +160,12 @@ TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count) {
 }
 
 TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::vector<int64_t>& counts) {
-  TrainingCluster part{.classes = {}, .devices = {}, .inside = cluster.inside, .between = cluster.between};
+  TrainingCluster part{.classes = {},
+                       .devices = {},
+                       .inside = cluster.inside,
+                       .between = cluster.between,
+                       .groups = cluster.groups,
+                       .node_span = cluster.node_span};
   auto from = cluster.devices.begin();
   for (std::size_t number = 0; number < counts.size(); ++number) {
     TrainingClass taken = cluster.classes[number];

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CORE_JOINT_COST_TRAINING_CLUSTER_H_
 #define PLANWRIGHT_CORE_JOINT_COST_TRAINING_CLUSTER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,14 +29,35 @@ struct TrainingClass {
   int64_t devices() const { return int64_t{nodes} * devices_per_node; }
 };
 
+// Neighbouring nodes of a cluster that are closer to each other than to others: racks, pods.
+struct TrainingGroup {
+  // The number-th group has the nodes [number x nodes, (number + 1) x nodes).
+  int64_t nodes = 0;
+  // Of one device to one in another node of the group, where each of its node does so at the same time.
+  TrainingLink link;
+};
+
 struct TrainingCluster {
   // In the order of the row.
   std::vector<TrainingClass> classes;
   // Of the row.
   std::vector<DeviceId> devices;
   TrainingLink inside;
-  // Of one device to one in another node, where each of its node does so at the same time.
+  // As the link of a group, to any other node.
   TrainingLink between;
+  // The smallest first; each one's size divides that of the next, its link is no slower.
+  std::vector<TrainingGroup> groups = {};
+  // Device d is in node d / node_span.
+  int64_t node_span = 1;
+
+  // How far devices are apart: 0 in a node, then by groups, num_tiers() - 1 across all of them.
+  int32_t num_tiers() const { return static_cast<int32_t>(groups.size()) + 2; }
+  const TrainingLink& LinkOf(int32_t tier) const {
+    if (tier == 0) return inside;
+    return tier + 1 == num_tiers() ? between : groups[static_cast<std::size_t>(tier - 1)].link;
+  }
+  // The closest that a block of so many nodes can be; a block of a node or less: 0.
+  int32_t LeastTier(int64_t nodes) const;
 };
 
 // `usable`: the devices that a plan may use. Nodes of a class that have fewer of these than most are left out; CPUs

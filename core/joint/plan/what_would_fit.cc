@@ -36,6 +36,8 @@ TrainingCluster WithNodes(const TrainingCluster& cluster, int32_t nodes) {
   grown.classes = {cluster.classes.front()};
   grown.classes.front().nodes = nodes;
   grown.devices.assign(static_cast<std::size_t>(grown.classes.front().devices()), cluster.devices.front());
+  // How far nodes are apart decides nothing about what fits.
+  grown.groups.clear();
   return grown;
 }
 

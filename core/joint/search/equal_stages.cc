@@ -19,6 +19,7 @@ class EqualStageGrid {
   std::optional<EqualStagePipeline> Make(int32_t num_stages, LayerRecomputation mode, int64_t depth) const {
     EqualStagePipeline made{.family = family_, .num_stages = num_stages, .recomputation = mode, .pipeline = {}};
     const int32_t each = (space_.num_layers() - 2) / num_stages;
+    int32_t tier = 0;
     for (int32_t behind = 0; behind < num_stages; ++behind) {
       PlacedStage stage{.first_layer = 1 + (num_stages - 1 - behind) * each,
                         .end_layer = 1 + (num_stages - behind) * each,
@@ -27,8 +28,11 @@ class EqualStageGrid {
       if (behind == 0) stage.end_layer = space_.num_layers();
       if (behind == num_stages - 1) stage.first_layer = 0;
       const int64_t next = behind == num_stages - 1 ? stage.end : NextBlock(stage.end);
-      if (stage.end < 0 || next < 0 || !Add(stage, depth, next, behind, mode, made.pipeline)) return std::nullopt;
+      if (stage.end < 0 || next < 0) return std::nullopt;
+      const int32_t next_tier = behind == num_stages - 1 ? 0 : TierBefore(stage.end, next);
+      if (!Add(stage, depth, tier, next_tier, behind, mode, made.pipeline)) return std::nullopt;
       depth = next;
+      tier = next_tier;
     }
     std::reverse(made.pipeline.stages.begin(), made.pipeline.stages.end());
     made.step_ps =
@@ -47,17 +51,25 @@ class EqualStageGrid {
     return found;
   }
 
-  // Whether the stage fits.
-  bool Add(const PlacedStage& stage, int64_t begin, int64_t next, int32_t behind, LayerRecomputation mode,
-           StagePipeline& pipeline) const {
-    const StageTable* table = option_.tables[static_cast<std::size_t>(space_.places.ClassAt(begin))].get();
+  // How far the block that ends at `end` is from the next one.
+  int32_t TierBefore(int64_t end, int64_t next) const {
+    const int64_t devices = option_.degrees.devices();
+    return space_.places.TierOfBoth(end, devices, next, space_.places.EndOf(next, devices), devices);
+  }
+
+  // Whether the stage fits. `tier`, `next_tier`: how far the stages behind and before it are.
+  bool Add(const PlacedStage& stage, int64_t begin, int32_t tier, int32_t next_tier, int32_t behind,
+           LayerRecomputation mode, StagePipeline& pipeline) const {
+    const int32_t own = space_.places.TierOf(stage.end, option_.degrees.devices());
+    const StageTable* table = option_.At(space_.places.ClassAt(begin), own);
     if (table == nullptr) return false;
     const int64_t time =
         table->TimeInModePs(stage.first_layer, stage.end_layer,
                             InFlight(PipelineOrder::kOneFOneB, family_.micro_batches, behind + 1, 0, 1), mode);
     if (time == kDoesNotFit) return false;
-    const int64_t cost = time + table->TransferBeforePs(stage.end_layer, space_.places.LinkAt(begin)) +
-                         table->TransferBeforePs(stage.first_layer, space_.places.LinkAt(next));
+    const TrainingCluster& cluster = space_.places.row().cluster();
+    const int64_t cost = time + table->TransferBeforePs(stage.end_layer, cluster.LinkOf(tier)) +
+                         table->TransferBeforePs(stage.first_layer, cluster.LinkOf(next_tier));
     pipeline.sum_ps += cost;
     pipeline.longest_ps = std::max(pipeline.longest_ps, cost);
     pipeline.end_ps = std::max(pipeline.end_ps, table->StepEndPs(stage.first_layer, stage.end_layer));
@@ -107,7 +119,7 @@ std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, const s
       if (num_layers % stages != 0) continue;
       if (space.settings.num_stages.value_or(stages) != stages) continue;
       for (const LayerRecomputation mode : ModesOf(space, options.front())) {
-        for (const int64_t depth : space.places.class_starts()) {
+        for (const int64_t depth : space.places.starts()) {
           if (poller.ShouldStop(100 * stages)) break;
           std::optional<EqualStagePipeline> made = grid.Make(stages, mode, depth);
           if (made.has_value()) Insert(*std::move(made), count, best);

@@ -17,14 +17,17 @@ constexpr double kLongestStepPs = 5.76e17;
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
+// On the closest devices of the class.
 PriceQuery QueryOf(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees, int32_t number) {
   const TrainingClass& part = space.places.row().At(number);
+  const int32_t tier = std::max(1, space.places.LeastTier(number, degrees.devices()));
   return {.device_class = part.device_class,
           .degrees = degrees,
           .samples = family.SamplesOf(degrees, space.settings.per_stage),
           .sharding = family.sharding,
           .crosses_nodes = degrees.devices() > part.devices_per_node,
-          .devices_per_node = part.devices_per_node};
+          .devices_per_node = part.devices_per_node,
+          .between = space.places.row().cluster().LinkOf(tier)};
 }
 
 int64_t BlocksOf(const TrainingClass& part, int64_t devices) {
@@ -205,16 +208,23 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
   for (const LayerRecomputation mode : space.settings.recomputation) allowed[static_cast<std::size_t>(mode)] = true;
   std::vector<SpreadOption> options;
   for (const Degrees& degrees : family.degrees) {
-    SpreadOption option{.degrees = degrees, .tables = {}};
+    SpreadOption option{.degrees = degrees, .tables = {}, .num_tiers = space.places.num_tiers()};
     bool is_possible = false;
     for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
-      std::vector<LayerPrice> prices = space.pricer.Price(QueryOf(space, family, degrees, number));
-      const bool fits = !prices.empty() && BlocksOf(space.places.row().At(number), degrees.devices()) > 0;
-      is_possible = is_possible || fits;
-      option.tables.push_back(fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(),
-                                                                  std::move(prices), allowed,
-                                                                  space.places.row().At(number).memory_bytes)
-                                   : nullptr);
+      PriceQuery query = QueryOf(space, family, degrees, number);
+      const int32_t least = space.places.LeastTier(number, degrees.devices());
+      const int32_t most = least == 0 ? 0 : option.num_tiers - 1;
+      for (int32_t tier = 0; tier < option.num_tiers; ++tier) {
+        if (tier > 0) query.between = space.places.row().cluster().LinkOf(tier);
+        std::vector<LayerPrice> prices;
+        if (least <= tier && tier <= most) prices = space.pricer.Price(query);
+        const bool fits = !prices.empty() && BlocksOf(space.places.row().At(number), degrees.devices()) > 0;
+        is_possible = is_possible || fits;
+        option.tables.push_back(fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(),
+                                                                    std::move(prices), allowed,
+                                                                    space.places.row().At(number).memory_bytes)
+                                     : nullptr);
+      }
     }
     if (is_possible) options.push_back(std::move(option));
   }

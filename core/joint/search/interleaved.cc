@@ -104,14 +104,20 @@ int64_t MostStagesOn(const TrainingClass& part, int64_t devices) {
                                           : part.nodes / CeilDivide(devices, part.devices_per_node);
 }
 
-// The cheapest boundary: between nodes where every block takes at least one.
-int64_t LeastCutPs(const JointSpace& space, const PipelineFamily& family, const Candidate& candidate,
-                   const StageTable& table) {
-  const TrainingCluster& cluster = space.places.row().cluster();
-  const bool fills_nodes = family.degrees.front().devices() >= space.places.row().At(candidate.number).devices_per_node;
+// The fastest link on which so many stages of the family can be together.
+const TrainingLink& LinkOfStages(const JointSpace& space, const PipelineFamily& family, const Candidate& candidate,
+                                 int64_t stages) {
+  const int64_t devices = family.degrees.front().devices();
+  const int64_t per_node = space.places.row().At(candidate.number).devices_per_node;
+  const int64_t block = devices <= per_node ? devices : CeilDivide(devices, per_node) * per_node;
+  return space.places.row().cluster().LinkOf(space.places.LeastTier(candidate.number, stages * block));
+}
+
+// The cheapest boundary on a link.
+int64_t LeastCutPs(const JointSpace& space, const StageTable& table, const TrainingLink& link) {
   int64_t least = kDoesNotFit;
   for (int32_t layer = 1; layer < space.num_layers(); ++layer) {
-    least = std::min(least, table.TransferBeforePs(layer, fills_nodes ? cluster.between : cluster.inside));
+    least = std::min(least, table.TransferBeforePs(layer, link));
   }
   return least;
 }
@@ -121,7 +127,8 @@ Interleaving InterleavingOf(const JointSpace& space, const PipelineFamily& famil
   return {.num_stages = candidate.num_stages,
           .chunks = candidate.chunks,
           .micro_batches = family.micro_batches,
-          .cut_ps = LeastCutPs(space, family, candidate, table)};
+          .cut_ps = LeastCutPs(space, table, LinkOfStages(space, family, candidate, 2)),
+          .wrap_ps = LeastCutPs(space, table, LinkOfStages(space, family, candidate, candidate.num_stages))};
 }
 
 // Every number of stages and chunks that a family may have on each class, with `bound_of` (work, stages, chunks).
@@ -129,10 +136,9 @@ template <typename BoundOf>
 void ListCandidates(const JointSpace& space, const PipelineFamily& family, std::size_t at,
                     const std::vector<SpreadOption>& options, BoundOf bound_of, int64_t sought,
                     std::vector<Candidate>& candidates) {
-  for (std::size_t number = 0; number < options.front().tables.size(); ++number) {
-    const StageTable* table = options.front().tables[number].get();
+  for (int32_t place = 0; place < space.places.row().num_classes(); ++place) {
+    const StageTable* table = options.front().ClosestAt(place);
     if (table == nullptr) continue;
-    const auto place = static_cast<int32_t>(number);
     const int64_t most = MostStagesOn(space.places.row().At(place), family.degrees.front().devices());
     const int64_t work = table->BasePs(0, space.num_layers());
     for (int32_t stages = 2; stages <= most; ++stages) {
@@ -185,10 +191,10 @@ class InterleavedSearch {
   int64_t Look(const Candidate& candidate) {
     const PipelineFamily& family = families_[candidate.family];
     const std::vector<SpreadOption> options = OptionsOf(space_, family);
-    const StageTable& table = *options.front().tables[static_cast<std::size_t>(candidate.number)];
+    const StageTable& table = *options.front().ClosestAt(candidate.number);
     const int32_t most = candidate.num_stages * candidate.chunks;
-    const TrainingCluster& cluster = space_.places.row().cluster();
-    const Chain least = WithLeastCuts(ChainOf(table, LayerRecomputation::kNone, false, cluster.inside));
+    const TrainingLink& closest = LinkOfStages(space_, family, candidate, 2);
+    const Chain least = WithLeastCuts(ChainOf(table, LayerRecomputation::kNone, false, closest));
     const int64_t end = CeilDivide(table.StepEndPs(0, space_.num_layers()), candidate.num_stages);
     const std::optional<int64_t> extra = LeastExtra(candidate, table);
     if (!extra.has_value()) return std::numeric_limits<int64_t>::max();
@@ -208,7 +214,8 @@ class InterleavedSearch {
       return bound;
     }
     for (const LayerRecomputation mode : space_.settings.recomputation) {
-      const Chain chain = ChainOf(table, mode, true, LinkOf(candidate));
+      const TrainingLink& slowest = LinkOfStages(space_, family, candidate, candidate.num_stages);
+      const Chain chain = ChainOf(table, mode, true, slowest);
       std::vector<int32_t> cuts = CutsUnder(chain, LeastCap(chain, most), most);
       SplitUntil(static_cast<std::size_t>(most), cuts);
       Consider(candidate, table, cuts);
@@ -230,13 +237,6 @@ class InterleavedSearch {
     }
     room -= table.StateBytes(0, space_.num_layers()) / most_in_flight;
     return table.LeastExtraOfAllPs(SaturatingMultiply(std::max<int64_t>(room, 0), candidate.chunks));
-  }
-
-  // That of the slowest boundary.
-  const TrainingLink& LinkOf(const Candidate& candidate) const {
-    const TrainingCluster& cluster = space_.places.row().cluster();
-    const int64_t devices = families_[candidate.family].degrees.front().devices() * candidate.num_stages;
-    return devices <= space_.places.row().At(candidate.number).devices_per_node ? cluster.inside : cluster.between;
   }
 
   Chain ChainOf(const StageTable& table, LayerRecomputation mode, bool counts_extra, const TrainingLink& link) const {
@@ -281,6 +281,29 @@ class InterleavedSearch {
     return true;
   }
 
+  // Where the stages begin: one after the other, where all of them are the closest.
+  std::vector<int64_t> SlotsOf(const Candidate& candidate) const {
+    const DeviceRow& row = space_.places.row();
+    const int64_t devices = families_[candidate.family].degrees.front().devices();
+    const int64_t per_node = row.At(candidate.number).devices_per_node;
+    const int64_t blocks_per_node = std::max<int64_t>(1, per_node / devices);
+    std::vector<int64_t> slots;
+    for (int64_t s = 0; s < candidate.num_stages; ++s) {
+      slots.push_back(row.StartOf(candidate.number) +
+                      (devices > per_node ? s * CeilDivide(devices, per_node) * per_node
+                                          : s / blocks_per_node * per_node + s % blocks_per_node * devices));
+    }
+    const int64_t last = slots.back() + devices - 1;
+    int64_t best = 0;
+    for (int64_t moved = 0; last + moved < row.EndOf(candidate.number); moved += per_node) {
+      if (row.TierBetween(slots.front() + moved, last + moved) < row.TierBetween(slots.front() + best, last + best)) {
+        best = moved;
+      }
+    }
+    for (int64_t& slot : slots) slot += best;
+    return slots;
+  }
+
   // Without recomputation.
   JointPlan PlanOf(const Candidate& candidate, const std::vector<int32_t>& cuts) const {
     const PipelineFamily& family = families_[candidate.family];
@@ -289,17 +312,12 @@ class InterleavedSearch {
                    .sharding = family.sharding,
                    .micro_batch_samples = family.samples,
                    .micro_batches = family.micro_batches};
-    const DeviceRow& row = space_.places.row();
     const Degrees degrees = family.degrees.front();
-    const int64_t per_node = row.At(candidate.number).devices_per_node;
-    const int64_t blocks_per_node = std::max<int64_t>(1, per_node / degrees.devices());
+    const std::vector<int64_t> slots = SlotsOf(candidate);
     for (int32_t s = 0; s < candidate.num_stages; ++s) {
       JointStage& stage = plan.stages.emplace_back();
       stage.degrees = degrees;
-      stage.first_slot = static_cast<int32_t>(
-          row.StartOf(candidate.number) +
-          (degrees.devices() > per_node ? s * CeilDivide(degrees.devices(), per_node) * per_node
-                                        : s / blocks_per_node * per_node + s % blocks_per_node * degrees.devices()));
+      stage.first_slot = static_cast<int32_t>(slots[static_cast<std::size_t>(s)]);
       for (std::size_t chunk = static_cast<std::size_t>(s); chunk + 1 < cuts.size();
            chunk += static_cast<std::size_t>(candidate.num_stages)) {
         const auto layers = static_cast<std::size_t>(cuts[chunk + 1] - cuts[chunk]);
@@ -343,7 +361,7 @@ int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFami
     if (poller.ShouldStop(10'000)) return 0;
     const PipelineFamily& family = families[candidate.family];
     const std::vector<SpreadOption> options = OptionsOf(space, family);
-    const StageTable& table = *options.front().tables[static_cast<std::size_t>(candidate.number)];
+    const StageTable& table = *options.front().ClosestAt(candidate.number);
     LikeStages dealt(table, space.num_layers(), InterleavingOf(space, family, candidate, table));
     const int64_t busiest = std::max(dealt.LeastStagePs(), candidate.bound_ps / family.micro_batches);
     bound = std::min(bound, SaturatingMultiply(family.micro_batches, busiest));

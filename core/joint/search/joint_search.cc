@@ -25,11 +25,11 @@ bool Allows(const JointSettings& settings, PipelineOrder order) {
   return std::find(settings.orders.begin(), settings.orders.end(), order) != settings.orders.end();
 }
 
-// Stages from the front of the row, as people count: moved by whole nodes where all are alike.
-void MoveToFront(const DeviceRow& row, JointPlan& plan) {
-  if (row.num_classes() > 1) return;
-  const int64_t per_node = row.At(0).devices_per_node;
-  const int64_t idle = plan.stages.front().first_slot / per_node * per_node;
+// Stages from the front of the row, as people count: moved by whole nodes or racks where all are alike.
+void MoveToFront(const Places& places, JointPlan& plan) {
+  const int64_t period = places.Period(0);
+  if (places.row().num_classes() > 1 || period == 0) return;
+  const int64_t idle = plan.stages.front().first_slot / period * period;
   for (JointStage& stage : plan.stages) stage.first_slot -= static_cast<int32_t>(idle);
 }
 
@@ -47,11 +47,11 @@ JointPlan PlanOf(const PipelineFamily& family, bool per_stage, const StagePipeli
     stage.degrees = option.degrees;
     stage.first_slot = static_cast<int32_t>(places.SlotOf(placed.end));
     const int32_t number = places.row().ClassOf(stage.first_slot);
-    const StageTable& table = *option.tables[static_cast<std::size_t>(number)];
+    const StageTable& table = *option.At(number, places.TierOf(placed.end, option.degrees.devices()));
     stage.chunks.push_back({placed.first_layer, modes_of(table, placed, std::min(family.micro_batches, from_end))});
     --from_end;
   }
-  MoveToFront(places.row(), plan);
+  MoveToFront(places, plan);
   return plan;
 }
 
@@ -175,7 +175,7 @@ class JointSearch {
     outcome_.counters["interleavings"] = result.looked_at;
     NoteBound(result.bound_ps);
     if (!result.plan.has_value()) return;
-    MoveToFront(row_, *result.plan);
+    MoveToFront(places_, *result.plan);
     Offer(*std::move(result.plan));
   }
 

@@ -24,7 +24,7 @@ LikeStages::LikeStages(const StageTable& table, int32_t num_layers, const Interl
   group_ = table.GroupOf(layer);
   if (!are_alike_) {
     // The ends of the model, which pay for one cut only, may lie anywhere.
-    interleaving_.cut_ps = 0;
+    interleaving_.cut_ps = interleaving_.wrap_ps = 0;
     return;
   }
   first_ = {true, table.PriceOf(0), table.GroupOf(0)};
@@ -77,6 +77,12 @@ const LikeStages::End& LikeStages::EndOf(int32_t stage) const {
   return stage + 1 == interleaving_.num_stages ? last_ : none_;
 }
 
+int64_t LikeStages::CutsOf(int32_t stage, bool has_end) const {
+  if (has_end) return interleaving_.cut_ps;
+  const bool wraps = stage == 0 || stage + 1 == interleaving_.num_stages;
+  return interleaving_.cut_ps + (wraps ? interleaving_.wrap_ps : interleaving_.cut_ps);
+}
+
 int64_t LikeStages::InFlightOf(int32_t stage) const {
   return InFlight(PipelineOrder::kInterleaved, interleaving_.micro_batches, interleaving_.num_stages - stage,
                   interleaving_.num_stages, interleaving_.chunks);
@@ -96,7 +102,7 @@ std::optional<int64_t> LikeStages::ChunkPs(int32_t stage, int32_t layers, bool h
                                            bool again) const {
   const End& end = EndOf(stage);
   std::vector<LayerGroup> groups;
-  int64_t time = (has_end ? 1 : 2) * interleaving_.cut_ps + layers * (price_.forward_ps + price_.backward_ps);
+  int64_t time = CutsOf(stage, has_end) + layers * (price_.forward_ps + price_.backward_ps);
   if (layers > 0) {
     groups.push_back(group_);
     groups.back().count = layers;
@@ -146,8 +152,8 @@ int64_t LikeStages::StagePs(int32_t stage, int32_t layers) const {
   if (layers == 0 && !are_alike_) return 0;
   const End& end = EndOf(stage);
   std::vector<LayerGroup> groups;
-  int64_t time = layers * (price_.forward_ps + price_.backward_ps) +
-                 (2 * interleaving_.chunks - (end.exists ? 1 : 0)) * interleaving_.cut_ps;
+  int64_t time = layers * (price_.forward_ps + price_.backward_ps);
+  for (int32_t chunk = 0; chunk < interleaving_.chunks; ++chunk) time += CutsOf(stage, end.exists && chunk == 0);
   if (layers > 0) {
     groups.push_back(group_);
     groups.back().count = layers;

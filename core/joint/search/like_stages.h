@@ -22,8 +22,10 @@ struct Interleaving {
   // Of one stage.
   int32_t chunks = 2;
   int64_t micro_batches = 1;
-  // What a chunk pays at least at each of its ends that is no end of the model.
+  // What a chunk pays at least at each of its ends that is no end of the model: towards the neighbouring stage, and
+  // from the last stage back to the first one.
   int64_t cut_ps = 0;
+  int64_t wrap_ps = 0;
 };
 
 // Layers of other kinds between the ends, and the ends of a model that has such, count as nothing: then times are
@@ -52,6 +54,8 @@ class LikeStages {
   using Times = std::vector<int64_t>;
 
   const End& EndOf(int32_t stage) const;
+  // Both ends of a chunk of the stage. `has_end`: one of them is the end of the model.
+  int64_t CutsOf(int32_t stage, bool has_end) const;
   int64_t InFlightOf(int32_t stage) const;
   // What is left of a device for `layers` layers in flight. `again`: with room to compute one again.
   int64_t RoomOf(int32_t stage, int32_t layers, bool again) const;

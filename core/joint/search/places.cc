@@ -1,35 +1,107 @@
 #include "core/joint/search/places.h"
 
-#include <cstddef>
+#include <set>
+
+#include "core/base/units.h"
 
 namespace planwright {
 
-Places::Places(const DeviceRow& row) : row_(row) {
+Places::Places(const DeviceRow& row) : row_(row), num_tiers_(row.cluster().num_tiers()) {
   int64_t class_end = 0;
   for (int32_t number = row.num_classes(); number-- > 0;) {
     const TrainingClass& part = row.At(number);
     const int64_t start = class_end;
-    class_starts_.push_back(start);
     class_end += part.devices();
     for (int64_t depth = start; depth < class_end; ++depth) {
-      const int64_t used = (depth - start) % part.devices_per_node;
       class_.push_back(number);
-      node_end_.push_back(depth - used + part.devices_per_node);
+      node_end_.push_back(depth - (depth - start) % part.devices_per_node + part.devices_per_node);
       class_end_.push_back(class_end);
-      kind_.push_back(num_kinds_ + used);
     }
-    num_kinds_ += part.devices_per_node;
   }
-  kind_.push_back(num_kinds_++);
+  SetGroups();
+  SetKinds();
+  SetStarts();
 }
 
-int64_t Places::EndOf(int64_t depth, int64_t devices) const {
-  if (depth >= size()) return -1;
-  const auto at = static_cast<std::size_t>(depth);
-  const int64_t per_node = row_.At(class_[at]).devices_per_node;
-  if (devices <= per_node) return depth + devices <= node_end_[at] ? depth + devices : -1;
-  const int64_t end = depth + (devices + per_node - 1) / per_node * per_node;
-  return !IsInsideNode(depth) && end <= class_end_[at] ? end : -1;
+void Places::SetGroups() {
+  const TrainingCluster& cluster = row_.cluster();
+  for (const TrainingGroup& group : cluster.groups) {
+    std::vector<int64_t>& numbers = groups_.emplace_back();
+    for (int64_t depth = 0; depth < size(); ++depth) {
+      const DeviceId device = cluster.devices[static_cast<std::size_t>(size() - 1 - depth)];
+      numbers.push_back(static_cast<int64_t>(device.index()) / cluster.node_span / group.nodes);
+    }
+    std::vector<int64_t>& ends = group_ends_.emplace_back(numbers.size(), size());
+    for (std::size_t depth = numbers.size() - 1; depth-- > 0;) {
+      const bool ends_here = numbers[depth] != numbers[depth + 1];
+      ends[depth] = ends_here ? static_cast<int64_t>(depth) + 1 : ends[depth + 1];
+    }
+  }
+}
+
+bool Places::IsWhole(int32_t number) const {
+  const TrainingCluster& cluster = row_.cluster();
+  const auto node_at = [&](int64_t slot) {
+    return static_cast<int64_t>(cluster.devices[static_cast<std::size_t>(slot)].index()) / cluster.node_span;
+  };
+  return node_at(row_.EndOf(number) - 1) - node_at(row_.StartOf(number)) + 1 == row_.At(number).nodes;
+}
+
+// Racks in which a class begins may have few of its nodes; where nodes are missing, any rack may.
+void Places::SetStarts() {
+  for (int32_t number = 0; number < row_.num_classes(); ++number) {
+    const int64_t start = size() - row_.EndOf(number);
+    const int64_t end = size() - row_.StartOf(number);
+    std::set<int64_t> starts{start};
+    for (const std::vector<int64_t>& ends : group_ends_) {
+      int64_t next = ends[static_cast<std::size_t>(start)];
+      for (; next < end; next = ends[static_cast<std::size_t>(next)]) {
+        starts.insert(next);
+        if (Period(number) > 0) break;
+      }
+    }
+    starts_.insert(starts_.end(), starts.begin(), starts.end());
+  }
+  std::sort(starts_.begin(), starts_.end());
+}
+
+// What lies before a place is what lies before any deeper one of its kind, moved by whole periods.
+void Places::SetKinds() {
+  const std::vector<TrainingGroup>& groups = row_.cluster().groups;
+  for (int32_t number = 0; number < row_.num_classes(); ++number) {
+    const int64_t nodes = groups.empty() ? 1 : groups.back().nodes;
+    period_.push_back(groups.empty() || IsWhole(number) ? nodes * row_.At(number).devices_per_node : 0);
+  }
+  for (int64_t depth = 0; depth < size(); ++depth) {
+    const auto at = static_cast<std::size_t>(depth);
+    const int64_t start = class_end_[at] - row_.At(class_[at]).devices();
+    const int64_t period = period_[static_cast<std::size_t>(class_[at])];
+    kind_.push_back(period == 0 ? depth : start + (depth - start) % period);
+  }
+  kind_.push_back(size());
+}
+
+int32_t Places::TierBetween(int64_t a, int64_t b) const {
+  const auto at = static_cast<std::size_t>(a);
+  const auto other = static_cast<std::size_t>(b);
+  if (class_[at] != class_[other]) return num_tiers() - 1;
+  if (node_end_[at] == node_end_[other]) return 0;
+  int32_t tier = 1;
+  for (const std::vector<int64_t>& numbers : groups_) {
+    if (numbers[at] == numbers[other]) return tier;
+    ++tier;
+  }
+  return tier;
+}
+
+int32_t Places::LeastTier(int32_t number, int64_t devices) const {
+  return row_.cluster().LeastTier(CeilDivide(devices, row_.At(number).devices_per_node));
+}
+
+Places::Span Places::SpanOf(int32_t number, int64_t devices) const {
+  const int64_t per_node = row_.At(number).devices_per_node;
+  if (devices <= per_node) return {devices, false};
+  return {CeilDivide(devices, per_node) * per_node, true};
 }
 
 }  // namespace planwright

@@ -1,8 +1,10 @@
 // Where the blocks of a pipeline may lie: in its order, from the end of the row of devices, the last stage first. A
-// block of at most a node lies inside one, a larger one takes whole nodes (scope ALIGNED_PLACES).
+// block of at most a node lies inside one, a larger one takes whole nodes (scope ALIGNED_PLACES). A block of several
+// nodes that lies in one rack, pod, ... runs at the speed of that.
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_PLACES_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_PLACES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,19 +27,42 @@ class Places {
   bool IsInsideNode(int64_t depth) const {
     return depth > 0 && depth < size() && node_end_[static_cast<std::size_t>(depth - 1)] > depth;
   }
-  // The link between the blocks before and behind `depth`.
-  const TrainingLink& LinkAt(int64_t depth) const {
-    return IsInsideNode(depth) ? row_.cluster().inside : row_.cluster().between;
+  // How far the devices of a block that ends at `end` are apart (TrainingCluster); of two such blocks, one of which
+  // begins at `depth` before the other. REQUIRES: they lie there.
+  int32_t TierOf(int64_t end, int64_t devices) const { return devices == 1 ? 0 : TierBetween(end - 1, end - devices); }
+  int32_t TierOfBoth(int64_t end, int64_t devices, int64_t depth, int64_t next_end, int64_t next_devices) const {
+    return std::max({TierOf(end, devices), TierOf(next_end, next_devices), TierBetween(end - 1, depth)});
   }
-  // Places that are interchangeable for what comes before them: inside a node by what is left of it, and by class.
+  int32_t num_tiers() const { return num_tiers_; }
+  // The closest that a block of so many devices of a class can be.
+  int32_t LeastTier(int32_t number, int64_t devices) const;
+  // Places that are interchangeable for what comes before them: inside a node by what is left of it, in racks by what
+  // is left of these, and by class.
   int64_t KindOf(int64_t depth) const { return kind_[static_cast<std::size_t>(depth)]; }
-  int64_t num_kinds() const { return num_kinds_; }
+  // Moved by so many devices towards the front of its class, a block lies alike; 0: it does not.
+  int64_t Period(int32_t number) const { return period_[static_cast<std::size_t>(number)]; }
 
-  // Where a block of `devices` at `depth` ends; -1: it does not fit there.
-  int64_t EndOf(int64_t depth, int64_t devices) const;
-  // Where the first block may begin: at the front of each class.
-  const std::vector<int64_t>& class_starts() const { return class_starts_; }
-  // Visits where the next block may begin: right there, with the next node, or with any class behind.
+  // What a block of so many devices takes on nodes of a class.
+  struct Span {
+    int64_t devices = 0;
+    // More than a node, so whole ones.
+    bool fills_nodes = false;
+  };
+  Span SpanOf(int32_t number, int64_t devices) const;
+  // Where a block at `depth` ends; -1: it does not fit there. `span`: on the class there.
+  int64_t EndOf(int64_t depth, const Span& span) const {
+    const auto at = static_cast<std::size_t>(depth);
+    const int64_t end = depth + span.devices;
+    if (!span.fills_nodes) return end <= node_end_[at] ? end : -1;
+    return end <= class_end_[at] && !IsInsideNode(depth) ? end : -1;
+  }
+  int64_t EndOf(int64_t depth, int64_t devices) const {
+    return depth < size() ? EndOf(depth, SpanOf(ClassAt(depth), devices)) : -1;
+  }
+  // Where the first block may begin, ascending: behind each class, with the next rack, ..., and with each rack where
+  // nodes are missing.
+  const std::vector<int64_t>& starts() const { return starts_; }
+  // Visits where the next block may begin: right there, with the next node, rack, ..., or with any of the starts.
   template <typename Visit>
   void ForEachNext(int64_t end, Visit visit) const {
     visit(end);
@@ -46,7 +71,13 @@ class Places {
       last = node_end_[static_cast<std::size_t>(end - 1)];
       visit(last);
     }
-    for (const int64_t start : class_starts_) {
+    for (const std::vector<int64_t>& ends : group_ends_) {
+      const int64_t next = ends[static_cast<std::size_t>(end - 1)];
+      if (next <= last || next >= class_end_[static_cast<std::size_t>(end - 1)]) continue;
+      last = next;
+      visit(last);
+    }
+    for (const int64_t start : starts_) {
       if (start > last) visit(start);
     }
   }
@@ -54,14 +85,26 @@ class Places {
   int64_t SlotOf(int64_t end) const { return size() - end; }
 
  private:
+  int32_t TierBetween(int64_t a, int64_t b) const;
+  void SetGroups();
+  // Whether the nodes of a class follow each other without a gap.
+  bool IsWhole(int32_t number) const;
+  void SetKinds();
+  void SetStarts();
+
   const DeviceRow& row_;
+  int32_t num_tiers_;
+  // By group, then by depth: which one the device is in, and where what the row has of it ends.
+  std::vector<std::vector<int64_t>> groups_;
+  std::vector<std::vector<int64_t>> group_ends_;
+  // By class.
+  std::vector<int64_t> period_;
   // By depth.
   std::vector<int32_t> class_;
   std::vector<int64_t> node_end_;
   std::vector<int64_t> class_end_;
   std::vector<int64_t> kind_;
-  std::vector<int64_t> class_starts_;
-  int64_t num_kinds_ = 0;
+  std::vector<int64_t> starts_;
 };
 
 }  // namespace planwright

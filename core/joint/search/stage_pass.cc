@@ -22,23 +22,41 @@ StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_bat
       num_stages_(num_stages),
       options_(options),
       poller_(poller),
+      num_classes_(places.row().num_classes()),
+      num_tiers_(places.num_tiers()),
       rest_{0},
       work_{0} {
-  SetTransfers();
+  SetSizes();
+  SetSites();
   SetWeights();
   SetBounds();
   SetDuals();
 }
 
-void StagePass::SetTransfers() {
+void StagePass::SetSizes() {
+  for (const SpreadOption& option : options_) {
+    const int64_t devices = option.degrees.devices();
+    if (std::find(sizes_.begin(), sizes_.end(), devices) == sizes_.end()) sizes_.push_back(devices);
+  }
+}
+
+void StagePass::SetSites() {
   const TrainingCluster& cluster = places_.row().cluster();
   for (const SpreadOption& option : options_) {
-    for (const auto& table : option.tables) {
-      Transfers& transfers = transfers_.emplace_back();
+    for (const auto& table : option.tables) tables_.push_back(table.get());
+  }
+  for (const SpreadOption& option : options_) {
+    for (int32_t number = 0; number < num_classes_; ++number) {
+      StageTable* const* tables = tables_.data() + sites_.size() * static_cast<std::size_t>(num_tiers_);
+      Site& site = sites_.emplace_back();
+      site.span = places_.SpanOf(number, option.degrees.devices());
+      const StageTable* table = option.ClosestAt(number);
       if (table == nullptr) continue;
+      site.tables = tables;
       for (int32_t layer = 0; layer <= num_layers_; ++layer) {
-        transfers.push_back(
-            {table->TransferBeforePs(layer, cluster.between), table->TransferBeforePs(layer, cluster.inside)});
+        for (int32_t tier = 0; tier < num_tiers_; ++tier) {
+          site.transfers.push_back(table->TransferBeforePs(layer, cluster.LinkOf(tier)));
+        }
       }
     }
   }
@@ -52,9 +70,10 @@ void StagePass::SetBounds() {
     int64_t least_end = kNever;
     int64_t most = 0;
     for (const SpreadOption& option : options_) {
-      for (std::size_t number = 0; number < option.tables.size(); ++number) {
-        const auto& table = option.tables[number];
+      for (std::size_t place = 0; place < option.tables.size(); ++place) {
+        const auto& table = option.tables[place];
         if (table == nullptr) continue;
+        const std::size_t number = place / static_cast<std::size_t>(option.num_tiers);
         const int64_t base = table->BasePs(layer, layer + 1);
         const int64_t transfers = table->TransferBeforePs(layer, slowest) + table->TransferBeforePs(layer + 1, slowest);
         least = std::min(least, base);
@@ -79,8 +98,9 @@ void StagePass::SetWeights() {
   std::vector<double> work(num_classes, static_cast<double>(kNever));
   for (const SpreadOption& option : options_) {
     for (std::size_t number = 0; number < num_classes; ++number) {
-      if (option.tables[number] == nullptr) continue;
-      const auto base = static_cast<double>(option.tables[number]->BasePs(0, num_layers_));
+      const StageTable* table = option.ClosestAt(static_cast<int32_t>(number));
+      if (table == nullptr) continue;
+      const auto base = static_cast<double>(table->BasePs(0, num_layers_));
       work[number] = std::min(work[number], base * static_cast<double>(option.degrees.devices()));
     }
   }
@@ -106,10 +126,11 @@ void StagePass::SetDuals() {
     for (std::size_t price = 0; price < prices_.size(); ++price) {
       double least = static_cast<double>(kNever);
       for (const SpreadOption& option : options_) {
-        for (std::size_t number = 0; number < option.tables.size(); ++number) {
-          if (option.tables[number] == nullptr) continue;
+        for (std::size_t number = 0; number < weights_.size(); ++number) {
+          const StageTable* table = option.ClosestAt(static_cast<int32_t>(number));
+          if (table == nullptr) continue;
           const double weighted = weights_[number] * static_cast<double>(option.degrees.devices());
-          const auto base = static_cast<double>(option.tables[number]->BasePs(layer, layer + 1));
+          const auto base = static_cast<double>(table->BasePs(layer, layer + 1));
           least = std::min(least, base * (1 + prices_[price] * weighted));
         }
       }
@@ -143,59 +164,85 @@ int64_t StagePass::BaseOf(const SpreadOption& option, int32_t first, int32_t end
   return least;
 }
 
-template <typename Combine>
-void StagePass::ExtendBy(PlacedStage stage, const Label& behind, int32_t next, int64_t cap, Combine combine,
-                         Front& found) {
-  const SpreadOption& option = options_[static_cast<std::size_t>(stage.option)];
-  if (behind.depth >= places_.size() || !MayHave(behind.behind + 1, stage.first_layer)) return;
-  const int32_t number = places_.ClassAt(behind.depth);
-  StageTable* table = option.tables[static_cast<std::size_t>(number)].get();
-  if (table == nullptr) return;
-  const Transfers& transfers = TransfersOf(stage.option, number);
-  const auto transfer = [&](int32_t layer, int64_t depth) {
-    return transfers[static_cast<std::size_t>(layer)][places_.IsInsideNode(depth) ? 1 : 0];
-  };
-  stage.end = places_.EndOf(behind.depth, option.degrees.devices());
-  if (stage.end < 0) return;
-  const int64_t sent = transfer(stage.end_layer, behind.depth);
-  if (table->BasePs(stage.first_layer, stage.end_layer) + sent > cap) return;
-  const int64_t time = table->TimePs(stage.first_layer, stage.end_layer, std::min(micro_batches_, behind.behind + 1));
-  if (time == kDoesNotFit) return;
-  const int64_t step_end = std::max(behind.end, table->StepEndPs(stage.first_layer, stage.end_layer));
-  const auto add = [&](int64_t depth) {
-    const int64_t cost = time + sent + transfer(stage.first_layer, depth);
-    if (cost > cap) return;
-    Label label{depth, behind.behind + 1, 0, step_end, std::max(behind.longest, cost), stage, next};
-    if (combine(cost, behind, label)) found.push_back(label);
-  };
-  if (stage.first_layer == 0) return add(stage.end);
-  places_.ForEachNext(stage.end, add);
+uint32_t StagePass::TiersBefore(const PlacedStage& stage, int64_t end, int64_t depth) const {
+  if (num_tiers_ == 2) return places_.IsInsideNode(depth) ? 1 : 2;
+  uint32_t tiers = 0;
+  for (const int64_t devices : sizes_) {
+    const int64_t next = places_.EndOf(depth, devices);
+    if (next >= 0) tiers |= 1U << places_.TierOfBoth(end, DevicesOf(stage), depth, next, devices);
+  }
+  return tiers;
 }
 
 template <typename Combine>
-void StagePass::Extend(int32_t first, int64_t cap, Combine combine, Front& found) {
+void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t next, const Most& most, Combine combine,
+                         Front& found) {
+  if (behind.depth >= places_.size() || !MayHave(behind.behind + 1, stage.first_layer)) return;
+  const Site& site = SiteOf(stage.option, places_.ClassAt(behind.depth));
+  if (site.tables == nullptr) return;
+  const int64_t end = places_.EndOf(behind.depth, site.span);
+  if (end < 0) return;
+  // Of two tiers, nodes are one.
+  const int32_t own = num_tiers_ == 2 ? int32_t{site.span.fills_nodes} : places_.TierOf(end, DevicesOf(stage));
+  StageTable* table = site.tables[own];
+  if (table == nullptr || !IsSoFarFrom(stage, end, behind)) return;
+  const auto transfer = [&](int32_t layer, int32_t tier) {
+    return site.transfers[static_cast<std::size_t>(layer * num_tiers_ + tier)];
+  };
+  const int64_t sent = transfer(stage.end_layer, behind.tier);
+  const int64_t least = table->BasePs(stage.first_layer, stage.end_layer) + sent;
+  if (least > most.cap || behind.sum + least > most.sum) return;
+  const int64_t time =
+      table->TimePs(stage.first_layer, stage.end_layer, std::min<int64_t>(micro_batches_, behind.behind + 1));
+  if (time == kDoesNotFit) return;
+  const int64_t step_end = std::max(behind.end, table->StepEndPs(stage.first_layer, stage.end_layer));
+  const auto add = [&](int64_t depth, int32_t tier) {
+    const int64_t cost = time + sent + transfer(stage.first_layer, tier);
+    if (cost > most.cap) return;
+    Label label{.depth = static_cast<int32_t>(depth),
+                .behind = behind.behind + 1,
+                .end = step_end,
+                .longest = std::max(behind.longest, cost),
+                .next = next,
+                .tier = tier};
+    if (!combine(cost, behind, label)) return;
+    label.stage = {stage.first_layer, stage.end_layer, stage.option, end};
+    found.push_back(label);
+  };
+  if (stage.first_layer == 0) return add(end, 0);
+  places_.ForEachNext(end, [&](int64_t depth) {
+    const uint32_t tiers = TiersBefore(stage, end, depth);
+    for (int32_t tier = 0; tier < num_tiers_; ++tier) {
+      if ((tiers >> tier & 1U) != 0) add(depth, tier);
+    }
+  });
+}
+
+template <typename Combine>
+void StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& found) {
   for (std::size_t o = 0; o < options_.size(); ++o) {
-    for (int32_t end = first + 1; end <= num_layers_ && BaseOf(options_[o], first, end) <= cap; ++end) {
+    for (int32_t end = first + 1; end <= num_layers_ && BaseOf(options_[o], first, end) <= most.cap; ++end) {
       const Front& behind = fronts_[static_cast<std::size_t>(end)];
       if (poller_.ShouldStop(static_cast<int64_t>(4 + 16 * behind.size()))) return;
       const PlacedStage stage{first, end, static_cast<int32_t>(o), 0};
       for (std::size_t label = 0; label < behind.size(); ++label) {
-        ExtendBy(stage, behind[label], static_cast<int32_t>(label), cap, combine, found);
+        ExtendBy(stage, behind[label], static_cast<int32_t>(label), most, combine, found);
       }
     }
   }
 }
 
 void StagePass::KeepUnbeaten(Front& front) {
-  const auto key = [this](const Label& label) {
-    return std::tuple(places_.KindOf(label.depth), label.depth, label.behind, label.sum, label.end, label.stage.option,
+  const auto kind = [this](const Label& label) { return std::pair(places_.KindOf(label.depth), label.tier); };
+  const auto key = [&](const Label& label) {
+    return std::tuple(kind(label), label.depth, label.behind, label.sum, label.end, label.stage.option,
                       label.stage.end_layer, label.next);
   };
   std::sort(front.begin(), front.end(), [&](const Label& a, const Label& b) { return key(a) < key(b); });
   std::size_t kept = 0;
   std::size_t same_kind = 0;
   for (const Label& label : front) {
-    if (kept > 0 && places_.KindOf(front[kept - 1].depth) != places_.KindOf(label.depth)) same_kind = kept;
+    if (kept > 0 && kind(front[kept - 1]) != kind(label)) same_kind = kept;
     // The newest are the likeliest to beat it.
     bool is_beaten = false;
     for (std::size_t other = kept; other > same_kind && !is_beaten; --other) {
@@ -221,7 +268,7 @@ StagePipeline StagePass::Trace(const Label& label) const {
 
 void StagePass::Begin() {
   fronts_.assign(static_cast<std::size_t>(num_layers_) + 1, {});
-  for (const int64_t start : places_.class_starts()) fronts_.back().push_back({.depth = start});
+  for (const int64_t start : places_.starts()) fronts_.back().push_back({.depth = static_cast<int32_t>(start)});
 }
 
 std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
@@ -234,7 +281,8 @@ std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
       const int64_t known = label.sum + std::max(label.end, end_bound_) + rest_of_step;
       return known < window.limit && RestBound(first, window.cap, label.depth) < window.limit - known;
     };
-    Extend(first, window.cap, combine, front);
+    const int64_t most_sum = window.limit - rest_of_step - end_bound_ - rest_[static_cast<std::size_t>(first)];
+    Extend(first, {window.cap, most_sum}, combine, front);
     if (poller_.ShouldStop()) return std::nullopt;
     KeepUnbeaten(front);
   }
@@ -257,7 +305,7 @@ int64_t StagePass::LeastBracket(int64_t limit) {
       label.end = 0;
       return label.sum < limit && RestBound(first, cap, label.depth) < limit - label.sum;
     };
-    Extend(first, cap, combine, front);
+    Extend(first, {cap, kNever}, combine, front);
     if (poller_.ShouldStop()) return 0;
     KeepUnbeaten(front);
   }

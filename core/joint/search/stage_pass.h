@@ -3,7 +3,6 @@
 #ifndef PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 #define PLANWRIGHT_CORE_JOINT_SEARCH_STAGE_PASS_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,8 +18,20 @@ namespace planwright {
 // A way to spread a stage, and what stages so spread cost.
 struct SpreadOption {
   Degrees degrees;
-  // By class of the row; nullptr: not on that class.
+  // By class of the row, then by how far the devices of a block are apart (Places); nullptr: they cannot be there.
   std::vector<std::unique_ptr<StageTable>> tables;
+  int32_t num_tiers = 2;
+
+  StageTable* At(int32_t number, int32_t tier) const {
+    return tables[static_cast<std::size_t>(number * num_tiers + tier)].get();
+  }
+  // On the closest devices of a class; nullptr: not on that class.
+  StageTable* ClosestAt(int32_t number) const {
+    for (int32_t tier = 0; tier < num_tiers; ++tier) {
+      if (At(number, tier) != nullptr) return At(number, tier);
+    }
+    return nullptr;
+  }
 };
 
 struct PlacedStage {
@@ -78,22 +89,30 @@ class StagePass {
 
  private:
   struct Label {
-    int64_t depth = 0;
-    int64_t behind = 0;
+    int32_t depth = 0;
+    int32_t behind = 0;
     int64_t sum = 0;
     int64_t end = 0;
     int64_t longest = 0;
     // How it came to be: the stage that begins here, and the label behind it.
     PlacedStage stage = {};
     int32_t next = -1;
+    // How far this stage and the one before it are apart.
+    int32_t tier = 0;
   };
   using Front = std::vector<Label>;
-  // What a boundary before each layer costs the stage behind it, inside a node and between nodes.
-  using Transfers = std::vector<std::array<int64_t, 2>>;
+  // A stage of one option on one class.
+  struct Site {
+    Places::Span span;
+    // By how far its devices are apart.
+    StageTable* const* tables = nullptr;
+    // What a boundary before each layer costs the stage behind it, by layer, then by how far it is to the next stage.
+    std::vector<int64_t> transfers;
+  };
 
-  void SetTransfers();
-  const Transfers& TransfersOf(int32_t option, int32_t number) const {
-    return transfers_[static_cast<std::size_t>(option * places_.row().num_classes() + number)];
+  void SetSites();
+  const Site& SiteOf(int32_t option, int32_t number) const {
+    return sites_[static_cast<std::size_t>(option * num_classes_ + number)];
   }
   void SetBounds();
   void SetDuals();
@@ -104,10 +123,28 @@ class StagePass {
   void Begin();
   bool MayHave(int64_t stages, int32_t first_layer) const;
   int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
+  // Of a stage, and of the sum of all.
+  struct Most {
+    int64_t cap = 0;
+    int64_t sum = 0;
+  };
   template <typename Combine>
-  void Extend(int32_t first, int64_t cap, Combine combine, Front& found);
+  void Extend(int32_t first, const Most& most, Combine combine, Front& found);
+  void SetSizes();
+  // How far a stage whose block ends at `end` may be from one before it that begins at `depth`, as bits.
+  uint32_t TiersBefore(const PlacedStage& stage, int64_t end, int64_t depth) const;
+  // Whether a stage whose block ends at `end` is so far from the one behind as that one was told.
+  bool IsSoFarFrom(const PlacedStage& stage, int64_t end, const Label& behind) const {
+    return num_tiers_ == 2 || behind.next < 0 ||
+           places_.TierOfBoth(behind.stage.end, DevicesOf(behind.stage), behind.depth, end, DevicesOf(stage)) ==
+               behind.tier;
+  }
+  int64_t DevicesOf(const PlacedStage& stage) const {
+    return options_[static_cast<std::size_t>(stage.option)].degrees.devices();
+  }
   template <typename Combine>
-  void ExtendBy(PlacedStage stage, const Label& behind, int32_t next, int64_t cap, Combine combine, Front& found);
+  void ExtendBy(const PlacedStage& stage, const Label& behind, int32_t next, const Most& most, Combine combine,
+                Front& found);
   void KeepUnbeaten(Front& front);
   StagePipeline Trace(const Label& label) const;
 
@@ -117,8 +154,13 @@ class StagePass {
   std::optional<int32_t> num_stages_;
   std::vector<SpreadOption>& options_;
   Poller& poller_;
-  // By option and class.
-  std::vector<Transfers> transfers_;
+  // Devices of a stage, each number once.
+  std::vector<int64_t> sizes_;
+  int32_t num_classes_;
+  int32_t num_tiers_;
+  // By option and class, and the tables of all.
+  std::vector<Site> sites_;
+  std::vector<StageTable*> tables_;
   // Of the classes' devices: how much one of each does, in devices of the fastest. By depth: of all beyond it.
   std::vector<double> weights_;
   std::vector<double> left_;

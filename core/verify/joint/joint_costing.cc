@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -94,27 +95,36 @@ class JointCosting {
     const DeviceClassId device_class = choices_.ClassOf(s);
     const int64_t node = choices_.node_sizes.at(device_class);
     const Degrees& degrees = joint_.stages[s].degrees;
+    const verify::MachineLink& link = machines_.LinkOf(RingOf(s));
     return choices_.pricer.Price({.device_class = device_class,
                                   .degrees = degrees,
                                   .samples = choices_.SamplesOf(degrees),
                                   .sharding = joint_.sharding,
                                   .crosses_nodes = degrees.devices() > node,
-                                  .devices_per_node = static_cast<int32_t>(node)});
+                                  .devices_per_node = static_cast<int32_t>(node),
+                                  .between = TrainingLink{link.bytes_per_second, link.latency_ps}});
+  }
+
+  // What the nodes of a stage reach each other by.
+  std::size_t RingOf(std::size_t s) const {
+    return std::max<std::size_t>(machines_.RingOf(choices_.placement.stages[s].devices), 1);
   }
 
   // What layers cost is computed once more. Stages spread alike have the same prices.
   void CheckPrices(std::size_t s, const std::vector<LayerPrice>& prices, Violations& broken) {
     const Degrees& degrees = joint_.stages[s].degrees;
     const DeviceClassId device_class = choices_.ClassOf(s);
-    if (checked_.has_value() && *checked_ == std::pair(device_class, degrees)) return;
-    checked_ = {device_class, degrees};
+    const std::size_t ring = RingOf(s);
+    if (checked_.has_value() && *checked_ == std::tuple(device_class, ring, degrees)) return;
+    checked_ = {device_class, ring, degrees};
     const DeviceClass& device = choices_.cluster.device_classes[device_class.index()];
     const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
     const TransformerShape& shape = *choices_.graph.transformer;
     const verify::RankSpread spread{.degrees = degrees,
                                     .samples = choices_.SamplesOf(degrees),
                                     .sharding = joint_.sharding,
-                                    .node_size = choices_.node_sizes.at(device_class)};
+                                    .node_size = choices_.node_sizes.at(device_class),
+                                    .ring = ring};
     std::set<int32_t> seen;
     for (int32_t layer = 0; layer < num_layers(); ++layer) {
       if (!seen.insert(choices_.pricer.kinds()[static_cast<std::size_t>(layer)]).second) continue;
@@ -193,20 +203,19 @@ class JointCosting {
     const int64_t sent = chunk.end_layer() < num_layers() ? PriceOf(prices, chunk.end_layer() - 1).output_bytes : 0;
     sums.buffers = std::max(sums.buffers, 2 * received + 2 * sent);
     const auto count = static_cast<std::size_t>(num_stages());
-    const int64_t front = verify::BothWaysPs(received, machines_.LinkOf(ShareNode((s + count - 1) % count, s)));
-    const int64_t back = verify::BothWaysPs(sent, machines_.LinkOf(ShareNode(s, (s + 1) % count)));
+    const int64_t front = verify::BothWaysPs(received, LinkBetween((s + count - 1) % count, s));
+    const int64_t back = verify::BothWaysPs(sent, LinkBetween(s, (s + 1) % count));
     sums.received += front;
     sums.transfers += front + back;
     times.forward_ps += (front + back) / 2;
     times.backward_ps += (front + back) / 2;
   }
 
-  bool ShareNode(std::size_t a, std::size_t b) const {
-    const auto& stages = choices_.placement.stages;
-    const int64_t node = machines_.NodeOf(stages[a].devices.front());
-    const auto is_there = [&](DeviceId device) { return machines_.NodeOf(device) == node; };
-    return std::all_of(stages[a].devices.begin(), stages[a].devices.end(), is_there) &&
-           std::all_of(stages[b].devices.begin(), stages[b].devices.end(), is_there);
+  const verify::MachineLink& LinkBetween(std::size_t a, std::size_t b) const {
+    std::vector<DeviceId> both = choices_.placement.stages[a].devices;
+    const std::vector<DeviceId>& others = choices_.placement.stages[b].devices;
+    both.insert(both.end(), others.begin(), others.end());
+    return machines_.LinkOf(machines_.RingOf(both));
   }
 
   void FillIn(std::size_t s, const Sums& sums) {
@@ -349,7 +358,7 @@ class JointCosting {
   Plan plan_;
   JointPlan joint_;
   // Whose prices were computed last.
-  std::optional<std::pair<DeviceClassId, Degrees>> checked_;
+  std::optional<std::tuple<DeviceClassId, std::size_t, Degrees>> checked_;
   // In the order of the layers.
   std::map<int64_t, verify::StepRun> runs_;
 };

@@ -9,34 +9,51 @@
 namespace planwright::verify {
 
 Machines::Machines(const Cluster& cluster) : cluster_(cluster) {
-  per_node_ = static_cast<int64_t>(cluster.devices.size());
-  if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect)) {
-    inside_ = {uniform->bandwidth_bytes_per_second.value_or(0), uniform->latency.count()};
-    between_ = inside_;
-  }
   if (const auto* tree = std::get_if<HierarchyInterconnect>(&cluster.interconnect)) {
-    per_node_ = tree->levels.front().fan_out;
-    inside_ = {tree->levels.front().bandwidth_bytes_per_second, tree->levels.front().latency.count()};
-    between_ = inside_;
-    int64_t senders = per_node_;
-    for (std::size_t level = 1; level < tree->levels.size(); ++level) {
-      Slow(tree->levels[level], senders);
-      senders *= tree->levels[level].fan_out;
+    const HierarchyInterconnect::Level& node = tree->levels.front();
+    rings_.push_back({node.fan_out, {node.bandwidth_bytes_per_second, node.latency.count()}});
+    AddRings(tree->levels, 1);
+  } else if (const auto* nodes = std::get_if<NodesInterconnect>(&cluster.interconnect)) {
+    MachineLink inside{nodes->bandwidth_bytes_per_second, nodes->latency.count()};
+    if (inside.bytes_per_second <= 0 && !nodes->links.empty()) {
+      inside = {nodes->links.front().bandwidth_bytes_per_second, nodes->links.front().latency.count()};
     }
+    rings_.push_back({nodes->devices_per_node, inside});
+    AddRings(nodes->levels, 0);
+  } else if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect)) {
+    rings_.push_back({static_cast<int64_t>(cluster.devices.size()),
+                      {uniform->bandwidth_bytes_per_second.value_or(0), uniform->latency.count()}});
   }
-  if (const auto* nodes = std::get_if<NodesInterconnect>(&cluster.interconnect)) {
-    per_node_ = nodes->devices_per_node;
-    inside_ = {nodes->bandwidth_bytes_per_second, nodes->latency.count()};
-    if (inside_.bytes_per_second <= 0 && !nodes->links.empty()) {
-      inside_ = {nodes->links.front().bandwidth_bytes_per_second, nodes->links.front().latency.count()};
+  // Without anything above nodes, what is between them is never asked for but by tables that both ends have.
+  if (rings_.size() == 1) rings_.push_back(rings_.front());
+}
+
+void Machines::AddRings(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t from) {
+  for (std::size_t level = from; level < levels.size(); ++level) {
+    const Ring& below = rings_.back();
+    if (levels[level].fan_out == 1) continue;
+    double own = levels[level].bandwidth_bytes_per_second;
+    if (levels[level].port_bandwidth_bytes_per_second.has_value()) {
+      own = std::min(own, *levels[level].port_bandwidth_bytes_per_second / static_cast<double>(below.devices));
     }
-    between_ = inside_;
-    int64_t senders = per_node_;
-    for (const HierarchyInterconnect::Level& level : nodes->levels) {
-      Slow(level, senders);
-      senders *= level.fan_out;
-    }
+    const MachineLink link{std::min(below.link.bytes_per_second, own),
+                           std::max(below.link.latency_ps, levels[level].latency.count())};
+    rings_.push_back({below.devices * levels[level].fan_out, link});
   }
+}
+
+std::size_t Machines::RingOf(const std::vector<DeviceId>& devices) const {
+  const auto is_like_first = [&](DeviceId device) {
+    return cluster_.devices[device.index()].device_class == cluster_.devices[devices.front().index()].device_class;
+  };
+  std::size_t ring = 0;
+  if (!std::all_of(devices.begin(), devices.end(), is_like_first)) return rings_.size() - 1;
+  const auto is_in_ring = [&](DeviceId device) {
+    const int64_t size = rings_[ring].devices;
+    return static_cast<int64_t>(device.index()) / size == static_cast<int64_t>(devices.front().index()) / size;
+  };
+  while (ring + 1 < rings_.size() && !std::all_of(devices.begin(), devices.end(), is_in_ring)) ++ring;
+  return ring;
 }
 
 std::map<DeviceClassId, int64_t> Machines::LargestNodes(const std::vector<DeviceId>& usable) const {
@@ -45,16 +62,6 @@ std::map<DeviceClassId, int64_t> Machines::LargestNodes(const std::vector<Device
   std::map<DeviceClassId, int64_t> largest;
   for (const auto& [key, count] : counts) largest[key.first] = std::max(largest[key.first], count);
   return largest;
-}
-
-void Machines::Slow(const HierarchyInterconnect::Level& level, int64_t senders) {
-  if (level.fan_out == 1) return;
-  double own = level.bandwidth_bytes_per_second;
-  if (level.port_bandwidth_bytes_per_second.has_value()) {
-    own = std::min(own, *level.port_bandwidth_bytes_per_second / static_cast<double>(senders));
-  }
-  between_.bytes_per_second = std::min(between_.bytes_per_second, own);
-  between_.latency_ps = std::max(between_.latency_ps, level.latency.count());
 }
 
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link) {

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CORE_VERIFY_JOINT_MACHINES_H_
 #define PLANWRIGHT_CORE_VERIFY_JOINT_MACHINES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -16,24 +17,31 @@ struct MachineLink {
   int64_t latency_ps = 0;
 };
 
-// Nodes of a cluster whose interconnect is uniform, hierarchy or nodes.
+// Nodes of a cluster whose interconnect is uniform, hierarchy or nodes, and the racks, pods, ... that these lie in.
 class Machines {
  public:
   explicit Machines(const Cluster& cluster);
 
-  int64_t NodeOf(DeviceId device) const { return static_cast<int64_t>(device.index()) / per_node_; }
+  int64_t NodeOf(DeviceId device) const { return static_cast<int64_t>(device.index()) / rings_.front().devices; }
+  // The link that all `devices` can rely on to reach each other; `ring`: its number, 0 is inside a node. Devices of
+  // unlike classes may be anywhere.
+  std::size_t RingOf(const std::vector<DeviceId>& devices) const;
+  const MachineLink& LinkOf(std::size_t ring) const { return rings_[ring].link; }
+  const MachineLink& Furthest() const { return rings_.back().link; }
   // Of each class the most devices of one node that `usable` holds.
   std::map<DeviceClassId, int64_t> LargestNodes(const std::vector<DeviceId>& usable) const;
-  // Of one device to another one of its node; of one to another node, while all of its node send.
-  const MachineLink& LinkOf(bool is_inside) const { return is_inside ? inside_ : between_; }
 
  private:
-  void Slow(const HierarchyInterconnect::Level& level, int64_t senders);
+  // Devices whose numbers divided by `devices` are equal reach each other by `link`, while all others send too.
+  struct Ring {
+    int64_t devices = 1;
+    MachineLink link;
+  };
+
+  void AddRings(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t from);
 
   const Cluster& cluster_;
-  int64_t per_node_ = 1;
-  MachineLink inside_;
-  MachineLink between_;
+  std::vector<Ring> rings_;
 };
 
 // Both ways of a tensor of `bytes`, each rounded up to whole picoseconds.

@@ -163,14 +163,15 @@ class RankCosting {
   double RanksInNode(double ranks, double apart) const {
     return std::clamp(std::floor(N(spread_.node_size) / apart), 1.0, ranks);
   }
-  double Speed(bool is_inside) const { return machines_.LinkOf(is_inside).bytes_per_second * reached_.network; }
+  const MachineLink& Link(bool is_inside) const { return machines_.LinkOf(is_inside ? 0 : spread_.ring); }
+  double Speed(bool is_inside) const { return Link(is_inside).bytes_per_second * reached_.network; }
 
   // Ranks that are so far apart pass (ranks - 1) / ranks of the bytes on.
   double Ring(double bytes, double ranks, double apart) const {
     if (ranks <= 1 || bytes <= 0) return 0;
     const bool leaves = Leaves(ranks, apart);
     const double speed = leaves ? std::min(Speed(true), RanksInNode(ranks, apart) * Speed(false)) : Speed(true);
-    return bytes * (ranks - 1) / ranks / speed * kPerSecond + N(machines_.LinkOf(!leaves).latency_ps);
+    return bytes * (ranks - 1) / ranks / speed * kPerSecond + N(Link(!leaves).latency_ps);
   }
 
   double AllToAll(double bytes, double ranks, double apart) const {
@@ -179,7 +180,7 @@ class RankCosting {
     const double near = leaves ? RanksInNode(ranks, apart) : ranks;
     const double time =
         std::max(bytes * (near - 1) / ranks / Speed(true), bytes * (ranks - near) / ranks / Speed(false));
-    return time * kPerSecond + N(machines_.LinkOf(!leaves).latency_ps);
+    return time * kPerSecond + N(Link(!leaves).latency_ps);
   }
 
   // Both passes, with exchanges inside the layer and among data ranks as far as they show.
@@ -230,7 +231,8 @@ class RankCosting {
     costs_.step_end = (1 - reached_.hidden_at_step_end) * exchange + Moved(Shared(kUpdated, Sharding::kOptimizer));
     if (!shape_.tied || (!is_embedding_ && !is_head_)) return;
     const double table = kGradient * N(shape_.vocabulary) * h_ / t_;
-    costs_.step_end += table / Speed(false) * kPerSecond + N(machines_.LinkOf(false).latency_ps);
+    const double speed = machines_.Furthest().bytes_per_second * reached_.network;
+    costs_.step_end += table / speed * kPerSecond + N(machines_.Furthest().latency_ps);
   }
 
   // Of so many bytes of each parameter what a rank has, where copies divide them from a level of sharding on.

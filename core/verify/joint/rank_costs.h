@@ -4,6 +4,7 @@
 #define PLANWRIGHT_CORE_VERIFY_JOINT_RANK_COSTS_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ struct RankSpread {
   Sharding sharding = Sharding::kNone;
   // Devices of a node that the class has.
   int64_t node_size = 1;
+  // Its nodes are in one ring of the machines.
+  std::size_t ring = 1;
 };
 
 // Picoseconds and bytes before they are rounded.

@@ -34,6 +34,25 @@ TEST(TrainingClusterTest, NodesOfARackShareAnOversubscribedLevel) {
   EXPECT_DOUBLE_EQ(TrainingOf(cluster).between.bytes_per_second, 10e9);
 }
 
+TEST(TrainingClusterTest, RacksAndPodsAreGroupsWhereTheyAreCloser) {
+  const TrainingCluster alike = TrainingOf(MakeZooCluster("fat-tree:2?tier_us=0").value());
+  EXPECT_TRUE(alike.groups.empty());
+  // Four nodes in a rack, four racks in a pod.
+  const TrainingCluster tree = TrainingOf(MakeZooCluster("fat-tree:2?taper=2").value());
+  ASSERT_EQ(tree.groups.size(), 2U);
+  EXPECT_EQ(tree.node_span, 8);
+  EXPECT_EQ(tree.groups[0].nodes, 4);
+  EXPECT_DOUBLE_EQ(tree.groups[0].link.bytes_per_second, 24e9);
+  EXPECT_EQ(tree.groups[1].nodes, 16);
+  EXPECT_DOUBLE_EQ(tree.groups[1].link.bytes_per_second, 12e9);
+  EXPECT_DOUBLE_EQ(tree.between.bytes_per_second, 6e9);
+  EXPECT_EQ(tree.LeastTier(1), 0);
+  EXPECT_EQ(tree.LeastTier(4), 1);
+  EXPECT_EQ(tree.LeastTier(5), 2);
+  EXPECT_EQ(tree.LeastTier(17), 3);
+  EXPECT_EQ(tree.num_tiers(), 4);
+}
+
 TEST(TrainingClusterTest, MachinesHavePortsToo) {
   Cluster cluster = MakeZooCluster("dgx1-mesh:2").value();
   std::get<NodesInterconnect>(cluster.interconnect).levels[0].port_bandwidth_bytes_per_second = 48e9;

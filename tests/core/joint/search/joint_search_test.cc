@@ -56,6 +56,7 @@ class RandomPricer : public LayerPricer {
     price.forward_ps = random.Between(5, 60) * samples * slowness / tensor + random.Between(0, 6);
     price.backward_ps = 2 * price.forward_ps + random.Between(0, 6);
     if (tensor > 1) price.forward_ps += slow_tensor_ ? random.Between(5, 40) : 2;
+    if (query.crosses_nodes) price.forward_ps += query.between->latency_ps;
     const int64_t kept = random.Between(4, 30) * samples / tensor;
     price.modes[0] = {0, kept};
     if (random.Below(2) == 0) price.modes[1] = {random.Between(1, 9), kept - kept / 3};
@@ -108,6 +109,35 @@ Instance MakeInstance(uint64_t seed, bool per_stage) {
   settings.shardings = {Sharding::kNone, Sharding::kOptimizer};
   settings.orders = {PipelineOrder::kOneFOneB};
   settings.per_stage = per_stage;
+  return instance;
+}
+
+// Nodes in racks of two, and some of these in pods of four; some nodes are missing, and some classes begin inside a
+// rack.
+Instance MakeRackInstance(uint64_t seed, bool per_stage) {
+  Instance instance = MakeInstance(seed, per_stage);
+  RandomStream random(seed, 98);
+  TrainingCluster& cluster = instance.cluster;
+  if (cluster.classes.size() == 1) cluster.classes[0].nodes = static_cast<int32_t>(random.Between(2, 5));
+  int64_t most = 1;
+  for (TrainingClass& part : cluster.classes) {
+    part.devices_per_node = std::min(part.devices_per_node, 2);
+    most = std::max<int64_t>(most, part.devices_per_node);
+  }
+  cluster.node_span = most + random.Between(0, 1);
+  const bool some_are_missing = random.Below(3) == 0;
+  int64_t node = random.Between(0, 1);
+  for (const TrainingClass& part : cluster.classes) {
+    for (int32_t n = 0; n < part.nodes; ++n, ++node) {
+      if (some_are_missing) node += random.Between(0, 2);
+      for (int32_t d = 0; d < part.devices_per_node; ++d) {
+        cluster.devices.emplace_back(static_cast<std::size_t>(node * cluster.node_span + d));
+      }
+    }
+  }
+  cluster.between.latency_ps = random.Between(5, 40);
+  cluster.groups.push_back({2, {2e12, random.Between(0, 4)}});
+  if (random.Below(2) == 0) cluster.groups.push_back({4, {1.5e12, 5}});
   return instance;
 }
 
@@ -254,9 +284,9 @@ class Enumeration {
   int64_t best_ = kNone;
 };
 
-void ExpectOptimal(uint64_t seed, bool per_stage) {
+void ExpectOptimal(uint64_t seed, bool per_stage, Instance (*make)(uint64_t, bool)) {
   SCOPED_TRACE(absl::StrCat("seed ", seed, per_stage ? ", by stage" : ", uniform"));
-  const Instance instance = MakeInstance(seed, per_stage);
+  const Instance instance = make(seed, per_stage);
   const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
   const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
   Enumeration enumeration(instance);
@@ -273,11 +303,21 @@ void ExpectOptimal(uint64_t seed, bool per_stage) {
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithOneSpread) {
-  for (uint64_t seed = 0; seed < NumCases(600) && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, false);
+  for (uint64_t seed = 0; seed < NumCases(600) && !testing::Test::HasFailure(); ++seed) {
+    ExpectOptimal(seed, false, MakeInstance);
+  }
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {
-  for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, true);
+  for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
+    ExpectOptimal(seed, true, MakeInstance);
+  }
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsInRacks) {
+  for (uint64_t seed = 0; seed < NumCases(300) && !testing::Test::HasFailure(); ++seed) {
+    ExpectOptimal(seed, seed % 2 == 0, MakeRackInstance);
+  }
 }
 
 TEST(JointSearchTest, InterleavingIsNeverWorseThanWithoutAndItsPlansHoldWhatTheyState) {

@@ -106,6 +106,42 @@ TEST(JointRequestTest, MoreNodesAreNeverWorse) {
   }
 }
 
+double StepOf(const std::string& model, const std::string& cluster) {
+  const absl::StatusOr<Plan> plan = Make(RequestOf(model, cluster, 256));
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  EXPECT_LE(RelativeGap(plan->objective, plan->lower_bound), 0.02);
+  return ToMilliseconds(plan->objective);
+}
+
+TEST(JointRequestTest, StagesInRacksAreFasterThanWhereTheSlowestLinkIsAllThereIs) {
+  for (const char* model : {"llama3-8b", "mixtral-8x7b"}) {
+    SCOPED_TRACE(model);
+    const double tree = StepOf(model, "fat-tree:2?nodes=2&racks=2&taper=3");
+    const double fast = StepOf(model, "fat-tree:2?nodes=2&racks=2&taper=1");
+    const double slow = StepOf(model, "nodes:8?between_gb=2.7&between_us=14");
+    EXPECT_LT(tree, slow);
+    EXPECT_GE(tree, fast * (1 - kJointGap));
+  }
+}
+
+TEST(JointRequestTest, NodesOfOneRackAreCloserThanOthers) {
+  JointTestRequest request = RequestOf("llama3-8b", "fat-tree:2?nodes=2&racks=2&taper=4", 64);
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  const absl::StatusOr<Plan> all = Make(request);
+  ASSERT_TRUE(all.ok()) << all.status();
+  const auto plan_on = [&](const std::vector<std::string>& hosts) {
+    request.problem.devices_to_use.hosts = hosts;
+    const absl::StatusOr<Plan> plan = Make(request);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    EXPECT_LE(ToMilliseconds(all->objective), ToMilliseconds(plan->objective) * (1 + kJointGap));
+    return ToMilliseconds(plan->objective);
+  };
+  const double in_rack = plan_on({"host2", "host3"});
+  EXPECT_LT(in_rack, plan_on({"host3", "host4"}));
+  // Nodes are missing here and there.
+  plan_on({"host0", "host2", "host3", "host5", "host7"});
+}
+
 TEST(JointRequestTest, SaysWhatWouldFit) {
   const absl::StatusOr<Plan> plan = Make(RequestOf("gpt-175b", "dgx-h100:1", 64));
   ASSERT_FALSE(plan.ok());

@@ -66,8 +66,8 @@ struct Judged {
 Judged Judge(uint64_t seed) {
   RandomStream random(seed);
   const TransformerShape shape = RandomShape(random);
-  const Cluster cluster =
-      *MakeZooCluster(OneOf<std::string>(random, {"dgx-h100:4", "dgx-a100:8", "dgx-h100:1", "nodes:4?devices=4"}));
+  const Cluster cluster = *MakeZooCluster(OneOf<std::string>(
+      random, {"dgx-h100:4", "dgx-a100:8", "dgx-h100:1", "nodes:4?devices=4", "fat-tree:2?taper=2&racks=2&nodes=2"}));
   const auto devices = static_cast<int64_t>(cluster.devices.size());
   std::vector<DeviceId> all;
   for (std::size_t d = 0; d < cluster.devices.size(); ++d) all.emplace_back(d);
@@ -80,7 +80,8 @@ Judged Judge(uint64_t seed) {
                                               .data = OneOf<int32_t>(random, {1, 2, 3, 4, 8})},
                                   .samples = random.Between(1, 4),
                                   .sharding = static_cast<Sharding>(random.Below(kNumShardings)),
-                                  .node_size = node};
+                                  .node_size = node,
+                                  .ring = static_cast<std::size_t>(random.Between(1, training.num_tiers() - 1))};
   Judged judged;
   if (spread.degrees.devices() > devices) return judged;
   judged.prices = pricer.Price({.device_class = training.classes.front().device_class,
@@ -88,7 +89,8 @@ Judged Judge(uint64_t seed) {
                                 .samples = spread.samples,
                                 .sharding = spread.sharding,
                                 .crosses_nodes = spread.degrees.devices() > node,
-                                .devices_per_node = static_cast<int32_t>(node)});
+                                .devices_per_node = static_cast<int32_t>(node),
+                                .between = training.LinkOf(static_cast<int32_t>(spread.ring))});
   if (judged.prices.empty()) return judged;
   std::vector<LayerPrice> by_layer;
   const DeviceClass& device = cluster.device_classes.front();
