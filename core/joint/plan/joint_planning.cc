@@ -144,7 +144,12 @@ class JointPlanner {
     if (settings.tensor_degrees.size() > 1) {
       without("tensor parallelism", replaced(&JointSettings::tensor_degrees, 1));
     }
-    if (settings.orders.size() > 1) without("interleaving", replaced(&JointSettings::orders, PipelineOrder::kOneFOneB));
+    const auto without_order = [&](const char* what, PipelineOrder left_out) {
+      JointSettings others = settings;
+      if (std::erase(others.orders, left_out) > 0 && !others.orders.empty()) without(what, others);
+    };
+    without_order("interleaving", PipelineOrder::kInterleaved);
+    without_order("zero bubble", PipelineOrder::kZeroBubble);
     if (!settings.num_stages.has_value()) {
       JointSettings one_stage = settings;
       one_stage.num_stages = 1;

@@ -12,13 +12,14 @@ namespace {
 // Blocks one after the other towards the front of the row.
 class EqualStageGrid {
  public:
-  EqualStageGrid(const JointSpace& space, const PipelineFamily& family, const SpreadOption& option)
-      : space_(space), family_(family), option_(option) {}
+  EqualStageGrid(const JointSpace& space, PipelineOrder order, const PipelineFamily& family, const SpreadOption& option)
+      : space_(space), order_(order), family_(family), option_(option) {}
 
   // `depth`: where the last stage begins.
   std::optional<EqualStagePipeline> Make(int32_t num_stages, LayerRecomputation mode, int64_t depth) const {
     EqualStagePipeline made{.family = family_, .num_stages = num_stages, .recomputation = mode, .pipeline = {}};
     const int32_t each = (space_.num_layers() - 2) / num_stages;
+    LongestPasses longest;
     for (int32_t behind = 0; behind < num_stages; ++behind) {
       PlacedStage stage{.first_layer = 1 + (num_stages - 1 - behind) * each,
                         .end_layer = 1 + (num_stages - behind) * each,
@@ -27,16 +28,24 @@ class EqualStageGrid {
       if (behind == 0) stage.end_layer = space_.num_layers();
       if (behind == num_stages - 1) stage.first_layer = 0;
       const int64_t next = behind == num_stages - 1 ? stage.end : NextBlock(stage.end);
-      if (stage.end < 0 || next < 0 || !Add(stage, depth, next, behind, mode, made.pipeline)) return std::nullopt;
+      if (stage.end < 0 || next < 0 || !Add(stage, depth, next, behind, made, longest)) return std::nullopt;
       depth = next;
     }
     std::reverse(made.pipeline.stages.begin(), made.pipeline.stages.end());
-    made.step_ps =
-        OneFOneBStepPs(made.pipeline.sum_ps, made.pipeline.longest_ps, made.pipeline.end_ps, family_.micro_batches);
+    made.step_ps = StepPs(made, longest);
     return made;
   }
 
  private:
+  int64_t StepPs(const EqualStagePipeline& made, const LongestPasses& longest) const {
+    const auto& [stages, sum_ps, longest_ps, end_ps] = made.pipeline;
+    if (order_ == PipelineOrder::kGpipe) return GpipeStepPs(sum_ps, longest, end_ps, family_.micro_batches);
+    if (order_ == PipelineOrder::kZeroBubble) {
+      return ZeroBubbleStepPs(longest, end_ps, family_.micro_batches, made.num_stages);
+    }
+    return OneFOneBStepPs(sum_ps, longest_ps, end_ps, family_.micro_batches);
+  }
+
   // Where the block before one that ends at `end` begins; -1: nowhere.
   int64_t NextBlock(int64_t end) const {
     if (end < 0) return -1;
@@ -48,16 +57,23 @@ class EqualStageGrid {
   }
 
   // Whether the stage fits.
-  bool Add(const PlacedStage& stage, int64_t begin, int64_t next, int32_t behind, LayerRecomputation mode,
-           StagePipeline& pipeline) const {
+  bool Add(const PlacedStage& stage, int64_t begin, int64_t next, int32_t behind, EqualStagePipeline& made,
+           LongestPasses& longest) const {
     const StageTable* table = option_.tables[static_cast<std::size_t>(space_.places.ClassAt(begin))].get();
     if (table == nullptr) return false;
     const int64_t time =
         table->TimeInModePs(stage.first_layer, stage.end_layer,
-                            InFlight(PipelineOrder::kOneFOneB, family_.micro_batches, behind + 1, 0, 1), mode);
+                            HeldBy(order_, family_.micro_batches, behind + 1, made.num_stages, 1), made.recomputation);
     if (time == kDoesNotFit) return false;
-    const int64_t cost = time + table->TransferBeforePs(stage.end_layer, space_.places.LinkAt(begin)) +
-                         table->TransferBeforePs(stage.first_layer, space_.places.LinkAt(next));
+    const int64_t transfers = table->TransferBeforePs(stage.end_layer, space_.places.LinkAt(begin)) +
+                              table->TransferBeforePs(stage.first_layer, space_.places.LinkAt(next));
+    const int64_t cost = time + transfers;
+    LongestPasses passes = table->PassesPs(stage.first_layer, stage.end_layer, order_ == PipelineOrder::kZeroBubble);
+    passes.forward_ps += transfers / 2;
+    longest.forward_ps = std::max(longest.forward_ps, passes.forward_ps);
+    longest.weights_ps = std::max(longest.weights_ps, passes.weights_ps);
+    longest.backward_ps = std::max(longest.backward_ps, cost - passes.forward_ps - passes.weights_ps);
+    StagePipeline& pipeline = made.pipeline;
     pipeline.sum_ps += cost;
     pipeline.longest_ps = std::max(pipeline.longest_ps, cost);
     pipeline.end_ps = std::max(pipeline.end_ps, table->StepEndPs(stage.first_layer, stage.end_layer));
@@ -66,6 +82,7 @@ class EqualStageGrid {
   }
 
   const JointSpace& space_;
+  PipelineOrder order_;
   const PipelineFamily& family_;
   const SpreadOption& option_;
 };
@@ -94,18 +111,26 @@ void Insert(EqualStagePipeline made, std::size_t count, std::vector<EqualStagePi
 
 }  // namespace
 
-std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, const std::vector<PipelineFamily>& families,
-                                                std::size_t count, Poller& poller) {
+std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, PipelineOrder order,
+                                                const std::vector<PipelineFamily>& families, std::size_t count,
+                                                Poller& poller) {
   std::vector<EqualStagePipeline> best;
   const int32_t num_layers = space.num_layers() - 2;
   for (const PipelineFamily& family : families) {
-    if (best.size() == count && family.step_bound_ps >= best.back().step_ps) break;
+    const bool is_zero_bubble = order == PipelineOrder::kZeroBubble;
+    const int64_t bound = is_zero_bubble ? family.busiest_bound_ps : family.step_bound_ps;
+    if (best.size() == count && bound >= best.back().step_ps) {
+      // Sorted by the other bound.
+      if (is_zero_bubble) continue;
+      break;
+    }
     if (poller.ShouldStop(1'000)) break;
     const std::vector<SpreadOption> options = OptionsOf(space, family);
-    const EqualStageGrid grid(space, family, options.front());
+    const EqualStageGrid grid(space, order, family, options.front());
     for (int32_t stages = 1; stages <= std::min<int64_t>(num_layers, family.most_stages); ++stages) {
       if (num_layers % stages != 0) continue;
       if (space.settings.num_stages.value_or(stages) != stages) continue;
+      if (is_zero_bubble && stages > family.micro_batches) continue;
       for (const LayerRecomputation mode : ModesOf(space, options.front())) {
         for (const int64_t depth : space.places.class_starts()) {
           if (poller.ShouldStop(100 * stages)) break;

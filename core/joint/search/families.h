@@ -35,8 +35,10 @@ struct PipelineFamily {
   int64_t micro_batches = 1;
   // At least one.
   std::vector<Degrees> degrees = {};
-  // Its pipelines under 1F1B take at least so long.
+  // Its pipelines under 1F1B take at least so long, and under GPIPE no less.
   int64_t step_bound_ps = 0;
+  // Under any order: the busiest stage works through all micro-batches.
+  int64_t busiest_bound_ps = 0;
   // They hold at most so many stages.
   int64_t most_stages = 0;
 

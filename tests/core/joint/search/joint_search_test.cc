@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -67,6 +69,8 @@ class RandomPricer : public LayerPricer {
     price.optimizer_bytes = query.sharding == Sharding::kNone ? 3 * state : 3 * state / query.degrees.data;
     price.step_end_ps = step_end_factor_ * state * (query.crosses_nodes ? 5 : 1) * (query.degrees.data - 1);
     price.output_bytes = random.Between(0, 6) * samples;
+    price.weights_ps = random.Between(0, price.backward_ps);
+    price.weights_kept_bytes = random.Below(4) == 0 ? 0 : random.Between(1, 30) * samples / tensor;
     return price;
   }
 
@@ -84,7 +88,7 @@ struct Instance {
   JointSettings settings;
 };
 
-Instance MakeInstance(uint64_t seed, bool per_stage) {
+Instance MakeInstance(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB) {
   RandomStream random(seed, 99);
   Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(1, 4))), {}, {}};
   const int32_t classes = random.Below(3) == 0 ? 2 : 1;
@@ -106,14 +110,18 @@ Instance MakeInstance(uint64_t seed, bool per_stage) {
   settings.micro_batch_samples = {1, 2};
   settings.recomputation = {LayerRecomputation::kNone, LayerRecomputation::kSelective, LayerRecomputation::kFull};
   settings.shardings = {Sharding::kNone, Sharding::kOptimizer};
-  settings.orders = {PipelineOrder::kOneFOneB};
+  settings.orders = {order};
   settings.per_stage = per_stage;
   return instance;
 }
 
-// The closed form is above the step task by task, but for stages whose passes differ in their proportion
+// The closed form is above the step task by task, but under 1F1B for stages whose passes differ in their proportion
 // (docs/joint-search.md, section 2).
 void ExpectNear(const JointPlan& plan) {
+  if (plan.order == PipelineOrder::kGpipe || plan.order == PipelineOrder::kZeroBubble) {
+    EXPECT_LE(plan.simulated_step, plan.step);
+    return;
+  }
   EXPECT_LE(static_cast<double>(plan.simulated_step.count()), 1.05 * static_cast<double>(plan.step.count()));
 }
 
@@ -136,6 +144,7 @@ class Enumeration {
   void TryBatch(Sharding sharding, int64_t samples) {
     const JointSettings& settings = instance_.settings;
     plan_ = JointPlan{};
+    plan_.order = settings.orders.front();
     plan_.sharding = sharding;
     plan_.per_stage = settings.per_stage;
     if (settings.global_batch % samples != 0) return;
@@ -230,6 +239,8 @@ class Enumeration {
 
   void Judge() {
     if (!SharesNoWholeNode()) return;
+    const auto num_stages = static_cast<int64_t>(plan_.stages.size());
+    if (plan_.order == PipelineOrder::kZeroBubble && plan_.micro_batches < num_stages) return;
     JointPlan plan = plan_;
     CostJointPlan(instance_.pricer, row_, 0, plan);
     for (const JointStage& stage : plan.stages) {
@@ -254,9 +265,9 @@ class Enumeration {
   int64_t best_ = kNone;
 };
 
-void ExpectOptimal(uint64_t seed, bool per_stage) {
+void ExpectOptimal(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB) {
   SCOPED_TRACE(absl::StrCat("seed ", seed, per_stage ? ", by stage" : ", uniform"));
-  const Instance instance = MakeInstance(seed, per_stage);
+  const Instance instance = MakeInstance(seed, per_stage, order);
   const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
   const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
   Enumeration enumeration(instance);
@@ -278,6 +289,42 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithOneSpread) {
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {
   for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) ExpectOptimal(seed, true);
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsUnderGpipe) {
+  for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
+    ExpectOptimal(seed, false, PipelineOrder::kGpipe);
+  }
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithoutBubbles) {
+  for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
+    ExpectOptimal(seed, false, PipelineOrder::kZeroBubble);
+  }
+}
+
+TEST(JointSearchTest, MoreOrdersAreNeverWorse) {
+  constexpr std::array kOrders = {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved, PipelineOrder::kGpipe,
+                                  PipelineOrder::kZeroBubble};
+  for (uint64_t seed = 0; seed < NumCases(100); ++seed) {
+    SCOPED_TRACE(seed);
+    Instance instance = MakeInstance(seed, false);
+    const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
+    instance.settings.orders.assign(kOrders.begin(), kOrders.end());
+    const JointOutcome all = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+    for (uint32_t chosen = 1; chosen < 1U << kOrders.size(); ++chosen) {
+      instance.settings.orders.clear();
+      for (std::size_t i = 0; i < kOrders.size(); ++i) {
+        if ((chosen >> i & 1U) != 0) instance.settings.orders.push_back(kOrders[i]);
+      }
+      const JointOutcome some = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+      if (!some.plan.has_value()) continue;
+      ASSERT_TRUE(all.plan.has_value());
+      EXPECT_LE(some.step_bound_ps, some.plan->step.count());
+      EXPECT_LE(all.plan->step, some.plan->step) << chosen;
+      EXPECT_LE(all.step_bound_ps, some.step_bound_ps) << chosen;
+    }
+  }
 }
 
 TEST(JointSearchTest, InterleavingIsNeverWorseThanWithoutAndItsPlansHoldWhatTheyState) {
