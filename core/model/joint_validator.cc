@@ -147,7 +147,7 @@ class JointRules {
     const bool has_schedule = problem_.schedule != ScheduleKind::kSteadyState;
     const std::optional<PipelineOrder> order = OrderOf(problem_.schedule);
     Refuse(has_schedule && !order.has_value(), "schedule",
-           "must be ONE_F_ONE_B, INTERLEAVED or unset beside problem.joint");
+           "must be ONE_F_ONE_B, INTERLEAVED, GPIPE, ZERO_BUBBLE_H1 or unset beside problem.joint");
     Refuse(order.has_value() && std::find(joint_.orders.begin(), joint_.orders.end(), *order) == joint_.orders.end(),
            "schedule", "must be one of problem.joint.schedules");
     const bool is_full = problem_.memory_model.recomputation == MemoryModel::Recomputation::kFull;
@@ -172,12 +172,6 @@ class JointRules {
     }
     Refuse(classes.size() > 1, "devices_to_use",
            "must select accelerators of one class where problem.objective is MIN_DEVICES beside problem.joint");
-  }
-
-  static std::optional<PipelineOrder> OrderOf(ScheduleKind schedule) {
-    if (schedule == ScheduleKind::kOneFOneB) return PipelineOrder::kOneFOneB;
-    if (schedule == ScheduleKind::kInterleaved) return PipelineOrder::kInterleaved;
-    return std::nullopt;
   }
 
   template <typename Value>

@@ -70,6 +70,28 @@ MemoryModel ResolveMemoryModel(const OperatorGraph& graph, MemoryModel memory, W
 
 }  // namespace
 
+ScheduleKind ScheduleOf(PipelineOrder order) {
+  switch (order) {
+    case PipelineOrder::kOneFOneB:
+      return ScheduleKind::kOneFOneB;
+    case PipelineOrder::kInterleaved:
+      return ScheduleKind::kInterleaved;
+    case PipelineOrder::kGpipe:
+      return ScheduleKind::kGpipe;
+    case PipelineOrder::kZeroBubble:
+      return ScheduleKind::kZeroBubbleH1;
+  }
+  return ScheduleKind::kSteadyState;
+}
+
+std::optional<PipelineOrder> OrderOf(ScheduleKind schedule) {
+  for (const PipelineOrder order :
+       {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved, PipelineOrder::kGpipe, PipelineOrder::kZeroBubble}) {
+    if (ScheduleOf(order) == schedule) return order;
+  }
+  return std::nullopt;
+}
+
 PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem) {
   PlanningProblem resolved = problem;
   if (!resolved.workload.has_value()) resolved.workload = InferWorkload(graph);

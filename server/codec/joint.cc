@@ -208,10 +208,8 @@ class ChoiceDecoder {
 
 // What the problem says elsewhere.
 void TakeOver(const PlanningProblem& problem, JointSettings& joint) {
-  if (joint.orders.empty()) {
-    if (problem.schedule == ScheduleKind::kOneFOneB) joint.orders = {PipelineOrder::kOneFOneB};
-    if (problem.schedule == ScheduleKind::kInterleaved) joint.orders = {PipelineOrder::kInterleaved};
-  }
+  const std::optional<PipelineOrder> order = OrderOf(problem.schedule);
+  if (joint.orders.empty() && order.has_value()) joint.orders = {*order};
   if (joint.recomputation.empty() && problem.memory_model.recomputation == MemoryModel::Recomputation::kFull) {
     joint.recomputation = {LayerRecomputation::kFull};
   }

@@ -28,7 +28,7 @@ struct HeldMicroBatches {
 
 // Of a stage that is the `from_end`-th from the end (the last: 1) of `num_stages`; under INTERLEAVED counted in chunks
 // (Narayanan et al. 2021, section 2.2). Under ZERO_BUBBLE_H1 as many in all as under 1F1B in the first stage (Qi et al.
-// 2023, section 2.3). REQUIRES: under ZERO_BUBBLE_H1 micro_batches >= num_stages.
+// 2023, section 2.1). REQUIRES: under ZERO_BUBBLE_H1 micro_batches >= num_stages.
 HeldMicroBatches HeldBy(PipelineOrder order, int64_t micro_batches, int64_t from_end, int64_t num_stages,
                         int64_t chunks);
 

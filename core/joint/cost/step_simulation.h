@@ -46,7 +46,7 @@ struct StepTask {
 // The number-th task of a stage. 1F1B and INTERLEAVED: forward passes until as many micro-batches are in flight as the
 // order says, then one of each pass in turn, then the backward passes that are left. GPIPE: all forward passes, then
 // the backward passes, the last micro-batch first. ZERO_BUBBLE_H1: 1F1B where stage s makes the gradients of weights of
-// a micro-batch s micro-batches late (Qi et al. 2023, section 2.3). O(1).
+// a micro-batch s micro-batches late (Qi et al. 2023, section 2.1). O(1).
 StepTask StepTaskAt(const StepShape& shape, int64_t stage, int64_t number);
 
 // When each stage has ended its last task. Of several chunks Megatron's interleaving, for which the number of stages

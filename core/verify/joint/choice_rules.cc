@@ -117,6 +117,8 @@ class ChoiceRules {
             "plan.joint.micro_batches", "times the samples of a micro-batch must be the global batch");
     Require(!choices_.is_interleaved() || plan_.micro_batches % choices_.num_stages() == 0, "plan.joint.micro_batches",
             "must be divided by the stages of an interleaved pipeline");
+    Require(plan_.order != PipelineOrder::kZeroBubble || plan_.micro_batches >= choices_.num_stages(),
+            "plan.joint.micro_batches", "must be at least the stages of a pipeline under ZERO_BUBBLE_H1");
     Require(IsAllowed(settings_.shardings, plan_.sharding), "plan.joint.optimizer_sharding",
             "must be one that may be chosen");
     Require(IsAllowed(settings_.orders, plan_.order), "plan.joint.schedule", "must be one that may be chosen");

@@ -85,6 +85,50 @@ TEST(JointRequestTest, PlansAndProvesWhatPeopleTrain) {
   }
 }
 
+// Verified on the way, and judged again.
+TEST(JointRequestTest, PlansUnderGpipeAndWithoutBubbles) {
+  for (const char* model : {"llama3-8b", "deepseek-v3"}) {
+    for (const PipelineOrder order : {PipelineOrder::kGpipe, PipelineOrder::kZeroBubble}) {
+      SCOPED_TRACE(absl::StrCat(model, " ", static_cast<int>(order)));
+      const bool is_large = model == std::string("deepseek-v3");
+      JointTestRequest request = RequestOf(model, is_large ? "dgx-h100:64" : "dgx-h100:2", is_large ? 1'024 : 64);
+      request.problem.joint->orders = {order};
+      if (!is_large) request.problem.joint->num_stages = 4;
+      const absl::StatusOr<Plan> plan = Make(request);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      EXPECT_EQ(plan->joint->order, order);
+      EXPECT_LE(plan->joint->simulated_step, plan->objective);
+      EXPECT_LE(RelativeGap(plan->objective, plan->lower_bound), 1.01 * kJointGap);
+      ASSERT_FALSE(plan->joint->uniform_configurations.empty());
+      EXPECT_LE(plan->objective, plan->joint->uniform_configurations.front().step);
+      const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
+      ASSERT_TRUE(verdict.ok()) << verdict.status();
+      EXPECT_TRUE(verdict->violations.empty()) << verdict->violations.ToStatus();
+    }
+  }
+}
+
+TEST(JointRequestTest, OrdersKeepToTheirRules) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 4);
+  request.problem.joint->num_stages = 4;
+  request.problem.joint->tensor_degrees = {2};
+  request.problem.joint->data_degrees = {1};
+  request.problem.joint->micro_batch_samples = {1};
+  request.problem.joint->orders = {PipelineOrder::kZeroBubble};
+  const absl::StatusOr<Plan> made = Make(request);
+  ASSERT_TRUE(made.ok()) << made.status();
+  Placement placement = PlacementOf(*made);
+  placement.joint->micro_batch_samples = 2;
+  placement.joint->micro_batches = 2;
+  request.problem.joint->micro_batch_samples = {1, 2};
+  EXPECT_THAT(PathsOf(Judge(request, placement)->violations.ToStatus()), Contains("plan.joint.micro_batches"));
+  // Fewer micro-batches than stages: nothing is left.
+  request.problem.joint->micro_batch_samples = {2};
+  EXPECT_TRUE(InfeasibilityOf(Make(request).status()).has_value());
+  request.problem.schedule = ScheduleKind::kChimera;
+  EXPECT_THAT(PathsOf(Make(request).status()), Contains("problem.schedule"));
+}
+
 TEST(JointRequestTest, SpreadsByStageAreNeverWorseThanOneForAll) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
   request.problem.joint->orders = {PipelineOrder::kOneFOneB};
