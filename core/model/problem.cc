@@ -104,7 +104,9 @@ PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem
   } else if (problem.schedule == ScheduleKind::kPeriodic) {
     resolved.max_stages_per_device = problem.max_stages_per_device.value_or(kPeriodicStagesPerDevice);
   }
-  if (problem.start_from.has_value()) resolved.replan_tolerance = problem.replan_tolerance.value_or(kReplanTolerance);
+  // The joint search keeps no stages where they are.
+  if (problem.start_from.has_value() && !problem.joint.has_value())
+    resolved.replan_tolerance = problem.replan_tolerance.value_or(kReplanTolerance);
   return resolved;
 }
 

@@ -43,6 +43,8 @@ struct Trainer {
   std::vector<v1::LayerRecomputation> recomputation;
   std::vector<v1::ScheduleKind> schedules;
   bool has_context_and_experts = true;
+  // Also the same number of first layers of every stage.
+  bool says_first_layers = false;
 };
 
 // As the exporters of these names say plans (client/exporter/joint_megatron.h, joint_trainers.h).
@@ -54,7 +56,9 @@ const std::vector<Trainer>& Trainers() {
     return std::vector<Trainer>{{"megatron",
                                  {{{kNothing, kOptimizer}}, {{kGradients, kParameters}, 1}},
                                  {kNoRecomputation, kSelective, kFull},
-                                 {kOneFOneB, kInterleaved}},
+                                 {kOneFOneB, kInterleaved},
+                                 true,
+                                 true},
                                 {"torchtitan", torchtitan, all_or_none, {kOneFOneB, kInterleaved, kGpipe}},
                                 {"torchtitan_toml", torchtitan, all_or_none, {kOneFOneB, kInterleaved, kGpipe}},
                                 {"deepspeed", {{{kNothing, kOptimizer}}}, all_or_none, {kOneFOneB}, false},
@@ -195,11 +199,32 @@ class RunnableSearch {
       return;
     }
     if (Take(*whole, request) || IsWorse(whole->plan().lower_bound_ms())) return;
+    if (SaysFirstLayers()) TryFirstLayers(request);
     for (const v1::LayerRecomputation kind : RecomputationOf(request_.problem().joint(), trainer_)) {
       Replace(request.mutable_problem()->mutable_joint()->mutable_recomputation(), std::vector{kind});
       const auto uniform = calls_.plan(request);
       if (uniform.ok()) Take(*uniform, request);
     }
+  }
+
+  // Whether some of the layers may be computed again, in the pipelines of which trainers can say that.
+  bool SaysFirstLayers() const {
+    const v1::PlanningProblem& problem = request_.problem();
+    const auto& recomputation = problem.joint().recomputation();
+    const auto allows = [&](v1::LayerRecomputation kind) {
+      return recomputation.empty() || Holds(recomputation, static_cast<int>(kind));
+    };
+    return trainer_.says_first_layers && allows(kNoRecomputation) && allows(kFull) &&
+           Holds(SchedulesOf(problem, trainer_), kOneFOneB);
+  }
+
+  void TryFirstLayers(v1::CreatePlanRequest request) {
+    v1::JointSearch& joint = *request.mutable_problem()->mutable_joint();
+    joint.set_first_layers_alike(true);
+    Replace(joint.mutable_recomputation(), std::vector{kNoRecomputation, kFull});
+    Replace(joint.mutable_schedules(), std::vector{kOneFOneB});
+    const auto first = calls_.plan(request);
+    if (first.ok()) Take(*first, request);
   }
 
   // Whether the trainer can express it.

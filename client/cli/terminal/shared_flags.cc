@@ -177,7 +177,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
     const char* path;
     const char* help;
   };
-  constexpr std::array<Setting, 38> kSettings = {{
+  constexpr std::array<Setting, 39> kSettings = {{
       {"objective", "objective", "what is optimised (default: max_throughput)"},
       {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
       {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
@@ -228,6 +228,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"data_degrees", "joint.data_degrees", "joint search (default: all that divide the batch)"},
       {"samples", "joint.micro_batch_samples", "joint search: of a micro-batch on one rank (default: 1,2,4,8,16)"},
       {"layer_recomputation", "joint.recomputation", "joint search: what layers may compute again (default: any)"},
+      {"first_layers_alike", "joint.first_layers_alike",
+       "joint search: every stage computes as many first layers again whole, and no others"},
       {"optimizer_sharding", "joint.optimizer_sharding", "joint search (default: optimizer,parameters)"},
       {"degrees", "joint.degrees", "joint search: one choice for all stages, or one by stage (default: uniform)"},
       {"target_tokens_per_second", "joint.target_tokens_per_second",

@@ -103,7 +103,11 @@ class JointSearch {
     const std::vector<PipelineOrder> phased = PhasedOrders(uniform_);
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
       TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
-      SearchFamilies(uniform, families, !request_.settings.per_stage);
+      if (uniform_.first_layers_alike) {
+        SearchFamilies(uniform, WithFirstLayersAgain(uniform, families, poller_), true);
+      } else {
+        SearchFamilies(uniform, families, !request_.settings.per_stage);
+      }
       if (request_.settings.per_stage) SearchPerStage();
     }
     if (Allows(uniform_, PipelineOrder::kInterleaved)) SearchInterleavedStages(uniform, families);

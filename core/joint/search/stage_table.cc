@@ -55,8 +55,12 @@ SegmentNumbers::SegmentNumbers(const std::vector<int32_t>& kinds) : num_layers_(
 
 StageTable::StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds,
                        std::vector<LayerPrice> prices, const std::array<bool, kNumRecomputations>& allowed,
-                       int64_t memory_bytes)
-    : segments_(segments), kinds_(kinds), prices_(std::move(prices)), memory_bytes_(memory_bytes) {
+                       int64_t memory_bytes, std::optional<int32_t> first_layers_again)
+    : segments_(segments),
+      kinds_(kinds),
+      prices_(std::move(prices)),
+      memory_bytes_(memory_bytes),
+      first_layers_again_(first_layers_again) {
   for (const LayerPrice& price : prices_) groups_.push_back(AllowedModes(price, allowed));
   base_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.forward_ps + price.backward_ps; });
   forward_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.forward_ps; });
@@ -82,14 +86,44 @@ LongestPasses StageTable::PassesPs(int32_t first, int32_t end, bool is_split) co
   return {forward, BasePs(first, end) - forward - weights, weights};
 }
 
+std::vector<LayerRecomputation> StageTable::FirstLayersAgain(int32_t first, int32_t end) const {
+  std::vector<LayerRecomputation> modes(static_cast<std::size_t>(end - first), LayerRecomputation::kNone);
+  const int32_t begin = std::max(first, 1);
+  const int32_t stop = std::min({end, begin + *first_layers_again_, segments_.num_layers() - 1});
+  for (int32_t layer = begin; layer < stop; ++layer) {
+    modes[static_cast<std::size_t>(layer - first)] = LayerRecomputation::kFull;
+  }
+  return modes;
+}
+
+int64_t StageTable::FirstLayersExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held) const {
+  const std::vector<LayerRecomputation> modes = FirstLayersAgain(first, end);
+  int64_t extra = 0;
+  int64_t kept = 0;
+  bool is_any_full = false;
+  for (int32_t layer = first; layer < end; ++layer) {
+    const auto chosen = modes[static_cast<std::size_t>(layer - first)];
+    const LayerPrice& price = PriceOf(layer);
+    const auto& mode = price.modes[static_cast<std::size_t>(chosen)];
+    if (!mode.has_value()) return kDoesNotFit;
+    extra += mode->extra_ps;
+    kept = SaturatingAdd(kept, held.BytesOf(mode->kept_bytes, price.weights_kept_bytes));
+    is_any_full = is_any_full || chosen == LayerRecomputation::kFull;
+  }
+  const Budget budget = BudgetOf({{first, end}});
+  return kept > (is_any_full ? budget.full_bytes : budget.bytes) ? kDoesNotFit : extra;
+}
+
 int64_t StageTable::TimePs(int32_t first, int32_t end, int64_t in_flight) {
+  if (first_layers_again_.has_value()) return TimePs(first, end, HeldMicroBatches{.whole = in_flight});
   if (extra_.size() <= static_cast<std::size_t>(in_flight)) extra_.resize(static_cast<std::size_t>(in_flight) + 1);
   const int64_t extra = ExtraPs(first, end, {.whole = in_flight}, extra_[static_cast<std::size_t>(in_flight)]);
   return extra == kDoesNotFit ? kDoesNotFit : BasePs(first, end) + extra;
 }
 
 int64_t StageTable::TimePs(int32_t first, int32_t end, const HeldMicroBatches& held) {
-  const int64_t extra = ExtraPs(first, end, held, extra_held_[held]);
+  const int64_t extra = first_layers_again_.has_value() ? FirstLayersExtraPs(first, end, held)
+                                                        : ExtraPs(first, end, held, extra_held_[held]);
   return extra == kDoesNotFit ? kDoesNotFit : BasePs(first, end) + extra;
 }
 
@@ -149,6 +183,7 @@ int64_t StageTable::TransferBeforePs(int32_t layer, const TrainingLink& link) co
 }
 
 std::vector<LayerRecomputation> StageTable::Modes(int32_t first, int32_t end, const HeldMicroBatches& held) const {
+  if (first_layers_again_.has_value()) return FirstLayersAgain(first, end);
   return ModesOf(first, end, *Choose(first, end, held));
 }
 

@@ -50,9 +50,12 @@ struct LayerRun {
 // One way to spread a stage on one class. Not thread-safe.
 class StageTable {
  public:
-  // `allowed`: by mode. `prices`: by kind. `memory_bytes`: of a device, without what is reserved.
+  // `allowed`: by mode. `prices`: by kind. `memory_bytes`: of a device, without what is reserved. `first_layers_again`:
+  // so many of the first layers of a stage but the ends of the model are computed again whole, and no others; nullopt:
+  // whatever fits in the least time.
   StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds, std::vector<LayerPrice> prices,
-             const std::array<bool, kNumRecomputations>& allowed, int64_t memory_bytes);
+             const std::array<bool, kNumRecomputations>& allowed, int64_t memory_bytes,
+             std::optional<int32_t> first_layers_again = std::nullopt);
 
   // Passes of a stage without recomputation and transfers. O(1).
   int64_t BasePs(int32_t first, int32_t end) const {
@@ -95,6 +98,10 @@ class StageTable {
   }
 
  private:
+  // By layer, where the first ones are computed again.
+  std::vector<LayerRecomputation> FirstLayersAgain(int32_t first, int32_t end) const;
+  // Extra time then; kDoesNotFit.
+  int64_t FirstLayersExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held) const;
   std::size_t ModeOf(std::size_t kind, LayerRecomputation mode) const;
   struct Budget {
     int64_t bytes = 0;
@@ -114,6 +121,7 @@ class StageTable {
   // Modes that may be chosen, by kind.
   std::vector<LayerGroup> groups_;
   int64_t memory_bytes_;
+  std::optional<int32_t> first_layers_again_;
   std::vector<int64_t> base_;
   std::vector<int64_t> forward_;
   std::vector<int64_t> weights_;

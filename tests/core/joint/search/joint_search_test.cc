@@ -14,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/joint/cost/stage_cost.h"
-#include "core/joint/search/recomputation.h"
 #include "tests/property/cases.h"
 
 namespace planwright {
@@ -88,9 +87,11 @@ struct Instance {
   JointSettings settings;
 };
 
-Instance MakeInstance(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB) {
+Instance MakeInstance(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB,
+                      bool first_layers_alike = false) {
   RandomStream random(seed, 99);
-  Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(1, 4))), {}, {}};
+  const int64_t most_layers = first_layers_alike ? 5 : 4;
+  Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(1, most_layers))), {}, {}};
   const int32_t classes = random.Below(3) == 0 ? 2 : 1;
   for (int32_t number = 0; number < classes; ++number) {
     const auto per_node = static_cast<int32_t>(random.Between(1, 3));
@@ -112,6 +113,8 @@ Instance MakeInstance(uint64_t seed, bool per_stage, PipelineOrder order = Pipel
   settings.shardings = {Sharding::kNone, Sharding::kOptimizer};
   settings.orders = {order};
   settings.per_stage = per_stage;
+  settings.first_layers_alike = first_layers_alike;
+  if (first_layers_alike) settings.recomputation = {LayerRecomputation::kNone, LayerRecomputation::kFull};
   return instance;
 }
 
@@ -237,10 +240,31 @@ class Enumeration {
     return true;
   }
 
+  // Inner layers of each stage: as many of the first ones computed again as in every stage, and no others.
+  bool AreFirstLayersAlike() const {
+    for (int32_t again = 0; again <= num_layers_; ++again) {
+      bool are_alike = true;
+      for (const JointStage& stage : plan_.stages) {
+        const JointChunk& chunk = stage.chunks.front();
+        int32_t inner = 0;
+        for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
+          const bool is_inner = layer > 0 && layer + 1 < num_layers_;
+          const auto wanted = is_inner && inner < again ? LayerRecomputation::kFull : LayerRecomputation::kNone;
+          inner += is_inner ? 1 : 0;
+          const auto at = static_cast<std::size_t>(layer - chunk.first_layer);
+          are_alike = are_alike && chunk.recomputation[at] == wanted;
+        }
+      }
+      if (are_alike) return true;
+    }
+    return false;
+  }
+
   void Judge() {
     if (!SharesNoWholeNode()) return;
     const auto num_stages = static_cast<int64_t>(plan_.stages.size());
     if (plan_.order == PipelineOrder::kZeroBubble && plan_.micro_batches < num_stages) return;
+    if (instance_.settings.first_layers_alike && !AreFirstLayersAlike()) return;
     JointPlan plan = plan_;
     CostJointPlan(instance_.pricer, row_, 0, plan);
     for (const JointStage& stage : plan.stages) {
@@ -265,9 +289,10 @@ class Enumeration {
   int64_t best_ = kNone;
 };
 
-void ExpectOptimal(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB) {
+void ExpectOptimal(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB,
+                   bool first_layers_alike = false) {
   SCOPED_TRACE(absl::StrCat("seed ", seed, per_stage ? ", by stage" : ", uniform"));
-  const Instance instance = MakeInstance(seed, per_stage, order);
+  Instance instance = MakeInstance(seed, per_stage, order, first_layers_alike);
   const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
   const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
   Enumeration enumeration(instance);
@@ -300,6 +325,12 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsUnderGpipe) {
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithoutBubbles) {
   for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
     ExpectOptimal(seed, false, PipelineOrder::kZeroBubble);
+  }
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithFirstLayersAlike) {
+  for (uint64_t seed = 0; seed < NumCases(300) && !testing::Test::HasFailure(); ++seed) {
+    ExpectOptimal(seed, false, PipelineOrder::kOneFOneB, true);
   }
 }
 
@@ -352,44 +383,6 @@ TEST(JointSearchTest, AnInterruptedSearchKeepsASoundBound) {
   const JointOutcome outcome = SearchJoint(request, limits, [](const JointPlan&) {});
   EXPECT_TRUE(outcome.is_interrupted);
   EXPECT_LE(outcome.step_bound_ps, Enumeration(instance).LeastStep());
-}
-
-TEST(RecomputationTest, TakesTheLeastExtraTimeThatFits) {
-  for (uint64_t seed = 0; seed < 400; ++seed) {
-    RandomStream random(seed);
-    std::vector<LayerGroup> groups(random.Below(2) + 1);
-    std::vector<std::size_t> layers;
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-      groups[group].count = static_cast<int32_t>(random.Between(1, 3));
-      for (auto& mode : groups[group].modes) mode = LayerPrice::Mode{random.Between(0, 20), random.Between(0, 20)};
-      layers.insert(layers.end(), static_cast<std::size_t>(groups[group].count), group);
-    }
-    const int64_t in_flight = random.Between(1, 4);
-    const int64_t budget = random.Between(0, 150);
-    const int64_t full_budget = budget - random.Between(0, 20);
-    int64_t best = kNone;
-    int64_t combinations = 1;
-    for (std::size_t i = 0; i < layers.size(); ++i) combinations *= kNumRecomputations;
-    for (int64_t code = 0; code < combinations; ++code) {
-      int64_t extra = 0;
-      int64_t kept = 0;
-      bool is_full = false;
-      int64_t rest = code;
-      for (const std::size_t group : layers) {
-        const auto mode = static_cast<std::size_t>(rest % kNumRecomputations);
-        rest /= kNumRecomputations;
-        extra += groups[group].modes[mode]->extra_ps;
-        kept += groups[group].modes[mode]->kept_bytes;
-        is_full = is_full || mode == static_cast<std::size_t>(LayerRecomputation::kFull);
-      }
-      if (in_flight * kept <= (is_full ? full_budget : budget)) best = std::min(best, extra);
-    }
-    const auto choice = ChooseRecomputation(groups, in_flight, budget, full_budget);
-    ASSERT_EQ(choice.has_value(), best != kNone) << seed;
-    if (!choice.has_value()) continue;
-    EXPECT_EQ(choice->extra_ps, best) << seed;
-    EXPECT_EQ(choice->bound_ps, best) << seed;
-  }
 }
 
 }  // namespace

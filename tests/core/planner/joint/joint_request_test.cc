@@ -17,38 +17,13 @@
 #include "core/planner/planner.h"
 #include "core/verify/joint/joint_verifier.h"
 #include "core/zoo/zoo.h"
+#include "tests/core/planner/joint/joint_test_request.h"
 
 namespace planwright {
 namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
-
-struct JointTestRequest {
-  OperatorGraph graph;
-  Cluster cluster;
-  PlanningProblem problem;
-  SolverOptions options;
-};
-
-JointTestRequest RequestOf(const std::string& model, const std::string& cluster, int64_t global_batch) {
-  JointTestRequest request{*MakeZooModel(model), *MakeZooCluster(cluster), {}, {}};
-  request.graph.transformer = TransformerShapeOf(model);
-  request.problem.joint.emplace().global_batch = global_batch;
-  return request;
-}
-
-absl::StatusOr<Plan> Make(const JointTestRequest& request) {
-  TaskArena arena(2);
-  PlannerObserver observer;
-  return MakePlan({request.graph, request.cluster, request.problem, request.options}, ModelLimits(), SolveLimits(),
-                  arena, observer);
-}
-
-absl::StatusOr<Verdict> Judge(const JointTestRequest& request, const Placement& placement) {
-  return EvaluatePlacement({request.graph, request.cluster, request.problem, request.options}, ModelLimits(),
-                           placement);
-}
 
 // A class of half the speed.
 DeviceClassId AddSlowerClass(Cluster& cluster) {
@@ -59,12 +34,6 @@ DeviceClassId AddSlowerClass(Cluster& cluster) {
     cluster.device_classes.push_back(slower);
   }
   return DeviceClassId(cluster.device_classes.size() - 1);
-}
-
-std::vector<std::string> PathsOf(const absl::Status& status) {
-  std::vector<std::string> paths;
-  for (const Violation& violation : ViolationsOf(status)) paths.push_back(violation.path);
-  return paths;
 }
 
 TEST(JointRequestTest, PlansAndProvesWhatPeopleTrain) {
@@ -83,50 +52,6 @@ TEST(JointRequestTest, PlansAndProvesWhatPeopleTrain) {
     for (const Stage& stage : plan->stages) operators += stage.operators.size();
     EXPECT_EQ(operators, MakeZooModel(model)->operators.size());
   }
-}
-
-// Verified on the way, and judged again.
-TEST(JointRequestTest, PlansUnderGpipeAndWithoutBubbles) {
-  for (const char* model : {"llama3-8b", "deepseek-v3"}) {
-    for (const PipelineOrder order : {PipelineOrder::kGpipe, PipelineOrder::kZeroBubble}) {
-      SCOPED_TRACE(absl::StrCat(model, " ", static_cast<int>(order)));
-      const bool is_large = model == std::string("deepseek-v3");
-      JointTestRequest request = RequestOf(model, is_large ? "dgx-h100:64" : "dgx-h100:2", is_large ? 1'024 : 64);
-      request.problem.joint->orders = {order};
-      if (!is_large) request.problem.joint->num_stages = 4;
-      const absl::StatusOr<Plan> plan = Make(request);
-      ASSERT_TRUE(plan.ok()) << plan.status();
-      EXPECT_EQ(plan->joint->order, order);
-      EXPECT_LE(plan->joint->simulated_step, plan->objective);
-      EXPECT_LE(RelativeGap(plan->objective, plan->lower_bound), 1.01 * kJointGap);
-      ASSERT_FALSE(plan->joint->uniform_configurations.empty());
-      EXPECT_LE(plan->objective, plan->joint->uniform_configurations.front().step);
-      const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
-      ASSERT_TRUE(verdict.ok()) << verdict.status();
-      EXPECT_TRUE(verdict->violations.empty()) << verdict->violations.ToStatus();
-    }
-  }
-}
-
-TEST(JointRequestTest, OrdersKeepToTheirRules) {
-  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 4);
-  request.problem.joint->num_stages = 4;
-  request.problem.joint->tensor_degrees = {2};
-  request.problem.joint->data_degrees = {1};
-  request.problem.joint->micro_batch_samples = {1};
-  request.problem.joint->orders = {PipelineOrder::kZeroBubble};
-  const absl::StatusOr<Plan> made = Make(request);
-  ASSERT_TRUE(made.ok()) << made.status();
-  Placement placement = PlacementOf(*made);
-  placement.joint->micro_batch_samples = 2;
-  placement.joint->micro_batches = 2;
-  request.problem.joint->micro_batch_samples = {1, 2};
-  EXPECT_THAT(PathsOf(Judge(request, placement)->violations.ToStatus()), Contains("plan.joint.micro_batches"));
-  // Fewer micro-batches than stages: nothing is left.
-  request.problem.joint->micro_batch_samples = {2};
-  EXPECT_TRUE(InfeasibilityOf(Make(request).status()).has_value());
-  request.problem.schedule = ScheduleKind::kChimera;
-  EXPECT_THAT(PathsOf(Make(request).status()), Contains("problem.schedule"));
 }
 
 TEST(JointRequestTest, SpreadsByStageAreNeverWorseThanOneForAll) {
