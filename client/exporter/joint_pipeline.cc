@@ -52,6 +52,7 @@ class JointReader {
     pipeline_.num_stages = plan_.stages_size();
     pipeline_.chunks_per_stage = plan_.joint().chunks_per_stage();
     pipeline_.sharding = plan_.joint().optimizer_sharding();
+    pipeline_.schedule = plan_.joint().schedule();
     const v1::JointStage& first = plan_.stages(0).joint();
     for (const v1::Stage& stage : plan_.stages()) {
       const v1::JointStage& joint = stage.joint();

@@ -33,6 +33,7 @@ struct JointPipeline {
   // samples x data x micro_batches.
   int64_t global_batch = 1;
   v1::OptimizerSharding sharding = v1::OPTIMIZER_SHARDING_NONE;
+  v1::ScheduleKind schedule = v1::SCHEDULE_KIND_ONE_F_ONE_B;
 
   int64_t processes() const { return int64_t{num_stages} * tensor * context * data; }
   // Whether some ranks hold the same parameters, so that sharding means anything.

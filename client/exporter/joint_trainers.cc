@@ -79,7 +79,9 @@ absl::StatusOr<Section> TorchtitanParallelism(const JointPipeline& pipeline, boo
   }
   add("pipeline_parallel_degree", absl::StrCat(pipeline.num_stages));
   if (pipeline.num_stages > 1) {
-    add("pipeline_parallel_schedule", Text(pipeline.chunks_per_stage > 1 ? "Interleaved1F1B" : "1F1B"));
+    const bool is_gpipe = pipeline.schedule == v1::SCHEDULE_KIND_GPIPE;
+    const char* plain = is_gpipe ? "GPipe" : "1F1B";
+    add("pipeline_parallel_schedule", Text(pipeline.chunks_per_stage > 1 ? "Interleaved1F1B" : plain));
     add("pipeline_parallel_microbatch_size", absl::StrCat(pipeline.samples));
     add("module_fqns_per_model_part", absl::StrCat("[\n", TorchtitanParts(pipeline.runs, "        "), "    ]"));
   }
@@ -91,6 +93,11 @@ absl::StatusOr<std::vector<Section>> TorchtitanSections(const ExportInput& input
   if (!pipeline.ok()) return pipeline.status();
   if (pipeline->chunks_per_stage > 1 && pipeline->num_stages == 1) {
     return CannotExpress(target, "one stage cannot be interleaved");
+  }
+  if (pipeline->schedule == v1::SCHEDULE_KIND_ZERO_BUBBLE_H1) {
+    return CannotExpress(target,
+                         "its zero-bubble schedules have other orders than ZB-H1; torch_pipelining and schedule_csv "
+                         "say it");
   }
   const v1::Transformer& shape = input.graph->transformer();
   auto parallelism = TorchtitanParallelism(*pipeline, shape.experts() > 0, target);
@@ -153,6 +160,7 @@ absl::Status CheckDeepspeed(const JointPipeline& pipeline) {
     return CannotExpress(kTarget, "its pipelines have pipe, data and model degrees, no context or expert degree");
   }
   if (pipeline.chunks_per_stage > 1) return CannotExpress(kTarget, "its pipelines are not interleaved");
+  if (pipeline.schedule != v1::SCHEDULE_KIND_ONE_F_ONE_B) return CannotExpress(kTarget, "its pipelines run 1F1B alone");
   const bool is_known = !pipeline.has_copies() || pipeline.sharding == v1::OPTIMIZER_SHARDING_NONE ||
                         pipeline.sharding == v1::OPTIMIZER_SHARDING_OPTIMIZER;
   if (is_known) return absl::OkStatus();
@@ -205,6 +213,17 @@ absl::StatusOr<Exported> ExportJointDeepspeed(const ExportInput& input) {
       "ranks are yours; --layer_offset says how many layers your pipeline has before the first numbered one"};
 }
 
+namespace {
+
+// Which of its schedules runs the plan, where that is not the usual one.
+std::string ScheduleHint(v1::ScheduleKind schedule) {
+  if (schedule == v1::SCHEDULE_KIND_GPIPE) return "; the schedule is its ScheduleGPipe";
+  if (schedule == v1::SCHEDULE_KIND_ZERO_BUBBLE_H1) return "; the schedule is what schedule_csv writes";
+  return "";
+}
+
+}  // namespace
+
 absl::StatusOr<Exported> ExportJointTorchPipelining(const ExportInput& input) {
   const auto pipeline = JointPipelineOf(input, "torch_pipelining");
   if (!pipeline.ok()) return pipeline.status();
@@ -217,13 +236,15 @@ absl::StatusOr<Exported> ExportJointTorchPipelining(const ExportInput& input) {
     }
     absl::StrAppendFormat(&points, "    \"layers.%d\": SplitPoint.BEGINNING,\n", run.first_layer);
   }
-  return Exported{absl::StrFormat("from torch.distributed.pipelining import SplitPoint\n"
-                                  "\n"
-                                  "# Each of the %d pipeline ranks has %d of these; tensor %d, context %d, data %d.\n"
-                                  "split_spec = {\n%s}\n",
-                                  pipeline->num_stages, pipeline->chunks_per_stage, pipeline->tensor, pipeline->context,
-                                  pipeline->data, points),
-                  "pass it to torch.distributed.pipelining.pipeline(module, mb_args, split_spec=split_spec)"};
+  return Exported{
+      absl::StrFormat("from torch.distributed.pipelining import SplitPoint\n"
+                      "\n"
+                      "# Each of the %d pipeline ranks has %d of these; tensor %d, context %d, data %d.\n"
+                      "split_spec = {\n%s}\n",
+                      pipeline->num_stages, pipeline->chunks_per_stage, pipeline->tensor, pipeline->context,
+                      pipeline->data, points),
+      absl::StrCat("pass it to torch.distributed.pipelining.pipeline(module, mb_args, split_spec=split_spec)",
+                   ScheduleHint(pipeline->schedule))};
 }
 
 }  // namespace planwright::client

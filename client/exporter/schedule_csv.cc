@@ -17,7 +17,8 @@ constexpr int kMaxMicroBatches = 4096;
 constexpr int64_t kMaxPasses = 1 << 22;
 
 struct Pass {
-  bool is_forward = true;
+  // As torch names them: a forward pass, a backward pass or its two parts, for inputs and for weights.
+  char kind = 'F';
   // Of S stages with several runs of layers each, stage r has the runs r, r + S, r + 2 S, ...
   int run = 0;
   int micro_batch = 0;
@@ -28,6 +29,7 @@ struct Shape {
   int chunks = 1;
   int micro_batches = 1;
   bool is_gpipe = false;
+  bool is_zero_bubble = false;
 
   int runs() const { return stages * chunks; }
   int passes() const { return micro_batches * chunks; }
@@ -43,20 +45,28 @@ int MostAhead(const Shape& shape, int stage) {
 
 // The `position`-th forward or backward pass of a stage: as many micro-batches as there are stages, run by run.
 Pass PassAt(const Shape& shape, int stage, int position, bool is_forward) {
-  if (shape.chunks == 1) return {is_forward, stage, position};
+  const char backward = shape.is_zero_bubble ? 'I' : 'B';
+  const char kind = is_forward ? 'F' : backward;
+  if (shape.chunks == 1) return {kind, stage, position};
   const int in_round = position % shape.runs();
   const int chunk = in_round / shape.stages;
   const int own = is_forward ? chunk : shape.chunks - 1 - chunk;
-  return {is_forward, stage + own * shape.stages, position / shape.runs() * shape.stages + in_round % shape.stages};
+  return {kind, stage + own * shape.stages, position / shape.runs() * shape.stages + in_round % shape.stages};
 }
 
-// What stage `stage` does, in its order: GPipe runs all forward passes first, 1F1B as many as it may, then one of each.
+// What stage `stage` does, in its order: GPipe runs all forward passes first, 1F1B as many as it may, then one of each;
+// under ZB-H1 its gradients of weights are `stage` micro-batches late.
 std::vector<Pass> OrderOf(const Shape& shape, int stage) {
   const int ahead = MostAhead(shape, stage);
   std::vector<Pass> order;
   for (int forward = 0, backward = 0; backward < shape.passes();) {
     const bool is_forward = forward < shape.passes() && forward - backward < ahead;
     order.push_back(PassAt(shape, stage, is_forward ? forward++ : backward++, is_forward));
+    if (!is_forward && shape.is_zero_bubble && backward > stage) order.push_back({'W', stage, backward - 1 - stage});
+  }
+  if (!shape.is_zero_bubble) return order;
+  for (int late = std::max(0, shape.micro_batches - stage); late < shape.micro_batches; ++late) {
+    order.push_back({'W', stage, late});
   }
   return order;
 }
@@ -70,7 +80,7 @@ class Slots {
     for (int stage = 0; stage < shape.stages; ++stage) orders.push_back(OrderOf(shape, stage));
     std::vector<std::size_t> next(orders.size(), 0);
     // In every slot some stage works.
-    for (int slot = 0; slot < 2 * shape.passes() * shape.stages; ++slot) {
+    for (int slot = 0; slot < 3 * shape.passes() * shape.stages; ++slot) {
       for (std::size_t stage = 0; stage < orders.size(); ++stage) {
         const bool is_done = next[stage] == orders[stage].size();
         if (is_done || !IsReady(orders[stage][next[stage]], slot)) {
@@ -105,15 +115,18 @@ class Slots {
   bool IsReady(const Pass& pass, int slot) const {
     const auto run = static_cast<std::size_t>(pass.run);
     const auto micro_batch = static_cast<std::size_t>(pass.micro_batch);
-    if (pass.is_forward) return run == 0 || IsBefore(forward_[run - 1][micro_batch], slot);
+    if (pass.kind == 'W') return IsBefore(backward_[run][micro_batch], slot);
+    if (pass.kind == 'F') return run == 0 || IsBefore(forward_[run - 1][micro_batch], slot);
     if (run + 1 == backward_.size()) return IsBefore(forward_[run][micro_batch], slot);
     return IsBefore(backward_[run + 1][micro_batch], slot);
   }
 
   void Enter(std::size_t stage, const Pass& pass, int slot) {
-    Times& times = pass.is_forward ? forward_ : backward_;
-    times[static_cast<std::size_t>(pass.run)][static_cast<std::size_t>(pass.micro_batch)] = slot;
-    rows_[stage].push_back(absl::StrCat(pass.run, pass.is_forward ? "F" : "B", pass.micro_batch));
+    if (pass.kind != 'W') {
+      Times& times = pass.kind == 'F' ? forward_ : backward_;
+      times[static_cast<std::size_t>(pass.run)][static_cast<std::size_t>(pass.micro_batch)] = slot;
+    }
+    rows_[stage].push_back(absl::StrCat(pass.run, std::string(1, pass.kind), pass.micro_batch));
   }
 
   std::vector<std::vector<std::string>> rows_;
@@ -131,8 +144,9 @@ absl::StatusOr<Shape> ShapeOf(const v1::Plan& plan) {
   }
   const v1::ScheduleKind kind = is_joint ? plan.joint().schedule() : problem.schedule();
   const bool is_interleaved = is_joint && kind == v1::SCHEDULE_KIND_INTERLEAVED;
+  const bool is_zero_bubble = is_joint && kind == v1::SCHEDULE_KIND_ZERO_BUBBLE_H1;
   if (kind != v1::SCHEDULE_KIND_UNSPECIFIED && kind != v1::SCHEDULE_KIND_GPIPE &&
-      kind != v1::SCHEDULE_KIND_ONE_F_ONE_B && !is_interleaved) {
+      kind != v1::SCHEDULE_KIND_ONE_F_ONE_B && !is_interleaved && !is_zero_bubble) {
     return CannotExpress(kTarget, "its schedule is neither GPipe nor 1F1B");
   }
   const int64_t chunks = is_interleaved ? plan.joint().chunks_per_stage() : 1;
@@ -143,7 +157,7 @@ absl::StatusOr<Shape> ShapeOf(const v1::Plan& plan) {
     return CannotExpress(kTarget, absl::StrCat("it has more than ", kMaxPasses, " passes"));
   }
   return Shape{plan.stages_size(), static_cast<int>(chunks), static_cast<int>(micro_batches),
-               kind == v1::SCHEDULE_KIND_GPIPE};
+               kind == v1::SCHEDULE_KIND_GPIPE, is_zero_bubble};
 }
 
 }  // namespace

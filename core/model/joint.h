@@ -21,9 +21,10 @@ inline constexpr int kNumRecomputations = 3;
 enum class Sharding { kNone, kOptimizer, kGradients, kParameters };
 inline constexpr int kNumShardings = 4;
 
-// kOneFOneB: one run of layers per block of devices. kInterleaved: several, in turn. GPipe takes as long as 1F1B and
-// holds more, so nobody chooses it.
-enum class PipelineOrder { kOneFOneB, kInterleaved };
+// kInterleaved: several runs of layers per block of devices, in turn; the others: one. kGpipe: all forward passes, then
+// all backward passes; takes no less than 1F1B and holds more. kZeroBubble: 1F1B with backward passes in two parts, of
+// which that for the weights is done later (ZB-H1 of Qi et al. 2023).
+enum class PipelineOrder { kOneFOneB, kInterleaved, kGpipe, kZeroBubble };
 
 // How a stage is spread over its devices. Ranks are numbered tensor fastest, then context, then data.
 struct Degrees {
@@ -52,6 +53,8 @@ struct JointSettings {
   std::vector<PipelineOrder> orders;
   // Stages may differ in their degrees; else one choice holds for all.
   bool per_stage = false;
+  // Every stage computes the same number of its first numbered layers again whole, and nothing else again.
+  bool first_layers_alike = false;
   std::optional<int32_t> num_stages;
   std::optional<int64_t> micro_batches;
   // Of Objective::kMinDevices; nullopt: a plan that fits is enough.
@@ -91,6 +94,8 @@ struct JointStage {
   // Of one micro-batch, all chunks: computation and collectives, without transfers between stages.
   Picoseconds forward{0};
   Picoseconds backward{0};
+  // Of `backward`, the gradients of weights, which kZeroBubble does later.
+  Picoseconds weights{0};
   // Both ways at both ends; of it, at the front.
   Picoseconds transfers{0};
   Picoseconds received{0};

@@ -146,7 +146,7 @@ class JointRules {
     const bool has_schedule = problem_.schedule != ScheduleKind::kSteadyState;
     const std::optional<PipelineOrder> order = OrderOf(problem_.schedule);
     Refuse(has_schedule && !order.has_value(), "schedule",
-           "must be ONE_F_ONE_B, INTERLEAVED or unset beside problem.joint");
+           "must be ONE_F_ONE_B, INTERLEAVED, GPIPE, ZERO_BUBBLE_H1 or unset beside problem.joint");
     Refuse(order.has_value() && std::find(joint_.orders.begin(), joint_.orders.end(), *order) == joint_.orders.end(),
            "schedule", "must be one of problem.joint.schedules");
     const bool is_full = problem_.memory_model.recomputation == MemoryModel::Recomputation::kFull;
@@ -154,7 +154,62 @@ class JointRules {
            "must be NONE beside problem.joint, unless problem.joint.recomputation is FULL alone");
     Refuse(!problem_.pinned.empty(), "pinned", "must be empty beside problem.joint");
     Refuse(!problem_.forbidden.empty(), "forbidden", "must be empty beside problem.joint");
-    Refuse(problem_.start_from.has_value(), "start_from", "must not be set beside problem.joint");
+    CheckFirstLayersAlike();
+    Refuse(problem_.replan_tolerance.has_value(), "replan_tolerance", "must be unset beside problem.joint");
+    if (problem_.start_from.has_value()) CheckStart(*problem_.start_from);
+  }
+
+  void CheckFirstLayersAlike() {
+    if (!joint_.first_layers_alike) return;
+    const std::vector<LayerRecomputation> both = {LayerRecomputation::kNone, LayerRecomputation::kFull};
+    const std::vector<LayerRecomputation>& listed = joint_.recomputation;
+    Refuse(joint_.per_stage, "joint.first_layers_alike", "needs UNIFORM degrees");
+    Refuse(!joint_.orders.empty() && joint_.orders != std::vector{PipelineOrder::kOneFOneB}, "joint.first_layers_alike",
+           "needs ONE_F_ONE_B as the only schedule");
+    Refuse(!listed.empty() && !std::is_permutation(listed.begin(), listed.end(), both.begin(), both.end()),
+           "joint.first_layers_alike", "needs NONE and FULL as the recomputation, and no other");
+  }
+
+  void CheckStart(const Placement& start) {
+    Refuse(problem_.objective == Objective::kMinDevices, "start_from",
+           "must be unset where problem.objective is MIN_DEVICES beside problem.joint");
+    Refuse(!start.joint.has_value(), "start_from.joint", "must be set beside problem.joint");
+    if (!start.joint.has_value()) return;
+    const JointPlan& plan = *start.joint;
+    Refuse(plan.stages.empty() || plan.stages.size() != start.stages.size(), "start_from.joint.stages",
+           "must be as many as the placement has");
+    Refuse(plan.micro_batch_samples < 1, "start_from.joint.micro_batch_samples", "must be >= 1");
+    Refuse(plan.chunks != 1 && plan.order != PipelineOrder::kInterleaved, "start_from.joint.stages",
+           "must have one run of layers each unless the schedule is INTERLEAVED");
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      const std::string path = ElementPath("start_from.joint.stages", s);
+      const Degrees& degrees = plan.stages[s].degrees;
+      const auto most = static_cast<int32_t>(kMaxGlobalBatch);
+      const bool are_degrees = std::min({degrees.tensor, degrees.context, degrees.expert, degrees.data}) >= 1 &&
+                               std::max({degrees.tensor, degrees.context, degrees.expert, degrees.data}) <= most;
+      Refuse(!are_degrees, path.c_str(), "must have degrees in 1 .. 16777216");
+      Refuse(!plan.per_stage && !(degrees == plan.stages.front().degrees), path.c_str(),
+             "must have the degrees of all stages unless degrees is PER_STAGE");
+      Refuse(std::cmp_not_equal(plan.stages[s].chunks.size(), plan.chunks) || plan.chunks < 1,
+             (path + ".chunks").c_str(), "must be as many as the first stage has");
+    }
+    if (violations_.empty()) CheckStartLayers(plan);
+  }
+
+  // Runs follow each other around the stages.
+  void CheckStartLayers(const JointPlan& plan) {
+    int32_t next = 0;
+    for (int32_t chunk = 0; chunk < plan.chunks; ++chunk) {
+      for (const JointStage& stage : plan.stages) {
+        const JointChunk& run = stage.chunks[static_cast<std::size_t>(chunk)];
+        const bool goes_on = run.first_layer == next && run.end_layer() > next;
+        next = run.end_layer();
+        if (goes_on) continue;
+        return Refuse(true, "start_from.joint.stages", "must have runs of layers that go on where others end");
+      }
+    }
+    const int32_t layers = graph_.transformer.has_value() ? graph_.transformer->layers + 2 : next;
+    Refuse(next != layers, "start_from.joint.stages", "must hold every layer");
   }
 
   void CheckTarget() {
@@ -163,12 +218,6 @@ class JointRules {
     Refuse(target.has_value() && !IsPositive(*target), "joint.target_tokens_per_second", "must be finite and > 0");
     Refuse(target.has_value() && !counts_devices, "joint.target_tokens_per_second",
            "must not be set unless problem.objective is MIN_DEVICES");
-  }
-
-  static std::optional<PipelineOrder> OrderOf(ScheduleKind schedule) {
-    if (schedule == ScheduleKind::kOneFOneB) return PipelineOrder::kOneFOneB;
-    if (schedule == ScheduleKind::kInterleaved) return PipelineOrder::kInterleaved;
-    return std::nullopt;
   }
 
   template <typename Value>

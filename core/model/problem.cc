@@ -70,6 +70,28 @@ MemoryModel ResolveMemoryModel(const OperatorGraph& graph, MemoryModel memory, W
 
 }  // namespace
 
+ScheduleKind ScheduleOf(PipelineOrder order) {
+  switch (order) {
+    case PipelineOrder::kOneFOneB:
+      return ScheduleKind::kOneFOneB;
+    case PipelineOrder::kInterleaved:
+      return ScheduleKind::kInterleaved;
+    case PipelineOrder::kGpipe:
+      return ScheduleKind::kGpipe;
+    case PipelineOrder::kZeroBubble:
+      return ScheduleKind::kZeroBubbleH1;
+  }
+  return ScheduleKind::kSteadyState;
+}
+
+std::optional<PipelineOrder> OrderOf(ScheduleKind schedule) {
+  for (const PipelineOrder order :
+       {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved, PipelineOrder::kGpipe, PipelineOrder::kZeroBubble}) {
+    if (ScheduleOf(order) == schedule) return order;
+  }
+  return std::nullopt;
+}
+
 PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem) {
   PlanningProblem resolved = problem;
   if (!resolved.workload.has_value()) resolved.workload = InferWorkload(graph);
@@ -82,7 +104,9 @@ PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem
   } else if (problem.schedule == ScheduleKind::kPeriodic) {
     resolved.max_stages_per_device = problem.max_stages_per_device.value_or(kPeriodicStagesPerDevice);
   }
-  if (problem.start_from.has_value()) resolved.replan_tolerance = problem.replan_tolerance.value_or(kReplanTolerance);
+  // The joint search keeps no stages where they are.
+  if (problem.start_from.has_value() && !problem.joint.has_value())
+    resolved.replan_tolerance = problem.replan_tolerance.value_or(kReplanTolerance);
   return resolved;
 }
 

@@ -33,6 +33,9 @@ enum class ScheduleKind {
   kChimera,
   kZeroBubbleH1
 };
+// The order of the joint search that a schedule names; nullopt: none; and the other way round.
+std::optional<PipelineOrder> OrderOf(ScheduleKind schedule);
+ScheduleKind ScheduleOf(PipelineOrder order);
 enum class Granularity { kOperator, kLayer };
 enum class Algorithm {
   kAuto,

@@ -191,6 +191,9 @@ void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const P
   CheckMemoryNumbers(problem.memory_model, violations);
   if (IdValidator(graph, cluster, violations).Check(problem)) SelectionValidator(cluster, problem, violations).Check();
   if (problem.joint.has_value()) return CheckJoint(graph, cluster, problem, violations);
+  if (problem.start_from.has_value() && problem.start_from->joint.has_value()) {
+    violations.Add("problem.start_from.joint", "must be unset without problem.joint");
+  }
   CheckShape(cluster, problem, violations);
   const PlanningProblem resolved = ResolveProblem(graph, problem);
   CheckQuantities(graph, cluster, resolved, violations);

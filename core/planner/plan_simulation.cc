@@ -295,7 +295,7 @@ absl::Status CheckJointSettings(const JointPlan& joint, const SimulationSettings
 
 SimulationSettings JointSettingsOf(const JointPlan& joint, const SimulationSettings& asked) {
   SimulationSettings resolved;
-  resolved.schedule = joint.order == PipelineOrder::kOneFOneB ? ScheduleKind::kOneFOneB : ScheduleKind::kInterleaved;
+  resolved.schedule = ScheduleOf(joint.order);
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   resolved.micro_batches = static_cast<int32_t>(std::min(joint.micro_batches, kMost));
   bool recomputes = false;

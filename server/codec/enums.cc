@@ -138,9 +138,11 @@ constexpr EnumTable<v1::OptimizerSharding, Sharding, 4> kShardingTable = {{
 }};
 
 // Of schedules only those that the joint search knows.
-constexpr EnumTable<v1::ScheduleKind, PipelineOrder, 2> kPipelineOrderTable = {{
+constexpr EnumTable<v1::ScheduleKind, PipelineOrder, 4> kPipelineOrderTable = {{
     {v1::SCHEDULE_KIND_ONE_F_ONE_B, PipelineOrder::kOneFOneB},
     {v1::SCHEDULE_KIND_INTERLEAVED, PipelineOrder::kInterleaved},
+    {v1::SCHEDULE_KIND_GPIPE, PipelineOrder::kGpipe},
+    {v1::SCHEDULE_KIND_ZERO_BUBBLE_H1, PipelineOrder::kZeroBubble},
 }};
 
 constexpr EnumTable<v1::Granularity, Granularity, 3> kGranularityTable = {{

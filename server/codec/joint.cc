@@ -43,18 +43,24 @@ void EncodeMemory(const JointMemory& memory, v1::JointStage::Memory& wire) {
   wire.set_reserved(memory.reserved);
 }
 
-void EncodeStage(const JointStage& stage, int32_t num_layers, v1::JointStage& wire) {
+// Of JointStage, or of what a placement says of one.
+template <typename Wire>
+void EncodeChoices(const JointStage& stage, int32_t num_layers, Wire& wire) {
   wire.set_tensor_degree(stage.degrees.tensor);
   wire.set_context_degree(stage.degrees.context);
   wire.set_expert_degree(stage.degrees.expert);
   wire.set_data_degree(stage.degrees.data);
   for (const JointChunk& chunk : stage.chunks) {
-    v1::JointStage::Chunk& encoded = *wire.add_chunks();
+    auto& encoded = *wire.add_chunks();
     for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
       encoded.add_layers(LabelOf(layer, num_layers));
     }
     for (const LayerRecomputation mode : chunk.recomputation) encoded.add_recomputation(ToWire(mode));
   }
+}
+
+void EncodeStage(const JointStage& stage, int32_t num_layers, v1::JointStage& wire) {
+  EncodeChoices(stage, num_layers, wire);
   wire.set_forward_ms(ToMilliseconds(stage.forward));
   wire.set_backward_ms(ToMilliseconds(stage.backward));
   wire.set_transfers_ms(ToMilliseconds(stage.transfers));
@@ -163,6 +169,22 @@ class ChoiceDecoder {
     return plan;
   }
 
+  JointPlan DecodeStart(const v1::JointChoices& wire, const FieldPath& path) {
+    JointPlan plan;
+    plan.order = Known(ToPipelineOrder(wire.schedule()), path.Field("schedule"), PipelineOrder::kOneFOneB);
+    plan.sharding = Known(ToCore(wire.optimizer_sharding()), path.Field("optimizer_sharding"), Sharding::kNone);
+    plan.per_stage = wire.degrees() == v1::JOINT_DEGREES_PER_STAGE;
+    if (!v1::JointDegrees_IsValid(wire.degrees())) {
+      violations_.Add(path.Field("degrees").ToString(), "must be UNIFORM or PER_STAGE");
+    }
+    plan.micro_batch_samples = wire.micro_batch_samples();
+    for (int s = 0; s < wire.stages_size(); ++s) {
+      plan.stages.push_back(DecodeStage(wire.stages(s), path.Element("stages", s)));
+    }
+    plan.chunks = wire.stages().empty() ? 1 : wire.stages(0).chunks_size();
+    return plan;
+  }
+
  private:
   template <typename Core>
   Core Known(const std::optional<Core>& value, const FieldPath& path, Core otherwise) {
@@ -170,7 +192,9 @@ class ChoiceDecoder {
     return value.value_or(otherwise);
   }
 
-  JointStage DecodeStage(const v1::JointStage& wire, const FieldPath& path) {
+  // `Wire`: JointStage, or what a placement says of one.
+  template <typename Wire>
+  JointStage DecodeStage(const Wire& wire, const FieldPath& path) {
     JointStage stage;
     stage.degrees = {.tensor = wire.tensor_degree(),
                      .context = wire.context_degree(),
@@ -182,7 +206,8 @@ class ChoiceDecoder {
     return stage;
   }
 
-  JointChunk DecodeChunk(const v1::JointStage::Chunk& wire, const FieldPath& path) {
+  template <typename Wire>
+  JointChunk DecodeChunk(const Wire& wire, const FieldPath& path) {
     JointChunk chunk;
     if (wire.layers_size() != wire.recomputation_size()) {
       violations_.Add(path.Field("recomputation").ToString(), "must have one value for each of the layers");
@@ -208,10 +233,8 @@ class ChoiceDecoder {
 
 // What the problem says elsewhere.
 void TakeOver(const PlanningProblem& problem, JointSettings& joint) {
-  if (joint.orders.empty()) {
-    if (problem.schedule == ScheduleKind::kOneFOneB) joint.orders = {PipelineOrder::kOneFOneB};
-    if (problem.schedule == ScheduleKind::kInterleaved) joint.orders = {PipelineOrder::kInterleaved};
-  }
+  const std::optional<PipelineOrder> order = OrderOf(problem.schedule);
+  if (joint.orders.empty() && order.has_value()) joint.orders = {*order};
   if (joint.recomputation.empty() && problem.memory_model.recomputation == MemoryModel::Recomputation::kFull) {
     joint.recomputation = {LayerRecomputation::kFull};
   }
@@ -275,6 +298,7 @@ void DecodeJoint(const v1::JointSearch& wire, const FieldPath& path, Violations&
   joint.orders =
       DecodeList<v1::ScheduleKind, PipelineOrder>(wire.schedules(), "schedules", ToPipelineOrder, path, violations);
   joint.per_stage = wire.degrees() == v1::JOINT_DEGREES_PER_STAGE;
+  joint.first_layers_alike = wire.first_layers_alike();
   if (!v1::JointDegrees_IsValid(wire.degrees())) {
     violations.Add(path.Field("degrees").ToString(), absl::StrCat("must be UNIFORM or PER_STAGE, is ", wire.degrees()));
   }
@@ -293,6 +317,7 @@ void EncodeJoint(const JointSettings& joint, v1::JointSearch& wire) {
   for (const Sharding sharding : joint.shardings) wire.add_optimizer_sharding(ToWire(sharding));
   for (const PipelineOrder order : joint.orders) wire.add_schedules(ToWire(order));
   wire.set_degrees(joint.per_stage ? v1::JOINT_DEGREES_PER_STAGE : v1::JOINT_DEGREES_UNIFORM);
+  if (joint.first_layers_alike) wire.set_first_layers_alike(true);
   if (joint.target_tokens_per_second.has_value()) {
     wire.set_target_tokens_per_second(*joint.target_tokens_per_second);
   }
@@ -324,6 +349,20 @@ void EncodeJointPlan(const JointPlan& joint, const OperatorGraph& graph, v1::Pla
   for (std::size_t s = 0; s < joint.stages.size(); ++s) {
     EncodeStage(joint.stages[s], num_layers, *wire.mutable_stages(static_cast<int>(s))->mutable_joint());
   }
+}
+
+JointPlan DecodeStartChoices(const v1::JointChoices& wire, const OperatorGraph& graph, const FieldPath& path,
+                             Violations& violations) {
+  return ChoiceDecoder(graph, violations).DecodeStart(wire, path);
+}
+
+void EncodeStartChoices(const JointPlan& plan, const OperatorGraph& graph, v1::JointChoices& wire) {
+  wire.set_schedule(ToWire(plan.order));
+  wire.set_optimizer_sharding(ToWire(plan.sharding));
+  wire.set_degrees(plan.per_stage ? v1::JOINT_DEGREES_PER_STAGE : v1::JOINT_DEGREES_UNIFORM);
+  wire.set_micro_batch_samples(plan.micro_batch_samples);
+  const int32_t num_layers = graph.transformer.has_value() ? graph.transformer->layers + 2 : 0;
+  for (const JointStage& stage : plan.stages) EncodeChoices(stage, num_layers, *wire.add_stages());
 }
 
 JointPlan DecodeJointChoices(const v1::Plan& wire, const OperatorGraph& graph, Violations& violations) {

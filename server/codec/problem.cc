@@ -216,7 +216,12 @@ PlanningProblem DecodeProblem(const v1::PlanningProblem& wire, const OperatorGra
   problem.pinned = DecodePairs(wire.pinned(), names, "pinned", path, violations);
   problem.forbidden = DecodePairs(wire.forbidden(), names, "forbidden", path, violations);
   if (wire.has_start_from()) {
-    DecodeStart(wire.start_from(), names, path.Field("start_from"), violations, problem);
+    const FieldPath start_path = path.Field("start_from");
+    DecodeStart(wire.start_from(), names, start_path, violations, problem);
+    if (wire.start_from().has_joint()) {
+      problem.start_from->joint =
+          DecodeStartChoices(wire.start_from().joint(), graph, start_path.Field("joint"), violations);
+    }
   }
   if (wire.has_joint()) DecodeJoint(wire.joint(), path.Field("joint"), violations, problem);
   return problem;
@@ -232,7 +237,11 @@ v1::PlanningProblem EncodeProblem(const PlanningProblem& problem, const Operator
   for (const OperatorDevice& pair : problem.pinned) EncodePair(pair, graph, cluster, *wire.add_pinned());
   for (const OperatorDevice& pair : problem.forbidden) EncodePair(pair, graph, cluster, *wire.add_forbidden());
   if (problem.start_from.has_value()) {
-    EncodeStart(problem, graph, cluster, *wire.mutable_start_from());
+    v1::Placement& start = *wire.mutable_start_from();
+    EncodeStart(problem, graph, cluster, start);
+    if (problem.start_from->joint.has_value()) {
+      EncodeStartChoices(*problem.start_from->joint, graph, *start.mutable_joint());
+    }
   }
   if (problem.joint.has_value()) EncodeJoint(*problem.joint, *wire.mutable_joint());
   return wire;

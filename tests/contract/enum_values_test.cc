@@ -116,12 +116,35 @@ void ExpectInPlan(const EnumSetting& setting, const v1::Plan& plan) {
   EXPECT_EQ(message->GetReflection()->GetEnumValue(*message, setting.fields.back()), setting.number);
 }
 
+// A plan of the joint search to start from, but for what is set.
+void AddStart(v1::PlanningProblem& problem) {
+  problem.mutable_joint()->set_global_batch(8);
+  problem.mutable_start_from()->add_stages()->add_devices("host0/gpu0");
+  v1::JointChoices& choices = *problem.mutable_start_from()->mutable_joint();
+  if (choices.schedule() == v1::SCHEDULE_KIND_UNSPECIFIED) choices.set_schedule(v1::SCHEDULE_KIND_ONE_F_ONE_B);
+  if (choices.optimizer_sharding() == v1::OPTIMIZER_SHARDING_UNSPECIFIED) {
+    choices.set_optimizer_sharding(v1::OPTIMIZER_SHARDING_NONE);
+  }
+  choices.set_micro_batch_samples(1);
+  v1::JointChoices::SpreadStage& stage = *choices.add_stages();
+  stage.set_tensor_degree(1);
+  stage.set_context_degree(1);
+  stage.set_expert_degree(1);
+  stage.set_data_degree(1);
+  v1::JointChoices::LayerRun& run = *stage.add_chunks();
+  for (const char* layer : {"embedding", "layer.0", "layer.1", "head"}) {
+    run.add_layers(layer);
+    run.add_recomputation(v1::LAYER_RECOMPUTATION_NONE);
+  }
+}
+
 // What an objective asks for beside itself.
 void AddWhatItNeeds(v1::CreatePlanRequest& request) {
   v1::PlanningProblem& problem = *request.mutable_problem();
   if (problem.schedule() == v1::SCHEDULE_KIND_PERIODIC) {
     request.mutable_cluster()->mutable_interconnect()->mutable_uniform()->set_bandwidth_bytes_per_second(1e9);
   }
+  if (problem.start_from().has_joint()) AddStart(problem);
   if (problem.has_joint()) {
     request.set_graph_reference("zoo:transformer?layers=2");
     request.set_cluster_reference("zoo:dgx-h100:1");

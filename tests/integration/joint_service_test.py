@@ -106,7 +106,9 @@ class JointServiceTest(unittest.TestCase):
         self.assertEqual(comparable(events[-1].plan), comparable(self.plan(problem)))
 
     def test_what_was_planned_is_judged_and_simulated_as_it_was_planned(self):
-        for problem in (problem_of(64), problem_of(64, schedules=[problem_pb2.SCHEDULE_KIND_INTERLEAVED])):
+        kinds = [problem_pb2.SCHEDULE_KIND_INTERLEAVED, problem_pb2.SCHEDULE_KIND_GPIPE,
+                 problem_pb2.SCHEDULE_KIND_ZERO_BUBBLE_H1]
+        for problem in (problem_of(64), *(problem_of(64, schedules=[kind]) for kind in kinds), problem_of(64, schedules=kinds)):
             plan = self.plan(problem)
             sources = {"graph_reference": GRAPH, "cluster_reference": CLUSTER, "plan": plan}
             judged = self.stub.EvaluatePlan(planning_service_pb2.EvaluatePlanRequest(**sources), timeout=60)
@@ -141,6 +143,28 @@ class JointServiceTest(unittest.TestCase):
         judged = self.stub.EvaluatePlan(planning_service_pb2.EvaluatePlanRequest(
             graph_reference=GRAPH, cluster_reference=CLUSTER, plan=kept), timeout=60)
         self.assertTrue(judged.valid, judged.violations)
+
+    def test_a_search_goes_on_from_a_plan(self):
+        before = self.plan(problem_of(64))
+        problem = problem_of(64)
+        for stage in before.stages:
+            placed = problem.start_from.stages.add(operators=stage.operators)
+            placed.devices.extend(replica.device for replica in stage.replicas)
+            spread = problem.start_from.joint.stages.add(
+                tensor_degree=stage.joint.tensor_degree, context_degree=stage.joint.context_degree,
+                expert_degree=stage.joint.expert_degree, data_degree=stage.joint.data_degree)
+            for chunk in stage.joint.chunks:
+                spread.chunks.add(layers=chunk.layers, recomputation=chunk.recomputation)
+        for name in ("schedule", "optimizer_sharding", "degrees", "micro_batch_samples"):
+            setattr(problem.start_from.joint, name, getattr(before.joint, name))
+        after = self.plan(problem)
+        self.assertEqual(after.provenance.counters["start_fits"], 2)
+        self.assertLessEqual(after.objective_ms, before.objective_ms)
+        self.assertEqual(comparable(self.plan(problem)), comparable(after))
+        problem.start_from.joint.stages[0].chunks[0].layers[0] = "layer.77"
+        with self.assertRaises(grpc.RpcError) as refused:
+            self.plan(problem)
+        self.assertEqual(refused.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
 
     def test_a_batch_answers_each_problem(self):
         request = planning_service_pb2.BatchCreatePlansRequest(cluster_reference=CLUSTER, graph_reference=GRAPH)

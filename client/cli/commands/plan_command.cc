@@ -52,7 +52,7 @@ class PlanCommand final : public Command {
     groups[1].flags.push_back(
         StringFlag("start_from", "FILE|plans/ID|-",
                    "a plan to go on from after devices have failed or joined: as few of its stages "
-                   "move as a plan about as fast as the best allows",
+                   "move as a plan about as fast as the best allows; with --global_batch the first plan of the search",
                    start_from_));
     groups[1].flags.push_back(MessageFlag("replan_tolerance", "replan_tolerance",
                                           "start_from: how much slower the plan may be, as a share (default: 0.05)",
@@ -111,12 +111,38 @@ class PlanCommand final : public Command {
     return save_.empty() ? absl::OkStatus() : WriteOutput(JsonText(plan), save_, environment.out);
   }
 
+  // What a plan of the joint search chose beside places.
+  static v1::JointChoices ChoicesOf(const v1::Plan& plan) {
+    v1::JointChoices choices;
+    choices.set_schedule(plan.joint().schedule());
+    choices.set_optimizer_sharding(plan.joint().optimizer_sharding());
+    choices.set_degrees(plan.joint().degrees());
+    choices.set_micro_batch_samples(plan.joint().micro_batch_samples());
+    for (const v1::Stage& from : plan.stages()) {
+      const v1::JointStage& stage = from.joint();
+      v1::JointChoices::SpreadStage& spread = *choices.add_stages();
+      spread.set_tensor_degree(stage.tensor_degree());
+      spread.set_context_degree(stage.context_degree());
+      spread.set_expert_degree(stage.expert_degree());
+      spread.set_data_degree(stage.data_degree());
+      for (const v1::JointStage::Chunk& chunk : stage.chunks()) {
+        v1::JointChoices::LayerRun& run = *spread.add_chunks();
+        *run.mutable_layers() = chunk.layers();
+        *run.mutable_recomputation() = chunk.recomputation();
+      }
+    }
+    return choices;
+  }
+
   // The placement of the plan that --start_from names.
   absl::Status AddStart(v1::CreatePlanRequest& request, Environment& environment) const {
     if (start_from_.empty()) return absl::OkStatus();
     const auto plan = LoadPlan(start_from_, request, "Name a plan of the same graph, as --output=json writes it.",
                                server_, environment);
     if (!plan.ok()) return plan.status();
+    if (request.problem().has_joint() && plan->has_joint()) {
+      *request.mutable_problem()->mutable_start_from()->mutable_joint() = ChoicesOf(*plan);
+    }
     for (const v1::Stage& stage : plan->stages()) {
       v1::Placement::PlacedStage& placed = *request.mutable_problem()->mutable_start_from()->add_stages();
       *placed.mutable_operators() = stage.operators();

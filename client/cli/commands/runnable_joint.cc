@@ -8,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/cli/terminal/errors.h"
+#include "client/report/enum_text.h"
 #include "client/report/quantities.h"
 
 namespace planwright::client {
@@ -21,6 +23,10 @@ constexpr auto kNothing = v1::OPTIMIZER_SHARDING_NONE;
 constexpr auto kOptimizer = v1::OPTIMIZER_SHARDING_OPTIMIZER;
 constexpr auto kGradients = v1::OPTIMIZER_SHARDING_GRADIENTS;
 constexpr auto kParameters = v1::OPTIMIZER_SHARDING_PARAMETERS;
+constexpr auto kOneFOneB = v1::SCHEDULE_KIND_ONE_F_ONE_B;
+constexpr auto kInterleaved = v1::SCHEDULE_KIND_INTERLEAVED;
+constexpr auto kGpipe = v1::SCHEDULE_KIND_GPIPE;
+constexpr auto kZeroBubble = v1::SCHEDULE_KIND_ZERO_BUBBLE_H1;
 
 // A kind of plan that a trainer runs.
 struct Form {
@@ -35,8 +41,10 @@ struct Trainer {
   std::vector<Form> forms;
   // Of all layers alike.
   std::vector<v1::LayerRecomputation> recomputation;
+  std::vector<v1::ScheduleKind> schedules;
   bool has_context_and_experts = true;
-  bool interleaves = true;
+  // Also the same number of first layers of every stage.
+  bool says_first_layers = false;
 };
 
 // As the exporters of these names say plans (client/exporter/joint_megatron.h, joint_trainers.h).
@@ -45,14 +53,19 @@ const std::vector<Trainer>& Trainers() {
     const std::vector<Form> torchtitan = {
         {{kOptimizer}}, {{kOptimizer}, 2}, {{kOptimizer}, 4}, {{kParameters}, 1}, {{kNothing}, 1, true}};
     const std::vector<v1::LayerRecomputation> all_or_none = {kNoRecomputation, kFull};
-    return std::vector<Trainer>{
-        {"megatron", {{{kNothing, kOptimizer}}, {{kGradients, kParameters}, 1}}, {kNoRecomputation, kSelective, kFull}},
-        {"torchtitan", torchtitan, all_or_none},
-        {"torchtitan_toml", torchtitan, all_or_none},
-        {"deepspeed", {{{kNothing, kOptimizer}}}, all_or_none, false, false},
-        {"torch_pipelining",
-         {{{kNothing, kOptimizer, kGradients, kParameters}}},
-         {kNoRecomputation, kSelective, kFull}}};
+    return std::vector<Trainer>{{"megatron",
+                                 {{{kNothing, kOptimizer}}, {{kGradients, kParameters}, 1}},
+                                 {kNoRecomputation, kSelective, kFull},
+                                 {kOneFOneB, kInterleaved},
+                                 true,
+                                 true},
+                                {"torchtitan", torchtitan, all_or_none, {kOneFOneB, kInterleaved, kGpipe}},
+                                {"torchtitan_toml", torchtitan, all_or_none, {kOneFOneB, kInterleaved, kGpipe}},
+                                {"deepspeed", {{{kNothing, kOptimizer}}}, all_or_none, {kOneFOneB}, false},
+                                {"torch_pipelining",
+                                 {{{kNothing, kOptimizer, kGradients, kParameters}}},
+                                 {kNoRecomputation, kSelective, kFull},
+                                 {kOneFOneB, kInterleaved, kGpipe, kZeroBubble}}};
   }();
   return kTrainers;
 }
@@ -112,11 +125,19 @@ void Replace(Field* field, const std::vector<Value>& values) {
   for (const Value value : values) field->Add(value);
 }
 
-bool AllowsOneFOneB(const v1::PlanningProblem& problem) {
-  constexpr auto kOrder = v1::SCHEDULE_KIND_ONE_F_ONE_B;
-  const auto& schedules = problem.joint().schedules();
-  const bool is_free = problem.schedule() == v1::SCHEDULE_KIND_UNSPECIFIED || problem.schedule() == kOrder;
-  return is_free && (schedules.empty() || Holds(schedules, static_cast<int>(kOrder)));
+// What is asked for, or what the search takes.
+std::vector<v1::ScheduleKind> AskedSchedules(const v1::PlanningProblem& problem) {
+  if (problem.schedule() != v1::SCHEDULE_KIND_UNSPECIFIED) return {problem.schedule()};
+  std::vector<v1::ScheduleKind> asked;
+  for (const int kind : problem.joint().schedules()) asked.push_back(static_cast<v1::ScheduleKind>(kind));
+  return asked.empty() ? std::vector{kOneFOneB, kInterleaved} : asked;
+}
+
+// Of those the ones that the trainer runs.
+std::vector<v1::ScheduleKind> SchedulesOf(const v1::PlanningProblem& problem, const Trainer& trainer) {
+  std::vector<v1::ScheduleKind> kinds = AskedSchedules(problem);
+  std::erase_if(kinds, [&](v1::ScheduleKind kind) { return !Holds(trainer.schedules, kind); });
+  return kinds;
 }
 
 // `request` within one form.
@@ -130,9 +151,8 @@ v1::CreatePlanRequest Within(v1::CreatePlanRequest request, const Trainer& train
     Replace(joint.mutable_context_degrees(), std::vector<int32_t>{1});
   }
   if (!trainer.has_context_and_experts) Replace(joint.mutable_expert_degrees(), std::vector<int32_t>{1});
-  if (!trainer.interleaves) {
-    Replace(joint.mutable_schedules(), std::vector<v1::ScheduleKind>{v1::SCHEDULE_KIND_ONE_F_ONE_B});
-  }
+  const std::vector<v1::ScheduleKind> schedules = SchedulesOf(problem, trainer);
+  if (schedules != AskedSchedules(problem)) Replace(joint.mutable_schedules(), schedules);
   return request;
 }
 
@@ -179,11 +199,32 @@ class RunnableSearch {
       return;
     }
     if (Take(*whole, request) || IsWorse(whole->plan().lower_bound_ms())) return;
+    if (SaysFirstLayers()) TryFirstLayers(request);
     for (const v1::LayerRecomputation kind : RecomputationOf(request_.problem().joint(), trainer_)) {
       Replace(request.mutable_problem()->mutable_joint()->mutable_recomputation(), std::vector{kind});
       const auto uniform = calls_.plan(request);
       if (uniform.ok()) Take(*uniform, request);
     }
+  }
+
+  // Whether some of the layers may be computed again, in the pipelines of which trainers can say that.
+  bool SaysFirstLayers() const {
+    const v1::PlanningProblem& problem = request_.problem();
+    const auto& recomputation = problem.joint().recomputation();
+    const auto allows = [&](v1::LayerRecomputation kind) {
+      return recomputation.empty() || Holds(recomputation, static_cast<int>(kind));
+    };
+    return trainer_.says_first_layers && allows(kNoRecomputation) && allows(kFull) &&
+           Holds(SchedulesOf(problem, trainer_), kOneFOneB);
+  }
+
+  void TryFirstLayers(v1::CreatePlanRequest request) {
+    v1::JointSearch& joint = *request.mutable_problem()->mutable_joint();
+    joint.set_first_layers_alike(true);
+    Replace(joint.mutable_recomputation(), std::vector{kNoRecomputation, kFull});
+    Replace(joint.mutable_schedules(), std::vector{kOneFOneB});
+    const auto first = calls_.plan(request);
+    if (first.ok()) Take(*first, request);
   }
 
   // Whether the trainer can express it.
@@ -241,8 +282,11 @@ absl::Status CheckJointTarget(std::string_view target, const v1::PlanningProblem
   if (!trainer->has_context_and_experts && !AllowsOne(joint.expert_degrees())) {
     return Contradiction(target, "--expert_degrees", "its pipelines have no expert degree");
   }
-  if (!trainer->interleaves && !AllowsOneFOneB(problem)) {
-    return Contradiction(target, "--schedule", "it runs one_f_one_b");
+  if (SchedulesOf(problem, *trainer).empty()) {
+    const std::string runs = absl::StrJoin(trainer->schedules, ", ", [](std::string* text, v1::ScheduleKind kind) {
+      text->append(EnumText(v1::ScheduleKind_Name(kind), "SCHEDULE_KIND_"));
+    });
+    return Contradiction(target, "--schedule", absl::StrCat("it runs ", runs));
   }
   if (RecomputationOf(joint, *trainer).empty()) {
     return Contradiction(target, "--layer_recomputation", "it recomputes all of a layer or nothing");

@@ -158,6 +158,17 @@ Flag Noted(Flag flag, std::string path, std::vector<std::string>& given) {
   return flag;
 }
 
+// One schedule, or several for the joint search; the last flag wins.
+Flag ScheduleFlag(Flag flag, v1::PlanningProblem& problem) {
+  flag.set = [one = std::move(flag.set), several = MessageFlag("schedule", "joint.schedules", "", problem).set,
+              &problem](std::string_view text) {
+    if (problem.has_joint()) problem.mutable_joint()->clear_schedules();
+    problem.clear_schedule();
+    return text.find(',') == std::string_view::npos ? one(text) : several(text);
+  };
+  return flag;
+}
+
 }  // namespace
 
 FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* given) {
@@ -166,7 +177,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
     const char* path;
     const char* help;
   };
-  constexpr std::array<Setting, 38> kSettings = {{
+  constexpr std::array<Setting, 39> kSettings = {{
       {"objective", "objective", "what is optimised (default: max_throughput)"},
       {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
       {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
@@ -176,7 +187,9 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"schedule", "schedule",
        "order of work (default: steady state, only loads count); gpipe without --micro_batches needs "
        "memory_bytes on every operator; periodic needs a "
-       "uniform interconnect; interleaved is planned with --global_batch alone, chimera and zero_bubble_h1 not yet"},
+       "uniform interconnect; interleaved and zero_bubble_h1 are planned with --global_batch alone, which takes "
+       "several "
+       "(gpipe,zero_bubble_h1: the best of them; default one_f_one_b,interleaved); chimera not yet"},
       {"micro_batches", "micro_batches",
        "micro-batches of a synchronous step, all of them, with --replication=uniform those of each copy of the "
        "pipeline "
@@ -215,6 +228,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"data_degrees", "joint.data_degrees", "joint search (default: all that divide the batch)"},
       {"samples", "joint.micro_batch_samples", "joint search: of a micro-batch on one rank (default: 1,2,4,8,16)"},
       {"layer_recomputation", "joint.recomputation", "joint search: what layers may compute again (default: any)"},
+      {"first_layers_alike", "joint.first_layers_alike",
+       "joint search: every stage computes as many first layers again whole, and no others"},
       {"optimizer_sharding", "joint.optimizer_sharding", "joint search (default: optimizer,parameters)"},
       {"degrees", "joint.degrees", "joint search: one choice for all stages, or one by stage (default: uniform)"},
       {"target_tokens_per_second", "joint.target_tokens_per_second",
@@ -225,7 +240,9 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
     group.flags.push_back(given == nullptr ? std::move(flag) : Noted(std::move(flag), path, *given));
   };
   for (const Setting& setting : kSettings) {
-    add(MessageFlag(setting.name, setting.path, setting.help, problem), setting.path);
+    Flag flag = MessageFlag(setting.name, setting.path, setting.help, problem);
+    const bool is_schedule = std::string_view(setting.name) == "schedule";
+    add(is_schedule ? ScheduleFlag(std::move(flag), problem) : std::move(flag), setting.path);
   }
   add(LabelsFlag(problem), "devices_to_use.match_labels");
   return group;

@@ -25,6 +25,10 @@ struct LayerPrice {
   // With the collectives of every micro-batch, as far as they are not hidden.
   int64_t forward_ps = 0;
   int64_t backward_ps = 0;
+  // Of backward_ps, the gradients of weights, which no other layer waits for (zero bubble).
+  int64_t weights_ps = 0;
+  // What they still need of a micro-batch whose other gradients are made.
+  int64_t weights_kept_bytes = 0;
   // nullopt: the layer has no such mode.
   std::array<std::optional<Mode>, kNumRecomputations> modes;
   // While the layer is computed again whole: what it then keeps.

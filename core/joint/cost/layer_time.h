@@ -28,6 +28,8 @@ class LayerTime {
 
   // Kernels alone.
   PassTimes Compute(LayerKind kind) const;
+  // Of the backward pass, the gradients of weights: as many products as forward.
+  double Weights(LayerKind kind) const { return Products(kind); }
   // Tensor, context and expert ranks, as far as computation does not hide them.
   PassTimes Exchanges(LayerKind kind) const;
   // Gathers of parameters and scatters of gradients that sharding makes in every micro-batch. `compute` hides its

@@ -25,6 +25,9 @@ LayerPrice Measured(LayerPrice priced, const LayerPrice& whole, const MeasuredLa
   }
   auto& plain = priced.modes[static_cast<std::size_t>(LayerRecomputation::kNone)];
   if (row.activation_bytes.has_value() && plain.has_value()) plain->kept_bytes = *row.activation_bytes;
+  const double share =
+      whole.backward_ps > 0 ? static_cast<double>(whole.weights_ps) / static_cast<double>(whole.backward_ps) : 0;
+  priced.weights_ps = static_cast<int64_t>(static_cast<double>(backward_ps) * share);
   priced.forward_ps = forward_ps + std::max<int64_t>(0, priced.forward_ps - whole.forward_ps);
   priced.backward_ps = backward_ps + std::max<int64_t>(0, priced.backward_ps - whole.backward_ps);
   priced.is_measured = true;

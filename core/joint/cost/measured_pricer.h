@@ -15,8 +15,9 @@
 namespace planwright {
 
 // Where a case was measured its passes take what was measured, and what the sharding of parameters adds by the other
-// pricer's word; what is computed again takes longer or shorter by the same factor as the forward pass. Everything else
-// is the other pricer's. Layers with rows of their own are kinds of their own.
+// pricer's word; what is computed again takes longer or shorter by the same factor as the forward pass, and gradients
+// of weights have the same share of the backward pass. Everything else is the other pricer's. Layers with rows of their
+// own are kinds of their own.
 class MeasuredPricer : public LayerPricer {
  public:
   // `computed`, `rows` and `cluster` outlive the pricer.

@@ -10,56 +10,66 @@
 namespace planwright {
 namespace {
 
+// Sums with what else a device holds leave 63 bits.
+constexpr int64_t kMostHeld = int64_t{1} << 61;
+
 // One stage while its chunks are added up.
 class StageSum {
  public:
-  StageSum(const LayerPricer& pricer, const std::vector<LayerPrice>& prices) : pricer_(pricer), prices_(prices) {}
+  // `held`: by the stage.
+  StageSum(const LayerPricer& pricer, const std::vector<LayerPrice>& prices, PipelineOrder order,
+           const HeldMicroBatches& held)
+      : pricer_(pricer), prices_(prices), is_split_(order == PipelineOrder::kZeroBubble), held_(held) {}
 
   void Add(const JointChunk& chunk) {
-    int64_t kept = 0;
-    ChunkTimes times;
+    ChunkCost cost;
+    int64_t held = 0;
     for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
       const LayerPrice& price = PriceOf(layer);
       const auto mode =
           static_cast<std::size_t>(chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)]);
-      kept += price.modes[mode]->kept_bytes;
-      times.forward_ps += price.forward_ps;
-      times.backward_ps += price.backward_ps + price.modes[mode]->extra_ps;
+      const int64_t kept = price.modes[mode]->kept_bytes;
+      const int64_t later = is_split_ ? price.weights_ps : 0;
+      cost.forward_ps += price.forward_ps;
+      cost.backward_ps += price.backward_ps - later + price.modes[mode]->extra_ps;
+      cost.weights_ps += later;
+      cost.kept_bytes += kept;
+      cost.changing_bytes += std::max(kept, price.weights_kept_bytes);
+      cost.weights_kept_bytes += price.weights_kept_bytes;
+      held = std::min(held + held_.BytesOf(kept, price.weights_kept_bytes), kMostHeld);
       AddState(price);
       recomputed_ = std::max(recomputed_, price.recomputed_bytes);
       any_full_ = any_full_ || mode == static_cast<std::size_t>(LayerRecomputation::kFull);
     }
-    most_kept_ = std::max(most_kept_, kept);
+    most_held_ = std::max(most_held_, held);
     const bool is_last = chunk.end_layer() == static_cast<int32_t>(pricer_.kinds().size());
     buffers_ =
         std::max(buffers_, BoundaryBufferBytes(chunk.first_layer > 0 ? PriceOf(chunk.first_layer - 1).output_bytes : 0,
                                                is_last ? 0 : PriceOf(chunk.end_layer() - 1).output_bytes));
-    chunks_.push_back(times);
-    kept_.push_back(kept);
+    chunks_.push_back(cost);
   }
 
-  void Finish(int64_t in_flight, int64_t reserved_bytes, JointStage& stage) const {
+  void Finish(int64_t reserved_bytes, JointStage& stage) const {
     int64_t forward = 0;
     int64_t backward = 0;
-    for (const ChunkTimes& times : chunks_) {
-      forward += times.forward_ps;
-      backward += times.backward_ps;
+    for (const ChunkCost& cost : chunks_) {
+      forward += cost.forward_ps;
+      backward += cost.backward_ps + cost.weights_ps;
     }
     stage.forward = Picoseconds(forward);
     stage.backward = Picoseconds(backward);
     stage.step_end = Picoseconds(step_end_);
-    stage.in_flight = static_cast<int32_t>(in_flight);
+    stage.in_flight = static_cast<int32_t>(held_.count());
     stage.measured_layers = measured_layers_;
     stage.memory = {.parameters = parameters_ + 2 * gathered_,
                     .gradients = gradients_,
                     .optimizer = optimizer_,
-                    .activations = in_flight * most_kept_,
+                    .activations = most_held_,
                     .workspace = workspace_ + (any_full_ ? recomputed_ : 0) + buffers_,
                     .reserved = reserved_bytes};
   }
 
-  const std::vector<ChunkTimes>& chunks() const { return chunks_; }
-  int64_t KeptBy(std::size_t chunk) const { return kept_[chunk]; }
+  const std::vector<ChunkCost>& chunks() const { return chunks_; }
   const LayerPrice& PriceOf(int32_t layer) const {
     return prices_[static_cast<std::size_t>(pricer_.kinds()[static_cast<std::size_t>(layer)])];
   }
@@ -77,8 +87,10 @@ class StageSum {
 
   const LayerPricer& pricer_;
   const std::vector<LayerPrice>& prices_;
-  std::vector<ChunkTimes> chunks_;
-  std::vector<int64_t> kept_;
+  bool is_split_;
+  HeldMicroBatches held_;
+  // Without transfers.
+  std::vector<ChunkCost> chunks_;
   int64_t parameters_ = 0;
   int64_t gradients_ = 0;
   int64_t optimizer_ = 0;
@@ -86,7 +98,7 @@ class StageSum {
   int64_t workspace_ = 0;
   int64_t recomputed_ = 0;
   int64_t step_end_ = 0;
-  int64_t most_kept_ = 0;
+  int64_t most_held_ = 0;
   int64_t buffers_ = 0;
   int32_t measured_layers_ = 0;
   bool any_full_ = false;
@@ -103,9 +115,26 @@ const TrainingLink& LinkBetween(const DeviceRow& row, const JointStage& a, const
 
 }  // namespace
 
-int64_t InFlight(PipelineOrder order, int64_t micro_batches, int64_t from_end, int64_t num_stages, int64_t chunks) {
-  if (order == PipelineOrder::kOneFOneB) return std::min(micro_batches, from_end);
-  return std::min(micro_batches * chunks, 2 * (from_end - 1) + (chunks - 1) * num_stages + 1);
+int64_t HeldMicroBatches::BytesOf(int64_t kept_bytes, int64_t weights_kept_bytes) const {
+  int64_t bytes = SaturatingMultiply(whole, kept_bytes);
+  bytes = SaturatingAdd(bytes, SaturatingMultiply(deferred, weights_kept_bytes));
+  bytes = SaturatingAdd(bytes, SaturatingMultiply(changing, std::max(kept_bytes, weights_kept_bytes)));
+  return std::min(bytes, kMostHeld);
+}
+
+HeldMicroBatches HeldBy(PipelineOrder order, int64_t micro_batches, int64_t from_end, int64_t num_stages,
+                        int64_t chunks) {
+  switch (order) {
+    case PipelineOrder::kOneFOneB:
+      return {.whole = std::min(micro_batches, from_end)};
+    case PipelineOrder::kGpipe:
+      return {.whole = micro_batches};
+    case PipelineOrder::kZeroBubble:
+      return {.whole = from_end - 1, .deferred = num_stages - from_end, .changing = 1};
+    case PipelineOrder::kInterleaved:
+      break;
+  }
+  return {.whole = std::min(micro_batches * chunks, 2 * (from_end - 1) + (chunks - 1) * num_stages + 1)};
 }
 
 int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes) { return 2 * (input_bytes + output_bytes); }
@@ -121,6 +150,16 @@ int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64
 
 int64_t InterleavedStepPs(int64_t slot_ps, int64_t end_ps, int64_t micro_batches, int64_t num_stages, int64_t chunks) {
   return (micro_batches * chunks + num_stages - 1) * slot_ps + end_ps;
+}
+
+int64_t GpipeStepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps, int64_t micro_batches) {
+  return sum_ps + (micro_batches - 1) * (longest.forward_ps + longest.backward_ps) + end_ps;
+}
+
+int64_t ZeroBubbleStepPs(const LongestPasses& longest, int64_t end_ps, int64_t micro_batches, int64_t num_stages) {
+  const auto [forward, backward, weights] = longest;
+  return micro_batches * (forward + backward + weights) +
+         (num_stages - 1) * std::max({forward, backward, forward + backward - weights}) + end_ps;
 }
 
 DeviceRow::DeviceRow(const TrainingCluster& cluster) : cluster_(cluster), starts_{0} {
@@ -179,44 +218,55 @@ class PlanCosting {
 
   void Run() {
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) AddStage(s);
-    const bool is_plain = plan_.order == PipelineOrder::kOneFOneB;
-    plan_.step = Picoseconds(is_plain ? OneFOneBStepPs(sum_, longest_, end_, plan_.micro_batches)
-                                      : InterleavedStepPs(forward_slot_ + backward_slot_, end_, plan_.micro_batches,
-                                                          num_stages_, plan_.chunks));
+    plan_.step = Picoseconds(StepPs());
   }
 
   PipelineTimes TakeTimes() { return std::move(times_); }
   std::vector<std::vector<ChunkCost>> TakeChunks() { return std::move(chunks_); }
 
  private:
+  int64_t StepPs() const {
+    switch (plan_.order) {
+      case PipelineOrder::kOneFOneB:
+        return OneFOneBStepPs(sum_, longest_stage_, end_, plan_.micro_batches);
+      case PipelineOrder::kGpipe:
+        return GpipeStepPs(sum_, longest_, end_, plan_.micro_batches);
+      case PipelineOrder::kZeroBubble:
+        return ZeroBubbleStepPs(longest_, end_, plan_.micro_batches, num_stages_);
+      case PipelineOrder::kInterleaved:
+        break;
+    }
+    return InterleavedStepPs(longest_.forward_ps + longest_.backward_ps, end_, plan_.micro_batches, num_stages_,
+                             plan_.chunks);
+  }
+
   void AddStage(std::size_t s) {
     JointStage& stage = plan_.stages[s];
     const int64_t from_end = num_stages_ - static_cast<int64_t>(s);
-    StageSum total(pricer_, PricesOf(stage));
+    StageSum total(pricer_, PricesOf(stage), plan_.order,
+                   HeldBy(plan_.order, plan_.micro_batches, from_end, num_stages_, plan_.chunks));
     for (const JointChunk& chunk : stage.chunks) total.Add(chunk);
-    total.Finish(InFlight(plan_.order, plan_.micro_batches, from_end, num_stages_, plan_.chunks), reserved_bytes_,
-                 stage);
-    std::vector<ChunkTimes>& times = times_.emplace_back(total.chunks());
-    std::vector<ChunkCost>& chunk_costs = chunks_.emplace_back();
+    total.Finish(reserved_bytes_, stage);
+    std::vector<ChunkCost>& costs = chunks_.emplace_back(total.chunks());
+    std::vector<ChunkTimes>& times = times_.emplace_back();
     int64_t transfers = 0;
     int64_t received = 0;
     for (std::size_t c = 0; c < stage.chunks.size(); ++c) {
-      const int64_t in = ReceivedBy(s, stage.chunks[c], total);
-      const int64_t out = SentBy(s, stage.chunks[c], total);
-      const int64_t own = in + out;
-      chunk_costs.push_back({times[c].forward_ps, times[c].backward_ps, in, out, total.KeptBy(c)});
-      received += in;
+      costs[c].received_ps = ReceivedBy(s, stage.chunks[c], total);
+      costs[c].sent_ps = SentBy(s, stage.chunks[c], total);
+      const int64_t own = costs[c].received_ps + costs[c].sent_ps;
+      received += costs[c].received_ps;
       transfers += own;
-      times[c].forward_ps += own / 2;
-      times[c].backward_ps += own - own / 2;
-      forward_slot_ = std::max(forward_slot_, times[c].forward_ps);
-      backward_slot_ = std::max(backward_slot_, times[c].backward_ps);
+      times.push_back({costs[c].forward_ps + own / 2, costs[c].backward_ps + own - own / 2, costs[c].weights_ps});
+      longest_.forward_ps = std::max(longest_.forward_ps, times[c].forward_ps);
+      longest_.backward_ps = std::max(longest_.backward_ps, times[c].backward_ps);
+      longest_.weights_ps = std::max(longest_.weights_ps, times[c].weights_ps);
     }
     stage.transfers = Picoseconds(transfers);
     stage.received = Picoseconds(received);
     const int64_t time = (stage.forward + stage.backward + stage.transfers).count();
     sum_ += time;
-    longest_ = std::max(longest_, time);
+    longest_stage_ = std::max(longest_stage_, time);
     end_ = std::max(end_, stage.step_end.count());
   }
 
@@ -264,10 +314,10 @@ class PlanCosting {
   PipelineTimes times_;
   std::vector<std::vector<ChunkCost>> chunks_;
   int64_t sum_ = 0;
-  int64_t longest_ = 0;
+  int64_t longest_stage_ = 0;
   int64_t end_ = 0;
-  int64_t forward_slot_ = 0;
-  int64_t backward_slot_ = 0;
+  // Of the chunks.
+  LongestPasses longest_;
 };
 
 }  // namespace
@@ -287,7 +337,7 @@ void SimulateJointPlan(const LayerPricer& pricer, const DeviceRow& row, JointPla
   JointPlan costed = plan;
   PlanCosting timing(pricer, row, 0, costed);
   timing.Run();
-  const std::vector<int64_t> ends = SimulateStep(timing.TakeTimes(), plan.micro_batches);
+  const std::vector<int64_t> ends = SimulateStep(timing.TakeTimes(), plan.order, plan.micro_batches);
   int64_t step = 0;
   for (std::size_t s = 0; s < ends.size(); ++s) step = std::max(step, ends[s] + plan.stages[s].step_end.count());
   plan.simulated_step = Picoseconds(step);

@@ -12,9 +12,25 @@
 
 namespace planwright {
 
-// Micro-batches in flight of a stage that is the `from_end`-th from the end (the last: 1) of `num_stages`, under 1F1B;
-// under INTERLEAVED chunks in flight (Narayanan et al. 2021, section 2.2).
-int64_t InFlight(PipelineOrder order, int64_t micro_batches, int64_t from_end, int64_t num_stages, int64_t chunks);
+// Micro-batches of which a stage keeps something at the worst moment.
+struct HeldMicroBatches {
+  // Between their forward and their backward pass.
+  int64_t whole = 1;
+  // Between the two parts of the backward pass, and those that pass from the one state to the other.
+  int64_t deferred = 0;
+  int64_t changing = 0;
+
+  int64_t count() const { return whole + deferred + changing; }
+  // Of a layer that keeps so much for the backward pass and for the gradients of weights; at most 2^61.
+  int64_t BytesOf(int64_t kept_bytes, int64_t weights_kept_bytes) const;
+  auto operator<=>(const HeldMicroBatches&) const = default;
+};
+
+// Of a stage that is the `from_end`-th from the end (the last: 1) of `num_stages`; under INTERLEAVED counted in chunks
+// (Narayanan et al. 2021, section 2.2). Under ZERO_BUBBLE_H1 as many in all as under 1F1B in the first stage (Qi et al.
+// 2023, section 2.1). REQUIRES: under ZERO_BUBBLE_H1 micro_batches >= num_stages.
+HeldMicroBatches HeldBy(PipelineOrder order, int64_t micro_batches, int64_t from_end, int64_t num_stages,
+                        int64_t chunks);
 
 // What a stage holds of the tensors at its two ends (0: an end of the model): one in use and one under way of each.
 int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes);
@@ -28,6 +44,21 @@ int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64
 // INTERLEAVED: every chunk takes as long as the longest: (micro_batches x chunks + stages - 1) x slot + end, where
 // a slot is the longest forward and the longest backward pass of a chunk.
 int64_t InterleavedStepPs(int64_t slot_ps, int64_t end_ps, int64_t micro_batches, int64_t num_stages, int64_t chunks);
+
+// The longest of each part of the passes of any stage.
+struct LongestPasses {
+  int64_t forward_ps = 0;
+  // Under ZERO_BUBBLE_H1 the gradients of inputs alone.
+  int64_t backward_ps = 0;
+  int64_t weights_ps = 0;
+};
+
+// GPIPE: sum + (micro_batches - 1) x (longest forward + longest backward pass) + end.
+int64_t GpipeStepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps, int64_t micro_batches);
+
+// ZERO_BUBBLE_H1: micro_batches x (f + b + w) + (stages - 1) x max(f, b, f + b - w) + end, what stages take of which
+// each is as long as the longest (docs/joint-search.md, section 2). REQUIRES: micro_batches >= num_stages.
+int64_t ZeroBubbleStepPs(const LongestPasses& longest, int64_t end_ps, int64_t micro_batches, int64_t num_stages);
 
 // Where the row of devices changes nodes and classes.
 class DeviceRow {
@@ -63,11 +94,17 @@ void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t rese
 struct ChunkCost {
   // Without transfers between stages.
   int64_t forward_ps = 0;
+  // Under ZERO_BUBBLE_H1 the gradients of inputs; else all of the pass.
   int64_t backward_ps = 0;
+  // Under ZERO_BUBBLE_H1 alone.
+  int64_t weights_ps = 0;
   // Both ways, at the front of the run and behind it.
   int64_t received_ps = 0;
   int64_t sent_ps = 0;
+  // Behind the forward pass, while the gradients of inputs are made, and behind them (HeldMicroBatches).
   int64_t kept_bytes = 0;
+  int64_t changing_bytes = 0;
+  int64_t weights_kept_bytes = 0;
 };
 
 // By stage, then by its chunks in the order of the layers, of the decisions of `plan`.

@@ -20,7 +20,7 @@ class TaskWriter {
   TaskWriter(const LayerPricer& pricer, const DeviceRow& row, const JointPlan& plan)
       : plan_(plan),
         costs_(CostChunks(pricer, row, plan)),
-        shape_{static_cast<int64_t>(plan.stages.size()), plan.chunks, plan.micro_batches},
+        shape_{plan.order, static_cast<int64_t>(plan.stages.size()), plan.chunks, plan.micro_batches},
         forward_(static_cast<std::size_t>(shape_.runs() * shape_.micro_batches)),
         backward_(forward_) {}
 
@@ -50,20 +50,35 @@ class TaskWriter {
 
   void AddPass(const StepTask& pass) {
     const ChunkCost& cost = costs_[static_cast<std::size_t>(stage_)][static_cast<std::size_t>(pass.chunk)];
-    const bool is_backward = pass.is_backward;
+    if (pass.pass == StepTask::Pass::kWeights) {
+      Add(TaskKind::kBackwardWeight, pass.run, pass.micro_batch, cost.weights_ps);
+      list_.tasks.back().memory_at_end_bytes = -cost.weights_kept_bytes;
+      return;
+    }
+    const bool is_backward = pass.pass == StepTask::Pass::kBackward;
     const auto first = static_cast<int32_t>(list_.tasks.size());
     // Each way of a transfer takes half of both.
     const int64_t in = (is_backward ? cost.sent_ps : cost.received_ps) / 2;
     const int64_t out = (is_backward ? cost.received_ps : cost.sent_ps) / 2;
-    if (in > 0)
+    if (in > 0) {
       Add(is_backward ? TaskKind::kReceiveBackward : TaskKind::kReceiveForward, pass.run, pass.micro_batch, in);
-    Add(is_backward ? TaskKind::kBackward : TaskKind::kForward, pass.run, pass.micro_batch,
-        is_backward ? cost.backward_ps : cost.forward_ps);
-    Task& compute = list_.tasks.back();
-    (is_backward ? compute.memory_at_end_bytes : compute.memory_at_start_bytes) =
-        is_backward ? -cost.kept_bytes : cost.kept_bytes;
+    }
+    if (is_backward) {
+      AddBackward(pass, cost);
+    } else {
+      Add(TaskKind::kForward, pass.run, pass.micro_batch, cost.forward_ps);
+      list_.tasks.back().memory_at_start_bytes = cost.kept_bytes;
+    }
     if (out > 0) Add(is_backward ? TaskKind::kSendBackward : TaskKind::kSendForward, pass.run, pass.micro_batch, out);
     EndsOf(is_backward, pass.run, pass.micro_batch) = {first, static_cast<int32_t>(list_.tasks.size()) - 1};
+  }
+
+  void AddBackward(const StepTask& pass, const ChunkCost& cost) {
+    const bool is_split = plan_.order == PipelineOrder::kZeroBubble;
+    Add(is_split ? TaskKind::kBackwardInput : TaskKind::kBackward, pass.run, pass.micro_batch, cost.backward_ps);
+    Task& task = list_.tasks.back();
+    task.memory_at_start_bytes = is_split ? cost.changing_bytes - cost.kept_bytes : 0;
+    task.memory_at_end_bytes = is_split ? cost.weights_kept_bytes - cost.changing_bytes : -cost.kept_bytes;
   }
 
   void Add(TaskKind kind, int64_t run, int64_t micro_batch, int64_t duration_ps) {
@@ -103,10 +118,10 @@ class TaskWriter {
 }  // namespace
 
 int64_t MostStepTasks(const JointPlan& plan) {
-  constexpr int64_t kTasksOfBothPasses = 6;
+  const int64_t tasks_of_passes = plan.order == PipelineOrder::kZeroBubble ? 7 : 6;
   const int64_t stages = static_cast<int64_t>(plan.stages.size());
   const int64_t runs = SaturatingMultiply(stages, plan.chunks);
-  return SaturatingAdd(SaturatingMultiply(SaturatingMultiply(runs, plan.micro_batches), kTasksOfBothPasses), stages);
+  return SaturatingAdd(SaturatingMultiply(SaturatingMultiply(runs, plan.micro_batches), tasks_of_passes), stages);
 }
 
 TaskList StepTasks(const LayerPricer& pricer, const DeviceRow& row, const JointPlan& plan,

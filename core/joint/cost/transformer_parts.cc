@@ -169,6 +169,28 @@ TokenBytes KeptOf(const TransformerShape& shape, LayerKind kind) {
   return bytes;
 }
 
+double KeptForWeightsOf(const TransformerShape& shape, LayerKind kind) {
+  const double element = shape.bytes_per_element;
+  const Widths widths(shape);
+  if (kind == kEmbeddingLayer) return 0;
+  if (kind == kHeadLayer) return element * (widths.hidden + D(shape.vocabulary));
+  // What enters attention, its products' gradients, its result, and the projection's gradient.
+  double elements = 2 * widths.hidden + widths.context + widths.queries;
+  if (shape.has_latent_attention()) {
+    elements += 2 * D(shape.query_rank + shape.kv_rank) + D(shape.rope_width) + LatentOutputs(shape);
+  } else {
+    elements += widths.keys + widths.values;
+  }
+  // What enters the feed-forward part; of each width the gradients of what goes in and what comes out.
+  const double dense = DenseWidth(shape, kind);
+  elements += widths.hidden + (1 + Inputs(shape)) * dense + (dense > 0 ? widths.hidden : 0);
+  if (kind == kExpertLayer) {
+    const double row = 2 * widths.hidden + (1 + Inputs(shape)) * D(shape.expert_feed_forward);
+    elements += shape.experts + shape.experts_per_token * row;
+  }
+  return element * elements;
+}
+
 double KeptScoresPerToken(const TransformerShape& shape) {
   if (!shape.stores_scores) return 0;
   const double element = shape.bytes_per_element;

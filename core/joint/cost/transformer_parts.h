@@ -69,6 +69,9 @@ double ScoreTrafficPerToken(const TransformerShape& shape, bool backward);
 
 // Kept for the backward pass, without scores (Korthikanti et al. 2022, section 4: 34 bytes per hidden element of GPT).
 TokenBytes KeptOf(const TransformerShape& shape, LayerKind kind);
+// Kept between the gradients of inputs and those of weights: inputs of all products and gradients of their outputs (Qi
+// et al. 2023, table 1: 32 bytes per hidden element of GPT).
+double KeptForWeightsOf(const TransformerShape& shape, LayerKind kind);
 // Scores that are stored, with their mask.
 double KeptScoresPerToken(const TransformerShape& shape);
 

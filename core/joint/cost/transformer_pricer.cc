@@ -49,6 +49,8 @@ LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQue
   LayerPrice price;
   price.forward_ps = RoundedUp(compute.forward + exchanges.forward + gathers.forward);
   price.backward_ps = RoundedUp(compute.backward + exchanges.backward + gathers.backward);
+  price.weights_ps = std::min(RoundedUp(time.Weights(kind)), price.backward_ps);
+  price.weights_kept_bytes = RoundedUp(KeptForWeightsOf(shape, kind) * time.tokens() / query.degrees.tensor);
   price.step_end_ps = RoundedUp(time.StepEnd(kind, shares));
   AddStateBytes(shares, query.sharding, options.gradient_bytes, price);
   AddModes(shape, kind, KeptOnRank(shape, kind, query.degrees, time.tokens(), options.sequence_parallel),
@@ -63,7 +65,7 @@ LayerPrice PriceOf(const TransformerShape& shape, LayerKind kind, const PriceQue
 bool IsTooMuch(const LayerPrice& price, int64_t layers) {
   int64_t most = std::max({price.forward_ps, price.backward_ps, price.step_end_ps, price.recomputed_bytes,
                            price.workspace_bytes, price.parameter_bytes, price.gradient_bytes, price.optimizer_bytes,
-                           price.gathered_bytes, price.output_bytes});
+                           price.gathered_bytes, price.output_bytes, price.weights_kept_bytes});
   for (const auto& mode : price.modes) {
     if (mode.has_value()) most = std::max({most, mode->extra_ps, mode->kept_bytes});
   }

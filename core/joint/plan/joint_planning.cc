@@ -8,6 +8,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/joint_search.h"
 
@@ -37,6 +38,7 @@ class JointPlanner {
   absl::StatusOr<JointAnswer> Run() {
     JointAnswer answer;
     std::optional<JointPlan> best;
+    if (question_.start != nullptr) best = BestStart(answer);
     for (const TrainingCluster& order : orders_) {
       JointRequest request = RequestOf(order, question_.settings);
       if (best.has_value()) request.known_step_ps = best->step.count();
@@ -56,6 +58,21 @@ class JointPlanner {
   }
 
  private:
+  // Of all orders of the classes.
+  std::optional<JointPlan> BestStart(JointAnswer& answer) {
+    std::optional<JointPlan> best;
+    int64_t& fits = answer.counters["start_fits"];
+    for (const TrainingCluster& order : orders_) {
+      std::optional<StartPlan> start = StartFrom(*question_.start, RequestOf(order, question_.settings));
+      if (!start.has_value() || (best.has_value() && best->step <= start->plan.step)) continue;
+      fits = start->is_as_given ? 2 : 1;
+      best = std::move(start->plan);
+      answer.training = order;
+      Report(order, *best);
+    }
+    return best;
+  }
+
   JointRequest RequestOf(const TrainingCluster& order, const JointSettings& settings) const {
     return {question_.pricer, order, settings, question_.reserved_bytes, question_.relative_gap};
   }
@@ -131,7 +148,12 @@ class JointPlanner {
     if (settings.tensor_degrees.size() > 1) {
       without("tensor parallelism", replaced(&JointSettings::tensor_degrees, 1));
     }
-    if (settings.orders.size() > 1) without("interleaving", replaced(&JointSettings::orders, PipelineOrder::kOneFOneB));
+    const auto without_order = [&](const char* what, PipelineOrder left_out) {
+      JointSettings others = settings;
+      if (std::erase(others.orders, left_out) > 0 && !others.orders.empty()) without(what, others);
+    };
+    without_order("interleaving", PipelineOrder::kInterleaved);
+    without_order("zero bubble", PipelineOrder::kZeroBubble);
     if (!settings.num_stages.has_value()) {
       JointSettings one_stage = settings;
       one_stage.num_stages = 1;

@@ -19,6 +19,15 @@
 
 namespace planwright {
 
+// A plan to start from.
+struct JointStart {
+  // Its choices: whole runs of layers in their order, one chunk for each of `chunks` in every stage. The layers are the
+  // model's.
+  JointPlan plan;
+  // By stage, what its devices are; nullopt: they are gone.
+  std::vector<std::optional<DeviceClassId>> classes;
+};
+
 struct JointQuestion {
   const LayerPricer& pricer;
   const Cluster& cluster;
@@ -28,6 +37,8 @@ struct JointQuestion {
   const JointSettings& settings;
   int64_t reserved_bytes = 0;
   double relative_gap = 0;
+  // The answer is at least as good, where it fits (StartFrom); counter "start_fits": 2 as it is, 1 adapted, 0 not.
+  const JointStart* start = nullptr;
 };
 
 struct JointAnswer {

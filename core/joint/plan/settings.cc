@@ -47,6 +47,10 @@ JointSettings ResolveJoint(const JointSettings& given, const TransformerShape& s
          }));
   FillIn(settings.micro_batch_samples,
          PowersOfTwo<int64_t>(kMostSamples, [&](int64_t samples) { return settings.global_batch % samples == 0; }));
+  if (settings.first_layers_alike) {
+    FillIn(settings.recomputation, {LayerRecomputation::kNone, LayerRecomputation::kFull});
+    FillIn(settings.orders, {PipelineOrder::kOneFOneB});
+  }
   FillIn(settings.recomputation,
          {LayerRecomputation::kNone, LayerRecomputation::kSelective, LayerRecomputation::kFull});
   FillIn(settings.shardings, {Sharding::kOptimizer, Sharding::kParameters});

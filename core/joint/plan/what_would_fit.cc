@@ -23,8 +23,9 @@ constexpr int64_t kMostDevices = 16'384;
 std::optional<bool> Fits(const JointRequest& request, const TrainingCluster& cluster, const JointSettings& settings,
                          const SolveLimits& limits) {
   JointSettings plain = settings;
-  // Holds no less than the other order.
-  if (settings.orders.size() > 1) plain.orders = {PipelineOrder::kOneFOneB};
+  // What holds a plan of another order holds one of this.
+  const auto plain_order = std::find(settings.orders.begin(), settings.orders.end(), PipelineOrder::kOneFOneB);
+  if (plain_order != settings.orders.end()) plain.orders = {PipelineOrder::kOneFOneB};
   const JointOutcome outcome =
       SearchJoint({request.pricer, cluster, plain, request.reserved_bytes, kAnyPlan}, limits, [](const JointPlan&) {});
   if (outcome.plan.has_value()) return true;

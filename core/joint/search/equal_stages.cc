@@ -12,14 +12,15 @@ namespace {
 // Blocks one after the other towards the front of the row.
 class EqualStageGrid {
  public:
-  EqualStageGrid(const JointSpace& space, const PipelineFamily& family, const SpreadOption& option)
-      : space_(space), family_(family), option_(option) {}
+  EqualStageGrid(const JointSpace& space, PipelineOrder order, const PipelineFamily& family, const SpreadOption& option)
+      : space_(space), order_(order), family_(family), option_(option) {}
 
   // `depth`: where the last stage begins.
   std::optional<EqualStagePipeline> Make(int32_t num_stages, LayerRecomputation mode, int64_t depth) const {
     EqualStagePipeline made{.family = family_, .num_stages = num_stages, .recomputation = mode, .pipeline = {}};
     const int32_t each = (space_.num_layers() - 2) / num_stages;
     int32_t tier = 0;
+    LongestPasses longest;
     for (int32_t behind = 0; behind < num_stages; ++behind) {
       PlacedStage stage{.first_layer = 1 + (num_stages - 1 - behind) * each,
                         .end_layer = 1 + (num_stages - behind) * each,
@@ -30,17 +31,25 @@ class EqualStageGrid {
       const int64_t next = behind == num_stages - 1 ? stage.end : NextBlock(stage.end);
       if (stage.end < 0 || next < 0) return std::nullopt;
       const int32_t next_tier = behind == num_stages - 1 ? 0 : TierBefore(stage.end, next);
-      if (!Add(stage, depth, tier, next_tier, behind, mode, made.pipeline)) return std::nullopt;
+      if (!Add(stage, depth, {tier, next_tier}, behind, made, longest)) return std::nullopt;
       depth = next;
       tier = next_tier;
     }
     std::reverse(made.pipeline.stages.begin(), made.pipeline.stages.end());
-    made.step_ps =
-        OneFOneBStepPs(made.pipeline.sum_ps, made.pipeline.longest_ps, made.pipeline.end_ps, family_.micro_batches);
+    made.step_ps = StepPs(made, longest);
     return made;
   }
 
  private:
+  int64_t StepPs(const EqualStagePipeline& made, const LongestPasses& longest) const {
+    const auto& [stages, sum_ps, longest_ps, end_ps] = made.pipeline;
+    if (order_ == PipelineOrder::kGpipe) return GpipeStepPs(sum_ps, longest, end_ps, family_.micro_batches);
+    if (order_ == PipelineOrder::kZeroBubble) {
+      return ZeroBubbleStepPs(longest, end_ps, family_.micro_batches, made.num_stages);
+    }
+    return OneFOneBStepPs(sum_ps, longest_ps, end_ps, family_.micro_batches);
+  }
+
   // Where the block before one that ends at `end` begins; -1: nowhere.
   int64_t NextBlock(int64_t end) const {
     if (end < 0) return -1;
@@ -57,19 +66,32 @@ class EqualStageGrid {
     return space_.places.TierOfBoth(end, devices, next, space_.places.EndOf(next, devices), devices);
   }
 
-  // Whether the stage fits. `tier`, `next_tier`: how far the stages behind and before it are.
-  bool Add(const PlacedStage& stage, int64_t begin, int32_t tier, int32_t next_tier, int32_t behind,
-           LayerRecomputation mode, StagePipeline& pipeline) const {
+  // How far the stages behind and before one are.
+  struct Tiers {
+    int32_t behind = 0;
+    int32_t before = 0;
+  };
+
+  // Whether the stage fits.
+  bool Add(const PlacedStage& stage, int64_t begin, const Tiers& tiers, int32_t behind, EqualStagePipeline& made,
+           LongestPasses& longest) const {
     const int32_t own = space_.places.TierOf(stage.end, option_.degrees.devices());
     const StageTable* table = option_.At(space_.places.ClassAt(begin), own);
     if (table == nullptr) return false;
     const int64_t time =
         table->TimeInModePs(stage.first_layer, stage.end_layer,
-                            InFlight(PipelineOrder::kOneFOneB, family_.micro_batches, behind + 1, 0, 1), mode);
+                            HeldBy(order_, family_.micro_batches, behind + 1, made.num_stages, 1), made.recomputation);
     if (time == kDoesNotFit) return false;
     const TrainingCluster& cluster = space_.places.row().cluster();
-    const int64_t cost = time + table->TransferBeforePs(stage.end_layer, cluster.LinkOf(tier)) +
-                         table->TransferBeforePs(stage.first_layer, cluster.LinkOf(next_tier));
+    const int64_t transfers = table->TransferBeforePs(stage.end_layer, cluster.LinkOf(tiers.behind)) +
+                              table->TransferBeforePs(stage.first_layer, cluster.LinkOf(tiers.before));
+    const int64_t cost = time + transfers;
+    LongestPasses passes = table->PassesPs(stage.first_layer, stage.end_layer, order_ == PipelineOrder::kZeroBubble);
+    passes.forward_ps += transfers / 2;
+    longest.forward_ps = std::max(longest.forward_ps, passes.forward_ps);
+    longest.weights_ps = std::max(longest.weights_ps, passes.weights_ps);
+    longest.backward_ps = std::max(longest.backward_ps, cost - passes.forward_ps - passes.weights_ps);
+    StagePipeline& pipeline = made.pipeline;
     pipeline.sum_ps += cost;
     pipeline.longest_ps = std::max(pipeline.longest_ps, cost);
     pipeline.end_ps = std::max(pipeline.end_ps, table->StepEndPs(stage.first_layer, stage.end_layer));
@@ -78,6 +100,7 @@ class EqualStageGrid {
   }
 
   const JointSpace& space_;
+  PipelineOrder order_;
   const PipelineFamily& family_;
   const SpreadOption& option_;
 };
@@ -106,18 +129,26 @@ void Insert(EqualStagePipeline made, std::size_t count, std::vector<EqualStagePi
 
 }  // namespace
 
-std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, const std::vector<PipelineFamily>& families,
-                                                std::size_t count, Poller& poller) {
+std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, PipelineOrder order,
+                                                const std::vector<PipelineFamily>& families, std::size_t count,
+                                                Poller& poller) {
   std::vector<EqualStagePipeline> best;
   const int32_t num_layers = space.num_layers() - 2;
   for (const PipelineFamily& family : families) {
-    if (best.size() == count && family.step_bound_ps >= best.back().step_ps) break;
+    const bool is_zero_bubble = order == PipelineOrder::kZeroBubble;
+    const int64_t bound = is_zero_bubble ? family.busiest_bound_ps : family.step_bound_ps;
+    if (best.size() == count && bound >= best.back().step_ps) {
+      // Sorted by the other bound.
+      if (is_zero_bubble) continue;
+      break;
+    }
     if (poller.ShouldStop(1'000)) break;
     const std::vector<SpreadOption> options = OptionsOf(space, family);
-    const EqualStageGrid grid(space, family, options.front());
+    const EqualStageGrid grid(space, order, family, options.front());
     for (int32_t stages = 1; stages <= std::min<int64_t>(num_layers, family.most_stages); ++stages) {
       if (num_layers % stages != 0) continue;
       if (space.settings.num_stages.value_or(stages) != stages) continue;
+      if (is_zero_bubble && stages > family.micro_batches) continue;
       for (const LayerRecomputation mode : ModesOf(space, options.front())) {
         for (const int64_t depth : space.places.starts()) {
           if (poller.ShouldStop(100 * stages)) break;

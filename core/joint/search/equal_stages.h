@@ -20,10 +20,12 @@ struct EqualStagePipeline {
   int64_t step_ps = 0;
 };
 
-// The best `count` of them under 1F1B, best first. The first and the last layer of the chain (the embedding and the
-// head) are not counted; the others divide by the number of stages. `families`: of one spread each, by bound.
-std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, const std::vector<PipelineFamily>& families,
-                                                std::size_t count, Poller& poller);
+// The best `count` of them under `order` (not INTERLEAVED), best first. The first and the last layer of the chain (the
+// embedding and the head) are not counted; the others divide by the number of stages. `families`: of one spread each,
+// by bound.
+std::vector<EqualStagePipeline> BestEqualStages(const JointSpace& space, PipelineOrder order,
+                                                const std::vector<PipelineFamily>& families, std::size_t count,
+                                                Poller& poller);
 
 }  // namespace planwright
 

@@ -152,6 +152,7 @@ class FamilyLister {
     longest = std::max(longest, CeilDivide(work, space_.places.size()));
     if (family.degrees.size() == 1) longest = std::max(longest, CeilDivide(sum, family.most_stages));
     family.step_bound_ps = sum + (family.micro_batches - 1) * longest + end;
+    family.busiest_bound_ps = family.micro_batches * longest + end;
     families_.push_back(std::move(family));
   }
 
@@ -203,6 +204,41 @@ std::vector<PipelineFamily> ListFamilies(const JointSpace& space, Poller& poller
   return FamilyLister(space, poller).Run();
 }
 
+std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const std::vector<PipelineFamily>& families,
+                                                 Poller& poller) {
+  const int32_t numbered = std::max(0, space.num_layers() - 2);
+  std::vector<PipelineFamily> listed;
+  for (const PipelineFamily& family : families) {
+    if (poller.ShouldStop(1'000 + numbered)) break;
+    // Of a layer that is computed again, the least of both.
+    int64_t layer = kNever;
+    int64_t again = kNever;
+    for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
+      for (const LayerPrice& price : space.pricer.Price(QueryOf(space, family, family.degrees.front(), number))) {
+        const auto& full = price.modes[static_cast<std::size_t>(LayerRecomputation::kFull)];
+        if (!full.has_value()) continue;
+        layer = std::min(layer, price.forward_ps + price.backward_ps);
+        again = std::min(again, full->extra_ps);
+      }
+    }
+    const int64_t stages = space.settings.num_stages.value_or(static_cast<int32_t>(family.most_stages));
+    const int64_t most = CeilDivide(numbered, std::max<int64_t>(stages, 1));
+    for (int32_t count = 0; count <= (again == kNever ? 0 : numbered); ++count) {
+      PipelineFamily& one = listed.emplace_back(family);
+      one.first_layers_again = count;
+      if (count == 0) continue;
+      // The stage of most layers takes that long at least, and as many layers at least are computed again.
+      const int64_t longest = most * layer + std::min<int64_t>(count, most) * again;
+      one.step_bound_ps =
+          std::max(family.step_bound_ps + again * std::min(count, numbered), family.micro_batches * longest);
+    }
+  }
+  std::stable_sort(listed.begin(), listed.end(), [](const PipelineFamily& a, const PipelineFamily& b) {
+    return std::pair(a.step_bound_ps, *a.first_layers_again) < std::pair(b.step_bound_ps, *b.first_layers_again);
+  });
+  return listed;
+}
+
 std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family) {
   std::array<bool, kNumRecomputations> allowed{};
   for (const LayerRecomputation mode : space.settings.recomputation) allowed[static_cast<std::size_t>(mode)] = true;
@@ -220,10 +256,10 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
         if (least <= tier && tier <= most) prices = space.pricer.Price(query);
         const bool fits = !prices.empty() && BlocksOf(space.places.row().At(number), degrees.devices()) > 0;
         is_possible = is_possible || fits;
-        option.tables.push_back(fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(),
-                                                                    std::move(prices), allowed,
-                                                                    space.places.row().At(number).memory_bytes)
-                                     : nullptr);
+        option.tables.push_back(
+            fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(), std::move(prices), allowed,
+                                                space.places.row().At(number).memory_bytes, family.first_layers_again)
+                 : nullptr);
       }
     }
     if (is_possible) options.push_back(std::move(option));

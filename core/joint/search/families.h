@@ -4,6 +4,7 @@
 #define PLANWRIGHT_CORE_JOINT_SEARCH_FAMILIES_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/base/polling.h"
@@ -35,10 +36,15 @@ struct PipelineFamily {
   int64_t micro_batches = 1;
   // At least one.
   std::vector<Degrees> degrees = {};
-  // Its pipelines under 1F1B take at least so long.
+  // Its pipelines under 1F1B take at least so long, and under GPIPE no less.
   int64_t step_bound_ps = 0;
+  // Under any order: the busiest stage works through all micro-batches.
+  int64_t busiest_bound_ps = 0;
   // They hold at most so many stages.
   int64_t most_stages = 0;
+  // Every stage computes so many of its first numbered layers again whole and nothing else; nullopt: each what it takes
+  // to fit.
+  std::optional<int32_t> first_layers_again = std::nullopt;
 
   // Of a micro-batch on one rank of a stage so spread.
   int64_t SamplesOf(const Degrees& spread, bool per_stage) const { return per_stage ? samples / spread.data : samples; }
@@ -47,6 +53,11 @@ struct PipelineFamily {
 // All families of which not even the bound is infeasible, the least bound first. Families whose parameters, gradients
 // and optimizer exceed all memory are left out: nothing of them fits. O(families x kinds).
 std::vector<PipelineFamily> ListFamilies(const JointSpace& space, Poller& poller);
+
+// Each of `families` once for every number of first layers that all its stages compute again, the least bound first.
+// O(families x (kinds + layers)).
+std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const std::vector<PipelineFamily>& families,
+                                                 Poller& poller);
 
 // The ways to spread a stage of `family`; empty: none is possible on any class.
 std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamily& family);

@@ -230,8 +230,9 @@ class InterleavedSearch {
     int64_t room = 0;
     int64_t most_in_flight = 1;
     for (int32_t from_end = 1; from_end <= candidate.num_stages; ++from_end) {
-      const int64_t in_flight = InFlight(PipelineOrder::kInterleaved, families_[candidate.family].micro_batches,
-                                         from_end, candidate.num_stages, candidate.chunks);
+      const int64_t in_flight = HeldBy(PipelineOrder::kInterleaved, families_[candidate.family].micro_batches, from_end,
+                                       candidate.num_stages, candidate.chunks)
+                                    .whole;
       room += CeilDivide(memory, in_flight);
       most_in_flight = std::max(most_in_flight, in_flight);
     }
@@ -273,7 +274,7 @@ class InterleavedSearch {
       std::vector<LayerRun> runs;
       for (const JointChunk& chunk : stage.chunks) runs.push_back({chunk.first_layer, chunk.end_layer()});
       const auto modes =
-          table.ModesOfRuns(runs, InFlight(plan.order, plan.micro_batches, from_end, num_stages, plan.chunks));
+          table.ModesOfRuns(runs, HeldBy(plan.order, plan.micro_batches, from_end, num_stages, plan.chunks).whole);
       if (modes.empty()) return false;
       for (std::size_t chunk = 0; chunk < modes.size(); ++chunk) stage.chunks[chunk].recomputation = modes[chunk];
       --from_end;

@@ -10,6 +10,7 @@
 #include "core/joint/search/equal_stages.h"
 #include "core/joint/search/families.h"
 #include "core/joint/search/interleaved.h"
+#include "core/joint/search/phased_search.h"
 #include "core/joint/search/places.h"
 #include "core/joint/search/stage_pass.h"
 #include "core/joint/search/stage_table.h"
@@ -25,6 +26,15 @@ bool Allows(const JointSettings& settings, PipelineOrder order) {
   return std::find(settings.orders.begin(), settings.orders.end(), order) != settings.orders.end();
 }
 
+// Orders searched by phased_search.h. What GPIPE runs, 1F1B runs in no more time and memory.
+std::vector<PipelineOrder> PhasedOrders(const JointSettings& settings) {
+  std::vector<PipelineOrder> orders;
+  const bool has_plain = Allows(settings, PipelineOrder::kOneFOneB);
+  if (!has_plain && Allows(settings, PipelineOrder::kGpipe)) orders.push_back(PipelineOrder::kGpipe);
+  if (Allows(settings, PipelineOrder::kZeroBubble)) orders.push_back(PipelineOrder::kZeroBubble);
+  return orders;
+}
+
 // Stages from the front of the row, as people count: moved by whole nodes or racks where all are alike.
 void MoveToFront(const Places& places, JointPlan& plan) {
   const int64_t period = places.Period(0);
@@ -34,13 +44,15 @@ void MoveToFront(const Places& places, JointPlan& plan) {
 }
 
 template <typename ModesOfStage>
-JointPlan PlanOf(const PipelineFamily& family, bool per_stage, const StagePipeline& pipeline, const Places& places,
-                 const std::vector<SpreadOption>& options, ModesOfStage modes_of) {
-  JointPlan plan{.sharding = family.sharding,
+JointPlan PlanOf(const PipelineFamily& family, PipelineOrder order, bool per_stage, const StagePipeline& pipeline,
+                 const Places& places, const std::vector<SpreadOption>& options, ModesOfStage modes_of) {
+  JointPlan plan{.order = order,
+                 .sharding = family.sharding,
                  .per_stage = per_stage,
                  .micro_batch_samples = family.samples,
                  .micro_batches = family.micro_batches};
-  auto from_end = static_cast<int64_t>(pipeline.stages.size());
+  const auto num_stages = static_cast<int64_t>(pipeline.stages.size());
+  int64_t from_end = num_stages;
   for (const PlacedStage& placed : pipeline.stages) {
     JointStage& stage = plan.stages.emplace_back();
     const SpreadOption& option = options[static_cast<std::size_t>(placed.option)];
@@ -48,15 +60,16 @@ JointPlan PlanOf(const PipelineFamily& family, bool per_stage, const StagePipeli
     stage.first_slot = static_cast<int32_t>(places.SlotOf(placed.end));
     const int32_t number = places.row().ClassOf(stage.first_slot);
     const StageTable& table = *option.At(number, places.TierOf(placed.end, option.degrees.devices()));
-    stage.chunks.push_back({placed.first_layer, modes_of(table, placed, std::min(family.micro_batches, from_end))});
+    stage.chunks.push_back(
+        {placed.first_layer, modes_of(table, placed, HeldBy(order, family.micro_batches, from_end, num_stages, 1))});
     --from_end;
   }
   MoveToFront(places, plan);
   return plan;
 }
 
-JointConfiguration ConfigurationOf(const EqualStagePipeline& equal) {
-  return {.order = PipelineOrder::kOneFOneB,
+JointConfiguration ConfigurationOf(PipelineOrder order, const EqualStagePipeline& equal) {
+  return {.order = order,
           .num_stages = equal.num_stages,
           .chunks = 1,
           .degrees = equal.family.degrees.front(),
@@ -87,12 +100,19 @@ class JointSearch {
     const std::vector<PipelineFamily> families = ListFamilies(uniform, poller_);
     outcome_.counters["families"] = static_cast<int64_t>(families.size());
     outcome_.step_bound_ps = kNoStep;
+    const std::vector<PipelineOrder> phased = PhasedOrders(uniform_);
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
-      TryEqualStages(uniform, families);
-      SearchFamilies(uniform, families, !request_.settings.per_stage);
+      TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
+      if (uniform_.first_layers_alike) {
+        SearchFamilies(uniform, WithFirstLayersAgain(uniform, families, poller_), true);
+      } else {
+        SearchFamilies(uniform, families, !request_.settings.per_stage);
+      }
       if (request_.settings.per_stage) SearchPerStage();
     }
     if (Allows(uniform_, PipelineOrder::kInterleaved)) SearchInterleavedStages(uniform, families);
+    if (!phased.empty() && outcome_.equal_stages.empty()) TryEqualStages(uniform, phased.front(), families);
+    for (const PipelineOrder order : phased) SearchPhasedStages(uniform, order, families);
     outcome_.step_bound_ps = std::min(outcome_.step_bound_ps, best_);
     outcome_.is_interrupted = poller_.ShouldStopNow();
     if (outcome_.is_interrupted && best_ == kNoStep) outcome_.step_bound_ps = 0;
@@ -113,6 +133,10 @@ class JointSearch {
       const JointSpace uniform = SpaceOf(uniform_);
       bound = std::min(bound, BoundInterleaved(uniform, ListFamilies(uniform, poller_), bound, poller_));
     }
+    for (const PipelineOrder order : PhasedOrders(uniform_)) {
+      const JointSpace uniform = SpaceOf(uniform_);
+      bound = std::min(bound, BoundPhased(uniform, order, ListFamilies(uniform, poller_), bound, poller_));
+    }
     return poller_.ShouldStopNow() ? 0 : bound;
   }
 
@@ -121,13 +145,13 @@ class JointSearch {
     return {request_.pricer, places_, segments_, settings, request_.reserved_bytes};
   }
 
-  void TryEqualStages(const JointSpace& space, const std::vector<PipelineFamily>& families) {
-    const std::vector<EqualStagePipeline> best = BestEqualStages(space, families, kEqualStagesListed, poller_);
-    for (const EqualStagePipeline& equal : best) outcome_.equal_stages.push_back(ConfigurationOf(equal));
+  void TryEqualStages(const JointSpace& space, PipelineOrder order, const std::vector<PipelineFamily>& families) {
+    const std::vector<EqualStagePipeline> best = BestEqualStages(space, order, families, kEqualStagesListed, poller_);
+    for (const EqualStagePipeline& equal : best) outcome_.equal_stages.push_back(ConfigurationOf(order, equal));
     if (best.empty()) return;
     const EqualStagePipeline& first = best.front();
-    Offer(PlanOf(first.family, false, first.pipeline, places_, OptionsOf(space, first.family),
-                 [&](const StageTable& table, const PlacedStage& stage, int64_t) {
+    Offer(PlanOf(first.family, order, false, first.pipeline, places_, OptionsOf(space, first.family),
+                 [&](const StageTable& table, const PlacedStage& stage, const HeldMicroBatches&) {
                    return table.ModesInMode(stage.first_layer, stage.end_layer, first.recomputation);
                  }));
   }
@@ -157,12 +181,25 @@ class JointSearch {
     outcome_.counters["passes"] += result.passes;
     outcome_.counters["labels"] += pass.labels();
     if (result.pipeline.has_value()) {
-      Offer(PlanOf(family, space.settings.per_stage, *result.pipeline, places_, options,
-                   [](const StageTable& table, const PlacedStage& stage, int64_t in_flight) {
-                     return table.Modes(stage.first_layer, stage.end_layer, in_flight);
-                   }));
+      Offer(PlanOf(family, PipelineOrder::kOneFOneB, space.settings.per_stage, *result.pipeline, places_, options,
+                   ModesThatFit));
     }
     return result.bound_ps;
+  }
+
+  static std::vector<LayerRecomputation> ModesThatFit(const StageTable& table, const PlacedStage& stage,
+                                                      const HeldMicroBatches& held) {
+    return table.Modes(stage.first_layer, stage.end_layer, held);
+  }
+
+  void SearchPhasedStages(const JointSpace& space, PipelineOrder order, const std::vector<PipelineFamily>& families) {
+    const PhasedResult result = SearchPhased(space, order, families, best_, request_.relative_gap, poller_);
+    outcome_.counters["phased_searches"] += result.looked_at;
+    outcome_.counters["phased_labels"] += result.labels;
+    NoteBound(result.bound_ps);
+    if (!result.best.has_value()) return;
+    const PipelineFamily& family = families[result.family];
+    Offer(PlanOf(family, order, false, result.best->pipeline, places_, OptionsOf(space, family), ModesThatFit));
   }
 
   void SearchPerStage() {

@@ -84,8 +84,9 @@ int64_t LikeStages::CutsOf(int32_t stage, bool has_end) const {
 }
 
 int64_t LikeStages::InFlightOf(int32_t stage) const {
-  return InFlight(PipelineOrder::kInterleaved, interleaving_.micro_batches, interleaving_.num_stages - stage,
-                  interleaving_.num_stages, interleaving_.chunks);
+  return HeldBy(PipelineOrder::kInterleaved, interleaving_.micro_batches, interleaving_.num_stages - stage,
+                interleaving_.num_stages, interleaving_.chunks)
+      .whole;
 }
 
 int64_t LikeStages::RoomOf(int32_t stage, int32_t layers, bool again) const {

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "core/joint/cost/stage_cost.h"
+#include "core/base/units.h"
 
 namespace planwright {
 namespace {
@@ -55,10 +55,16 @@ SegmentNumbers::SegmentNumbers(const std::vector<int32_t>& kinds) : num_layers_(
 
 StageTable::StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds,
                        std::vector<LayerPrice> prices, const std::array<bool, kNumRecomputations>& allowed,
-                       int64_t memory_bytes)
-    : segments_(segments), kinds_(kinds), prices_(std::move(prices)), memory_bytes_(memory_bytes) {
+                       int64_t memory_bytes, std::optional<int32_t> first_layers_again)
+    : segments_(segments),
+      kinds_(kinds),
+      prices_(std::move(prices)),
+      memory_bytes_(memory_bytes),
+      first_layers_again_(first_layers_again) {
   for (const LayerPrice& price : prices_) groups_.push_back(AllowedModes(price, allowed));
   base_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.forward_ps + price.backward_ps; });
+  forward_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.forward_ps; });
+  weights_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.weights_ps; });
   step_end_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.step_end_ps; });
   state_ = PrefixSums(kinds_, prices_, [](const LayerPrice& price) { return price.state_bytes(); });
 }
@@ -71,16 +77,65 @@ int64_t StageTable::MostExtraPs(int32_t layer) const {
   return most;
 }
 
+LongestPasses StageTable::PassesPs(int32_t first, int32_t end, bool is_split) const {
+  const auto sum = [&](const std::vector<int64_t>& sums) {
+    return sums[static_cast<std::size_t>(end)] - sums[static_cast<std::size_t>(first)];
+  };
+  const int64_t forward = sum(forward_);
+  const int64_t weights = is_split ? sum(weights_) : 0;
+  return {forward, BasePs(first, end) - forward - weights, weights};
+}
+
+std::vector<LayerRecomputation> StageTable::FirstLayersAgain(int32_t first, int32_t end) const {
+  std::vector<LayerRecomputation> modes(static_cast<std::size_t>(end - first), LayerRecomputation::kNone);
+  const int32_t begin = std::max(first, 1);
+  const int32_t stop = std::min({end, begin + *first_layers_again_, segments_.num_layers() - 1});
+  for (int32_t layer = begin; layer < stop; ++layer) {
+    modes[static_cast<std::size_t>(layer - first)] = LayerRecomputation::kFull;
+  }
+  return modes;
+}
+
+int64_t StageTable::FirstLayersExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held) const {
+  const std::vector<LayerRecomputation> modes = FirstLayersAgain(first, end);
+  int64_t extra = 0;
+  int64_t kept = 0;
+  bool is_any_full = false;
+  for (int32_t layer = first; layer < end; ++layer) {
+    const auto chosen = modes[static_cast<std::size_t>(layer - first)];
+    const LayerPrice& price = PriceOf(layer);
+    const auto& mode = price.modes[static_cast<std::size_t>(chosen)];
+    if (!mode.has_value()) return kDoesNotFit;
+    extra += mode->extra_ps;
+    kept = SaturatingAdd(kept, held.BytesOf(mode->kept_bytes, price.weights_kept_bytes));
+    is_any_full = is_any_full || chosen == LayerRecomputation::kFull;
+  }
+  const Budget budget = BudgetOf({{first, end}});
+  return kept > (is_any_full ? budget.full_bytes : budget.bytes) ? kDoesNotFit : extra;
+}
+
 int64_t StageTable::TimePs(int32_t first, int32_t end, int64_t in_flight) {
+  if (first_layers_again_.has_value()) return TimePs(first, end, HeldMicroBatches{.whole = in_flight});
   if (extra_.size() <= static_cast<std::size_t>(in_flight)) extra_.resize(static_cast<std::size_t>(in_flight) + 1);
-  std::vector<int64_t>& row = extra_[static_cast<std::size_t>(in_flight)];
-  if (row.empty()) row.assign(static_cast<std::size_t>(segments_.num_segments()), -1);
-  int64_t& extra = row[static_cast<std::size_t>(segments_.Of(first, end))];
+  const int64_t extra = ExtraPs(first, end, {.whole = in_flight}, extra_[static_cast<std::size_t>(in_flight)]);
+  return extra == kDoesNotFit ? kDoesNotFit : BasePs(first, end) + extra;
+}
+
+int64_t StageTable::TimePs(int32_t first, int32_t end, const HeldMicroBatches& held) {
+  const int64_t extra = first_layers_again_.has_value() ? FirstLayersExtraPs(first, end, held)
+                                                        : ExtraPs(first, end, held, extra_held_[held]);
+  return extra == kDoesNotFit ? kDoesNotFit : BasePs(first, end) + extra;
+}
+
+int64_t StageTable::ExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held,
+                            std::vector<int64_t>& known) const {
+  if (known.empty()) known.assign(static_cast<std::size_t>(segments_.num_segments()), -1);
+  int64_t& extra = known[static_cast<std::size_t>(segments_.Of(first, end))];
   if (extra < 0) {
-    const std::optional<RecomputationChoice> choice = Choose(first, end, in_flight);
+    const std::optional<RecomputationChoice> choice = Choose(first, end, held);
     extra = choice.has_value() ? choice->bound_ps : kDoesNotFit;
   }
-  return extra == kDoesNotFit ? kDoesNotFit : BasePs(first, end) + extra;
+  return extra;
 }
 
 std::size_t StageTable::ModeOf(std::size_t kind, LayerRecomputation mode) const {
@@ -90,7 +145,8 @@ std::size_t StageTable::ModeOf(std::size_t kind, LayerRecomputation mode) const 
   return chosen;
 }
 
-int64_t StageTable::TimeInModePs(int32_t first, int32_t end, int64_t in_flight, LayerRecomputation mode) const {
+int64_t StageTable::TimeInModePs(int32_t first, int32_t end, const HeldMicroBatches& held,
+                                 LayerRecomputation mode) const {
   const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
   int64_t extra = 0;
   int64_t kept = 0;
@@ -99,12 +155,13 @@ int64_t StageTable::TimeInModePs(int32_t first, int32_t end, int64_t in_flight, 
     if (counts[kind] == 0) continue;
     const std::size_t chosen = ModeOf(kind, mode);
     extra += counts[kind] * groups_[kind].modes[chosen]->extra_ps;
-    kept += counts[kind] * groups_[kind].modes[chosen]->kept_bytes;
+    const int64_t of_one = held.BytesOf(groups_[kind].modes[chosen]->kept_bytes, prices_[kind].weights_kept_bytes);
+    kept = SaturatingAdd(kept, SaturatingMultiply(counts[kind], of_one));
     is_any_full = is_any_full || chosen == static_cast<std::size_t>(LayerRecomputation::kFull);
   }
   const Budget budget = BudgetOf({{first, end}});
   const int64_t room = is_any_full ? budget.full_bytes : budget.bytes;
-  return in_flight * kept > room ? kDoesNotFit : BasePs(first, end) + extra;
+  return kept > room ? kDoesNotFit : BasePs(first, end) + extra;
 }
 
 std::vector<LayerRecomputation> StageTable::ModesInMode(int32_t first, int32_t end, LayerRecomputation mode) const {
@@ -125,8 +182,9 @@ int64_t StageTable::TransferBeforePs(int32_t layer, const TrainingLink& link) co
   return TransferPs(PriceOf(layer - 1).output_bytes, link);
 }
 
-std::vector<LayerRecomputation> StageTable::Modes(int32_t first, int32_t end, int64_t in_flight) const {
-  return ModesOf(first, end, *Choose(first, end, in_flight));
+std::vector<LayerRecomputation> StageTable::Modes(int32_t first, int32_t end, const HeldMicroBatches& held) const {
+  if (first_layers_again_.has_value()) return FirstLayersAgain(first, end);
+  return ModesOf(first, end, *Choose(first, end, held));
 }
 
 std::vector<std::vector<LayerRecomputation>> StageTable::ModesOfRuns(const std::vector<LayerRun>& runs,
@@ -207,10 +265,21 @@ std::vector<LayerGroup> StageTable::GroupsOf(int32_t first, int32_t end) const {
   return groups;
 }
 
-std::optional<RecomputationChoice> StageTable::Choose(int32_t first, int32_t end, int64_t in_flight) const {
+std::optional<RecomputationChoice> StageTable::Choose(int32_t first, int32_t end, const HeldMicroBatches& held) const {
   const Budget budget = BudgetOf({{first, end}});
   if (budget.bytes < 0) return std::nullopt;
-  return ChooseRecomputation(GroupsOf(first, end), in_flight, budget.bytes, budget.full_bytes);
+  std::vector<LayerGroup> groups = GroupsOf(first, end);
+  if (held.count() == held.whole) return ChooseRecomputation(groups, held.whole, budget.bytes, budget.full_bytes);
+  const std::vector<int32_t>& counts = segments_.CountsOf(segments_.Of(first, end));
+  std::size_t group = 0;
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+    if (counts[kind] == 0) continue;
+    for (auto& mode : groups[group].modes) {
+      if (mode.has_value()) mode->kept_bytes = held.BytesOf(mode->kept_bytes, prices_[kind].weights_kept_bytes);
+    }
+    ++group;
+  }
+  return ChooseRecomputation(groups, 1, budget.bytes, budget.full_bytes);
 }
 
 }  // namespace planwright

@@ -6,10 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "core/joint/cost/layer_price.h"
+#include "core/joint/cost/stage_cost.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/joint/search/recomputation.h"
 #include "core/model/joint.h"
@@ -48,14 +50,19 @@ struct LayerRun {
 // One way to spread a stage on one class. Not thread-safe.
 class StageTable {
  public:
-  // `allowed`: by mode. `prices`: by kind. `memory_bytes`: of a device, without what is reserved.
+  // `allowed`: by mode. `prices`: by kind. `memory_bytes`: of a device, without what is reserved. `first_layers_again`:
+  // so many of the first layers of a stage but the ends of the model are computed again whole, and no others; nullopt:
+  // whatever fits in the least time.
   StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds, std::vector<LayerPrice> prices,
-             const std::array<bool, kNumRecomputations>& allowed, int64_t memory_bytes);
+             const std::array<bool, kNumRecomputations>& allowed, int64_t memory_bytes,
+             std::optional<int32_t> first_layers_again = std::nullopt);
 
   // Passes of a stage without recomputation and transfers. O(1).
   int64_t BasePs(int32_t first, int32_t end) const {
     return base_[static_cast<std::size_t>(end)] - base_[static_cast<std::size_t>(first)];
   }
+  // The same by parts; `is_split`: gradients of weights apart, else in the backward pass. O(1).
+  LongestPasses PassesPs(int32_t first, int32_t end, bool is_split) const;
   int64_t StepEndPs(int32_t first, int32_t end) const {
     return step_end_[static_cast<std::size_t>(end)] - step_end_[static_cast<std::size_t>(first)];
   }
@@ -66,8 +73,10 @@ class StageTable {
   int64_t MostExtraPs(int32_t layer) const;
   // With recomputation such that `in_flight` micro-batches fit, without transfers; kDoesNotFit.
   int64_t TimePs(int32_t first, int32_t end, int64_t in_flight);
+  // The same where micro-batches are held in several ways.
+  int64_t TimePs(int32_t first, int32_t end, const HeldMicroBatches& held);
   // The same with one mode for all layers that have it, the others as little as they can; not shared, O(kinds).
-  int64_t TimeInModePs(int32_t first, int32_t end, int64_t in_flight, LayerRecomputation mode) const;
+  int64_t TimeInModePs(int32_t first, int32_t end, const HeldMicroBatches& held, LayerRecomputation mode) const;
   // The modes of the layers then.
   std::vector<LayerRecomputation> ModesInMode(int32_t first, int32_t end, LayerRecomputation mode) const;
   // What all layers of the model take more at least where together they keep so much; nullopt: they cannot.
@@ -75,7 +84,7 @@ class StageTable {
   // What a boundary before `layer` costs the stage behind it, and before it; 0 at the two ends of the model.
   int64_t TransferBeforePs(int32_t layer, const TrainingLink& link) const;
   // The modes of the stage's layers. REQUIRES: TimePs is not kDoesNotFit.
-  std::vector<LayerRecomputation> Modes(int32_t first, int32_t end, int64_t in_flight) const;
+  std::vector<LayerRecomputation> Modes(int32_t first, int32_t end, const HeldMicroBatches& held) const;
   // The same for each of several runs of layers that one device holds, of which `in_flight` are in flight at the most;
   // empty: they do not fit.
   std::vector<std::vector<LayerRecomputation>> ModesOfRuns(const std::vector<LayerRun>& runs, int64_t in_flight) const;
@@ -89,13 +98,19 @@ class StageTable {
   }
 
  private:
+  // By layer, where the first ones are computed again.
+  std::vector<LayerRecomputation> FirstLayersAgain(int32_t first, int32_t end) const;
+  // Extra time then; kDoesNotFit.
+  int64_t FirstLayersExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held) const;
   std::size_t ModeOf(std::size_t kind, LayerRecomputation mode) const;
   struct Budget {
     int64_t bytes = 0;
     int64_t full_bytes = 0;
   };
   std::vector<LayerGroup> GroupsOf(int32_t first, int32_t end) const;
-  std::optional<RecomputationChoice> Choose(int32_t first, int32_t end, int64_t in_flight) const;
+  std::optional<RecomputationChoice> Choose(int32_t first, int32_t end, const HeldMicroBatches& held) const;
+  // Extra time of a stage, from `known` or chosen; kDoesNotFit.
+  int64_t ExtraPs(int32_t first, int32_t end, const HeldMicroBatches& held, std::vector<int64_t>& known) const;
   std::vector<LayerRecomputation> ModesOf(int32_t first, int32_t end, const RecomputationChoice& choice) const;
   // Of a device that holds the runs.
   Budget BudgetOf(const std::vector<LayerRun>& runs) const;
@@ -106,11 +121,16 @@ class StageTable {
   // Modes that may be chosen, by kind.
   std::vector<LayerGroup> groups_;
   int64_t memory_bytes_;
+  std::optional<int32_t> first_layers_again_;
   std::vector<int64_t> base_;
+  std::vector<int64_t> forward_;
+  std::vector<int64_t> weights_;
   std::vector<int64_t> step_end_;
   std::vector<int64_t> state_;
   // Extra time by micro-batches in flight and segment; -1: not asked for.
   std::vector<std::vector<int64_t>> extra_;
+  // The same where micro-batches are held in several ways.
+  std::map<HeldMicroBatches, std::vector<int64_t>> extra_held_;
 };
 
 }  // namespace planwright

@@ -55,12 +55,14 @@ class JointRequestRun {
 
   absl::StatusOr<Plan> Run(const SolverOptions& options, const SolveLimits& limits,
                            const std::function<void(const Plan&)>& on_incumbent) {
+    const std::optional<JointStart> start = StartOf();
     const JointQuestion question{pricer(),
                                  cluster_,
                                  training_,
                                  *problem_.joint,
                                  problem_.memory_model.reserved_bytes,
-                                 options.relative_gap > 0 ? options.relative_gap : kJointGap};
+                                 options.relative_gap > 0 ? options.relative_gap : kJointGap,
+                                 start.has_value() ? &*start : nullptr};
     absl::Status incumbent_status;
     const auto report = [&](const JointAnswer& answer) {
       if (!incumbent_status.ok()) return;
@@ -76,6 +78,7 @@ class JointRequestRun {
     NoteEnd(limits, answer, plan);
     AddBaselines(question, limits, plan);
     if (counts_devices) NoteDevices(answer, plan);
+    if (start.has_value()) NoteStart(answer, plan);
     return plan;
   }
 
@@ -157,6 +160,27 @@ class JointRequestRun {
                                    ? StopReason::kGapReached
                                    : StopReason::kExhausted;
     }
+  }
+
+  std::optional<JointStart> StartOf() const {
+    if (!problem_.start_from.has_value()) return std::nullopt;
+    JointStart start{*problem_.start_from->joint, {}};
+    for (const Placement::Stage& stage : problem_.start_from->stages) {
+      start.classes.emplace_back();
+      if (!stage.devices.empty()) {
+        start.classes.back() = cluster_.devices[stage.devices.front().index()].device_class;
+      }
+    }
+    return start;
+  }
+
+  static void NoteStart(const JointAnswer& answer, Plan& plan) {
+    const int64_t fits = answer.counters.at("start_fits");
+    if (fits == 2) return;
+    plan.warnings.emplace_back(fits == 1
+                                   ? "problem.start_from does not fit as it is; the search began with its choices "
+                                     "adapted to these devices"
+                                   : "nothing of problem.start_from fits these devices and choices");
   }
 
   // What is proven of the number of devices.

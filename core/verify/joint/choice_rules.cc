@@ -117,6 +117,8 @@ class ChoiceRules {
             "plan.joint.micro_batches", "times the samples of a micro-batch must be the global batch");
     Require(!choices_.is_interleaved() || plan_.micro_batches % choices_.num_stages() == 0, "plan.joint.micro_batches",
             "must be divided by the stages of an interleaved pipeline");
+    Require(plan_.order != PipelineOrder::kZeroBubble || plan_.micro_batches >= choices_.num_stages(),
+            "plan.joint.micro_batches", "must be at least the stages of a pipeline under ZERO_BUBBLE_H1");
     Require(IsAllowed(settings_.shardings, plan_.sharding), "plan.joint.optimizer_sharding",
             "must be one that may be chosen");
     Require(IsAllowed(settings_.orders, plan_.order), "plan.joint.schedule", "must be one that may be chosen");
@@ -126,6 +128,31 @@ class ChoiceRules {
       Compare(plan_.micro_batches, *settings_.micro_batches, "plan.joint.micro_batches");
     }
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) CheckDegrees(s);
+    if (settings_.first_layers_alike) CheckFirstLayers();
+  }
+
+  // Behind the last layer that is computed again none is, before it all are, in as many layers of every stage as in the
+  // one that has most of them.
+  void CheckFirstLayers() {
+    const auto last = static_cast<int32_t>(choices_.pricer.kinds().size()) - 1;
+    std::vector<std::vector<LayerRecomputation>> modes;
+    std::size_t most = 0;
+    for (const JointStage& stage : plan_.stages) {
+      const JointChunk& chunk = stage.chunks.front();
+      std::vector<LayerRecomputation>& own = modes.emplace_back();
+      for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
+        if (layer == 0 || layer == last) continue;
+        own.push_back(chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)]);
+      }
+      const auto again = std::count(own.begin(), own.end(), LayerRecomputation::kFull);
+      most = std::max(most, static_cast<std::size_t>(again));
+    }
+    for (std::size_t s = 0; s < modes.size(); ++s) {
+      std::vector<LayerRecomputation> wanted(modes[s].size(), LayerRecomputation::kNone);
+      std::fill_n(wanted.begin(), std::min(most, wanted.size()), LayerRecomputation::kFull);
+      Require(modes[s] == wanted, StagePath(s) + ".joint.chunks",
+              "must compute again as many first layers as every stage, and no others");
+    }
   }
 
   void CheckDegrees(std::size_t s) {

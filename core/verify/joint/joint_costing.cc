@@ -37,7 +37,7 @@ struct Sums {
   int64_t transfers = 0;
   int64_t received = 0;
   // Of one chunk or layer.
-  int64_t kept = 0;
+  int64_t activations = 0;
   int64_t workspace = 0;
   int64_t gathered = 0;
   int64_t again = 0;
@@ -139,8 +139,31 @@ class JointCosting {
   // Forward passes that are done and whose backward passes are not, at the most.
   int64_t InFlightOf(std::size_t s) const {
     const int64_t behind = num_stages() - 1 - static_cast<int64_t>(s);
-    if (!choices_.is_interleaved()) return std::min(joint_.micro_batches, behind + 1);
+    switch (joint_.order) {
+      case PipelineOrder::kOneFOneB:
+        return std::min(joint_.micro_batches, behind + 1);
+      case PipelineOrder::kGpipe:
+        return joint_.micro_batches;
+      case PipelineOrder::kZeroBubble:
+        // Some wait for the rest of their backward pass: as many as stages lie before this one.
+        return num_stages();
+      case PipelineOrder::kInterleaved:
+        break;
+    }
     return std::min(joint_.micro_batches * joint_.chunks, 2 * behind + (joint_.chunks - 1) * num_stages() + 1);
+  }
+
+  // `bytes` and what stage `s` holds of the activations of a layer at the worst moment; of more than 2^61 that number.
+  int64_t SumOfBytes(int64_t bytes, std::size_t s, int64_t kept, int64_t kept_for_weights) const {
+    __extension__ using Wide = __int128;
+    constexpr Wide kMost = Wide{1} << 61;
+    Wide held = Wide{InFlightOf(s)} * kept;
+    if (joint_.order == PipelineOrder::kZeroBubble) {
+      const auto before = static_cast<int64_t>(s);
+      held =
+          Wide{num_stages() - 1 - before} * kept + Wide{before} * kept_for_weights + std::max(kept, kept_for_weights);
+    }
+    return static_cast<int64_t>(std::min(bytes + std::min(held, kMost), kMost));
   }
 
   Sums Total(std::size_t s, const std::vector<LayerPrice>& prices, Violations& broken) {
@@ -149,7 +172,7 @@ class JointCosting {
       const int64_t run = turn * num_stages() + static_cast<int64_t>(s);
       const JointChunk& chunk = choices_.RunAt(run);
       verify::StepRun& times = runs_[run];
-      int64_t kept = 0;
+      int64_t activations = 0;
       for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
         const LayerPrice& price = PriceOf(prices, layer);
         const LayerRecomputation mode = chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)];
@@ -158,15 +181,17 @@ class JointCosting {
           broken.Add(StagePath(s) + ".joint.chunks", "must compute again only what can be, and what may be chosen");
           return sums;
         }
+        const int64_t later = joint_.order == PipelineOrder::kZeroBubble ? price.weights_ps : 0;
         times.forward_ps += price.forward_ps;
-        times.backward_ps += price.backward_ps + cost->extra_ps;
-        kept += cost->kept_bytes;
+        times.backward_ps += price.backward_ps - later + cost->extra_ps;
+        times.weights_ps += later;
+        activations = SumOfBytes(activations, s, cost->kept_bytes, price.weights_kept_bytes);
         sums.is_any_full = sums.is_any_full || mode == LayerRecomputation::kFull;
         AddLayer(price, sums);
       }
-      sums.kept = std::max(sums.kept, kept);
+      sums.activations = std::max(sums.activations, activations);
       sums.forward += times.forward_ps;
-      sums.backward += times.backward_ps;
+      sums.backward += times.backward_ps + times.weights_ps;
       AddTransfers(s, chunk, prices, times, sums);
     }
     return sums;
@@ -230,7 +255,7 @@ class JointCosting {
     to.memory = {.parameters = sums.state_parameters + 2 * sums.gathered,
                  .gradients = sums.gradients,
                  .optimizer = sums.optimizer,
-                 .activations = to.in_flight * sums.kept,
+                 .activations = sums.activations,
                  .workspace = sums.workspace + sums.buffers + (sums.is_any_full ? sums.again : 0),
                  .reserved = choices_.problem.memory_model.reserved_bytes};
     Stage& stage = plan_.stages.emplace_back();
@@ -273,20 +298,19 @@ class JointCosting {
       longest = std::max(longest, time);
       end = std::max(end, stage.step_end.count());
     }
-    int64_t forward = 0;
-    int64_t backward = 0;
     std::vector<verify::StepRun> runs;
+    verify::StepRun most;
     for (const auto& [run, times] : runs_) {
-      forward = std::max(forward, times.forward_ps);
-      backward = std::max(backward, times.backward_ps);
+      most.forward_ps = std::max(most.forward_ps, times.forward_ps);
+      most.backward_ps = std::max(most.backward_ps, times.backward_ps);
+      most.weights_ps = std::max(most.weights_ps, times.weights_ps);
       runs.push_back(times);
     }
-    const int64_t slots = joint_.micro_batches * joint_.chunks + num_stages() - 1;
-    joint_.step = Picoseconds(choices_.is_interleaved() ? slots * (forward + backward) + end
-                                                        : sum + (joint_.micro_batches - 1) * longest + end);
+    joint_.step = Picoseconds(end + verify::ClosedFormPs({sum, longest, most}, joint_.order, num_stages(),
+                                                         joint_.chunks, joint_.micro_batches));
     plan_.objective = joint_.step;
     if (static_cast<int64_t>(runs.size()) * joint_.micro_batches > kMaxTasks) return;
-    const std::vector<int64_t> ends = verify::EndsOfStep(runs, num_stages(), joint_.micro_batches);
+    const std::vector<int64_t> ends = verify::EndsOfStep(runs, joint_.order, num_stages(), joint_.micro_batches);
     int64_t simulated = 0;
     for (std::size_t s = 0; s < ends.size(); ++s) {
       simulated = std::max(simulated, ends[s] + joint_.stages[s].step_end.count());

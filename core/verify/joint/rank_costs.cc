@@ -48,7 +48,9 @@ class RankCosting {
     CountParameters();
     const bool is_layer = !is_embedding_ && !is_head_;
     const double scores = is_layer ? Attention(1) + ScoreTraffic(2) : 0;
-    const double others = Products() + Traffic() + Kernels() * N(reached_.launch.count());
+    costs_.weights = Products();
+    costs_.kept_for_weights = KeptForWeights();
+    const double others = costs_.weights + Traffic() + Kernels() * N(reached_.launch.count());
     const double computed = others + scores;
     // Two products for each of the forward pass; attention without scores makes them again (Dao 2023).
     const double computed_back =
@@ -114,6 +116,27 @@ class RankCosting {
     const double width = N(shape_.expert_feed_forward) / t_;
     return time + Product(tokens_ / t_, h_, shape_.experts, 1, false) +
            Product(rows, h_, inputs_ * width, local, true) + Product(rows, width, h_, local, true);
+  }
+
+  // Of each product what goes in, where several read the same once, and the gradient of what comes out.
+  double KeptForWeights() const {
+    double elements = 0;
+    if (is_head_) elements = h_ + N(shape_.vocabulary);
+    if (!is_embedding_ && !is_head_) {
+      elements = h_ + queries_ + outputs_ + h_;
+      if (shape_.kv_rank > 0) {
+        elements += N(shape_.query_rank) * 2 + N(shape_.kv_rank) * 2 + N(shape_.rope_width) + Unfolded();
+      } else {
+        elements += keys_ + values_;
+      }
+      elements += h_;
+      if (dense_ > 0) elements += inputs_ * dense_ + dense_ + h_;
+      if (has_experts_) {
+        const double width = N(shape_.expert_feed_forward);
+        elements += shape_.experts + shape_.experts_per_token * (h_ + inputs_ * width + width + h_);
+      }
+    }
+    return w_ * elements * tokens_ / t_;
   }
 
   // `times`: of the forward pass.
@@ -324,6 +347,8 @@ std::string DifferenceOf(const LayerPrice& price, const RankCosts& costs) {
   };
   compare_time("forward", price.forward_ps, costs.forward);
   compare_time("backward", price.backward_ps, costs.backward);
+  compare_time("gradients of weights", price.weights_ps, costs.weights);
+  compare("bytes kept for gradients of weights", price.weights_kept_bytes, costs.kept_for_weights);
   for (std::size_t mode = 0; mode < price.modes.size(); ++mode) {
     if (price.modes[mode].has_value() != costs.modes[mode].has_value()) return "has other modes of recomputation";
     if (!price.modes[mode].has_value()) continue;

@@ -37,6 +37,9 @@ struct RankCosts {
   };
   double forward = 0;
   double backward = 0;
+  // Of `backward`, the gradients of weights, and what they need of a micro-batch.
+  double weights = 0;
+  double kept_for_weights = 0;
   std::array<std::optional<Mode>, kNumRecomputations> modes;
   double recomputed = 0;
   double workspace = 0;

@@ -13,12 +13,13 @@ namespace {
 // reads its result.
 class StepGraph {
  public:
-  StepGraph(const std::vector<StepRun>& runs, int64_t num_devices, int64_t micro_batches)
+  StepGraph(const std::vector<StepRun>& runs, PipelineOrder order, int64_t num_devices, int64_t micro_batches)
       : runs_(runs),
+        order_(order),
         num_runs_(static_cast<int64_t>(runs.size())),
         num_devices_(num_devices),
         micro_batches_(micro_batches),
-        next_on_device_(runs.size() * static_cast<std::size_t>(2 * micro_batches), -1),
+        next_on_device_(runs.size() * static_cast<std::size_t>(kParts * micro_batches), -1),
         waits_(next_on_device_.size(), 0),
         start_(next_on_device_.size(), 0) {
     for (int64_t device = 0; device < num_devices; ++device) Chain(OrderOn(device));
@@ -51,21 +52,29 @@ class StepGraph {
   }
 
  private:
-  int64_t NumberOf(int64_t run, int64_t micro_batch, bool is_backward) const {
-    return (run * micro_batches_ + micro_batch) * 2 + (is_backward ? 1 : 0);
+  // Parts of the passes of a micro-batch; where the backward pass is one, the last takes no time.
+  static constexpr int64_t kForward = 0;
+  static constexpr int64_t kBackward = 1;
+  static constexpr int64_t kWeights = 2;
+  static constexpr int64_t kParts = 3;
+
+  int64_t NumberOf(int64_t run, int64_t micro_batch, int64_t part) const {
+    return (run * micro_batches_ + micro_batch) * kParts + part;
   }
-  int64_t RunOf(int64_t task) const { return task / 2 / micro_batches_; }
+  int64_t RunOf(int64_t task) const { return task / kParts / micro_batches_; }
   int64_t TimeOf(int64_t task) const {
     const StepRun& run = runs_[static_cast<std::size_t>(RunOf(task))];
-    return task % 2 == 1 ? run.backward_ps : run.forward_ps;
+    if (task % kParts == kWeights) return run.weights_ps;
+    return task % kParts == kBackward ? run.backward_ps : run.forward_ps;
   }
 
   // -1: nobody.
   int64_t ReaderOf(int64_t task) const {
     const int64_t run = RunOf(task);
-    const int64_t micro_batch = task / 2 % micro_batches_;
-    if (task % 2 == 1) return run > 0 ? NumberOf(run - 1, micro_batch, true) : -1;
-    return run + 1 < num_runs_ ? NumberOf(run + 1, micro_batch, false) : NumberOf(run, micro_batch, true);
+    const int64_t micro_batch = task / kParts % micro_batches_;
+    if (task % kParts == kWeights) return -1;
+    if (task % kParts == kBackward) return run > 0 ? NumberOf(run - 1, micro_batch, kBackward) : -1;
+    return run + 1 < num_runs_ ? NumberOf(run + 1, micro_batch, kForward) : NumberOf(run, micro_batch, kBackward);
   }
 
   // All forward, or all backward tasks of a device in the order in which it does them.
@@ -77,7 +86,8 @@ class StepGraph {
       for (int64_t turn = 0; turn < num_runs_ / num_devices_; ++turn) {
         const int64_t at = is_backward ? num_runs_ / num_devices_ - 1 - turn : turn;
         for (int64_t i = 0; i < per_round; ++i) {
-          tasks.push_back(NumberOf(at * num_devices_ + device, round * per_round + i, is_backward));
+          tasks.push_back(
+              NumberOf(at * num_devices_ + device, round * per_round + i, is_backward ? kBackward : kForward));
         }
       }
     }
@@ -87,6 +97,11 @@ class StepGraph {
   std::vector<int64_t> OrderOn(int64_t device) const {
     const std::vector<int64_t> forward = PassOn(device, false);
     const std::vector<int64_t> backward = PassOn(device, true);
+    if (order_ == PipelineOrder::kGpipe) {
+      std::vector<int64_t> all = forward;
+      all.insert(all.end(), backward.rbegin(), backward.rend());
+      return all;
+    }
     const int64_t runs_here = num_runs_ / num_devices_;
     const int64_t behind = num_devices_ - device - 1;
     const int64_t warm_up = runs_here == 1 ? behind : 2 * behind + (runs_here - 1) * num_devices_;
@@ -95,6 +110,13 @@ class StepGraph {
     for (std::size_t i = 0; i < backward.size(); ++i) {
       if (ahead + i < forward.size()) order.push_back(forward[ahead + i]);
       order.push_back(backward[i]);
+      // Each device before this one is one micro-batch further with them.
+      const int64_t due = static_cast<int64_t>(i) - device;
+      if (order_ == PipelineOrder::kZeroBubble && due >= 0) order.push_back(NumberOf(device, due, kWeights));
+    }
+    if (order_ != PipelineOrder::kZeroBubble) return order;
+    for (int64_t due = std::max<int64_t>(0, micro_batches_ - device); due < micro_batches_; ++due) {
+      order.push_back(NumberOf(device, due, kWeights));
     }
     return order;
   }
@@ -107,6 +129,7 @@ class StepGraph {
   }
 
   const std::vector<StepRun>& runs_;
+  PipelineOrder order_;
   int64_t num_runs_;
   int64_t num_devices_;
   int64_t micro_batches_;
@@ -118,8 +141,26 @@ class StepGraph {
 
 }  // namespace
 
-std::vector<int64_t> EndsOfStep(const std::vector<StepRun>& runs, int64_t num_devices, int64_t micro_batches) {
-  return StepGraph(runs, num_devices, micro_batches).Ends();
+int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devices, int64_t chunks,
+                     int64_t micro_batches) {
+  const auto& [forward, backward, weights] = sums.most;
+  const int64_t both = forward + backward;
+  switch (order) {
+    case PipelineOrder::kOneFOneB:
+      return sums.sum_ps + (micro_batches - 1) * sums.longest_ps;
+    case PipelineOrder::kGpipe:
+      return sums.sum_ps + (micro_batches - 1) * both;
+    case PipelineOrder::kZeroBubble:
+      return micro_batches * (both + weights) + (num_devices - 1) * std::max({forward, backward, both - weights});
+    case PipelineOrder::kInterleaved:
+      break;
+  }
+  return (micro_batches * chunks + num_devices - 1) * both;
+}
+
+std::vector<int64_t> EndsOfStep(const std::vector<StepRun>& runs, PipelineOrder order, int64_t num_devices,
+                                int64_t micro_batches) {
+  return StepGraph(runs, order, num_devices, micro_batches).Ends();
 }
 
 }  // namespace planwright::verify

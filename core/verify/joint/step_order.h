@@ -5,16 +5,35 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/model/joint.h"
+
 namespace planwright::verify {
 
 struct StepRun {
   int64_t forward_ps = 0;
+  // Under ZERO_BUBBLE_H1 without the gradients of weights.
   int64_t backward_ps = 0;
+  // Under ZERO_BUBBLE_H1 alone.
+  int64_t weights_ps = 0;
 };
 
+// What decides a closed form.
+struct StepSums {
+  // Of one micro-batch, all stages and the busiest.
+  int64_t sum_ps = 0;
+  int64_t longest_ps = 0;
+  // Of each part of the passes the longest of any run.
+  StepRun most;
+};
+
+// The closed form of a step without its end (docs/joint-search.md, section 2). `chunks`: runs on a device.
+int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devices, int64_t chunks,
+                     int64_t micro_batches);
+
 // `runs`: of the model in the order of its layers; run r lies on device r mod `num_devices`. When each device has ended
-// its last task, under 1F1B (one run on each device) or INTERLEAVED. O(runs x micro_batches).
-std::vector<int64_t> EndsOfStep(const std::vector<StepRun>& runs, int64_t num_devices, int64_t micro_batches);
+// its last task; of orders but INTERLEAVED one run is on each device. O(runs x micro_batches).
+std::vector<int64_t> EndsOfStep(const std::vector<StepRun>& runs, PipelineOrder order, int64_t num_devices,
+                                int64_t micro_batches);
 
 }  // namespace planwright::verify
 

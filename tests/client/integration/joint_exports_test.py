@@ -239,6 +239,58 @@ class JointExportsTest(unittest.TestCase):
         for stage, row in enumerate(rows):
             self.assertEqual({int(re.match(r"\d+", cell)[0]) % 2 for cell in row if cell}, {stage})
 
+    def test_the_order_of_zero_bubble_has_both_parts_of_backward_passes(self):
+        plan = self.plan(*[flag.replace("one_f_one_b", "zb_h1") for flag in PIPELINE])
+        self.assertEqual(plan["joint"]["schedule"], "SCHEDULE_KIND_ZERO_BUBBLE_H1")
+        batches = int(plan["joint"]["micro_batches"])
+        rows = list(csv.reader(self.export("schedule_csv").splitlines()))
+        slot = {cell: time for row in rows for time, cell in enumerate(row) if cell}
+        self.assertEqual((len(rows), len(slot)), (4, 3 * batches * 4))
+        for stage, row in enumerate(rows):
+            # At most as many micro-batches as stages are kept, gradients of weights being stage micro-batches late.
+            kept = most = 0
+            for cell in filter(None, row):
+                kept += {"F": 1, "I": 0, "W": -1}[cell[1]]
+                most = max(most, kept)
+            self.assertEqual(most, 4)
+            for batch in range(batches):
+                self.assertLess(slot[f"{stage}I{batch}"], slot[f"{stage}W{batch}"])
+                if stage > 0:
+                    self.assertLess(slot[f"{stage}I{batch}"], slot[f"{stage - 1}I{batch}"])
+        self.assertIn("ZB-H1", self.export("torchtitan", code=2))
+        self.assertIn("neither 1F1B nor interleaved", self.export("megatron", code=2))
+        self.assertIn("1F1B alone", self.export("deepspeed", code=2))
+        self.assertIn("SplitPoint.BEGINNING", self.export("torch_pipelining"))
+
+    def test_torchtitan_runs_gpipe(self):
+        plan = self.plan("--stages=2", "--tensor_degrees=2", "--data_degrees=2", "--layer_recomputation=none",
+                         "--optimizer_sharding=optimizer", "--schedule=gpipe")
+        sections = tomllib.loads(self.export("torchtitan_toml"))
+        self.check_torchtitan(plan, sections)
+        self.assertEqual(sections["parallelism"]["pipeline_parallel_schedule"], "GPipe")
+        self.assertIn("neither 1F1B nor interleaved", self.export("megatron", code=2))
+
+    def test_of_several_schedules_the_best_wins(self):
+        flags = ["--stages=4", "--tensor_degrees=2", "--data_degrees=1", "--samples=1", "--layer_recomputation=none"]
+        steps = {kinds: self.plan(*flags, f"--schedule={kinds}")["objective_ms"]
+                 for kinds in ("one_f_one_b", "gpipe", "zb_h1", "one_f_one_b,gpipe,zero_bubble_h1")}
+        self.assertEqual(min(steps.values()), steps["one_f_one_b,gpipe,zero_bubble_h1"])
+        self.assertLessEqual(steps["one_f_one_b"], steps["gpipe"])
+        plan = self.plan(*flags, "--schedule=gpipe,zb_h1,one_f_one_b", "--runnable_on=megatron")
+        self.assertEqual(plan["joint"]["schedule"], "SCHEDULE_KIND_ONE_F_ONE_B")
+
+    def test_a_plan_goes_on_on_the_nodes_that_are_left(self):
+        before = self.plan(cluster="zoo:dgx-a100:2?devices=4")
+        for cluster, fits in (("zoo:dgx-a100:2?devices=4", 2), ("zoo:dgx-a100:1?devices=4", 1)):
+            start = Path(self.folder.name) / "start.json"
+            start.write_text(json.dumps(before), encoding="utf-8")
+            fresh = self.plan(cluster=cluster)
+            after = self.plan(f"--start_from={start}", cluster=cluster)
+            self.assertGreaterEqual(int(after["provenance"]["counters"]["start_fits"]), fits - 1)
+            self.assertLessEqual(after["objective_ms"], fresh["objective_ms"] * 1.0002)
+            again = self.plan(f"--start_from={start}", cluster=cluster)
+            self.assertEqual(again["stages"], after["stages"])
+
     def test_pictures_are_of_a_step(self):
         plan = self.plan(*PIPELINE)
         root = xml.etree.ElementTree.fromstring(self.export("svg"))
@@ -287,7 +339,7 @@ class JointExportsTest(unittest.TestCase):
             costs = f"costs {price * 100:.2g} %: " if price > 0 else "costs nothing: "
             self.assertTrue(any(warning.startswith(f"--runnable_on={target} {costs}")
                                 for warning in plan["warnings"]), (plan["warnings"], price))
-            # They have no word for some layers.
+            # They have no word for some layers, but Megatron-LM for as many first ones of every stage.
             self.assertTrue(price > 0 or target == "megatron")
             self.export(target)
 
@@ -335,6 +387,8 @@ class JointExportsTest(unittest.TestCase):
                               ("vllm", ["--global_batch=64"]),
                               ("torchtitan", ["--layer_recomputation=selective"]),
                               ("deepspeed", ["--schedule=interleaved"]),
+                              ("megatron", ["--schedule=gpipe"]),
+                              ("torchtitan", ["--schedule=zb_h1"]),
                               ("deepspeed", ["--context_degrees=2"]),
                               ("megatron", ["--optimizer_sharding=parameters", "--stages=2"]),
                               ("torchtitan", ["--optimizer_sharding=gradients"])):

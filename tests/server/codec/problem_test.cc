@@ -16,6 +16,7 @@ using testing::IsEmpty;
 OperatorGraph TwoOperators() {
   OperatorGraph graph;
   for (const char* name : {"a", "b"}) graph.operators.emplace_back().name = name;
+  graph.transformer.emplace().layers = 1;
   return graph;
 }
 
@@ -67,6 +68,26 @@ TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
     forbidden { operator: "b" device: "g1" }
     start_from {
       stages { operators: "a" operators: "b" devices: "g0" devices: "g1" ring_order: "g1" ring_order: "g0" }
+      joint {
+        schedule: SCHEDULE_KIND_ZERO_BUBBLE_H1
+        optimizer_sharding: OPTIMIZER_SHARDING_GRADIENTS
+        degrees: JOINT_DEGREES_PER_STAGE
+        micro_batch_samples: 2
+        stages {
+          tensor_degree: 2
+          context_degree: 1
+          expert_degree: 1
+          data_degree: 4
+          chunks {
+            layers: "embedding"
+            layers: "layer.0"
+            layers: "head"
+            recomputation: LAYER_RECOMPUTATION_NONE
+            recomputation: LAYER_RECOMPUTATION_FULL
+            recomputation: LAYER_RECOMPUTATION_NONE
+          }
+        }
+      }
     }
     replan_tolerance: 0.25
     joint {
@@ -81,6 +102,7 @@ TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
       optimizer_sharding: OPTIMIZER_SHARDING_PARAMETERS
       schedules: SCHEDULE_KIND_INTERLEAVED
       degrees: JOINT_DEGREES_UNIFORM
+      first_layers_alike: true
     }
   )pb");
   Violations violations;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -12,7 +14,6 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
 #include "core/joint/cost/stage_cost.h"
-#include "core/joint/search/recomputation.h"
 #include "tests/property/cases.h"
 
 namespace planwright {
@@ -68,6 +69,8 @@ class RandomPricer : public LayerPricer {
     price.optimizer_bytes = query.sharding == Sharding::kNone ? 3 * state : 3 * state / query.degrees.data;
     price.step_end_ps = step_end_factor_ * state * (query.crosses_nodes ? 5 : 1) * (query.degrees.data - 1);
     price.output_bytes = random.Between(0, 6) * samples;
+    price.weights_ps = random.Between(0, price.backward_ps);
+    price.weights_kept_bytes = random.Below(4) == 0 ? 0 : random.Between(1, 30) * samples / tensor;
     return price;
   }
 
@@ -85,9 +88,11 @@ struct Instance {
   JointSettings settings;
 };
 
-Instance MakeInstance(uint64_t seed, bool per_stage) {
+Instance MakeInstance(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB,
+                      bool first_layers_alike = false) {
   RandomStream random(seed, 99);
-  Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(1, 4))), {}, {}};
+  const int64_t most_layers = first_layers_alike ? 5 : 4;
+  Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(1, most_layers))), {}, {}};
   const int32_t classes = random.Below(3) == 0 ? 2 : 1;
   for (int32_t number = 0; number < classes; ++number) {
     const auto per_node = static_cast<int32_t>(random.Between(1, 3));
@@ -107,15 +112,17 @@ Instance MakeInstance(uint64_t seed, bool per_stage) {
   settings.micro_batch_samples = {1, 2};
   settings.recomputation = {LayerRecomputation::kNone, LayerRecomputation::kSelective, LayerRecomputation::kFull};
   settings.shardings = {Sharding::kNone, Sharding::kOptimizer};
-  settings.orders = {PipelineOrder::kOneFOneB};
+  settings.orders = {order};
   settings.per_stage = per_stage;
+  settings.first_layers_alike = first_layers_alike;
+  if (first_layers_alike) settings.recomputation = {LayerRecomputation::kNone, LayerRecomputation::kFull};
   return instance;
 }
 
 // Nodes in racks of two, and some of these in pods of four; some nodes are missing, and some classes begin inside a
 // rack.
-Instance MakeRackInstance(uint64_t seed, bool per_stage) {
-  Instance instance = MakeInstance(seed, per_stage);
+Instance MakeRackInstance(uint64_t seed, bool per_stage, PipelineOrder order) {
+  Instance instance = MakeInstance(seed, per_stage, order);
   RandomStream random(seed, 98);
   TrainingCluster& cluster = instance.cluster;
   if (cluster.classes.size() == 1) cluster.classes[0].nodes = static_cast<int32_t>(random.Between(2, 5));
@@ -141,9 +148,13 @@ Instance MakeRackInstance(uint64_t seed, bool per_stage) {
   return instance;
 }
 
-// The closed form is above the step task by task, but for stages whose passes differ in their proportion
+// The closed form is above the step task by task, but under 1F1B for stages whose passes differ in their proportion
 // (docs/joint-search.md, section 2).
 void ExpectNear(const JointPlan& plan) {
+  if (plan.order == PipelineOrder::kGpipe || plan.order == PipelineOrder::kZeroBubble) {
+    EXPECT_LE(plan.simulated_step, plan.step);
+    return;
+  }
   EXPECT_LE(static_cast<double>(plan.simulated_step.count()), 1.05 * static_cast<double>(plan.step.count()));
 }
 
@@ -166,6 +177,7 @@ class Enumeration {
   void TryBatch(Sharding sharding, int64_t samples) {
     const JointSettings& settings = instance_.settings;
     plan_ = JointPlan{};
+    plan_.order = settings.orders.front();
     plan_.sharding = sharding;
     plan_.per_stage = settings.per_stage;
     if (settings.global_batch % samples != 0) return;
@@ -258,8 +270,31 @@ class Enumeration {
     return true;
   }
 
+  // Inner layers of each stage: as many of the first ones computed again as in every stage, and no others.
+  bool AreFirstLayersAlike() const {
+    for (int32_t again = 0; again <= num_layers_; ++again) {
+      bool are_alike = true;
+      for (const JointStage& stage : plan_.stages) {
+        const JointChunk& chunk = stage.chunks.front();
+        int32_t inner = 0;
+        for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
+          const bool is_inner = layer > 0 && layer + 1 < num_layers_;
+          const auto wanted = is_inner && inner < again ? LayerRecomputation::kFull : LayerRecomputation::kNone;
+          inner += is_inner ? 1 : 0;
+          const auto at = static_cast<std::size_t>(layer - chunk.first_layer);
+          are_alike = are_alike && chunk.recomputation[at] == wanted;
+        }
+      }
+      if (are_alike) return true;
+    }
+    return false;
+  }
+
   void Judge() {
     if (!SharesNoWholeNode()) return;
+    const auto num_stages = static_cast<int64_t>(plan_.stages.size());
+    if (plan_.order == PipelineOrder::kZeroBubble && plan_.micro_batches < num_stages) return;
+    if (instance_.settings.first_layers_alike && !AreFirstLayersAlike()) return;
     JointPlan plan = plan_;
     CostJointPlan(instance_.pricer, row_, 0, plan);
     for (const JointStage& stage : plan.stages) {
@@ -284,9 +319,7 @@ class Enumeration {
   int64_t best_ = kNone;
 };
 
-void ExpectOptimal(uint64_t seed, bool per_stage, Instance (*make)(uint64_t, bool)) {
-  SCOPED_TRACE(absl::StrCat("seed ", seed, per_stage ? ", by stage" : ", uniform"));
-  const Instance instance = make(seed, per_stage);
+void ExpectOptimalOf(Instance instance) {
   const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
   const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
   Enumeration enumeration(instance);
@@ -302,21 +335,72 @@ void ExpectOptimal(uint64_t seed, bool per_stage, Instance (*make)(uint64_t, boo
   EXPECT_GT(bound, 0);
 }
 
+void ExpectOptimal(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB,
+                   bool first_layers_alike = false) {
+  SCOPED_TRACE(absl::StrCat("seed ", seed, per_stage ? ", by stage" : ", uniform"));
+  ExpectOptimalOf(MakeInstance(seed, per_stage, order, first_layers_alike));
+}
+
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithOneSpread) {
   for (uint64_t seed = 0; seed < NumCases(600) && !testing::Test::HasFailure(); ++seed) {
-    ExpectOptimal(seed, false, MakeInstance);
+    ExpectOptimal(seed, false);
   }
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {
   for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
-    ExpectOptimal(seed, true, MakeInstance);
+    ExpectOptimal(seed, true);
   }
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsInRacks) {
+  for (uint64_t seed = 0; seed < NumCases(600) && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    constexpr std::array kOrders = {PipelineOrder::kOneFOneB, PipelineOrder::kOneFOneB, PipelineOrder::kGpipe,
+                                    PipelineOrder::kZeroBubble};
+    ExpectOptimalOf(MakeRackInstance(seed, seed % 4 == 0, kOrders[seed % 4]));
+  }
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsUnderGpipe) {
+  for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
+    ExpectOptimal(seed, false, PipelineOrder::kGpipe);
+  }
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithoutBubbles) {
+  for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
+    ExpectOptimal(seed, false, PipelineOrder::kZeroBubble);
+  }
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithFirstLayersAlike) {
   for (uint64_t seed = 0; seed < NumCases(300) && !testing::Test::HasFailure(); ++seed) {
-    ExpectOptimal(seed, seed % 2 == 0, MakeRackInstance);
+    ExpectOptimal(seed, false, PipelineOrder::kOneFOneB, true);
+  }
+}
+
+TEST(JointSearchTest, MoreOrdersAreNeverWorse) {
+  constexpr std::array kOrders = {PipelineOrder::kOneFOneB, PipelineOrder::kInterleaved, PipelineOrder::kGpipe,
+                                  PipelineOrder::kZeroBubble};
+  for (uint64_t seed = 0; seed < NumCases(100); ++seed) {
+    SCOPED_TRACE(seed);
+    Instance instance = MakeInstance(seed, false);
+    const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
+    instance.settings.orders.assign(kOrders.begin(), kOrders.end());
+    const JointOutcome all = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+    for (uint32_t chosen = 1; chosen < 1U << kOrders.size(); ++chosen) {
+      instance.settings.orders.clear();
+      for (std::size_t i = 0; i < kOrders.size(); ++i) {
+        if ((chosen >> i & 1U) != 0) instance.settings.orders.push_back(kOrders[i]);
+      }
+      const JointOutcome some = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
+      if (!some.plan.has_value()) continue;
+      ASSERT_TRUE(all.plan.has_value());
+      EXPECT_LE(some.step_bound_ps, some.plan->step.count());
+      EXPECT_LE(all.plan->step, some.plan->step) << chosen;
+      EXPECT_LE(all.step_bound_ps, some.step_bound_ps) << chosen;
+    }
   }
 }
 
@@ -345,44 +429,6 @@ TEST(JointSearchTest, AnInterruptedSearchKeepsASoundBound) {
   const JointOutcome outcome = SearchJoint(request, limits, [](const JointPlan&) {});
   EXPECT_TRUE(outcome.is_interrupted);
   EXPECT_LE(outcome.step_bound_ps, Enumeration(instance).LeastStep());
-}
-
-TEST(RecomputationTest, TakesTheLeastExtraTimeThatFits) {
-  for (uint64_t seed = 0; seed < 400; ++seed) {
-    RandomStream random(seed);
-    std::vector<LayerGroup> groups(random.Below(2) + 1);
-    std::vector<std::size_t> layers;
-    for (std::size_t group = 0; group < groups.size(); ++group) {
-      groups[group].count = static_cast<int32_t>(random.Between(1, 3));
-      for (auto& mode : groups[group].modes) mode = LayerPrice::Mode{random.Between(0, 20), random.Between(0, 20)};
-      layers.insert(layers.end(), static_cast<std::size_t>(groups[group].count), group);
-    }
-    const int64_t in_flight = random.Between(1, 4);
-    const int64_t budget = random.Between(0, 150);
-    const int64_t full_budget = budget - random.Between(0, 20);
-    int64_t best = kNone;
-    int64_t combinations = 1;
-    for (std::size_t i = 0; i < layers.size(); ++i) combinations *= kNumRecomputations;
-    for (int64_t code = 0; code < combinations; ++code) {
-      int64_t extra = 0;
-      int64_t kept = 0;
-      bool is_full = false;
-      int64_t rest = code;
-      for (const std::size_t group : layers) {
-        const auto mode = static_cast<std::size_t>(rest % kNumRecomputations);
-        rest /= kNumRecomputations;
-        extra += groups[group].modes[mode]->extra_ps;
-        kept += groups[group].modes[mode]->kept_bytes;
-        is_full = is_full || mode == static_cast<std::size_t>(LayerRecomputation::kFull);
-      }
-      if (in_flight * kept <= (is_full ? full_budget : budget)) best = std::min(best, extra);
-    }
-    const auto choice = ChooseRecomputation(groups, in_flight, budget, full_budget);
-    ASSERT_EQ(choice.has_value(), best != kNone) << seed;
-    if (!choice.has_value()) continue;
-    EXPECT_EQ(choice->extra_ps, best) << seed;
-    EXPECT_EQ(choice->bound_ps, best) << seed;
-  }
 }
 
 }  // namespace

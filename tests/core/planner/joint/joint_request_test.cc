@@ -17,38 +17,13 @@
 #include "core/planner/planner.h"
 #include "core/verify/joint/joint_verifier.h"
 #include "core/zoo/zoo.h"
+#include "tests/core/planner/joint/joint_test_request.h"
 
 namespace planwright {
 namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
-
-struct JointTestRequest {
-  OperatorGraph graph;
-  Cluster cluster;
-  PlanningProblem problem;
-  SolverOptions options;
-};
-
-JointTestRequest RequestOf(const std::string& model, const std::string& cluster, int64_t global_batch) {
-  JointTestRequest request{*MakeZooModel(model), *MakeZooCluster(cluster), {}, {}};
-  request.graph.transformer = TransformerShapeOf(model);
-  request.problem.joint.emplace().global_batch = global_batch;
-  return request;
-}
-
-absl::StatusOr<Plan> Make(const JointTestRequest& request) {
-  TaskArena arena(2);
-  PlannerObserver observer;
-  return MakePlan({request.graph, request.cluster, request.problem, request.options}, ModelLimits(), SolveLimits(),
-                  arena, observer);
-}
-
-absl::StatusOr<Verdict> Judge(const JointTestRequest& request, const Placement& placement) {
-  return EvaluatePlacement({request.graph, request.cluster, request.problem, request.options}, ModelLimits(),
-                           placement);
-}
 
 // A class of half the speed.
 DeviceClassId AddSlowerClass(Cluster& cluster) {
@@ -59,12 +34,6 @@ DeviceClassId AddSlowerClass(Cluster& cluster) {
     cluster.device_classes.push_back(slower);
   }
   return DeviceClassId(cluster.device_classes.size() - 1);
-}
-
-std::vector<std::string> PathsOf(const absl::Status& status) {
-  std::vector<std::string> paths;
-  for (const Violation& violation : ViolationsOf(status)) paths.push_back(violation.path);
-  return paths;
 }
 
 TEST(JointRequestTest, PlansAndProvesWhatPeopleTrain) {

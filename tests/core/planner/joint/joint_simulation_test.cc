@@ -87,6 +87,22 @@ TEST(JointSimulationTest, RunsInterleavedStagesAndStagesOfTheirOwnSpread) {
   ExpectThePlansStep(per_stage);
 }
 
+TEST(JointSimulationTest, RunsGpipeAndZeroBubble) {
+  for (const PipelineOrder order : {PipelineOrder::kGpipe, PipelineOrder::kZeroBubble}) {
+    for (const LayerRecomputation mode : {LayerRecomputation::kNone, LayerRecomputation::kFull}) {
+      SCOPED_TRACE(static_cast<int>(order));
+      // Without recomputation GPIPE holds too much.
+      if (order == PipelineOrder::kGpipe && mode == LayerRecomputation::kNone) continue;
+      JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
+      request.problem.joint->orders = {order};
+      request.problem.joint->recomputation = {mode};
+      request.problem.joint->micro_batch_samples = {1};
+      request.problem.joint->num_stages = 4;
+      ExpectThePlansStep(request);
+    }
+  }
+}
+
 TEST(JointSimulationTest, FollowsThePlanThroughClassesInEitherOrder) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 64);
   DeviceClass slower = request.cluster.device_classes.front();

@@ -1,0 +1,214 @@
+#include "core/joint/plan/start_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "core/joint/cost/stage_cost.h"
+
+namespace planwright {
+namespace {
+
+template <typename Value, typename Item>
+bool Holds(const std::vector<Value>& list, Item item) {
+  return std::find(list.begin(), list.end(), static_cast<Value>(item)) != list.end();
+}
+
+// A multiple of the block inside nodes, or of whole nodes; -1: the class has no such place left.
+int64_t NextPlace(const DeviceRow& row, int32_t number, int64_t slot, int64_t devices) {
+  const TrainingClass& part = row.At(number);
+  slot = std::max(slot, row.StartOf(number));
+  const int64_t rest = row.RestOfNode(slot);
+  if (devices > part.devices_per_node || rest < devices) slot += rest;
+  const int64_t nodes = (devices + part.devices_per_node - 1) / part.devices_per_node;
+  const int64_t end = devices > part.devices_per_node ? slot + nodes * part.devices_per_node : slot + devices;
+  return end <= row.EndOf(number) ? slot : -1;
+}
+
+class StartPlanner {
+ public:
+  StartPlanner(const JointStart& start, const JointRequest& request)
+      : start_(start), request_(request), settings_(request.settings), row_(request.cluster) {}
+
+  std::optional<StartPlan> Run() {
+    if (settings_.first_layers_alike || !MayChoose(start_.plan)) return std::nullopt;
+    JointPlan given = start_.plan;
+    if (Finish(given)) {
+      best_ = {std::move(given), true};
+      return best_;
+    }
+    if (start_.plan.per_stage) return std::nullopt;
+    const auto most = static_cast<int32_t>(start_.plan.stages.size());
+    for (int32_t stages = 1; stages <= most; ++stages) {
+      if (settings_.num_stages.value_or(stages) != stages) continue;
+      for (int64_t data = 1; data <= row_.size(); ++data) TryAdapted(stages, static_cast<int32_t>(data));
+    }
+    return best_;
+  }
+
+ private:
+  int64_t num_layers() const { return static_cast<int64_t>(request_.pricer.kinds().size()); }
+
+  // Whether the settings have what holds for all stages; degrees of data and micro-batches are looked at later.
+  bool MayChoose(const JointPlan& plan) const {
+    const auto has_degrees = [&](const JointStage& stage) {
+      return Holds(settings_.tensor_degrees, stage.degrees.tensor) &&
+             Holds(settings_.context_degrees, stage.degrees.context) &&
+             Holds(settings_.expert_degrees, stage.degrees.expert);
+    };
+    return Holds(settings_.orders, plan.order) && Holds(settings_.shardings, plan.sharding) &&
+           plan.per_stage <= settings_.per_stage && std::all_of(plan.stages.begin(), plan.stages.end(), has_degrees);
+  }
+
+  bool MayHaveData(int64_t data) const { return settings_.data_degrees.empty() || Holds(settings_.data_degrees, data); }
+
+  void TryAdapted(int32_t num_stages, int32_t data) {
+    JointPlan plan = start_.plan;
+    plan.stages.assign(static_cast<std::size_t>(num_stages), {});
+    for (JointStage& stage : plan.stages) {
+      stage.degrees = start_.plan.stages.front().degrees;
+      stage.degrees.data = data;
+    }
+    if (plan.stages.front().degrees.devices() * num_stages > row_.size()) return;
+    for (const bool again : {false, true}) {
+      for (JointStage& stage : plan.stages) stage.chunks.clear();
+      JointPlan candidate = plan;
+      if (!DivideLayers(again, candidate) || !Finish(candidate)) continue;
+      if (!best_.has_value() || candidate.step < best_->plan.step) best_ = {std::move(candidate), false};
+      return;
+    }
+  }
+
+  // Run k of n ends where the given runs have k / n of their number behind them.
+  bool DivideLayers(bool again, JointPlan& plan) const {
+    std::vector<int32_t> given_ends{0};
+    std::vector<LayerRecomputation> modes;
+    for (int32_t chunk = 0; chunk < start_.plan.chunks; ++chunk) {
+      for (const JointStage& stage : start_.plan.stages) {
+        const JointChunk& run = stage.chunks[static_cast<std::size_t>(chunk)];
+        given_ends.push_back(run.end_layer());
+        modes.insert(modes.end(), run.recomputation.begin(), run.recomputation.end());
+      }
+    }
+    if (again) std::fill(modes.begin() + 1, modes.end() - 1, LayerRecomputation::kFull);
+    const auto given = static_cast<int64_t>(given_ends.size()) - 1;
+    const int64_t runs = static_cast<int64_t>(plan.stages.size()) * plan.chunks;
+    int32_t first = 0;
+    for (int64_t run = 1; run <= runs; ++run) {
+      const int64_t at = run * given / runs;
+      const int64_t part = run * given % runs;
+      const int64_t low = given_ends[static_cast<std::size_t>(at)];
+      const int64_t high = given_ends[static_cast<std::size_t>(std::min(at + 1, given))];
+      const auto end = static_cast<int32_t>(low + (high - low) * part / runs);
+      if (end <= first) return false;
+      plan.stages[static_cast<std::size_t>((run - 1) % static_cast<int64_t>(plan.stages.size()))].chunks.push_back(
+          {first, {modes.begin() + first, modes.begin() + end}});
+      first = end;
+    }
+    return true;
+  }
+
+  // Micro-batches, places and costs; false: it does not fit.
+  bool Finish(JointPlan& plan) const {
+    if (!Divide(plan) || !(Place(true, plan) || Place(false, plan)) || !HasPrices(plan)) return false;
+    CostJointPlan(request_.pricer, row_, request_.reserved_bytes, plan);
+    return std::all_of(plan.stages.begin(), plan.stages.end(), [&](const JointStage& stage) {
+      return stage.memory.total() <= row_.At(row_.ClassOf(stage.first_slot)).memory_bytes + request_.reserved_bytes;
+    });
+  }
+
+  bool Divide(JointPlan& plan) const {
+    const auto num_stages = static_cast<int64_t>(plan.stages.size());
+    if (settings_.num_stages.value_or(num_stages) != num_stages) return false;
+    const int64_t data = plan.per_stage ? 1 : plan.stages.front().degrees.data;
+    for (const JointStage& stage : plan.stages) {
+      const int64_t own = stage.degrees.data;
+      const bool divides = !plan.per_stage || plan.micro_batch_samples % own == 0;
+      const int64_t each = plan.per_stage ? plan.micro_batch_samples / own : plan.micro_batch_samples;
+      if (!divides || !MayHaveData(own) || !Holds(settings_.micro_batch_samples, each)) return false;
+    }
+    if (plan.micro_batch_samples > settings_.global_batch || data > settings_.global_batch) return false;
+    if (settings_.global_batch % (plan.micro_batch_samples * data) != 0) return false;
+    plan.micro_batches = settings_.global_batch / (plan.micro_batch_samples * data);
+    if (settings_.micro_batches.value_or(plan.micro_batches) != plan.micro_batches) return false;
+    if (plan.order == PipelineOrder::kInterleaved) return num_stages >= 2 && plan.micro_batches % num_stages == 0;
+    return plan.order != PipelineOrder::kZeroBubble || plan.micro_batches >= num_stages;
+  }
+
+  bool IsClosest(int64_t place, int32_t number, int64_t devices) const {
+    const int64_t per_node = row_.At(number).devices_per_node;
+    const int32_t least = request_.cluster.LeastTier((devices + per_node - 1) / per_node);
+    return row_.TierOf(place, devices) <= least;
+  }
+
+  // One block behind the other, each on the class that its stage had, else on the first that has room.
+  // `in_racks`: blocks that could be in one rack, pod, ... are.
+  bool Place(bool in_racks, JointPlan& plan) const {
+    int64_t slot = 0;
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      const int64_t devices = plan.stages[s].degrees.devices();
+      int64_t place = -1;
+      for (int32_t number = std::max(0, row_.ClassOf(slot)); number < row_.num_classes() && place < 0; ++number) {
+        const bool is_wanted = plan.stages.size() != start_.classes.size() || !start_.classes[s].has_value() ||
+                               row_.At(number).device_class == *start_.classes[s];
+        if (!is_wanted) continue;
+        place = NextPlace(row_, number, slot, devices);
+        while (in_racks && place >= 0 && !IsClosest(place, number, devices)) {
+          place = NextPlace(row_, number, place + row_.At(number).devices_per_node, devices);
+        }
+      }
+      if (place < 0) return false;
+      plan.stages[s].first_slot = static_cast<int32_t>(place);
+      const int64_t per_node = row_.At(row_.ClassOf(place)).devices_per_node;
+      slot = devices > per_node ? place + (devices + per_node - 1) / per_node * per_node : place + devices;
+    }
+    return true;
+  }
+
+  // Every layer has a price and the mode that it is given; that may be chosen, or the layer has none that may.
+  bool HasPrices(const JointPlan& plan) const {
+    for (const JointStage& stage : plan.stages) {
+      const TrainingClass& part = row_.At(row_.ClassOf(stage.first_slot));
+      const int64_t ranks = plan.per_stage ? stage.degrees.data : 1;
+      const std::vector<LayerPrice> prices =
+          request_.pricer.Price({.device_class = part.device_class,
+                                 .degrees = stage.degrees,
+                                 .samples = plan.micro_batch_samples / ranks,
+                                 .sharding = plan.sharding,
+                                 .crosses_nodes = stage.degrees.devices() > part.devices_per_node,
+                                 .devices_per_node = part.devices_per_node});
+      if (prices.empty()) return false;
+      for (const JointChunk& chunk : stage.chunks) {
+        for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
+          const auto kind = static_cast<std::size_t>(request_.pricer.kinds()[static_cast<std::size_t>(layer)]);
+          const LayerRecomputation mode = chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)];
+          if (!HasMode(prices[kind], mode)) return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool HasMode(const LayerPrice& price, LayerRecomputation mode) const {
+    const auto exists = [&](LayerRecomputation other) {
+      return price.modes[static_cast<std::size_t>(other)].has_value();
+    };
+    const std::vector<LayerRecomputation>& allowed = settings_.recomputation;
+    return exists(mode) && (Holds(allowed, mode) || std::none_of(allowed.begin(), allowed.end(), exists));
+  }
+
+  const JointStart& start_;
+  const JointRequest& request_;
+  const JointSettings& settings_;
+  const DeviceRow row_;
+  std::optional<StartPlan> best_;
+};
+
+}  // namespace
+
+std::optional<StartPlan> StartFrom(const JointStart& start, const JointRequest& request) {
+  return StartPlanner(start, request).Run();
+}
+
+}  // namespace planwright
