@@ -149,7 +149,8 @@ TEST(JointStartTest, AdaptsThePlanThatItStartsFromToTheDevicesThatAreLeft) {
   }
   // Another batch, and choices that may not be taken any more.
   JointTestRequest other = StartingFrom(RequestOf("llama3-8b", "dgx-h100:4", 32), *before);
-  ASSERT_TRUE(Make(other).ok());
+  const absl::StatusOr<Plan> smaller = Make(other);
+  ASSERT_TRUE(smaller.ok()) << smaller.status();
   other.problem.joint->shardings = {Sharding::kNone};
   const absl::StatusOr<Plan> unsharded = Make(other);
   ASSERT_TRUE(unsharded.ok()) << unsharded.status();
