@@ -26,10 +26,26 @@ int64_t NextPlace(const DeviceRow& row, int32_t number, int64_t slot, int64_t de
   return end <= row.EndOf(number) ? slot : -1;
 }
 
+// Without what follows from the choices.
+JointPlan ChoicesOf(const JointPlan& plan) {
+  JointPlan choices{.order = plan.order,
+                    .chunks = plan.chunks,
+                    .sharding = plan.sharding,
+                    .per_stage = plan.per_stage,
+                    .micro_batch_samples = plan.micro_batch_samples};
+  for (const JointStage& stage : plan.stages) {
+    choices.stages.push_back({.chunks = stage.chunks, .degrees = stage.degrees});
+  }
+  return choices;
+}
+
 class StartPlanner {
  public:
   StartPlanner(const JointStart& start, const JointRequest& request)
-      : start_(start), request_(request), settings_(request.settings), row_(request.cluster) {}
+      : start_{ChoicesOf(start.plan), start.classes},
+        request_(request),
+        settings_(request.settings),
+        row_(request.cluster) {}
 
   std::optional<StartPlan> Run() {
     if (settings_.first_layers_alike || !MayChoose(start_.plan)) return std::nullopt;
@@ -198,7 +214,7 @@ class StartPlanner {
     return exists(mode) && (Holds(allowed, mode) || std::none_of(allowed.begin(), allowed.end(), exists));
   }
 
-  const JointStart& start_;
+  const JointStart start_;
   const JointRequest& request_;
   const JointSettings& settings_;
   const DeviceRow row_;
