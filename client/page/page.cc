@@ -56,14 +56,15 @@ nlohmann::json Comparison(const PagePlan& first, const PagePlan& second) {
   return {{"caption", "Side by side"}, {"head", {"", "left", "right", "change"}}, {"rows", rows}};
 }
 
-std::string Policy(const PageBundle& bundle) {
-  return absl::StrCat("default-src 'none'; img-src data:; script-src '", Absl(bundle.script_hash), "'; style-src '",
-                      Absl(bundle.style_hash), "'; base-uri 'none'; form-action 'none'");
-}
-
 }  // namespace
 
 bool HasPages() { return Bundle() != nullptr; }
+
+std::string PagePolicy() {
+  const PageBundle& bundle = *Bundle();
+  return absl::StrCat("default-src 'none'; img-src data:; script-src '", Absl(bundle.script_hash), "'; style-src '",
+                      Absl(bundle.style_hash), "'; base-uri 'none'; form-action 'none'");
+}
 
 std::string PageText(std::span<const PagePlan> plans) {
   const PageBundle& bundle = *Bundle();
@@ -79,7 +80,7 @@ std::string PageText(std::span<const PagePlan> plans) {
   return absl::StrCat(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"",
-      Policy(bundle),
+      PagePolicy(),
       "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>",
       SvgText(title), "</title>\n<style>", Absl(bundle.style), "</style>\n</head>\n<body>\n",

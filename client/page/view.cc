@@ -116,9 +116,9 @@ class TimelineWriter {
     notes_.push_back(absl::StrCat("A step of ", CountedText(summary.micro_batches(), "micro-batch", "micro-batches"),
                                   " on the simulator takes ", DurationText(summary.step_time_ms()),
                                   ". Numbers in the boxes are micro-batches."));
-    if (shown < simulation.timeline.tasks_size()) {
-      notes_.push_back(absl::StrCat("The first ", GroupedText(shown), " of ",
-                                    GroupedText(simulation.timeline.tasks_size()), " tasks are shown."));
+    const int64_t tasks = simulation.timeline.tasks_size() + page_plan_.more_tasks;
+    if (shown < tasks) {
+      notes_.push_back(absl::StrCat("The first ", GroupedText(shown), " of ", GroupedText(tasks), " tasks are shown."));
     }
     if (summary.resources_size() > kMostTimelineRows) {
       notes_.push_back(absl::StrCat("The first ", kMostTimelineRows, " of ", GroupedText(summary.resources_size()),
