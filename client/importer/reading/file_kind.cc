@@ -184,7 +184,8 @@ RecognisedFile RecogniseJson(const JsonOutline& outline) {
   }
   if (outline.Has("apiVersion")) return {FileKind::kKubernetesNodes, "objects of Kubernetes"};
   if (outline.Has("instances")) return {FileKind::kTopographJson, "a topology of topograph"};
-  if (outline.Has("traceEvents")) return {FileKind::kForeign, "a trace of a profiler, which goes beside a graph: name it with --profile"};
+  if (outline.Has("traceEvents"))
+    return {FileKind::kForeign, "a trace of a profiler, which goes beside a graph: name it with --profile"};
   if (HasAll(outline, {"train_batch_size"}) || outline.Has("zero_optimization")) {
     return {FileKind::kForeign, "a configuration of DeepSpeed, which holds no model"};
   }

@@ -92,7 +92,8 @@ TEST(ImporterTest, NamesFilesOfOtherKinds) {
   EXPECT_EQ(seems("\x1f\x8b\x08"), "compressed by gzip: decompress it first");
   EXPECT_EQ(seems("\x80\x02}q"), "a Python pickle, which can run programs and is never read");
   EXPECT_EQ(seems("\x10\0\0\0\0\0\0\0{\"a\": {}}"s), "a safetensors file, which holds weights");
-  EXPECT_EQ(seems(R"({"traceEvents": [], "schemaVersion": 1})"), "a trace of a profiler, which goes beside a graph: name it with --profile");
+  EXPECT_EQ(seems(R"({"traceEvents": [], "schemaVersion": 1})"),
+            "a trace of a profiler, which goes beside a graph: name it with --profile");
   EXPECT_EQ(seems("\tGPU0\tGPU1\nGPU0\t X \tNV12\n"), "the output of nvidia-smi topo -m");
   EXPECT_EQ(seems("<?xml version=\"1.0\"?>\n<system version=\"1\"/>"), "a topology of NCCL");
   EXPECT_EQ(seems("<topology version=\"2.0\"/>"), "a topology of hwloc");
