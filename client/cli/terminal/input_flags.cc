@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kPathHint = "Check the path; built-in models and clusters are written zoo:NAME.";
 
-constexpr std::array<std::pair<std::string_view, GraphFormat>, 8> kFormats = {
+constexpr std::array<std::pair<std::string_view, GraphFormat>, 9> kFormats = {
     {{"auto", GraphFormat::kAuto},
      {"native_json", GraphFormat::kNativeJson},
      {"text_proto", GraphFormat::kTextProto},
@@ -32,7 +32,8 @@ constexpr std::array<std::pair<std::string_view, GraphFormat>, 8> kFormats = {
      {"pipedream", GraphFormat::kPipeDream},
      {"piper", GraphFormat::kPiper},
      {"model_config", GraphFormat::kModelConfig},
-     {"onnx", GraphFormat::kOnnx}}};
+     {"onnx", GraphFormat::kOnnx},
+     {"torch_export", GraphFormat::kTorchExport}}};
 
 GraphFormat FormatOf(std::string_view name) {
   return std::find_if(kFormats.begin(), kFormats.end(), [name](const auto& format) { return format.first == name; })
@@ -150,7 +151,8 @@ Flag TimeUnitFlag(GraphOptions& options) {
 // "batch=8"; the last '=' divides.
 Flag DimensionFlag(GraphOptions& options) {
   return {
-      "dim", "NAME=N", "what a symbol in the shapes of an ONNX model stands for, such as batch=8; may be repeated",
+      "dim", "NAME=N",
+      "what a symbol in the sizes of a model of ONNX or torch.export stands for, such as batch=8; may be repeated",
       [&options](std::string_view text) {
         const std::size_t equals = text.rfind('=');
         const std::string_view digits = equals == std::string_view::npos ? "" : text.substr(equals + 1);
