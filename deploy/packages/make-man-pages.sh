@@ -21,4 +21,10 @@ while read -r command summary; do
   make planwright 1 "planwright-$command" "help $command" "$summary" "$folder/planwright/man1/planwright-$command.1"
 done < <("$bin/planwright" help | sed -n '/^Commands:$/,/^$/{s/^  \([a-z-]*\)  *\(.*\)/\1 \2/p}' | grep --invert-match -E '^(help|version) ')
 make planwrightd 8 planwrightd --help "planning service for deep networks on clusters" "$folder/planwrightd/man8/planwrightd.8"
+make planwright-webhook 8 planwright-webhook --help "admission hook of Kubernetes that asks planwrightd" \
+  "$folder/planwrightd/man8/planwright-webhook.8"
+# A build without libonnx has no such program.
+if [[ -x "$bin/planwright-onnx" ]]; then
+  make planwright-onnx 1 planwright-onnx --help "read ONNX models for planwright" "$folder/planwright/man1/planwright-onnx.1"
+fi
 touch "$folder/made"

@@ -60,7 +60,7 @@ class PageDesk {
 };
 
 // Whether a browser that sends this header Host asks for this machine by a name that nobody else can give to it:
-// "localhost:9465", "127.0.0.1", "[::1]:9465".
+// "localhost:9466", "127.0.0.1", "[::1]:9466".
 bool IsOwnHost(std::string_view host);
 
 }  // namespace planwright::server

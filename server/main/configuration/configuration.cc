@@ -60,7 +60,7 @@ ABSL_FLAG(
     bool, serve_pages, false,
     "serve the pages of stored plans, /plans/{id}, to browsers at --pages_address; with --auth_config or to other "
     "machines only over TLS with --tls_client_ca_file, since a browser sends no token");
-ABSL_FLAG(std::string, pages_address, "127.0.0.1:9465", "where --serve_pages serves, over TLS where gRPC is");
+ABSL_FLAG(std::string, pages_address, "127.0.0.1:9466", "where --serve_pages serves, over TLS where gRPC is");
 ABSL_FLAG(
     int32_t, max_connections, 0,
     "connections that may be open at --listen_address; 0: what the limit of open files and --memory_budget allow. "
