@@ -13,6 +13,8 @@ version=$("$bin/planwright" version | cut --delimiter=' ' --fields=2)
 make() {
   help2man --no-info --no-discard-stderr --section="$2" --name="$5" --version-string="$3 $version" --help-option="$4" \
     --manual=Planwright --output="$6" "$bin/$1"
+  # Names and examples leave lines that cannot be stretched to the margin.
+  sed --in-place '/^\.TH /a .ad l' "$6"
   gzip --best --no-name --force "$6"
 }
 
