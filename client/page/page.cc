@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "client/page/bundle.h"
 #include "client/page/view.h"
+#include "client/report/cpu_use.h"
 #include "client/report/quantities.h"
 #include "client/report/svg_text.h"
 
@@ -50,7 +51,8 @@ nlohmann::json Comparison(const PagePlan& first, const PagePlan& second) {
   add("lower bound", a.lower_bound_ms(), b.lower_bound_ms(), duration);
   add("samples per second", a.estimate().samples_per_second(), b.estimate().samples_per_second(), samples);
   add("memory of the fullest device", PeakBytes(a), PeakBytes(b), bytes);
-  add("idle share of the devices in use", a.estimate().bubble_fraction(), b.estimate().bubble_fraction(), share);
+  add("idle share of the accelerators in use", IdleShare(a, CpusOf(first.cluster)),
+      IdleShare(b, CpusOf(second.cluster)), share);
   add("stages", a.stages_size(), b.stages_size(), count);
   add("devices in use", DevicesInUse(a), DevicesInUse(b), count);
   return {{"caption", "Side by side"}, {"head", {"", "left", "right", "change"}}, {"rows", rows}};
