@@ -64,7 +64,7 @@ const char* ValueOf(MHD_Connection* connection, MHD_ValueKind kind, const char* 
   return MHD_lookup_connection_value(connection, kind, name);
 }
 
-// The address of the client, without its port where it has one.
+// "unix" for a socket without an address.
 std::string PeerText(MHD_Connection* connection) {
   const MHD_ConnectionInfo* const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
   if (info == nullptr || info->client_addr == nullptr) return "";

@@ -23,7 +23,7 @@ struct BrowserRequest {
   std::string host;
   // The value of "?tenant="; nullopt: there is none.
   std::optional<std::string> stated_tenant;
-  // Where it comes from: "10.0.0.1".
+  // Where it comes from, as Peer::name: "ipv4:10.0.0.1:3333".
   std::string peer;
   bool is_encrypted = false;
   // Who the client is by its certificate; UNAUTHENTICATED where clients are to show one and this one did not, without
