@@ -21,7 +21,7 @@ FROM ${BASE}
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends \
       ca-certificates coinor-libcbc3 curl jq libcurl4 libgrpc++1.51 libjemalloc2 libmicrohttpd12 libonnx1 libpqxx-6.4 libprometheus-cpp-core1.0 \
-      libpugixml1v5 libscotch-7.0 libsqlite3-0 libtbb12 libyaml-cpp0.7 \
+      libpugixml1v5 libscotch-7.0 libsqlite3-0 libtbb12 libyaml-cpp0.7 libzip4 \
  && rm -rf /var/lib/apt/lists/*
 COPY --from=build /programs/ /usr/local/bin/
 # The inventory of nodes (docs/kubernetes.md), which calls curl and jq.

@@ -15,6 +15,8 @@ find_package(CURL REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.71)
+pkg_check_modules(GNUTLS REQUIRED IMPORTED_TARGET gnutls>=3.6) # what libmicrohttpd speaks TLS by
+pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip>=1.7)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.35)
 # The server's malloc (docs/adr/0009-the-server-allocates-with-jemalloc.md); sanitizers bring one of their own.
 if(NOT PLANWRIGHT_SANITIZE)

@@ -45,7 +45,8 @@ mark_as_advanced(HELP2MAN_PROGRAM)
 if(HELP2MAN_PROGRAM)
   add_custom_command(OUTPUT ${generated}/man/made
     COMMAND ${templates}/make-man-pages.sh ${generated}/man $<TARGET_FILE_DIR:planwright>
-    DEPENDS planwright planwrightd ${templates}/make-man-pages.sh VERBATIM)
+    DEPENDS planwright planwrightd planwright-webhook $<TARGET_NAME_IF_EXISTS:planwright-onnx>
+      ${templates}/make-man-pages.sh VERBATIM)
   add_custom_target(planwright_man_pages DEPENDS ${generated}/man/made)
   add_dependencies(installed planwright_man_pages)
   install(DIRECTORY ${generated}/man/planwright/ DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT planwright)

@@ -9,9 +9,9 @@ set -euo pipefail
 declare -A packages=(
   # Compiling the programs.
   [build]="g++ cmake ninja-build ccache mold pkg-config libgrpc++-dev protobuf-compiler protobuf-compiler-grpc
-           libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev libpugixml-dev libonnx-dev
+           libprotobuf-dev libabsl-dev libtbb-dev prometheus-cpp-dev nlohmann-json3-dev libyaml-cpp-dev libpugixml-dev libzip-dev libonnx-dev
            libboost-dev
-           libssl-dev libcurl4-openssl-dev zlib1g-dev libmicrohttpd-dev libjemalloc-dev libsqlite3-dev libpqxx-dev libscotch-dev coinor-libcbc-dev"
+           libssl-dev libcurl4-openssl-dev zlib1g-dev libmicrohttpd-dev libgnutls28-dev libjemalloc-dev libsqlite3-dev libpqxx-dev libscotch-dev coinor-libcbc-dev"
   # Building pages of plans: npm fetches what they are drawn with. An npm from elsewhere will do.
   [pages]="nodejs npm"
   # Compiling and passing the tests; promtool is in prometheus; Python is the client in another language; Graphviz

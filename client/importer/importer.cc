@@ -20,6 +20,7 @@
 #include "client/importer/graphs/onnx_child.h"
 #include "client/importer/graphs/pipedream.h"
 #include "client/importer/graphs/piper.h"
+#include "client/importer/graphs/torch/exported_program.h"
 #include "client/importer/reading/file_kind.h"
 #include "client/importer/reading/json_text.h"
 #include "client/importer/reading/native.h"
@@ -173,6 +174,8 @@ absl::StatusOr<GraphFormat> FormatOfKind(const RecognisedFile& file, std::string
       return GraphFormat::kModelConfig;
     case FileKind::kOnnxModel:
       return GraphFormat::kOnnx;
+    case FileKind::kExportedProgram:
+      return GraphFormat::kTorchExport;
     default:
       return absl::InvalidArgumentError(ForeignFileError(source, file.description, "graph"));
   }
@@ -191,6 +194,10 @@ absl::StatusOr<ImportedRequest> ImportForeignGraph(std::string_view text, std::s
     status = ReadOnnxModel(text, source, options.dimensions, *imported.request.mutable_graph(), imported.warnings);
     // What such files are written for; --workload=training has the backward passes too.
     imported.request.mutable_problem()->set_workload(v1::WORKLOAD_INFERENCE);
+  } else if (options.format == GraphFormat::kTorchExport) {
+    status =
+        ReadExportedProgram(text, source, options.dimensions, *imported.request.mutable_graph(), imported.warnings);
+    imported.request.mutable_problem()->set_workload(v1::WORKLOAD_INFERENCE);
   } else {
     auto name = ReadModelConfig(text, source, options.workpiece, imported.warnings);
     if (name.ok()) imported.request.set_graph_reference(*std::move(name));
@@ -207,8 +214,9 @@ absl::Status CheckOptions(const GraphOptions& options, std::string_view source) 
   if (has_unit && options.ms_per_unit.has_value()) {
     return Refused(source, "states its units itself: leave out --time_unit, which is for PipeDream and Piper");
   }
-  if (options.format != GraphFormat::kOnnx && !options.dimensions.empty()) {
-    return Refused(source, "states its sizes itself: leave out --dim, which is for ONNX models");
+  const bool has_symbols = options.format == GraphFormat::kOnnx || options.format == GraphFormat::kTorchExport;
+  if (!has_symbols && !options.dimensions.empty()) {
+    return Refused(source, "states its sizes itself: leave out --dim, which is for models of ONNX and torch.export");
   }
   const bool is_said = options.workpiece.sequence.has_value() || options.workpiece.micro_batch.has_value();
   if (options.format == GraphFormat::kModelConfig || !is_said) return absl::OkStatus();
@@ -227,6 +235,7 @@ absl::StatusOr<ImportedRequest> ImportGraphOf(std::string_view text, std::string
     case GraphFormat::kPiper:
     case GraphFormat::kModelConfig:
     case GraphFormat::kOnnx:
+    case GraphFormat::kTorchExport:
       return ImportForeignGraph(text, source, options);
     default:
       return ImportNativeGraph(text, source, opening);
@@ -244,7 +253,8 @@ absl::StatusOr<ImportedRequest> ImportGraph(std::string_view text, std::string_v
     if (!format.ok()) return format.status();
     options.format = *format;
   }
-  const bool has_own_form = options.format == GraphFormat::kPipeDream || options.format == GraphFormat::kOnnx;
+  const bool has_own_form = options.format == GraphFormat::kPipeDream || options.format == GraphFormat::kOnnx ||
+                            options.format == GraphFormat::kTorchExport;
   if (has_own_form) return ImportGraphOf(text, source, options, {});
   auto opening = OpeningOf(text, source, "graph");
   if (!opening.ok()) return opening.status();

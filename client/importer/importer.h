@@ -20,13 +20,23 @@
 
 namespace planwright::client {
 
-enum class GraphFormat { kAuto, kNativeJson, kTextProto, kDevicePlacement, kPipeDream, kPiper, kModelConfig, kOnnx };
+enum class GraphFormat {
+  kAuto,
+  kNativeJson,
+  kTextProto,
+  kDevicePlacement,
+  kPipeDream,
+  kPiper,
+  kModelConfig,
+  kOnnx,
+  kTorchExport
+};
 
 struct GraphOptions {
   GraphFormat format = GraphFormat::kAuto;
   // Of the times of formats that state no unit; unset: the usual one, with a warning.
   std::optional<double> ms_per_unit = std::nullopt;
-  // What symbols of the inputs of ONNX models stand for.
+  // What symbols of the sizes of models of ONNX and torch.export stand for.
   std::map<std::string, int64_t> dimensions = {};
   // Of models of which only the shape is known.
   Workpiece workpiece = {};

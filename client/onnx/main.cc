@@ -1,5 +1,6 @@
-// planwright-onnx [--dim=NAME=N]...: reads a model on standard input, writes what it says on standard output: a line of
-// JSON with the warnings, then a serialized planwright.v1.Graph. Exit code 2: standard error says what is wrong.
+// planwright-onnx [--dim=NAME=N]... (see --help): reads a model on standard input, writes what it says on standard
+// output: a line of JSON with the warnings, then a serialized planwright.v1.Graph. Exit code 2: standard error says
+// what is wrong.
 #include <onnx/onnx_pb.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -25,6 +26,18 @@ constexpr rlim_t kMebibyte = rlim_t{1} << 20;
 constexpr rlim_t kLeastMemory = 1024 * kMebibyte;
 constexpr rlim_t kMaxCpuSeconds = 120;
 
+constexpr std::string_view kHelp =
+    "usage: planwright-onnx [--dim=NAME=N]... < MODEL\n\n"
+    "Reads an ONNX model on standard input and writes what planwright makes of it on standard output: a line of JSON\n"
+    "with the warnings, then a serialized planwright.v1.Graph. planwright starts it by itself where --graph names such "
+    "a\n"
+    "model, since the library that reads models may crash on hostile ones.\n\n"
+    "Options:\n"
+    "  --dim=NAME=N    what a symbol in the shapes of the model stands for, such as batch=8; may be repeated\n"
+    "  --help          this text\n\n"
+    "It takes 1 GiB and four times the model of memory and two minutes of processor time at most. Exit code 2: the\n"
+    "model was refused, and standard error says why.\n";
+
 int Refuse(std::string_view reason) {
   std::cerr << reason << "\n";
   return 2;
@@ -47,6 +60,10 @@ bool ReadDimension(std::string_view text, std::map<std::string, int64_t>& dimens
 }
 
 int Main(const std::vector<std::string>& arguments) {
+  if (arguments == std::vector<std::string>{"--help"}) {
+    std::cout << kHelp;
+    return 0;
+  }
   std::map<std::string, int64_t> dimensions;
   for (const std::string& argument : arguments) {
     constexpr std::string_view kFlag = "--dim=";

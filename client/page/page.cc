@@ -11,6 +11,7 @@
 #include "absl/strings/str_replace.h"
 #include "client/page/bundle.h"
 #include "client/page/view.h"
+#include "client/report/cpu_use.h"
 #include "client/report/quantities.h"
 #include "client/report/svg_text.h"
 
@@ -50,20 +51,22 @@ nlohmann::json Comparison(const PagePlan& first, const PagePlan& second) {
   add("lower bound", a.lower_bound_ms(), b.lower_bound_ms(), duration);
   add("samples per second", a.estimate().samples_per_second(), b.estimate().samples_per_second(), samples);
   add("memory of the fullest device", PeakBytes(a), PeakBytes(b), bytes);
-  add("idle share of the devices in use", a.estimate().bubble_fraction(), b.estimate().bubble_fraction(), share);
+  add("idle share of the accelerators in use", IdleShare(a, CpusOf(first.cluster)),
+      IdleShare(b, CpusOf(second.cluster)), share);
   add("stages", a.stages_size(), b.stages_size(), count);
   add("devices in use", DevicesInUse(a), DevicesInUse(b), count);
   return {{"caption", "Side by side"}, {"head", {"", "left", "right", "change"}}, {"rows", rows}};
 }
 
-std::string Policy(const PageBundle& bundle) {
-  return absl::StrCat("default-src 'none'; img-src data:; script-src '", Absl(bundle.script_hash), "'; style-src '",
-                      Absl(bundle.style_hash), "'; base-uri 'none'; form-action 'none'");
-}
-
 }  // namespace
 
 bool HasPages() { return Bundle() != nullptr; }
+
+std::string PagePolicy() {
+  const PageBundle& bundle = *Bundle();
+  return absl::StrCat("default-src 'none'; img-src data:; script-src '", Absl(bundle.script_hash), "'; style-src '",
+                      Absl(bundle.style_hash), "'; base-uri 'none'; form-action 'none'");
+}
 
 std::string PageText(std::span<const PagePlan> plans) {
   const PageBundle& bundle = *Bundle();
@@ -79,7 +82,7 @@ std::string PageText(std::span<const PagePlan> plans) {
   return absl::StrCat(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"",
-      Policy(bundle),
+      PagePolicy(),
       "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>",
       SvgText(title), "</title>\n<style>", Absl(bundle.style), "</style>\n</head>\n<body>\n",

@@ -6,6 +6,7 @@
 #ifndef PLANWRIGHT_CLIENT_PAGE_PAGE_H_
 #define PLANWRIGHT_CLIENT_PAGE_PAGE_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -26,10 +27,16 @@ struct PagePlan {
   // A step of it; nullptr: there is none, and `no_simulation` says why.
   const Simulation* simulation = nullptr;
   std::string no_simulation;
+  // Tasks of the step behind those of `simulation`, which are not in it.
+  int64_t more_tasks = 0;
 };
 
 // Whether this build can make pages: it had npm.
 bool HasPages();
+
+// What the page may do, as the value of the header Content-Security-Policy; the page says so itself as well. REQUIRES:
+// HasPages().
+std::string PagePolicy();
 
 // The page. REQUIRES: HasPages(), one or two plans. Names that graph or cluster do not have are shown as they are.
 // Complexity O(operators + tensor ends + tasks + devices).

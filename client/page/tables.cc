@@ -136,16 +136,15 @@ std::string HeadlineText(const v1::Plan& plan) {
   return absl::StrCat(DurationText(plan.objective_ms()), per, proof);
 }
 
-PageTable OverviewTable(const v1::Plan& plan) {
+PageTable OverviewTable(const v1::Plan& plan, const CpuNames& cpus) {
   PageTable table{"In short", {"", ""}, {}};
   const v1::Estimate& estimate = plan.estimate();
   table.rows.push_back(
       {"pipeline", absl::StrCat(CountedText(plan.stages_size(), "stage", "stages"), " on ", DevicesInUse(plan), " of ",
                                 CountedText(plan.devices_size(), "device", "devices"))});
   table.rows.push_back(
-      {"throughput", absl::StrFormat("%.4g micro-batches/s, %.4g samples/s, devices in use idle %s",
-                                     estimate.micro_batches_per_second(), estimate.samples_per_second(),
-                                     Percent(estimate.bubble_fraction()))});
+      {"throughput", absl::StrFormat("%.4g micro-batches/s, %.4g samples/s, %s", estimate.micro_batches_per_second(),
+                                     estimate.samples_per_second(), IdleText(plan, cpus))});
   if (plan.has_joint()) AddJointRows(plan, table);
   AddMemoryRows(plan, table);
   table.rows.push_back({"lower bound", absl::StrFormat("%s (gap %.3g %%)", DurationText(plan.lower_bound_ms()),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/page/traffic.h"
+#include "client/report/cpu_use.h"
 #include "planwright/v1/plan.pb.h"
 
 namespace planwright::client {
@@ -23,7 +24,7 @@ int DevicesInUse(const v1::Plan& plan);
 std::string HeadlineText(const v1::Plan& plan);
 
 // Speed, memory, bound, search.
-PageTable OverviewTable(const v1::Plan& plan);
+PageTable OverviewTable(const v1::Plan& plan, const CpuNames& cpus);
 PageTable StagesTable(const v1::Plan& plan);
 
 // Who sends how much to whom, then how busy links are; empty tables are left out, here and below.

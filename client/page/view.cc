@@ -116,9 +116,9 @@ class TimelineWriter {
     notes_.push_back(absl::StrCat("A step of ", CountedText(summary.micro_batches(), "micro-batch", "micro-batches"),
                                   " on the simulator takes ", DurationText(summary.step_time_ms()),
                                   ". Numbers in the boxes are micro-batches."));
-    if (shown < simulation.timeline.tasks_size()) {
-      notes_.push_back(absl::StrCat("The first ", GroupedText(shown), " of ",
-                                    GroupedText(simulation.timeline.tasks_size()), " tasks are shown."));
+    const int64_t tasks = simulation.timeline.tasks_size() + page_plan_.more_tasks;
+    if (shown < tasks) {
+      notes_.push_back(absl::StrCat("The first ", GroupedText(shown), " of ", GroupedText(tasks), " tasks are shown."));
     }
     if (summary.resources_size() > kMostTimelineRows) {
       notes_.push_back(absl::StrCat("The first ", kMostTimelineRows, " of ", GroupedText(summary.resources_size()),
@@ -173,8 +173,10 @@ Json StageDetailsJson(const PagePlan& page_plan, const Traffic& traffic) {
   return details;
 }
 
-std::vector<std::string> Assumptions(const v1::Plan& plan) {
+std::vector<std::string> Assumptions(const v1::Plan& plan, const CpuNames& cpus) {
   std::vector<std::string> texts(plan.warnings().begin(), plan.warnings().end());
+  std::string slow_cpu = SlowCpuText(plan, cpus);
+  if (!slow_cpu.empty()) texts.insert(texts.begin(), std::move(slow_cpu));
   const std::string uncounted = UncountedMemoryText(plan);
   if (!uncounted.empty()) texts.push_back("Memory that is not counted: " + uncounted);
   return texts;
@@ -190,10 +192,11 @@ Json ViewOf(const PagePlan& page_plan) {
   const v1::Plan& plan = page_plan.plan;
   const Traffic traffic = TrafficOf(plan, page_plan.graph);
   const Bars load = LoadBars(plan);
+  const CpuNames cpus = CpusOf(page_plan.cluster);
   return {{"title", page_plan.title},
           {"headline", HeadlineText(plan)},
-          {"overview", TableJson(OverviewTable(plan))},
-          {"assumptions", Assumptions(plan)},
+          {"overview", TableJson(OverviewTable(plan, cpus))},
+          {"assumptions", Assumptions(plan, cpus)},
           {"stage_picture", PictureJson(StagePicture(plan, traffic))},
           {"stages", TableJson(StagesTable(plan))},
           {"stage_details", StageDetailsJson(page_plan, traffic)},

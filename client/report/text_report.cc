@@ -73,39 +73,10 @@ std::string Headline(const v1::Plan& plan, const std::string& title) {
 
 bool IsInUse(const v1::DeviceUsage& device) { return !device.stages().empty(); }
 
-// "accelerators in use idle 1.2 % of the time"; of all devices in use where CPUs are not told apart.
-std::string IdleText(const v1::Plan& plan, const CpuNames& cpus) {
-  double busy_ms = 0;
-  int count = 0;
-  for (const v1::DeviceUsage& device : plan.devices()) {
-    if (!IsInUse(device) || cpus.contains(device.device())) continue;
-    busy_ms += device.load_ms();
-    ++count;
-  }
-  if (cpus.empty() || count == 0 || plan.objective_ms() <= 0) {
-    return absl::StrFormat("devices in use idle %.1f %% of the time", plan.estimate().bubble_fraction() * 100);
-  }
-  const double idle = std::max(0.0, 1 - busy_ms / (count * plan.objective_ms()));
-  return absl::StrFormat("accelerators in use idle %.1f %% of the time", idle * 100);
-}
-
 std::string ThroughputText(const v1::Plan& plan, const CpuNames& cpus) {
   const v1::Estimate& estimate = plan.estimate();
   return absl::StrFormat("%.4g micro-batches/s, %.4g samples/s, %s", estimate.micro_batches_per_second(),
                          estimate.samples_per_second(), IdleText(plan, cpus));
-}
-
-// That accelerators wait for a CPU; empty where they do not.
-std::string SlowCpuText(const v1::Plan& plan, const CpuNames& cpus) {
-  const auto by_load = [](const v1::DeviceUsage& a, const v1::DeviceUsage& b) { return a.load_ms() < b.load_ms(); };
-  const auto busiest = std::max_element(plan.devices().begin(), plan.devices().end(), by_load);
-  if (busiest == plan.devices().end() || !cpus.contains(busiest->device())) return "";
-  const bool has_accelerators = std::any_of(plan.devices().begin(), plan.devices().end(),
-                                            [&](const auto& device) { return !cpus.contains(device.device()); });
-  if (!has_accelerators) return "";
-  return absl::StrCat("the busiest device is a CPU, ", busiest->device(),
-                      ", and the accelerators wait for it: give them more memory, or add some; --exclude=",
-                      busiest->device(), " plans without it");
 }
 
 // "96.500 ms for 4 micro-batches on each of 2 pipelines": UNIFORM counts those of each copy.
@@ -379,22 +350,6 @@ std::string PlanBody(const v1::Plan& plan, const CpuNames& cpus) {
 }
 
 }  // namespace
-
-CpuNames CpusOf(const v1::Cluster& cluster) {
-  std::set<std::string_view> classes;
-  for (const v1::DeviceClass& device_class : cluster.device_classes()) {
-    if (device_class.kind() == v1::DEVICE_KIND_CPU) classes.insert(device_class.name());
-  }
-  CpuNames cpus;
-  for (const v1::Device& device : cluster.devices()) {
-    if (classes.contains(device.device_class())) cpus.insert(device.name());
-  }
-  for (const v1::DeviceGroup& group : cluster.device_groups()) {
-    if (!classes.contains(group.device_class())) continue;
-    for (int64_t i = 0; i < group.count(); ++i) cpus.insert(absl::StrCat(group.name_prefix(), i));
-  }
-  return cpus;
-}
 
 std::string PlanReport(const v1::Plan& plan, const std::string& title, const CpuNames& cpus) {
   if (plan.has_joint()) return JointPlanReport(plan, title);

@@ -2,16 +2,12 @@
 #ifndef PLANWRIGHT_CLIENT_REPORT_TEXT_REPORT_H_
 #define PLANWRIGHT_CLIENT_REPORT_TEXT_REPORT_H_
 
-#include <set>
 #include <string>
 
+#include "client/report/cpu_use.h"
 #include "planwright/v1/planning_service.pb.h"
 
 namespace planwright::client {
-
-// Names of the devices that are CPUs; empty: none, or not known.
-using CpuNames = std::set<std::string, std::less<>>;
-CpuNames CpusOf(const v1::Cluster& cluster);
 
 // The time per micro-batch and how good it is, then the stages, the devices and the warnings. `title` says what was
 // planned, e.g. "zoo:bert-large on zoo:dgx1-v100:1".

@@ -32,6 +32,7 @@
 #include "server/main/configuration/connection_settings.h"
 #include "server/main/configuration/secrets.h"
 #include "server/main/liveness.h"
+#include "server/main/page_port.h"
 #include "server/main/spare_pollers.h"
 #include "server/main/store_upkeep.h"
 #include "server/main/tls/certificate_watch.h"
@@ -200,6 +201,7 @@ class GrpcDaemon final : public Daemon {
     ASSIGN_OR_RETURN(Secrets secrets, ReadSecrets(configuration_.secret_files));
     RETURN_IF_ERROR(OpenAuditLog());
     Accept(secrets);
+    RETURN_IF_ERROR(StartPages(secrets));
     if (secrets.tls.has_value()) tls_ = std::make_shared<ReloadingTlsCredentials>(*std::move(secrets.tls));
     if (store_ != nullptr) usage_.Start(*store_);
     if (store_ != nullptr) {
@@ -224,6 +226,7 @@ class GrpcDaemon final : public Daemon {
     Accept(*secrets);
     engine_.SetModelLimits(configuration->engine.model_limits);
     service_.Refresh();
+    if (pages_ != nullptr && secrets->tls.has_value()) pages_->SetTls(*secrets->tls);
     if (tls_ != nullptr) tls_->Replace(*std::move(secrets->tls));
     log_.Info("reloaded");
   }
@@ -235,6 +238,7 @@ class GrpcDaemon final : public Daemon {
                            {"drain_timeout_ms", ToMillisecondCount(configuration_.drain_timeout)}});
     metrics_.SetDraining(true);
     SetServing(false);
+    if (pages_ != nullptr) pages_->Stop();
     serving_.StopAdmission();
     long_reads_.StopAdmission();
     storing_.StopAdmission();
@@ -324,6 +328,7 @@ class GrpcDaemon final : public Daemon {
     for (Executor* queue : {&serving_, &long_reads_, &lookups_, &retrievals_, &storing_})
       queue->SetTenants(tenants.Weights());
     uploads_.SetTenants(tenants.Weights());
+    if (pages_ != nullptr) pages_->SetTenants(tenants.Weights());
     if (runner_ != nullptr) runner_->SetTenants(tenants);
   }
 
@@ -345,6 +350,19 @@ class GrpcDaemon final : public Daemon {
     entry.caller = "SIGHUP";
     entry.details = std::string(status.message());
     audit_.Changed(entry);
+  }
+
+  // REQUIRES: there is a store (CheckPages of the configuration).
+  absl::Status StartPages(const Secrets& secrets) {
+    if (configuration_.pages_address.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(auto listener, Listen(configuration_.pages_address, "--pages_address"));
+    ASSIGN_OR_RETURN(
+        pages_,
+        PagePort::Start(
+            {.engine = engine_, .store = *store_, .authenticator = authenticator_, .audit = audit_, .log = log_},
+            std::move(listener), secrets.tls));
+    pages_->SetTenants(TenantsOf(secrets).Weights());
+    return absl::OkStatus();
   }
 
   absl::Status StartHttp() {
@@ -511,6 +529,7 @@ class GrpcDaemon final : public Daemon {
     const Connections::Counts connections = connections_.counts();
     metrics_.SetConnections("grpc", CountsOf(connections));
     metrics_.SetConnections("http", CountsOf(http_connections_.counts()));
+    if (pages_ != nullptr) metrics_.SetConnections("pages", CountsOf(pages_->connections()));
     metrics_.SetKnownConnections(connections.identified, connections.held_bytes);
     const PlanCache::Stats cache = engine_.cache_stats();
     const AnswerCache::Stats answers = answers_.stats();
@@ -522,7 +541,7 @@ class GrpcDaemon final : public Daemon {
                        .dropped = engine_.stored_plans_dropped(),
                        .entries = cache.usage.entries + answers.usage.entries,
                        .bytes = cache.usage.bytes + answers.usage.bytes});
-    return {200, metrics_.Text()};
+    return {200, metrics_.Text() + (pages_ != nullptr ? pages_->MetricsText() : "")};
   }
 
   HttpResponse ServeLiveness() const {
@@ -601,6 +620,8 @@ class GrpcDaemon final : public Daemon {
   std::unique_ptr<Gate> gate_;
   std::unique_ptr<OperationRunner> runner_;
   std::unique_ptr<StoreUpkeep> upkeep_;
+  // nullptr: no pages are served.
+  std::unique_ptr<PagePort> pages_;
   Liveness liveness_{LiveParts(), log_};
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<Gate> http_gate_;

@@ -49,9 +49,9 @@ run() {
   case $1 in
     ./deploy/test.sh) ;; # runs this very test
     build/release/bin/planwrightd) start_server ;;
-    *--to=html*)
-      if ! eval "$command" 2>"$XDG_STATE_HOME/errors"; then
-        grep "makes no pages" "$XDG_STATE_HOME/errors"
+    *--to=html* | *.onnx*)
+      if ! eval "$command" >/dev/null 2>"$XDG_STATE_HOME/errors"; then
+        grep -E "makes no pages|cannot read any" "$XDG_STATE_HOME/errors"
       fi
       ;;
     ./deploy/run.sh\ * | build/release/bin/planwright\ *) eval "$command" >/dev/null ;;

@@ -147,6 +147,17 @@ std::vector<FolderRule> CoreRules() {
   };
 }
 
+// What draws pages of plans. It is given messages and knows no server, which serves such pages as well.
+std::vector<FolderRule> PageRules() {
+  const Names counters = {"prometheus/"};
+  return {
+      {"client/library", {"core/text", "planwright/v1/"}, counters, {}},
+      {"client/report", {"planwright/v1/", "client/library"}, counters, {}},
+      {"client/report/inputs", {"planwright/v1/", "client/library", "client/report"}, counters, {}},
+      {"client/page", {"planwright/v1/", "client/report", "client/report/inputs"}, counters, {"page"}},
+  };
+}
+
 std::vector<FolderRule> ServerRules() {
   const Names no_messages = {"grpc", "google/", "prometheus/"};
   return {
@@ -210,15 +221,21 @@ std::vector<FolderRule> ServerRules() {
         "server/service/record", "server/service/call", "server/service/methods"},
        {},
        {"admin_service", "planning_service"}},
+      {"server/pages",
+       {"core/", "planwright/v1/", "client/page", "server/codec", "server/connections", "server/engine",
+        "server/engine/task", "server/engine/library", "server/observability", "server/serving/", "server/store"},
+       {"grpc"},
+       {"page_desk", "page_metrics", "page_server", "plan_pages"}},
       {"server/main/tls", {"core/", "server/observability", "server/serving/callers"}, {}, {}},
       {"server/main/configuration",
-       {"core/", "server/connections", "server/engine", "server/main/tls", "server/observability", "server/serving/",
-        "server/store"},
+       {"core/", "server/connections", "server/engine", "server/main/tls", "server/observability", "server/pages",
+        "server/serving/", "server/store"},
        {},
        {"config_sources", "configuration", "connection_settings", "listen_address", "log_level", "secrets"}},
       {"server/main",
        {"core/", "planwright/v1/", "server/codec", "server/connections", "server/engine/", "server/main/tls",
-        "server/main/configuration", "server/observability", "server/service/", "server/serving/", "server/store/"},
+        "server/main/configuration", "server/observability", "server/pages", "server/service/", "server/serving/",
+        "server/store/"},
        {},
        {}},
   };
@@ -237,10 +254,13 @@ std::vector<FolderRule> ClientRules() {
                          "client/report/inputs",
                          "client/report/timeline"};
   return {
-      {"client/library", {"core/text", "planwright/v1/"}, counters, {}},
       // A program of its own, which alone knows libonnx.
       {"client/onnx", {"planwright/v1/"}, counters, {}},
       {"client/importer/reading", {"core/text", "planwright/v1/", "client/library"}, counters, {}},
+      {"client/importer/graphs/torch",
+       {"planwright/v1/", "client/library", "client/importer/reading"},
+       counters,
+       {"exported_program"}},
       {"client/importer/graphs",
        {"core/text", "planwright/v1/", "client/library", "client/importer/reading"},
        counters,
@@ -259,14 +279,11 @@ std::vector<FolderRule> ClientRules() {
        {"foreign_plan"}},
       {"client/importer",
        {"core/text", "planwright/v1/", "client/library", "client/importer/reading", "client/importer/graphs",
-        "client/importer/clusters/"},
+        "client/importer/graphs/torch", "client/importer/clusters/"},
        counters,
        {"importer"}},
-      {"client/report", {"planwright/v1/", "client/library"}, counters, {}},
-      {"client/report/inputs", {"planwright/v1/", "client/library", "client/report"}, counters, {}},
       {"client/report/timeline", {"planwright/v1/", "client/library", "client/report"}, counters, {}},
       {"client/exporter", {"planwright/v1/", "client/library", "client/report"}, counters, {"exporter"}},
-      {"client/page", {"planwright/v1/", "client/report", "client/report/inputs"}, counters, {"page"}},
       // The only part of the client that knows the server.
       {"client/local", {"planwright/v1/", "core/", "server/", "client/library"}, counters, {}},
       {"client/cli/terminal", reports, counters, {}},
@@ -306,6 +323,7 @@ std::string_view FolderOf(std::string_view entry) {
 const std::vector<FolderRule>& FolderRules() {
   static const std::vector<FolderRule> kRules = [] {
     std::vector<FolderRule> rules = CoreRules();
+    for (FolderRule& rule : PageRules()) rules.push_back(rule);
     for (FolderRule& rule : ServerRules()) rules.push_back(rule);
     for (FolderRule& rule : ClientRules()) rules.push_back(rule);
     return rules;

@@ -12,6 +12,7 @@
 #include "client/cli/terminal/files.h"
 #include "client/cli/terminal/resolve_input.h"
 #include "client/importer/graphs/class_times.h"
+#include "client/importer/graphs/kineto.h"
 #include "client/importer/graphs/layer_times.h"
 #include "client/importer/graphs/profile.h"
 #include "client/importer/graphs/time_unit.h"
@@ -23,7 +24,7 @@ namespace {
 
 constexpr std::string_view kPathHint = "Check the path; built-in models and clusters are written zoo:NAME.";
 
-constexpr std::array<std::pair<std::string_view, GraphFormat>, 8> kFormats = {
+constexpr std::array<std::pair<std::string_view, GraphFormat>, 9> kFormats = {
     {{"auto", GraphFormat::kAuto},
      {"native_json", GraphFormat::kNativeJson},
      {"text_proto", GraphFormat::kTextProto},
@@ -31,7 +32,8 @@ constexpr std::array<std::pair<std::string_view, GraphFormat>, 8> kFormats = {
      {"pipedream", GraphFormat::kPipeDream},
      {"piper", GraphFormat::kPiper},
      {"model_config", GraphFormat::kModelConfig},
-     {"onnx", GraphFormat::kOnnx}}};
+     {"onnx", GraphFormat::kOnnx},
+     {"torch_export", GraphFormat::kTorchExport}}};
 
 GraphFormat FormatOf(std::string_view name) {
   return std::find_if(kFormats.begin(), kFormats.end(), [name](const auto& format) { return format.first == name; })
@@ -149,7 +151,8 @@ Flag TimeUnitFlag(GraphOptions& options) {
 // "batch=8"; the last '=' divides.
 Flag DimensionFlag(GraphOptions& options) {
   return {
-      "dim", "NAME=N", "what a symbol in the shapes of an ONNX model stands for, such as batch=8; may be repeated",
+      "dim", "NAME=N",
+      "what a symbol in the sizes of a model of ONNX or torch.export stands for, such as batch=8; may be repeated",
       [&options](std::string_view text) {
         const std::size_t equals = text.rfind('=');
         const std::string_view digits = equals == std::string_view::npos ? "" : text.substr(equals + 1);
@@ -196,7 +199,11 @@ std::vector<Flag> InputFlags::GraphFileFlags() {
   for (const auto& [name, format] : kFormats) formats.emplace_back(name);
   return {
       ChoiceFlag("graph_format", "how the graph's file is written; auto looks at its content", formats, graph_format_),
-      StringFlag("profile", "FILE", "measured times for the graph: a table name,forward_ms,backward_ms", profile_),
+      StringFlag(
+          "profile", "FILE",
+          "measured times for the graph: a table name,forward_ms,backward_ms, or a trace of PyTorch's profiler (.json, "
+          ".json.gz)",
+          profile_),
       StringFlag("layer_times", "FILE",
                  "measured times of a transformer's layers for the joint search: a table "
                  "layer,tensor_degree,micro_batch,forward_ms,backward_ms",
@@ -315,11 +322,19 @@ absl::StatusOr<ImportedCluster> ClusterFileFlags::Read(const std::string& path, 
   return cluster;
 }
 
+absl::StatusOr<std::vector<ProfileRow>> InputFlags::ReadTimes(std::string_view text, Environment& environment) {
+  if (!MayBeTrace(text)) return ReadProfile(text, InputName(profile_));
+  auto times = ReadKineto(text, InputName(profile_));
+  if (!times.ok()) return times.status();
+  Warn(absl::StrCat(InputName(profile_), ": ", times->assumption), environment);
+  return std::move(times->rows);
+}
+
 absl::Status InputFlags::AddProfile(Environment& environment, v1::CreatePlanRequest& request) {
   if (profile_.empty()) return absl::OkStatus();
   const auto text = ReadInput(profile_, environment.in);
   if (!text.ok()) return WithDefaultHint(text.status(), "Check the path.");
-  const auto rows = ReadProfile(*text, InputName(profile_));
+  const auto rows = ReadTimes(*text, environment);
   if (!rows.ok()) return FromFile(rows.status(), profile_);
   const absl::Status resolved = ResolveGraph(*server_.Connect(environment), CallOptions(), request);
   if (!resolved.ok()) return resolved;

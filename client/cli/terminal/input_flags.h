@@ -15,6 +15,7 @@
 #include "client/cli/terminal/command.h"
 #include "client/cli/terminal/flags.h"
 #include "client/cli/terminal/shared_flags.h"
+#include "client/importer/graphs/profile.h"
 #include "client/importer/importer.h"
 #include "planwright/v1/planning_service.pb.h"
 
@@ -75,6 +76,8 @@ class InputFlags {
  private:
   absl::Status LoadGraph(Environment& environment, v1::CreatePlanRequest& request);
   absl::Status LoadCluster(Environment& environment, v1::CreatePlanRequest& request);
+  // The rows of --profile, of which `text` is the content.
+  absl::StatusOr<std::vector<ProfileRow>> ReadTimes(std::string_view text, Environment& environment);
   // Gives the graph the times of --profile, which it must be known for.
   absl::Status AddProfile(Environment& environment, v1::CreatePlanRequest& request);
   // Gives the shape of the graph's transformer the times of --layer_times.

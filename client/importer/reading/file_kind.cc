@@ -22,7 +22,7 @@ struct Magic {
 
 // Binary files by how they begin.
 constexpr std::array<Magic, 10> kMagics = {{
-    {"PK\x03\x04", "a zip archive, such as a model saved by PyTorch (.pt, .pt2)"},
+    {"PK\x03\x04", "a zip archive, such as a checkpoint of PyTorch (.pt), and no model of torch.export (.pt2)"},
     {"\x1f\x8b", "compressed by gzip: decompress it first"},
     {"BZh", "compressed by bzip2: decompress it first"},
     {"\x28\xb5\x2f\xfd", "compressed by zstd: decompress it first"},
@@ -45,6 +45,20 @@ bool IsSafetensors(std::string_view text) {
 bool IsOnnx(std::string_view text) {
   if (text.size() < 4 || text[0] != '\x08' || static_cast<unsigned char>(text[1]) > 0x20) return false;
   return text[2] == '\x12' || text[2] == '\x3a' || text[2] == '\x42';
+}
+
+// A zip archive with the names that torch.export gives; they stand before each file and, all of them, at the end.
+bool IsExportedProgram(std::string_view text) {
+  constexpr std::string_view kZip = "PK\x03\x04";
+  constexpr std::size_t kEnd = std::size_t{1} << 20;
+  if (!text.starts_with(kZip)) return false;
+  const std::string_view end = text.substr(text.size() - std::min(text.size(), kEnd));
+  for (const std::string_view part : {text.substr(0, kBeginning), end}) {
+    for (const std::string_view name : {"/archive_format", "models/model.json", "serialized_exported_program.json"}) {
+      if (part.find(name) != std::string_view::npos) return true;
+    }
+  }
+  return false;
 }
 
 std::string_view FirstLine(std::string_view text) {
@@ -147,7 +161,8 @@ std::string FormatsText(std::string_view wanted) {
       "and what Megatron-LM, torchtitan, vLLM, PipeDream and Piper run";
   if (wanted == "graph") {
     formats =
-        "JSON and text proto of graph.proto, device-placement, PipeDream, Piper, ONNX and the config.json of "
+        "JSON and text proto of graph.proto, device-placement, PipeDream, Piper, ONNX, torch.export and the "
+        "config.json of "
         "transformers";
   } else if (wanted == "cluster") {
     formats =
@@ -160,6 +175,7 @@ std::string FormatsText(std::string_view wanted) {
 }  // namespace
 
 RecognisedFile RecogniseFile(std::string_view text) {
+  if (IsExportedProgram(text)) return {FileKind::kExportedProgram, "a model of torch.export"};
   for (const Magic& magic : kMagics) {
     if (text.starts_with(magic.bytes)) return {FileKind::kForeign, magic.description};
   }
@@ -184,7 +200,8 @@ RecognisedFile RecogniseJson(const JsonOutline& outline) {
   }
   if (outline.Has("apiVersion")) return {FileKind::kKubernetesNodes, "objects of Kubernetes"};
   if (outline.Has("instances")) return {FileKind::kTopographJson, "a topology of topograph"};
-  if (outline.Has("traceEvents")) return {FileKind::kForeign, "a trace of a profiler, which holds no graph"};
+  if (outline.Has("traceEvents"))
+    return {FileKind::kForeign, "a trace of a profiler, which goes beside a graph: name it with --profile"};
   if (HasAll(outline, {"train_batch_size"}) || outline.Has("zero_optimization")) {
     return {FileKind::kForeign, "a configuration of DeepSpeed, which holds no model"};
   }

@@ -17,6 +17,7 @@ enum class FileKind {
   kPiperGraph,
   kModelConfig,
   kOnnxModel,
+  kExportedProgram,
   // Clusters.
   kNvidiaTopology,
   kNcclXml,

@@ -31,6 +31,7 @@
 #include "server/main/configuration/log_level.h"
 #include "server/main/tls/text_file.h"
 #include "server/observability/span_exporter.h"
+#include "server/pages/plan_pages.h"
 #include "server/serving/admission/resources.h"
 #include "server/store/open_store.h"
 
@@ -55,6 +56,11 @@ ABSL_FLAG(std::string, auth_config, "",
           "tenants; empty: everybody may do everything. SIGHUP reads it and the certificates again");
 ABSL_FLAG(std::string, metrics_address, "127.0.0.1:9464",
           "where /metrics, /livez and /readyz are served over HTTP; empty: nowhere");
+ABSL_FLAG(
+    bool, serve_pages, false,
+    "serve the pages of stored plans, /plans/{id}, to browsers at --pages_address; with --auth_config or to other "
+    "machines only over TLS with --tls_client_ca_file, since a browser sends no token");
+ABSL_FLAG(std::string, pages_address, "127.0.0.1:9466", "where --serve_pages serves, over TLS where gRPC is");
 ABSL_FLAG(
     int32_t, max_connections, 0,
     "connections that may be open at --listen_address; 0: what the limit of open files and --memory_budget allow. "
@@ -152,6 +158,8 @@ constexpr std::array kSettings = std::to_array<std::string_view>({"listen_addres
                                                                   "certificate_warning",
                                                                   "auth_config",
                                                                   "metrics_address",
+                                                                  "serve_pages",
+                                                                  "pages_address",
                                                                   "max_connections",
                                                                   "max_connection_age",
                                                                   "keepalive_time",
@@ -358,12 +366,49 @@ std::string ReadMetricsAddress(Violations& violations) {
   return address;
 }
 
+// A browser shows no token, so where callers are asked who they are it has to show a certificate.
+void CheckPages(const std::string& address, const SecretFiles& secrets, Violations& violations) {
+  const absl::Status built = CheckPagesAreBuilt();
+  if (!built.ok()) violations.Add("--serve_pages", std::string(built.message()));
+  if (absl::GetFlag(FLAGS_store) == "none") {
+    violations.Add("--serve_pages", "needs a --store, which has the plans");
+  }
+  if (!IsListenAddress(address)) {
+    violations.Add("--pages_address", absl::StrCat("must be HOST:PORT, is \"", address, "\""));
+  } else if (!IsLoopback(address) && secrets.tls.client_ca.empty()) {
+    violations.Add("--pages_address", absl::StrCat("\"", address,
+                                                   "\" can be reached from other machines: use a loopback address, or "
+                                                   "--tls_client_ca_file, so that browsers show a certificate"));
+  } else if (!secrets.auth_config.empty() && secrets.tls.client_ca.empty()) {
+    violations.Add(
+        "--serve_pages",
+        "with --auth_config needs --tls_client_ca_file: a browser sends no token, but can show a certificate");
+  }
+}
+
+// Empty: no pages are wanted.
+std::string ReadPagesAddress(const SecretFiles& secrets, Violations& violations) {
+  if (!absl::GetFlag(FLAGS_serve_pages)) return "";
+  std::string address = absl::GetFlag(FLAGS_pages_address);
+  CheckPages(address, secrets, violations);
+  return address;
+}
+
 // Port 0 is another one each time.
+void CheckDiffers(const std::string& address, std::string_view flag, const std::string& other,
+                  std::string_view other_flag, Violations& violations) {
+  if (address.empty() || address != other || address.ends_with(":0")) return;
+  violations.Add(std::string(flag),
+                 absl::StrCat("must differ from ", ToAbsl(other_flag), ", is \"", address, "\" too"));
+}
+
 void CheckAddressesDiffer(const Configuration& configuration, Violations& violations) {
-  if (configuration.metrics_address != configuration.listen_address) return;
-  if (configuration.metrics_address.ends_with(":0")) return;
-  violations.Add("--metrics_address",
-                 absl::StrCat("must differ from --listen_address, is \"", configuration.metrics_address, "\" too"));
+  CheckDiffers(configuration.metrics_address, "--metrics_address", configuration.listen_address, "--listen_address",
+               violations);
+  CheckDiffers(configuration.pages_address, "--pages_address", configuration.listen_address, "--listen_address",
+               violations);
+  CheckDiffers(configuration.pages_address, "--pages_address", configuration.metrics_address, "--metrics_address",
+               violations);
 }
 
 std::string ReadStore(Violations& violations) {
@@ -466,6 +511,7 @@ absl::StatusOr<Configuration> ReadConfiguration() {
   configuration.secret_files = ReadSecretFiles();
   configuration.listen_address = ReadListenAddress(!configuration.secret_files.tls.empty(), violations);
   configuration.metrics_address = ReadMetricsAddress(violations);
+  configuration.pages_address = ReadPagesAddress(configuration.secret_files, violations);
   CheckAddressesDiffer(configuration, violations);
   configuration.connections = ReadConnectionSettings(violations);
   configuration.engine = ReadEngineConfig(violations);

@@ -18,6 +18,8 @@ struct Configuration {
   std::string listen_address;
   // Empty: no HTTP server.
   std::string metrics_address;
+  // Empty: no pages.
+  std::string pages_address;
   ConnectionSettings connections;
   EngineConfig engine;
   // As OpenStore takes it.

@@ -70,7 +70,7 @@ TEST(ImporterTest, GoldenErrors) {
   EXPECT_EQ(ErrorIn("\x7f"
                     "ELF"),
             "g.json: is neither JSON nor text proto; a graph can be: JSON and text proto of graph.proto, "
-            "device-placement, PipeDream, Piper, ONNX and the config.json of transformers");
+            "device-placement, PipeDream, Piper, ONNX, torch.export and the config.json of transformers");
   EXPECT_THAT(ErrorIn("hello world"), StartsWith("g.json: is neither JSON nor text proto; a graph can be: "));
   EXPECT_EQ(ErrorIn("[1, 2]"), "g.json: must hold a JSON object");
   EXPECT_EQ(ErrorIn(R"({"problem": {}})"), "g.json: holds no graph");
@@ -88,11 +88,13 @@ TEST(ImporterTest, NamesFilesOfOtherKinds) {
     return error.substr(kPrefix.size(), error.find("; a graph can be: ") - kPrefix.size());
   };
   using std::string_literals::operator""s;
-  EXPECT_EQ(seems("PK\x03\x04\x14"), "a zip archive, such as a model saved by PyTorch (.pt, .pt2)");
+  EXPECT_EQ(seems("PK\x03\x04\x14"),
+            "a zip archive, such as a checkpoint of PyTorch (.pt), and no model of torch.export (.pt2)");
   EXPECT_EQ(seems("\x1f\x8b\x08"), "compressed by gzip: decompress it first");
   EXPECT_EQ(seems("\x80\x02}q"), "a Python pickle, which can run programs and is never read");
   EXPECT_EQ(seems("\x10\0\0\0\0\0\0\0{\"a\": {}}"s), "a safetensors file, which holds weights");
-  EXPECT_EQ(seems(R"({"traceEvents": [], "schemaVersion": 1})"), "a trace of a profiler, which holds no graph");
+  EXPECT_EQ(seems(R"({"traceEvents": [], "schemaVersion": 1})"),
+            "a trace of a profiler, which goes beside a graph: name it with --profile");
   EXPECT_EQ(seems("\tGPU0\tGPU1\nGPU0\t X \tNV12\n"), "the output of nvidia-smi topo -m");
   EXPECT_EQ(seems("<?xml version=\"1.0\"?>\n<system version=\"1\"/>"), "a topology of NCCL");
   EXPECT_EQ(seems("<topology version=\"2.0\"/>"), "a topology of hwloc");

@@ -112,6 +112,36 @@ TEST_F(PageTest, ForbidsEverythingButItsOwnScriptAndStyle) {
   EXPECT_THAT(page, Not(HasSubstr("unsafe")));
 }
 
+TEST_F(PageTest, IdleTimeIsThatOfAcceleratorsAndSlowCpusAreSaidFirst) {
+  Make(4, 2);
+  for (v1::DeviceUsage& usage : *plan_.mutable_devices()) usage.set_load_ms(5);
+  plan_.mutable_estimate()->set_bubble_fraction(0.25);
+  EXPECT_THAT(View()["overview"].dump(), HasSubstr("devices in use idle 25.0 % of the time"));
+  auto& cpu_class = *cluster_.add_device_classes();
+  cpu_class.set_name("xeon");
+  cpu_class.set_kind(v1::DEVICE_KIND_CPU);
+  cluster_.mutable_devices(1)->set_device_class("xeon");
+  plan_.mutable_devices(0)->set_load_ms(4);
+  plan_.add_warnings("something else");
+  EXPECT_THAT(View()["overview"].dump(), HasSubstr("accelerators in use idle 60.0 % of the time"));
+  EXPECT_THAT(View()["assumptions"][0], HasSubstr("the busiest device is a CPU, gpu1"));
+}
+
+TEST_F(PageTest, TasksThatAreNotThereAreCounted) {
+  Make(4, 2);
+  Simulation simulation;
+  simulation.summary.add_resources()->set_name("gpu0");
+  simulation.timeline.add_tasks()->set_operation("forward");
+  const std::vector<PagePlan> plans = {{title_, plan_, graph_, cluster_, &simulation, "", 999}};
+  const nlohmann::json timeline = DataOf(PageText(plans))["views"][0]["timeline"];
+  EXPECT_THAT(timeline["notes"].dump(), HasSubstr("The first 1 of 1,000 tasks are shown."));
+}
+
+TEST_F(PageTest, ThePolicyCanBeAHeader) {
+  Make(4, 2);
+  EXPECT_THAT(Page(), HasSubstr("Content-Security-Policy\" content=\"" + PagePolicy() + "\""));
+}
+
 TEST_F(PageTest, NamesNeverBecomeMarkup) {
   Make(4, 2);
   const std::string hostile = "</script><script>alert(1)</script><!--<svg onload=alert(2)>&amp;\u2028";

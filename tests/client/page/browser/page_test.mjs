@@ -1,9 +1,11 @@
-// What a browser makes of pages: page_test.mjs PLANWRIGHT. Screenshots of what it saw stay in the current folder.
+// What a browser makes of pages: page_test.mjs PLANWRIGHT PLANWRIGHTD. Screenshots of what it saw stay in the current folder.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { argv } from "node:process";
+import { createInterface } from "node:readline";
 import test, { after, before } from "node:test";
 import { chromium } from "playwright-core";
 
@@ -16,11 +18,12 @@ before(async () => {
 after(() => browser.close());
 
 // Opens a page offline; whatever it says on the console and asks for is in `noise`.
-async function open(file, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, offline: true, ...options });
+const open = (file, options = {}) => visit("file://" + resolve(file), { offline: true, ...options });
+
+async function visit(address, options) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const noise = [];
-  const address = "file://" + resolve(file);
   page.on("console", (message) => noise.push(message.text()));
   page.on("pageerror", (error) => noise.push(String(error)));
   page.on("dialog", (dialog) => (noise.push("dialog " + dialog.message()), dialog.dismiss()));
@@ -133,4 +136,29 @@ test("thousands of operators are still one page", async () => {
   assert.ok(statSync("large.html").size < 4e6, "larger than 4 MB");
   assert.match(await page.locator("#stages .note").textContent(), /too many to draw/);
   assert.deepEqual(noise, []);
+});
+
+test("planwrightd serves the page of a stored plan, and pages that say why there is none", async () => {
+  const daemon = spawn(argv[3], ["--listen_address=127.0.0.1:0", "--metrics_address=", "--serve_pages", "--pages_address=127.0.0.1:0", "--store=sqlite:plans.db", "--log_format=json"], { stdio: ["ignore", "ignore", "pipe"] });
+  const addresses = {};
+  for await (const line of createInterface({ input: daemon.stderr })) {
+    const { message, address } = JSON.parse(line);
+    addresses[message] = address;
+    if (message === "serving grpc") break;
+  }
+  daemon.stderr.resume();
+  try {
+    planwright("plan", `--server=${addresses["serving grpc"]}`, "--graph=zoo:bert-large", "--cluster=zoo:pcie:4", "--plan_id=bert-4");
+    const { page, noise } = await visit(`http://${addresses["serving pages"]}/plans/bert-4`, {});
+    assert.equal(await page.title(), "plans/bert-4: bert-large on pcie:4");
+    assert.deepEqual(await emptyCharts(page), []);
+    await page.screenshot({ path: "served.png", fullPage: true });
+    assert.deepEqual(noise, []);
+    const refused = await page.goto(`http://${addresses["serving pages"]}/plans/nobody-1`);
+    assert.equal(refused.status(), 404);
+    assert.match(await page.textContent("p"), /nothing is stored as "plans\/nobody-1"/);
+  } finally {
+    daemon.kill("SIGTERM");
+    assert.deepEqual(await once(daemon, "exit"), [0, null]);
+  }
 });

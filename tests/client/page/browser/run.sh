@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Opens pages of real plans in Debian's chromium, by playwright-core, without a network. Exit code 77: skipped, where one of
 # them is missing; deploy/setup.sh pages browser installs what it takes.
-#   tests/client/page/browser/run.sh build/release/bin/planwright FOLDER
+#   tests/client/page/browser/run.sh build/release/bin/planwright build/release/bin/planwrightd FOLDER
 set -euo pipefail
 
 planwright=$(realpath "$1")
-folder=$2/browser
+planwrightd=$(realpath "$2")
+folder=$3/browser
 source=$(dirname "${BASH_SOURCE[0]}")
 
 skip() {
@@ -17,6 +18,7 @@ for program in node npm chromium; do
   command -v "$program" >/dev/null || skip "$program is not installed; run deploy/setup.sh pages browser"
 done
 mkdir --parents "$folder"
+rm --force "$folder"/plans.db*
 cp "$source"/package.json "$source"/package-lock.json "$source"/*.mjs "$folder"
 cd "$folder"
 "$planwright" plan --graph=zoo:bert-large --cluster=zoo:pcie:4 --explain --save=bert.json >/dev/null
@@ -27,4 +29,4 @@ if ! "$planwright" export --plan=bert.json --to=html --graph=zoo:bert-large --cl
 fi
 npm ci --ignore-scripts --no-audit --no-fund --loglevel=error --fetch-retries=1 --fetch-timeout=20000 >/dev/null 2>errors ||
   skip "npm cannot fetch playwright-core: $(head --lines=1 errors)"
-exec node page_test.mjs "$planwright"
+exec node page_test.mjs "$planwright" "$planwrightd"
