@@ -74,7 +74,11 @@ class Program:
                 raise AssertionError(f"{self.process.args[0]} ended: {self.log.read_text()[-2000:]}")
             return is_ready()
 
-        wait_for(look)
+        try:
+            wait_for(look)
+        except AssertionError:
+            self.end()
+            raise
 
     def end(self):
         self.process.terminate()
@@ -108,10 +112,13 @@ class RealApiServer(Program):
         self.address = f"https://127.0.0.1:{port}"
         super().__init__(
             folder, "kube-apiserver", f"--etcd-servers={self.etcd.address}", "--bind-address=127.0.0.1", f"--secure-port={port}",
+            # No other network is needed, and no Service leads here.
+            "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.0.0.0/24",
             f"--tls-cert-file={certificate}", f"--tls-private-key-file={key}", f"--cert-dir={folder / 'kube-apiserver'}",
-            f"--token-auth-file={tokens}", "--authorization-mode=RBAC", "--service-cluster-ip-range=10.0.0.0/24",
-            "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={key}",
-            f"--service-account-signing-key-file={key}", "--disable-admission-plugins=ServiceAccount")
+            f"--token-auth-file={tokens}", "--authorization-mode=RBAC",
+            "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-signing-key-file={key}",
+            # It reads public keys of this kind from certificates, not from PKCS #8.
+            f"--service-account-key-file={certificate}", "--disable-admission-plugins=ServiceAccount")
         self.wait_until(self.is_ready)
 
     def is_ready(self):

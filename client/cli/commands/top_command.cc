@@ -170,7 +170,7 @@ class TopCommand final : public Command {
     return ExitCode::kOk;
   }
 
-  std::string Note(const std::string& trouble) const {
+  static std::string Note(const std::string& trouble) {
     return absl::StrCat(absl::FormatTime("%H:%M:%S", absl::Now(), absl::LocalTimeZone()), trouble, "\n");
   }
 
