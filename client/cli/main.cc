@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <istream>
 #include <memory>
@@ -41,13 +42,22 @@ ServerConnection ConnectionOfEnvironment() {
   return connection;
 }
 
+// Of the terminal that `descriptor` is; what it does not say is as usual.
+TerminalSize SizeOf(int descriptor) {
+  TerminalSize size;
+  winsize said = {};
+  if (ioctl(descriptor, TIOCGWINSZ, &said) != 0) return size;
+  if (said.ws_col > 0) size.columns = said.ws_col;
+  if (said.ws_row > 0) size.rows = said.ws_row;
+  return size;
+}
+
 // Columns of the terminal that `descriptor` is. Pipes and files take the longest lines.
-std::size_t ColumnsOf(int descriptor) {
-  constexpr std::size_t kUsualColumns = 80;
-  if (isatty(descriptor) != 1) return kMaxLineLength;
-  winsize size = {};
-  const bool is_known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return is_known ? size.ws_col : kUsualColumns;
+std::size_t ColumnsOf(int descriptor) { return isatty(descriptor) == 1 ? SizeOf(descriptor).columns : kMaxLineLength; }
+
+std::function<TerminalSize()> OutTerminal() {
+  if (isatty(STDOUT_FILENO) != 1) return {};
+  return [] { return SizeOf(STDOUT_FILENO); };
 }
 
 int Main(const std::vector<std::string>& arguments) {
@@ -63,6 +73,7 @@ int Main(const std::vector<std::string>& arguments) {
                           .out = std::cout,
                           .err = std::cerr,
                           .err_is_terminal = isatty(STDERR_FILENO) == 1,
+                          .out_terminal = OutTerminal(),
                           .line_lengths = {.report = ColumnsOf(STDOUT_FILENO), .note = ColumnsOf(STDERR_FILENO)},
                           .default_connection = ConnectionOfEnvironment(),
                           .configured_connection = *configured,

@@ -128,6 +128,7 @@ std::vector<std::unique_ptr<Command>> MakeCommands() {
   commands.push_back(MakeOperationsCommand());
   commands.push_back(MakeSweepCommand());
   commands.push_back(MakeServerInfoCommand());
+  commands.push_back(MakeTopCommand());
   commands.push_back(MakeAdminCommand());
   commands.push_back(MakeCheckCommand());
   commands.push_back(MakeCompletionCommand());

@@ -1,4 +1,5 @@
 // planwright-webhook: the admission hook for Kubernetes. See --help.
+#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -63,6 +64,8 @@ int Serve(const Settings& settings, const Signals& signals) {
 int Main(int argc, char** argv) {
   // As in planwrightd: Debian's Abseil is built with deadlock detection, which aborts on suspicion.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  // Each of the many threads that rarely run would keep an arena of its own.
+  mallopt(M_ARENA_MAX, 2);
   std::signal(SIGPIPE, SIG_IGN);
   server::RaiseDescriptorLimit();
   const Signals signals;

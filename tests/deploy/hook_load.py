@@ -5,9 +5,12 @@ import json
 import pathlib
 import signal
 import ssl
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "client/webhook/integration"))
 from hook import EXAMPLES, Process, example, make_certificate, review  # noqa: E402  (of another folder)
@@ -15,7 +18,7 @@ from hook import EXAMPLES, Process, example, make_certificate, review  # noqa: E
 WEBHOOK, DAEMON = sys.argv[1:3]
 RATE = float(sys.argv[3]) if len(sys.argv) > 3 else 200
 SECONDS = float(sys.argv[4]) if len(sys.argv) > 4 else 20
-CONNECTIONS = 16
+CONNECTIONS, ROUNDS = 16, 5
 IDLE, DRIPPING = 1000, 400
 
 
@@ -25,25 +28,33 @@ class Figures:
     def __init__(self):
         self.times, self.warned, self.failed = [], 0, 0
 
+    def share(self, part):
+        """The time within which that part of the answers came."""
+        return sorted(self.times)[min(len(self.times) - 1, int(part * len(self.times)))]
+
     def __str__(self):
-        times = sorted(self.times)
-        share = lambda part: times[min(len(times) - 1, int(part * len(times)))]  # noqa: E731
-        return (f"{len(times)} answers, median {share(0.5):.1f} ms, p99 {share(0.99):.1f} ms, longest {times[-1]:.0f} ms; "
+        return (f"{len(self.times)} answers, median {self.share(0.5):.1f} ms, p99 {self.share(0.99):.1f} ms, "
+                f"longest {self.share(1):.0f} ms; "
                 f"{self.warned} with a warning, {self.failed} connections failed")
 
 
 class Hook:
     def __init__(self, folder, daemon):
-        certificate, key = make_certificate(folder)
+        self.certificate, key = make_certificate(folder)
         self.process = Process("serving reviews", WEBHOOK, "--listen_address=127.0.0.1:0", "--metrics_address=127.0.0.1:0",
-                               f"--server={daemon.addresses['serving grpc']}", f"--tls_cert_file={certificate}",
+                               f"--server={daemon.addresses['serving grpc']}", f"--tls_cert_file={self.certificate}",
                                f"--tls_key_file={key}", f"--pools_file={EXAMPLES / 'pools.yaml'}",
                                "--max_requests_per_second=0")
         self.host, port = self.process.addresses["serving reviews"].rsplit(":", 1)
-        self.port, self.tls = int(port), ssl.create_default_context(cafile=certificate)
+        self.port, self.tls = int(port), ssl.create_default_context(cafile=self.certificate)
 
     def open(self):
         return asyncio.open_connection(self.host, self.port, ssl=self.tls)
+
+    def connections(self):
+        with urllib.request.urlopen(f"http://{self.process.addresses['serving http']}/metrics") as answer:
+            metrics = answer.read().decode()
+        return int(metrics.split("\nplanwright_webhook_connections ")[1].split()[0])
 
     def mebibytes(self):
         """The most that it has had."""
@@ -88,42 +99,44 @@ async def load(hook, request, rate=RATE, seconds=SECONDS):
     return figures
 
 
-async def drip(hook):
-    """Sends a request byte by byte, and begins again when the hook has had enough."""
-    while True:
-        try:
-            _, writer = await hook.open()
-            for byte in b"POST /mutate HTTP/1.1\r\nContent-Length: 100\r\n":
-                writer.write(bytes([byte]))
-                await writer.drain()
-                await asyncio.sleep(1)
-        except OSError:
-            await asyncio.sleep(1)
+class Attackers:
+    """hook_attackers.py in a process of its own, which yields to those who are measured."""
+
+    def __init__(self, hook):
+        self.process = subprocess.Popen([sys.executable, pathlib.Path(__file__).with_name("hook_attackers.py"), hook.host,
+                                         str(hook.port), hook.certificate, str(IDLE), str(DRIPPING)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process.stdout.readline()
+
+    def end(self):
+        """What they say of themselves."""
+        return self.process.communicate("\n")[0].strip()
 
 
-async def open_idle(hook):
-    opened = []
-    for _ in range(IDLE):
-        opened.append(await hook.open())
-    return opened
+async def measure_attacked(hook, request):
+    """Rounds of quiet and attacked, side by side."""
+    quiet, attacked = [], []
+    for _ in range(ROUNDS):
+        quiet.append(await load(hook, request))
+        print(f"cached reviews, {RATE:.0f} a second: {quiet[-1]}; {hook.mebibytes():.0f} MiB", flush=True)
+        attackers = Attackers(hook)
+        attacked.append(await load(hook, request))
+        connections, said = hook.connections(), attackers.end()
+        print(f"beside {IDLE} idle and {DRIPPING} dripping connections: {attacked[-1]}; {hook.mebibytes():.0f} MiB, "
+              f"{connections} connections; {said}", flush=True)
+    for name, rounds in (("quiet", quiet), ("attacked", attacked)):
+        middle = [statistics.median(figures.share(part) for figures in rounds) for part in (0.5, 0.99, 1)]
+        print("{}, medians of {}: median {:.1f} ms, p99 {:.1f} ms, longest {:.0f} ms".format(name, ROUNDS, *middle), flush=True)
 
 
 async def measure(folder):
     daemon = Process("serving grpc", DAEMON, "--listen_address=127.0.0.1:0", "--metrics_address=",
                      f"--store=sqlite:{folder / 'store.db'}")
     hook = Hook(folder, daemon)
+    print(f"at rest: {hook.mebibytes():.0f} MiB")
     request = request_of(example())
     await load(hook, request, rate=20, seconds=2)
-    print(f"cached reviews, {RATE:.0f} a second: {await load(hook, request)}; {hook.mebibytes():.0f} MiB", flush=True)
-    idle = await open_idle(hook)
-    drips = [asyncio.create_task(drip(hook)) for _ in range(DRIPPING)]
-    await asyncio.sleep(5)
-    print(f"beside {IDLE} idle and {DRIPPING} dripping connections: {await load(hook, request)}; {hook.mebibytes():.0f} MiB",
-          flush=True)
-    for task in drips:
-        task.cancel()
-    for _, writer in idle:
-        writer.close()
+    await measure_attacked(hook, request)
     daemon.process.send_signal(signal.SIGSTOP)
     print(f"planwrightd frozen, 20 a second: {await load(hook, request, 20, 10)}", flush=True)
     daemon.process.send_signal(signal.SIGCONT)

@@ -1,5 +1,7 @@
 """Every overlay of deploy/kubernetes, rendered by kubectl: what its objects name exists, what its containers are told is
 understood by the programs. manifests_test.py PLANWRIGHTD WEBHOOK PLANWRIGHT."""
+import base64
+import copy
 import functools
 import json
 import os
@@ -20,6 +22,7 @@ if shutil.which("kubectl") is None:
     print("skipped: kubectl is not installed (kubernetes-client)")
     sys.exit(77)
 
+from real_api_server import hook_configurations
 from rendered import (SOURCE, containers, copy_of_the_sources, flags, is_selected, named, overlays, pod_template, port_of,
                       references, render, templates)
 
@@ -203,6 +206,32 @@ class ManifestsTest(unittest.TestCase):
                 self.assertIn("planwright", excluded)
                 if overlay == "webhook-plain-certificates":
                     self.assertTrue(webhook["clientConfig"]["caBundle"])
+
+    def test_an_api_server_can_be_told_of_a_hook_beside_it(self):
+        folder = pathlib.Path(self.scratch.name) / "beside"
+        certificate = folder / "hook.crt"
+        folder.mkdir()
+        certificate.write_bytes(b"a certificate\n" * 40)
+        told = hook_configurations(folder, "127.0.0.1:8443", certificate)
+        doors = {"MutatingWebhookConfiguration": "/mutate", "ValidatingWebhookConfiguration": "/validate"}
+        self.assertEqual({configuration["kind"] for configuration in told}, set(doors))
+        for configuration in told:
+            door = doors[configuration["kind"]]
+            shipped = copy.deepcopy(named(self.rendered["webhook"], configuration["kind"])["planwright"])
+            client = configuration["webhooks"][0].pop("clientConfig")
+            self.assertEqual(client["url"], f"https://127.0.0.1:8443{door}")
+            self.assertEqual(base64.b64decode(client["caBundle"]), certificate.read_bytes())
+            self.assertEqual(set(client), {"url", "caBundle"})
+            del shipped["webhooks"][0]["clientConfig"]
+            self.assertEqual(configuration, shipped)
+
+    def test_without_an_api_server_it_is_said_why(self):
+        for assets, reason in ((None, "KUBEBUILDER_ASSETS names no folder"), (self.scratch.name, "has no etcd and no kube-apiserver")):
+            environment = {**os.environ, "KUBEBUILDER_ASSETS": assets or ""}
+            ran = subprocess.run([sys.executable, "tests/deploy/api_server_test.py"], capture_output=True, text=True,
+                                 env=environment)
+            self.assertEqual(ran.returncode, 77, ran.stderr)
+            self.assertIn(reason, ran.stdout)
 
     @for_each_template
     def test_whom_pods_call_is_a_service_of_production(self, items, item, template):

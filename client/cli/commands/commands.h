@@ -25,6 +25,7 @@ std::unique_ptr<Command> MakeSubmitCommand();
 std::unique_ptr<Command> MakeWaitCommand();
 std::unique_ptr<Command> MakeOperationsCommand();
 std::unique_ptr<Command> MakeSweepCommand();
+std::unique_ptr<Command> MakeTopCommand();
 std::unique_ptr<Command> MakeAdminCommand();
 std::unique_ptr<Command> MakeCheckCommand();
 

@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CLIENT_CLI_TERMINAL_COMMAND_H_
 #define PLANWRIGHT_CLIENT_CLI_TERMINAL_COMMAND_H_
 
+#include <cstddef>
 #include <functional>
 #include <istream>
 #include <memory>
@@ -20,6 +21,12 @@
 
 namespace planwright::client {
 
+// Characters, at least one of each.
+struct TerminalSize {
+  std::size_t columns = 80;
+  std::size_t rows = 24;
+};
+
 // The world around the program; tests make their own.
 struct Environment {
   std::istream& in;
@@ -28,6 +35,8 @@ struct Environment {
   // Errors, warnings, progress.
   std::ostream& err;
   bool err_is_terminal = false;
+  // The size of the terminal that `out` is, at this moment; empty: it is none.
+  std::function<TerminalSize()> out_terminal = {};
   // Of the lines of both: as wide as the terminals that they are.
   LineLengths line_lengths = {};
   // What the environment says.

@@ -57,6 +57,8 @@ class OutputFlags {
   bool is_svg() const { return output_ == "svg"; }
   bool is_trace() const { return output_ == "trace"; }
   bool is_html() const { return output_ == "html"; }
+  // Text for whoever looks at standard output.
+  bool is_plain() const { return output_ == "text" && output_file_.empty(); }
   // Writes the result where the flags say; JSON as the format that they say.
   absl::Status Write(std::string_view text, Environment& environment) const;
 

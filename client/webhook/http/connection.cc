@@ -6,12 +6,14 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core.hpp>
+#include <boost/beast/core/flat_stream.hpp>
 #include <boost/beast/http.hpp>
-#include <boost/beast/ssl.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "client/webhook/http/tls_stream.h"
 
 namespace planwright::webhook {
 namespace {
@@ -56,15 +58,12 @@ std::optional<HttpAnswer> Refusal(const Parser& parser) {
 class Connection {
  public:
   Connection(asio::ip::tcp::socket socket, TlsContext tls, ConnectionServices& services)
-      : services_(services),
-        address_(AddressOf(socket)),
-        tls_(std::move(tls)),
-        stream_(beast::tcp_stream(std::move(socket)), *tls_) {}
+      : services_(services), address_(AddressOf(socket)), stream_(std::move(socket), std::move(tls)) {}
 
   asio::awaitable<void> Serve() {
-    ExpireAt(Clock::now() + services_.limits.deadline);
+    tls().ExpireAt(Clock::now() + services_.limits.deadline);
     Error error;
-    co_await stream_.async_handshake(asio::ssl::stream_base::server, asio::redirect_error(asio::use_awaitable, error));
+    co_await tls().async_handshake(asio::redirect_error(asio::use_awaitable, error));
     bool goes_on = !error;
     while (goes_on && !services_.is_draining) {
       if (!co_await AwaitFirstByte()) break;
@@ -81,12 +80,12 @@ class Connection {
     return error ? "" : endpoint.address().to_string();
   }
 
-  void ExpireAt(Clock::time_point time) { beast::get_lowest_layer(stream_).expires_at(time); }
+  TlsStream& tls() { return stream_.next_layer(); }
 
   // False: none came.
   asio::awaitable<bool> AwaitFirstByte() {
     if (buffer_.size() > 0) co_return true;
-    ExpireAt(Clock::now() + services_.limits.idle);
+    tls().ExpireAt(Clock::now() + services_.limits.idle);
     Error error;
     // A small block: idle connections are many.
     const std::size_t count =
@@ -99,7 +98,7 @@ class Connection {
   asio::awaitable<bool> ServeRequest() {
     const Clock::time_point begin = Clock::now();
     const Clock::time_point deadline = begin + services_.limits.deadline;
-    ExpireAt(deadline);
+    tls().ExpireAt(deadline);
     Parser parser;
     parser.header_limit(kMaxHeaderBytes);
     parser.body_limit(static_cast<std::uint64_t>(services_.limits.max_body_bytes));
@@ -198,28 +197,25 @@ class Connection {
   // Reads what was on its way: unread bytes would make the kernel reset the connection, and the answer be lost.
   asio::awaitable<void> Discard() {
     Error error;
-    beast::get_lowest_layer(stream_).socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
+    tls().socket().shutdown(asio::ip::tcp::socket::shutdown_send, error);
     std::vector<char> block(kBlockBytes);
-    auto& transport = beast::get_lowest_layer(stream_);
     for (std::size_t sum = 0; !error && sum < kMaxDiscardedBytes;) {
-      sum += co_await transport.async_read_some(asio::buffer(block), asio::redirect_error(asio::use_awaitable, error));
+      sum += co_await tls().async_read_raw(asio::buffer(block), asio::redirect_error(asio::use_awaitable, error));
     }
   }
 
   asio::awaitable<void> Close() {
     Error error;
-    if (beast::get_lowest_layer(stream_).socket().is_open()) {
-      ExpireAt(Clock::now() + std::chrono::seconds(1));
-      co_await stream_.async_shutdown(asio::redirect_error(asio::use_awaitable, error));
+    if (!tls().is_expired()) {
+      tls().ExpireAt(Clock::now() + std::chrono::seconds(1));
+      co_await tls().async_shutdown(asio::redirect_error(asio::use_awaitable, error));
     }
-    beast::get_lowest_layer(stream_).close();
+    tls().socket().close(error);
   }
 
   ConnectionServices& services_;
   const std::string address_;
-  // Lives as long as the stream.
-  const TlsContext tls_;
-  beast::ssl_stream<beast::tcp_stream> stream_;
+  beast::flat_stream<TlsStream> stream_;
   beast::flat_buffer buffer_{kBlockBytes + kMaxHeaderBytes};
 };
 

@@ -44,7 +44,7 @@ bool SetVariable(const Demand& demand, const std::string& resource, std::string_
 void AnnotateSlices(const Demand& demand, const Pool& pool, Json& object);
 
 // What the argument of a trainer is. FAILED_PRECONDITION: the trainer cannot express the plan; the message says why.
-// `trainer`: "megatron", its flags; "torchtitan", the part of its TOML file.
+// `trainer`: "megatron", its flags, without quotes; "torchtitan", the part of its job configuration, in Python.
 absl::StatusOr<std::string> TrainerArguments(const std::string& trainer, const v1::Plan& plan, const v1::Graph& graph);
 
 }  // namespace planwright::webhook

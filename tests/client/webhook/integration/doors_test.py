@@ -266,6 +266,51 @@ class DoorsTest(unittest.TestCase):
         for reason in ("unavailable", "refused"):
             self.assertGreater(self.metric(hook, f'planwright_webhook_warnings_total{{reason="{reason}"}}'), 0)
 
+    def memory(self, hook):
+        """Of the process, in bytes."""
+        status = pathlib.Path(f"/proc/{hook.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) * 1024
+
+    def test_silent_connections_stay_and_hold_little(self):
+        hook = self.start_hook("--request_timeout=2s", "--time_limit=1s")
+        self.assertTrue(self.ask(hook, example(graph=""))["allowed"])
+        before = self.memory(hook)
+        idle = [self.connect(hook) for _ in range(200)]
+        for connection in idle:
+            connection.connect()
+        dripping = [self.connect(hook) for _ in range(20)]
+        for connection in dripping:
+            connection.connect()
+            connection.sock.sendall(b"POST /mutate HTTP/1.1\r\n")
+        begin = time.monotonic()
+        self.assertTrue(self.ask(hook, example(graph=""))["allowed"])
+        # Sanitizers hold what was freed.
+        if b"__asan_" not in pathlib.Path(WEBHOOK).read_bytes():
+            self.assertLess(self.memory(hook) - before, 220 * (40 << 10))
+        # A request has a deadline, a connection that has begun none has not.
+        for connection in dripping:
+            self.assertEqual(connection.sock.recv(1), b"")
+        self.assertGreater(time.monotonic() - begin, 1)
+        # Two have asked in between, and keep their connections.
+        self.wait_until(lambda: self.metric(hook, "planwright_webhook_connections") == 202)
+        body = json.dumps(review(example(graph="")))
+        self.assertEqual([self.post(connection, body)[0] for connection in idle], [200] * 200)
+
+    def test_tls_of_either_version_carries_requests_that_come_at_once(self):
+        hook = self.start_hook()
+        body = json.dumps(review(example(graph=""))).encode()
+        request = (b"POST /mutate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+                   + str(len(body)).encode() + b"\r\n\r\n" + body)
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            connection = self.connect(hook)
+            connection._context.minimum_version = connection._context.maximum_version = version
+            connection.connect()
+            connection.sock.sendall(request + request + request.replace(b"Host: x", b"Connection: close"))
+            answers = connection.sock.makefile("rb").read()
+            self.assertEqual(answers.count(b"HTTP/1.1 200 OK"), 3)
+            # The end is announced: what was read is all.
+            self.assertEqual(connection.sock.version(), version.name.replace("_", "."))
+
     def test_closed_and_broken_connections_leave_nothing_behind(self):
         hook = self.start_hook()
         host, port = hook.addresses["serving reviews"].rsplit(":", 1)

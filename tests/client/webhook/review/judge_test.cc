@@ -21,6 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 constexpr char kSmall[] = "zoo:bert-base";
 // 61 layers of 7,168: far beyond two accelerators.
@@ -279,6 +280,22 @@ TEST_F(JudgeTest, WritesTheArgumentsOfTheTrainer) {
   EXPECT_THAT(VariableOf(patched, kTrainerVariable), HasSubstr("--pipeline-model-parallel-size 2"));
   EXPECT_THAT(JudgeReal(Annotated(2, 2, kSmall, {{kTrainerAnnotation, "other"}})).warnings,
               HasWarning(Reason::kAnnotation, "megatron or torchtitan"));
+}
+
+TEST_F(JudgeTest, PlansOfTheJointSearchHaveAllFlagsOfTheTrainerOnce) {
+  const char* graph = "zoo:transformer?layers=5&hidden=256&heads=4&vocab=1024&sequence=128";
+  const Review review = Annotated(
+      1, 2, graph,
+      {{kTrainerAnnotation, "megatron"}, {kProblemAnnotation, "global_batch=8 stages=2 tensor_degrees=1 samples=1"}});
+  const Judgement judgement = JudgeReal(review);
+  EXPECT_THAT(judgement.warnings, IsEmpty());
+  const Json patched = review.object.patch(judgement.answer.patch);
+  EXPECT_EQ(VariableOf(patched, kStagesVariable), "0,1");
+  const std::string arguments = VariableOf(patched, kTrainerVariable);
+  EXPECT_THAT(arguments, StartsWith("--tensor-model-parallel-size 1 --pipeline-model-parallel-size 2 "));
+  EXPECT_THAT(arguments, HasSubstr(" --pipeline-model-parallel-layout Et*"));
+  EXPECT_THAT(arguments, HasSubstr(" --global-batch-size 8 "));
+  EXPECT_EQ(arguments.find("--pipeline-model-parallel-size"), arguments.rfind("--pipeline-model-parallel-size"));
 }
 
 TEST_F(JudgeTest, NamesCannotBeReplacedByTheKubelet) {
