@@ -34,7 +34,9 @@ JointPlan ChoicesOf(const JointPlan& plan) {
                     .per_stage = plan.per_stage,
                     .micro_batch_samples = plan.micro_batch_samples};
   for (const JointStage& stage : plan.stages) {
-    choices.stages.push_back({.chunks = stage.chunks, .degrees = stage.degrees});
+    JointStage& own = choices.stages.emplace_back();
+    own.chunks = stage.chunks;
+    own.degrees = stage.degrees;
   }
   return choices;
 }
