@@ -34,9 +34,9 @@ JointPlan ChoicesOf(const JointPlan& plan) {
                     .per_stage = plan.per_stage,
                     .micro_batch_samples = plan.micro_batch_samples};
   for (const JointStage& stage : plan.stages) {
-    JointStage& chosen = choices.stages.emplace_back();
-    chosen.chunks = stage.chunks;
-    chosen.degrees = stage.degrees;
+    JointStage& own = choices.stages.emplace_back();
+    own.chunks = stage.chunks;
+    own.degrees = stage.degrees;
   }
   return choices;
 }

@@ -103,6 +103,19 @@ int64_t PhasePass::StepBound() const {
   return least;
 }
 
+int64_t PhasePass::BusiestBound() const {
+  int64_t stages = 0;
+  for (const int64_t start : places_.class_starts()) {
+    Label root;
+    root.depth = start;
+    stages = std::max(stages, StagesLeft(root));
+  }
+  if (stages == 0) return kNever;
+  const LongestPasses& all = rest_.back();
+  return SaturatingMultiply(question_.micro_batches,
+                            CeilDivide(all.forward_ps + all.backward_ps + all.weights_ps, stages));
+}
+
 PhasePass::Label PhasePass::Joined(const Label& behind, const Cost& cost, const PlacedStage& stage,
                                    int32_t next) const {
   Label label;

@@ -38,6 +38,8 @@ class PhasePass {
 
   // No pipeline takes less. O(layers).
   int64_t StepBound() const;
+  // The same task by task: the busiest stage works through all micro-batches.
+  int64_t BusiestBound() const;
 
   // The pipeline of the least closed form below `limit`, exact within ALIGNED_PLACES; nullopt: there is none, or the
   // poller ended it.

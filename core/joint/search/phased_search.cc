@@ -26,7 +26,8 @@ class PhasedSearch {
   PhasedResult Run(int64_t best_ps, double relative_gap) {
     PhasedResult result;
     result.bound_ps = std::numeric_limits<int64_t>::max();
-    for (const Candidate& candidate : List(Sought(best_ps, relative_gap))) {
+    const auto bound_of = [](const PhasePass& pass) { return pass.StepBound(); };
+    for (const Candidate& candidate : List(Sought(best_ps, relative_gap), bound_of)) {
       const int64_t sought = Sought(best_ps, relative_gap);
       if (candidate.bound_ps >= sought || poller_.ShouldStop(10'000)) break;
       const std::vector<SpreadOption> options = OptionsOf(space_, families_[candidate.family]);
@@ -47,7 +48,9 @@ class PhasedSearch {
 
   int64_t BoundSimulated(int64_t known_ps) {
     int64_t bound = known_ps;
-    for (const Candidate& candidate : List(std::numeric_limits<int64_t>::max())) {
+    const auto bound_of = [](const PhasePass& pass) { return pass.BusiestBound(); };
+    for (const Candidate& candidate : List(known_ps, bound_of)) {
+      if (candidate.bound_ps >= bound) break;
       if (poller_.ShouldStop(10'000)) return 0;
       const std::vector<SpreadOption> options = OptionsOf(space_, families_[candidate.family]);
       bound = std::min(bound, PassOf(candidate, options.front()).LeastSimulated(bound));
@@ -62,20 +65,19 @@ class PhasedSearch {
   }
 
   // Those whose bound is below `limit`, the least first.
-  std::vector<Candidate> List(int64_t limit) {
+  template <typename BoundOf>
+  std::vector<Candidate> List(int64_t limit, BoundOf bound_of) {
     std::vector<Candidate> candidates;
     for (std::size_t at = 0; at < families_.size() && !poller_.ShouldStop(1'000); ++at) {
       const PipelineFamily& family = families_[at];
-      const bool is_plain = order_ == PipelineOrder::kGpipe;
-      if ((is_plain ? family.step_bound_ps : family.busiest_bound_ps) >= limit) continue;
       const std::vector<SpreadOption> options = OptionsOf(space_, family);
       if (options.empty()) continue;
       const auto add = [&](std::optional<int32_t> num_stages) {
         Candidate candidate{at, num_stages, 0};
-        candidate.bound_ps = PassOf(candidate, options.front()).StepBound();
+        candidate.bound_ps = bound_of(PassOf(candidate, options.front()));
         if (candidate.bound_ps < limit) candidates.push_back(candidate);
       };
-      if (is_plain) {
+      if (order_ == PipelineOrder::kGpipe) {
         add(space_.settings.num_stages);
         continue;
       }
