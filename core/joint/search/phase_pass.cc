@@ -105,7 +105,7 @@ int64_t PhasePass::StepBound() const {
 
 int64_t PhasePass::BusiestBound() const {
   int64_t stages = 0;
-  for (const int64_t start : places_.class_starts()) {
+  for (const int64_t start : places_.starts()) {
     Label root;
     root.depth = start;
     stages = std::max(stages, StagesLeft(root));
