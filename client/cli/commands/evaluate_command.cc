@@ -49,7 +49,7 @@ class EvaluateCommand final : public Command {
   std::string_view name() const override { return "evaluate"; }
   std::string_view summary() const override { return "check and cost a plan that anybody made"; }
   std::string_view usage() const override {
-    return "planwright evaluate --graph=FILE|zoo:NAME --plan=FILE|- [--cluster=FILE|zoo:NAME] [flags]\n"
+    return "planwright evaluate --graph=FILE|zoo:NAME --plan=FILE|plans/ID|- [--cluster=FILE|zoo:NAME] [flags]\n"
            "\n"
            "A plan is what `planwright plan --output=json` prints, text proto, a split of device-placement, or what\n"
            "others run: a layout or the arguments of Megatron-LM, torchtitan's list, vLLM's counts, PipeDream's graph\n"

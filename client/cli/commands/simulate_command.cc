@@ -29,7 +29,7 @@ class SimulateCommand final : public Command {
   std::string_view name() const override { return "simulate"; }
   std::string_view summary() const override { return "run the micro-batches of a plan on a simulator"; }
   std::string_view usage() const override {
-    return "planwright simulate --graph=FILE|zoo:NAME --plan=FILE|- [--cluster=FILE|zoo:NAME] [flags]\n"
+    return "planwright simulate --graph=FILE|zoo:NAME --plan=FILE|plans/ID|- [--cluster=FILE|zoo:NAME] [flags]\n"
            "\n"
            "Step time, bubbles, memory over time and links, under the plan's schedule or another one. --output=trace "
            "is\n"

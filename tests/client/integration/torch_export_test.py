@@ -189,12 +189,20 @@ class TorchExportTest(unittest.TestCase):
         model.node("torch.ops.aten.relu.default", "again", tensor(("u7", None), 10), "relu")
         operators, tensors, said, graph = self.imported(archive(model.program()))
         self.assertEqual((int(graph["samples_per_micro_batch"]), int(tensors["relu"]["size_bytes"])), (4, 160))
-        self.assertIn("the size s0 is taken for 4", " ".join(said.split()))
+        self.assertIn('sizes are taken as the model was exported: "s0" for 4;', " ".join(said.split()))
         self.assertIn("1 values have no size", said)
         self.assertIn("1 nodes make no tensors", said)
         _, tensors, said, graph = self.imported(archive(model.program()), "--dim=s0=8", "--dim=u7=3")
         self.assertEqual((int(graph["samples_per_micro_batch"]), int(tensors["relu"]["size_bytes"])), (8, 320))
         self.assertNotIn("s0", said)
+
+    def test_many_symbols_are_one_warning(self):
+        model = Model(x=tensor(("s0", 4), 10))
+        for i in range(20):
+            model.node("torch.ops.aten.relu.default", f"relu_{i}", tensor((f"{i + 2}*s0", 4 * i), 10), "x")
+        _, _, said, _ = self.imported(archive(model.program()))
+        self.assertIn('"10*s0" for 32', " ".join(said.split()))
+        self.assertIn("and 13 more; --dim=NAME=N", " ".join(said.split()))
 
     def test_control_flow_is_one_operator(self):
         model = Model(x=tensor(4, 10))
@@ -255,6 +263,8 @@ class TorchExportTest(unittest.TestCase):
                           "graph_module.graph.nodes[2].target", 'tensor_values["relu"]: a size must be a whole number >= 0',
                           'tensor_values["odd"]: a size must be as_int', 'tensor_values["text"]'):
             self.assertIn(violation, said)
+        model.values["n" * 100000] = "a"
+        self.assertLess(len(self.refused(archive(model.program()))), 3000)
         for broken in ("[]", "1", "{}", '{"schema_version": 8, "graph_module": 1}',
                        '{"schema_version": {"major": 8}, "graph_module": {"graph": {"nodes": [1], "tensor_values": 1}}}'):
             self.refused(archive(broken))

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/importer/graphs/torch/aten_work.h"
 #include "client/importer/graphs/torch/exported_values.h"
 #include "client/importer/graphs/torch/module_stack.h"
@@ -51,6 +52,14 @@ std::vector<std::string> TensorsOf(const Json& argument) {
     }
   }
   return names;
+}
+
+// No longer than the contract allows, and no part of a character at its end.
+std::string Shortened(std::string_view name) {
+  if (name.size() <= kMaxNameBytes) return std::string(name);
+  name = name.substr(0, kMaxNameBytes);
+  while (!name.empty() && (static_cast<unsigned char>(name.back()) & 0x80) != 0) name.remove_suffix(1);
+  return std::string(name);
 }
 
 // What a node says, without sizes.
@@ -194,8 +203,8 @@ class GraphBuilder {
   void AddOperator(const Node& node) {
     v1::Operator& op = *graph_.add_operators();
     op.set_name(NameFor(node));
-    op.set_type(std::string(AtenName(node.target)).substr(0, kMaxNameBytes));
-    op.set_layer(node.layer.substr(0, kMaxNameBytes));
+    op.set_type(Shortened(AtenName(node.target)));
+    op.set_layer(Shortened(node.layer));
     AtenCall call;
     call.target = node.target;
     call.window = node.window;
@@ -253,11 +262,21 @@ class GraphBuilder {
     }
   }
 
-  void Warn() {
+  void WarnOfHints() {
+    constexpr std::size_t kMostNamed = 8;
+    if (hinted_.empty()) return;
+    std::vector<std::string> named;
     for (const auto& [symbol, size] : hinted_) {
-      warnings_.push_back(absl::StrCat("the size ", symbol, " is taken for ", size,
-                                       ", with which the model was exported: --dim ", symbol, "=N says another one"));
+      if (named.size() < kMostNamed) named.push_back(absl::StrCat(Quoted(symbol), " for ", size));
     }
+    const std::size_t others = hinted_.size() - named.size();
+    warnings_.push_back(absl::StrCat("sizes are taken as the model was exported: ", absl::StrJoin(named, ", "),
+                                     others > 0 ? absl::StrCat(" and ", others, " more") : "",
+                                     "; --dim=NAME=N says others"));
+  }
+
+  void Warn() {
+    WarnOfHints();
     const auto add = [this](int64_t count, const char* what) {
       if (count > 0) warnings_.push_back(absl::StrCat(count, what));
     };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/importer/reading/cells.h"
 #include "client/importer/reading/json_fields.h"
 
 namespace planwright::client {
@@ -111,7 +112,7 @@ ExportedTensors ReadExportedTensors(const Json& graph, const std::string& path,
   }
   TensorReader reader(dimensions, hinted, violations);
   for (const auto& [name, value] : values->items()) {
-    auto tensor = reader.Read(value, absl::StrCat(path, ".tensor_values[\"", name, "\"]"));
+    auto tensor = reader.Read(value, absl::StrCat(path, ".tensor_values[", Quoted(name), "]"));
     if (tensor.has_value()) {
       tensors.emplace(name, *std::move(tensor));
     } else {
