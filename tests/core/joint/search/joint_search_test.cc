@@ -24,10 +24,12 @@ constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
 // Layers of random kinds whose prices depend on everything that they may depend on.
 class RandomPricer : public LayerPricer {
  public:
-  RandomPricer(uint64_t seed, int32_t num_layers) : seed_(seed) {
+  // `are_unlike`: each layer is a kind of its own, whose passes have nothing to do with each other.
+  RandomPricer(uint64_t seed, int32_t num_layers, bool are_unlike = false) : seed_(seed), are_unlike_(are_unlike) {
     RandomStream random(seed, 1);
     for (int32_t layer = 0; layer < num_layers; ++layer) {
-      kinds_.push_back(layer == 0 ? 0 : static_cast<int32_t>(random.Below(3)));
+      const auto kind = static_cast<int32_t>(random.Below(3));
+      kinds_.push_back(are_unlike ? layer : layer == 0 ? 0 : kind);
       labels_.push_back(absl::StrCat("layer.", layer));
     }
     has_full_ = random.Below(4) != 0;
@@ -43,7 +45,8 @@ class RandomPricer : public LayerPricer {
 
   std::vector<LayerPrice> Price(const PriceQuery& query) const override {
     std::vector<LayerPrice> prices;
-    for (int32_t kind = 0; kind < 3; ++kind) prices.push_back(PriceOf(kind, query));
+    const int32_t kinds = 1 + *std::max_element(kinds_.begin(), kinds_.end());
+    for (int32_t kind = 0; kind < kinds; ++kind) prices.push_back(PriceOf(kind, query));
     return prices;
   }
 
@@ -69,12 +72,17 @@ class RandomPricer : public LayerPricer {
     price.optimizer_bytes = query.sharding == Sharding::kNone ? 3 * state : 3 * state / query.degrees.data;
     price.step_end_ps = step_end_factor_ * state * (query.crosses_nodes ? 5 : 1) * (query.degrees.data - 1);
     price.output_bytes = random.Between(0, 6) * samples;
+    if (are_unlike_) {
+      price.backward_ps = random.Between(5, 100);
+      price.step_end_ps = random.Between(0, 60);
+    }
     price.weights_ps = random.Between(0, price.backward_ps);
     price.weights_kept_bytes = random.Below(4) == 0 ? 0 : random.Between(1, 30) * samples / tensor;
     return price;
   }
 
   uint64_t seed_;
+  bool are_unlike_;
   std::vector<int32_t> kinds_;
   std::vector<std::string> labels_;
   bool has_full_ = true;
@@ -145,6 +153,27 @@ Instance MakeRackInstance(uint64_t seed, bool per_stage, PipelineOrder order) {
   cluster.between.latency_ps = random.Between(5, 40);
   cluster.groups.push_back({2, {2e12, random.Between(0, 4)}});
   if (random.Below(2) == 0) cluster.groups.push_back({4, {1.5e12, 5}});
+  return instance;
+}
+
+// More layers, in fewer ways to spread them: labels of one place that beat each other in one part each.
+Instance MakeUnlikeInstance(uint64_t seed, PipelineOrder order) {
+  RandomStream random(seed, 98);
+  Instance instance{RandomPricer(seed, static_cast<int32_t>(random.Between(4, 6)), /*are_unlike=*/true), {}, {}};
+  instance.cluster.classes.push_back({DeviceClassId(0), static_cast<int32_t>(random.Between(1, 2)),
+                                      static_cast<int32_t>(random.Between(2, 3)), random.Between(60, 500)});
+  instance.cluster.inside = {static_cast<double>(random.Between(1, 4)) * 1e12, 0};
+  instance.cluster.between = {1e12, random.Between(0, 5)};
+  JointSettings& settings = instance.settings;
+  // With few divisors.
+  settings.global_batch = 2 * random.Between(1, 4) - (random.Below(2) == 0 ? 1 : 0);
+  settings.tensor_degrees = {1};
+  settings.context_degrees = {1};
+  settings.expert_degrees = {1};
+  settings.micro_batch_samples = {1};
+  settings.recomputation = {LayerRecomputation::kNone, LayerRecomputation::kSelective, LayerRecomputation::kFull};
+  settings.shardings = {Sharding::kNone};
+  settings.orders = {order};
   return instance;
 }
 
@@ -319,7 +348,7 @@ class Enumeration {
   int64_t best_ = kNone;
 };
 
-void ExpectOptimalOf(Instance instance) {
+void ExpectOptimal(const Instance& instance) {
   const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
   const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
   Enumeration enumeration(instance);
@@ -338,7 +367,7 @@ void ExpectOptimalOf(Instance instance) {
 void ExpectOptimal(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB,
                    bool first_layers_alike = false) {
   SCOPED_TRACE(absl::StrCat("seed ", seed, per_stage ? ", by stage" : ", uniform"));
-  ExpectOptimalOf(MakeInstance(seed, per_stage, order, first_layers_alike));
+  ExpectOptimal(MakeInstance(seed, per_stage, order, first_layers_alike));
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithOneSpread) {
@@ -358,7 +387,7 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsInRacks) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     constexpr std::array kOrders = {PipelineOrder::kOneFOneB, PipelineOrder::kOneFOneB, PipelineOrder::kGpipe,
                                     PipelineOrder::kZeroBubble};
-    ExpectOptimalOf(MakeRackInstance(seed, seed % 4 == 0, kOrders[seed % 4]));
+    ExpectOptimal(MakeRackInstance(seed, seed % 4 == 0, kOrders[seed % 4]));
   }
 }
 
@@ -371,6 +400,15 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsUnderGpipe) {
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithoutBubbles) {
   for (uint64_t seed = 0; seed < NumCases(400) && !testing::Test::HasFailure(); ++seed) {
     ExpectOptimal(seed, false, PipelineOrder::kZeroBubble);
+  }
+}
+
+TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsOfUnlikeLayers) {
+  for (uint64_t seed = 0; seed < NumCases(200) && !testing::Test::HasFailure(); ++seed) {
+    for (const PipelineOrder order : {PipelineOrder::kOneFOneB, PipelineOrder::kGpipe, PipelineOrder::kZeroBubble}) {
+      SCOPED_TRACE(absl::StrCat("seed ", seed, ", order ", static_cast<int>(order)));
+      ExpectOptimal(MakeUnlikeInstance(seed, order));
+    }
   }
 }
 
