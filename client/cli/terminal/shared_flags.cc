@@ -159,12 +159,14 @@ Flag Noted(Flag flag, std::string path, std::vector<std::string>& given) {
 }
 
 // One schedule, or several for the joint search; the last flag wins.
-Flag ScheduleFlag(Flag flag, v1::PlanningProblem& problem) {
+Flag ScheduleFlag(Flag flag, v1::PlanningProblem& problem, std::vector<std::string>* given) {
   flag.set = [one = std::move(flag.set), several = MessageFlag("schedule", "joint.schedules", "", problem).set,
-              &problem](std::string_view text) {
+              &problem, given](std::string_view text) {
     if (problem.has_joint()) problem.mutable_joint()->clear_schedules();
     problem.clear_schedule();
-    return text.find(',') == std::string_view::npos ? one(text) : several(text);
+    const bool is_one = text.find(',') == std::string_view::npos;
+    if (!is_one && given != nullptr) given->emplace_back("joint.schedules");
+    return is_one ? one(text) : several(text);
   };
   return flag;
 }
@@ -242,7 +244,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
   for (const Setting& setting : kSettings) {
     Flag flag = MessageFlag(setting.name, setting.path, setting.help, problem);
     const bool is_schedule = std::string_view(setting.name) == "schedule";
-    add(is_schedule ? ScheduleFlag(std::move(flag), problem) : std::move(flag), setting.path);
+    add(is_schedule ? ScheduleFlag(std::move(flag), problem, given) : std::move(flag), setting.path);
   }
   add(LabelsFlag(problem), "devices_to_use.match_labels");
   return group;

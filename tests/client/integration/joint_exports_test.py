@@ -278,6 +278,10 @@ class JointExportsTest(unittest.TestCase):
         self.assertLessEqual(steps["one_f_one_b"], steps["gpipe"])
         plan = self.plan(*flags, "--schedule=gpipe,zb_h1,one_f_one_b", "--runnable_on=megatron")
         self.assertEqual(plan["joint"]["schedule"], "SCHEDULE_KIND_ONE_F_ONE_B")
+        # A list takes the place of what the plan was made for.
+        judge = ["evaluate", f"--graph={self.model}", f"--cluster={self.cluster}", f"--plan={self.file}"]
+        run(*judge, "--schedule=gpipe,one_f_one_b")
+        run(*judge, "--schedule=gpipe,zb_h1", code=3)
 
     def test_a_plan_goes_on_on_the_nodes_that_are_left(self):
         before = self.plan(cluster="zoo:dgx-a100:2?devices=4")
