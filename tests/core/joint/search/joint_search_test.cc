@@ -383,7 +383,7 @@ TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsInRacks) {
-  for (uint64_t seed = 0; seed < NumCases(600) && !testing::Test::HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < NumCases(300) && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     constexpr std::array kOrders = {PipelineOrder::kOneFOneB, PipelineOrder::kOneFOneB, PipelineOrder::kGpipe,
                                     PipelineOrder::kZeroBubble};
