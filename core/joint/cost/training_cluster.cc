@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <variant>
@@ -105,6 +106,34 @@ bool IsOfOneClass(const Cluster& cluster, const std::vector<DeviceId>& node) {
   });
 }
 
+// So many nodes of a class, whose devices begin at `from`, ascending: those of the fullest pods, and in these of the
+// fullest racks.
+std::vector<int32_t> FullestFirst(const TrainingCluster& cluster, std::vector<DeviceId>::const_iterator from,
+                                  const TrainingClass& part, int32_t count) {
+  const auto group_of = [&](int32_t node, const TrainingGroup& group) {
+    const auto device = static_cast<int64_t>((from + int64_t{node} * part.devices_per_node)->index());
+    return device / cluster.node_span / group.nodes;
+  };
+  // By group, of each node: how many nodes its group has here, negative so that more come first, and which it is.
+  std::vector<std::vector<int64_t>> keys(static_cast<std::size_t>(part.nodes));
+  for (auto group = cluster.groups.rbegin(); group != cluster.groups.rend(); ++group) {
+    std::map<int64_t, int64_t> sizes;
+    for (int32_t node = 0; node < part.nodes; ++node) ++sizes[group_of(node, *group)];
+    for (int32_t node = 0; node < part.nodes; ++node) {
+      const int64_t number = group_of(node, *group);
+      keys[static_cast<std::size_t>(node)].insert(keys[static_cast<std::size_t>(node)].end(), {-sizes[number], number});
+    }
+  }
+  std::vector<int32_t> nodes(static_cast<std::size_t>(part.nodes));
+  std::iota(nodes.begin(), nodes.end(), 0);
+  std::stable_sort(nodes.begin(), nodes.end(), [&](int32_t a, int32_t b) {
+    return keys[static_cast<std::size_t>(a)] < keys[static_cast<std::size_t>(b)];
+  });
+  nodes.resize(static_cast<std::size_t>(count));
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
 }  // namespace
 
 int32_t TrainingCluster::LeastTier(int64_t nodes) const {
@@ -159,6 +188,13 @@ TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count) {
   return FirstDevicesByClass(cluster, counts);
 }
 
+TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster) {
+  TrainingCluster closest = cluster;
+  if (!cluster.groups.empty()) closest.between = cluster.groups.front().link;
+  closest.groups.clear();
+  return closest;
+}
+
 TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::vector<int64_t>& counts) {
   TrainingCluster part{.classes = {},
                        .devices = {},
@@ -173,7 +209,11 @@ TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::v
     if (counts[number] > 0) {
       taken.devices_per_node = static_cast<int32_t>(std::min<int64_t>(taken.devices_per_node, counts[number]));
       taken.nodes = static_cast<int32_t>(counts[number] / taken.devices_per_node);
-      part.devices.insert(part.devices.end(), from, from + counts[number]);
+      const std::vector<int32_t> nodes = FullestFirst(cluster, from, cluster.classes[number], taken.nodes);
+      for (const int32_t node : nodes) {
+        const auto first = from + int64_t{node} * cluster.classes[number].devices_per_node;
+        part.devices.insert(part.devices.end(), first, first + taken.devices_per_node);
+      }
       part.classes.push_back(taken);
     }
     from = end;

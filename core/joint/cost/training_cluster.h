@@ -67,13 +67,16 @@ absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, cons
                                                     int64_t reserved_bytes);
 
 // The part of `cluster` that has at most `count` devices: whole nodes, class by class, as long as they fit; where none
-// does, so many devices of a node of the first class. Nodes of a class are alike, so that the first ones are as good as
-// any. REQUIRES: count >= 1.
+// does, so many devices of a node of the first class. Nodes of the fullest racks come first; without racks all are
+// alike. REQUIRES: count >= 1.
 TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count);
 
 // The part of `cluster` that has so many devices of each class: whole nodes, or some devices of one node where they are
 // all there are. REQUIRES: one number for each class, not all of them 0.
 TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::vector<int64_t>& counts);
+
+// As if all nodes were in one rack: at least as fast as any nodes in such numbers.
+TrainingCluster AsCloseAsCanBe(const TrainingCluster& cluster);
 
 // The classes in the opposite order; the devices with them.
 TrainingCluster InReverse(const TrainingCluster& cluster);

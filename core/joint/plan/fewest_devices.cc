@@ -22,6 +22,8 @@ namespace planwright {
 namespace {
 
 constexpr double kPicosecondsPerSecond = 1e12;
+// Less than by how much steps may be too long to be looked for (AskInOrder).
+constexpr double kDecisiveGap = 5e-4;
 // Eleven days.
 constexpr int64_t kAnyStep = 1'000'000'000'000'000'000;
 
@@ -65,7 +67,8 @@ class FewestDevices {
     if (all_.size() > 1) Mix(WholeBox());
     const TrainingCluster part = FirstDevicesByClass(question_.training, reached_);
     absl::StatusOr<JointAnswer> planned = PlanJointly(On(part), limits_, on_answer);
-    if (IsNoPlanFound(planned.status())) planned = found_;
+    const bool misses = planned.ok() && planned->plan.step.count() > most_ps_;
+    if (misses || IsNoPlanFound(planned.status())) planned = found_;
     ASSIGN_OR_RETURN(JointAnswer answer, std::move(planned));
     answer.counters["device_counts_tried"] = tried_;
     answer.counters["devices_allowed"] = TotalOf(reached_);
@@ -104,17 +107,28 @@ class FewestDevices {
     if (IsRefuted(counts)) return Decision::kRefuted;
     ++tried_;
     const TrainingCluster part = FirstDevicesByClass(question_.training, counts);
-    Decision decision = AskInOrder(part);
-    if (decision != Decision::kReached && part.classes.size() > 1) {
-      const Decision other = AskInOrder(InReverse(part));
-      if (other != Decision::kRefuted) decision = other;
+    Decision decision = AskInOrders(part);
+    // Other nodes of as many may be closer to each other.
+    if (decision == Decision::kRefuted && !part.groups.empty()) {
+      const JointAnswer found = found_;
+      decision = AskInOrders(AsCloseAsCanBe(part));
+      if (decision == Decision::kReached) decision = Decision::kOpen;
+      found_ = found;
     }
     if (decision == Decision::kRefuted) refuted_.push_back(counts);
     return decision;
   }
 
+  Decision AskInOrders(const TrainingCluster& part) {
+    const Decision decision = AskInOrder(part);
+    if (decision == Decision::kReached || part.classes.size() == 1) return decision;
+    const Decision other = AskInOrder(InReverse(part));
+    return other == Decision::kRefuted ? decision : other;
+  }
+
   Decision AskInOrder(const TrainingCluster& part) {
-    JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, question_.relative_gap};
+    const double gap = std::min(question_.relative_gap, kDecisiveGap);
+    JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, gap};
     // Where all are enough, by how much others miss the target does not matter.
     if (!reached_.empty() && most_ps_ < kAnyStep) request.known_step_ps = most_ps_ + most_ps_ / 1'000 + 1;
     JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
@@ -123,9 +137,7 @@ class FewestDevices {
       return Decision::kReached;
     }
     if (outcome.plan.has_value()) best_ = std::min(best_.value_or(outcome.plan->step), outcome.plan->step);
-    if (outcome.is_interrupted && !outcome.plan.has_value()) return Decision::kOpen;
-    const bool is_refuted = !outcome.plan.has_value() || outcome.step_bound_ps > most_ps_;
-    return is_refuted ? Decision::kRefuted : Decision::kOpen;
+    return outcome.step_bound_ps > most_ps_ ? Decision::kRefuted : Decision::kOpen;
   }
 
   // For where no time is left to look for the best plan.
@@ -217,18 +229,31 @@ class FewestDevices {
     return least;
   }
 
-  // `counts` of the first classes, with every number of nodes of the others.
+  // `counts` of the first classes, with every number of nodes of the others. Interrupted, nothing is proven.
   void LowerToNotRefuted(const Counts& counts, int64_t& least) const {
     if (TotalOf(counts) >= least) return;
-    if (counts.size() == all_.size()) {
-      if (TotalOf(counts) > 0 && !IsRefuted(counts)) least = TotalOf(counts);
+    if (CheckInterruption(limits_).has_value()) {
+      least = 1;
       return;
     }
+    if (counts.size() + 1 == all_.size()) return LowerByLast(counts, least);
     for (const int64_t more : CountsBesideOthers(classes()[counts.size()])) {
       Counts longer = counts;
       longer.push_back(more);
       LowerToNotRefuted(longer, least);
     }
+  }
+
+  // With the fewest nodes of the last class that are not refuted beside `others`.
+  void LowerByLast(const Counts& others, int64_t& least) const {
+    const TrainingClass& last = classes().back();
+    int64_t most_refuted = TotalOf(others) == 0 ? 0 : -1;
+    for (const Counts& refuted : refuted_) {
+      const bool covers = std::equal(others.begin(), others.end(), refuted.begin(), std::less_equal<>());
+      if (covers) most_refuted = std::max(most_refuted, refuted.back());
+    }
+    const int64_t nodes = most_refuted < 0 ? 0 : most_refuted / last.devices_per_node + 1;
+    if (nodes <= last.nodes) least = std::min(least, TotalOf(others) + nodes * last.devices_per_node);
   }
 
   // All devices miss the target.

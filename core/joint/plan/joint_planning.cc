@@ -52,6 +52,7 @@ class JointPlanner {
       answer.training = order;
     }
     if (!best.has_value()) return NoPlan(answer.is_interrupted);
+    if (question_.is_part) BoundOtherParts(best->step.count(), answer);
     answer.plan = *std::move(best);
     Complete(answer);
     return answer;
@@ -71,6 +72,19 @@ class JointPlanner {
       Report(order, *best);
     }
     return best;
+  }
+
+  // Bounds speak of all parts that have as many devices.
+  void BoundOtherParts(int64_t step_ps, JointAnswer& answer) {
+    if (question_.training.groups.empty()) return;
+    for (TrainingCluster& order : orders_) {
+      order = AsCloseAsCanBe(order);
+      JointRequest request = RequestOf(order, question_.settings);
+      request.known_step_ps = step_ps;
+      const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
+      bound_ = std::min(bound_, outcome.step_bound_ps);
+      answer.is_interrupted = answer.is_interrupted || outcome.is_interrupted;
+    }
   }
 
   JointRequest RequestOf(const TrainingCluster& order, const JointSettings& settings) const {

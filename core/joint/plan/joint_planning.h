@@ -39,6 +39,8 @@ struct JointQuestion {
   double relative_gap = 0;
   // The answer is at least as good, where it fits (StartFrom); counter "start_fits": 2 as it is, 1 adapted, 0 not.
   const JointStart* start = nullptr;
+  // `training` has so many of the devices that may be used; others may be closer to each other.
+  bool is_part = false;
 };
 
 struct JointAnswer {

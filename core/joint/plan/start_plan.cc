@@ -66,8 +66,6 @@ class StartPlanner {
   }
 
  private:
-  int64_t num_layers() const { return static_cast<int64_t>(request_.pricer.kinds().size()); }
-
   // Whether the settings have what holds for all stages; degrees of data and micro-batches are looked at later.
   bool MayChoose(const JointPlan& plan) const {
     const auto has_degrees = [&](const JointStage& stage) {
@@ -75,6 +73,10 @@ class StartPlanner {
              Holds(settings_.context_degrees, stage.degrees.context) &&
              Holds(settings_.expert_degrees, stage.degrees.expert);
     };
+    // What is searched, and so bounded.
+    if (plan.per_stage && plan.order != PipelineOrder::kOneFOneB) return false;
+    const bool is_interleaved = plan.order == PipelineOrder::kInterleaved;
+    if (is_interleaved && (plan.chunks < 2 || plan.chunks > kMostChunks)) return false;
     return Holds(settings_.orders, plan.order) && Holds(settings_.shardings, plan.sharding) &&
            plan.per_stage <= settings_.per_stage && std::all_of(plan.stages.begin(), plan.stages.end(), has_degrees);
   }

@@ -104,12 +104,76 @@ std::vector<std::pair<std::string, JointSettings>> WiderSettings(const JointSett
   return wider;
 }
 
+bool IsAllowed(const std::vector<int32_t>& degrees, int64_t degree) {
+  return degrees.empty() || std::find(degrees.begin(), degrees.end(), degree) != degrees.end();
+}
+
+// Whether samples, a data degree and a number of micro-batches that may be chosen together make the global batch. With
+// spreads by stage the data degree divides each micro-batch.
+bool MakesTheBatch(const JointSettings& settings) {
+  for (const int64_t samples : settings.micro_batch_samples) {
+    for (int64_t data = 1; samples * data <= settings.global_batch; ++data) {
+      const int64_t micro_batches = settings.global_batch / (samples * data);
+      if (settings.global_batch % (samples * data) == 0 && IsAllowed(settings.data_degrees, data) &&
+          settings.micro_batches.value_or(micro_batches) == micro_batches) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Whether a tensor, context and expert degree that may be chosen together divide the model, on one node and beyond.
+bool DivideTheModel(const JointRequest& request) {
+  const JointSettings& settings = request.settings;
+  const TrainingClass& part = request.cluster.classes.front();
+  for (const int32_t tensor : settings.tensor_degrees) {
+    for (const int32_t context : settings.context_degrees) {
+      for (const int32_t expert : settings.expert_degrees) {
+        const PriceQuery query{.device_class = part.device_class,
+                               .degrees = {tensor, context, expert, expert},
+                               .samples = settings.micro_batch_samples.front(),
+                               .sharding = settings.shardings.front(),
+                               .crosses_nodes = true,
+                               .devices_per_node = part.devices_per_node};
+        if (!request.pricer.Price(query).empty()) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Why choices do not go together, whatever the memory; empty: some do.
+std::string WhyNoneGoTogether(const JointRequest& request, int64_t devices) {
+  const JointSettings& settings = request.settings;
+  const auto layers = static_cast<int64_t>(request.pricer.kinds().size());
+  const int64_t stages = settings.num_stages.value_or(1);
+  if (stages > layers) return absl::StrCat(stages, " stages are asked for, and the model has ", layers, " layers");
+  if (!MakesTheBatch(settings)) {
+    return absl::StrCat("no samples, data degree and micro-batches that may be chosen multiply to the global batch of ",
+                        settings.global_batch);
+  }
+  if (!DivideTheModel(request)) return "no tensor, context and expert degrees that may be chosen divide the model";
+  const auto least = [](const auto& list) { return int64_t{*std::min_element(list.begin(), list.end())}; };
+  const int64_t data = settings.data_degrees.empty() ? 1 : least(settings.data_degrees);
+  const int64_t block = least(settings.tensor_degrees) * least(settings.context_degrees) * data;
+  if (stages * block <= devices) return "";
+  return absl::StrCat(stages, stages == 1 ? " stage" : " stages", " of at least ", block,
+                      block == 1 ? " device" : " devices", " are ", stages * block, " devices, and there are ",
+                      devices);
+}
+
 }  // namespace
 
 Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limits) {
   const TrainingClass& part = request.cluster.classes.front();
   int64_t devices = 0;
   for (const TrainingClass& one : request.cluster.classes) devices += one.devices();
+  if (std::string why = WhyNoneGoTogether(request, devices); !why.empty()) {
+    Infeasibility infeasibility;
+    infeasibility.Add({.resource = "choices", .subject = "", .description = std::move(why)});
+    return infeasibility;
+  }
   std::vector<std::string> would_fit;
   for (const auto& [what, settings] : WiderSettings(request.settings)) {
     if (Fits(request, request.cluster, settings, limits).value_or(false)) would_fit.push_back(what);

@@ -104,6 +104,10 @@ class FamilyLister {
         if (data > space_.places.size()) break;
         if (!settings_.data_degrees.empty() && !IsIn(settings_.data_degrees, data)) continue;
         ForEachSpread(data, [&](const Degrees& degrees) {
+          // What there is one copy of cannot be shared out.
+          const bool is_shared = data * degrees.context > 1;
+          if (!is_shared && sharding != *std::min_element(settings_.shardings.begin(), settings_.shardings.end()))
+            return;
           Add({.sharding = sharding,
                .samples = samples,
                .micro_batches = settings_.global_batch / samples / data,
@@ -132,6 +136,7 @@ class FamilyLister {
     if (settings_.micro_batches.value_or(family.micro_batches) != family.micro_batches) return;
     const LeastPrices least = LeastOf(family);
     if (least.time.empty() || family.degrees.empty()) return;
+    if (settings_.num_stages.value_or(1) > std::min<int64_t>(family.most_stages, space_.num_layers())) return;
     int64_t sum = 0;
     int64_t work = 0;
     int64_t longest = 0;

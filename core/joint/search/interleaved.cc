@@ -9,13 +9,11 @@
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/cap_search.h"
+#include "core/joint/search/joint_search.h"
 #include "core/joint/search/like_stages.h"
 
 namespace planwright {
 namespace {
-
-// More runs of layers than that on one device are not used by anyone.
-constexpr int32_t kMaxChunks = 8;
 
 // Passes of one layer, in one mode, with what it takes to send its output on.
 struct LayerPasses {
@@ -143,7 +141,7 @@ void ListCandidates(const JointSpace& space, const PipelineFamily& family, std::
     const int64_t work = table->BasePs(0, space.num_layers());
     for (int32_t stages = 2; stages <= most; ++stages) {
       if (family.micro_batches % stages != 0 || space.settings.num_stages.value_or(stages) != stages) continue;
-      for (int32_t chunks = 2; chunks <= kMaxChunks && chunks * stages <= space.num_layers(); ++chunks) {
+      for (int32_t chunks = 2; chunks <= kMostChunks && chunks * stages <= space.num_layers(); ++chunks) {
         const int64_t bound = bound_of(work, stages, chunks);
         if (bound < sought) candidates.push_back({at, place, stages, chunks, bound});
       }
@@ -255,7 +253,12 @@ class InterleavedSearch {
   }
 
   void Consider(const Candidate& candidate, const StageTable& table, const std::vector<int32_t>& cuts) {
-    JointPlan plan = PlanOf(candidate, cuts);
+    for (const std::vector<int64_t>& slots : LayoutsOf(candidate)) {
+      ConsiderPlan(candidate, table, PlanOf(candidate, cuts, slots));
+    }
+  }
+
+  void ConsiderPlan(const Candidate& candidate, const StageTable& table, JointPlan plan) {
     if (!ChooseModes(table, plan)) return;
     CostJointPlan(space_.pricer, space_.places.row(), space_.reserved_bytes, plan);
     const int64_t limit = space_.places.row().At(candidate.number).memory_bytes + space_.reserved_bytes;
@@ -282,7 +285,28 @@ class InterleavedSearch {
     return true;
   }
 
-  // Where the stages begin: one after the other, where all of them are the closest.
+  // Where the stages begin: one after the other, and, if that is otherwise, each as close as it can be, which leaves
+  // nodes between them idle.
+  std::vector<std::vector<int64_t>> LayoutsOf(const Candidate& candidate) const {
+    std::vector<std::vector<int64_t>> layouts{SlotsOf(candidate)};
+    const DeviceRow& row = space_.places.row();
+    const int64_t devices = families_[candidate.family].degrees.front().devices();
+    const int64_t per_node = row.At(candidate.number).devices_per_node;
+    if (row.cluster().groups.empty() || devices <= per_node) return layouts;
+    const int64_t block = CeilDivide(devices, per_node) * per_node;
+    const int32_t least = space_.places.LeastTier(candidate.number, devices);
+    std::vector<int64_t> slots;
+    for (int64_t slot = row.StartOf(candidate.number); std::cmp_less(slots.size(), candidate.num_stages);) {
+      if (slot + block > row.EndOf(candidate.number)) return layouts;
+      const bool is_closest = row.TierBetween(slot, slot + devices - 1) <= least;
+      if (is_closest) slots.push_back(slot);
+      slot += is_closest ? block : per_node;
+    }
+    if (slots != layouts.front()) layouts.push_back(std::move(slots));
+    return layouts;
+  }
+
+  // One after the other, where all of them are the closest.
   std::vector<int64_t> SlotsOf(const Candidate& candidate) const {
     const DeviceRow& row = space_.places.row();
     const int64_t devices = families_[candidate.family].degrees.front().devices();
@@ -306,7 +330,8 @@ class InterleavedSearch {
   }
 
   // Without recomputation.
-  JointPlan PlanOf(const Candidate& candidate, const std::vector<int32_t>& cuts) const {
+  JointPlan PlanOf(const Candidate& candidate, const std::vector<int32_t>& cuts,
+                   const std::vector<int64_t>& slots) const {
     const PipelineFamily& family = families_[candidate.family];
     JointPlan plan{.order = PipelineOrder::kInterleaved,
                    .chunks = candidate.chunks,
@@ -314,7 +339,6 @@ class InterleavedSearch {
                    .micro_batch_samples = family.samples,
                    .micro_batches = family.micro_batches};
     const Degrees degrees = family.degrees.front();
-    const std::vector<int64_t> slots = SlotsOf(candidate);
     for (int32_t s = 0; s < candidate.num_stages; ++s) {
       JointStage& stage = plan.stages.emplace_back();
       stage.degrees = degrees;

@@ -97,14 +97,16 @@ class JointSearch {
 
   JointOutcome Run() {
     const JointSpace uniform = SpaceOf(uniform_);
-    const std::vector<PipelineFamily> families = ListFamilies(uniform, poller_);
+    const std::vector<PipelineFamily> families = ListOf(uniform);
     outcome_.counters["families"] = static_cast<int64_t>(families.size());
     outcome_.step_bound_ps = kNoStep;
     const std::vector<PipelineOrder> phased = PhasedOrders(uniform_);
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
       TryEqualStages(uniform, PipelineOrder::kOneFOneB, families);
       if (uniform_.first_layers_alike) {
-        SearchFamilies(uniform, WithFirstLayersAgain(uniform, families, poller_), true);
+        const std::vector<PipelineFamily> again = WithFirstLayersAgain(uniform, families, poller_);
+        is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
+        SearchFamilies(uniform, again, true);
       } else {
         SearchFamilies(uniform, families, !request_.settings.per_stage);
       }
@@ -115,7 +117,7 @@ class JointSearch {
     for (const PipelineOrder order : phased) SearchPhasedStages(uniform, order, families);
     outcome_.step_bound_ps = std::min(outcome_.step_bound_ps, best_);
     outcome_.is_interrupted = poller_.ShouldStopNow();
-    if (outcome_.is_interrupted && best_ == kNoStep) outcome_.step_bound_ps = 0;
+    if (is_list_cut_ || (outcome_.is_interrupted && best_ == kNoStep)) outcome_.step_bound_ps = 0;
     return std::move(outcome_);
   }
 
@@ -141,6 +143,13 @@ class JointSearch {
   }
 
  private:
+  // A list that was cut short proves nothing.
+  std::vector<PipelineFamily> ListOf(const JointSpace& space) {
+    std::vector<PipelineFamily> families = ListFamilies(space, poller_);
+    is_list_cut_ = is_list_cut_ || poller_.ShouldStopNow();
+    return families;
+  }
+
   JointSpace SpaceOf(const JointSettings& settings) const {
     return {request_.pricer, places_, segments_, settings, request_.reserved_bytes};
   }
@@ -204,7 +213,7 @@ class JointSearch {
 
   void SearchPerStage() {
     const JointSpace space = SpaceOf(request_.settings);
-    SearchFamilies(space, ListFamilies(space, poller_), true);
+    SearchFamilies(space, ListOf(space), true);
   }
 
   void SearchInterleavedStages(const JointSpace& space, const std::vector<PipelineFamily>& families) {
@@ -236,6 +245,7 @@ class JointSearch {
   const std::function<void(const JointPlan&)>& on_plan_;
   // Of the plans found and the known one.
   int64_t best_;
+  bool is_list_cut_ = false;
   JointOutcome outcome_;
 };
 

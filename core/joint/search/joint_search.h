@@ -16,6 +16,9 @@
 
 namespace planwright {
 
+// Runs of layers on one device under INTERLEAVED; more are not used by anyone.
+inline constexpr int32_t kMostChunks = 8;
+
 struct JointRequest {
   const LayerPricer& pricer;
   // Its classes in the order in which the pipeline passes them.

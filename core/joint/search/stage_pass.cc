@@ -38,6 +38,7 @@ void StagePass::SetSizes() {
     const int64_t devices = option.degrees.devices();
     if (std::find(sizes_.begin(), sizes_.end(), devices) == sizes_.end()) sizes_.push_back(devices);
   }
+  smallest_ = *std::min_element(sizes_.begin(), sizes_.end());
 }
 
 void StagePass::SetSites() {
@@ -153,7 +154,8 @@ int64_t StagePass::RestBound(int32_t layer, int64_t cap, int64_t depth) const {
 
 bool StagePass::MayHave(int64_t stages, int32_t first_layer) const {
   if (!num_stages_.has_value()) return true;
-  return first_layer == 0 ? stages == *num_stages_ : stages < *num_stages_;
+  const int64_t left = StagesLeft(stages);
+  return first_layer == 0 ? left == 0 : left > 0 && left <= first_layer;
 }
 
 int64_t StagePass::BaseOf(const SpreadOption& option, int32_t first, int32_t end) const {
@@ -181,7 +183,7 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
   const Site& site = SiteOf(stage.option, places_.ClassAt(behind.depth));
   if (site.tables == nullptr) return;
   const int64_t end = places_.EndOf(behind.depth, site.span);
-  if (end < 0) return;
+  if (end < 0 || end + StagesLeft(behind.behind + 1) * smallest_ > places_.size()) return;
   // Of two tiers, nodes are one.
   const int32_t own = num_tiers_ == 2 ? int32_t{site.span.fills_nodes} : places_.TierOf(end, DevicesOf(stage));
   StageTable* table = site.tables[own];

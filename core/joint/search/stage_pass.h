@@ -122,6 +122,8 @@ class StagePass {
   int64_t RestBound(int32_t layer, int64_t cap, int64_t depth) const;
   void Begin();
   bool MayHave(int64_t stages, int32_t first_layer) const;
+  // At least so many stages are before `stages` ones.
+  int64_t StagesLeft(int64_t stages) const { return num_stages_.has_value() ? *num_stages_ - stages : 0; }
   int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
   // Of a stage, and of the sum of all.
   struct Most {
@@ -156,6 +158,7 @@ class StagePass {
   Poller& poller_;
   // Devices of a stage, each number once.
   std::vector<int64_t> sizes_;
+  int64_t smallest_ = 1;
   int32_t num_classes_;
   int32_t num_tiers_;
   // By option and class, and the tables of all.

@@ -62,7 +62,8 @@ class JointRequestRun {
                                  *problem_.joint,
                                  problem_.memory_model.reserved_bytes,
                                  options.relative_gap > 0 ? options.relative_gap : kJointGap,
-                                 start.has_value() ? &*start : nullptr};
+                                 start.has_value() ? &*start : nullptr,
+                                 problem_.devices_to_use.max_devices.has_value()};
     absl::Status incumbent_status;
     const auto report = [&](const JointAnswer& answer) {
       if (!incumbent_status.ok()) return;

@@ -466,7 +466,12 @@ TEST(JointSearchTest, AnInterruptedSearchKeepsASoundBound) {
   limits.deadline = SolveLimits::Clock::now();
   const JointOutcome outcome = SearchJoint(request, limits, [](const JointPlan&) {});
   EXPECT_TRUE(outcome.is_interrupted);
-  EXPECT_LE(outcome.step_bound_ps, Enumeration(instance).LeastStep());
+  const int64_t least = Enumeration(instance).LeastStep();
+  EXPECT_LE(outcome.step_bound_ps, least);
+  // A known plan proves nothing of others.
+  JointRequest knowing = request;
+  knowing.known_step_ps = 10 * least;
+  EXPECT_LE(SearchJoint(knowing, limits, [](const JointPlan&) {}).step_bound_ps, least);
 }
 
 }  // namespace

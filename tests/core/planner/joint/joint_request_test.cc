@@ -336,6 +336,54 @@ TEST(JointRequestTest, FindsTheFewestDevicesThatAreFastEnough) {
   EXPECT_LT(fewer->joint->tokens_per_second, target);
 }
 
+TEST(JointRequestTest, AWideGapProvesNoMoreDevices) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 512);
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.joint->target_tokens_per_second = 60'000;
+  const absl::StatusOr<Plan> exact = Make(request);
+  ASSERT_TRUE(exact.ok()) << exact.status();
+  for (const double gap : {0.02, 0.3}) {
+    request.options.relative_gap = gap;
+    const absl::StatusOr<Plan> wide = Make(request);
+    ASSERT_TRUE(wide.ok()) << wide.status();
+    EXPECT_GE(wide->joint->tokens_per_second, 60'000);
+    EXPECT_LE(wide->provenance.counters.at("devices_needed"), exact->provenance.counters.at("devices_allowed"));
+  }
+}
+
+TEST(JointRequestTest, TakesNodesOfOneRackWhereFewDo) {
+  JointTestRequest request = RequestOf("llama3-8b", "fat-tree:2?nodes=2&racks=2&taper=8", 64);
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  request.problem.joint->num_stages = 1;
+  request.problem.devices_to_use.hosts = {"host2", "host3"};
+  const absl::StatusOr<Plan> rack = Make(request);
+  ASSERT_TRUE(rack.ok()) << rack.status();
+  // The first two of these are in two racks.
+  request.problem.devices_to_use.hosts = {"host1", "host2", "host3"};
+  request.problem.devices_to_use.max_devices = 16;
+  const absl::StatusOr<Plan> chosen = Make(request);
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  EXPECT_EQ(chosen->objective, rack->objective);
+  EXPECT_LE(chosen->lower_bound, rack->objective);
+  request.problem.devices_to_use.max_devices.reset();
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.joint->target_tokens_per_second = 0.999 * rack->joint->tokens_per_second;
+  const absl::StatusOr<Plan> fewest = Make(request);
+  ASSERT_TRUE(fewest.ok()) << fewest.status();
+  EXPECT_LE(fewest->provenance.counters.at("devices_allowed"), 16);
+}
+
+TEST(JointRequestTest, SaysWhichChoicesDoNotGoTogether) {
+  const auto why = [](const std::function<void(JointSettings&)>& choose) {
+    JointTestRequest request = RequestOf("llama3-70b", "dgx-h100:8", 512);
+    choose(*request.problem.joint);
+    return std::string(Make(request).status().message());
+  };
+  EXPECT_THAT(why([](JointSettings& joint) { joint.num_stages = 100; }), HasSubstr("100 stages are asked for"));
+  EXPECT_THAT(why([](JointSettings& joint) { joint.num_stages = 65; }), HasSubstr("are 65 devices, and there are 64"));
+  EXPECT_THAT(why([](JointSettings& joint) { joint.data_degrees = {7}; }), HasSubstr("global batch of 512"));
+}
+
 // The last `nodes` nodes of eight are of a class of half the speed.
 void SlowLastNodes(int64_t nodes, JointTestRequest& request) {
   const DeviceClassId slower = AddSlowerClass(request.cluster);
