@@ -18,6 +18,8 @@ namespace planwright::client {
 namespace {
 
 constexpr auto kRight = Table::Align::kRight;
+// Shares of a device from which on a plan may not run where drivers take some.
+constexpr double kNearlyFull = 0.97;
 
 template <typename Degrees>
 std::string TextOfDegrees(const Degrees& degrees) {
@@ -104,12 +106,12 @@ std::string Summary(const v1::Plan& plan) {
 
 std::string StagesSection(const v1::Plan& plan) {
   Table table({{"stage"},
-               {"devices"},
-               Table::Wrapping("layers"),
-               {"spread"},
-               Table::Wrapping("recomputed"),
+               Table::Cutting("devices"),
+               Table::Wrapping("layers", 12),
+               Table::Wrapping("spread", 10),
+               Table::Wrapping("recomputed", 10),
                {"ms", kRight},
-               {"in flight", kRight}});
+               {.heading = "in flight", .align = kRight, .drop_rank = 1}});
   for (const v1::Stage& stage : plan.stages()) {
     const std::string& first = stage.replicas(0).device();
     const std::string& last = stage.replicas(stage.replicas_size() - 1).device();
@@ -120,6 +122,23 @@ std::string StagesSection(const v1::Plan& plan) {
   return absl::StrCat("\nStages\n", table.ToString());
 }
 
+// What drivers and communication take is not known here.
+std::string FullnessText(const v1::Plan& plan) {
+  if (plan.problem().memory_model().reserved_bytes() > 0) return "";
+  double fullest = 0;
+  for (const v1::DeviceUsage& usage : plan.devices()) {
+    if (!usage.has_memory_limit_bytes() || usage.memory_limit_bytes() == 0) continue;
+    fullest =
+        std::max(fullest, static_cast<double>(usage.memory_bytes()) / static_cast<double>(usage.memory_limit_bytes()));
+  }
+  if (fullest < kNearlyFull) return "";
+  return Wrapped(absl::StrFormat("  Up to %.0f %% of a device; what drivers and communication take is not counted: "
+                                 "--reserved_bytes=2GiB leaves room for it.",
+                                 100 * fullest),
+                 2) +
+         "\n";
+}
+
 std::string MemorySection(const v1::Plan& plan) {
   Table table({{"stage"},
                {"parameters", kRight},
@@ -128,7 +147,7 @@ std::string MemorySection(const v1::Plan& plan) {
                {"activations", kRight},
                {"workspace", kRight},
                {"together", kRight},
-               {"of", kRight}});
+               {.heading = "of", .align = kRight, .drop_rank = 1}});
   for (const v1::Stage& stage : plan.stages()) {
     const v1::JointStage::Memory& memory = stage.joint().memory();
     const auto usage = std::find_if(plan.devices().begin(), plan.devices().end(), [&](const v1::DeviceUsage& device) {
@@ -140,7 +159,7 @@ std::string MemorySection(const v1::Plan& plan) {
                   BytesText(memory.workspace() + memory.reserved()), BytesText(stage.memory_bytes()),
                   has_limit ? BytesText(usage->memory_limit_bytes()) : "-"});
   }
-  return absl::StrCat("\nMemory of each device\n", table.ToString());
+  return absl::StrCat("\nMemory of each device\n", table.ToString(), FullnessText(plan));
 }
 
 std::string WorthSection(const v1::Plan& plan) {
@@ -155,7 +174,10 @@ std::string WorthSection(const v1::Plan& plan) {
 
 std::string EqualStagesSection(const v1::Plan& plan) {
   if (!WasSearched(plan)) return "";
-  if (plan.joint().equal_stages().empty()) return "\nNo configuration of equal stages fits.\n";
+  if (plan.joint().equal_stages().empty()) {
+    return "\nNo configuration was found with one choice for all and as many layers in every stage, without "
+           "interleaving.\n";
+  }
   Table table(
       {{"stages", kRight}, {"spread"}, {"samples", kRight}, {"recomputation"}, {"sharding"}, {"step", kRight}, {""}});
   for (const v1::JointPlan::JointConfiguration& equal : plan.joint().equal_stages()) {
@@ -243,8 +265,9 @@ std::string RecomputedText(const v1::JointStage& stage) {
 }
 
 std::string MoreText(double step_ms, double plan_ms) {
-  if (step_ms <= plan_ms * (1 + 5e-4)) return "no more";
-  return absl::StrFormat("%.1f %% more", (step_ms / plan_ms - 1) * 100);
+  const double more = (step_ms / plan_ms - 1) * 100;
+  if (more < -0.05) return absl::StrFormat("%.1f %% less", -more);
+  return more <= 0.05 ? "no more" : absl::StrFormat("%.1f %% more", more);
 }
 
 std::string JointPlanReport(const v1::Plan& plan, const std::string& title) {

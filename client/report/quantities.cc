@@ -23,7 +23,7 @@ TimeUnit TimeUnitFor(double largest_ms) {
   constexpr double kHour = 60 * kMinute;
   constexpr double kDay = 24 * kHour;
   if (largest_ms < 10 * kSecond) return {};
-  if (largest_ms < 2 * kMinute) return {"s", kSecond};
+  if (largest_ms < 10 * kMinute) return {"s", kSecond};
   if (largest_ms < 2 * kHour) return {"min", kMinute};
   return largest_ms < 2 * kDay ? TimeUnit{"h", kHour} : TimeUnit{"days", kDay};
 }

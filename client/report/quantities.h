@@ -10,7 +10,7 @@ namespace planwright::client {
 // "1.50 GiB"; exact below 1 KiB.
 std::string BytesText(int64_t bytes);
 
-// "12.345 ms", from 10 s on "12.345 s", from 2 min on "21.2 min", from 2 h on "3.5 h", from 2 days on "4.1 days".
+// "12.345 ms", from 10 s on "12.345 s", from 10 min on "21.2 min", from 2 h on "3.5 h", from 2 days on "4.1 days".
 std::string DurationText(double milliseconds);
 
 // The unit of a column of times, for its largest one.

@@ -43,7 +43,9 @@ class Table {
   };
 
   // A column whose cells are continued below.
-  static Column Wrapping(std::string heading) { return {std::move(heading), Align::kLeft, Overflow::kWrapped, 24}; }
+  static Column Wrapping(std::string heading, std::size_t least_width = 24) {
+    return {std::move(heading), Align::kLeft, Overflow::kWrapped, least_width};
+  }
   // A column whose cells are Shortened.
   static Column Cutting(std::string heading, std::size_t least_width = 12) {
     return {std::move(heading), Align::kLeft, Overflow::kCut, least_width};

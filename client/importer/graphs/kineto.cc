@@ -127,7 +127,8 @@ class Sweep {
   void EnterOp(int32_t index) {
     const Op& op = events_.ops[static_cast<std::size_t>(index)];
     if (!op.is_backward) {
-      if (!stack_.empty() && stack_.back().span != kNone) span_of_.emplace(op.sequence, stack_.back().span);
+      // Operators without a backward pass carry the number of the next one that has it.
+      span_of_[op.sequence] = stack_.empty() ? kNone : stack_.back().span;
       return;
     }
     const bool is_inside = !stack_.empty() && stack_.back().sequence >= 0;
@@ -152,7 +153,8 @@ class Sweep {
   void Settle() {
     for (const auto& [sequence, time] : backward_us_) {
       const auto span = span_of_.find(sequence);
-      if (span != span_of_.end()) taken_[static_cast<std::size_t>(span->second)].backward_us += time;
+      if (span != span_of_.end() && span->second != kNone)
+        taken_[static_cast<std::size_t>(span->second)].backward_us += time;
     }
     // Those around others were entered before them.
     for (auto index = order_.rbegin(); index != order_.rend(); ++index) {

@@ -21,6 +21,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kMostEvents = 20'000'000;
+// Longer names are cut.
+constexpr std::size_t kMostNameBytes = 1024;
 // Microseconds since 1970 are a thousandth of it.
 constexpr double kMostTimeUs = 1e18;
 
@@ -188,6 +190,7 @@ class EventReader final : public Json::json_sax_t {
         .first->second;
   }
   int32_t Name() {
+    if (event_.name.size() > kMostNameBytes) event_.name.resize(kMostNameBytes);
     const auto [name, is_new] = names_.emplace(event_.name, static_cast<int32_t>(names_.size()));
     if (is_new) events_.names.push_back(event_.name);
     return name->second;

@@ -49,7 +49,8 @@ struct KinetoEvents {
 };
 
 // Reads `bytes`, JSON or gzip of it, as a stream: {"traceEvents": [...]}, or the array alone. Memory: about 40 bytes an
-// event that counts, at most 20 million of them. Errors: INVALID_ARGUMENT that begins with `source`, with the event
+// event that counts, at most 20 million of them, and twice what different names take, of 1 KiB each at most. Errors:
+// INVALID_ARGUMENT that begins with `source`, with the event
 // ("traceEvents[7].dur"); text that is no JSON, or unpacks to more than `max_bytes`.
 absl::StatusOr<KinetoEvents> ReadKinetoEvents(std::string_view bytes, std::string_view source,
                                               int64_t max_bytes = int64_t{4} << 30);

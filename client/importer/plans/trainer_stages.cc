@@ -21,6 +21,9 @@ constexpr std::size_t kMaxShownLength = 40;
 constexpr std::string_view kLayout = "pipeline-model-parallel-layout";
 constexpr std::string_view kRanks = "pipeline-model-parallel-size";
 constexpr std::string_view kLayers = "num-layers";
+constexpr std::string_view kTensor = "tensor-model-parallel-size";
+constexpr std::string_view kContext = "context-parallel-size";
+constexpr std::string_view kExpert = "expert-model-parallel-size";
 constexpr std::string_view kVirtual = "num-layers-per-virtual-pipeline-stage";
 constexpr std::string_view kFirst = "decoder-first-pipeline-num-layers";
 constexpr std::string_view kLast = "decoder-last-pipeline-num-layers";
@@ -207,6 +210,15 @@ absl::StatusOr<TrainerStages> ReadMegatronStages(std::string_view text) {
     auto read = StagesOfLayout(text);
     if (read.ok()) read->ranks = read->stages.size();
     return read;
+  }
+  for (const std::string_view name : {kTensor, kContext, kExpert}) {
+    const auto degree = CountOf(arguments, name);
+    if (!degree.ok()) return degree.status();
+    if (degree->value_or(1) == 1) continue;
+    return Wrong(
+        absl::StrCat("--", std::string(name), " ", **degree,
+                     " divides layers among devices, which is not read from arguments; save the plan that they "
+                     "come from (`planwright plan --save=FILE`) and evaluate that"));
   }
   std::map<std::string_view, std::optional<std::size_t>> counts;
   for (const std::string_view name : {kRanks, kLayers, kVirtual, kFirst, kLast}) {

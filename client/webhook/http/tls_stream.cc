@@ -28,6 +28,9 @@ TlsStream::TlsStream(asio::ip::tcp::socket socket, TlsContext context)
   SSL_set_accept_state(ssl_.get());
   // A write may be partial, and goes on from where the caller's buffer is then.
   SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // One message at a time, or a read would go on for as long as a client sends messages that hold no data, and nobody
+  // would look at the deadline.
+  SSL_clear_mode(ssl_.get(), SSL_MODE_AUTO_RETRY);
   Error error;
   socket_.native_non_blocking(true, error);
   // OpenSSL would block a thread.

@@ -233,7 +233,7 @@ class GraphBuilder {
   }
 
   static void SetWork(const AtenWork& work, double bytes, v1::Operator& op) {
-    const double flops = std::min(work.flops, kMaxFlops);
+    const double flops = work.flops < kMaxFlops ? work.flops : kMaxFlops;
     const double backward = work.is_product ? 2 : 1;
     op.set_forward_flops(flops);
     op.set_backward_flops(flops * backward);
@@ -241,7 +241,8 @@ class GraphBuilder {
     op.set_backward_bytes_accessed(Rounded(bytes * backward));
   }
 
-  static int64_t Rounded(double bytes) { return static_cast<int64_t>(std::min(bytes, kMaxBytes)); }
+  // What is no number is beyond all.
+  static int64_t Rounded(double bytes) { return static_cast<int64_t>(bytes < kMaxBytes ? bytes : kMaxBytes); }
 
   // Values have different names, which are no longer than the contract allows.
   std::string NameFor(const Node& node) const {

@@ -22,7 +22,7 @@ namespace planwright::client {
 // have the names of their first values, and the layers of their modules (module_stack.h). FLOPs and bytes of both
 // passes are given, the backward pass of a product as twice its forward pass, of others as once; times are left to the
 // roofline. Control flow is one operator each. `dimensions` binds symbols of sizes ("s0"), which else have the
-// exporter's hints. `warnings` gets what was assumed. Memory: twenty times the model's JSON, which has at most 128 MiB.
+// exporter's hints. `warnings` gets what was assumed. Memory: forty times the model's JSON, which has at most 128 MiB.
 // Errors: INVALID_ARGUMENT, with every violation and its path, for archives that are damaged, hold no model or several,
 // and for models of another schema.
 absl::Status ReadExportedProgram(std::string_view bytes, std::string_view source,

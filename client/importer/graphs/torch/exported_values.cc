@@ -1,5 +1,6 @@
 #include "client/importer/graphs/torch/exported_values.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <limits>
@@ -95,6 +96,8 @@ class TensorReader {
 }  // namespace
 
 double ExportedTensor::elements() const {
+  // Beyond all numbers times nothing is nothing.
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return 0;
   double product = 1;
   for (const int64_t size : sizes) product *= static_cast<double>(size);
   return product;
