@@ -226,8 +226,9 @@ class GrpcDaemon final : public Daemon {
     Accept(*secrets);
     engine_.SetModelLimits(configuration->engine.model_limits);
     service_.Refresh();
+    // Pages wait for those that are being made.
+    if (tls_ != nullptr) tls_->Replace(*secrets->tls);
     if (pages_ != nullptr && secrets->tls.has_value()) pages_->SetTls(*secrets->tls);
-    if (tls_ != nullptr) tls_->Replace(*std::move(secrets->tls));
     log_.Info("reloaded");
   }
 

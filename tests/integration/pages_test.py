@@ -278,8 +278,9 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(self.code("/livez", address=self.http), 200)
         self.assertEqual(self.code("/readyz", address=self.http), 200)
         self.assertLess(time.monotonic() - began, 5)
-        self.assertIn(self.code("/plans/bert-2"), (200, 503))
-        self.assertLess(time.monotonic() - began, 30)
+        while self.code("/plans/bert-2") != 200:
+            self.assertLess(time.monotonic() - began, 60)
+            time.sleep(1)
 
     def test_floods_are_told_when_to_come_back(self):
         self.start()

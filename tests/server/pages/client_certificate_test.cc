@@ -63,7 +63,7 @@ TEST(ClientCertificateTest, CertificatesWithoutNamesAreOfNobody) {
 // "reader.example\0.evil" must not be taken for "reader.example".
 TEST(ClientCertificateTest, NamesDoNotEndAtAZeroByte) {
   const std::string name("reader\0evil", 11);
-  for (const CertificateName& known : NamesOf(Der({name}, ""))) EXPECT_NE(known.value, "reader");
+  EXPECT_THAT(NamesOf(Der({name}, "")), IsEmpty());
 }
 
 }  // namespace
