@@ -143,24 +143,35 @@ bool DivideTheModel(const JointRequest& request) {
   return false;
 }
 
-// Why choices do not go together, whatever the memory; empty: some do.
-std::string WhyNoneGoTogether(const JointRequest& request, int64_t devices) {
+struct Reason {
+  // As of a shortage (Infeasibility).
+  std::string resource;
+  std::string description;
+};
+
+// Why choices do not go together, whatever the memory; nullopt: some do.
+std::optional<Reason> WhyNoneGoTogether(const JointRequest& request, int64_t devices) {
   const JointSettings& settings = request.settings;
   const auto layers = static_cast<int64_t>(request.pricer.kinds().size());
   const int64_t stages = settings.num_stages.value_or(1);
-  if (stages > layers) return absl::StrCat(stages, " stages are asked for, and the model has ", layers, " layers");
-  if (!MakesTheBatch(settings)) {
-    return absl::StrCat("no samples, data degree and micro-batches that may be chosen multiply to the global batch of ",
-                        settings.global_batch);
+  if (stages > layers) {
+    return Reason{"operators", absl::StrCat(stages, " stages are asked for, and the model has ", layers, " layers")};
   }
-  if (!DivideTheModel(request)) return "no tensor, context and expert degrees that may be chosen divide the model";
+  if (!MakesTheBatch(settings)) {
+    return Reason{"support", absl::StrCat("no samples, data degree and micro-batches that may be chosen multiply to "
+                                          "the global batch of ",
+                                          settings.global_batch)};
+  }
+  if (!DivideTheModel(request)) {
+    return Reason{"support", "no tensor, context and expert degrees that may be chosen divide the model"};
+  }
   const auto least = [](const auto& list) { return int64_t{*std::min_element(list.begin(), list.end())}; };
   const int64_t data = settings.data_degrees.empty() ? 1 : least(settings.data_degrees);
   const int64_t block = least(settings.tensor_degrees) * least(settings.context_degrees) * data;
-  if (stages * block <= devices) return "";
-  return absl::StrCat(stages, stages == 1 ? " stage" : " stages", " of at least ", block,
-                      block == 1 ? " device" : " devices", " are ", stages * block, " devices, and there are ",
-                      devices);
+  if (stages * block <= devices) return std::nullopt;
+  return Reason{"devices", absl::StrCat(stages, stages == 1 ? " stage" : " stages", " of at least ", block,
+                                        block == 1 ? " device" : " devices", " are ", stages * block,
+                                        " devices, and there are ", devices)};
 }
 
 }  // namespace
@@ -169,9 +180,10 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
   const TrainingClass& part = request.cluster.classes.front();
   int64_t devices = 0;
   for (const TrainingClass& one : request.cluster.classes) devices += one.devices();
-  if (std::string why = WhyNoneGoTogether(request, devices); !why.empty()) {
+  if (std::optional<Reason> why = WhyNoneGoTogether(request, devices); why.has_value()) {
     Infeasibility infeasibility;
-    infeasibility.Add({.resource = "choices", .subject = "", .description = std::move(why)});
+    infeasibility.Add(
+        {.resource = std::move(why->resource), .subject = "", .description = std::move(why->description)});
     return infeasibility;
   }
   std::vector<std::string> would_fit;
