@@ -12,6 +12,7 @@
 #include "client/onnx/model_shapes.h"
 #include "client/onnx/node_layer.h"
 #include "client/onnx/operator_work.h"
+#include "core/text/utf8.h"
 
 namespace planwright::onnx_reader {
 namespace {
@@ -83,11 +84,7 @@ class GraphBuilder {
 
   // Unique, and no longer than the contract allows.
   std::string NameFor(const onnx::NodeProto& node) {
-    std::string name = node.name().substr(0, kMaxNameBytes);
-    // A cut may split a character.
-    while (!name.empty() && name.size() == kMaxNameBytes && (static_cast<unsigned char>(name.back()) & 0x80) != 0) {
-      name.pop_back();
-    }
+    std::string name(FirstBytes(node.name(), kMaxNameBytes));
     if (name.empty()) name = absl::StrCat(node.op_type(), "_", graph_.operators_size() - 1);
     while (!names_.insert(name).second) absl::StrAppend(&name, "_", graph_.operators_size() - 1);
     return name;

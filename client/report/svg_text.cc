@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "core/text/utf8.h"
 
 namespace planwright::client {
 
@@ -14,9 +15,7 @@ std::string SvgText(std::string_view text) {
 
 std::string SvgLabel(std::string_view text, std::size_t max_length) {
   if (text.size() <= max_length) return SvgText(text);
-  std::size_t end = max_length - 1;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return absl::StrCat(SvgText(text.substr(0, end)), "…");
+  return absl::StrCat(SvgText(FirstBytes(text, max_length - 1)), "…");
 }
 
 std::string SvgPicture(double width, double height, std::string_view content) {

@@ -11,6 +11,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/strings.h"
 #include "core/base/violations.h"
+#include "core/text/utf8.h"
 #include "google/rpc/error_details.pb.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/library/library.h"
@@ -61,9 +62,7 @@ std::optional<std::string> LimitName(SpentLimit limit) {
 // At most `max_bytes` of `text`, not cut inside a character.
 std::string Shorten(std::string_view text, std::size_t max_bytes) {
   if (text.size() <= max_bytes) return std::string(text);
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return absl::StrCat(ToAbsl(text.substr(0, end)), "...");
+  return absl::StrCat(ToAbsl(FirstBytes(text, max_bytes)), "...");
 }
 
 // The violations, one a line, until `max_bytes` are filled, and how many more there are. At least one.

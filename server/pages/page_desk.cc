@@ -12,6 +12,7 @@
 #include "core/base/strings.h"
 #include "server/engine/library/resource_name.h"
 #include "server/engine/task/without_exceptions.h"
+#include "server/serving/callers/caller.h"
 
 namespace planwright::server {
 namespace {
@@ -26,13 +27,6 @@ constexpr std::chrono::seconds kPatience{30};
 // Of a path in a line of the log.
 constexpr std::size_t kMostPathBytes = 200;
 constexpr std::string_view kFolder = "/plans/";
-
-bool IsSensibleTenant(std::string_view tenant) {
-  constexpr std::size_t kMaxBytes = 64;
-  return !tenant.empty() && tenant.size() <= kMaxBytes &&
-         std::all_of(tenant.begin(), tenant.end(),
-                     [](unsigned char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_'; });
-}
 
 }  // namespace
 
@@ -86,7 +80,7 @@ absl::StatusOr<PageDesk::Order> PageDesk::Read(const BrowserRequest& request) co
     return absl::PermissionDeniedError("without TLS, pages are for browsers of this machine, as localhost");
   }
   RETURN_IF_ERROR(request.client.status());
-  if (request.stated_tenant.has_value() && !IsSensibleTenant(*request.stated_tenant)) {
+  if (request.stated_tenant.has_value() && !IsPlainName(*request.stated_tenant)) {
     return absl::InvalidArgumentError("tenant must be 1 to 64 letters, digits, hyphens and underscores");
   }
   ASSIGN_OR_RETURN(const Caller caller, services_.authenticator.Identify({.authorization = std::nullopt,

@@ -3,7 +3,6 @@
 #include <grpc/grpc.h>
 #include <grpc/grpc_security_constants.h>
 
-#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -12,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "server/service/call/call_messages.h"
 #include "server/service/methods/batch_plan_call.h"
@@ -23,6 +21,7 @@
 #include "server/service/record/method_roles.h"
 #include "server/service/record/status_conversion.h"
 #include "server/service/record/trace_context.h"
+#include "server/serving/callers/caller.h"
 
 namespace planwright::server {
 namespace {
@@ -35,13 +34,6 @@ std::optional<Executor::Clock::time_point> DeadlineOf(const grpc::CallbackServer
   return Executor::Clock::now() + (context.deadline() - now);
 }
 
-bool IsSensibleId(std::string_view id) {
-  constexpr std::size_t kMaxBytes = 64;
-  return !id.empty() && id.size() <= kMaxBytes && std::all_of(id.begin(), id.end(), [](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '-' || c == '_';
-  });
-}
-
 // The bytes of a value of the call's metadata; nullopt: there is none.
 std::optional<std::string_view> Metadata(const grpc::CallbackServerContext& context, const char* key) {
   const auto sent = context.client_metadata().find(key);
@@ -52,7 +44,7 @@ std::optional<std::string_view> Metadata(const grpc::CallbackServerContext& cont
 // A value of the call's metadata that is fit for logs; nullopt: none, or one that is not.
 std::optional<std::string> SensibleMetadata(const grpc::CallbackServerContext& context, const char* key) {
   const std::optional<std::string_view> id = Metadata(context, key);
-  return id.has_value() && IsSensibleId(*id) ? std::optional<std::string>(*id) : std::nullopt;
+  return id.has_value() && IsPlainName(*id) ? std::optional<std::string>(*id) : std::nullopt;
 }
 
 // The values of a property of whom the transport has verified.

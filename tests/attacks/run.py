@@ -76,30 +76,36 @@ def start_share(attack, server):
 
 
 def attack_for(seconds, attacks, server):
-    """Runs the attacks in turn, MIXED_AT_A_TIME at a time; how many ran, and the most memory that was seen in MiB."""
+    """Runs the attacks in turn, MIXED_AT_A_TIME at a time; how many ran, the most memory that was seen in MiB, and beside
+    which attacks."""
     end = time.monotonic() + seconds
     turns = itertools.cycle(attacks)
     running = []
     count = 0
     peak = 0.0
+    beside = ""
     try:
         while time.monotonic() < end:
             arenas.expect(server.is_running(), f"planwrightd ended with {server.process.poll()}")
-            for process, start in list(running):
+            for share in list(running):
+                process, start, _ = share
                 if process.poll() is not None or time.monotonic() > start + MIXED_SECONDS:
                     process.kill()
                     process.wait()
-                    running.remove((process, start))
+                    running.remove(share)
             while len(running) < MIXED_AT_A_TIME:
-                running.append((start_share(next(turns), server), time.monotonic()))
+                attack = next(turns)
+                running.append((start_share(attack, server), time.monotonic(), attack.number))
                 count += 1
-            peak = max(peak, server.rss_mib())
+            if server.rss_mib() > peak:
+                peak = server.rss_mib()
+                beside = ", ".join(f"{number} for {time.monotonic() - start:.0f} s" for _, start, number in running)
             time.sleep(0.1)
     finally:
-        for process, _ in running:
+        for process, _, _ in running:
             process.kill()
             process.wait()
-    return count, peak
+    return count, peak, beside
 
 
 def mixed_attack(seconds, attacks):
@@ -107,8 +113,8 @@ def mixed_attack(seconds, attacks):
         server = arena.serve(f"--memory_budget={MIXED_BUDGET_MIB}MiB", f"--store=sqlite:{arena.folder}/mixed.db")
         # The p99 of few calls is their slowest: a tenth of the time says what is usual here.
         with arena.bystander(server, options=(f"--quiet_seconds={max(4, min(60, seconds / 10)):.0f}",)):
-            count, peak = attack_for(seconds, attacks, server)
-        print(f"      {count} attacks, at most {peak:.0f} MiB of a budget of {MIXED_BUDGET_MIB}", flush=True)
+            count, peak, beside = attack_for(seconds, attacks, server)
+        print(f"      {count} attacks, at most {peak:.0f} MiB of a budget of {MIXED_BUDGET_MIB}, beside {beside}", flush=True)
         arenas.expect(peak <= MIXED_SHARE_OVER_BUDGET * MIXED_BUDGET_MIB, f"planwrightd took {peak:.0f} MiB")
     return arenas.Attack("all", f"{seconds:.0f} s of {len(attacks)} attacks mixed", run, mixes=False)
 

@@ -152,7 +152,7 @@ std::vector<FolderRule> PageRules() {
   const Names counters = {"prometheus/"};
   return {
       {"client/library", {"core/text", "planwright/v1/"}, counters, {}},
-      {"client/report", {"planwright/v1/", "client/library"}, counters, {}},
+      {"client/report", {"core/text", "planwright/v1/", "client/library"}, counters, {}},
       {"client/report/inputs", {"planwright/v1/", "client/library", "client/report"}, counters, {}},
       {"client/page", {"planwright/v1/", "client/report", "client/report/inputs"}, counters, {"page"}},
   };
@@ -255,10 +255,10 @@ std::vector<FolderRule> ClientRules() {
                          "client/report/timeline"};
   return {
       // A program of its own, which alone knows libonnx.
-      {"client/onnx", {"planwright/v1/"}, counters, {}},
+      {"client/onnx", {"core/text", "planwright/v1/"}, counters, {}},
       {"client/importer/reading", {"core/text", "planwright/v1/", "client/library"}, counters, {}},
       {"client/importer/graphs/torch",
-       {"planwright/v1/", "client/library", "client/importer/reading"},
+       {"core/text", "planwright/v1/", "client/library", "client/importer/reading"},
        counters,
        {"exported_program"}},
       {"client/importer/graphs",

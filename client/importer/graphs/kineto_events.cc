@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/importer/reading/json_stream.h"
 #include "client/importer/reading/json_text.h"
+#include "core/text/utf8.h"
 
 namespace planwright::client {
 namespace {
@@ -190,9 +191,9 @@ class EventReader final : public Json::json_sax_t {
         .first->second;
   }
   int32_t Name() {
-    if (event_.name.size() > kMostNameBytes) event_.name.resize(kMostNameBytes);
-    const auto [name, is_new] = names_.emplace(event_.name, static_cast<int32_t>(names_.size()));
-    if (is_new) events_.names.push_back(event_.name);
+    const std::string shown(FirstBytes(event_.name, kMostNameBytes));
+    const auto [name, is_new] = names_.emplace(shown, static_cast<int32_t>(names_.size()));
+    if (is_new) events_.names.push_back(shown);
     return name->second;
   }
 

@@ -43,6 +43,12 @@ std::optional<int64_t> WholeNumber(const json& value) {
   return static_cast<int64_t>(number);
 }
 
+const json* FieldOf(const json& value, const char* name) {
+  if (!value.is_object()) return nullptr;
+  const auto field = value.find(name);
+  return field == value.end() || field->is_null() ? nullptr : &*field;
+}
+
 FieldReader::FieldReader(const json& value, std::string path, ViolationList& violations)
     : path_(std::move(path)), violations_(violations) {
   if (value.is_object()) {
@@ -52,11 +58,7 @@ FieldReader::FieldReader(const json& value, std::string path, ViolationList& vio
   }
 }
 
-const json* FieldReader::Find(const char* name) const {
-  if (object_ == nullptr) return nullptr;
-  const auto field = object_->find(name);
-  return field == object_->end() || field->is_null() ? nullptr : &*field;
-}
+const json* FieldReader::Find(const char* name) const { return object_ == nullptr ? nullptr : FieldOf(*object_, name); }
 
 void FieldReader::Report(const char* name, std::string rule) {
   violations_.Add(path_.empty() ? name : absl::StrCat(path_, ".", name), std::move(rule));

@@ -17,6 +17,9 @@ std::string Shown(const nlohmann::json& value);
 // `value` as an integer. Accepts 3 and 3.0; a boolean is none. nullopt: not a whole number, or beyond int64.
 std::optional<int64_t> WholeNumber(const nlohmann::json& value);
 
+// A field of an object; nullptr: there is none, or it is null, or `value` is no object.
+const nlohmann::json* FieldOf(const nlohmann::json& value, const char* name);
+
 // Reads one object. Every getter returns nullopt when the field is missing or null, or when it is wrong, which it
 // reports. The object, the path and the list outlive the reader.
 class FieldReader {

@@ -1,6 +1,7 @@
 #include "client/webhook/review/json_tree.h"
 
 #include "client/importer/reading/json_fields.h"
+#include "core/text/utf8.h"
 
 namespace planwright::webhook {
 
@@ -38,10 +39,7 @@ std::map<std::string, std::string> TextsAt(const Json& value, Keys keys) {
 std::string Clipped(std::string text, std::size_t max_bytes) {
   constexpr std::string_view kEllipsis = "...";
   if (text.size() <= max_bytes) return text;
-  std::size_t end = max_bytes - kEllipsis.size();
-  // Bytes 10xxxxxx continue a character.
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  text.resize(end);
+  text.resize(FirstBytes(text, max_bytes - kEllipsis.size()).size());
   return text.append(kEllipsis);
 }
 

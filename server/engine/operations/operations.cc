@@ -4,7 +4,6 @@
 #include <iterator>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
 #include "core/base/units.h"
@@ -14,17 +13,15 @@
 #include "server/engine/operations/operation_codec.h"
 #include "server/engine/operations/sweep_grid.h"
 #include "server/engine/operations/sweep_rows.h"
+#include "server/serving/callers/caller.h"
 
 namespace planwright::server {
 namespace {
 
 // Names of requests stand in logs, too.
 void CheckRequestId(const std::string& id, Violations& violations) {
-  constexpr std::size_t kMaxBytes = 64;
-  const bool is_sensible = id.size() <= kMaxBytes && std::all_of(id.begin(), id.end(), [](unsigned char c) {
-                             return absl::ascii_isalnum(c) || c == '-' || c == '_';
-                           });
-  if (!is_sensible) violations.Add("request_id", "must be at most 64 letters, digits, hyphens and underscores");
+  if (!id.empty() && !IsPlainName(id))
+    violations.Add("request_id", "must be at most 64 letters, digits, hyphens and underscores");
 }
 
 // Answers repeat the settings of every row.

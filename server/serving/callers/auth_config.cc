@@ -90,16 +90,9 @@ class ObjectReader {
   Violations& violations_;
 };
 
-bool IsTenantName(std::string_view name) {
-  constexpr std::size_t kMaxBytes = 64;
-  return !name.empty() && name.size() <= kMaxBytes && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-    return absl::ascii_isalnum(c) || c == '-' || c == '_';
-  });
-}
-
 std::string ReadTenant(const char* key, ObjectReader& reader, std::optional<std::string> otherwise) {
   std::string tenant = reader.Text(key, std::move(otherwise));
-  if (!tenant.empty() && !IsTenantName(tenant)) reader.Complain(key, "must be letters, digits, - and _, at most 64");
+  if (!tenant.empty() && !IsPlainName(tenant)) reader.Complain(key, "must be letters, digits, - and _, at most 64");
   return tenant;
 }
 

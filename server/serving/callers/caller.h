@@ -3,6 +3,7 @@
 #define PLANWRIGHT_SERVER_SERVING_CALLERS_CALLER_H_
 
 #include <string>
+#include <string_view>
 
 namespace planwright::server {
 
@@ -11,6 +12,10 @@ enum class Role { kReader, kPlanner, kAdmin };
 
 // "reader", "planner", "admin".
 const char* NameOf(Role role);
+
+// Whether a tenant or a request may be called so: 1 to 64 letters, digits, hyphens and underscores, which are safe in
+// logs and labels.
+bool IsPlainName(std::string_view name);
 
 // The tenant of callers that name none.
 inline constexpr char kDefaultTenant[] = "default";

@@ -204,6 +204,15 @@ class TorchExportTest(unittest.TestCase):
         self.assertIn('"10*s0" for 32', " ".join(said.split()))
         self.assertIn("and 13 more; --dim=NAME=N", " ".join(said.split()))
 
+    def test_sizes_beyond_all_numbers_are_numbers(self):
+        far = [1 << 62] * 20
+        model = Model(x=tensor(*far, 0))
+        model.node("torch.ops.aten.relu.default", "empty", tensor(*far, 0), "x")
+        model.node("torch.ops.aten.relu.default", "endless", tensor(*far), "empty")
+        operators, tensors, _, _ = self.imported(archive(model.program()))
+        self.assertEqual(int(tensors["empty"].get("size_bytes", 0)), 0)
+        self.assertEqual(operators["endless"]["forward_flops"], 1e300)
+
     def test_control_flow_is_one_operator(self):
         model = Model(x=tensor(4, 10))
         inner = Model(y=tensor(4, 10))

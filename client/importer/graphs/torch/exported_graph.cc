@@ -15,6 +15,7 @@
 #include "client/importer/graphs/torch/module_stack.h"
 #include "client/importer/reading/cells.h"
 #include "client/importer/reading/json_fields.h"
+#include "core/text/utf8.h"
 
 namespace planwright::client {
 namespace {
@@ -25,13 +26,6 @@ constexpr double kMaxBytes = 4611686018427387904.0;  // 2^62
 constexpr double kMaxFlops = 1e300;
 constexpr std::size_t kMaxNameBytes = 240;
 constexpr char kGraph[] = "graph_module.graph";
-
-// A field of an object; nullptr: there is none, or it is null, or `value` is no object.
-const Json* FieldOf(const Json& value, const char* name) {
-  if (!value.is_object()) return nullptr;
-  const auto field = value.find(name);
-  return field == value.end() || field->is_null() ? nullptr : &*field;
-}
 
 std::string TextOf(const Json& value, const char* name) {
   const Json* const text = FieldOf(value, name);
@@ -52,14 +46,6 @@ std::vector<std::string> TensorsOf(const Json& argument) {
     }
   }
   return names;
-}
-
-// No longer than the contract allows, and no part of a character at its end.
-std::string Shortened(std::string_view name) {
-  if (name.size() <= kMaxNameBytes) return std::string(name);
-  name = name.substr(0, kMaxNameBytes);
-  while (!name.empty() && (static_cast<unsigned char>(name.back()) & 0x80) != 0) name.remove_suffix(1);
-  return std::string(name);
 }
 
 // What a node says, without sizes.
@@ -203,8 +189,8 @@ class GraphBuilder {
   void AddOperator(const Node& node) {
     v1::Operator& op = *graph_.add_operators();
     op.set_name(NameFor(node));
-    op.set_type(Shortened(AtenName(node.target)));
-    op.set_layer(Shortened(node.layer));
+    op.set_type(std::string(FirstBytes(AtenName(node.target), kMaxNameBytes)));
+    op.set_layer(std::string(FirstBytes(node.layer, kMaxNameBytes)));
     AtenCall call;
     call.target = node.target;
     call.window = node.window;

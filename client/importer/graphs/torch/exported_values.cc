@@ -29,13 +29,6 @@ int64_t ElementBytes(int64_t type) {
   return later >= 0 && later < std::ssize(kLater) ? kLater.at(static_cast<std::size_t>(later)) : 0;
 }
 
-// A field of an object; nullptr: there is none, or it is null, or `value` is no object.
-const Json* FieldOf(const Json& value, const char* name) {
-  if (!value.is_object()) return nullptr;
-  const auto field = value.find(name);
-  return field == value.end() || field->is_null() ? nullptr : &*field;
-}
-
 class TensorReader {
  public:
   TensorReader(const std::map<std::string, int64_t>& dimensions, std::map<std::string, int64_t>& hinted,

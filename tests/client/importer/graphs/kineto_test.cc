@@ -139,6 +139,25 @@ TEST(KinetoTest, WhatIsComputedAgainHasOneBackwardPass) {
   EXPECT_THAT(Shown(times.rows), testing::ElementsAre("layer.0 2 3"));
 }
 
+// Operators without a backward pass carry the number of the next one that has it.
+TEST(KinetoTest, BackwardPassesBelongToTheLastOperatorWithTheirNumber) {
+  const auto args = [](int forward_thread) {
+    return absl::StrCat("\"Sequence number\": 5, \"Fwd thread id\": ", forward_thread);
+  };
+  const std::vector<std::string> events = {
+      Event("user_annotation", "layer.0", 1, 100, 2000), Event("cpu_op", "aten::detach", 1, 150, 10, args(0)),
+      Event("user_annotation", "layer.1", 1, 2500, 1000), Event("cpu_op", "aten::linear", 1, 2600, 10, args(0)),
+      Event("cpu_op", "AddmmBackward0", 2, 5000, 4000, args(1))};
+  EXPECT_THAT(Shown(Read(Trace(events)).rows), testing::ElementsAre("layer.0 2 0", "layer.1 1 4"));
+}
+
+TEST(KinetoTest, LongNamesEndWithAWholeCharacter) {
+  const std::string most(1023, 'a');
+  const KinetoTimes times = Read(Trace({Event("user_annotation", most + "öö", 1, 0, 5000)}));
+  ASSERT_EQ(times.rows.size(), 1U);
+  EXPECT_EQ(times.rows[0].name, most);
+}
+
 TEST(KinetoTest, NamesInsideOfThemselvesCountOnce) {
   const KinetoTimes times =
       Read(Trace({Event("user_annotation", "a", 1, 0, 5000), Event("user_annotation", "a", 1, 10, 2000),
