@@ -26,6 +26,7 @@
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/search/search.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/algorithms/capabilities.h"
 #include "core/planner/baseline_comparison.h"
 #include "core/planner/canonical_request.h"
@@ -140,8 +141,8 @@ absl::Status CheckEvaluated(const PlanRequest& request, const ModelLimits& model
 }
 
 std::string VersionOf(std::string_view algorithm) {
-  for (const AlgorithmInfo& info : Algorithms()) {
-    if (info.name == algorithm) return std::string(info.version);
+  for (const AlgorithmRow& row : Algorithms()) {
+    if (row.name == algorithm) return std::string(row.version);
   }
   return "";
 }

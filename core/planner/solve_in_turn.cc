@@ -23,8 +23,8 @@
 #include "core/model/device_selection.h"
 #include "core/partition/enumeration/enumeration.h"
 #include "core/partition/search/search_record.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/algorithms/capabilities.h"
-#include "core/planner/algorithms/solvers.h"
 #include "core/planner/canonical_request.h"
 #include "core/planner/devices/device_search.h"
 
@@ -83,8 +83,7 @@ absl::StatusOr<SearchOutcome> SolveOnce(const SearchRequest& request, const Solv
                                         const SearchCallbacks& callbacks) {
   // Heeds selections itself, on links as they are in the whole cluster.
   if (request.algorithm == Algorithm::kEnumeration) return SolveByEnumeration(request, limits, arena, callbacks);
-  return SolveOnAllowedDevices(SolverOf(request.algorithm, request.problem.schedule), request, limits, arena,
-                               callbacks);
+  return SolveOnAllowedDevices(RowOf(request.algorithm).solve, request, limits, arena, callbacks);
 }
 
 // SolveOnce with operators in another order.

@@ -15,7 +15,7 @@
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/explanation.h"
 #include "core/planner/planner.h"
 #include "core/planner/replanning.h"
@@ -283,7 +283,7 @@ std::vector<std::string> TakeDevices(v1::PlanningProblem& problem) {
 // Changes with the program and with every algorithm, all of which may have a part in a plan.
 std::string ProgramVersion(const std::string& program) {
   std::string version = absl::StrCat(program, ";cost_model=", kCostModelVersion);
-  for (const AlgorithmInfo& algorithm : Algorithms()) {
+  for (const AlgorithmRow& algorithm : Algorithms()) {
     absl::StrAppend(&version, ";", ToAbsl(algorithm.name), "=", ToAbsl(algorithm.version));
   }
   return version;

@@ -12,7 +12,7 @@
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/mip/throughput_program.h"
 #include "core/partition/noncontiguous/net_instance.h"
-#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/verify/verify.h"
 #include "tests/property/planning.h"
 #include "tests/support/mode_instance.h"
@@ -268,7 +268,7 @@ TEST_P(BoundsTest, EveryBoundHoldsForEveryPlanOfEveryAlgorithm) {
   for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
     const Instance instance = MakeModeInstance(GetParam(), seed, kMaxOperators);
     std::vector<Plan> plans;
-    for (const AlgorithmInfo& info : Algorithms()) {
+    for (const AlgorithmRow& info : Algorithms()) {
       if (info.algorithm == Algorithm::kMip && (!HasMipSolver() || seed % kMipEvery != 0)) continue;
       std::optional<Plan> plan = PlanIfAny(instance, info.algorithm);
       if (plan.has_value()) plans.push_back(*std::move(plan));

@@ -16,6 +16,7 @@
 #include "core/cost/chain/chain_costs.h"
 #include "core/cost/plan_costing.h"
 #include "core/model/colocation.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/pattern_completion.h"
 #include "core/verify/verify.h"
 #include "tests/property/planning.h"
@@ -308,7 +309,7 @@ SolverOptions OptionsOf(Algorithm algorithm) {
 
 std::vector<Algorithm> AlgorithmsFor(const Instance& instance) {
   std::vector<Algorithm> algorithms;
-  for (const AlgorithmInfo& info : Algorithms()) {
+  for (const AlgorithmRow& info : Algorithms()) {
     if (IsSupported(instance, OptionsOf(info.algorithm))) algorithms.push_back(info.algorithm);
   }
   return algorithms;

@@ -118,7 +118,7 @@ std::vector<FolderRule> CoreRules() {
        {"stage_annealing"}},
       {"core/partition/baselines",
        Together(search, {"core/partition/contiguous", "core/partition/noncontiguous",
-                         "core/partition/noncontiguous/certify", "core/partition/parmesan"}),
+                         "core/partition/noncontiguous/certify", "core/partition/parmesan", "core/partition/periodic"}),
        not_in_core,
        {"baselines", "scotch_mapping"}},
       // Every mode, so those of patterns too.
@@ -129,7 +129,7 @@ std::vector<FolderRule> CoreRules() {
       {"core/planner/algorithms",
        Together(solver, {"core/mapping", "core/partition/", "core/schedule"}),
        not_in_core,
-       {"capabilities", "solvers"}},
+       {"algorithms", "capabilities"}},
       {"core/planner/joint",
        {"core/base", "core/model", "core/joint/baselines", "core/joint/cost", "core/joint/plan", "core/verify",
         "core/verify/joint"},

@@ -205,4 +205,19 @@ absl::StatusOr<SearchOutcome> SolveMinLatency(const SearchRequest& request, cons
   return Search(request, limits, arena, callbacks).Run();
 }
 
+AlgorithmRow LatencyAnnealingRow() {
+  return {.algorithm = Algorithm::kLatencyAnnealing,
+          .name = kAnnealingName,
+          .version = "2",
+          .description =
+              "simulated annealing on the subgraphs of accelerators and their schedule (the problem: the "
+              "same, 4)",
+          .work_unit =
+              "about 10 ns: 1 for each subgraph or CPU operator scheduled, 6 for each operator moved, 3 for "
+              "each group chosen, 10 for each move proposed",
+          .solve = SolveMinLatency,
+          .modes = {LatencyModes("least latency of one micro-batch, inference and training with BACKWARD operators: "
+                                 "subgraphs of accelerators one after the other, CPUs as one pool")}};
+}
+
 }  // namespace planwright

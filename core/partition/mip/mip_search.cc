@@ -365,4 +365,18 @@ absl::StatusOr<IntegerProgram> PrintedProgramOf(const OperatorGraph& graph, cons
   return ProgramOf(PrintedModel(graph, cluster, problem, costs));
 }
 
+AlgorithmRow MipRow() {
+  return {.algorithm = Algorithm::kMip,
+          .name = kName,
+          .version = "3",
+          .description = "integer programs, solved by CBC (the same, 4 and 5.1.3)",
+          .work_unit = "nodes of the search tree",
+          .solve = SolveByMip,
+          .modes = {},
+          .modes_by_name = {ThroughputModes({"host_staged", "uniform"}, SchedulesOfOneLoad(), {Replication::kNone},
+                                            {Split::kContiguous, Split::kNonContiguous},
+                                            "the integer program of throughput, solved by CBC where the build has it"),
+                            LatencyModes("the integer program of latency, solved by CBC where the build has it")}};
+}
+
 }  // namespace planwright

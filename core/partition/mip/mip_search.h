@@ -14,6 +14,7 @@
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
 #include "core/partition/mip/integer_program.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -35,6 +36,8 @@ absl::StatusOr<IntegerProgram> IntegerProgramOf(const OperatorGraph& graph, cons
 // The program in the form of the paper. Errors as above. REQUIRES: as BuildPrintedProgram.
 absl::StatusOr<IntegerProgram> PrintedProgramOf(const OperatorGraph& graph, const Cluster& cluster,
                                                 const PlanningProblem& problem, const CostTable& costs);
+
+AlgorithmRow MipRow();
 
 }  // namespace planwright
 

@@ -190,4 +190,19 @@ absl::StatusOr<SearchOutcome> SolveNonContiguousThroughput(const SearchRequest& 
   return Solver(request, limits, arena, callbacks).Run();
 }
 
+AlgorithmRow NetAnnealingRow() {
+  return {.algorithm = Algorithm::kNetAnnealing,
+          .name = kName,
+          .version = "2",
+          .description =
+              "portfolio of annealing runs on the net form, seeded by the best contiguous split (for the "
+              "problem of the same, 5.2)",
+          .work_unit = "groups moved on trial",
+          .solve = SolveNonContiguousThroughput,
+          .modes = {ThroughputModes({"host_staged", "uniform"}, SchedulesOfLoads(),
+                                    {Replication::kNone, Replication::kPerStage}, {Split::kNonContiguous},
+                                    "splits of greatest throughput in the limit of many micro-batches, inference and "
+                                    "training, any number of stages per device, replicated or not")}};
+}
+
 }  // namespace planwright

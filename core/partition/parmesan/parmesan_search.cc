@@ -407,10 +407,6 @@ class Search {
 
 }  // namespace
 
-bool IsParmesan(Algorithm algorithm) {
-  return algorithm == Algorithm::kParmesan || algorithm == Algorithm::kParmesanPaper;
-}
-
 absl::StatusOr<SearchOutcome> SolveParmesan(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                             const SearchCallbacks& callbacks) {
   return Search(request, limits, arena, callbacks).Run();

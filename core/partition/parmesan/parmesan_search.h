@@ -17,8 +17,6 @@
 
 namespace planwright {
 
-bool IsParmesan(Algorithm algorithm);
-
 // Algorithms kParmesan and kParmesanPaper: MAX_THROUGHPUT, CONTIGUOUS, replication NONE or UNIFORM, any interconnect
 // but host_staged. Heeds request.device_limits: which devices stay idle is up to the mapping. Work: devices moved on
 // trial by mappings, ideals enumerated or queried. Bounds of scope PROBLEM hold for all shapes; those of the mapping

@@ -110,12 +110,57 @@ class UnevenSearch {
   SearchRecord record_;
 };
 
+// All stages with equally many replicas.
+std::vector<Modes> ModesOfEqualStages() {
+  return {ThroughputModes(NetworkInterconnects(), SchedulesOfLoads(), {Replication::kNone, Replication::kUniform},
+                          {Split::kContiguous},
+                          "contiguous stages on devices connected in any way, all with equally many replicas: "
+                          "partition, then device mapping"),
+          StepModes(NetworkInterconnects(), {Replication::kNone, Replication::kUniform},
+                    "the same in synchronous steps of a number of micro-batches")};
+}
+
+// The exact program knows neither pins nor bans.
+HeededSettings SettingsHeeded(const PlanningProblem& problem) {
+  HeededSettings heeded = HeedsEverySetting(problem);
+  heeded.pins_and_bans = problem.replication != Replication::kPerStage;
+  return heeded;
+}
+
 }  // namespace
 
 absl::StatusOr<SearchOutcome> SolveUnevenStages(const SearchRequest& request, const SolveLimits& limits,
                                                 TaskArena& arena, const SearchCallbacks& callbacks) {
   if (request.problem.replication != Replication::kPerStage) return SolveParmesan(request, limits, arena, callbacks);
   return UnevenSearch(request, limits, arena, callbacks).Run();
+}
+
+AlgorithmRow ParmesanRow() {
+  std::vector<Modes> modes = ModesOfEqualStages();
+  modes.push_back(ThroughputModes(NetworkInterconnects(), SchedulesOfLoads(), {Replication::kPerStage},
+                                  {Split::kContiguous},
+                                  "the same with a number of replicas for each stage: the exact program over ideals on "
+                                  "alike devices, then device mapping"));
+  return {.algorithm = Algorithm::kParmesan,
+          .name = kName,
+          .version = "2",
+          .description = "operator clustering, dynamic program over ideals, refinement, device mapping (Parmesan)",
+          .work_unit = "ideals enumerated or queried, devices moved on trial",
+          .solve = SolveUnevenStages,
+          .modes = std::move(modes),
+          .heeds = SettingsHeeded};
+}
+
+AlgorithmRow ParmesanPaperRow() {
+  return {.algorithm = Algorithm::kParmesanPaper,
+          .name = "parmesan_paper",
+          .version = "2",
+          .description = "the same with communication counted as in the paper (equation 3)",
+          .work_unit = "as parmesan",
+          .solve = SolveUnevenStages,
+          .modes = {},
+          .modes_by_name = ModesOfEqualStages(),
+          .heeds = SettingsHeeded};
 }
 
 }  // namespace planwright

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -20,6 +21,10 @@ namespace planwright {
 // nothing is pinned or forbidden.
 absl::StatusOr<SearchOutcome> SolveUnevenStages(const SearchRequest& request, const SolveLimits& limits,
                                                 TaskArena& arena, const SearchCallbacks& callbacks);
+
+// Those of kParmesan and kParmesanPaper.
+AlgorithmRow ParmesanRow();
+AlgorithmRow ParmesanPaperRow();
 
 }  // namespace planwright
 

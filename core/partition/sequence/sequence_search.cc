@@ -323,4 +323,17 @@ absl::StatusOr<SearchOutcome> SolveAlongSequences(const SearchRequest& request, 
   return Search(request, limits, callbacks).Run();
 }
 
+AlgorithmRow SequenceDpRow() {
+  return {.algorithm = Algorithm::kSequenceDp,
+          .name = kName,
+          .version = "1",
+          .description =
+              "dynamic programs along linear orders of operators and devices, with the true links and "
+              "memory",
+          .work_unit = "stages looked at with one way to go on behind each",
+          .solve = SolveAlongSequences,
+          .modes = PipelineModes("contiguous stages along linear orders of operators and devices"),
+          .heeds = HeedsEverySetting};
+}
+
 }  // namespace planwright

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/partition/baselines/baselines.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "tests/support/small_models.h"
 
 namespace planwright {
@@ -689,14 +690,14 @@ TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
 TEST(CapabilitiesTest, EveryAlgorithmOfTheTableIsDescribed) {
   std::set<Algorithm> described;
   std::set<std::string_view> names;
-  for (const AlgorithmInfo& info : Algorithms()) {
+  for (const AlgorithmRow& info : Algorithms()) {
     EXPECT_FALSE(info.version.empty() || info.description.empty() || info.work_unit.empty()) << info.name;
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
     described.insert(info.algorithm);
   }
   ASSERT_FALSE(Capabilities().empty());
   for (const Capability& row : Capabilities()) {
-    EXPECT_FALSE(row.description.empty());
+    EXPECT_FALSE(row.modes.description.empty());
     ASSERT_FALSE(row.algorithms.empty());
     for (const Algorithm algorithm : row.algorithms) EXPECT_TRUE(described.contains(algorithm));
   }
