@@ -15,6 +15,7 @@
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
+#include "core/partition/contiguous/ideals/table_estimate.h"
 #include "core/planner/algorithms/algorithms.h"
 #include "core/planner/explanation.h"
 #include "core/planner/planner.h"
@@ -493,7 +494,7 @@ int64_t PlanningEngine::TableBytes(const PlanTask& task) const {
   constexpr int64_t kLeast = int64_t{64} << 20;
   const int64_t searches = int64_t{LargeSearches(config_)} + config_.max_operations;
   const int64_t most = MemoryShares(config_.memory_budget_bytes).tables / searches;
-  return std::min(std::max(EstimateTables(task), kLeast), most);
+  return std::min(std::max(EstimateTableBytes(*task.graph, *task.cluster, task.options.options), kLeast), most);
 }
 
 std::optional<Placement> PlanningEngine::KnownPlacement(const PlanTask& task) {

@@ -83,7 +83,7 @@ std::vector<FolderRule> CoreRules() {
        not_in_core,
        {"mapping"}},
       {"core/partition/search", solver, not_in_core, {}},
-      {"core/partition/contiguous/ideals", search, not_in_core, {"chain_code", "ideal_enumeration", "reached_set"}},
+      {"core/partition/contiguous/ideals", search, not_in_core, {"chain_code", "ideal_enumeration", "reached_set", "table_estimate"}},
       {"core/partition/contiguous",
        Together(search, {"core/partition/contiguous/ideals"}),
        not_in_core,
