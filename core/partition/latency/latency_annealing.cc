@@ -356,7 +356,7 @@ bool LatencyAnnealer::MoveChosen(const Target& target) {
 
 // Saves moving what is sure to be taken back. Of the moves in two steps only the second is judged.
 bool LatencyAnnealer::WillNotFit(const Target& target) const {
-  if (target.accelerator == SubgraphSchedule::kCpu || !instance_->memory.is_additive || current_.badness > 0)
+  if (target.accelerator == SubgraphSchedule::kCpu || !instance_->memory_is_declared || current_.badness > 0)
     return false;
   int64_t added_bytes = 0;
   for (const int32_t group : chosen_) {
@@ -364,7 +364,7 @@ bool LatencyAnnealer::WillNotFit(const Target& target) const {
     const bool is_there = place != SubgraphSchedule::kCpu && schedule_.AcceleratorOf(place) == target.accelerator;
     if (!is_there) added_bytes += group_bytes_[At(group)];
   }
-  const auto& limit = instance_->accelerators[At(target.accelerator)].memory_bytes;
+  const auto& limit = instance_->pool_of(target.accelerator).memory_bytes;
   return limit.has_value() && schedule_.loads().AcceleratorBytes(target.accelerator) + added_bytes > *limit;
 }
 

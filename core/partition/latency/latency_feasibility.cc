@@ -26,11 +26,7 @@ std::vector<OperatorId> OperatorsOf(const LatencyInstance& instance, int32_t gro
 }
 
 std::string GroupName(const OperatorGraph& graph, const LatencyInstance& instance, int32_t group) {
-  const std::size_t others = instance.groups[At(group)].size() - 1;
-  const std::string& first = SubjectOf(graph, instance, group);
-  if (others == 0) return absl::StrCat("operator \"", first, "\"");
-  return absl::StrCat("operator \"", first, "\" and the ", others, others == 1 ? " operator" : " operators",
-                      " that must share its device");
+  return QuotedTogether(graph, OperatorsOf(instance, group));
 }
 
 Shortage NowhereAllowed(const OperatorGraph& graph, const Cluster& cluster, const LatencyInstance& instance,
@@ -55,7 +51,7 @@ std::optional<int64_t> LargestAccelerator(const LatencyInstance& instance, int32
   int64_t largest = 0;
   for (std::size_t accelerator = 0; accelerator < instance.accelerators.size(); ++accelerator) {
     if (!instance.allowed[At(group)][accelerator]) continue;
-    const std::optional<int64_t>& limit = instance.accelerators[accelerator].memory_bytes;
+    const std::optional<int64_t>& limit = instance.pool_of(static_cast<int32_t>(accelerator)).memory_bytes;
     if (!limit.has_value()) return std::nullopt;
     largest = std::max(largest, *limit);
   }
@@ -65,9 +61,9 @@ std::optional<int64_t> LargestAccelerator(const LatencyInstance& instance, int32
 // What must be on accelerators is larger than all of them together.
 std::optional<Shortage> TooLargeAltogether(const OperatorGraph& graph, const LatencyInstance& instance) {
   int64_t available = 0;
-  for (const LatencyAccelerator& accelerator : instance.accelerators) {
-    if (!accelerator.memory_bytes.has_value()) return std::nullopt;
-    available = SaturatingAdd(available, *accelerator.memory_bytes);
+  for (const DevicePool& pool : instance.pools) {
+    if (!pool.memory_bytes.has_value()) return std::nullopt;
+    available = SaturatingAdd(available, SaturatingMultiply(*pool.memory_bytes, std::ssize(pool.devices)));
   }
   int64_t needed = 0;
   int32_t largest = 0;
@@ -86,7 +82,7 @@ std::optional<Shortage> TooLargeAltogether(const OperatorGraph& graph, const Lat
 }  // namespace
 
 int64_t LeastGroupBytes(const LatencyInstance& instance, int32_t group) {
-  const LatencyMemory& memory = instance.memory;
+  const UnitMemory& memory = instance.memory;
   int64_t linear = 0;
   int64_t parameters = 0;
   for (const int32_t vertex : instance.groups[At(group)]) {

@@ -37,7 +37,8 @@ class Builder {
     AddBundles();
     AddAccelerators();
     AddCpus();
-    AddMemory();
+    instance_.memory = MemoryOf(graph_, problem_, units_);
+    instance_.memory_is_declared = MemoryForm(problem_).is_declared();
     if (problem_.max_subgraphs_per_device.has_value() || problem_.split == Split::kContiguous) {
       instance_.subgraph_limit = problem_.max_subgraphs_per_device.value_or(1);
     }
@@ -56,6 +57,7 @@ class Builder {
       if (pass == Pass::kBackward) instance_.num_passes = 2;
       vertex_of_[i] = instance_.num_vertices();
       instance_.operators.emplace_back(i);
+      units_.push_back({OperatorId(i)});
       instance_.pass.push_back(pass);
     }
   }
@@ -103,20 +105,6 @@ class Builder {
     instance_.bundles = MembersOf(instance_.bundle_of);
   }
 
-  std::size_t ClassIndex(DeviceClassId device_class) {
-    const auto known = std::find_if(instance_.classes.begin(), instance_.classes.end(),
-                                    [&](const LatencyClass& c) { return c.device_class == device_class; });
-    if (known != instance_.classes.end()) return static_cast<std::size_t>(known - instance_.classes.begin());
-    LatencyClass& added = instance_.classes.emplace_back();
-    added.device_class = device_class;
-    for (const OperatorId op : instance_.operators) {
-      const OperatorTime& time = costs_.time(op, device_class);
-      added.supported.push_back(time.supported);
-      added.time.push_back(time.supported ? time.total().count() : 0);
-    }
-    return instance_.classes.size() - 1;
-  }
-
   // Whether pins and prohibitions let `op` be on `device`.
   bool MayBeOn(OperatorId op, DeviceId device) const {
     const auto is_op = [&](const OperatorDevice& entry) { return entry.op == op; };
@@ -138,20 +126,30 @@ class Builder {
     return restricted;
   }
 
+  // And the accelerators that are in them.
+  void AddPools() {
+    instance_.pools = PoolsOf(cluster_);
+    std::erase_if(instance_.pools, [&](const DevicePool& pool) {
+      return cluster_.class_of(pool.devices.front()).kind != DeviceKind::kAccelerator;
+    });
+    for (std::size_t i = 0; i < instance_.pools.size(); ++i) {
+      AddTimes(costs_, units_, /*has_phases=*/false, instance_.pools[i]);
+      for (const DeviceId device : instance_.pools[i].devices) instance_.accelerators.push_back({device, i});
+    }
+    std::ranges::sort(instance_.accelerators, {}, &LatencyAccelerator::device);
+  }
+
   void AddAccelerators() {
     const std::vector<bool> restricted = RestrictedVertices();
     instance_.allowed.resize(instance_.groups.size());
-    for (std::size_t i = 0; i < cluster_.devices.size(); ++i) {
-      const DeviceId device(i);
-      if (cluster_.class_of(device).kind != DeviceKind::kAccelerator) continue;
-      const std::size_t class_index = ClassIndex(cluster_.devices[i].device_class);
-      instance_.accelerators.push_back({device, class_index, UsableMemoryBytes(cluster_, device)});
-      const std::vector<bool>& supported = instance_.classes[class_index].supported;
+    AddPools();
+    for (const LatencyAccelerator& accelerator : instance_.accelerators) {
+      const std::vector<bool>& supported = instance_.pools[accelerator.pool].supported;
       for (std::size_t group = 0; group < instance_.groups.size(); ++group) {
         const auto& members = instance_.groups[group];
         instance_.allowed[group].push_back(std::all_of(members.begin(), members.end(), [&](int32_t vertex) {
           return supported[Index(vertex)] &&
-                 (!restricted[Index(vertex)] || MayBeOn(instance_.operators[Index(vertex)], device));
+                 (!restricted[Index(vertex)] || MayBeOn(instance_.operators[Index(vertex)], accelerator.device));
         }));
       }
     }
@@ -183,26 +181,14 @@ class Builder {
     }
   }
 
-  void AddMemory() {
-    const MemoryForm form(problem_);
-    LatencyMemory& memory = instance_.memory;
-    for (std::size_t vertex = 0; vertex < instance_.operators.size(); ++vertex) {
-      const MemoryParts parts = form.PartsOf(OperatorOf(vertex));
-      memory.linear.push_back(parts.declared + parts.stored);
-      memory.parameters.push_back(parts.parameters);
-      memory.workspace.push_back(parts.workspace);
-    }
-    memory.is_additive = form.is_declared();
-    memory.parameter_factor = form.copies();
-    memory.reserved = form.reserved_bytes();
-  }
-
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   const PlanningProblem& problem_;
   const CostTable& costs_;
   // By operator; kDropped: the workload drops it.
   std::vector<int32_t> vertex_of_;
+  // Each vertex by itself.
+  UnitOperators units_;
   LatencyInstance instance_;
 };
 

@@ -162,7 +162,7 @@ class LatencyModel {
     for (int32_t vertex = 0; vertex < instance_.num_vertices(); ++vertex) {
       const auto index = static_cast<std::size_t>(vertex);
       int64_t longest = instance_.cpu_time[index];
-      for (const LatencyClass& type : instance_.classes) longest = std::max(longest, type.time[index]);
+      for (const DevicePool& pool : instance_.pools) longest = std::max(longest, pool.time[index]);
       upper = SaturatingAdd(upper, longest);
     }
     for (const LatencyTensor& tensor : instance_.tensors) {

@@ -115,7 +115,7 @@ class Builder {
   }
 
   void AddMemory(std::size_t device, std::vector<Entry> needs) {
-    const BlockMemory& memory = blocks_.memory;
+    const UnitMemory& memory = blocks_.memory;
     const auto available = static_cast<double>(*PoolOf(device).memory_bytes - memory.reserved);
     bool has_workspace = false;
     for (int32_t group = 0; group < instance_.num_groups(); ++group) {

@@ -131,8 +131,8 @@ void ApplyPins(const PlanningProblem& problem, const std::vector<int32_t>& group
   for (const OperatorDevice& ban : problem.forbidden) exclude_if(ban, /*excludes_named=*/true);
 }
 
-BlockMemory ContractMemory(const BlockMemory& memory, const std::vector<int32_t>& label_of, std::size_t num_labels) {
-  BlockMemory contracted;
+UnitMemory ContractMemory(const UnitMemory& memory, const std::vector<int32_t>& label_of, std::size_t num_labels) {
+  UnitMemory contracted;
   contracted.parameter_factor = memory.parameter_factor;
   contracted.reserved = memory.reserved;
   contracted.linear.assign(num_labels, 0);

@@ -50,7 +50,7 @@ struct NetDevice {
   // Position in blocks.pools.
   std::size_t pool = 0;
   bool is_cpu = false;
-  // How many times it keeps BlockMemory::linear.
+  // How many times it keeps UnitMemory::linear.
   int64_t times_stored = 1;
 };
 

@@ -26,30 +26,6 @@ void Relabel(std::vector<int32_t>& block_of, const std::vector<int32_t>& labels)
   }
 }
 
-std::vector<DevicePool> MakePools(const Cluster& cluster) {
-  const TransferRules rules = RulesOf(cluster.interconnect);
-  // Accelerators first, then by first device; the key finds the pool of a (class, usable memory) pair.
-  std::map<std::pair<DeviceClassId, std::optional<int64_t>>, std::size_t> position;
-  std::vector<DevicePool> pools;
-  for (const DeviceKind kind : {DeviceKind::kAccelerator, DeviceKind::kCpu}) {
-    for (std::size_t i = 0; i < cluster.devices.size(); ++i) {
-      const DeviceId device(i);
-      if (cluster.class_of(device).kind != kind) continue;
-      const std::optional<int64_t> memory = UsableMemoryBytes(cluster, device);
-      const DeviceClassId device_class = cluster.devices[i].device_class;
-      const auto [entry, is_new] = position.try_emplace({device_class, memory}, pools.size());
-      if (is_new) {
-        DevicePool& pool = pools.emplace_back();
-        pool.device_class = device_class;
-        pool.memory_bytes = memory;
-        pool.pays_transfers = kind == DeviceKind::kAccelerator || rules.cpus_pay;
-      }
-      pools[entry->second].devices.push_back(device);
-    }
-  }
-  return pools;
-}
-
 // Everything of an instance that depends on which operators form which block.
 class Assembler {
  public:
@@ -66,9 +42,9 @@ class Assembler {
     instance.precedence = Digraph(instance.num_blocks(), std::move(edges));
     instance.rule = MakeRule();
     AddNets(block_of, instance);
-    instance.pools = MakePools(cluster_);
-    for (DevicePool& pool : instance.pools) AddTimes(instance, pool);
-    AddMemory(instance);
+    instance.pools = PoolsOf(cluster_);
+    for (DevicePool& pool : instance.pools) AddTimes(costs_, instance.operators, instance.rule.has_phases, pool);
+    instance.memory = MemoryOf(graph_, problem_, instance.operators);
     if (instance.rule.ring.has_value()) AddParameters(instance);
     return instance;
   }
@@ -151,38 +127,6 @@ class Assembler {
     return blocks;
   }
 
-  void AddTimes(const BlockInstance& instance, DevicePool& pool) const {
-    pool.time.assign(instance.operators.size(), 0);
-    pool.supported.assign(instance.operators.size(), true);
-    if (instance.rule.has_phases) pool.backward_time.assign(instance.operators.size(), 0);
-    for (std::size_t block = 0; block < instance.operators.size(); ++block) {
-      InterruptionPoint(2 * instance.operators[block].size());
-      for (const OperatorId op : instance.operators[block]) {
-        const OperatorTime& time = costs_.time(op, pool.device_class);
-        pool.time[block] += time.total().count();
-        if (instance.rule.has_phases) pool.backward_time[block] += time.backward.count();
-        if (!time.supported) pool.supported[block] = false;
-      }
-      if (pool.supported[block]) continue;
-      pool.time[block] = 0;
-      if (instance.rule.has_phases) pool.backward_time[block] = 0;
-      pool.supports_all = false;
-    }
-  }
-
-  void AddMemory(BlockInstance& instance) const {
-    const MemoryForm form(problem_);
-    BlockMemory& memory = instance.memory;
-    for (const std::vector<OperatorId>& operators : instance.operators) {
-      const MemoryParts parts = form.PartsOf(graph_, operators);
-      memory.linear.push_back(parts.declared + parts.stored);
-      memory.parameters.push_back(parts.parameters);
-      memory.workspace.push_back(parts.workspace);
-    }
-    memory.parameter_factor = form.copies();
-    memory.reserved = form.reserved_bytes();
-  }
-
   void AddParameters(BlockInstance& instance) const {
     for (const std::vector<OperatorId>& operators : instance.operators) {
       int64_t& bytes = instance.parameter_bytes.emplace_back(0);
@@ -218,10 +162,6 @@ void AddCutNet(const BlockInstance& instance, const Net& net, bool holds_produce
   const Picoseconds backward(net.backward_weight);
   (holds_producer ? work.forward.out : work.forward.in) += forward;
   (holds_producer != instance.gradients_follow ? work.backward.out : work.backward.in) += backward;
-}
-
-int64_t MemorySums::Total(const BlockMemory& memory, int64_t buffers, int64_t workspace) const {
-  return linear + ParameterStateBytes(parameters, memory.parameter_factor) + workspace + buffers + memory.reserved;
 }
 
 bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool) {

@@ -28,25 +28,10 @@
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
+#include "core/partition/search/device_pools.h"
 #include "core/partition/search/load_rule.h"
 
 namespace planwright {
-
-struct DevicePool {
-  DeviceClassId device_class;
-  // nullopt: unlimited.
-  std::optional<int64_t> memory_bytes;
-  // Whether nets cost time on its devices.
-  bool pays_transfers = true;
-  // Ascending.
-  std::vector<DeviceId> devices;
-  // By block: picoseconds, and whether every operator of the block can run here.
-  std::vector<int64_t> time;
-  std::vector<bool> supported;
-  bool supports_all = true;
-  // The part of `time` in the backward pass, by block. Empty unless LoadRule::has_phases.
-  std::vector<int64_t> backward_time;
-};
 
 struct Net {
   // Ascending, at least two.
@@ -76,17 +61,6 @@ struct FanOut {
   int64_t weight = 0;
 };
 
-// Memory of a set of blocks that share a device:
-//   sum(linear) + ceil(sum(parameters) x parameter_factor) + max(workspace) + sum of buffer_bytes of cut nets +
-//   reserved.
-struct BlockMemory {
-  std::vector<int64_t> linear;
-  std::vector<int64_t> parameters;
-  std::vector<int64_t> workspace;
-  double parameter_factor = 0;
-  int64_t reserved = 0;
-};
-
 struct BlockInstance {
   // Operators of each block, ascending; blocks are numbered in a depth-first topological order.
   std::vector<std::vector<OperatorId>> operators;
@@ -99,7 +73,7 @@ struct BlockInstance {
   std::vector<FanOut> fan_outs;
   // Pools in order of their first device; those of accelerators first.
   std::vector<DevicePool> pools;
-  BlockMemory memory;
+  UnitMemory memory;
   LoadRule rule;
   // Every device has a stage, or part in one; else some may stay idle. Only linearized_dp.h heeds it.
   bool uses_all_devices = false;
@@ -145,23 +119,6 @@ bool HasDividedClasses(const BlockInstance& instance);
 // The same with the pools of each class joined, whose devices then have the memory of the largest of them: every
 // placement that fits before fits after, at the same cost.
 BlockInstance WithJoinedClasses(BlockInstance instance);
-
-// Running sums of BlockMemory over a set of blocks, and the memory that they make.
-struct MemorySums {
-  int64_t linear = 0;
-  int64_t parameters = 0;
-
-  static MemorySums Of(const BlockMemory& memory, std::size_t block) {
-    return {memory.linear[block], memory.parameters[block]};
-  }
-  MemorySums operator-(const MemorySums& other) const { return {linear - other.linear, parameters - other.parameters}; }
-  void Add(const BlockMemory& memory, std::size_t block) {
-    linear += memory.linear[block];
-    parameters += memory.parameters[block];
-  }
-  // Bytes with `buffers` of cut nets and the largest `workspace`.
-  int64_t Total(const BlockMemory& memory, int64_t buffers, int64_t workspace) const;
-};
 
 }  // namespace planwright
 

@@ -17,6 +17,14 @@ std::string QuotedClassNames(const Cluster& cluster) {
   return absl::StrJoin(names, ", ");
 }
 
+std::string QuotedTogether(const OperatorGraph& graph, const std::vector<OperatorId>& operators) {
+  const std::size_t others = operators.size() - 1;
+  const std::string name = absl::StrCat("operator \"", graph.operators[operators.front().index()].name, "\"");
+  if (others == 0) return name;
+  return absl::StrCat(name, " and the ", others, others == 1 ? " operator" : " operators",
+                      " that must share its device");
+}
+
 bool UnknownClasses::HasClass(std::string_view name) const {
   return std::ranges::any_of(cluster_.device_classes,
                              [name](const DeviceClass& device_class) { return device_class.name == name; });

@@ -18,6 +18,9 @@ namespace planwright {
 // The classes that the cluster has devices of: `"v100", "xeon"`. O(devices x classes).
 std::string QuotedClassNames(const Cluster& cluster);
 
+// `operator "a"`, or `operator "a" and the 2 operators that must share its device`. REQUIRES: at least one.
+std::string QuotedTogether(const OperatorGraph& graph, const std::vector<OperatorId>& operators);
+
 // Refers to graph and cluster.
 class UnknownClasses {
  public:
