@@ -15,14 +15,14 @@ constexpr int32_t kRoundsOfMatching = 4;
 
 }  // namespace
 
-CoverSearch::CoverSearch(const CopyModel& model, const DeviceSymmetry& symmetry)
+CoverSearch::CoverSearch(const ReplicaModel& model, const DeviceSymmetry& symmetry)
     : model_(model), symmetry_(symmetry), domains_(model), matching_(model) {}
 
 CoverAnswer CoverSearch::Ask(const CoverQuestion& question, Poller& poller) {
   question_ = &question;
   poller_ = &poller;
   random_ = RandomStream(question.seed);
-  copies_.clear();
+  replicas_.clear();
   left_ = question.work;
   if (question.target_ms > failed_target_ms_ || failed_.size() >= kMostFailedSets) failed_.clear();
   failed_target_ms_ = question.target_ms;
@@ -33,7 +33,8 @@ CoverAnswer CoverSearch::Ask(const CoverQuestion& question, Poller& poller) {
 
 // False: refuted at once.
 bool CoverSearch::Enter() {
-  if (!domains_.Reset(question_->devices, question_->copies, question_->target_ms, question_->surcharge_ms, *poller_)) {
+  if (!domains_.Reset(question_->devices, question_->replicas, question_->target_ms, question_->surcharge_ms,
+                      *poller_)) {
     return false;
   }
   if (question_->allowed.empty()) return true;
@@ -48,14 +49,14 @@ void CoverSearch::Charge() {
 
 FreeSetKey CoverSearch::Key() const {
   const auto keys = symmetry_.BlockKeys([this](int32_t device) { return domains_.IsFree(device); });
-  return symmetry_.KeyOf(keys, domains_.copies_left());
+  return symmetry_.KeyOf(keys, domains_.replicas_left());
 }
 
 // What is refuted after an interruption is not: the domains may be half done, but never too small.
 CoverAnswer CoverSearch::Explore(std::size_t depth) {
   Charge();
   if (poller_->ShouldStop()) return CoverAnswer::kUnknown;
-  if (domains_.copies_left() == 0) return CoverAnswer::kFound;
+  if (domains_.replicas_left() == 0) return CoverAnswer::kFound;
   if (left_ < 0) return CoverAnswer::kUnknown;
   ++nodes_;
   left_ -= model_.num_devices();
@@ -81,7 +82,7 @@ CoverAnswer CoverSearch::Branch(std::size_t depth) {
   const int32_t device = HardestDevice(stages);
   bool is_complete = true;
   for (const int32_t stage : stages) {
-    const CoverAnswer answer = PlaceCopy(depth, stage, device);
+    const CoverAnswer answer = PlaceReplica(depth, stage, device);
     if (answer == CoverAnswer::kFound) return answer;
     is_complete = is_complete && answer == CoverAnswer::kNone;
     if (left_ < 0) return CoverAnswer::kUnknown;
@@ -94,17 +95,17 @@ CoverAnswer CoverSearch::Branch(std::size_t depth) {
   return is_complete ? CoverAnswer::kNone : CoverAnswer::kUnknown;
 }
 
-CoverAnswer CoverSearch::PlaceCopy(std::size_t depth, int32_t stage, int32_t device) {
+CoverAnswer CoverSearch::PlaceReplica(std::size_t depth, int32_t stage, int32_t device) {
   bool is_complete = true;
   bool is_found = false;
   const auto visit = [&](const std::vector<int32_t>& devices) {
     const std::size_t mark = domains_.Mark();
-    copies_.push_back(devices);
-    const CoverAnswer answer = domains_.TakeCopy(devices, *poller_) ? Explore(depth + 1) : CoverAnswer::kNone;
+    replicas_.push_back(devices);
+    const CoverAnswer answer = domains_.TakeReplica(devices, *poller_) ? Explore(depth + 1) : CoverAnswer::kNone;
     domains_.UndoTo(mark);
     is_found = answer == CoverAnswer::kFound;
     is_complete = is_complete && answer == CoverAnswer::kNone;
-    if (!is_found) copies_.pop_back();
+    if (!is_found) replicas_.pop_back();
     return is_found || left_ < 0;
   };
   RandomStream* const shuffle = question_->is_shuffled ? &random_ : nullptr;
@@ -120,9 +121,9 @@ CoverAnswer CoverSearch::Idle(std::size_t depth, int32_t device) {
   return answer;
 }
 
-CopyEmbedder& CoverSearch::EmbedderAt(std::size_t depth) {
+ReplicaEmbedder& CoverSearch::EmbedderAt(std::size_t depth) {
   while (embedders_.size() <= depth) {
-    embedders_.push_back(std::make_unique<CopyEmbedder>(model_, domains_, symmetry_));
+    embedders_.push_back(std::make_unique<ReplicaEmbedder>(model_, domains_, symmetry_));
   }
   return *embedders_[depth];
 }

@@ -1,8 +1,8 @@
-// Whether all copies fit within a target: exact cover of the free devices by copies, one copy at a time.
+// Whether all replicas fit within a target: exact cover of the free devices by replicas, one replica at a time.
 //
-// The device that is hardest to use gets a copy first (or stays idle, where devices may): so the order of copies is
-// never searched. After each copy the domains of what is left are made consistent again (copy_domains.h,
-// stage_matching.h). Sets of free devices that failed are remembered up to symmetry. Bottom of the search: no copies
+// The device that is hardest to use gets a replica first (or stays idle, where devices may): so the order of replicas
+// is never searched. After each replica the domains of what is left are made consistent again (replica_domains.h,
+// stage_matching.h). Sets of free devices that failed are remembered up to symmetry. Bottom of the search: no replicas
 // left. Complete unless cut by its work; what it refutes is refuted for every mapping.
 #ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COVER_SEARCH_H_
 #define PLANWRIGHT_CORE_MAPPING_PROVE_COVER_SEARCH_H_
@@ -15,9 +15,9 @@
 
 #include "core/base/polling.h"
 #include "core/base/random.h"
-#include "core/mapping/prove/copy_domains.h"
-#include "core/mapping/prove/copy_embedder.h"
 #include "core/mapping/prove/device_symmetry.h"
+#include "core/mapping/prove/replica_domains.h"
+#include "core/mapping/prove/replica_embedder.h"
 #include "core/mapping/prove/stage_matching.h"
 
 namespace planwright {
@@ -25,12 +25,12 @@ namespace planwright {
 enum class CoverAnswer { kFound, kNone, kUnknown };
 
 struct CoverQuestion {
-  // Numbers of the model. At least num_stages for each copy; the rest stays idle.
+  // Numbers of the model. At least num_stages for each replica; the rest stays idle.
   std::span<const int32_t> devices;
-  int32_t copies = 0;
+  int32_t replicas = 0;
   // Of every weighted load, with its surcharge.
   double target_ms = 0;
-  // As CopyDomains::Reset.
+  // As ReplicaDomains::Reset.
   std::span<const double> surcharge_ms = {};
   // By device: stages that it may take, as bits; may be empty.
   std::span<const uint64_t> allowed = {};
@@ -44,12 +44,12 @@ struct CoverQuestion {
 // Keeps its memory, and what failed, from question to question. Not thread-safe. What it is given outlives it.
 class CoverSearch {
  public:
-  CoverSearch(const CopyModel& model, const DeviceSymmetry& symmetry);
+  CoverSearch(const ReplicaModel& model, const DeviceSymmetry& symmetry);
 
   CoverAnswer Ask(const CoverQuestion& question, Poller& poller);
 
-  // After kFound: for each copy the device of each stage.
-  const std::vector<std::vector<int32_t>>& copies() const { return copies_; }
+  // After kFound: for each replica the device of each stage.
+  const std::vector<std::vector<int32_t>>& replicas() const { return replicas_; }
   // Of all questions.
   int64_t nodes() const { return nodes_; }
   int64_t work() const { return work_; }
@@ -58,24 +58,24 @@ class CoverSearch {
   bool Enter();
   CoverAnswer Explore(std::size_t depth);
   CoverAnswer Branch(std::size_t depth);
-  CoverAnswer PlaceCopy(std::size_t depth, int32_t stage, int32_t device);
+  CoverAnswer PlaceReplica(std::size_t depth, int32_t stage, int32_t device);
   CoverAnswer Idle(std::size_t depth, int32_t device);
   bool PruneByMatching();
   int32_t HardestDevice(std::vector<int32_t>& stages);
   int64_t Supports(int32_t stage, int32_t device, int64_t most);
   FreeSetKey Key() const;
-  CopyEmbedder& EmbedderAt(std::size_t depth);
+  ReplicaEmbedder& EmbedderAt(std::size_t depth);
   void Charge();
 
-  const CopyModel& model_;
+  const ReplicaModel& model_;
   const DeviceSymmetry& symmetry_;
-  CopyDomains domains_;
+  ReplicaDomains domains_;
   StageMatching matching_;
-  std::vector<std::unique_ptr<CopyEmbedder>> embedders_;
+  std::vector<std::unique_ptr<ReplicaEmbedder>> embedders_;
   const CoverQuestion* question_ = nullptr;
   Poller* poller_ = nullptr;
   RandomStream random_{0};
-  std::vector<std::vector<int32_t>> copies_;
+  std::vector<std::vector<int32_t>> replicas_;
   // Free sets without a solution at failed_target_ms_, that of the last question.
   std::unordered_set<FreeSetKey, FreeSetKeyHash> failed_;
   double failed_target_ms_ = 0;

@@ -139,7 +139,7 @@ class Search {
     }
     Shortage shortage;
     shortage.resource = "devices";
-    shortage.description = absl::StrCat("a device for each copy of each stage makes ", least, ", but only ", most,
+    shortage.description = absl::StrCat("a device for each replica of each stage makes ", least, ", but only ", most,
                                         " may be used: allow more devices");
     return Infeasibility{.shortages = {shortage}};
   }

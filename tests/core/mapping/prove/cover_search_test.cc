@@ -15,12 +15,12 @@
 namespace planwright {
 namespace {
 
-// Places copy after copy and stage after stage on any device, with nothing but the loads of stages whose neighbours are
-// all placed to look at. Copies are alike, so their first stages ascend.
+// Places replica after replica and stage after stage on any device, with nothing but the loads of stages whose
+// neighbours are all placed to look at. Replicas are alike, so their first stages ascend.
 class PlainSearch {
  public:
-  PlainSearch(const CopyModel& model, double target_ms)
-      : model_(model), target_ms_(target_ms), device_of_(Index(model.num_stages() * model.num_copies()), -1) {}
+  PlainSearch(const ReplicaModel& model, double target_ms)
+      : model_(model), target_ms_(target_ms), device_of_(Index(model.num_stages() * model.num_replicas()), -1) {}
 
   // nullopt: too much work.
   std::optional<bool> Run() {
@@ -55,24 +55,24 @@ class PlainSearch {
                        [&](const StageLink& link) { return Fits(vertex - Index(stage), link.other); });
   }
 
-  bool Fits(std::size_t copy, int32_t stage) const {
-    const int32_t device = device_of_[copy + Index(stage)];
+  bool Fits(std::size_t replica, int32_t stage) const {
+    const int32_t device = device_of_[replica + Index(stage)];
     if (device < 0) return true;
     double transfers = 0;
     for (const StageLink& link : model_.LinksOf(stage)) {
-      const int32_t other = device_of_[copy + Index(link.other)];
+      const int32_t other = device_of_[replica + Index(link.other)];
       if (other >= 0) transfers += model_.TimeOf(link, device, other);
     }
     return transfers <= model_.Room(stage, device, target_ms_);
   }
 
-  const CopyModel& model_;
+  const ReplicaModel& model_;
   const double target_ms_;
   std::vector<int32_t> device_of_;
   int64_t steps_ = 0;
 };
 
-std::vector<int32_t> AllDevices(const CopyModel& model) {
+std::vector<int32_t> AllDevices(const ReplicaModel& model) {
   std::vector<int32_t> devices(Index(model.num_devices()));
   std::iota(devices.begin(), devices.end(), 0);
   return devices;
@@ -102,7 +102,7 @@ MappingInstance MakeCase(RandomStream& random) {
 }
 
 // The least target at which a plain search may be asked, and some above.
-std::vector<double> Targets(const CopyModel& model, RandomStream& random) {
+std::vector<double> Targets(const ReplicaModel& model, RandomStream& random) {
   const double low = std::max(StarBound(model, StarLoads(model, {})), 1e-6);
   std::vector<double> targets = {low * (1 - 1e-6), low * (1 + 1e-6)};
   for (int32_t i = 0; i < 4; ++i) targets.push_back(low * (1 + 1.5 * random.Unit() * random.Unit()));
@@ -121,8 +121,8 @@ TEST(CoverSearchTest, AgreesWithAPlainSearchWithAndWithoutSymmetry) {
     SCOPED_TRACE(i);
     const MappingInstance instance = MakeCase(random);
     const LinkTimes links(instance.network, instance.num_devices());
-    const CopyModel model(instance, links);
-    if (model.num_devices() < model.num_stages() * model.num_copies()) continue;
+    const ReplicaModel model(instance, links);
+    if (model.num_devices() < model.num_stages() * model.num_replicas()) continue;
     const DeviceSymmetry all = DeviceSymmetry::Of(model);
     const DeviceSymmetry none = DeviceSymmetry::None(model);
     const std::vector<int32_t> devices = AllDevices(model);
@@ -136,7 +136,8 @@ TEST(CoverSearchTest, AgreesWithAPlainSearchWithAndWithoutSymmetry) {
       ++compared;
       refuted += *expected ? 0 : 1;
       const CoverAnswer answer = *expected ? CoverAnswer::kFound : CoverAnswer::kNone;
-      CoverQuestion question{.devices = devices, .copies = instance.num_copies, .target_ms = target, .work = 500'000};
+      CoverQuestion question{
+          .devices = devices, .replicas = instance.num_replicas, .target_ms = target, .work = 500'000};
       const CoverAnswer wrong = *expected ? CoverAnswer::kNone : CoverAnswer::kFound;
       const CoverAnswer plain = with.Ask(question, poller);
       decided += plain == answer ? 1 : 0;

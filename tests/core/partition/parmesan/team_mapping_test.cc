@@ -56,7 +56,8 @@ struct Teams {
     std::size_t next = 0;
     for (std::size_t stage = 0; stage < replicas.size(); ++stage) {
       placement.stages.push_back({partition.stages[stage], {}});
-      for (int32_t copy = 0; copy < replicas[stage]; ++copy) placement.stages[stage].devices.push_back(devices[next++]);
+      for (int32_t replica = 0; replica < replicas[stage]; ++replica)
+        placement.stages[stage].devices.push_back(devices[next++]);
     }
     return placement;
   }

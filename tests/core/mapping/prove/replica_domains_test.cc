@@ -1,4 +1,4 @@
-#include "core/mapping/prove/copy_domains.h"
+#include "core/mapping/prove/replica_domains.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "core/base/limits.h"
 #include "core/base/polling.h"
 #include "core/mapping/problem/link_times.h"
-#include "core/mapping/prove/copy_model.h"
+#include "core/mapping/prove/replica_model.h"
 
 namespace planwright {
 namespace {
@@ -27,7 +27,7 @@ MappingInstance OneWayCircle(std::size_t devices, std::size_t near_on_either_sid
     }
   }
   MappingInstance instance{.num_stages = 5,
-                           .num_copies = 1,
+                           .num_replicas = 1,
                            .device_kind = std::vector<int32_t>(devices, 0),
                            .compute_ms = std::vector<double>(5, 0),
                            .allreduce_bytes = std::vector<double>(5, 0),
@@ -38,15 +38,15 @@ MappingInstance OneWayCircle(std::size_t devices, std::size_t near_on_either_sid
   return instance;
 }
 
-TEST(CopyDomainsTest, LeavesRoomForDevicesBeyondTheList) {
-  constexpr std::size_t kDevices = CopyModel::kMostListed + 100;
-  const MappingInstance instance = OneWayCircle(kDevices, CopyModel::kMostListed / 2 + 20);
+TEST(ReplicaDomainsTest, LeavesRoomForDevicesBeyondTheList) {
+  constexpr std::size_t kDevices = ReplicaModel::kMostListed + 100;
+  const MappingInstance instance = OneWayCircle(kDevices, ReplicaModel::kMostListed / 2 + 20);
   const LinkTimes links(instance.network, kDevices);
-  const CopyModel model(instance, links);
+  const ReplicaModel model(instance, links);
   ASSERT_FALSE(model.ListsAll());
   std::vector<int32_t> devices(kDevices);
   std::iota(devices.begin(), devices.end(), 0);
-  CopyDomains domains(model);
+  ReplicaDomains domains(model);
   const SolveLimits limits;
   Poller poller(limits);
   // The others on devices that are not near: only near ones are listed.

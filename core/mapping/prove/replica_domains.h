@@ -8,8 +8,8 @@
 // Complexity: a removed or costlier place makes O(devices) comparisons for each link of its stage, and each support
 // moves through a list of near devices once between two marks. Source: the least-support scheme of AC-2001 (Bessiere,
 // Regin 2001) on sums.
-#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COPY_DOMAINS_H_
-#define PLANWRIGHT_CORE_MAPPING_PROVE_COPY_DOMAINS_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_DOMAINS_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_DOMAINS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,29 +17,29 @@
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/prove/copy_model.h"
+#include "core/mapping/prove/replica_model.h"
 
 namespace planwright {
 
 // Not thread-safe. The model outlives it.
-class CopyDomains {
+class ReplicaDomains {
  public:
   // More stages than that have no bits of their own in a word.
   static constexpr int32_t kMostStages = 63;
 
   // REQUIRES: at most kMostStages stages.
-  explicit CopyDomains(const CopyModel& model);
+  explicit ReplicaDomains(const ReplicaModel& model);
 
-  // Starts over: `copies` copies are to be placed on `devices` within the target. `surcharge_ms`: for stage s on
-  // device d at s * num_devices + d, see CopyModel::Room; may be empty. False: impossible.
-  bool Reset(std::span<const int32_t> devices, int32_t copies, double target_ms, std::span<const double> surcharge_ms,
+  // Starts over: `replicas` replicas are to be placed on `devices` within the target. `surcharge_ms`: for stage s on
+  // device d at s * num_devices + d, see ReplicaModel::Room; may be empty. False: impossible.
+  bool Reset(std::span<const int32_t> devices, int32_t replicas, double target_ms, std::span<const double> surcharge_ms,
              Poller& poller);
 
-  // One copy has been placed on these devices. False: the rest is impossible.
-  bool TakeCopy(std::span<const int32_t> devices, Poller& poller);
+  // One replica has been placed on these devices. False: the rest is impossible.
+  bool TakeReplica(std::span<const int32_t> devices, Poller& poller);
   // The device is to stay idle. False: the rest is impossible.
   bool LeaveIdle(int32_t device, Poller& poller);
-  // No copy of a stage outside of `stages` goes to the device. Propagate afterwards.
+  // No replica of a stage outside of `stages` goes to the device. Propagate afterwards.
   void Keep(int32_t device, uint64_t stages);
   // To the fixpoint. False: the rest is impossible, which holds for interrupted calls no less: they say true.
   bool Propagate(Poller& poller);
@@ -53,9 +53,9 @@ class CopyDomains {
   uint64_t StagesOf(int32_t device) const { return stages_of_[Index(device)]; }
   bool IsFree(int32_t device) const { return is_free_[Index(device)] != 0; }
   int32_t num_free() const { return num_free_; }
-  int32_t copies_left() const { return copies_left_; }
-  // Free devices that no copy needs.
-  int32_t num_spare() const { return num_free_ - copies_left_ * model_.num_stages(); }
+  int32_t replicas_left() const { return replicas_left_; }
+  // Free devices that no replica needs.
+  int32_t num_spare() const { return num_free_ - replicas_left_ * model_.num_stages(); }
   // Of a place that remains: least time of one of its links, and of all of them together.
   double Least(int32_t link, int32_t device) const { return least_[At(link, device)]; }
   double Total(int32_t stage, int32_t device) const { return total_[At(stage, device)]; }
@@ -68,7 +68,7 @@ class CopyDomains {
 
  private:
   struct Saved {
-    enum class What : uint8_t { kStages, kTotal, kSupport, kFree, kCopies };
+    enum class What : uint8_t { kStages, kTotal, kSupport, kFree, kReplicas };
     What what;
     std::size_t at;
     uint64_t stages = 0;
@@ -95,11 +95,11 @@ class CopyDomains {
   bool IsPossible() const;
   bool MustStop(Poller& poller);
 
-  const CopyModel& model_;
+  const ReplicaModel& model_;
   std::vector<uint64_t> stages_of_;
   std::vector<uint8_t> is_free_;
   int32_t num_free_ = 0;
-  int32_t copies_left_ = 0;
+  int32_t replicas_left_ = 0;
   // Free devices without a stage.
   int32_t num_dead_ = 0;
   // By stage: devices that it may take.
@@ -121,4 +121,4 @@ class CopyDomains {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_COPY_DOMAINS_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_DOMAINS_H_

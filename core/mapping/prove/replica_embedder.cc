@@ -1,4 +1,4 @@
-#include "core/mapping/prove/copy_embedder.h"
+#include "core/mapping/prove/replica_embedder.h"
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,8 @@ constexpr uint32_t kStepsPerLook = 64;
 
 }  // namespace
 
-CopyEmbedder::CopyEmbedder(const CopyModel& model, const CopyDomains& domains, const DeviceSymmetry& symmetry)
+ReplicaEmbedder::ReplicaEmbedder(const ReplicaModel& model, const ReplicaDomains& domains,
+                                 const DeviceSymmetry& symmetry)
     : model_(model),
       domains_(domains),
       symmetry_(symmetry),
@@ -21,8 +22,8 @@ CopyEmbedder::CopyEmbedder(const CopyModel& model, const CopyDomains& domains, c
       used_of_block_(Index(symmetry.num_blocks()), 0),
       candidates_(Index(model.num_stages()) + 1) {}
 
-EmbeddingEnd CopyEmbedder::Enumerate(int32_t stage, int32_t device, int64_t& work, RandomStream* shuffle,
-                                     Poller& poller, const Visitor& visitor) {
+EmbeddingEnd ReplicaEmbedder::Enumerate(int32_t stage, int32_t device, int64_t& work, RandomStream* shuffle,
+                                        Poller& poller, const Visitor& visitor) {
   work_ = &work;
   shuffle_ = shuffle;
   poller_ = &poller;
@@ -35,13 +36,13 @@ EmbeddingEnd CopyEmbedder::Enumerate(int32_t stage, int32_t device, int64_t& wor
   return end;
 }
 
-void CopyEmbedder::Start() {
+void ReplicaEmbedder::Start() {
   if (symmetry_.num_blocks() == 1) return;
   block_keys_ = symmetry_.BlockKeys([this](int32_t device) { return domains_.IsFree(device); });
   *work_ -= model_.num_devices();
 }
 
-EmbeddingEnd CopyEmbedder::Extend(int32_t placed) {
+EmbeddingEnd ReplicaEmbedder::Extend(int32_t placed) {
   if (placed == model_.num_stages())
     return (*visitor_)(device_of_) ? EmbeddingEnd::kAccepted : EmbeddingEnd::kExhausted;
   if (*work_ < 0 || (++steps_ % kStepsPerLook == 0 ? poller_->ShouldStopNow() : poller_->ShouldStop())) {
@@ -64,7 +65,7 @@ EmbeddingEnd CopyEmbedder::Extend(int32_t placed) {
 }
 
 // Leaves the candidates of the chosen stage; none where some stage has none.
-int32_t CopyEmbedder::ChooseStage(std::vector<Candidate>& candidates) {
+int32_t ReplicaEmbedder::ChooseStage(std::vector<Candidate>& candidates) {
   int32_t best = kNowhere;
   int32_t apart = kNowhere;
   candidates.clear();
@@ -88,7 +89,7 @@ int32_t CopyEmbedder::ChooseStage(std::vector<Candidate>& candidates) {
 }
 
 // Of the placed neighbours, the one whose room for the link reaches least far; nullptr: no neighbour is placed.
-const StageLink* CopyEmbedder::AnchorOf(int32_t stage) const {
+const StageLink* ReplicaEmbedder::AnchorOf(int32_t stage) const {
   const StageLink* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const StageLink& own : model_.LinksOf(stage)) {
@@ -104,8 +105,8 @@ const StageLink* CopyEmbedder::AnchorOf(int32_t stage) const {
 }
 
 // Stops when `most` are there. `anchor`: owned by the placed neighbour.
-void CopyEmbedder::CollectNear(int32_t stage, const StageLink& anchor, std::size_t most,
-                               std::vector<Candidate>& candidates) {
+void ReplicaEmbedder::CollectNear(int32_t stage, const StageLink& anchor, std::size_t most,
+                                  std::vector<Candidate>& candidates) {
   const int32_t device = device_of_[Index(anchor.stage)];
   const auto position = static_cast<int32_t>(&anchor - model_.links().data());
   const double room = slack_[Index(anchor.stage)] + domains_.Least(position, device);
@@ -119,18 +120,18 @@ void CopyEmbedder::CollectNear(int32_t stage, const StageLink& anchor, std::size
   CollectAll(stage, most, candidates);
 }
 
-void CopyEmbedder::CollectAll(int32_t stage, std::size_t most, std::vector<Candidate>& candidates) {
+void ReplicaEmbedder::CollectAll(int32_t stage, std::size_t most, std::vector<Candidate>& candidates) {
   for (int32_t device = 0; device < model_.num_devices() && candidates.size() < most; ++device) {
     --*work_;
     if (Fits(stage, device) && !IsRepeated(device)) candidates.push_back({.device = device});
   }
 }
 
-double CopyEmbedder::Excess(const StageLink& link, int32_t device, double time_ms) const {
+double ReplicaEmbedder::Excess(const StageLink& link, int32_t device, double time_ms) const {
   return time_ms - domains_.Least(static_cast<int32_t>(&link - model_.links().data()), device);
 }
 
-bool CopyEmbedder::Fits(int32_t stage, int32_t device) {
+bool ReplicaEmbedder::Fits(int32_t stage, int32_t device) {
   if (!domains_.Has(stage, device) || is_used_[Index(device)] != 0) return false;
   double slack = domains_.Room(stage, device) - domains_.Total(stage, device);
   for (const StageLink& link : model_.LinksOf(stage)) {
@@ -144,8 +145,8 @@ bool CopyEmbedder::Fits(int32_t stage, int32_t device) {
   return true;
 }
 
-// Whether a lower device can change places with this one while the copy stays as it is.
-bool CopyEmbedder::IsRepeated(int32_t device) const {
+// Whether a lower device can change places with this one while the replica stays as it is.
+bool ReplicaEmbedder::IsRepeated(int32_t device) const {
   for (const int32_t twin : symmetry_.TwinGroup(symmetry_.TwinsOf(device))) {
     if (twin >= device) break;
     if (domains_.IsFree(twin) && is_used_[Index(twin)] == 0) return true;
@@ -161,7 +162,7 @@ bool CopyEmbedder::IsRepeated(int32_t device) const {
   return false;
 }
 
-void CopyEmbedder::Place(int32_t stage, int32_t device) {
+void ReplicaEmbedder::Place(int32_t stage, int32_t device) {
   double slack = domains_.Room(stage, device) - domains_.Total(stage, device);
   for (const StageLink& link : model_.LinksOf(stage)) {
     const int32_t other = device_of_[Index(link.other)];
@@ -177,7 +178,7 @@ void CopyEmbedder::Place(int32_t stage, int32_t device) {
   ++used_of_block_[Index(symmetry_.BlockOf(device))];
 }
 
-void CopyEmbedder::Unplace(int32_t stage) {
+void ReplicaEmbedder::Unplace(int32_t stage) {
   const int32_t device = device_of_[Index(stage)];
   device_of_[Index(stage)] = kNowhere;
   is_used_[Index(device)] = 0;

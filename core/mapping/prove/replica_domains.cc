@@ -1,4 +1,4 @@
-#include "core/mapping/prove/copy_domains.h"
+#include "core/mapping/prove/replica_domains.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 
 namespace planwright {
 
-CopyDomains::CopyDomains(const CopyModel& model) : model_(model) {
+ReplicaDomains::ReplicaDomains(const ReplicaModel& model) : model_(model) {
   const std::size_t devices = Index(model.num_devices());
   const std::size_t places = Index(model.num_stages()) * devices;
   const std::size_t supports = model.links().size() * devices;
@@ -21,10 +21,10 @@ CopyDomains::CopyDomains(const CopyModel& model) : model_(model) {
   supporter_.resize(supports);
 }
 
-bool CopyDomains::Reset(std::span<const int32_t> devices, int32_t copies, double target_ms,
-                        std::span<const double> surcharge_ms, Poller& poller) {
+bool ReplicaDomains::Reset(std::span<const int32_t> devices, int32_t replicas, double target_ms,
+                           std::span<const double> surcharge_ms, Poller& poller) {
   Clear();
-  copies_left_ = copies;
+  replicas_left_ = replicas;
   for (const int32_t device : devices) {
     SetFree(device, true);
     uint64_t stages = 0;
@@ -50,7 +50,7 @@ bool CopyDomains::Reset(std::span<const int32_t> devices, int32_t copies, double
   return is_possible;
 }
 
-void CopyDomains::Clear() {
+void ReplicaDomains::Clear() {
   ClearQueue();
   trail_.clear();
   num_free_ = 0;
@@ -63,19 +63,19 @@ void CopyDomains::Clear() {
   std::fill(first_.begin(), first_.end(), 0);
 }
 
-bool CopyDomains::TakeCopy(std::span<const int32_t> devices, Poller& poller) {
-  trail_.push_back({.what = Saved::What::kCopies, .at = 0, .first = copies_left_});
-  --copies_left_;
+bool ReplicaDomains::TakeReplica(std::span<const int32_t> devices, Poller& poller) {
+  trail_.push_back({.what = Saved::What::kReplicas, .at = 0, .first = replicas_left_});
+  --replicas_left_;
   for (const int32_t device : devices) TakeAway(device);
   return Propagate(poller);
 }
 
-bool CopyDomains::LeaveIdle(int32_t device, Poller& poller) {
+bool ReplicaDomains::LeaveIdle(int32_t device, Poller& poller) {
   TakeAway(device);
   return Propagate(poller);
 }
 
-void CopyDomains::TakeAway(int32_t device) {
+void ReplicaDomains::TakeAway(int32_t device) {
   uint64_t stages = StagesOf(device);
   SetStages(device, 0);
   trail_.push_back({.what = Saved::What::kFree, .at = Index(device)});
@@ -83,7 +83,7 @@ void CopyDomains::TakeAway(int32_t device) {
   for (; stages != 0; stages &= stages - 1) Touch(std::countr_zero(stages), device);
 }
 
-void CopyDomains::UndoTo(std::size_t mark) {
+void ReplicaDomains::UndoTo(std::size_t mark) {
   ClearQueue();
   for (; trail_.size() > mark; trail_.pop_back()) {
     const Saved& saved = trail_.back();
@@ -102,39 +102,39 @@ void CopyDomains::UndoTo(std::size_t mark) {
       case Saved::What::kFree:
         SetFree(static_cast<int32_t>(saved.at), true);
         break;
-      case Saved::What::kCopies:
-        copies_left_ = saved.first;
+      case Saved::What::kReplicas:
+        replicas_left_ = saved.first;
         break;
     }
   }
 }
 
-void CopyDomains::ClearQueue() {
+void ReplicaDomains::ClearQueue() {
   for (const std::size_t place : queue_) is_queued_[place] = 0;
   queue_.clear();
 }
 
 // REQUIRES: the device has no stages.
-void CopyDomains::SetFree(int32_t device, bool is_free) {
+void ReplicaDomains::SetFree(int32_t device, bool is_free) {
   is_free_[Index(device)] = is_free ? 1 : 0;
   num_free_ += is_free ? 1 : -1;
   num_dead_ += is_free ? 1 : -1;
 }
 
-void CopyDomains::Keep(int32_t device, uint64_t stages) {
+void ReplicaDomains::Keep(int32_t device, uint64_t stages) {
   uint64_t removed = StagesOf(device) & ~stages;
   for (; removed != 0; removed &= removed - 1) Remove(std::countr_zero(removed), device);
 }
 
-bool CopyDomains::IsPossible() const {
+bool ReplicaDomains::IsPossible() const {
   if (num_spare() < num_dead_) return false;
   for (const int32_t count : count_) {
-    if (count < copies_left_) return false;
+    if (count < replicas_left_) return false;
   }
   return true;
 }
 
-bool CopyDomains::Propagate(Poller& poller) {
+bool ReplicaDomains::Propagate(Poller& poller) {
   while (!queue_.empty()) {
     if (MustStop(poller)) return true;
     const std::size_t place = queue_.back();
@@ -148,13 +148,13 @@ bool CopyDomains::Propagate(Poller& poller) {
 }
 
 // A step takes microseconds on a large machine.
-bool CopyDomains::MustStop(Poller& poller) {
+bool ReplicaDomains::MustStop(Poller& poller) {
   constexpr uint32_t kStepsPerLook = 64;
   return ++steps_ % kStepsPerLook == 0 ? poller.ShouldStopNow() : poller.ShouldStop();
 }
 
 // The place was removed or became costlier: whoever it supports may need another supporter.
-void CopyDomains::Recheck(int32_t stage, int32_t device) {
+void ReplicaDomains::Recheck(int32_t stage, int32_t device) {
   for (const StageLink& link : model_.LinksOf(stage)) {
     const int32_t reverse = link.reverse;
     const int32_t* supporters = &supporter_[At(reverse, 0)];
@@ -168,17 +168,17 @@ void CopyDomains::Recheck(int32_t stage, int32_t device) {
   }
 }
 
-bool CopyDomains::Supports(const StageLink& link, int32_t device, int32_t other, double time_ms) const {
+bool ReplicaDomains::Supports(const StageLink& link, int32_t device, int32_t other, double time_ms) const {
   const auto position = static_cast<int32_t>(&link - model_.links().data());
   return Total(link.stage, device) - Least(position, device) + time_ms <= Room(link.stage, device) &&
          Total(link.other, other) - Least(link.reverse, other) + time_ms <= Room(link.other, other);
 }
 
-bool CopyDomains::IsSupport(const StageLink& link, int32_t device, const NearDevice& near) const {
+bool ReplicaDomains::IsSupport(const StageLink& link, int32_t device, const NearDevice& near) const {
   return Has(link.other, near.device) && Supports(link, device, near.device, model_.TimeOf(link, device, near.device));
 }
 
-int32_t CopyDomains::Advance(const StageLink& link, int32_t device, int32_t first) const {
+int32_t ReplicaDomains::Advance(const StageLink& link, int32_t device, int32_t first) const {
   const std::span<const NearDevice> near = model_.NearOf(device);
   const double most = Room(link.stage, device);
   while (Index(first) < near.size()) {
@@ -191,7 +191,7 @@ int32_t CopyDomains::Advance(const StageLink& link, int32_t device, int32_t firs
 }
 
 // Finds the least supporter of the link from where it last was. False: there is none, or the place has no room for it.
-bool CopyDomains::FindSupport(int32_t link, int32_t device) {
+bool ReplicaDomains::FindSupport(int32_t link, int32_t device) {
   const StageLink& traffic = model_.links()[Index(link)];
   const std::span<const NearDevice> near = model_.NearOf(device);
   const int32_t start = first_[At(link, device)];
@@ -219,7 +219,7 @@ bool CopyDomains::FindSupport(int32_t link, int32_t device) {
   return Total(traffic.stage, device) <= Room(traffic.stage, device);
 }
 
-void CopyDomains::SetSupport(int32_t link, int32_t device, int32_t first, int32_t supporter, double least) {
+void ReplicaDomains::SetSupport(int32_t link, int32_t device, int32_t first, int32_t supporter, double least) {
   const std::size_t at = At(link, device);
   trail_.push_back(
       {.what = Saved::What::kSupport, .at = at, .value = least_[at], .first = first_[at], .device = supporter_[at]});
@@ -235,14 +235,14 @@ void CopyDomains::SetSupport(int32_t link, int32_t device, int32_t first, int32_
   Touch(stage, device);
 }
 
-void CopyDomains::SetStages(int32_t device, uint64_t stages) {
+void ReplicaDomains::SetStages(int32_t device, uint64_t stages) {
   if (StagesOf(device) == stages) return;
   trail_.push_back({.what = Saved::What::kStages, .at = Index(device), .stages = StagesOf(device)});
   ChangeStages(device, stages);
 }
 
 // REQUIRES: the device is free.
-void CopyDomains::ChangeStages(int32_t device, uint64_t stages) {
+void ReplicaDomains::ChangeStages(int32_t device, uint64_t stages) {
   uint64_t& now = stages_of_[Index(device)];
   for (uint64_t changed = now ^ stages; changed != 0; changed &= changed - 1) {
     const auto stage = static_cast<unsigned>(std::countr_zero(changed));
@@ -252,12 +252,12 @@ void CopyDomains::ChangeStages(int32_t device, uint64_t stages) {
   now = stages;
 }
 
-void CopyDomains::Remove(int32_t stage, int32_t device) {
+void ReplicaDomains::Remove(int32_t stage, int32_t device) {
   SetStages(device, StagesOf(device) & ~(uint64_t{1} << static_cast<unsigned>(stage)));
   Touch(stage, device);
 }
 
-void CopyDomains::Touch(int32_t stage, int32_t device) {
+void ReplicaDomains::Touch(int32_t stage, int32_t device) {
   const std::size_t place = At(stage, device);
   if (is_queued_[place] != 0) return;
   is_queued_[place] = 1;

@@ -1,11 +1,11 @@
-// All ways to place one copy with a given stage on a given device, depth first.
+// All ways to place one replica with a given stage on a given device, depth first.
 //
 // The next stage is the neighbour of a placed one with the fewest devices left. Its candidates lie at the head of the
 // list of devices near a placed neighbour, as far as that one has room. Least transfer times of links whose other end
 // is not placed are charged on both sides. A candidate is skipped where a device that can change places with it comes
 // first; never the device that is given.
-#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COPY_EMBEDDER_H_
-#define PLANWRIGHT_CORE_MAPPING_PROVE_COPY_EMBEDDER_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_EMBEDDER_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_EMBEDDER_H_
 
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,8 @@
 
 #include "core/base/polling.h"
 #include "core/base/random.h"
-#include "core/mapping/prove/copy_domains.h"
 #include "core/mapping/prove/device_symmetry.h"
+#include "core/mapping/prove/replica_domains.h"
 
 namespace planwright {
 
@@ -28,12 +28,12 @@ enum class EmbeddingEnd {
 };
 
 // Keeps its memory from call to call; one at a time. What it is given outlives it.
-class CopyEmbedder {
+class ReplicaEmbedder {
  public:
-  // Devices of a copy by stage; true: enough.
+  // Devices of a replica by stage; true: enough.
   using Visitor = std::function<bool(const std::vector<int32_t>& devices)>;
 
-  CopyEmbedder(const CopyModel& model, const CopyDomains& domains, const DeviceSymmetry& symmetry);
+  ReplicaEmbedder(const ReplicaModel& model, const ReplicaDomains& domains, const DeviceSymmetry& symmetry);
 
   // The domains may change while the visitor runs if it restores them. `work` is charged in steps of some nanoseconds;
   // the enumeration is cut below 0. `shuffle`: candidates in random order rather than the nearest first; may be null.
@@ -61,8 +61,8 @@ class CopyEmbedder {
   // What the link takes beyond its least time.
   double Excess(const StageLink& link, int32_t device, double time_ms) const;
 
-  const CopyModel& model_;
-  const CopyDomains& domains_;
+  const ReplicaModel& model_;
+  const ReplicaDomains& domains_;
   const DeviceSymmetry& symmetry_;
   // By stage: device, and the room left when every link to a stage that is not placed takes its least time.
   std::vector<int32_t> device_of_;
@@ -70,7 +70,7 @@ class CopyEmbedder {
   // Slack of neighbours before each placement, the last one on top: sums would not come back to the bit.
   std::vector<double> slack_before_;
   std::vector<uint8_t> is_used_;
-  // By block: its key when the enumeration began, devices of the copy in it.
+  // By block: its key when the enumeration began, devices of the replica in it.
   std::vector<FreeSetKey> block_keys_;
   std::vector<int32_t> used_of_block_;
   // By depth.
@@ -85,4 +85,4 @@ class CopyEmbedder {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_COPY_EMBEDDER_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_EMBEDDER_H_

@@ -1,4 +1,4 @@
-#include "core/mapping/prove/copy_model.h"
+#include "core/mapping/prove/replica_model.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace planwright {
 
-CopyModel::CopyModel(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits)
+ReplicaModel::ReplicaModel(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits)
     : instance_(instance), link_times_(links), numbers_(instance.num_devices(), -1) {
   for (std::size_t device = 0; device < instance.num_devices(); ++device) {
     if (!instance.TakesPart(DeviceId(device))) continue;
@@ -21,14 +21,14 @@ CopyModel::CopyModel(const MappingInstance& instance, const LinkTimes& links, co
   ListNearDevices(limits);
 }
 
-CopyModel CopyModel::WithoutTraffic() const {
-  CopyModel model = *this;
+ReplicaModel ReplicaModel::WithoutTraffic() const {
+  ReplicaModel model = *this;
   model.links_.clear();
   std::fill(model.first_link_.begin(), model.first_link_.end(), 0);
   return model;
 }
 
-void CopyModel::AddLinks() {
+void ReplicaModel::AddLinks() {
   std::vector<std::vector<StageLink>> by_stage(Index(num_stages()));
   for (const StageTraffic& traffic : instance_.traffic) {
     by_stage[Index(traffic.from)].push_back({.stage = traffic.from,
@@ -55,7 +55,7 @@ void CopyModel::AddLinks() {
   }
 }
 
-void CopyModel::ListNearDevices(const SolveLimits& limits) {
+void ReplicaModel::ListNearDevices(const SolveLimits& limits) {
   const std::size_t count = devices_.size();
   listed_ = std::min(kMostListed, count - 1);
   near_.reserve(count * listed_);
@@ -82,7 +82,7 @@ void CopyModel::ListNearDevices(const SolveLimits& limits) {
   }
 }
 
-std::vector<int32_t> CopyModel::PartsWithin(double ms_per_byte) const {
+std::vector<int32_t> ReplicaModel::PartsWithin(double ms_per_byte) const {
   UnionFind parts(num_devices());
   for (int32_t device = 0; device < num_devices(); ++device) {
     for (const NearDevice& near : NearOf(device)) {
@@ -93,13 +93,13 @@ std::vector<int32_t> CopyModel::PartsWithin(double ms_per_byte) const {
   return parts.Labels();
 }
 
-double CopyModel::TimeOf(const StageLink& link, int32_t a, int32_t b) const {
+double ReplicaModel::TimeOf(const StageLink& link, int32_t a, int32_t b) const {
   const LinkTime& out = Between(a, b);
   const LinkTime& in = link_times_.is_symmetric() ? out : Between(b, a);
   return out.Of(link.bytes_out, link.transfers_out) + in.Of(link.bytes_in, link.transfers_in);
 }
 
-double CopyModel::Room(int32_t stage, int32_t device, double target_ms, double surcharge_ms) const {
+double ReplicaModel::Room(int32_t stage, int32_t device, double target_ms, double surcharge_ms) const {
   const double most = (target_ms - surcharge_ms) / instance_.load_weight;
   const double compute = instance_.ComputeMs(stage, devices_[Index(device)]);
   switch (instance_.overlap) {
@@ -113,7 +113,7 @@ double CopyModel::Room(int32_t stage, int32_t device, double target_ms, double s
   return -1;
 }
 
-double CopyModel::WeightedLoad(double compute_ms, double transfers_ms, double surcharge_ms) const {
+double ReplicaModel::WeightedLoad(double compute_ms, double transfers_ms, double surcharge_ms) const {
   double load = 0;
   switch (instance_.overlap) {
     case Overlap::kSerial:

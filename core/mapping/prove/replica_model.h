@@ -1,12 +1,14 @@
-// One copy of the stages on the devices that take part: the compiled form of an instance for bounds and exact search.
+// One replica of the stages on the devices that take part: the compiled form of an instance for bounds and exact
+// search.
 //
-// Copies are independent but for their devices: a mapping whose weighted loads stay within a target exists iff disjoint
-// sets of devices hold all copies. What a stage on a device may spend on transfers within the target is its *room*.
+// Replicas are independent but for their devices: a mapping whose weighted loads stay within a target exists iff
+// disjoint sets of devices hold all replicas. What a stage on a device may spend on transfers within the target is its
+// *room*.
 //
 // Relaxations, all of which only ever admit too much: FULL_DUPLEX gives one port twice the time instead of two ports;
 // with the objective kLoadAndAllReduce each place is charged the least all-reduce that it can take part in.
-#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_COPY_MODEL_H_
-#define PLANWRIGHT_CORE_MAPPING_PROVE_COPY_MODEL_H_
+#ifndef PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_MODEL_H_
+#define PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_MODEL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -46,22 +48,22 @@ struct NearDevice {
 
 // Devices that take part are numbered 0, 1, ... in ascending order of their ids. Immutable; instance and links outlive
 // it.
-class CopyModel {
+class ReplicaModel {
  public:
   // Nearest devices that are listed for each device; what lies beyond is bounded, not searched.
   static constexpr std::size_t kMostListed = 1024;
 
   // Complexity O(devices^2 + devices x listed log listed). Where the limits say stop, the lists of near devices are
   // empty, which no search should start from.
-  CopyModel(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits = {});
+  ReplicaModel(const MappingInstance& instance, const LinkTimes& links, const SolveLimits& limits = {});
 
   // The same devices without any links between stages.
-  CopyModel WithoutTraffic() const;
+  ReplicaModel WithoutTraffic() const;
 
   const MappingInstance& instance() const { return instance_; }
   const LinkTimes& link_times() const { return link_times_; }
   int32_t num_stages() const { return instance_.num_stages; }
-  int32_t num_copies() const { return instance_.num_copies; }
+  int32_t num_replicas() const { return instance_.num_replicas; }
   int32_t num_devices() const { return static_cast<int32_t>(devices_.size()); }
   DeviceId device(int32_t number) const { return devices_[Index(number)]; }
   // -1: takes no part.
@@ -94,10 +96,10 @@ class CopyModel {
   }
   double least_latency_ms() const { return least_latency_ms_; }
 
-  // Milliseconds of transfers that a copy of the stage on a device may have within the target of its weighted load and
-  // of what `surcharge_ms` adds to it; negative: none. The target is weighted.
+  // Milliseconds of transfers that a replica of the stage on a device may have within the target of its weighted load
+  // and of what `surcharge_ms` adds to it; negative: none. The target is weighted.
   double Room(int32_t stage, int32_t device, double target_ms, double surcharge_ms = 0) const;
-  // The weighted load of a copy with these times, surcharge included: the least target that leaves it room.
+  // The weighted load of a replica with these times, surcharge included: the least target that leaves it room.
   double WeightedLoad(double compute_ms, double transfers_ms, double surcharge_ms) const;
 
  private:
@@ -117,4 +119,4 @@ class CopyModel {
 
 }  // namespace planwright
 
-#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_COPY_MODEL_H_
+#endif  // PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_MODEL_H_

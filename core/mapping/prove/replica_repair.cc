@@ -1,24 +1,24 @@
-#include "core/mapping/prove/copy_repair.h"
+#include "core/mapping/prove/replica_repair.h"
 
 #include <algorithm>
 
 namespace planwright {
 namespace {
 
-// Enough to search two copies of some stages completely; most attempts fail long before.
+// Enough to search two replicas of some stages completely; most attempts fail long before.
 constexpr int64_t kWorkOfAttempt = 1'000'000;
 constexpr uint64_t kMostFreed = 6;
 // Idle devices that a repair may use beside those it frees.
 constexpr std::size_t kMostIdle = 4;
-// How far below the largest load repaired copies have to come.
+// How far below the largest load repaired replicas have to come.
 constexpr double kJustBelow = 1 - 1e-6;
 
 }  // namespace
 
-CopyRepair::CopyRepair(const CopyModel& model, const DeviceSymmetry& symmetry)
+ReplicaRepair::ReplicaRepair(const ReplicaModel& model, const DeviceSymmetry& symmetry)
     : model_(model), cover_(model, symmetry) {}
 
-double CopyRepair::LoadOf(const std::vector<int32_t>& devices) const {
+double ReplicaRepair::LoadOf(const std::vector<int32_t>& devices) const {
   double largest = 0;
   for (int32_t stage = 0; stage < model_.num_stages(); ++stage) {
     const int32_t device = devices[Index(stage)];
@@ -32,19 +32,20 @@ double CopyRepair::LoadOf(const std::vector<int32_t>& devices) const {
   return largest;
 }
 
-bool CopyRepair::Improve(CopyPlaces& copies, double bound_ms, int64_t work, RandomStream& random, Poller& poller) {
+bool ReplicaRepair::Improve(ReplicaPlaces& replicas, double bound_ms, int64_t work, RandomStream& random,
+                            Poller& poller) {
   loads_.clear();
-  for (const std::vector<int32_t>& copy : copies) loads_.push_back(LoadOf(copy));
+  for (const std::vector<int32_t>& replica : replicas) loads_.push_back(LoadOf(replica));
   const double first = *std::max_element(loads_.begin(), loads_.end());
   while (work > 0 && !poller.ShouldStopNow()) {
     const auto worst = static_cast<std::size_t>(std::max_element(loads_.begin(), loads_.end()) - loads_.begin());
     const double target = std::max(bound_ms, loads_[worst] * kJustBelow);
     if (target >= loads_[worst]) break;
-    Choose(copies, worst, random);
-    Free(copies, random);
+    Choose(replicas, worst, random);
+    Free(replicas, random);
     const int64_t before = cover_.work();
     const CoverAnswer answer = cover_.Ask({.devices = freed_,
-                                           .copies = static_cast<int32_t>(chosen_.size()),
+                                           .replicas = static_cast<int32_t>(chosen_.size()),
                                            .target_ms = target,
                                            .work = std::min(work, kWorkOfAttempt),
                                            .is_shuffled = true,
@@ -53,42 +54,43 @@ bool CopyRepair::Improve(CopyPlaces& copies, double bound_ms, int64_t work, Rand
     work -= cover_.work() - before + model_.num_devices();
     if (answer != CoverAnswer::kFound) continue;
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
-      copies[chosen_[i]] = cover_.copies()[i];
-      loads_[chosen_[i]] = LoadOf(copies[chosen_[i]]);
+      replicas[chosen_[i]] = cover_.replicas()[i];
+      loads_[chosen_[i]] = LoadOf(replicas[chosen_[i]]);
     }
   }
   return *std::max_element(loads_.begin(), loads_.end()) < first;
 }
 
-// The worst copy and some others: mostly such as hold devices near to its own.
-void CopyRepair::Choose(const CopyPlaces& copies, std::size_t worst, RandomStream& random) {
-  std::vector<std::size_t> copy_on(Index(model_.num_devices()), copies.size());
-  for (std::size_t copy = 0; copy < copies.size(); ++copy) {
-    for (const int32_t device : copies[copy]) copy_on[Index(device)] = copy;
+// The worst replica and some others: mostly such as hold devices near to its own.
+void ReplicaRepair::Choose(const ReplicaPlaces& replicas, std::size_t worst, RandomStream& random) {
+  std::vector<std::size_t> replica_on(Index(model_.num_devices()), replicas.size());
+  for (std::size_t replica = 0; replica < replicas.size(); ++replica) {
+    for (const int32_t device : replicas[replica]) replica_on[Index(device)] = replica;
   }
   chosen_ = {worst};
-  const std::size_t count = std::min(copies.size(), static_cast<std::size_t>(2 + random.Below(kMostFreed - 1)));
+  const std::size_t count = std::min(replicas.size(), static_cast<std::size_t>(2 + random.Below(kMostFreed - 1)));
   while (chosen_.size() < count) {
-    std::size_t other = static_cast<std::size_t>(random.Below(copies.size()));
+    std::size_t other = static_cast<std::size_t>(random.Below(replicas.size()));
     if (random.Below(4) != 0) {
-      const int32_t device = copies[worst][static_cast<std::size_t>(random.Below(copies[worst].size()))];
+      const int32_t device = replicas[worst][static_cast<std::size_t>(random.Below(replicas[worst].size()))];
       const auto near = model_.NearOf(device);
       const std::size_t reach = std::min(near.size(), 4 * Index(model_.num_stages()));
-      other = copy_on[Index(near[static_cast<std::size_t>(random.Below(reach))].device)];
+      other = replica_on[Index(near[static_cast<std::size_t>(random.Below(reach))].device)];
     }
-    if (other == copies.size() || std::find(chosen_.begin(), chosen_.end(), other) != chosen_.end()) {
-      other = static_cast<std::size_t>(random.Below(copies.size()));
+    if (other == replicas.size() || std::find(chosen_.begin(), chosen_.end(), other) != chosen_.end()) {
+      other = static_cast<std::size_t>(random.Below(replicas.size()));
     }
     if (std::find(chosen_.begin(), chosen_.end(), other) == chosen_.end()) chosen_.push_back(other);
   }
 }
 
-void CopyRepair::Free(const CopyPlaces& copies, RandomStream& random) {
+void ReplicaRepair::Free(const ReplicaPlaces& replicas, RandomStream& random) {
   freed_.clear();
-  for (const std::size_t copy : chosen_) freed_.insert(freed_.end(), copies[copy].begin(), copies[copy].end());
+  for (const std::size_t replica : chosen_)
+    freed_.insert(freed_.end(), replicas[replica].begin(), replicas[replica].end());
   std::vector<uint8_t> is_used(Index(model_.num_devices()), 0);
-  for (const std::vector<int32_t>& copy : copies) {
-    for (const int32_t device : copy) is_used[Index(device)] = 1;
+  for (const std::vector<int32_t>& replica : replicas) {
+    for (const int32_t device : replica) is_used[Index(device)] = 1;
   }
   std::vector<int32_t> idle;
   for (int32_t device = 0; device < model_.num_devices(); ++device) {
