@@ -197,7 +197,7 @@ std::vector<FolderRule> ServerRules() {
        {"core/", "planwright/v1/", "server/codec", "server/engine/task", "server/engine/library", "server/engine/plans",
         "server/observability", "server/serving/", "server/store", "server/store/database"},
        {"grpc"},
-       {"batch_planning", "memory_shares", "plan_desk", "planning_engine", "rpc_status", "simulation_messages",
+       {"batch_planning", "memory_shares", "plan_finder", "planning_engine", "rpc_status", "simulation_messages",
         "task_memory"}},
       {"server/engine/operations",
        {"core/", "planwright/v1/", "server/codec", "server/engine", "server/engine/task", "server/engine/library",

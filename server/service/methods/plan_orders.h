@@ -22,7 +22,7 @@
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/library/library.h"
 #include "server/engine/library/resource_name.h"
-#include "server/engine/plan_desk.h"
+#include "server/engine/plan_finder.h"
 #include "server/engine/task/without_exceptions.h"
 #include "server/engine/task_memory.h"
 #include "server/service/call/call_messages.h"
@@ -115,7 +115,7 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
                         const Request& request, SearchObserver* events,
                         std::function<void(absl::StatusOr<v1::Plan>)> done,
                         std::optional<Executor::Clock::time_point> read_until = std::nullopt) {
-  PlanDesk::Order order;
+  PlanFinder::Order order;
   order.context = {
       .deadline = start.deadline, .stop = std::move(stop), .observer = events, .tenant = start.caller.tenant};
   CallContext reading = order.context;
@@ -137,7 +137,7 @@ absl::Status PlaceOrder(const CallServices& services, const CallStart& start, st
     if (plan.ok()) record.SetPlanSource(NameOf(source));
     done(std::move(plan));
   };
-  services.desk.Take(std::move(order));
+  services.finder.Take(std::move(order));
   return absl::OkStatus();
 }
 

@@ -1,6 +1,6 @@
 // One search for all who ask for the same at the same time.
-#ifndef PLANWRIGHT_SERVER_SERVING_CACHE_SINGLE_FLIGHT_H_
-#define PLANWRIGHT_SERVER_SERVING_CACHE_SINGLE_FLIGHT_H_
+#ifndef PLANWRIGHT_SERVER_SERVING_CACHE_SHARED_WORK_H_
+#define PLANWRIGHT_SERVER_SERVING_CACHE_SHARED_WORK_H_
 
 #include <chrono>
 #include <cstddef>
@@ -26,19 +26,19 @@ namespace planwright::server {
 // the turn that comes first begins the work, and the others are told to stop. A turn that is refused, because of the
 // limits of its group or otherwise, is an answer for its group only.
 //
-// Invariants: (1) work is begun once, as the caller that opened the flight described it, whether that stays or not;
-// (2) every caller of a flight is told its result exactly once, unless it has left; (3) no lock is held while callers
+// Invariants: (1) work is begun once, as the caller that began the piece described it, whether that stays or not;
+// (2) every caller of a piece is told its result exactly once, unless it has left; (3) no lock is held while callers
 // are told their result, and none but the listener's own while it is told of an event.
 //
-// Result is copied once for each flight; Listener is told of events on the way; Work describes what is to be done.
+// Result is copied once for each piece; Listener is told of events on the way; Work describes what is to be done.
 template <typename Result, typename Listener, typename Work>
-class SingleFlight {
+class SharedWork {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   // One caller.
   struct Waiter {
-    // Told the result, on the thread that completes the flight; must not call Join, Leave, Refuse or Complete.
+    // Told the result, on the thread that completes the work; must not call Join, Leave, Refuse or Complete.
     std::function<void(const Result&)> on_result;
     // nullptr: not told of events. Outlives the caller's stay; must not call Join, Leave, Refuse or Complete either.
     Listener* listener = nullptr;
@@ -48,13 +48,13 @@ class SingleFlight {
   struct Turn {
     // Requested when the group's callers have all left, or when the turn of another group began the work.
     std::stop_source stop;
-    // Guarded by the flight's mutex.
+    // Guarded by the piece's mutex.
     int callers = 0;
   };
   using TurnPtr = std::shared_ptr<Turn>;
 
   // One piece of work. Shared by its callers, those who have turns queued, and the table.
-  class Flight {
+  class Piece {
    public:
     // Requested when nobody waits any more, and by whoever else wants the work to end.
     std::stop_source& stop() { return stop_; }
@@ -88,7 +88,7 @@ class SingleFlight {
     }
 
    private:
-    friend class SingleFlight;
+    friend class SharedWork;
 
     struct Place {
       std::function<void(const Result&)> on_result;
@@ -106,7 +106,7 @@ class SingleFlight {
     };
     using Places = std::map<uint64_t, std::shared_ptr<Place>>;
 
-    Flight(std::string key, TimePoint answer_by, std::shared_ptr<Work> work)
+    Piece(std::string key, TimePoint answer_by, std::shared_ptr<Work> work)
         : key_(std::move(key)), answer_by_(answer_by), work_(std::move(work)) {}
 
     // Takes `place` out of its turn; the turn if nobody else waits for it and the work has not begun, else nullptr.
@@ -132,148 +132,149 @@ class SingleFlight {
     bool is_over_ = false;
   };
 
-  // A caller's place in a flight.
-  struct Seat {
-    std::shared_ptr<Flight> flight;
+  // What a caller has of a piece of work.
+  struct Share {
+    std::shared_ptr<Piece> piece;
     uint64_t number = 0;
-    // The caller has opened the flight: the work is done as it describes it.
+    // The caller has opened the piece, so the work is done as it describes it.
     bool leads = false;
-    // To be queued by the caller: to begin the work when it comes (Flight::Begin), or to be refused (Refuse). nullptr:
+    // To be queued by the caller: to begin the work when it comes (Piece::Begin), or to be refused (Refuse). nullptr:
     // the work has begun, or somebody else of the group has done so.
     TurnPtr turn = nullptr;
   };
 
-  struct Wish {
+  struct Request {
     std::string key;
     std::string group;
-    // When the result of a flight that this caller opens is there at the latest.
+    // When the result of a piece that this caller opens is there at the latest.
     TimePoint answer_by;
     // Work of others that may take longer is not waited for.
     TimePoint patience;
   };
 
-  // Joins the flight of the key, unless that may take longer than the caller's patience, else opens one for `work`;
-  // later callers join the one that was opened last.
-  Seat Join(const Wish& wish, std::shared_ptr<Work> work, Waiter waiter) {
+  // Joins the piece of work of the key, unless that may take longer than the caller's patience, else opens one for
+  // `work`; later callers join the one that was opened last.
+  Share Join(const Request& request, std::shared_ptr<Work> work, Waiter waiter) {
     const std::lock_guard lock(mutex_);
-    const auto found = flights_.find(wish.key);
-    if (found != flights_.end() && found->second->answer_by_ <= wish.patience) {
-      Seat seat{.flight = found->second};
-      if (TakeSeat(seat, wish.group, waiter)) return seat;
+    const auto found = pieces_.find(request.key);
+    if (found != pieces_.end() && found->second->answer_by_ <= request.patience) {
+      Share share{.piece = found->second};
+      if (AddCaller(share, request.group, waiter)) return share;
     }
-    Seat seat{.flight = std::shared_ptr<Flight>(new Flight(wish.key, wish.answer_by, std::move(work))), .leads = true};
-    TakeSeat(seat, wish.group, waiter);
-    flights_[wish.key] = seat.flight;
-    return seat;
+    Share share{.piece = std::shared_ptr<Piece>(new Piece(request.key, request.answer_by, std::move(work))),
+                .leads = true};
+    AddCaller(share, request.group, waiter);
+    pieces_[request.key] = share.piece;
+    return share;
   }
 
-  // Gives the seat up. False: the result is being told or has been. Waits for the event that the caller is being told.
-  bool Leave(const Seat& seat) {
-    Flight& flight = *seat.flight;
-    std::shared_ptr<typename Flight::Place> place;
+  // The caller leaves. False: the result is being told or has been. Waits for the event that the caller is being told.
+  bool Leave(const Share& share) {
+    Piece& piece = *share.piece;
+    std::shared_ptr<typename Piece::Place> place;
     TurnPtr turn;
     std::shared_ptr<Work> work;
     bool was_last = false;
     {
-      const std::lock_guard lock(flight.mutex_);
-      const auto found = flight.places_.find(seat.number);
-      if (found == flight.places_.end()) return false;
+      const std::lock_guard lock(piece.mutex_);
+      const auto found = piece.places_.find(share.number);
+      if (found == piece.places_.end()) return false;
       place = std::move(found->second);
-      flight.places_.erase(found);
-      turn = flight.LeaveTurn(*place);
-      was_last = flight.places_.empty();
+      piece.places_.erase(found);
+      turn = piece.LeaveTurn(*place);
+      was_last = piece.places_.empty();
       // Nobody shall join work that ends without a result.
-      if (was_last) flight.is_over_ = true;
-      if (was_last) work = std::move(flight.work_);
+      if (was_last) piece.is_over_ = true;
+      if (was_last) work = std::move(piece.work_);
     }
     place->Retire();
     if (turn != nullptr) turn->stop.request_stop();
     if (was_last) {
-      Forget(flight);
-      flight.stop_.request_stop();
+      Forget(piece);
+      piece.stop_.request_stop();
     }
     return true;
   }
 
   // `turn` will not come: its group is told so. Nothing happens when the work has begun.
-  void Refuse(const std::shared_ptr<Flight>& flight, const TurnPtr& turn, const Result& result) {
-    typename Flight::Places told;
+  void Refuse(const std::shared_ptr<Piece>& piece, const TurnPtr& turn, const Result& result) {
+    typename Piece::Places told;
     std::shared_ptr<Work> work;
     bool was_last = false;
     {
-      const std::lock_guard lock(flight->mutex_);
-      if (std::erase_if(flight->turns_, [&turn](const auto& entry) { return entry.second == turn; }) == 0) return;
-      for (auto place = flight->places_.begin(); place != flight->places_.end();) {
+      const std::lock_guard lock(piece->mutex_);
+      if (std::erase_if(piece->turns_, [&turn](const auto& entry) { return entry.second == turn; }) == 0) return;
+      for (auto place = piece->places_.begin(); place != piece->places_.end();) {
         const auto next = std::next(place);
-        if (place->second->turn == turn) told.insert(flight->places_.extract(place));
+        if (place->second->turn == turn) told.insert(piece->places_.extract(place));
         place = next;
       }
-      was_last = flight->places_.empty();
-      if (was_last) flight->is_over_ = true;
-      if (was_last) work = std::move(flight->work_);
+      was_last = piece->places_.empty();
+      if (was_last) piece->is_over_ = true;
+      if (was_last) work = std::move(piece->work_);
     }
-    if (was_last) Forget(*flight);
+    if (was_last) Forget(*piece);
     Tell(told, result);
   }
 
-  // Ends the flight: tells everybody who still waits.
-  void Complete(const std::shared_ptr<Flight>& flight, const Result& result) {
-    Forget(*flight);
-    typename Flight::Places told;
+  // Ends the piece of work: tells everybody who still waits.
+  void Complete(const std::shared_ptr<Piece>& piece, const Result& result) {
+    Forget(*piece);
+    typename Piece::Places told;
     {
-      const std::lock_guard lock(flight->mutex_);
-      flight->is_over_ = true;
-      told.swap(flight->places_);
+      const std::lock_guard lock(piece->mutex_);
+      piece->is_over_ = true;
+      told.swap(piece->places_);
     }
-    flight->Begin(nullptr);
+    piece->Begin(nullptr);
     Tell(told, result);
   }
 
-  // Flights that others can join.
+  // Works that others can join.
   std::size_t open() const {
     const std::lock_guard lock(mutex_);
-    return flights_.size();
+    return pieces_.size();
   }
 
  private:
-  // False: the flight is over. REQUIRES: mutex_ is held.
-  static bool TakeSeat(Seat& seat, const std::string& group, Waiter& waiter) {
-    Flight& flight = *seat.flight;
-    const std::lock_guard lock(flight.mutex_);
-    if (flight.is_over_) return false;
-    auto place = std::make_shared<typename Flight::Place>();
+  // False: the piece is over. REQUIRES: mutex_ is held.
+  static bool AddCaller(Share& share, const std::string& group, Waiter& waiter) {
+    Piece& piece = *share.piece;
+    const std::lock_guard lock(piece.mutex_);
+    if (piece.is_over_) return false;
+    auto place = std::make_shared<typename Piece::Place>();
     place->on_result = std::move(waiter.on_result);
     place->listener = waiter.listener;
-    if (flight.work_ != nullptr) {
-      TurnPtr& turn = flight.turns_[group];
-      if (turn == nullptr) turn = seat.turn = std::make_shared<Turn>();
+    if (piece.work_ != nullptr) {
+      TurnPtr& turn = piece.turns_[group];
+      if (turn == nullptr) turn = share.turn = std::make_shared<Turn>();
       ++turn->callers;
       place->turn = turn;
     }
-    seat.number = ++flight.arrivals_;
-    flight.places_.emplace(seat.number, std::move(place));
+    share.number = ++piece.arrivals_;
+    piece.places_.emplace(share.number, std::move(place));
     return true;
   }
 
-  static void Tell(const typename Flight::Places& places, const Result& result) {
+  static void Tell(const typename Piece::Places& places, const Result& result) {
     for (const auto& [number, place] : places) {
       place->Retire();
       place->on_result(result);
     }
   }
 
-  // Takes the flight out of the table, unless another one has its place.
-  void Forget(const Flight& flight) {
+  // Takes the piece out of the table, unless another one has its place.
+  void Forget(const Piece& piece) {
     const std::lock_guard lock(mutex_);
-    const auto found = flights_.find(flight.key_);
-    if (found != flights_.end() && found->second.get() == &flight) flights_.erase(found);
+    const auto found = pieces_.find(piece.key_);
+    if (found != pieces_.end() && found->second.get() == &piece) pieces_.erase(found);
   }
 
   mutable std::mutex mutex_;
-  // Guarded by mutex_. A flight's own mutex is taken inside, never the other way round.
-  std::unordered_map<std::string, std::shared_ptr<Flight>> flights_;
+  // Guarded by mutex_. A piece's own mutex is taken inside, never the other way round.
+  std::unordered_map<std::string, std::shared_ptr<Piece>> pieces_;
 };
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_SERVING_CACHE_SINGLE_FLIGHT_H_
+#endif  // PLANWRIGHT_SERVER_SERVING_CACHE_SHARED_WORK_H_

@@ -1,7 +1,7 @@
 // Where calls get their plans: from the cache, from a search that is under way for somebody else, here or on another
 // server of the same store, or by a search of their own.
-#ifndef PLANWRIGHT_SERVER_ENGINE_PLAN_DESK_H_
-#define PLANWRIGHT_SERVER_ENGINE_PLAN_DESK_H_
+#ifndef PLANWRIGHT_SERVER_ENGINE_PLAN_FINDER_H_
+#define PLANWRIGHT_SERVER_ENGINE_PLAN_FINDER_H_
 
 #include <atomic>
 #include <chrono>
@@ -19,7 +19,7 @@
 #include "server/engine/task/plan_task.h"
 #include "server/engine/task/search_observer.h"
 #include "server/serving/admission/executor.h"
-#include "server/serving/cache/single_flight.h"
+#include "server/serving/cache/shared_work.h"
 #include "server/serving/operations/claims.h"
 #include "server/serving/operations/delays.h"
 
@@ -44,9 +44,9 @@ const char* NameOf(PlanSource source);
 // has itself waits for the plan to be stored, and searches when the claim is free (the other server has died, or found
 // nothing good enough) or when its own time is nearly over. Planning needs no store: without an answer from it within
 // kStorePatience it searches.
-class PlanDesk {
+class PlanFinder {
  public:
-  // One call's wish for a plan.
+  // What one call wants to have planned, and whom to tell.
   struct Order {
     PlanTask task;
     // observer: told of the search while it runs, whoever it is made for; not of its two ends.
@@ -64,7 +64,7 @@ class PlanDesk {
     std::function<void(absl::StatusOr<v1::Plan> plan, PlanSource source)> done;
   };
 
-  // Where its work is done. All of them outlive the desk's last order.
+  // Where its work is done. All of them outlive the finder's last order.
   struct Places {
     PlanningEngine& engine;
     Executor& searching;
@@ -74,24 +74,24 @@ class PlanDesk {
     Claims* claims = nullptr;
   };
 
-  // When it goes, a desk does nothing more by itself later. Declared behind the executors of the desk, which the desk
-  // itself outlives because their workers use it.
+  // When it goes, a finder does nothing more by itself later. Declared behind the executors of the finder, which the
+  // finder itself outlives because their workers use it.
   class Ending {
    public:
-    explicit Ending(PlanDesk& desk) : desk_(desk) {}
-    ~Ending() { desk_.delays_.End(); }
+    explicit Ending(PlanFinder& finder) : finder_(finder) {}
+    ~Ending() { finder_.delays_.End(); }
     Ending(const Ending&) = delete;
     Ending& operator=(const Ending&) = delete;
 
    private:
-    PlanDesk& desk_;
+    PlanFinder& finder_;
   };
 
   // How long a search waits to hear from the store whether there is a plan already.
   static constexpr std::chrono::milliseconds kStorePatience{250};
 
   // `max_waiting_bytes`: of requests that wait for the searches of others.
-  PlanDesk(const Places& places, int64_t max_waiting_bytes)
+  PlanFinder(const Places& places, int64_t max_waiting_bytes)
       : engine_(places.engine),
         searching_(places.searching),
         serving_(places.serving),
@@ -118,59 +118,59 @@ class PlanDesk {
     // The search was another server's.
     bool is_fetched = false;
   };
-  struct Errand;
-  // The work is the errand of the order that the search is made for.
-  using Flights = SingleFlight<Result, SearchObserver, Errand>;
+  struct PendingOrder;
+  // The work is the order that the search is made for.
+  using Searches = SharedWork<Result, SearchObserver, PendingOrder>;
 
-  // An order on its way.
-  struct Errand {
-    explicit Errand(Order taken) : order(std::move(taken)) {}
+  // An order that has not been answered.
+  struct PendingOrder {
+    explicit PendingOrder(Order taken) : order(std::move(taken)) {}
 
     Order order;
-    // Held while the errand takes its seat; what follows is written under it.
+    // Held while the order joins a search; what follows is written under it.
     std::mutex mutex;
     bool leads = false;
     int64_t waiting_bytes = 0;
-    std::shared_ptr<Claims::Hold> claim;
+    std::shared_ptr<Claims::Claim> claim;
     // Of those with a turn: when it began, and how long it waits until it looks again for the plan of another server.
     Executor::Clock::time_point start = Executor::Clock::now();
     std::chrono::milliseconds pause{25};
-    // Gives the seat up.
+    // Leaves the search.
     std::optional<std::stop_callback<std::function<void()>>> on_gone;
   };
-  using ErrandPtr = std::shared_ptr<Errand>;
+  using PendingOrderPtr = std::shared_ptr<PendingOrder>;
 
-  void Serve(const ErrandPtr& errand);
-  // False: the order has no seat, because those who wait for others hold too much already.
-  bool TakeSeat(const ErrandPtr& errand, const std::string& flight_key);
-  // A search of its own.
-  void GoAlone(const ErrandPtr& errand);
-  // Ends the errand without a result, unless that is on its way.
-  void GiveUp(const std::weak_ptr<Errand>& errand, const Flights::Seat& seat);
-  // A turn on its way to the work, with the errand that has it queued.
-  struct Ride {
-    std::shared_ptr<Flights::Flight> flight;
-    Flights::TurnPtr turn;
-    ErrandPtr errand;
+  void Serve(const PendingOrderPtr& pending);
+  // False: the order has not joined, because those who wait for others hold too much already.
+  bool JoinSearch(const PendingOrderPtr& pending, const std::string& search_key);
+  // Begins a search that no other order joins.
+  void SearchAlone(const PendingOrderPtr& pending);
+  // Ends the order without a result, unless that is on its way.
+  void GiveUp(const std::weak_ptr<PendingOrder>& pending, const Searches::Share& share);
+  // A turn on its way to the work, with the order that has it queued.
+  struct QueuedTurn {
+    std::shared_ptr<Searches::Piece> search;
+    Searches::TurnPtr turn;
+    PendingOrderPtr pending;
   };
-  // To the store, where there is one, and to the search.
-  void Begin(const Ride& ride);
+  // Asks the store, where there is one, and then begins the search.
+  void Begin(const QueuedTurn& queued);
   // A question to the store, which its answer settles or the end of the patience, whichever is first.
   class Question;
-  void AskStore(const Ride& ride, const std::shared_ptr<Question>& question);
+  void AskStore(const QueuedTurn& queued, const std::shared_ptr<Question>& question);
   // Whether to wait for the search of another server, which expects to need `expected`.
-  bool IsWorthWaiting(const Errand& errand, std::chrono::milliseconds expected) const;
-  void Fail(const Ride& ride, const absl::Status& why);
+  bool IsWorthWaiting(const PendingOrder& pending, std::chrono::milliseconds expected) const;
+  void Fail(const QueuedTurn& queued, const absl::Status& why);
   // Has `run` called on `executor` unless the work is begun before, or `refuse`, with the reason.
-  void Queue(Executor& executor, int64_t running_bytes, const Ride& ride, std::function<void()> run,
+  void Queue(Executor& executor, int64_t running_bytes, const QueuedTurn& queued, std::function<void()> run,
              std::function<void(const absl::Status&)> refuse);
-  void Launch(const Ride& ride);
-  void Run(const Ride& ride);
-  FoundPlan Search(Errand& errand, Flights::Flight& flight);
-  // On a serving thread.
-  void Deliver(const ErrandPtr& errand, const Result& result);
+  void Launch(const QueuedTurn& queued);
+  void Run(const QueuedTurn& queued);
+  FoundPlan Search(PendingOrder& pending, Searches::Piece& search);
+  // Runs on a serving thread.
+  void Deliver(const PendingOrderPtr& pending, const Result& result);
   // For those who did not search themselves: answers with what was found, or goes on from it.
-  void Share(const ErrandPtr& errand, const Result& result);
+  void Share(const PendingOrderPtr& pending, const Result& result);
 
   PlanningEngine& engine_;
   Executor& searching_;
@@ -178,7 +178,7 @@ class PlanDesk {
   Executor& storing_;
   Claims* claims_;
   const int64_t max_waiting_bytes_;
-  Flights flights_;
+  Searches searches_;
   std::atomic<int64_t> waiting_bytes_{0};
   std::atomic<int64_t> shared_{0};
   std::atomic<int64_t> alone_{0};
@@ -188,4 +188,4 @@ class PlanDesk {
 
 }  // namespace planwright::server
 
-#endif  // PLANWRIGHT_SERVER_ENGINE_PLAN_DESK_H_
+#endif  // PLANWRIGHT_SERVER_ENGINE_PLAN_FINDER_H_

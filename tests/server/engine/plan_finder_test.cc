@@ -1,4 +1,4 @@
-#include "server/engine/plan_desk.h"
+#include "server/engine/plan_finder.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -57,11 +57,11 @@ struct Incumbents final : public SearchObserver {
   std::atomic<int> count{0};
 };
 
-// One caller at the desk.
+// One caller at the finder.
 class Caller {
  public:
-  PlanDesk::Order Order(PlanTask task, Searches& searches, SearchObserver* observer = nullptr) {
-    PlanDesk::Order order;
+  PlanFinder::Order Order(PlanTask task, Searches& searches, SearchObserver* observer = nullptr) {
+    PlanFinder::Order order;
     order.task = std::move(task);
     order.context.stop = stop_.get_token();
     order.context.observer = observer;
@@ -84,7 +84,7 @@ class Caller {
   PlanSource source_ = PlanSource::kSearched;
 };
 
-class PlanDeskTest : public testing::Test {
+class PlanFinderTest : public testing::Test {
  protected:
   static EngineConfig Config() {
     EngineConfig config;
@@ -131,32 +131,32 @@ class PlanDeskTest : public testing::Test {
     return Task(request);
   }
 
-  // A desk with room for more. Its searches end before it, as those of the server do.
-  struct RoomyDesk {
-    RoomyDesk(PlanDeskTest& test, Executor::Options options)
-        : desk({test.engine_, searching, test.serving_, test.storing_}, 1000), searching(std::move(options)) {}
+  // A finder with room for more. Its searches end before it, as those of the server do.
+  struct RoomyFinder {
+    RoomyFinder(PlanFinderTest& test, Executor::Options options)
+        : finder({test.engine_, searching, test.serving_, test.storing_}, 1000), searching(std::move(options)) {}
 
-    PlanDesk desk;
+    PlanFinder finder;
     Executor searching;
-    PlanDesk::Ending ending{desk};
+    PlanFinder::Ending ending{finder};
   };
 
   Searches searches_;
   PlanningEngine engine_{Config()};
-  PlanDesk desk_{{engine_, searching_, serving_, storing_}, 1000};
+  PlanFinder finder_{{engine_, searching_, serving_, storing_}, 1000};
   Executor storing_{{.max_running = 2, .max_waiting = 10}};
   Executor serving_{{.max_running = 2, .max_waiting = 10}};
   Executor searching_{{.max_running = 1, .max_waiting = 0}};
-  PlanDesk::Ending ending_{desk_};
+  PlanFinder::Ending ending_{finder_};
 };
 
-TEST_F(PlanDeskTest, SearchesOnceAndAnswersFromTheCacheThen) {
+TEST_F(PlanFinderTest, SearchesOnceAndAnswersFromTheCacheThen) {
   Caller first;
-  desk_.Take(first.Order(EasyTask(), searches_));
+  finder_.Take(first.Order(EasyTask(), searches_));
   ASSERT_TRUE(first.Wait().ok());
   EXPECT_EQ(first.source(), PlanSource::kSearched);
   Caller second;
-  desk_.Take(second.Order(EasyTask(), searches_));
+  finder_.Take(second.Order(EasyTask(), searches_));
   const absl::StatusOr<v1::Plan> plan = second.Wait();
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(second.source(), PlanSource::kCached);
@@ -164,18 +164,18 @@ TEST_F(PlanDeskTest, SearchesOnceAndAnswersFromTheCacheThen) {
   EXPECT_EQ(searches_.started, 1);
 }
 
-TEST_F(PlanDeskTest, CallsForTheSameShareOneSearch) {
-  RoomyDesk roomy(*this, {.max_running = 1, .max_waiting = 2});
-  // The search begins when both have taken their seats.
-  std::latch seated(1);
-  ASSERT_TRUE(roomy.searching.Submit({.run = [&seated](const absl::Status&) { seated.wait(); }, .tenant = "a"}).ok());
+TEST_F(PlanFinderTest, CallsForTheSameShareOneSearch) {
+  RoomyFinder roomy(*this, {.max_running = 1, .max_waiting = 2});
+  // The search begins when both have taken their shares.
+  std::latch joined(1);
+  ASSERT_TRUE(roomy.searching.Submit({.run = [&joined](const absl::Status&) { joined.wait(); }, .tenant = "a"}).ok());
   Caller first;
   Incumbents heard;
   const PlanTask task = HardTask(300);
-  roomy.desk.Take(first.Order(task, searches_));
+  roomy.finder.Take(first.Order(task, searches_));
   Caller second;
-  roomy.desk.Take(second.Order(task, searches_, &heard));
-  seated.count_down();
+  roomy.finder.Take(second.Order(task, searches_, &heard));
+  joined.count_down();
   const absl::StatusOr<v1::Plan> own = first.Wait();
   const absl::StatusOr<v1::Plan> shared = second.Wait();
   ASSERT_TRUE(own.ok());
@@ -185,15 +185,15 @@ TEST_F(PlanDeskTest, CallsForTheSameShareOneSearch) {
   EXPECT_TRUE(shared->provenance().cached());
   EXPECT_EQ(second.source(), PlanSource::kShared);
   EXPECT_EQ(searches_.started, 1);
-  EXPECT_EQ(roomy.desk.shared(), 1);
+  EXPECT_EQ(roomy.finder.shared(), 1);
   EXPECT_GT(heard.count, 0);
 }
 
-TEST_F(PlanDeskTest, CallsForOtherDevicesThatAreAlikeShareOneSearchToo) {
+TEST_F(PlanFinderTest, CallsForOtherDevicesThatAreAlikeShareOneSearchToo) {
   Caller first;
-  desk_.Take(first.Order(HardTask(300), searches_));
+  finder_.Take(first.Order(HardTask(300), searches_));
   Caller second;
-  desk_.Take(second.Order(HardTask(300, "my-"), searches_));
+  finder_.Take(second.Order(HardTask(300, "my-"), searches_));
   ASSERT_TRUE(first.Wait().ok());
   const absl::StatusOr<v1::Plan> shared = second.Wait();
   ASSERT_TRUE(shared.ok());
@@ -203,23 +203,23 @@ TEST_F(PlanDeskTest, CallsForOtherDevicesThatAreAlikeShareOneSearchToo) {
 }
 
 // What is proven of somebody's devices is said to others of their own.
-TEST_F(PlanDeskTest, ProofsSpeakOfTheCallersOwnDevices) {
-  RoomyDesk roomy(*this, {.max_running = 1, .max_waiting = 1});
+TEST_F(PlanFinderTest, ProofsSpeakOfTheCallersOwnDevices) {
+  RoomyFinder roomy(*this, {.max_running = 1, .max_waiting = 1});
   Caller first;
-  roomy.desk.Take(first.Order(ImpossibleTask(""), searches_));
+  roomy.finder.Take(first.Order(ImpossibleTask(""), searches_));
   Caller second;
-  roomy.desk.Take(second.Order(ImpossibleTask("my-"), searches_));
+  roomy.finder.Take(second.Order(ImpossibleTask("my-"), searches_));
   EXPECT_EQ(first.Wait().status().code(), absl::StatusCode::kFailedPrecondition);
   const absl::Status refused = second.Wait().status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(searches_.started, 2);
 }
 
-TEST_F(PlanDeskTest, TheSearchGoesOnForThoseWhoStay) {
+TEST_F(PlanFinderTest, TheSearchGoesOnForThoseWhoStay) {
   Caller first;
-  desk_.Take(first.Order(HardTask(400), searches_));
+  finder_.Take(first.Order(HardTask(400), searches_));
   Caller second;
-  desk_.Take(second.Order(HardTask(400), searches_));
+  finder_.Take(second.Order(HardTask(400), searches_));
   first.Leave();
   EXPECT_EQ(first.Wait().status().code(), absl::StatusCode::kCancelled);
   EXPECT_TRUE(second.Wait().ok());
@@ -227,11 +227,11 @@ TEST_F(PlanDeskTest, TheSearchGoesOnForThoseWhoStay) {
   EXPECT_EQ(searches_.stopped, 0);
 }
 
-TEST_F(PlanDeskTest, TheLastOneThatLeavesStopsTheSearch) {
+TEST_F(PlanFinderTest, TheLastOneThatLeavesStopsTheSearch) {
   Caller first;
-  desk_.Take(first.Order(HardTask(), searches_));
+  finder_.Take(first.Order(HardTask(), searches_));
   Caller second;
-  desk_.Take(second.Order(HardTask(), searches_));
+  finder_.Take(second.Order(HardTask(), searches_));
   searches_.first_started.wait();
   first.Leave();
   second.Leave();
@@ -240,23 +240,23 @@ TEST_F(PlanDeskTest, TheLastOneThatLeavesStopsTheSearch) {
   // The place of the search is free again when it has ended.
   Caller third;
   while (searches_.ended == 0 || searching_.load().running > 0) std::this_thread::yield();
-  desk_.Take(third.Order(EasyTask(), searches_));
+  finder_.Take(third.Order(EasyTask(), searches_));
   EXPECT_TRUE(third.Wait().ok());
   EXPECT_EQ(searches_.stopped, 1);
 }
 
-TEST_F(PlanDeskTest, OneWhoHasLeftAlreadyIsNotSearchedFor) {
+TEST_F(PlanFinderTest, OneWhoHasLeftAlreadyIsNotSearchedFor) {
   Caller gone;
   gone.Leave();
-  desk_.Take(gone.Order(HardTask(), searches_));
+  finder_.Take(gone.Order(HardTask(), searches_));
   EXPECT_EQ(gone.Wait().status().code(), absl::StatusCode::kCancelled);
 }
 
-TEST_F(PlanDeskTest, OtherLimitsAreAnotherSearch) {
+TEST_F(PlanFinderTest, OtherLimitsAreAnotherSearch) {
   Caller first;
-  desk_.Take(first.Order(HardTask(), searches_));
+  finder_.Take(first.Order(HardTask(), searches_));
   Caller second;
-  desk_.Take(second.Order(HardTask(300), searches_));
+  finder_.Take(second.Order(HardTask(300), searches_));
   // There is room for one search only.
   const absl::Status refused = second.Wait().status();
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
@@ -266,18 +266,18 @@ TEST_F(PlanDeskTest, OtherLimitsAreAnotherSearch) {
 }
 
 // Another server with the store of the first one.
-class SharedStoreTest : public PlanDeskTest {
+class SharedStoreTest : public PlanFinderTest {
  protected:
   struct Server {
     explicit Server(Store& store) : claims(store), engine(Config(), &store) {}
 
     Claims claims;
     PlanningEngine engine;
-    PlanDesk desk{{engine, searching, serving, storing, &claims}, 1000};
+    PlanFinder finder{{engine, searching, serving, storing, &claims}, 1000};
     Executor storing{{.max_running = 2, .max_waiting = 10}};
     Executor serving{{.max_running = 2, .max_waiting = 10}};
     Executor searching{{.max_running = 1, .max_waiting = 0}};
-    PlanDesk::Ending ending{desk};
+    PlanFinder::Ending ending{finder};
   };
 
   ~SharedStoreTest() override {
@@ -300,10 +300,10 @@ class SharedStoreTest : public PlanDeskTest {
 
 TEST_F(SharedStoreTest, ServersWithOneStoreSearchOnce) {
   Caller first;
-  one_->desk.Take(first.Order(HardTask(600), searches_));
+  one_->finder.Take(first.Order(HardTask(600), searches_));
   searches_.first_started.wait();
   Caller second;
-  other_->desk.Take(second.Order(HardTask(600), searches_));
+  other_->finder.Take(second.Order(HardTask(600), searches_));
   const absl::StatusOr<v1::Plan> own = first.Wait();
   const absl::StatusOr<v1::Plan> theirs = second.Wait();
   ASSERT_TRUE(own.ok()) << own.status();
@@ -360,7 +360,7 @@ TEST_F(SharedStoreTest, SearchesWithoutAStoreThatHangs) {
       request.set_cluster_reference("zoo:pcie:2");
       request.mutable_options()->set_seed(seed);
       Caller caller;
-      server.desk.Take(caller.Order(server.engine.ReadTask(request, CallContext()).value(), searches_));
+      server.finder.Take(caller.Order(server.engine.ReadTask(request, CallContext()).value(), searches_));
       const absl::StatusOr<v1::Plan> plan = caller.Wait();
       EXPECT_TRUE(plan.ok()) << plan.status();
       EXPECT_EQ(caller.source(), PlanSource::kSearched);
@@ -373,10 +373,10 @@ TEST_F(SharedStoreTest, SearchesWithoutAStoreThatHangs) {
 
 TEST_F(SharedStoreTest, WhoeverWaitsMayLeave) {
   Caller first;
-  one_->desk.Take(first.Order(HardTask(), searches_));
+  one_->finder.Take(first.Order(HardTask(), searches_));
   searches_.first_started.wait();
   Caller second;
-  other_->desk.Take(second.Order(HardTask(), searches_));
+  other_->finder.Take(second.Order(HardTask(), searches_));
   second.Leave();
   EXPECT_EQ(second.Wait().status().code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(searches_.stopped, 0);
@@ -388,9 +388,9 @@ TEST_F(SharedStoreTest, WhoeverWaitsMayLeave) {
 TEST_F(SharedStoreTest, ADeadServersSearchIsTakenOverWhenItsLeaseIsOver) {
   const PlanTask task = HardTask(400);
   ASSERT_TRUE(
-      store_->Claim(PlanDesk::ClaimKey(task, kDefaultTenant), "dead 400", std::chrono::milliseconds(150))->is_ours);
+      store_->Claim(PlanFinder::ClaimKey(task, kDefaultTenant), "dead 400", std::chrono::milliseconds(150))->is_ours);
   Caller caller;
-  other_->desk.Take(caller.Order(task, searches_));
+  other_->finder.Take(caller.Order(task, searches_));
   const absl::StatusOr<v1::Plan> plan = caller.Wait();
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(caller.source(), PlanSource::kSearched);
@@ -399,55 +399,55 @@ TEST_F(SharedStoreTest, ADeadServersSearchIsTakenOverWhenItsLeaseIsOver) {
 
 TEST_F(SharedStoreTest, NobodyWaitsForALongerSearchThanItsOwn) {
   const PlanTask task = HardTask(200);
-  ASSERT_TRUE(store_->Claim(PlanDesk::ClaimKey(task, kDefaultTenant), "slow 600000", std::chrono::hours(1))->is_ours);
+  ASSERT_TRUE(store_->Claim(PlanFinder::ClaimKey(task, kDefaultTenant), "slow 600000", std::chrono::hours(1))->is_ours);
   Caller caller;
-  other_->desk.Take(caller.Order(task, searches_));
+  other_->finder.Take(caller.Order(task, searches_));
   EXPECT_TRUE(caller.Wait().ok());
   EXPECT_EQ(caller.source(), PlanSource::kSearched);
 }
 
-TEST_F(PlanDeskTest, WhoSkipsTheCacheSearchesAlone) {
+TEST_F(PlanFinderTest, WhoSkipsTheCacheSearchesAlone) {
   Caller first;
-  desk_.Take(first.Order(EasyTask(), searches_));
+  finder_.Take(first.Order(EasyTask(), searches_));
   ASSERT_TRUE(first.Wait().ok());
   Caller second;
   while (searching_.load().running > 0) std::this_thread::yield();
-  desk_.Take(second.Order(EasyTask(/*skip_cache=*/true), searches_));
+  finder_.Take(second.Order(EasyTask(/*skip_cache=*/true), searches_));
   ASSERT_TRUE(second.Wait().ok());
   EXPECT_EQ(second.source(), PlanSource::kSearched);
   EXPECT_EQ(searches_.started, 2);
 }
 
-TEST_F(PlanDeskTest, RequestsThatWaitForOthersAreBoundedInBytes) {
+TEST_F(PlanFinderTest, RequestsThatWaitForOthersAreBoundedInBytes) {
   Caller leader;
-  desk_.Take(leader.Order(HardTask(), searches_));
+  finder_.Take(leader.Order(HardTask(), searches_));
   std::vector<std::unique_ptr<Caller>> waiting;
   for (int i = 0; i < 10; ++i) {
-    desk_.Take(waiting.emplace_back(std::make_unique<Caller>())->Order(HardTask(), searches_));
+    finder_.Take(waiting.emplace_back(std::make_unique<Caller>())->Order(HardTask(), searches_));
   }
   Caller refused;
-  desk_.Take(refused.Order(HardTask(), searches_));
+  finder_.Take(refused.Order(HardTask(), searches_));
   EXPECT_EQ(refused.Wait().status().code(), absl::StatusCode::kResourceExhausted);
   leader.Leave();
   for (const auto& caller : waiting) caller->Leave();
   for (const auto& caller : waiting) EXPECT_FALSE(caller->Wait().ok());
 }
 
-PlanDesk::Order Of(const char* tenant, PlanDesk::Order order) {
+PlanFinder::Order Of(const char* tenant, PlanFinder::Order order) {
   order.context.tenant = tenant;
   return order;
 }
 
-TEST_F(PlanDeskTest, NobodyWaitsForWhatAnotherTenantHasQueued) {
-  RoomyDesk roomy(*this, {.max_running = 2, .max_waiting = 2});
+TEST_F(PlanFinderTest, NobodyWaitsForWhatAnotherTenantHasQueued) {
+  RoomyFinder roomy(*this, {.max_running = 2, .max_waiting = 2});
   roomy.searching.SetTenants({.named = {{"slow", {.max_running = 1}}}, .others = {}});
   Caller running;
-  roomy.desk.Take(Of("slow", running.Order(HardTask(), searches_)));
+  roomy.finder.Take(Of("slow", running.Order(HardTask(), searches_)));
   searches_.first_started.wait();
   Caller queued;
-  roomy.desk.Take(Of("slow", queued.Order(EasyTask(), searches_)));
+  roomy.finder.Take(Of("slow", queued.Order(EasyTask(), searches_)));
   Caller other;
-  roomy.desk.Take(Of("fast", other.Order(EasyTask(), searches_)));
+  roomy.finder.Take(Of("fast", other.Order(EasyTask(), searches_)));
   EXPECT_TRUE(other.Wait().ok());
   // The search is that of both.
   EXPECT_TRUE(queued.Wait().ok());
@@ -457,20 +457,20 @@ TEST_F(PlanDeskTest, NobodyWaitsForWhatAnotherTenantHasQueued) {
   EXPECT_FALSE(running.Wait().ok());
 }
 
-// The one that opened the flight is refused when the others have joined it already.
+// The one that opened the search is refused when the others have joined it already.
 TEST_F(SharedStoreTest, NobodyIsRefusedForTheLimitsOfAnotherTenant) {
   one_->searching.SetTenants({.named = {{"slow", {.requests_per_second = 0.001}}}, .others = {}});
   ASSERT_TRUE(one_->searching.Submit({.run = [](const absl::Status&) {}, .tenant = "slow"}).ok());
   while (one_->searching.load().running + one_->searching.load().waiting > 0) std::this_thread::yield();
-  std::latch seated(1);
+  std::latch joined(1);
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(one_->storing.Submit({.run = [&seated](const absl::Status&) { seated.wait(); }, .tenant = "x"}).ok());
+    ASSERT_TRUE(one_->storing.Submit({.run = [&joined](const absl::Status&) { joined.wait(); }, .tenant = "x"}).ok());
   }
   Caller limited;
-  one_->desk.Take(Of("slow", limited.Order(EasyTask(), searches_)));
+  one_->finder.Take(Of("slow", limited.Order(EasyTask(), searches_)));
   Caller other;
-  one_->desk.Take(Of("fast", other.Order(EasyTask(), searches_)));
-  seated.count_down();
+  one_->finder.Take(Of("fast", other.Order(EasyTask(), searches_)));
+  joined.count_down();
   const absl::Status refused = limited.Wait().status();
   const absl::Status answered = other.Wait().status();
   EXPECT_TRUE(answered.ok()) << answered;
@@ -478,13 +478,13 @@ TEST_F(SharedStoreTest, NobodyIsRefusedForTheLimitsOfAnotherTenant) {
   EXPECT_TRUE(refused.ok() || refused.code() == absl::StatusCode::kResourceExhausted) << refused;
 }
 
-TEST_F(PlanDeskTest, InvalidRequestsHearOfTheirOwnMistakes) {
+TEST_F(PlanFinderTest, InvalidRequestsHearOfTheirOwnMistakes) {
   v1::CreatePlanRequest request;
   request.set_graph_reference("zoo:bert-base");
   request.set_cluster_reference("zoo:pcie:2");
   request.mutable_problem()->set_num_stages(-1);
   Caller caller;
-  desk_.Take(caller.Order(Task(request), searches_));
+  finder_.Take(caller.Order(Task(request), searches_));
   EXPECT_EQ(caller.Wait().status().code(), absl::StatusCode::kInvalidArgument);
 }
 
