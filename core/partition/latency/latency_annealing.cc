@@ -49,6 +49,9 @@ LatencyAnnealer::LatencyAnnealer(const LatencyInstance& instance, int32_t slots_
   }
 }
 
+// One slice: moves are proposed until the work is spent, and taken back unless Metropolis accepts them. The temperature
+// falls geometrically with the work, not with the moves, so that a slice ends cold whatever its moves cost. Only plans
+// without badness, which break no limit, are kept as the best.
 LatencyAnnealingResult LatencyAnnealer::Run(const LatencyAssignment& start, const AnnealingSlice& slice) {
   LatencyAnnealingResult result;
   random_ = RandomStream(slice.seed, slice.stream);

@@ -87,6 +87,8 @@ std::optional<TeamMapping::Devices> TeamMapping::FirstDevices() const {
   return devices;
 }
 
+// A trial gives a replica any device, and whoever holds that device gets the one that becomes free. The mean has a
+// small share in the cost, so that there is a way down where the slowest replica does not change.
 void TeamMapping::Anneal(const SolveLimits& limits, Devices& devices) const {
   constexpr std::size_t kIdle = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> holds(pairs_.num_devices(), kIdle);
