@@ -9,7 +9,7 @@
 #include "core/partition/latency/min_latency.h"
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/noncontiguous/noncontiguous_throughput.h"
-#include "core/partition/parmesan/uneven_search.h"
+#include "core/partition/parmesan/replicas_per_stage.h"
 #include "core/partition/periodic/periodic_search.h"
 #include "core/partition/sequence/sequence_search.h"
 #include "core/partition/stage_annealing/stage_annealing.h"

@@ -187,7 +187,8 @@ void CheckUnknown(const PlanningProblem& problem, Violations& violations) {
 }
 
 // Settings that only some modes heed.
-void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, Violations& violations) {
+void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, const PlanningProblem& resolved,
+              Violations& violations) {
   const bool latency = problem.objective == Objective::kMinLatency;
   const bool pipeline = !latency && problem.split == Split::kContiguous;
   const bool takes_any_limit = problem.schedule == ScheduleKind::kPeriodic && !pipeline;
@@ -205,8 +206,8 @@ void CheckFit(const OperatorGraph& graph, const PlanningProblem& problem, Violat
   RefuseIf(problem.allreduce.ring != AllReduce::Ring::kFree && problem.replication == Replication::kNone,
            "problem.allreduce.ring", "INDEX without replication", "FREE", violations);
   RefuseIf(
-      latency && ResolveProblem(graph, problem).workload == Workload::kTraining && !HasBackwardOperators(graph),
-      "problem.workload", "TRAINING by backward times with MIN_LATENCY",
+      latency && resolved.workload == Workload::kTraining && !HasBackwardOperators(graph), "problem.workload",
+      "TRAINING by backward times with MIN_LATENCY",
       "INFERENCE, or a graph whose backward pass has operators of its own (pass BACKWARD, forward_operator, gradients "
       "as tensors)",
       violations);
@@ -223,7 +224,7 @@ std::vector<DeviceClassId> AcceleratorClasses(const Cluster& cluster, const Devi
   return classes;
 }
 
-// A chain of stages on equal devices.
+// Patterns are for a chain of stages on equal devices. `problem` is resolved.
 void CheckPeriodicFit(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                       Violations& violations) {
   if (problem.schedule != ScheduleKind::kPeriodic) return;
@@ -232,15 +233,15 @@ void CheckPeriodicFit(const OperatorGraph& graph, const Cluster& cluster, const 
            classes.empty() ? std::string("PERIODIC without accelerators")
                            : absl::StrCat("PERIODIC on accelerators of ", classes.size(), " classes"),
            "accelerators of one class; select them by problem.devices_to_use", violations);
-  const std::vector<int32_t> unions = ColocationUnions(graph, ResolveProblem(graph, problem));
+  const std::vector<int32_t> unions = ColocationUnions(graph, problem);
   RefuseIf(std::all_of(unions.begin(), unions.end(), [](int32_t label) { return label == kDropped; }),
            "problem.workload", "PERIODIC with BACKWARD operators only, which INFERENCE drops,", "TRAINING", violations);
 }
 
 // `problem` has a schedule. `instead` is what else would do, with a comma before it, or empty.
-void RefuseComponents(const OperatorGraph& graph, const PlanningProblem& problem, const char* instead,
+void RefuseComponents(const PlanningProblem& problem, const PlanningProblem& resolved, const char* instead,
                       Violations& violations) {
-  if (ResolveProblem(graph, problem).memory_model.kind != MemoryModel::Kind::kComponents) return;
+  if (resolved.memory_model.kind != MemoryModel::Kind::kComponents) return;
   if (problem.memory_model.kind.has_value()) {
     violations.Add("problem.memory_model.kind",
                    Unsupported(absl::StrCat("COMPONENTS with problem.schedule ", ToAbsl(NameOf(problem.schedule))),
@@ -278,15 +279,14 @@ std::vector<Extra> ExtrasOf(const AlgorithmRow& row, const PlanningProblem& prob
 }
 
 // Whether the activations that a stage keeps depend on its place: a pipeline that starts to drain before it is full
-// keeps more of them in its first stages than in its last ones.
-bool KeepsActivationsByStage(const OperatorGraph& graph, const PlanningProblem& problem) {
-  return DrainsEarly(problem.schedule) &&
-         ResolveProblem(graph, problem).memory_model.kind == MemoryModel::Kind::kComponents;
+// keeps more of them in its first stages than in its last ones. Here and below the problem is resolved.
+bool KeepsActivationsByStage(const PlanningProblem& problem) {
+  return DrainsEarly(problem.schedule) && problem.memory_model.kind == MemoryModel::Kind::kComponents;
 }
 
 // Whether what `algorithm` makes fits in memory by what a stage keeps in its place.
-bool CountsActivations(Algorithm algorithm, const OperatorGraph& graph, const PlanningProblem& problem) {
-  return RowOf(algorithm).heeds(problem).activations_by_place || !KeepsActivationsByStage(graph, problem);
+bool CountsActivations(Algorithm algorithm, const PlanningProblem& problem) {
+  return RowOf(algorithm).heeds(problem).activations_by_place || !KeepsActivationsByStage(problem);
 }
 
 // Whether a limit on the number of devices can be divided among the device classes (device_choices.h), which presumes
@@ -302,9 +302,9 @@ bool LimitsDevices(const PlanningProblem& problem) {
   return problem.objective == Objective::kMinDevices || problem.devices_to_use.max_devices.has_value();
 }
 
-bool HeedsAll(Algorithm algorithm, const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem) {
+bool HeedsAll(Algorithm algorithm, const Cluster& cluster, const PlanningProblem& problem) {
   const AlgorithmRow& row = RowOf(algorithm);
-  return CountsActivations(algorithm, graph, problem) &&
+  return CountsActivations(algorithm, problem) &&
          (row.heeds(problem).device_limits || !LimitsDevices(problem) || CanDivideDevices(cluster, problem)) &&
          std::ranges::all_of(ExtrasOf(row, problem),
                              [](const Extra& extra) { return !extra.is_set || extra.is_heeded; });
@@ -323,31 +323,30 @@ std::vector<Algorithm> Candidates(const Cluster& cluster, const PlanningProblem&
 
 // What the request names, or what decides whether AUTO heeds its settings: the first candidate that heeds all, else the
 // first; not enumeration, which takes small problems only. nullopt: no row plans the problem.
-std::optional<Algorithm> AlgorithmFor(const OperatorGraph& graph, const Cluster& cluster,
-                                      const PlanningProblem& problem, const SolverOptions& options) {
+std::optional<Algorithm> AlgorithmFor(const Cluster& cluster, const PlanningProblem& problem,
+                                      const SolverOptions& options) {
   if (options.algorithm != Algorithm::kAuto) return options.algorithm;
   std::vector<Algorithm> candidates = Candidates(cluster, problem);
   std::erase(candidates, Algorithm::kEnumeration);
   if (candidates.empty()) return std::nullopt;
-  const auto heeds_all = [&](Algorithm algorithm) { return HeedsAll(algorithm, graph, cluster, problem); };
+  const auto heeds_all = [&](Algorithm algorithm) { return HeedsAll(algorithm, cluster, problem); };
   const auto heeding = std::ranges::find_if(candidates, heeds_all);
   return heeding == candidates.end() ? candidates.front() : *heeding;
 }
 
 // Whether leaving the choice of the algorithm to the planner would do.
-bool CanAskForAuto(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                   const SolverOptions& options) {
+bool CanAskForAuto(const Cluster& cluster, const PlanningProblem& problem, const SolverOptions& options) {
   if (options.algorithm == Algorithm::kAuto) return false;
-  const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, SolverOptions());
-  return algorithm.has_value() && HeedsAll(*algorithm, graph, cluster, problem);
+  const std::optional<Algorithm> algorithm = AlgorithmFor(cluster, problem, SolverOptions());
+  return algorithm.has_value() && HeedsAll(*algorithm, cluster, problem);
 }
 
 // Settings that the search to be run does not heed must keep their defaults.
-void CheckHeeded(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+void CheckHeeded(const Cluster& cluster, const PlanningProblem& given, const PlanningProblem& problem,
                  const SolverOptions& options, Violations& violations) {
-  const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, options);
+  const std::optional<Algorithm> algorithm = AlgorithmFor(cluster, problem, options);
   if (!algorithm.has_value()) return;
-  const std::string instead = CanAskForAuto(graph, cluster, problem, options) ? ", or options.algorithm AUTO" : "";
+  const std::string instead = CanAskForAuto(cluster, problem, options) ? ", or options.algorithm AUTO" : "";
   for (const Extra& extra : ExtrasOf(RowOf(*algorithm), problem)) {
     if (!extra.is_set || extra.is_heeded) continue;
     const bool is_contiguous = problem.split == Split::kContiguous && problem.schedule != ScheduleKind::kPeriodic &&
@@ -358,17 +357,17 @@ void CheckHeeded(const OperatorGraph& graph, const Cluster& cluster, const Plann
         Unsupported(extra.value, absl::StrCat(extra.neutral, instead,
                                               shares_devices_instead ? ", or problem.split NON_CONTIGUOUS" : "")));
   }
-  if (!CountsActivations(*algorithm, graph, problem)) {
-    RefuseComponents(graph, problem, instead.empty() ? "" : ", options.algorithm AUTO", violations);
+  if (!CountsActivations(*algorithm, problem)) {
+    RefuseComponents(given, problem, instead.empty() ? "" : ", options.algorithm AUTO", violations);
   }
 }
 
 // Limits on the number of devices need a search that heeds them itself, or devices that are alike.
-void CheckDeviceCounts(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                       const SolverOptions& options, Violations& violations) {
-  const std::optional<Algorithm> algorithm = AlgorithmFor(graph, cluster, problem, options);
+void CheckDeviceCounts(const Cluster& cluster, const PlanningProblem& problem, const SolverOptions& options,
+                       Violations& violations) {
+  const std::optional<Algorithm> algorithm = AlgorithmFor(cluster, problem, options);
   if (!algorithm.has_value() || RowOf(*algorithm).heeds(problem).device_limits) return;
-  const std::string instead = CanAskForAuto(graph, cluster, problem, options) ? ", or options.algorithm AUTO" : "";
+  const std::string instead = CanAskForAuto(cluster, problem, options) ? ", or options.algorithm AUTO" : "";
   const auto refuse = [&](std::string_view obstacle, std::string_view supported) {
     if (problem.objective == Objective::kMinDevices) {
       violations.Add("problem.objective", Unsupported(absl::StrCat("MIN_DEVICES with ", ToAbsl(obstacle)), supported));
@@ -388,20 +387,19 @@ void CheckDeviceCounts(const OperatorGraph& graph, const Cluster& cluster, const
 }
 
 // GPIPE holds the activations of all micro-batches, which have no number in the limit of many.
-void CheckActivations(const std::vector<Capability>& table, const OperatorGraph& graph, const Cluster& cluster,
-                      const PlanningProblem& problem, Violations& violations) {
+void CheckActivations(const std::vector<Capability>& table, const Cluster& cluster, const PlanningProblem& problem,
+                      const PlanningProblem& resolved, Violations& violations) {
   if (problem.schedule != ScheduleKind::kGpipe || problem.micro_batches.has_value()) return;
   PlanningProblem counted = problem;
   counted.micro_batches = 1;
   const std::string interconnect = InterconnectName(cluster.interconnect);
   const bool can_count = std::ranges::any_of(
       table, [&](const Capability& row) { return MissesOf(row, interconnect, counted, SolverOptions()).empty(); });
-  RefuseComponents(graph, problem, can_count ? ", a number of problem.micro_batches" : "", violations);
+  RefuseComponents(problem, resolved, can_count ? ", a number of problem.micro_batches" : "", violations);
 }
 
 // Only patterns know how many micro-batches pay for the forward pass that runs again.
-void CheckRecomputation(const OperatorGraph& graph, const PlanningProblem& given, Violations& violations) {
-  const PlanningProblem problem = ResolveProblem(graph, given);
+void CheckRecomputation(const PlanningProblem& problem, Violations& violations) {
   const MemoryModel& memory = problem.memory_model;
   if (memory.recomputation == MemoryModel::Recomputation::kNone) return;
   const auto refuse_if = [&](bool refused, std::string_view value, std::string_view supported) {
@@ -415,42 +413,44 @@ void CheckRecomputation(const OperatorGraph& graph, const PlanningProblem& given
 
 // Everything that is refused whatever the settings of CheckDefaults are.
 void CheckRows(const std::vector<Capability>& table, const OperatorGraph& graph, const Cluster& cluster,
-               const PlanningProblem& problem, const SolverOptions& options, Violations& violations) {
+               const PlanningProblem& problem, const PlanningProblem& resolved, const SolverOptions& options,
+               Violations& violations) {
   for (Violation& miss : FewestMisses(table, cluster, problem, options)) {
     violations.Add(std::move(miss.path), std::move(miss.rule));
   }
   CheckUnknown(problem, violations);
-  CheckFit(graph, problem, violations);
-  CheckPeriodicFit(graph, cluster, problem, violations);
-  CheckActivations(table, graph, cluster, problem, violations);
-  CheckRecomputation(graph, problem, violations);
+  CheckFit(graph, problem, resolved, violations);
+  CheckPeriodicFit(graph, cluster, resolved, violations);
+  CheckActivations(table, cluster, problem, resolved, violations);
+  CheckRecomputation(resolved, violations);
 }
 
 }  // namespace
 
 std::span<const Capability> Capabilities() { return Table(); }
 
-std::vector<Algorithm> AlgorithmsInTurn(const OperatorGraph& graph, const Cluster& cluster,
-                                        const PlanningProblem& problem, const SolverOptions& options) {
+std::vector<Algorithm> AlgorithmsInTurn(const Cluster& cluster, const PlanningProblem& problem,
+                                        const SolverOptions& options) {
   if (options.algorithm != Algorithm::kAuto) return {options.algorithm};
   std::vector<Algorithm> algorithms = Candidates(cluster, problem);
-  std::erase_if(algorithms, [&](Algorithm algorithm) { return !HeedsAll(algorithm, graph, cluster, problem); });
+  std::erase_if(algorithms, [&](Algorithm algorithm) { return !HeedsAll(algorithm, cluster, problem); });
   return algorithms;
 }
 
 void CheckSupported(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                     const SolverOptions& options, Violations& violations) {
-  CheckRows(Table(), graph, cluster, problem, options, violations);
-  CheckHeeded(graph, cluster, problem, options, violations);
+  const PlanningProblem resolved = ResolveProblem(graph, problem);
+  CheckRows(Table(), graph, cluster, problem, resolved, options, violations);
+  CheckHeeded(cluster, problem, resolved, options, violations);
   if (options.algorithm == Algorithm::kScotch && !HasScotch()) {
     violations.Add("options.algorithm", "SCOTCH is not part of this build; install libscotch-dev and build again");
   }
-  CheckDeviceCounts(graph, cluster, problem, options, violations);
+  CheckDeviceCounts(cluster, resolved, options, violations);
 }
 
 void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                  Violations& violations) {
-  CheckRows(JudgedTable(), graph, cluster, problem, SolverOptions(), violations);
+  CheckRows(JudgedTable(), graph, cluster, problem, ResolveProblem(graph, problem), SolverOptions(), violations);
 }
 
 }  // namespace planwright

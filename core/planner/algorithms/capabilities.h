@@ -40,9 +40,9 @@ void CheckJudged(const OperatorGraph& graph, const Cluster& cluster, const Plann
 
 // What runs, one after the other: options.algorithm, or what AUTO stands for: every algorithm that it takes for the
 // problem and that heeds all of its settings, in the order of Algorithms().
-// REQUIRES: CheckSupported found nothing.
-std::vector<Algorithm> AlgorithmsInTurn(const OperatorGraph& graph, const Cluster& cluster,
-                                        const PlanningProblem& problem, const SolverOptions& options);
+// REQUIRES: `problem` is resolved, and CheckSupported found nothing.
+std::vector<Algorithm> AlgorithmsInTurn(const Cluster& cluster, const PlanningProblem& problem,
+                                        const SolverOptions& options);
 
 }  // namespace planwright
 

@@ -642,7 +642,9 @@ TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
 TEST(CapabilitiesTest, AutoTakesEveryAlgorithmThatHeedsAllSettings) {
   Request request = Supported();
   request.cluster.interconnect = UniformInterconnect();
-  const auto chosen = [](const Request& r) { return AlgorithmsInTurn(r.graph, r.cluster, r.problem, r.options); };
+  const auto chosen = [](const Request& r) {
+    return AlgorithmsInTurn(r.cluster, ResolveProblem(r.graph, r.problem), r.options);
+  };
   EXPECT_THAT(chosen(request), IsSupersetOf({Algorithm::kIdealDp, Algorithm::kParmesan}));
   EXPECT_EQ(chosen(request).front(), Algorithm::kIdealDp);
   for (const Interconnect& network : {Interconnect(GridInterconnect()), Interconnect(NodesInterconnect())}) {
@@ -673,7 +675,7 @@ TEST(CapabilitiesTest, AutoTakesNeitherBaselinesNorTheIntegerProgram) {
   for (const Objective objective : {Objective::kMaxThroughput, Objective::kMinLatency}) {
     request.problem.objective = objective;
     const std::vector<Algorithm> chosen =
-        AlgorithmsInTurn(request.graph, request.cluster, request.problem, request.options);
+        AlgorithmsInTurn(request.cluster, ResolveProblem(request.graph, request.problem), request.options);
     EXPECT_FALSE(chosen.empty());
     EXPECT_THAT(chosen, Each(AllOf(Ne(Algorithm::kMip), ResultOf(IsBaseline, false))));
   }
