@@ -79,7 +79,7 @@ MappingOutcome MappingSearch::Run() {
   if (IsExact() && !IsDone()) OfferTiles();
   tasks_ = IsExact() ? std::vector{Task::kProve, Task::kDive, Task::kRepair, Task::kDive} : std::vector{Task::kProve};
   for (std::size_t slot = 0; IsExact() && slot < tasks_.size(); ++slot) {
-    divers_.push_back(std::make_unique<CoverSearch>(model_, symmetry_));
+    divers_.push_back(std::make_unique<ReplicaCoverSearch>(model_, symmetry_));
   }
   while (!IsDone()) {
     if (IsExactTurn()) {
@@ -295,7 +295,7 @@ MappingSearch::Findings MappingSearch::Prove(int64_t work) {
 
 // Until the first mapping that is found, or the end of the work.
 MappingSearch::Findings MappingSearch::Dive(std::size_t slot, int64_t work, RandomStream& random) {
-  CoverSearch& diver = *divers_[slot];
+  ReplicaCoverSearch& diver = *divers_[slot];
   Poller poller(limits_);
   const double value = outcome_.value.value_ms;
   const double low = std::min(dive_floor_ms_, value);
@@ -305,16 +305,16 @@ MappingSearch::Findings MappingSearch::Dive(std::size_t slot, int64_t work, Rand
   for (bool is_shuffled = round_ >= static_cast<int64_t>(kDiveAims.size()); steps > 0 && !poller.ShouldStopNow();
        is_shuffled = true) {
     const int64_t before = diver.work();
-    const CoverAnswer answer = diver.Ask({.devices = all_devices_,
-                                          .replicas = instance_.num_replicas,
-                                          .target_ms = target,
-                                          .work = std::min(steps, kDiveSteps * model_.num_devices()),
-                                          .is_shuffled = is_shuffled,
-                                          .seed = random.Next()},
-                                         poller);
+    const ReplicaCoverAnswer answer = diver.Ask({.devices = all_devices_,
+                                                 .replicas = instance_.num_replicas,
+                                                 .target_ms = target,
+                                                 .work = std::min(steps, kDiveSteps * model_.num_devices()),
+                                                 .is_shuffled = is_shuffled,
+                                                 .seed = random.Next()},
+                                                poller);
     steps -= diver.work() - before + model_.num_devices();
-    if (answer == CoverAnswer::kFound) return MappingOf(diver.replicas());
-    if (answer == CoverAnswer::kNone) break;
+    if (answer == ReplicaCoverAnswer::kFound) return MappingOf(diver.replicas());
+    if (answer == ReplicaCoverAnswer::kNone) break;
   }
   return std::nullopt;
 }

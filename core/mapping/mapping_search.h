@@ -2,7 +2,7 @@
 //
 // Annealing runs in batches (mapping_annealing.h). Exact rounds are made of tasks of equal work:
 //   proving     filters and complete cover searches that raise the bound (load_prover.h)
-//   diving      cover searches in random order at targets between bound and value (cover_search.h)
+//   diving      cover searches in random order at targets between bound and value (replica_cover_search.h)
 //   repairing   a few replicas placed anew (replica_repair.h)
 // Where loads and all-reduces both count, the best mappings found for either of the paper's two instantiations are what
 // annealing starts from: the answer is never worse than those.
@@ -25,10 +25,10 @@
 #include "core/mapping/mapping.h"
 #include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/problem/stage_kinds.h"
-#include "core/mapping/prove/cover_search.h"
 #include "core/mapping/prove/device_symmetry.h"
 #include "core/mapping/prove/load_prover.h"
 #include "core/mapping/prove/machine_tiles.h"
+#include "core/mapping/prove/replica_cover_search.h"
 #include "core/mapping/prove/replica_model.h"
 #include "core/mapping/prove/replica_repair.h"
 #include "core/mapping/prove/ring_bounds.h"
@@ -99,7 +99,7 @@ class MappingSearch {
   std::vector<double> star_loads_;
   std::unique_ptr<LoadProver> prover_;
   // By task; only divers have one.
-  std::vector<std::unique_ptr<CoverSearch>> divers_;
+  std::vector<std::unique_ptr<ReplicaCoverSearch>> divers_;
   std::unique_ptr<ReplicaRepair> repair_;
   // The least load that no filter has refuted: as of the last round, so that tasks do not watch each other.
   double dive_floor_ms_ = 0;

@@ -21,7 +21,7 @@
 #include "server/serving/admission/executor.h"
 #include "server/serving/cache/shared_work.h"
 #include "server/serving/operations/claims.h"
-#include "server/serving/operations/delays.h"
+#include "server/serving/operations/delayed_calls.h"
 
 namespace planwright::server {
 
@@ -183,7 +183,7 @@ class PlanFinder {
   std::atomic<int64_t> shared_{0};
   std::atomic<int64_t> alone_{0};
   // Last: its calls use the above.
-  Delays delays_;
+  DelayedCalls delays_;
 };
 
 }  // namespace planwright::server

@@ -45,8 +45,8 @@
 #include "server/service/record/search_log.h"
 #include "server/service/record/status_conversion.h"
 #include "server/serving/admission/executor.h"
-#include "server/serving/admission/in_flight.h"
 #include "server/serving/admission/memory_account.h"
+#include "server/serving/admission/unanswered_calls.h"
 #include "server/serving/admission/unsent_answers.h"
 #include "server/serving/admission/uploads.h"
 #include "server/serving/callers/authenticator.h"
@@ -590,7 +590,7 @@ class GrpcDaemon final : public Daemon {
   std::shared_ptr<ReloadingTlsCredentials> tls_;
   StoredUsage usage_;
   TenantOverrides tenants_{[this](const TenantTable& tenants) { Limit(tenants); }};
-  InFlight in_flight_;
+  UnansweredCalls in_flight_;
   std::atomic<bool> draining_{false};
   std::atomic<bool> is_serving_{false};
   // The server ends before the executors, whose workers finish its calls, and all of them before what the calls use.

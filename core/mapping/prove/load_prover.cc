@@ -81,15 +81,15 @@ std::optional<ReplicaPlaces> LoadProver::Search(double value_ms, int64_t work, P
     return std::nullopt;
   }
   const std::vector<uint64_t> allowed = refuter_.Allowed();
-  const CoverAnswer answer = cover_.Ask({.devices = devices_,
-                                         .replicas = model_.num_replicas(),
-                                         .target_ms = target,
-                                         .surcharge_ms = surcharge_ms_,
-                                         .allowed = allowed,
-                                         .work = work},
-                                        poller);
-  if (answer == CoverAnswer::kFound) return cover_.replicas();
-  if (answer == CoverAnswer::kNone) {
+  const ReplicaCoverAnswer answer = cover_.Ask({.devices = devices_,
+                                                .replicas = model_.num_replicas(),
+                                                .target_ms = target,
+                                                .surcharge_ms = surcharge_ms_,
+                                                .allowed = allowed,
+                                                .work = work},
+                                               poller);
+  if (answer == ReplicaCoverAnswer::kFound) return cover_.replicas();
+  if (answer == ReplicaCoverAnswer::kNone) {
     Raise(target, "cover_search");
     ambition_ = std::min(1.0, 2 * ambition_);
   } else {

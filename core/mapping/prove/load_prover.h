@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/prove/cover_search.h"
 #include "core/mapping/prove/load_refuter.h"
+#include "core/mapping/prove/replica_cover_search.h"
 
 namespace planwright {
 
@@ -59,7 +59,7 @@ class LoadProver {
   const ReplicaModel& model_;
   std::span<const double> surcharge_ms_;
   LoadRefuter refuter_;
-  CoverSearch cover_;
+  ReplicaCoverSearch cover_;
   std::vector<int32_t> devices_;
   Phase phase_ = Phase::kMatching;
   double bound_ms_ = 0;

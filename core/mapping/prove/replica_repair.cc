@@ -44,15 +44,15 @@ bool ReplicaRepair::Improve(ReplicaPlaces& replicas, double bound_ms, int64_t wo
     Choose(replicas, worst, random);
     Free(replicas, random);
     const int64_t before = cover_.work();
-    const CoverAnswer answer = cover_.Ask({.devices = freed_,
-                                           .replicas = static_cast<int32_t>(chosen_.size()),
-                                           .target_ms = target,
-                                           .work = std::min(work, kWorkOfAttempt),
-                                           .is_shuffled = true,
-                                           .seed = random.Next()},
-                                          poller);
+    const ReplicaCoverAnswer answer = cover_.Ask({.devices = freed_,
+                                                  .replicas = static_cast<int32_t>(chosen_.size()),
+                                                  .target_ms = target,
+                                                  .work = std::min(work, kWorkOfAttempt),
+                                                  .is_shuffled = true,
+                                                  .seed = random.Next()},
+                                                 poller);
     work -= cover_.work() - before + model_.num_devices();
-    if (answer != CoverAnswer::kFound) continue;
+    if (answer != ReplicaCoverAnswer::kFound) continue;
     for (std::size_t i = 0; i < chosen_.size(); ++i) {
       replicas[chosen_[i]] = cover_.replicas()[i];
       loads_[chosen_[i]] = LoadOf(replicas[chosen_[i]]);

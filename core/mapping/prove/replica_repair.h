@@ -2,7 +2,7 @@
 // target.
 //
 // Source: Shaw, Using constraint programming and local search methods to solve vehicle routing problems, 1998; what is
-// freed is searched completely (cover_search.h) up to a limit.
+// freed is searched completely (replica_cover_search.h) up to a limit.
 #ifndef PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_REPAIR_H_
 #define PLANWRIGHT_CORE_MAPPING_PROVE_REPLICA_REPAIR_H_
 
@@ -11,8 +11,8 @@
 
 #include "core/base/polling.h"
 #include "core/base/random.h"
-#include "core/mapping/prove/cover_search.h"
 #include "core/mapping/prove/load_prover.h"
+#include "core/mapping/prove/replica_cover_search.h"
 
 namespace planwright {
 
@@ -33,7 +33,7 @@ class ReplicaRepair {
   void Free(const ReplicaPlaces& replicas, RandomStream& random);
 
   const ReplicaModel& model_;
-  CoverSearch cover_;
+  ReplicaCoverSearch cover_;
   std::vector<double> loads_;
   // Replicas that give up their devices, and those.
   std::vector<std::size_t> chosen_;

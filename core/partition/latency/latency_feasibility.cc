@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
-#include "core/partition/search/unknown_classes.h"
+#include "core/partition/search/missing_device_classes.h"
 
 namespace planwright {
 namespace {
@@ -95,20 +95,20 @@ int64_t LeastGroupBytes(const LatencyInstance& instance, int32_t group) {
 std::optional<Infeasibility> FindLatencyShortages(const OperatorGraph& graph, const Cluster& cluster,
                                                   const LatencyInstance& instance) {
   Infeasibility infeasibility;
-  UnknownClasses unknown_classes(graph, cluster);
+  MissingDeviceClasses missing_device_classes(graph, cluster);
   for (int32_t group = 0; group < instance.num_groups(); ++group) {
     if (instance.allowed_on_cpu[At(group)]) continue;
     const std::vector<bool>& allowed = instance.allowed[At(group)];
     const std::optional<int64_t> largest = LargestAccelerator(instance, group);
     const bool runs_anywhere = std::find(allowed.begin(), allowed.end(), true) != allowed.end();
-    if (!runs_anywhere && unknown_classes.Explain(OperatorsOf(instance, group))) continue;
+    if (!runs_anywhere && missing_device_classes.Explain(OperatorsOf(instance, group))) continue;
     if (!runs_anywhere) {
       infeasibility.Add(NowhereAllowed(graph, cluster, instance, group));
     } else if (largest.has_value() && LeastGroupBytes(instance, group) > *largest) {
       infeasibility.Add(Oversized(graph, instance, group, *largest));
     }
   }
-  for (Shortage& shortage : unknown_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
+  for (Shortage& shortage : missing_device_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
   std::optional<Shortage> altogether = TooLargeAltogether(graph, instance);
   if (altogether.has_value()) infeasibility.shortages.insert(infeasibility.shortages.begin(), *std::move(altogether));
   if (infeasibility.shortages.empty()) return std::nullopt;

@@ -9,7 +9,7 @@
 #include "core/graph/operator_unions.h"
 #include "core/partition/noncontiguous/multilevel_start.h"
 #include "core/partition/noncontiguous/net_descent.h"
-#include "core/partition/noncontiguous/net_teams.h"
+#include "core/partition/noncontiguous/team_assignments.h"
 
 namespace planwright {
 namespace {

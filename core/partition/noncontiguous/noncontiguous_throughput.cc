@@ -15,7 +15,7 @@
 #include "core/partition/noncontiguous/net_annealing.h"
 #include "core/partition/noncontiguous/net_instance.h"
 #include "core/partition/noncontiguous/net_tables.h"
-#include "core/partition/noncontiguous/net_teams.h"
+#include "core/partition/noncontiguous/team_assignments.h"
 #include "core/partition/noncontiguous/virtual_devices.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/load_windows.h"

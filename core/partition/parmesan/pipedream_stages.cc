@@ -12,7 +12,7 @@ namespace planwright {
 namespace {
 
 // Times of operators, in picoseconds.
-std::vector<int64_t> WeightsOf(const FlatProblem& flat, DeviceClassId device_class) {
+std::vector<int64_t> WeightsOf(const UniformLinksProblem& flat, DeviceClassId device_class) {
   std::vector<int64_t> weights;
   for (std::size_t op = 0; op < flat.graph.operators.size(); ++op) {
     weights.push_back(flat.costs.time(OperatorId(op), device_class).total().count());
@@ -44,8 +44,8 @@ std::vector<std::size_t> CutChain(const Chain& chain, int32_t num_stages) {
   return firsts;
 }
 
-std::optional<std::vector<std::vector<OperatorId>>> PipedreamStages(const FlatProblem& flat, DeviceClassId device_class,
-                                                                    int32_t num_stages) {
+std::optional<std::vector<std::vector<OperatorId>>> PipedreamStages(const UniformLinksProblem& flat,
+                                                                    DeviceClassId device_class, int32_t num_stages) {
   PlanningProblem problem = flat.problem;
   problem.granularity = Granularity::kLayer;
   const OperatorGroups layers = LinearizeGraph(flat.graph, problem, WeightsOf(flat, device_class), kMaxChainLayers);

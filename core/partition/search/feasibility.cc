@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
-#include "core/partition/search/unknown_classes.h"
+#include "core/partition/search/missing_device_classes.h"
 
 namespace planwright {
 namespace {
@@ -114,18 +114,18 @@ Shortage TooLargeAltogether(const OperatorGraph& graph, const BlockInstance& ins
 std::optional<Infeasibility> FindShortages(const OperatorGraph& graph, const Cluster& cluster,
                                            const BlockInstance& instance) {
   Infeasibility infeasibility;
-  UnknownClasses unknown_classes(graph, cluster);
+  MissingDeviceClasses missing_device_classes(graph, cluster);
   for (std::size_t block = 0; block < instance.operators.size(); ++block) {
     bool runs_anywhere = false;
     const std::optional<int64_t> available = LargestDevice(instance, block, runs_anywhere);
-    if (!runs_anywhere && unknown_classes.Explain(instance.operators[block])) continue;
+    if (!runs_anywhere && missing_device_classes.Explain(instance.operators[block])) continue;
     if (!runs_anywhere) {
       infeasibility.Add(UnsupportedBlock(graph, cluster, instance, block));
     } else if (available.has_value() && BlockBytes(instance.memory, block) > *available) {
       infeasibility.Add(OversizedBlock(graph, instance, block, *available));
     }
   }
-  for (Shortage& shortage : unknown_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
+  for (Shortage& shortage : missing_device_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
   const int64_t total = TotalBytes(instance.memory);
   const std::optional<int64_t> capacity = Capacity(instance);
   if (capacity.has_value() && total > *capacity) {

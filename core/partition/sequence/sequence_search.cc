@@ -10,7 +10,7 @@
 
 #include "core/base/index.h"
 #include "core/base/infeasibility.h"
-#include "core/partition/parmesan/device_room.h"
+#include "core/partition/parmesan/remaining_devices.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/search_record.h"
 #include "core/partition/sequence/device_sequences.h"

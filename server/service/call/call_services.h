@@ -14,8 +14,8 @@
 #include "server/observability/span_exporter.h"
 #include "server/service/call/answer_cache.h"
 #include "server/serving/admission/executor.h"
-#include "server/serving/admission/in_flight.h"
 #include "server/serving/admission/memory_account.h"
+#include "server/serving/admission/unanswered_calls.h"
 #include "server/serving/admission/unsent_answers.h"
 #include "server/serving/admission/uploads.h"
 #include "server/serving/callers/authenticator.h"
@@ -48,7 +48,7 @@ struct CallServices {
   MemoryAccount& batches;
   UnsentAnswers& unsent;
   const Authenticator& authenticator;
-  InFlight& in_flight;
+  UnansweredCalls& in_flight;
   Connections& connections;
   Metrics& metrics;
   CallRegistry& calls;

@@ -8,7 +8,7 @@
 #include "server/engine/task/without_exceptions.h"
 #include "server/engine/task_memory.h"
 #include "server/service/call/call_messages.h"
-#include "server/service/methods/plan_orders.h"
+#include "server/service/methods/plan_request_reading.h"
 #include "server/service/record/search_log.h"
 #include "server/serving/admission/retry_delay.h"
 

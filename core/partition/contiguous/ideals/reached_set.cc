@@ -40,7 +40,7 @@ StageCosts<W>::StageCosts(const BlockInstance& instance, const ChainLayout& layo
     times_.emplace_back(layout, pool.time);
     if (instance.rule.has_phases) backward_times_.emplace_back(layout, pool.backward_time);
   }
-  if (instance.rule.ring.has_value()) parameters_ = LaneSums(layout, instance.parameter_bytes);
+  if (instance.rule.ring.has_value()) parameters_ = LanePrefixSums(layout, instance.parameter_bytes);
   for (const DevicePool& pool : instance.pools) memory_binds_.push_back(MemoryCanBind(instance, pool));
   for (int32_t block = 0; block < instance.num_blocks(); ++block) {
     if (instance.memory.workspace[Index(block)] > 0) blocks_by_workspace_.push_back(block);

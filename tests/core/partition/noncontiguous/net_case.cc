@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "core/base/index.h"
-#include "core/partition/noncontiguous/net_teams.h"
+#include "core/partition/noncontiguous/team_assignments.h"
 
 namespace planwright {
 namespace {
