@@ -112,7 +112,7 @@ std::vector<Picoseconds> ForwardLoads(const Instance& instance, PlanningProblem 
   problem.workload = Workload::kInference;
   const CostTable costs(instance.graph, instance.cluster, Workload::kInference);
   std::vector<Picoseconds> loads;
-  for (const DeviceUsage& usage : CostPlan(instance.graph, instance.cluster, problem, costs, placement).devices) {
+  for (const DeviceUsage& usage : CostPlan({instance.graph, instance.cluster, problem, costs}, placement).devices) {
     loads.push_back(usage.load);
   }
   return loads;
@@ -137,8 +137,8 @@ TEST(ModeRelationsTest, GpipeAndPipedreamAgreeWhereOneDeviceIsTheBottleneckOfBot
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
     const Placement ordered = PlacementOf(*verdict.costed);
     const CostTable costs(instance.graph, instance.cluster, Workload::kTraining);
-    const Plan together = CostPlan(instance.graph, instance.cluster, mixed, costs, ordered);
-    const Plan apart = CostPlan(instance.graph, instance.cluster, gpipe, costs, ordered);
+    const Plan together = CostPlan({instance.graph, instance.cluster, mixed, costs}, ordered);
+    const Plan apart = CostPlan({instance.graph, instance.cluster, gpipe, costs}, ordered);
     const std::vector<Picoseconds> forward = ForwardLoads(instance, mixed, ordered);
     std::vector<Picoseconds> backward;
     for (std::size_t i = 0; i < forward.size(); ++i) backward.push_back(together.devices[i].load - forward[i]);
@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(Splits, WithoutReplicasTest, ::testing::Values(Split::k
 std::optional<double> OptimumOfProgram(const Instance& instance, Picoseconds known) {
   const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
   const CostTable costs(instance.graph, instance.cluster, *problem.workload);
-  const NetInstance nets = BuildNetInstance(instance.graph, instance.cluster, problem, costs);
+  const NetInstance nets = BuildNetInstance({instance.graph, instance.cluster, problem, costs});
   const ThroughputProgram program = BuildThroughputProgram(nets, /*is_contiguous=*/false, 2 * known, known);
   SolveLimits limits;
   limits.work = 2'000;

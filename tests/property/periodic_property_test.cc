@@ -60,7 +60,7 @@ class Setting {
     return VerifyPlacement(instance_.graph, instance_.cluster, problem_, placement);
   }
   Placement Complete(Placement placement) const {
-    return WithPattern(instance_.graph, instance_.cluster, problem_, costs_, std::move(placement), SolveLimits());
+    return WithPattern({instance_.graph, instance_.cluster, problem_, costs_}, std::move(placement), SolveLimits());
   }
 
  private:
@@ -132,7 +132,7 @@ TEST(PeriodicPropertyTest, CostingAndVerifierAgreeOnEveryNumber) {
       const Placement placement = setting.Complete(RandomStages(setting, random));
       const Verdict verdict = setting.Judge(placement);
       if (!verdict.costed.has_value()) continue;
-      const Plan plan = CostPlan(instance.graph, instance.cluster, setting.problem(), setting.costs(), placement);
+      const Plan plan = CostPlan({instance.graph, instance.cluster, setting.problem(), setting.costs()}, placement);
       Violations violations;
       VerifyPlan(instance.graph, instance.cluster, plan, violations);
       EXPECT_EQ(violations.listed(), verdict.violations.listed()) << violations.ToStatus();

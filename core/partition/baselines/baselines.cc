@@ -70,7 +70,7 @@ void RaiseBounds(const SearchRequest& request, const SolveLimits& limits, Search
   }
   SolveLimits small = limits;
   small.work = std::min(limits.work, kBoundWork);
-  const NetInstance instance = BuildNetInstance(request.graph, request.cluster, request.problem, request.costs);
+  const NetInstance instance = BuildNetInstance(request);
   CertifyMaxLoad(instance.blocks, request.problem.overlap, record.objective(), request.options.relative_gap, small,
                  [&](const Bound& bound) { record.RaiseBound(bound); });
 }

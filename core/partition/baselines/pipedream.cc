@@ -81,8 +81,7 @@ void ProposeAlikeStages(const SearchRequest& chain, const SolveLimits& limits, T
 }  // namespace
 
 OperatorGraph ContractBranchings(const SearchRequest& request) {
-  const BlockInstance instance =
-      BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);
+  const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   const std::vector<int32_t> branching_of = Branchings(instance);
   OperatorGraph graph = request.graph;
   for (std::size_t block = 0; block < instance.operators.size(); ++block) {

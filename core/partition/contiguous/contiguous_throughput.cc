@@ -182,8 +182,7 @@ class Solver {
   // Replicas of a stage are in one pool. Where different memory divides a class and no memory limit decides, the class
   // is one pool.
   BlockInstance Build(MergeRule rule) const {
-    BlockInstance instance =
-        BuildBlockInstance(request_.graph, request_.cluster, request_.problem, request_.costs, rule);
+    BlockInstance instance = BuildBlockInstance(request_, rule);
     const bool memory_can_bind = std::any_of(instance.pools.begin(), instance.pools.end(),
                                              [&](const DevicePool& pool) { return MemoryCanBind(instance, pool); });
     return instance.rule.replicates && !memory_can_bind ? WithJoinedClasses(std::move(instance)) : instance;
@@ -470,8 +469,7 @@ class Solver {
     for (std::size_t block = 0; block < runs.size(); ++block) {
       for (const OperatorId op : instance.operators[block]) run_of_operator[op.index()] = runs[block];
     }
-    BlockInstance coarse =
-        AssembleUnordered(request_.graph, request_.cluster, request_.problem, request_.costs, run_of_operator);
+    BlockInstance coarse = AssembleUnordered(request_, run_of_operator);
     coarse.rule = instance.rule;
     std::vector<int32_t> natural(static_cast<std::size_t>(coarse.num_blocks()));
     std::iota(natural.begin(), natural.end(), 0);

@@ -71,10 +71,8 @@ class Instance {
       : request_(request),
         form_(FormOf(request)),
         devices_(request),
-        blocks_(form_ == Form::kAllocations
-                    ? BuildNetInstance(request.graph, request.cluster, request.problem, request.costs).blocks
-                    : BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs,
-                                         MergeRule::kNever)),
+        blocks_(form_ == Form::kAllocations ? BuildNetInstance(request).blocks
+                                            : BuildBlockInstance(request, MergeRule::kNever)),
         chain_blocks_(form_ == Form::kChains ? MakeChainBlocks(request.graph, request.problem) : ChainBlocks()) {}
 
   std::optional<int64_t> Count() const {

@@ -18,6 +18,7 @@
 
 #include "core/base/ids.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/graph/digraph.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
@@ -97,8 +98,7 @@ struct LatencyInstance {
 
 // REQUIRES: graph, cluster and problem are valid, resolved and supported; host_staged.
 // O((operators + tensor ends) log + groups x devices + operators x classes).
-LatencyInstance BuildLatencyInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                     const CostTable& costs);
+LatencyInstance BuildLatencyInstance(const PlanningInput& input);
 
 }  // namespace planwright
 

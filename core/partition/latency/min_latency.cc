@@ -52,7 +52,7 @@ class Search {
         limits_(limits),
         arena_(arena),
         callbacks_(callbacks),
-        instance_(BuildLatencyInstance(request.graph, request.cluster, request.problem, request.costs)),
+        instance_(BuildLatencyInstance(request)),
         slots_per_pass_(std::min(instance_.subgraph_limit.value_or(kMaxSubgraphsSearched), kMaxSubgraphsSearched)),
         work_limit_(limits.work == std::numeric_limits<int64_t>::max() ? kDefaultLatencyWork : limits.work),
         record_(kAnnealingName, request.options.relative_gap, callbacks) {}

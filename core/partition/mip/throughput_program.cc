@@ -246,10 +246,9 @@ std::vector<int32_t> ThroughputProgram::DeviceOrder(const std::vector<double>& s
   return order;
 }
 
-NetInstance ContiguousNetInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                  const CostTable& costs) {
+NetInstance ContiguousNetInstance(const PlanningInput& input) {
   NetInstance instance;
-  instance.blocks = BuildBlockInstance(graph, cluster, problem, costs, MergeRule::kExact);
+  instance.blocks = BuildBlockInstance(input, MergeRule::kExact);
   for (std::size_t pool = 0; pool < instance.blocks.pools.size(); ++pool) {
     for (const DeviceId device : instance.blocks.pools[pool].devices) instance.devices.push_back({device, pool});
   }

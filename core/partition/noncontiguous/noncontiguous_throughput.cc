@@ -44,7 +44,7 @@ class Solver {
         arena_(arena),
         callbacks_(callbacks),
         record_(kName, request.options.relative_gap, callbacks),
-        instance_(BuildNetInstance(request.graph, request.cluster, request.problem, request.costs)),
+        instance_(BuildNetInstance(request)),
         stages_(request.graph, request.problem) {
     record_.counters()["groups"] = instance_.num_groups();
     record_.counters()["nets"] = static_cast<int64_t>(instance_.charges.size());

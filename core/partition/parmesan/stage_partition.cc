@@ -29,7 +29,7 @@ std::vector<DeviceSet> AllowedDevicesOf(const UniformLinksProblem& flat, const B
 BlockInstance ClusteredBlocks(const UniformLinksProblem& flat, const BlockInstance& blocks,
                               const std::vector<DeviceSet>& allowed, const ClusteringOptions& options,
                               const SolveLimits& limits) {
-  return JoinBlocks(flat.graph, flat.cluster, flat.problem, flat.costs, blocks,
+  return JoinBlocks({flat.graph, flat.cluster, flat.problem, flat.costs}, blocks,
                     ClusterBlocks(blocks, options, limits, allowed));
 }
 
@@ -80,7 +80,7 @@ StagePartitioner::StagePartitioner(const UniformLinksProblem& flat, const Planni
       options_(options),
       rule_(PipelineRuleOf(problem,
                            flat.costs.network().num_link_classes() == 0 ? LinkSpeed() : flat.costs.network().speed(0))),
-      blocks_(BuildBlockInstance(flat.graph, flat.cluster, flat.problem, flat.costs, MergeRuleOf(problem))),
+      blocks_(BuildBlockInstance({flat.graph, flat.cluster, flat.problem, flat.costs}, MergeRuleOf(problem))),
       allowed_(AllowedDevicesOf(flat, blocks_)),
       clusters_(ClusteredBlocks(flat, blocks_, allowed_, options.clustering, limits)),
       cluster_of_(BlocksThatHold(blocks_, clusters_, flat.graph.operators.size())),

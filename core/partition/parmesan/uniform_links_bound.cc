@@ -45,17 +45,10 @@ absl::StatusOr<SearchOutcome> SolveWithUniformLinks(const UniformLinksProblem& f
                                                     const SolveLimits& limits, TaskArena& arena) {
   SolverOptions options;
   options.ideal_limit = kMaxIdeals;
-  const SearchRequest request{.graph = flat.graph,
-                              .cluster = flat.cluster,
-                              .problem = problem,
-                              .costs = flat.costs,
-                              .options = options,
-                              .algorithm = Algorithm::kIdealDp,
-                              .starts = {}};
+  const PlanningInput input{flat.graph, flat.cluster, problem, flat.costs};
+  const SearchRequest request{input, options, Algorithm::kIdealDp, {}};
   SearchCallbacks callbacks;
-  callbacks.objective = [&](const Placement& placement) {
-    return CostPlan(flat.graph, flat.cluster, problem, flat.costs, placement).objective;
-  };
+  callbacks.objective = [&](const Placement& placement) { return CostPlan(input, placement).objective; };
   SolveLimits program_limits = limits;
   program_limits.work = std::min(kMaxIdeals, limits.work);
   return SolveContiguousThroughput(request, program_limits, arena, callbacks.Silenced());

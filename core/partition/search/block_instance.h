@@ -24,6 +24,7 @@
 #include "core/base/ids.h"
 #include "core/base/units.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/graph/digraph.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
@@ -97,18 +98,16 @@ void AddCutNet(const BlockInstance& instance, const Net& net, bool holds_produce
 enum class MergeRule { kExact, kIgnoreMemory, kNever };
 
 // REQUIRES: graph, cluster and problem are valid, resolved and supported. O((operators + tensor ends) log + classes).
-BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                 const CostTable& costs, MergeRule merge_rule);
+BlockInstance BuildBlockInstance(const PlanningInput& input, MergeRule merge_rule);
 
 // The same for blocks that are given, whose order does not matter: `block_of` has a label 0, 1, ... or kDropped
 // (operator_unions.h) for every operator. `precedence` stays empty.
-BlockInstance AssembleUnordered(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                const CostTable& costs, const std::vector<int32_t>& block_of);
+BlockInstance AssembleUnordered(const PlanningInput& input, const std::vector<int32_t>& block_of);
 
 // `instance`, built from the same values, with blocks of equal label as one. Blocks are numbered anew, as there.
 // REQUIRES: a label 0, 1, ... for every block, between which the precedence has no cycle.
-BlockInstance JoinBlocks(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                         const CostTable& costs, const BlockInstance& instance, const std::vector<int32_t>& label_of);
+BlockInstance JoinBlocks(const PlanningInput& input, const BlockInstance& instance,
+                         const std::vector<int32_t>& label_of);
 
 // Whether the memory of a device of `pool` can be too small for any set of blocks.
 bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool);

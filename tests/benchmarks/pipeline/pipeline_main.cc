@@ -118,7 +118,7 @@ class PipelineCase {
     const MappingInstance instance = MappingInstanceOf(request(), partition, shape_.replicas);
     const Placement placement =
         PlacementOf(partition, shape_.replicas, MapConsecutively(instance, *AssignKinds(instance)));
-    return ToMilliseconds(CostPlan(flat_.graph, flat_.cluster, problem_, flat_.costs, placement).objective);
+    return ToMilliseconds(CostPlan({flat_.graph, flat_.cluster, problem_, flat_.costs}, placement).objective);
   }
 
   // Time per micro-batch by our mapping. nullopt: a bound is above the value.
@@ -150,7 +150,7 @@ class PipelineCase {
   }
 
   Picoseconds ObjectiveOf(const Placement& placement) const {
-    return CostPlan(graph_, cluster_, problem_, costs_, placement).objective;
+    return CostPlan({graph_, cluster_, problem_, costs_}, placement).objective;
   }
 
   const PipelineShape shape_;

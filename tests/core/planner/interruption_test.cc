@@ -168,8 +168,14 @@ TEST(InterruptionTest, PhasesLookInProportionToTheSizeOfTheRequest) {
       {"ValidateProblem", [&] { ValidateProblem(graph, cluster, problem, SolverOptions(), violations); }},
       {"CanonicalRequest", [&] { CanonicalRequest(graph, cluster, problem); }},
       {"CostTable", [&] { CostTable(graph, cluster, *problem.workload); }},
-      {"BuildBlockInstance", [&] { BuildBlockInstance(graph, cluster, problem, costs, MergeRule::kNever); }},
-      {"CostPlan", [&] { CostPlan(graph, cluster, problem, costs, placement); }},
+      {"BuildBlockInstance",
+       [&] {
+         BuildBlockInstance({graph, cluster, problem, costs}, MergeRule::kNever);
+       }},
+      {"CostPlan",
+       [&] {
+         CostPlan({graph, cluster, problem, costs}, placement);
+       }},
       {"VerifyPlacement", [&] { VerifyPlacement(graph, cluster, problem, placement); }}};
   for (const auto& [name, phase] : phases) EXPECT_GE(LooksInScope(phase), least) << name;
 }

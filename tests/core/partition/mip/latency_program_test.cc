@@ -123,7 +123,7 @@ LatencyInstance MakeInstance(uint64_t seed, int32_t slots_per_pass) {
   problem.objective = Objective::kMinLatency;
   problem.max_subgraphs_per_device = slots_per_pass;
   problem = ResolveProblem(graph, problem);
-  return BuildLatencyInstance(graph, cluster, problem, CostTable(graph, cluster, *problem.workload));
+  return BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
 }
 
 TEST(LatencyProgramTest, HasTheOptimumWithOneAndWithTwoSubgraphs) {
@@ -165,7 +165,7 @@ TEST(LatencyProgramTest, PlacesForwardAndBackwardOnOneDevice) {
   problem.objective = Objective::kMinLatency;
   problem = ResolveProblem(graph, problem);
   const LatencyInstance instance =
-      BuildLatencyInstance(graph, cluster, problem, CostTable(graph, cluster, *problem.workload));
+      BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
   const LatencyProgram model = BuildLatencyProgram(instance, 1, Picoseconds(1000));
   const MipOutcome outcome = SolveIntegerProgram({.program = model.program});
   // a, b, b', a' in turn, each tensor sent and received: also between the two subgraphs of one device.

@@ -291,7 +291,7 @@ TEST(SolveParmesanTest, IsNeverWorseThanMappingPipedreamsStages) {
     ++compared;
     SearchCallbacks callbacks;
     callbacks.objective = [&](const Placement& placement) {
-      return CostPlan(instance.graph, instance.cluster, instance.problem, costs, placement).objective;
+      return CostPlan({instance.graph, instance.cluster, instance.problem, costs}, placement).objective;
     };
     const absl::StatusOr<SearchOutcome> outcome = SolveParmesan(request, limits, arena, callbacks.Silenced());
     ASSERT_TRUE(outcome.ok()) << seed << outcome.status();
@@ -307,7 +307,7 @@ absl::StatusOr<SearchOutcome> Solve(const Instance& instance, const SolverOption
   const CostTable costs(instance.graph, instance.cluster, *instance.problem.workload);
   SearchCallbacks callbacks;
   callbacks.objective = [&](const Placement& placement) {
-    return CostPlan(instance.graph, instance.cluster, instance.problem, costs, placement).objective;
+    return CostPlan({instance.graph, instance.cluster, instance.problem, costs}, placement).objective;
   };
   return SolveParmesan({instance.graph, instance.cluster, instance.problem, costs, options, Algorithm::kParmesan, {}},
                        limits, arena, callbacks.Silenced());

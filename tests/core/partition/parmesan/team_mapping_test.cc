@@ -85,7 +85,7 @@ TEST(TeamMappingTest, CountsWhatCoreCostCounts) {
     RandomStream random(seed, 1);
     for (std::size_t i = 6; i > 0; --i) std::swap(devices[i], devices[random.Below(i + 1)]);
     const Placement placement = teams.On(devices);
-    const Picoseconds exact = CostPlan(graph, cluster, problem, costs, placement).objective;
+    const Picoseconds exact = CostPlan({graph, cluster, problem, costs}, placement).objective;
     // Rounded up a few times.
     EXPECT_NEAR(mapping.ValueMs(placement) * 1e9, static_cast<double>(exact.count()), 40) << seed;
   }
