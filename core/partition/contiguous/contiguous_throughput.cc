@@ -597,7 +597,7 @@ AlgorithmRow LinearizedDpRow() {
   return {.algorithm = Algorithm::kLinearizedDp,
           .name = kLinearizedDpName,
           .version = "2",
-          .description = "dynamic program along one linear order of the operators (the same, 5.1.2)",
+          .description = "dynamic program along one linear order of the operators (Tarnawski et al. 2020, 5.1.2)",
           .work_unit = "none: it always runs to its end",
           .solve = SolveContiguousThroughput,
           .modes = {},
@@ -608,7 +608,8 @@ AlgorithmRow HierarchicalDpRow() {
   return {.algorithm = Algorithm::kHierarchicalDp,
           .name = kHierarchicalDpName,
           .version = "2",
-          .description = "dynamic programs over ideals and linear orders on a hierarchy of devices (the same, C.3)",
+          .description =
+              "dynamic programs over ideals and linear orders on a hierarchy of devices (Tarnawski et al. 2020, C.3)",
           .work_unit = "ideals enumerated or queried",
           .solve = SolveContiguousThroughput,
           .modes = {ThroughputModes({"hierarchy"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},

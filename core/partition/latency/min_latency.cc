@@ -210,8 +210,8 @@ AlgorithmRow LatencyAnnealingRow() {
           .name = kAnnealingName,
           .version = "2",
           .description =
-              "simulated annealing on the subgraphs of accelerators and their schedule (the problem: the "
-              "same, 4)",
+              "simulated annealing on the subgraphs of accelerators and their schedule (the problem: Tarnawski et al. "
+              "2020, 4)",
           .work_unit =
               "about 10 ns: 1 for each subgraph or CPU operator scheduled, 6 for each operator moved, 3 for "
               "each group chosen, 10 for each move proposed",

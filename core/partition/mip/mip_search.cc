@@ -355,7 +355,7 @@ AlgorithmRow MipRow() {
   return {.algorithm = Algorithm::kMip,
           .name = kName,
           .version = "3",
-          .description = "integer programs, solved by CBC (the same, 4 and 5.1.3)",
+          .description = "integer programs, solved by CBC (Tarnawski et al. 2020, 4 and 5.1.3)",
           .work_unit = "nodes of the search tree",
           .solve = SolveByMip,
           .modes = {},

@@ -196,7 +196,7 @@ AlgorithmRow NetAnnealingRow() {
           .version = "2",
           .description =
               "portfolio of annealing runs on the net form, seeded by the best contiguous split (for the "
-              "problem of the same, 5.2)",
+              "problem of Tarnawski et al. 2020, 5.2)",
           .work_unit = "groups moved on trial",
           .solve = SolveNonContiguousThroughput,
           .modes = {ThroughputModes({"host_staged", "uniform"}, SchedulesOfLoads(),

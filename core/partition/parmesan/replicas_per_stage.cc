@@ -117,7 +117,7 @@ std::vector<Modes> ModesOfEqualStages() {
                           "contiguous stages on devices connected in any way, all with equally many replicas: "
                           "partition, then device mapping"),
           StepModes(NetworkInterconnects(), {Replication::kNone, Replication::kUniform},
-                    "the same in synchronous steps of a number of micro-batches")};
+                    "stages with equally many replicas in synchronous steps of a number of micro-batches")};
 }
 
 // The exact program knows neither pins nor bans.
@@ -137,10 +137,11 @@ absl::StatusOr<SearchOutcome> SolveWithReplicasPerStage(const SearchRequest& req
 
 AlgorithmRow ParmesanRow() {
   std::vector<Modes> modes = ModesOfEqualStages();
-  modes.push_back(ThroughputModes(NetworkInterconnects(), SchedulesOfLoads(), {Replication::kPerStage},
-                                  {Split::kContiguous},
-                                  "the same with a number of replicas for each stage: the exact program over ideals on "
-                                  "alike devices, then device mapping"));
+  modes.insert(
+      modes.begin() + 1,
+      ThroughputModes(NetworkInterconnects(), SchedulesOfLoads(), {Replication::kPerStage}, {Split::kContiguous},
+                      "the same with a number of replicas for each stage: the exact program over ideals on "
+                      "alike devices, then device mapping"));
   return {.algorithm = Algorithm::kParmesan,
           .name = kName,
           .version = "2",
@@ -155,7 +156,7 @@ AlgorithmRow ParmesanPaperRow() {
   return {.algorithm = Algorithm::kParmesanPaper,
           .name = "parmesan_paper",
           .version = "2",
-          .description = "the same with communication counted as in the paper (equation 3)",
+          .description = "parmesan with communication counted as in the paper (equation 3)",
           .work_unit = "as parmesan",
           .solve = SolveWithReplicasPerStage,
           .modes = {},

@@ -184,7 +184,8 @@ class PeriodicSearch {
 };
 
 Modes ModesOfSharedDevices() {
-  return PeriodicModes({Split::kNonContiguous}, "the same with several stages per device");
+  return PeriodicModes({Split::kNonContiguous},
+                       "periodic patterns with several stages per device, on accelerators of one class");
 }
 
 }  // namespace

@@ -22,8 +22,10 @@ namespace {
 
 void Add(const std::vector<Modes>& modes, Algorithm algorithm, std::vector<Capability>& table) {
   for (const Modes& one : modes) {
-    const auto known =
-        std::ranges::find_if(table, [&](const Capability& row) { return HasSameSettings(row.modes, one); });
+    const auto is_same = [&](const Capability& row) {
+      return HasSameSettings(row.modes, one) && row.modes.description == one.description;
+    };
+    const auto known = std::ranges::find_if(table, is_same);
     Capability& row = known == table.end() ? table.emplace_back(Capability{.modes = one, .algorithms = {}}) : *known;
     row.algorithms.push_back(algorithm);
   }
