@@ -5,7 +5,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/records.h"
+#include "core/base/text_records.h"
 
 namespace planwright {
 namespace {

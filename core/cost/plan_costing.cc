@@ -345,23 +345,22 @@ Estimate MakeEstimate(const OperatorGraph& graph, const Cluster& cluster, const 
 
 }  // namespace
 
-Plan CostPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-              const CostTable& costs, const Placement& placement) {
+Plan CostPlan(const PlanningInput& input, const Placement& placement) {
   Plan plan;
-  plan.problem = problem;
-  plan.stages = MakeStages(graph, problem, placement);
-  plan.devices = ListDevices(cluster, plan.stages);
-  const StageMap stage_of(graph.operators.size(), plan.stages);
-  if (problem.schedule == ScheduleKind::kPeriodic) {
-    CostPattern(graph, cluster, costs, *placement.pattern, plan);
+  plan.problem = input.problem;
+  plan.stages = MakeStages(input.graph, input.problem, placement);
+  plan.devices = ListDevices(input.cluster, plan.stages);
+  const StageMap stage_of(input.graph.operators.size(), plan.stages);
+  if (input.problem.schedule == ScheduleKind::kPeriodic) {
+    CostPattern(input.graph, input.cluster, input.costs, *placement.pattern, plan);
   } else {
-    CostLoads(graph, cluster, costs, stage_of, plan);
+    CostLoads(input.graph, input.cluster, input.costs, stage_of, plan);
   }
-  const std::vector<bool> contiguous = BackwardContiguity(graph, plan.stages, stage_of);
+  const std::vector<bool> contiguous = BackwardContiguity(input.graph, plan.stages, stage_of);
   for (std::size_t i = 0; i < plan.stages.size(); ++i) plan.stages[i].backward_contiguous = contiguous[i];
-  EraseUnselected(cluster, problem.devices_to_use, plan.devices);
-  plan.estimate = MakeEstimate(graph, cluster, costs, plan);
-  plan.warnings = PlanWarnings(graph, cluster, costs, plan);
+  EraseUnselected(input.cluster, input.problem.devices_to_use, plan.devices);
+  plan.estimate = MakeEstimate(input.graph, input.cluster, input.costs, plan);
+  plan.warnings = PlanWarnings(input.graph, input.cluster, input.costs, plan);
   return plan;
 }
 

@@ -8,6 +8,7 @@
 #define PLANWRIGHT_CORE_COST_PLAN_COSTING_H_
 
 #include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/cost/terms/stage_memory.h"  // IWYU pragma: export
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
@@ -24,8 +25,7 @@ namespace planwright {
 // different, of one class, and hold no other stage unless that has the same replicas in the same order; its ring visits
 // each of them once. PERIODIC: a pattern, and no empty stages. Complexity O(operators + tensor ends + devices + links
 // log links) beside BackwardContiguity.
-Plan CostPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-              const CostTable& costs, const Placement& placement);
+Plan CostPlan(const PlanningInput& input, const Placement& placement);
 
 }  // namespace planwright
 

@@ -60,7 +60,7 @@ std::vector<UncountedMemory> UncountedMemoryOf(const OperatorGraph& graph, const
   if (!may_leave_out) return uncounted;
   const Placement placement = PlacementOf(plan);
   const auto add = [&](std::string what, const PlanningProblem& counting) {
-    const int64_t bytes = PeakBytes(CostPlan(graph, cluster, counting, costs, placement));
+    const int64_t bytes = PeakBytes(CostPlan({graph, cluster, counting, costs}, placement));
     if (bytes > PeakBytes(plan)) uncounted.push_back({std::move(what), bytes});
   };
   const bool lacks_optimizer = LeavesOutOptimizer(problem);

@@ -1,4 +1,4 @@
-// Device mapping: which device runs each copy of each stage, and the order of every all-reduce ring.
+// Device mapping: which device runs each replica of each stage, and the order of every all-reduce ring.
 #ifndef PLANWRIGHT_CORE_MAPPING_MAPPING_H_
 #define PLANWRIGHT_CORE_MAPPING_MAPPING_H_
 

@@ -71,7 +71,7 @@ MappingSearch::MappingSearch(const MappingInstance& instance, const KindAssignme
 MappingOutcome MappingSearch::Run() {
   for (const Mapping& start : options_.starts) annealing_.Offer(start);
   TakeIncumbent();
-  if (!IsDone() && model_.num_stages() <= CopyDomains::kMostStages) {
+  if (!IsDone() && model_.num_stages() <= ReplicaDomains::kMostStages) {
     if (instance_.CountsRings()) BoundRings();
     if (instance_.CountsTraffic()) StartProving();
   }
@@ -79,7 +79,7 @@ MappingOutcome MappingSearch::Run() {
   if (IsExact() && !IsDone()) OfferTiles();
   tasks_ = IsExact() ? std::vector{Task::kProve, Task::kDive, Task::kRepair, Task::kDive} : std::vector{Task::kProve};
   for (std::size_t slot = 0; IsExact() && slot < tasks_.size(); ++slot) {
-    divers_.push_back(std::make_unique<CoverSearch>(model_, symmetry_));
+    divers_.push_back(std::make_unique<ReplicaCoverSearch>(model_, symmetry_));
   }
   while (!IsDone()) {
     if (IsExactTurn()) {
@@ -197,7 +197,7 @@ void MappingSearch::StartProving() {
   other_work_ += (nodes - left) * kWorkOfNode;
   CountWork();
   OfferLoadBound();
-  repair_ = std::make_unique<CopyRepair>(model_, symmetry_);
+  repair_ = std::make_unique<ReplicaRepair>(model_, symmetry_);
 }
 
 void MappingSearch::OfferInstantiations() {
@@ -237,7 +237,7 @@ void MappingSearch::OfferTiles() {
 }
 
 Mapping MappingSearch::RepeatOn(const MachineTiles& tiles, const Mapping& of_first) const {
-  Mapping mapping{.devices = {}, .rings = RingsInCopyOrder(instance_)};
+  Mapping mapping{.devices = {}, .rings = RingsInReplicaOrder(instance_)};
   for (const std::vector<int32_t>& tile : tiles) {
     for (const DeviceId device : of_first.devices) {
       const auto at = std::lower_bound(tiles.front().begin(), tiles.front().end(), model_.NumberOf(device));
@@ -289,13 +289,13 @@ MappingSearch::Findings MappingSearch::RunTask(std::size_t slot, int64_t work) {
 MappingSearch::Findings MappingSearch::Prove(int64_t work) {
   Poller poller(limits_);
   const double value = LoadShare(outcome_.value.value_ms);
-  const std::optional<CopyPlaces> copies = prover_->Step(value, work * kStepsPerUnit, poller);
-  return copies.has_value() ? Findings(MappingOf(*copies)) : std::nullopt;
+  const std::optional<ReplicaPlaces> replicas = prover_->Step(value, work * kStepsPerUnit, poller);
+  return replicas.has_value() ? Findings(MappingOf(*replicas)) : std::nullopt;
 }
 
 // Until the first mapping that is found, or the end of the work.
 MappingSearch::Findings MappingSearch::Dive(std::size_t slot, int64_t work, RandomStream& random) {
-  CoverSearch& diver = *divers_[slot];
+  ReplicaCoverSearch& diver = *divers_[slot];
   Poller poller(limits_);
   const double value = outcome_.value.value_ms;
   const double low = std::min(dive_floor_ms_, value);
@@ -305,40 +305,40 @@ MappingSearch::Findings MappingSearch::Dive(std::size_t slot, int64_t work, Rand
   for (bool is_shuffled = round_ >= static_cast<int64_t>(kDiveAims.size()); steps > 0 && !poller.ShouldStopNow();
        is_shuffled = true) {
     const int64_t before = diver.work();
-    const CoverAnswer answer = diver.Ask({.devices = all_devices_,
-                                          .copies = instance_.num_copies,
-                                          .target_ms = target,
-                                          .work = std::min(steps, kDiveSteps * model_.num_devices()),
-                                          .is_shuffled = is_shuffled,
-                                          .seed = random.Next()},
-                                         poller);
+    const ReplicaCoverAnswer answer = diver.Ask({.devices = all_devices_,
+                                                 .replicas = instance_.num_replicas,
+                                                 .target_ms = target,
+                                                 .work = std::min(steps, kDiveSteps * model_.num_devices()),
+                                                 .is_shuffled = is_shuffled,
+                                                 .seed = random.Next()},
+                                                poller);
     steps -= diver.work() - before + model_.num_devices();
-    if (answer == CoverAnswer::kFound) return MappingOf(diver.copies());
-    if (answer == CoverAnswer::kNone) break;
+    if (answer == ReplicaCoverAnswer::kFound) return MappingOf(diver.replicas());
+    if (answer == ReplicaCoverAnswer::kNone) break;
   }
   return std::nullopt;
 }
 
 MappingSearch::Findings MappingSearch::Repair(int64_t work, RandomStream& random) {
   Poller poller(limits_);
-  CopyPlaces copies = PlacesOf(outcome_.mapping);
-  const bool is_better = repair_->Improve(copies, outcome_.bound_ms(), work * kStepsPerUnit, random, poller);
-  return is_better ? Findings(MappingOf(copies)) : std::nullopt;
+  ReplicaPlaces replicas = PlacesOf(outcome_.mapping);
+  const bool is_better = repair_->Improve(replicas, outcome_.bound_ms(), work * kStepsPerUnit, random, poller);
+  return is_better ? Findings(MappingOf(replicas)) : std::nullopt;
 }
 
-CopyPlaces MappingSearch::PlacesOf(const Mapping& mapping) const {
-  CopyPlaces copies(Index(instance_.num_copies), std::vector<int32_t>(Index(instance_.num_stages)));
+ReplicaPlaces MappingSearch::PlacesOf(const Mapping& mapping) const {
+  ReplicaPlaces replicas(Index(instance_.num_replicas), std::vector<int32_t>(Index(instance_.num_stages)));
   for (std::size_t vertex = 0; vertex < mapping.devices.size(); ++vertex) {
-    copies[vertex / Index(instance_.num_stages)][vertex % Index(instance_.num_stages)] =
+    replicas[vertex / Index(instance_.num_stages)][vertex % Index(instance_.num_stages)] =
         model_.NumberOf(mapping.devices[vertex]);
   }
-  return copies;
+  return replicas;
 }
 
-Mapping MappingSearch::MappingOf(const CopyPlaces& copies) const {
-  Mapping mapping{.devices = {}, .rings = RingsInCopyOrder(instance_)};
-  for (const std::vector<int32_t>& copy : copies) {
-    for (const int32_t device : copy) mapping.devices.push_back(model_.device(device));
+Mapping MappingSearch::MappingOf(const ReplicaPlaces& replicas) const {
+  Mapping mapping{.devices = {}, .rings = RingsInReplicaOrder(instance_)};
+  for (const std::vector<int32_t>& replica : replicas) {
+    for (const int32_t device : replica) mapping.devices.push_back(model_.device(device));
   }
   return mapping;
 }

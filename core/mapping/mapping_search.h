@@ -2,8 +2,8 @@
 //
 // Annealing runs in batches (mapping_annealing.h). Exact rounds are made of tasks of equal work:
 //   proving     filters and complete cover searches that raise the bound (load_prover.h)
-//   diving      cover searches in random order at targets between bound and value (cover_search.h)
-//   repairing   a few copies placed anew (copy_repair.h)
+//   diving      cover searches in random order at targets between bound and value (replica_cover_search.h)
+//   repairing   a few replicas placed anew (replica_repair.h)
 // Where loads and all-reduces both count, the best mappings found for either of the paper's two instantiations are what
 // annealing starts from: the answer is never worse than those.
 // Large machines that consist of equal small ones are offered mappings of one of those first (machine_tiles.h).
@@ -25,12 +25,12 @@
 #include "core/mapping/mapping.h"
 #include "core/mapping/problem/mapping_tables.h"
 #include "core/mapping/problem/stage_kinds.h"
-#include "core/mapping/prove/copy_model.h"
-#include "core/mapping/prove/copy_repair.h"
-#include "core/mapping/prove/cover_search.h"
 #include "core/mapping/prove/device_symmetry.h"
 #include "core/mapping/prove/load_prover.h"
 #include "core/mapping/prove/machine_tiles.h"
+#include "core/mapping/prove/replica_cover_search.h"
+#include "core/mapping/prove/replica_model.h"
+#include "core/mapping/prove/replica_repair.h"
 #include "core/mapping/prove/ring_bounds.h"
 
 namespace planwright {
@@ -77,8 +77,8 @@ class MappingSearch {
   Findings Dive(std::size_t slot, int64_t work, RandomStream& random);
   Findings Repair(int64_t work, RandomStream& random);
   Mapping RepeatOn(const MachineTiles& tiles, const Mapping& of_first) const;
-  CopyPlaces PlacesOf(const Mapping& mapping) const;
-  Mapping MappingOf(const CopyPlaces& copies) const;
+  ReplicaPlaces PlacesOf(const Mapping& mapping) const;
+  Mapping MappingOf(const ReplicaPlaces& replicas) const;
 
   const MappingInstance& instance_;
   const KindAssignment& kinds_;
@@ -88,7 +88,7 @@ class MappingSearch {
   const MappingCallback& on_improvement_;
   MappingTables tables_;
   MappingAnnealing annealing_;
-  CopyModel model_;
+  ReplicaModel model_;
   DeviceSymmetry symmetry_;
   // The least that any mapping adds to its largest load for its largest all-reduce, where the objective adds them.
   double rings_apart_ms_ = 0;
@@ -99,8 +99,8 @@ class MappingSearch {
   std::vector<double> star_loads_;
   std::unique_ptr<LoadProver> prover_;
   // By task; only divers have one.
-  std::vector<std::unique_ptr<CoverSearch>> divers_;
-  std::unique_ptr<CopyRepair> repair_;
+  std::vector<std::unique_ptr<ReplicaCoverSearch>> divers_;
+  std::unique_ptr<ReplicaRepair> repair_;
   // The least load that no filter has refuted: as of the last round, so that tasks do not watch each other.
   double dive_floor_ms_ = 0;
   std::vector<Task> tasks_;

@@ -10,7 +10,7 @@
 #include "core/base/violations.h"
 #include "core/model/validator.h"
 #include "core/partition/baselines/baselines.h"
-#include "core/partition/periodic/periodic_search.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/algorithms/capabilities.h"
 #include "core/planner/devices/device_search.h"
 
@@ -62,10 +62,9 @@ class Comparison {
       return;
     }
     const SearchRequest request{search_.graph, search_.cluster, problem, search_.costs, options, algorithm, {}};
-    const SolveFunction make = problem.schedule == ScheduleKind::kPeriodic ? SolvePeriodic : MakeBaseline;
     const auto outcome = [&]() -> absl::StatusOr<SearchOutcome> {
       try {
-        return SolveOnAllowedDevices(make, request, limits_, arena_, callbacks_for_(problem));
+        return SolveOnAllowedDevices(MakeBaseline, request, limits_, arena_, callbacks_for_(problem));
       } catch (const Interrupted& interrupted) {
         return InterruptedError(interrupted.why(), "the baseline was made");
       }

@@ -20,8 +20,7 @@ class Shifter {
   Shifter(const SearchRequest& request, const SearchCallbacks& callbacks, Placement placement)
       : request_(request),
         callbacks_(callbacks),
-        instance_(
-            BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever)),
+        instance_(BuildBlockInstance(request, MergeRule::kNever)),
         placement_(std::move(placement)) {
     std::vector<std::size_t> stage_of(request.graph.operators.size(), 0);
     for (std::size_t stage = 0; stage < placement_.stages.size(); ++stage) {
@@ -75,7 +74,7 @@ class Shifter {
 
   Plan Cost(const Blocks& blocks) {
     ++costings_;
-    return CostPlan(request_.graph, request_.cluster, request_.problem, request_.costs, PlacementOf(blocks));
+    return CostPlan(request_, PlacementOf(blocks));
   }
 
   static Picoseconds LoadOf(const Plan& plan, std::size_t stage) {

@@ -133,7 +133,7 @@ std::optional<Picoseconds> Replan(const Hardware& hardware, const SearchRequest&
                               {{PlacementOf(plan), plan.provenance.algorithm}}};
   SearchCallbacks callbacks;
   callbacks.objective = [&](const Placement& placement) {
-    return CostPlan(hardware.graph, hardware.cluster, problem, costs, placement).objective;
+    return CostPlan({hardware.graph, hardware.cluster, problem, costs}, placement).objective;
   };
   callbacks.objection = [&](const Placement& placement) {
     const Verdict verdict = VerifyPlacement(hardware.graph, hardware.cluster, problem, placement);

@@ -62,17 +62,17 @@ void RestrictMemory(const Cluster& cluster, const PlanningProblem& problem, Devi
 }
 
 // nullopt: no stage has operators.
-std::optional<Pipeline> MakePipeline(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                     const CostTable& costs, const Placement& placement) {
+std::optional<Pipeline> MakePipeline(const PlanningInput& input, const Placement& placement) {
   Pipeline pipeline;
   std::vector<std::vector<OperatorId>> layers;
   std::vector<DeviceId> devices;
-  pipeline.devices.full_duplex = problem.overlap == Overlap::kFullDuplex;
+  pipeline.devices.full_duplex = input.problem.overlap == Overlap::kFullDuplex;
   for (std::size_t i = 0; i < placement.stages.size(); ++i) {
-    std::vector<OperatorId> operators = KeptOperators(graph, *problem.workload, placement.stages[i].operators);
+    std::vector<OperatorId> operators =
+        KeptOperators(input.graph, *input.problem.workload, placement.stages[i].operators);
     if (operators.empty()) continue;
     const DeviceId device = placement.stages[i].devices.front();
-    RestrictMemory(cluster, problem, device, pipeline.devices.memory_bytes);
+    RestrictMemory(input.cluster, input.problem, device, pipeline.devices.memory_bytes);
     const auto known = std::find(devices.begin(), devices.end(), device);
     const auto layer = static_cast<int32_t>(layers.size());
     pipeline.allocation.push_back({layer, layer, static_cast<int32_t>(known - devices.begin())});
@@ -82,8 +82,8 @@ std::optional<Pipeline> MakePipeline(const OperatorGraph& graph, const Cluster& 
   }
   if (layers.empty()) return std::nullopt;
   pipeline.devices.count = static_cast<int32_t>(devices.size());
-  const DeviceClassId device_class = cluster.devices[devices.front().index()].device_class;
-  pipeline.chain = MakeChain(graph, cluster.interconnect, problem, costs, device_class, layers);
+  const DeviceClassId device_class = input.cluster.devices[devices.front().index()].device_class;
+  pipeline.chain = MakeChain(input.graph, input.cluster.interconnect, input.problem, input.costs, device_class, layers);
   return pipeline;
 }
 
@@ -118,11 +118,10 @@ PeriodicPattern SequentialPattern(const Pipeline& pipeline) {
 
 }  // namespace
 
-Placement WithPattern(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                      const CostTable& costs, Placement placement, const SolveLimits& limits) {
-  if (problem.schedule != ScheduleKind::kPeriodic || placement.pattern.has_value()) return placement;
-  if (!IsReadable(graph, cluster, problem, placement)) return placement;
-  const std::optional<Pipeline> pipeline = MakePipeline(graph, cluster, problem, costs, placement);
+Placement WithPattern(const PlanningInput& input, Placement placement, const SolveLimits& limits) {
+  if (input.problem.schedule != ScheduleKind::kPeriodic || placement.pattern.has_value()) return placement;
+  if (!IsReadable(input.graph, input.cluster, input.problem, placement)) return placement;
+  const std::optional<Pipeline> pipeline = MakePipeline(input, placement);
   if (!pipeline.has_value()) return placement;
   placement.pattern = ShortestPattern(*pipeline, limits);
   if (!placement.pattern.has_value()) placement.pattern = SequentialPattern(*pipeline);

@@ -4,6 +4,7 @@
 
 #include "core/base/limits.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
@@ -17,8 +18,7 @@ namespace planwright {
 // stages without devices, more stages than the devices may hold or than 4,096. REQUIRES: graph, cluster and problem are
 // valid, `problem` is resolved; uniform if PERIODIC. O(operators + tensor ends + stages^2) beside the search.
 // Deterministic unless limits.deadline or limits.stop cut the search off.
-Placement WithPattern(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                      const CostTable& costs, Placement placement, const SolveLimits& limits);
+Placement WithPattern(const PlanningInput& input, Placement placement, const SolveLimits& limits);
 
 }  // namespace planwright
 

@@ -349,7 +349,7 @@ absl::StatusOr<PlanSimulation> SimulatePlacement(const PlanRequest& request, con
   if (!verdict.costed.has_value()) return verdict.violations.ToStatus();
   const PlanningProblem problem = ResolveProblem(request.graph, run);
   const CostTable costs(request.graph, request.cluster, *problem.workload);
-  const Plan plan = CostPlan(request.graph, request.cluster, problem, costs, PlacementOf(*verdict.costed));
+  const Plan plan = CostPlan({request.graph, request.cluster, problem, costs}, PlacementOf(*verdict.costed));
   ASSIGN_OR_RETURN(SimulationSettings resolved, Resolve(request.problem, plan, settings));
   ASSIGN_OR_RETURN(PlanSimulation simulation, Run(request, plan, costs, std::move(resolved), limits));
   AddAssumption(request.problem, plan, settings, simulation);

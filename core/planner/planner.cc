@@ -26,6 +26,7 @@
 #include "core/partition/mip/mip_search.h"
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/search/search.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/algorithms/capabilities.h"
 #include "core/planner/baseline_comparison.h"
 #include "core/planner/canonical_request.h"
@@ -140,8 +141,8 @@ absl::Status CheckEvaluated(const PlanRequest& request, const ModelLimits& model
 }
 
 std::string VersionOf(std::string_view algorithm) {
-  for (const AlgorithmInfo& info : Algorithms()) {
-    if (info.name == algorithm) return std::string(info.version);
+  for (const AlgorithmRow& row : Algorithms()) {
+    if (row.name == algorithm) return std::string(row.version);
   }
   return "";
 }
@@ -207,7 +208,7 @@ class Planning {
  private:
   // What searches see is canonical: `search`, placements, costs_. Only Assemble translates.
   Plan Cost(const Placement& placement, const PlanningProblem& problem) const {
-    return CostPlan(canonical_.graph(), canonical_.cluster(), problem, costs_, placement);
+    return CostPlan({canonical_.graph(), canonical_.cluster(), problem, costs_}, placement);
   }
 
   // Callbacks that judge placements under `problem`, which outlives them, and do no more.
@@ -300,7 +301,7 @@ class Planning {
   }
 
   Plan Assemble(SearchOutcome outcome) const {
-    Plan plan = CostPlan(request_.graph, request_.cluster, problem_, given_costs_,
+    Plan plan = CostPlan({request_.graph, request_.cluster, problem_, given_costs_},
                          canonical_.ToGiven(std::move(outcome.placement)));
     plan.bounds = std::move(outcome.bounds);
     plan.lower_bound = BestOf(plan.bounds);
@@ -477,7 +478,7 @@ absl::StatusOr<Verdict> EvaluatePlacement(const PlanRequest& request, const Mode
     if (problem.joint.has_value()) return EvaluateJointPlacement(request.graph, request.cluster, problem, placement);
     const CostTable costs(request.graph, request.cluster, *problem.workload);
     Verdict verdict = VerifyPlacement(request.graph, request.cluster, problem,
-                                      WithPattern(request.graph, request.cluster, problem, costs, placement, limits));
+                                      WithPattern({request.graph, request.cluster, problem, costs}, placement, limits));
     RETURN_IF_ERROR(CheckNotInterrupted(limits));
     if (verdict.costed.has_value()) {
       Plan& plan = *verdict.costed;
@@ -499,8 +500,8 @@ absl::StatusOr<std::string> WriteIntegerProgram(const PlanRequest& request, cons
     const CostTable costs(request.graph, request.cluster, *problem.workload);
     const bool is_printed = form == ProgramForm::kPrinted;
     if (is_printed) RETURN_IF_ERROR(CheckPrinted(request.cluster, problem));
-    ASSIGN_OR_RETURN(const IntegerProgram program, (is_printed ? PrintedProgramOf : IntegerProgramOf)(
-                                                       request.graph, request.cluster, problem, costs));
+    const PlanningInput input{request.graph, request.cluster, problem, costs};
+    ASSIGN_OR_RETURN(const IntegerProgram program, is_printed ? PrintedProgramOf(input) : IntegerProgramOf(input));
     return format == ProgramFormat::kMps ? ToMps(program) : ToLp(program);
   });
 }

@@ -23,8 +23,8 @@
 #include "core/model/device_selection.h"
 #include "core/partition/enumeration/enumeration.h"
 #include "core/partition/search/search_record.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/algorithms/capabilities.h"
-#include "core/planner/algorithms/solvers.h"
 #include "core/planner/canonical_request.h"
 #include "core/planner/devices/device_search.h"
 
@@ -83,8 +83,7 @@ absl::StatusOr<SearchOutcome> SolveOnce(const SearchRequest& request, const Solv
                                         const SearchCallbacks& callbacks) {
   // Heeds selections itself, on links as they are in the whole cluster.
   if (request.algorithm == Algorithm::kEnumeration) return SolveByEnumeration(request, limits, arena, callbacks);
-  return SolveOnAllowedDevices(SolverOf(request.algorithm, request.problem.schedule), request, limits, arena,
-                               callbacks);
+  return SolveOnAllowedDevices(RowOf(request.algorithm).solve, request, limits, arena, callbacks);
 }
 
 // SolveOnce with operators in another order.
@@ -143,8 +142,7 @@ class Turns {
   // Where no search came so far as to offer them.
   void TakeStarts() {
     if (best_.has_value()) return;
-    const std::vector<Algorithm> algorithms =
-        AlgorithmsInTurn(request_.graph, request_.cluster, request_.problem, request_.options);
+    const std::vector<Algorithm> algorithms = AlgorithmsInTurn(request_.cluster, request_.problem, request_.options);
     for (const SearchStart& start : request_.starts) {
       SearchOutcome outcome;
       outcome.objective = callbacks_.objective(start.placement);
@@ -157,8 +155,7 @@ class Turns {
 
   // Without enumeration where it is not known that it ends, or where there is no time left to find out.
   std::vector<Algorithm> Algorithms() const {
-    std::vector<Algorithm> algorithms =
-        AlgorithmsInTurn(request_.graph, request_.cluster, request_.problem, request_.options);
+    std::vector<Algorithm> algorithms = AlgorithmsInTurn(request_.cluster, request_.problem, request_.options);
     if (algorithms.size() > 1 && std::ranges::find(algorithms, Algorithm::kEnumeration) != algorithms.end() &&
         (CheckInterruption(limits_).has_value() || !CountPlacements(request_).has_value())) {
       std::erase(algorithms, Algorithm::kEnumeration);
@@ -202,8 +199,7 @@ class Turns {
     if (!keeps_by_place || request_.options.algorithm != Algorithm::kAuto) return;
     PlanningProblem relaxed = problem;
     relaxed.schedule = ScheduleKind::kSteadyState;
-    const std::vector<Algorithm> algorithms =
-        AlgorithmsInTurn(request_.graph, request_.cluster, relaxed, request_.options);
+    const std::vector<Algorithm> algorithms = AlgorithmsInTurn(request_.cluster, relaxed, request_.options);
     if (algorithms.empty() || IsInexact(algorithms.front()) || algorithms.front() == Algorithm::kEnumeration) return;
     const absl::StatusOr<SearchOutcome> outcome =
         SolveOnce(Like(relaxed, request_.options, algorithms.front()), limits, arena_, callbacks_.Silenced());

@@ -273,7 +273,10 @@ std::optional<PatternSearcher::Split> PatternSearcher::FindOverlap(const Node& n
   return found;
 }
 
-// A shift whose domain leaves room for less memory than the earliest starts take; nullopt: they fit.
+// A shift to branch on because the earliest starts keep more than there is memory for when some stage begins; nullopt:
+// they fit. Less is kept where the shift until the backward pass of a stage falls, where the one since the forward pass
+// of a stage in front falls, or where the one until the forward pass of a stage behind grows. The first of these that
+// its domain leaves free to do so is split at where it stands.
 std::optional<PatternSearcher::Split> PatternSearcher::FindExcess(const Node& node) const {
   const auto shift = [this](std::size_t pair) { return int64_t{shifts_[pair]}; };
   for (const PatternConstraints::Room& room : constraints_.rooms) {

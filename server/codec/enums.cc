@@ -157,32 +157,6 @@ constexpr EnumTable<v1::AllReduce::Charge, AllReduce::Charge, 3> kChargeTable = 
     {v1::AllReduce::CHARGE_PER_MICRO_BATCH, AllReduce::Charge::kPerMicroBatch},
 }};
 
-constexpr EnumTable<v1::Algorithm, Algorithm, 23> kAlgorithmTable = {{
-    {v1::ALGORITHM_UNSPECIFIED, Algorithm::kAuto},
-    {v1::ALGORITHM_AUTO, Algorithm::kAuto},
-    {v1::ALGORITHM_IDEAL_DP, Algorithm::kIdealDp},
-    {v1::ALGORITHM_LINEARIZED_DP, Algorithm::kLinearizedDp},
-    {v1::ALGORITHM_NET_ANNEALING, Algorithm::kNetAnnealing},
-    {v1::ALGORITHM_LATENCY_ANNEALING, Algorithm::kLatencyAnnealing},
-    {v1::ALGORITHM_HIERARCHICAL_DP, Algorithm::kHierarchicalDp},
-    {v1::ALGORITHM_MIP, Algorithm::kMip},
-    {v1::ALGORITHM_SINGLE_DEVICE, Algorithm::kSingleDevice},
-    {v1::ALGORITHM_DATA_PARALLEL, Algorithm::kDataParallel},
-    {v1::ALGORITHM_GREEDY, Algorithm::kGreedy},
-    {v1::ALGORITHM_LOCAL_SEARCH, Algorithm::kLocalSearch},
-    {v1::ALGORITHM_PIPEDREAM, Algorithm::kPipedream},
-    {v1::ALGORITHM_SCOTCH, Algorithm::kScotch},
-    {v1::ALGORITHM_MAX_LOAD, Algorithm::kMaxLoad},
-    {v1::ALGORITHM_CONTIGUOUS_PERIODIC, Algorithm::kContiguousPeriodic},
-    {v1::ALGORITHM_MADPIPE, Algorithm::kMadpipe},
-    {v1::ALGORITHM_PERIODIC_ANNEALING, Algorithm::kPeriodicAnnealing},
-    {v1::ALGORITHM_PARMESAN, Algorithm::kParmesan},
-    {v1::ALGORITHM_PARMESAN_PAPER, Algorithm::kParmesanPaper},
-    {v1::ALGORITHM_ENUMERATION, Algorithm::kEnumeration},
-    {v1::ALGORITHM_SEQUENCE_DP, Algorithm::kSequenceDp},
-    {v1::ALGORITHM_STAGE_ANNEALING, Algorithm::kStageAnnealing},
-}};
-
 constexpr EnumTable<v1::StopReason, StopReason, 8> kStopReasonTable = {{
     {v1::STOP_REASON_OPTIMAL, StopReason::kOptimal},
     {v1::STOP_REASON_GAP_REACHED, StopReason::kGapReached},
@@ -277,8 +251,14 @@ v1::ScheduleKind ToWire(PipelineOrder core) { return FindWire(kPipelineOrderTabl
 std::optional<Granularity> ToCore(v1::Granularity wire) { return FindCore(kGranularityTable, wire); }
 v1::Granularity ToWire(Granularity core) { return FindWire(kGranularityTable, core); }
 
-std::optional<Algorithm> ToCore(v1::Algorithm wire) { return FindCore(kAlgorithmTable, wire); }
-v1::Algorithm ToWire(Algorithm core) { return FindWire(kAlgorithmTable, core); }
+// Both sides list the same algorithms in the same order; only the wire has a value for an unspecified one, before them.
+std::optional<Algorithm> ToCore(v1::Algorithm wire) {
+  if (!v1::Algorithm_IsValid(wire)) return std::nullopt;
+  return wire == v1::ALGORITHM_UNSPECIFIED ? Algorithm::kAuto : static_cast<Algorithm>(wire - v1::ALGORITHM_AUTO);
+}
+v1::Algorithm ToWire(Algorithm core) {
+  return static_cast<v1::Algorithm>(static_cast<int>(core) + static_cast<int>(v1::ALGORITHM_AUTO));
+}
 
 std::optional<Contention> ToCore(v1::SimulatePlanRequest::Contention wire) { return FindCore(kContentionTable, wire); }
 v1::SimulatePlanRequest::Contention ToWire(Contention core) { return FindWire(kContentionTable, core); }

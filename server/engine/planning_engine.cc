@@ -15,7 +15,8 @@
 #include "absl/strings/strip.h"
 #include "core/base/status_macros.h"
 #include "core/base/strings.h"
-#include "core/planner/algorithms/capabilities.h"
+#include "core/partition/contiguous/ideals/table_estimate.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/explanation.h"
 #include "core/planner/planner.h"
 #include "core/planner/replanning.h"
@@ -283,7 +284,7 @@ std::vector<std::string> TakeDevices(v1::PlanningProblem& problem) {
 // Changes with the program and with every algorithm, all of which may have a part in a plan.
 std::string ProgramVersion(const std::string& program) {
   std::string version = absl::StrCat(program, ";cost_model=", kCostModelVersion);
-  for (const AlgorithmInfo& algorithm : Algorithms()) {
+  for (const AlgorithmRow& algorithm : Algorithms()) {
     absl::StrAppend(&version, ";", ToAbsl(algorithm.name), "=", ToAbsl(algorithm.version));
   }
   return version;
@@ -493,7 +494,7 @@ int64_t PlanningEngine::TableBytes(const PlanTask& task) const {
   constexpr int64_t kLeast = int64_t{64} << 20;
   const int64_t searches = int64_t{LargeSearches(config_)} + config_.max_operations;
   const int64_t most = MemoryShares(config_.memory_budget_bytes).tables / searches;
-  return std::min(std::max(EstimateTables(task), kLeast), most);
+  return std::min(std::max(EstimateTableBytes(*task.graph, *task.cluster, task.options.options), kLeast), most);
 }
 
 std::optional<Placement> PlanningEngine::KnownPlacement(const PlanTask& task) {

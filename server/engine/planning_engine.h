@@ -117,7 +117,7 @@ class PlanningEngine {
                                                     const CallContext& context = CallContext());
   v1::GetServerInfoResponse GetServerInfo() const;
 
-  // The parts of CreatePlan and StreamPlan, for those who let several calls share one search (plan_desk.h).
+  // The parts of CreatePlan and StreamPlan, for those who let several calls share one search (plan_finder.h).
   //
   // What a request asks for. Errors: INVALID_ARGUMENT, NOT_FOUND.
   absl::StatusOr<PlanTask> ReadTask(const v1::CreatePlanRequest& request, const CallContext& context);

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/algorithms/capabilities.h"
 #include "core/zoo/zoo.h"
 #include "server/codec/enums.h"
@@ -15,23 +16,24 @@ namespace {
 using google::protobuf::util::TimeUtil;
 
 void EncodeCapability(const Capability& capability, v1::Capability& wire) {
-  for (const Objective objective : capability.objectives) wire.add_objectives(ToWire(objective));
-  for (const std::string_view name : capability.interconnects) wire.add_interconnects(std::string(name));
-  for (const ScheduleKind schedule : capability.schedules) wire.add_schedules(ToWire(schedule));
-  for (const Replication replication : capability.replications) wire.add_replications(ToWire(replication));
-  for (const Split split : capability.splits) wire.add_splits(ToWire(split));
-  for (const Overlap overlap : capability.overlaps) wire.add_overlaps(ToWire(overlap));
-  wire.set_counts_micro_batches(capability.counts_micro_batches);
+  const Modes& modes = capability.modes;
+  for (const Objective objective : modes.objectives) wire.add_objectives(ToWire(objective));
+  for (const std::string_view name : modes.interconnects) wire.add_interconnects(std::string(name));
+  for (const ScheduleKind schedule : modes.schedules) wire.add_schedules(ToWire(schedule));
+  for (const Replication replication : modes.replications) wire.add_replications(ToWire(replication));
+  for (const Split split : modes.splits) wire.add_splits(ToWire(split));
+  for (const Overlap overlap : modes.overlaps) wire.add_overlaps(ToWire(overlap));
+  wire.set_counts_micro_batches(modes.counts_micro_batches);
   for (const Algorithm algorithm : capability.algorithms) wire.add_algorithms(ToWire(algorithm));
-  wire.set_description(std::string(capability.description));
+  wire.set_description(std::string(modes.description));
 }
 
-void EncodeAlgorithm(const AlgorithmInfo& info, v1::AlgorithmInfo& wire) {
-  wire.set_algorithm(ToWire(info.algorithm));
-  wire.set_name(std::string(info.name));
-  wire.set_version(std::string(info.version));
-  wire.set_description(std::string(info.description));
-  wire.set_work_unit(std::string(info.work_unit));
+void EncodeAlgorithm(const AlgorithmRow& row, v1::AlgorithmInfo& wire) {
+  wire.set_algorithm(ToWire(row.algorithm));
+  wire.set_name(std::string(row.name));
+  wire.set_version(std::string(row.version));
+  wire.set_description(std::string(row.description));
+  wire.set_work_unit(std::string(row.work_unit));
 }
 
 void EncodeLimits(const EngineConfig& config, v1::ServerLimits& wire) {
@@ -65,7 +67,7 @@ v1::GetServerInfoResponse MakeServerInfo(const EngineConfig& config, std::string
   v1::GetServerInfoResponse info;
   info.set_version(config.version);
   for (const Capability& capability : Capabilities()) EncodeCapability(capability, *info.add_capabilities());
-  for (const AlgorithmInfo& algorithm : Algorithms()) EncodeAlgorithm(algorithm, *info.add_algorithms());
+  for (const AlgorithmRow& algorithm : Algorithms()) EncodeAlgorithm(algorithm, *info.add_algorithms());
   EncodeLimits(config, *info.mutable_limits());
   for (const ZooEntry& entry : ZooModels()) EncodeZooEntry(entry, *info.add_models());
   for (const ZooEntry& entry : ZooClusters()) EncodeZooEntry(entry, *info.add_clusters());

@@ -1,4 +1,5 @@
-// What a request takes while it waits and while it is searched for.
+// What a request takes while it waits and while it is searched for; the tables of searches apart, which core estimates
+// (table_estimate.h).
 #ifndef PLANWRIGHT_SERVER_ENGINE_TASK_MEMORY_H_
 #define PLANWRIGHT_SERVER_ENGINE_TASK_MEMORY_H_
 
@@ -15,12 +16,6 @@ namespace planwright::server {
 int64_t EstimateMemory(const PlanTask& task);
 // The same of what a request with a plan was read to, without the request itself.
 int64_t EstimateMemory(const GivenPlan& given);
-
-// Estimate of what the tables of the search may come to: those of the dynamic programs over ideals, of which there are
-// at most as many as there are ways to cut each of the chains that the graph is covered by, one stretch between two
-// operators that everything passes after the other; and what has a number for each operator or tensor and device. Most
-// graphs that are no chains of blocks come to more than there is. Depends on the request alone. Complexity O(graph).
-int64_t EstimateTables(const PlanTask& task);
 
 }  // namespace planwright::server
 

@@ -45,8 +45,8 @@
 #include "server/service/record/search_log.h"
 #include "server/service/record/status_conversion.h"
 #include "server/serving/admission/executor.h"
-#include "server/serving/admission/in_flight.h"
 #include "server/serving/admission/memory_account.h"
+#include "server/serving/admission/unanswered_calls.h"
 #include "server/serving/admission/unsent_answers.h"
 #include "server/serving/admission/uploads.h"
 #include "server/serving/callers/authenticator.h"
@@ -150,7 +150,7 @@ class GrpcDaemon final : public Daemon {
         certificates_(configuration.certificate_warning, metrics_, log_),
         claims_(store_ != nullptr ? std::make_unique<Claims>(*store_) : nullptr),
         shares_(configuration.engine.memory_budget_bytes),
-        desk_({engine_, executor_, serving_, storing_, claims_.get()}, shares_.sharing),
+        finder_({engine_, executor_, serving_, storing_, claims_.get()}, shares_.sharing),
         answers_(configuration.engine.cache_bytes),
         storing_({.max_running = kStoringThreads,
                   .spare = kSpareThreads,
@@ -272,7 +272,7 @@ class GrpcDaemon final : public Daemon {
 
   CallServices Services() {
     return {.engine = engine_,
-            .desk = desk_,
+            .finder = finder_,
             .answers = answers_,
             .operations = operations_,
             .executor = executor_,
@@ -536,7 +536,7 @@ class GrpcDaemon final : public Daemon {
     const AnswerCache::Stats answers = answers_.stats();
     metrics_.SetCache({.hits = cache.hits + answers.hits,
                        .misses = cache.misses,
-                       .shared = desk_.shared(),
+                       .shared = finder_.shared(),
                        .evictions = cache.usage.evictions + answers.usage.evictions,
                        .fetched = engine_.stored_plans_found(),
                        .dropped = engine_.stored_plans_dropped(),
@@ -590,14 +590,14 @@ class GrpcDaemon final : public Daemon {
   std::shared_ptr<ReloadingTlsCredentials> tls_;
   StoredUsage usage_;
   TenantOverrides tenants_{[this](const TenantTable& tenants) { Limit(tenants); }};
-  InFlight in_flight_;
+  UnansweredCalls in_flight_;
   std::atomic<bool> draining_{false};
   std::atomic<bool> is_serving_{false};
   // The server ends before the executors, whose workers finish its calls, and all of them before what the calls use.
   // Searches hand their results to the serving threads, so they end first.
   std::unique_ptr<Claims> claims_;
   const MemoryShares shares_;
-  PlanDesk desk_;
+  PlanFinder finder_;
   AnswerCache answers_;
   Executor storing_;
   Executor serving_;
@@ -605,7 +605,7 @@ class GrpcDaemon final : public Daemon {
   Executor executor_;
   Executor lookups_;
   Executor retrievals_;
-  PlanDesk::Ending desk_ending_{desk_};
+  PlanFinder::Ending finder_ending_{finder_};
   Uploads uploads_;
   MemoryAccount unpacked_;
   MemoryAccount batches_;

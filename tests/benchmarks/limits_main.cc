@@ -30,6 +30,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/random.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/algorithms/capabilities.h"
 #include "core/planner/planner.h"
 #include "core/zoo/zoo.h"
@@ -264,7 +265,7 @@ class Benchmark {
   std::optional<Lateness> RunCase(int number, bool is_cancelled) {
     RandomStream random(static_cast<uint64_t>(absl::GetFlag(FLAGS_seed)), static_cast<uint64_t>(number));
     const auto pick = [&](std::size_t count) { return static_cast<std::size_t>(random.Below(count)); };
-    const AlgorithmInfo& algorithm = Algorithms()[pick(Algorithms().size())];
+    const AlgorithmRow& algorithm = Algorithms()[pick(Algorithms().size())];
     for (;;) {
       const std::string_view model = kModels[pick(kModels.size())];
       const std::string_view cluster = kClusters[pick(kClusters.size())];

@@ -11,7 +11,7 @@
 #include "core/base/limits.h"
 #include "core/base/strings.h"
 #include "core/partition/mip/mip_solver.h"
-#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "tests/property/brute_force.h"
 #include "tests/property/latency_brute_force.h"
 #include "tests/property/metamorphosis.h"
@@ -126,7 +126,7 @@ Finding IsNotBeatenByName(const Instance& instance, RandomStream&, const JudgeSe
   if (!IsPlanned(instance)) return {};
   const MaybePlan plan = PlanFor(instance, settings);
   Finding worst{Outcome::kHeld};
-  for (const AlgorithmInfo& info : Algorithms()) {
+  for (const AlgorithmRow& info : Algorithms()) {
     SolverOptions options;
     options.algorithm = info.algorithm;
     if (!IsSupported(instance, options)) continue;

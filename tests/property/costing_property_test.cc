@@ -177,7 +177,7 @@ TEST_P(CostingPropertyTest, CostPlanEqualsVerifierOnFeasiblePlacements) {
     if (!verdict.violations.empty()) return;
     ++compared;
     const CostTable costs(instance.graph, instance.cluster, *problem.workload);
-    Plan plan = CostPlan(instance.graph, instance.cluster, problem, costs, PlacementOf(*verdict.costed));
+    Plan plan = CostPlan({instance.graph, instance.cluster, problem, costs}, PlacementOf(*verdict.costed));
     plan.bounds = {{plan.objective, "test", BoundScope::kProblem}};
     plan.lower_bound = plan.objective;
     plan.provenance.proven_optimal = true;

@@ -11,7 +11,7 @@
 
 #include "core/base/infeasibility.h"
 #include "core/partition/mip/mip_solver.h"
-#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "tests/property/brute_force.h"
 #include "tests/property/latency_brute_force.h"
 #include "tests/property/planning.h"
@@ -48,7 +48,7 @@ std::optional<std::optional<Picoseconds>> OracleOptimum(const ModeCase& mode_cas
 // Those that plan the instance; AUTO is the first.
 std::vector<SolverOptions> WaysToPlan(const Instance& instance, int64_t work) {
   std::vector<SolverOptions> ways(1);
-  for (const AlgorithmInfo& info : Algorithms()) ways.emplace_back().algorithm = info.algorithm;
+  for (const AlgorithmRow& info : Algorithms()) ways.emplace_back().algorithm = info.algorithm;
   std::erase_if(ways, [&](SolverOptions& options) {
     options.work_limit = work;
     // The integer programs have a test of their own: they take longer.

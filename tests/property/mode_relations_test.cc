@@ -12,7 +12,7 @@
 #include "core/partition/mip/mip_solver.h"
 #include "core/partition/mip/throughput_program.h"
 #include "core/partition/noncontiguous/net_instance.h"
-#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/verify/verify.h"
 #include "tests/property/planning.h"
 #include "tests/support/mode_instance.h"
@@ -112,7 +112,7 @@ std::vector<Picoseconds> ForwardLoads(const Instance& instance, PlanningProblem 
   problem.workload = Workload::kInference;
   const CostTable costs(instance.graph, instance.cluster, Workload::kInference);
   std::vector<Picoseconds> loads;
-  for (const DeviceUsage& usage : CostPlan(instance.graph, instance.cluster, problem, costs, placement).devices) {
+  for (const DeviceUsage& usage : CostPlan({instance.graph, instance.cluster, problem, costs}, placement).devices) {
     loads.push_back(usage.load);
   }
   return loads;
@@ -137,8 +137,8 @@ TEST(ModeRelationsTest, GpipeAndPipedreamAgreeWhereOneDeviceIsTheBottleneckOfBot
     SCOPED_TRACE(::testing::Message() << "seed " << seed << "\n" << Describe(instance));
     const Placement ordered = PlacementOf(*verdict.costed);
     const CostTable costs(instance.graph, instance.cluster, Workload::kTraining);
-    const Plan together = CostPlan(instance.graph, instance.cluster, mixed, costs, ordered);
-    const Plan apart = CostPlan(instance.graph, instance.cluster, gpipe, costs, ordered);
+    const Plan together = CostPlan({instance.graph, instance.cluster, mixed, costs}, ordered);
+    const Plan apart = CostPlan({instance.graph, instance.cluster, gpipe, costs}, ordered);
     const std::vector<Picoseconds> forward = ForwardLoads(instance, mixed, ordered);
     std::vector<Picoseconds> backward;
     for (std::size_t i = 0; i < forward.size(); ++i) backward.push_back(together.devices[i].load - forward[i]);
@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(Splits, WithoutReplicasTest, ::testing::Values(Split::k
 std::optional<double> OptimumOfProgram(const Instance& instance, Picoseconds known) {
   const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
   const CostTable costs(instance.graph, instance.cluster, *problem.workload);
-  const NetInstance nets = BuildNetInstance(instance.graph, instance.cluster, problem, costs);
+  const NetInstance nets = BuildNetInstance({instance.graph, instance.cluster, problem, costs});
   const ThroughputProgram program = BuildThroughputProgram(nets, /*is_contiguous=*/false, 2 * known, known);
   SolveLimits limits;
   limits.work = 2'000;
@@ -268,7 +268,7 @@ TEST_P(BoundsTest, EveryBoundHoldsForEveryPlanOfEveryAlgorithm) {
   for (uint64_t seed = 0; seed < NumCases(kInstances) && !HasFailure(); ++seed) {
     const Instance instance = MakeModeInstance(GetParam(), seed, kMaxOperators);
     std::vector<Plan> plans;
-    for (const AlgorithmInfo& info : Algorithms()) {
+    for (const AlgorithmRow& info : Algorithms()) {
       if (info.algorithm == Algorithm::kMip && (!HasMipSolver() || seed % kMipEvery != 0)) continue;
       std::optional<Plan> plan = PlanIfAny(instance, info.algorithm);
       if (plan.has_value()) plans.push_back(*std::move(plan));

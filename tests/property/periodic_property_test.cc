@@ -16,6 +16,7 @@
 #include "core/cost/chain/chain_costs.h"
 #include "core/cost/plan_costing.h"
 #include "core/model/colocation.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/pattern_completion.h"
 #include "core/verify/verify.h"
 #include "tests/property/planning.h"
@@ -59,7 +60,7 @@ class Setting {
     return VerifyPlacement(instance_.graph, instance_.cluster, problem_, placement);
   }
   Placement Complete(Placement placement) const {
-    return WithPattern(instance_.graph, instance_.cluster, problem_, costs_, std::move(placement), SolveLimits());
+    return WithPattern({instance_.graph, instance_.cluster, problem_, costs_}, std::move(placement), SolveLimits());
   }
 
  private:
@@ -131,7 +132,7 @@ TEST(PeriodicPropertyTest, CostingAndVerifierAgreeOnEveryNumber) {
       const Placement placement = setting.Complete(RandomStages(setting, random));
       const Verdict verdict = setting.Judge(placement);
       if (!verdict.costed.has_value()) continue;
-      const Plan plan = CostPlan(instance.graph, instance.cluster, setting.problem(), setting.costs(), placement);
+      const Plan plan = CostPlan({instance.graph, instance.cluster, setting.problem(), setting.costs()}, placement);
       Violations violations;
       VerifyPlan(instance.graph, instance.cluster, plan, violations);
       EXPECT_EQ(violations.listed(), verdict.violations.listed()) << violations.ToStatus();
@@ -308,7 +309,7 @@ SolverOptions OptionsOf(Algorithm algorithm) {
 
 std::vector<Algorithm> AlgorithmsFor(const Instance& instance) {
   std::vector<Algorithm> algorithms;
-  for (const AlgorithmInfo& info : Algorithms()) {
+  for (const AlgorithmRow& info : Algorithms()) {
     if (IsSupported(instance, OptionsOf(info.algorithm))) algorithms.push_back(info.algorithm);
   }
   return algorithms;

@@ -101,9 +101,9 @@ TEST(IncludeRulesTest, ARoomInsideAnotherHasRulesOfItsOwn) {
   EXPECT_THAT(
       IncludeViolations("core/partition/parmesan/a.cc", "#include \"core/partition/contiguous/ideals/reached_set.h\""),
       SizeIs(1));
-  EXPECT_THAT(
-      IncludeViolations("core/partition/contiguous/a.cc", "#include \"core/partition/contiguous/ideals/lane_sums.h\""),
-      SizeIs(1));
+  EXPECT_THAT(IncludeViolations("core/partition/contiguous/a.cc",
+                                "#include \"core/partition/contiguous/ideals/lane_prefix_sums.h\""),
+              SizeIs(1));
 }
 
 TEST(IncludeRulesTest, AForbiddenIncludeIsNamedWithFileAndLine) {

@@ -79,7 +79,7 @@ class BruteForce {
   explicit BruteForce(const MappingInstance& instance)
       : instance_(instance), links_(instance.network, instance.num_devices()), is_taken_(instance.num_devices()) {
     mapping_.devices.resize(instance.num_vertices());
-    mapping_.rings = RingsInCopyOrder(instance);
+    mapping_.rings = RingsInReplicaOrder(instance);
   }
 
   void Place(std::size_t vertex) {
@@ -133,8 +133,8 @@ class BruteForce {
 MappingInstance MakeRandomMappingInstance(int32_t max_devices, RandomStream& random) {
   const int32_t devices = Small(random, 1, max_devices);
   MappingInstance instance{.network = Network(MakeInterconnect(devices, random))};
-  instance.num_copies = Small(random, 1, std::min(devices, 4));
-  instance.num_stages = Small(random, 1, devices / instance.num_copies);
+  instance.num_replicas = Small(random, 1, std::min(devices, 4));
+  instance.num_stages = Small(random, 1, devices / instance.num_replicas);
   instance.num_kinds = Small(random, 1, 2);
   for (int32_t device = 0; device < devices; ++device) {
     instance.device_kind.push_back(random.Below(20) == 0 ? -1 : Small(random, 0, instance.num_kinds - 1));
@@ -164,7 +164,7 @@ std::optional<Mapping> MakeRandomMapping(const MappingInstance& instance, Random
   Shuffle(vertices, random);
   std::vector<DeviceId> devices = ParticipatingDevices(instance);
   Shuffle(devices, random);
-  Mapping mapping{.devices = HandOut(instance, *kinds, vertices, devices), .rings = RingsInCopyOrder(instance)};
+  Mapping mapping{.devices = HandOut(instance, *kinds, vertices, devices), .rings = RingsInReplicaOrder(instance)};
   if (!instance.free_ring_order) return mapping;
   for (std::vector<int32_t>& ring : mapping.rings) Shuffle(ring, random);
   return mapping;

@@ -10,7 +10,7 @@
 
 namespace planwright {
 
-// 1 .. max_devices devices, some of which may take no part, of one or two kinds, and as many copies as fit or fewer.
+// 1 .. max_devices devices, some of which may take no part, of one or two kinds, and as many replicas as fit or fewer.
 // Every interconnect, objective, overlap, both ring orders, asymmetric links, latencies, stages without traffic. Some
 // have no mapping.
 MappingInstance MakeRandomMappingInstance(int32_t max_devices, RandomStream& random);

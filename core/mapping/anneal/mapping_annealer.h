@@ -19,7 +19,7 @@ namespace planwright {
 
 // How boldly a run moves; a run hands its own on, so that the next one goes on where it ended.
 struct MappingHeat {
-  // Temperature at the start of a cycle. Penalties of single copies are 0.03 .. 1: low heat settles large machines
+  // Temperature at the start of a cycle. Penalties of single replicas are 0.03 .. 1: low heat settles large machines
   // where any pair may be fast, high heat leaves the traps of uneven ones.
   double hot = 0.3;
   // At its end: the least violation is mended but by chance.

@@ -32,7 +32,7 @@ MappingAnnealing::MappingAnnealing(const MappingTables& tables, const KindAssign
   incumbent_ = MapConsecutively(instance, kinds);
   value_ = Evaluate(instance, tables.links(), incumbent_);
   Offer(incumbent_);
-  Offer(MapCopiesTogether(instance, kinds));
+  Offer(MapReplicasTogether(instance, kinds));
   if (instance.num_devices() <= kGreedyDevices) Offer(MapGreedily(instance, tables.links(), kinds, limits));
   start_ = incumbent_;
   AddArms();

@@ -14,8 +14,8 @@ constexpr std::size_t kFewestNear = 6;
 // Of the moves for a ring.
 constexpr double kReverse = 0.4;
 constexpr double kSegments = 0.3;
-constexpr double kCopies = 0.3;
-constexpr int kTriesForCopy = 8;
+constexpr double kReplicas = 0.3;
+constexpr int kTriesForReplica = 8;
 constexpr std::size_t kLongestSegment = 8;
 
 // Of the moves for a load where all-reduces count too.
@@ -63,7 +63,7 @@ void MappingMoves::MendLoad(int32_t vertex) {
 
 void MappingMoves::MendRing(int32_t vertex) {
   if (!instance_.free_ring_order) {
-    if (Chance(kCopies)) return ReverseCopies(vertex);
+    if (Chance(kReplicas)) return ReverseReplicas(vertex);
   } else {
     if (Chance(kReverse)) return ReversePart(vertex);
     if (instance_.objective == MappingObjective::kAllReduce && Chance(kSegments)) return ExchangeSegments(vertex);
@@ -82,10 +82,10 @@ void MappingMoves::MoveNear(int32_t centre, const MappingTables::Neighbour& neig
   const DeviceId here = state_.device(centre);
   const auto time = [&](DeviceId there) { return state_.EdgeTimeOver(neighbour, here, there); };
   if (!relabels_ || !Chance(kRelabel)) return MoveTo(state_.device(mover), NearDevice(here, limit, time));
-  const int32_t other = NearCopy(neighbour.stage, here, limit, time);
+  const int32_t other = NearReplica(neighbour.stage, here, limit, time);
   if (other == MappingState::kNobody || other == mover) return;
   if (!state_.MayExchange(state_.device(mover), state_.device(other))) return;
-  state_.ExchangeCopies(mover, other);
+  state_.ExchangeReplicas(mover, other);
   moved_ += 2;
 }
 
@@ -103,10 +103,11 @@ void MappingMoves::ReversePart(int32_t vertex) {
   const int32_t stage = state_.stage_of(vertex);
   const int32_t next = state_.next_on_ring(vertex);
   const DeviceId here = state_.device(vertex);
-  int32_t partner = NearCopy(stage, here, penalties_.ring_limit(stage),
-                             [&](DeviceId there) { return state_.RingTimeOver(stage, here, there); });
+  int32_t partner = NearReplica(stage, here, penalties_.ring_limit(stage),
+                                [&](DeviceId there) { return state_.RingTimeOver(stage, here, there); });
   if (partner == MappingState::kNobody) {
-    partner = static_cast<int32_t>(instance_.VertexOf(stage, static_cast<int32_t>(Pick(Index(instance_.num_copies)))));
+    partner =
+        static_cast<int32_t>(instance_.VertexOf(stage, static_cast<int32_t>(Pick(Index(instance_.num_replicas)))));
   }
   if (partner == vertex || partner == next) return;
   state_.ReverseRing(next, partner);
@@ -118,7 +119,7 @@ void MappingMoves::ExchangeSegments(int32_t vertex) {
   int32_t other = state_.vertex_on(NearDevice(here, penalties_.ring_limit(stage),
                                               [&](DeviceId there) { return state_.RingTimeOver(stage, here, there); }));
   if (other == MappingState::kNobody || state_.stage_of(other) == stage) return;
-  const std::size_t longest = std::min(kLongestSegment, Index(instance_.num_copies) - 1);
+  const std::size_t longest = std::min(kLongestSegment, Index(instance_.num_replicas) - 1);
   int32_t mine = state_.next_on_ring(vertex);
   for (std::size_t left = 1 + Pick(longest); left > 0; --left) {
     if (!Exchange(state_.device(mine), state_.device(other))) return state_.Undo();
@@ -127,12 +128,12 @@ void MappingMoves::ExchangeSegments(int32_t vertex) {
   }
 }
 
-void MappingMoves::ReverseCopies(int32_t vertex) {
+void MappingMoves::ReverseReplicas(int32_t vertex) {
   const int32_t stages = instance_.num_stages;
-  const auto length = static_cast<int32_t>(2 + Pick(std::min(kLongestSegment, Index(instance_.num_copies)) - 1));
+  const auto length = static_cast<int32_t>(2 + Pick(std::min(kLongestSegment, Index(instance_.num_replicas)) - 1));
   for (int32_t low = 1, high = length; low < high; ++low, --high) {
-    const int32_t a = (vertex / stages + low) % instance_.num_copies;
-    const int32_t b = (vertex / stages + high) % instance_.num_copies;
+    const int32_t a = (vertex / stages + low) % instance_.num_replicas;
+    const int32_t b = (vertex / stages + high) % instance_.num_replicas;
     for (int32_t stage = 0; stage < stages; ++stage) {
       Exchange(state_.device(static_cast<int32_t>(instance_.VertexOf(stage, a))),
                state_.device(static_cast<int32_t>(instance_.VertexOf(stage, b))));
@@ -176,8 +177,8 @@ DeviceId MappingMoves::NearDevice(DeviceId centre, double limit, Time time) {
 }
 
 template <typename Time>
-int32_t MappingMoves::NearCopy(int32_t stage, DeviceId centre, double limit, Time time) {
-  for (int tries = 0; tries < kTriesForCopy; ++tries) {
+int32_t MappingMoves::NearReplica(int32_t stage, DeviceId centre, double limit, Time time) {
+  for (int tries = 0; tries < kTriesForReplica; ++tries) {
     const int32_t found = state_.vertex_on(NearDevice(centre, limit, time));
     if (found != MappingState::kNobody && state_.stage_of(found) == stage) return found;
   }

@@ -3,12 +3,12 @@
 //   guided exchange   one end of an edge that is too slow moves to a device near the other end, out of those that the
 //                     limit of the other end allows; who is there takes its place
 //                     or, where its stage must not be, that of a third
-//   relabelling       the copies of one stage change devices and places on the ring, so that an edge gets faster and
+//   relabelling       the replicas of one stage change devices and places on the ring, so that an edge gets faster and
 //   the
 //                     ring stays as it is (where loads and all-reduces both count)
-//   2-opt             a part of a ring is turned around, so that a copy gets a near one as its next
+//   2-opt             a part of a ring is turned around, so that a replica gets a near one as its next
 //   segments          as many devices of one ring as of another change places, joined where they are near (kAllReduce)
-//   copies            where rings follow the copies, some copies of all stages come in the other order
+//   replicas            where rings follow the replicas, some replicas of all stages come in the other order
 #ifndef PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_MOVES_H_
 #define PLANWRIGHT_CORE_MAPPING_ANNEAL_MAPPING_MOVES_H_
 
@@ -39,16 +39,16 @@ class MappingMoves {
   void MoveNextOnRing(int32_t vertex, bool moves_next);
   void ReversePart(int32_t vertex);
   void ExchangeSegments(int32_t vertex);
-  void ReverseCopies(int32_t vertex);
+  void ReverseReplicas(int32_t vertex);
   bool Exchange(DeviceId a, DeviceId b);
   // Moves what is on a to b: by Exchange, or by rotation with a random third device where only that may be.
   void MoveTo(DeviceId a, DeviceId b);
   // A random one of the devices near `centre` for which `time`, of a device, is at most `limit`: of a few at least.
   template <typename Time>
   DeviceId NearDevice(DeviceId centre, double limit, Time time);
-  // The copy of the stage on such a device; kNobody: a few tries met none.
+  // The replica of the stage on such a device; kNobody: a few tries met none.
   template <typename Time>
-  int32_t NearCopy(int32_t stage, DeviceId centre, double limit, Time time);
+  int32_t NearReplica(int32_t stage, DeviceId centre, double limit, Time time);
 
   MappingState& state_;
   const MappingTables& tables_;

@@ -1,7 +1,7 @@
 // Mappings by rules of thumb: what searches start from and are measured against.
 //
-// All keep to the number of copies of each stage on each kind of device that `kinds` says, so they are mappings
-// wherever there are any, and all rings run in the order of copies.
+// All keep to the number of replicas of each stage on each kind of device that `kinds` says, so they are mappings
+// wherever there are any, and all rings run in the order of replicas.
 #ifndef PLANWRIGHT_CORE_MAPPING_ANNEAL_SIMPLE_MAPPINGS_H_
 #define PLANWRIGHT_CORE_MAPPING_ANNEAL_SIMPLE_MAPPINGS_H_
 
@@ -13,15 +13,15 @@
 
 namespace planwright {
 
-// Consecutive stages on consecutive devices, all copies of a stage side by side: short rings.
+// Consecutive stages on consecutive devices, all replicas of a stage side by side: short rings.
 Mapping MapConsecutively(const MappingInstance& instance, const KindAssignment& kinds);
 
-// All stages of a copy side by side ("p2p-first"): short pipelines.
-Mapping MapCopiesTogether(const MappingInstance& instance, const KindAssignment& kinds);
+// All stages of a replica side by side ("p2p-first"): short pipelines.
+Mapping MapReplicasTogether(const MappingInstance& instance, const KindAssignment& kinds);
 
-// Copy by copy and stage by stage, each on the device that is best for it and for its neighbours placed so far, the
-// first such. Where the limits say stop, which is looked at for every copy of a stage, the rest go to the first devices
-// with room. Complexity O(copies x devices x traffic).
+// Replica by replica and stage by stage, each on the device that is best for it and for its neighbours placed so far,
+// the first such. Where the limits say stop, which is looked at for every replica of a stage, the rest go to the first
+// devices with room. Complexity O(replicas x devices x traffic).
 Mapping MapGreedily(const MappingInstance& instance, const LinkTimes& links, const KindAssignment& kinds,
                     const SolveLimits& limits = {});
 

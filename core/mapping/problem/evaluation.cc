@@ -25,7 +25,7 @@ double StageValue(const MappingInstance& instance, const StageTimes& stage) {
 
 }  // namespace
 
-double CopyWork::LoadMs(Overlap overlap) const {
+double MappedWork::LoadMs(Overlap overlap) const {
   switch (overlap) {
     case Overlap::kSerial:
       return compute_ms + in_ms + out_ms;
@@ -37,16 +37,17 @@ double CopyWork::LoadMs(Overlap overlap) const {
   return 0;
 }
 
-std::vector<CopyWork> WorkOfCopies(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping) {
-  std::vector<CopyWork> work(instance.num_vertices());
-  for (int32_t copy = 0; copy < instance.num_copies; ++copy) {
+std::vector<MappedWork> WorkOfReplicas(const MappingInstance& instance, const LinkTimes& links,
+                                       const Mapping& mapping) {
+  std::vector<MappedWork> work(instance.num_vertices());
+  for (int32_t replica = 0; replica < instance.num_replicas; ++replica) {
     for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
-      const std::size_t vertex = instance.VertexOf(stage, copy);
+      const std::size_t vertex = instance.VertexOf(stage, replica);
       work[vertex].compute_ms = instance.ComputeMs(stage, mapping.devices[vertex]);
     }
     for (const StageTraffic& traffic : instance.traffic) {
-      const std::size_t from = instance.VertexOf(traffic.from, copy);
-      const std::size_t to = instance.VertexOf(traffic.to, copy);
+      const std::size_t from = instance.VertexOf(traffic.from, replica);
+      const std::size_t to = instance.VertexOf(traffic.to, replica);
       const DeviceId a = mapping.devices[from];
       const DeviceId b = mapping.devices[to];
       const double forward = links.Between(a, b).Of(traffic.forward_bytes, traffic.forward_transfers);
@@ -65,12 +66,12 @@ double AllReduceMs(const MappingInstance& instance, const LinkTimes& links, cons
   const std::vector<int32_t>& ring = mapping.rings[Index(stage)];
   LinkTime slowest;
   int32_t last = ring.back();
-  for (const int32_t copy : ring) {
-    const LinkTime& link =
-        links.Between(mapping.devices[instance.VertexOf(stage, last)], mapping.devices[instance.VertexOf(stage, copy)]);
+  for (const int32_t replica : ring) {
+    const LinkTime& link = links.Between(mapping.devices[instance.VertexOf(stage, last)],
+                                         mapping.devices[instance.VertexOf(stage, replica)]);
     slowest.ms_per_byte = std::max(slowest.ms_per_byte, link.ms_per_byte);
     slowest.latency_ms = std::max(slowest.latency_ms, link.latency_ms);
-    last = copy;
+    last = replica;
   }
   return slowest.Of(instance.allreduce_bytes[Index(stage)], instance.allreduce_hops);
 }
@@ -90,7 +91,7 @@ MappingValue ValueOf(const MappingInstance& instance, const std::vector<StageTim
 }
 
 MappingValue Evaluate(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping) {
-  const std::vector<CopyWork> work = WorkOfCopies(instance, links, mapping);
+  const std::vector<MappedWork> work = WorkOfReplicas(instance, links, mapping);
   std::vector<StageTimes> stages(Index(instance.num_stages));
   for (std::size_t vertex = 0; vertex < work.size(); ++vertex) {
     StageTimes& stage = stages[vertex % stages.size()];

@@ -21,8 +21,8 @@ struct MappingValue {
   bool operator==(const MappingValue&) const = default;
 };
 
-// What a copy of a stage does for one micro-batch.
-struct CopyWork {
+// What a replica of a stage does for one micro-batch.
+struct MappedWork {
   double compute_ms = 0;
   double in_ms = 0;
   double out_ms = 0;
@@ -30,15 +30,15 @@ struct CopyWork {
   double LoadMs(Overlap overlap) const;
 };
 
-// Of one stage, for ValueOf: the largest of its copies, and its all-reduce.
+// Of one stage, for ValueOf: the largest of its replicas, and its all-reduce.
 struct StageTimes {
   double compute_ms = 0;
   double load_ms = 0;
   double allreduce_ms = 0;
 };
 
-// Of all copies, at r * S + s. REQUIRES: IsMapping(instance, mapping). Complexity O(copies x traffic).
-std::vector<CopyWork> WorkOfCopies(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
+// Of all replicas, at r * S + s. REQUIRES: IsMapping(instance, mapping). Complexity O(replicas x traffic).
+std::vector<MappedWork> WorkOfReplicas(const MappingInstance& instance, const LinkTimes& links, const Mapping& mapping);
 
 // The least bandwidth and the greatest latency of the ring's links; 0 without replicas. `rings` and `devices` as in
 // Mapping.

@@ -22,16 +22,16 @@ bool DevicesFit(const MappingInstance& instance, const std::vector<DeviceId>& de
 
 bool IsRing(const MappingInstance& instance, std::vector<int32_t> ring) {
   if (instance.free_ring_order) std::sort(ring.begin(), ring.end());
-  std::vector<int32_t> copies(Index(instance.num_copies));
-  std::iota(copies.begin(), copies.end(), 0);
-  return ring == copies;
+  std::vector<int32_t> replicas(Index(instance.num_replicas));
+  std::iota(replicas.begin(), replicas.end(), 0);
+  return ring == replicas;
 }
 
 }  // namespace
 
-std::vector<std::vector<int32_t>> RingsInCopyOrder(const MappingInstance& instance) {
+std::vector<std::vector<int32_t>> RingsInReplicaOrder(const MappingInstance& instance) {
   if (!instance.HasRings()) return {};
-  std::vector<int32_t> ring(Index(instance.num_copies));
+  std::vector<int32_t> ring(Index(instance.num_replicas));
   std::iota(ring.begin(), ring.end(), 0);
   return std::vector<std::vector<int32_t>>(Index(instance.num_stages), ring);
 }

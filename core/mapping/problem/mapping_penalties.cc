@@ -77,8 +77,8 @@ double MappingPenalties::SumsOfStages() const {
   double ring = 0;
   for (int32_t stage = 0; stage < instance_.num_stages; ++stage) {
     if (!is_shared) load = ring = 0;
-    for (int32_t copy = 0; copy < instance_.num_copies; ++copy) {
-      const auto vertex = static_cast<int32_t>(instance_.VertexOf(stage, copy));
+    for (int32_t replica = 0; replica < instance_.num_replicas; ++replica) {
+      const auto vertex = static_cast<int32_t>(instance_.VertexOf(stage, replica));
       load = std::max(load, state_.load(vertex));
       ring = std::max(ring, state_.ring_time(vertex));
     }
@@ -128,8 +128,8 @@ void MappingPenalties::ChooseLimits() {
   std::vector<int32_t> vertices;
   for (std::size_t stage = 0; stage < limits_.size(); ++stage) {
     if (!is_shared) vertices.clear();
-    for (int32_t copy = 0; copy < instance_.num_copies; ++copy) {
-      vertices.push_back(static_cast<int32_t>(instance_.VertexOf(static_cast<int32_t>(stage), copy)));
+    for (int32_t replica = 0; replica < instance_.num_replicas; ++replica) {
+      vertices.push_back(static_cast<int32_t>(instance_.VertexOf(static_cast<int32_t>(stage), replica)));
     }
     if (!is_shared) limits_[stage] = ChooseSplit(vertices);
   }

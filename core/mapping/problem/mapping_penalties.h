@@ -1,8 +1,8 @@
 // The energy of annealing towards a target value: what keeps a mapping from it.
 //
-// Every copy has a limit for its load and one for the link to the next copy of its ring. What is within its limit costs
-// nothing; beyond, x costs 0.03 + 1 - limit / x: a *saturated* penalty, so that how many limits are broken counts more
-// than how badly, and one hopeless copy does not keep the others from settling.
+// Every replica has a limit for its load and one for the link to the next replica of its ring. What is within its limit
+// costs nothing; beyond, x costs 0.03 + 1 - limit / x: a *saturated* penalty, so that how many limits are broken counts
+// more than how badly, and one hopeless replica does not keep the others from settling.
 //
 // Where the objective adds the all-reduce to the load, the target is split: each stage has a *ring budget* a, and its
 // loads may take what is left of the target. The budget is the one of a few candidates, taken from the ring times and
@@ -24,13 +24,13 @@ class MappingPenalties {
   // Something beyond its limit.
   struct Violation {
     int32_t vertex = 0;
-    // The link to the next copy of the ring, not the load.
+    // The link to the next replica of the ring, not the load.
     bool is_ring = false;
   };
 
   MappingPenalties(const MappingState& state, double target_ms);
 
-  // Complexity O(copies log copies).
+  // Complexity O(replicas log replicas).
   void SetTarget(double target_ms);
   void Rebudget() { SetTarget(target_ms_); }
 
@@ -46,7 +46,7 @@ class MappingPenalties {
   void Accept();
 
   // Whether the mapping has a value below `value_ms` >= the target, latencies and bandwidths of different links in one
-  // ring apart. False also where many limits are broken. Complexity O(1), where all-reduces are added O(copies) at
+  // ring apart. False also where many limits are broken. Complexity O(1), where all-reduces are added O(replicas) at
   // worst.
   bool IsBelow(double value_ms) const;
 

@@ -5,12 +5,12 @@ namespace planwright {
 MappingState::MappingState(const MappingTables& tables, const Mapping& mapping)
     : tables_(tables),
       num_stages_(tables.instance().num_stages),
-      num_copies_(tables.instance().num_copies),
+      num_replicas_(tables.instance().num_replicas),
       num_edges_(tables.instance().CountsTraffic() ? tables.instance().traffic.size() : 0),
       counts_rings_(tables.instance().CountsRings()),
       device_(mapping.devices),
       vertex_on_(tables.instance().num_devices(), kNobody),
-      edges_(num_edges_ * Index(num_copies_)),
+      edges_(num_edges_ * Index(num_replicas_)),
       load_(device_.size()),
       place_(device_.size()),
       ring_time_(device_.size(), 0) {
@@ -18,9 +18,9 @@ MappingState::MappingState(const MappingTables& tables, const Mapping& mapping)
     vertex_on_[device_[vertex].index()] = static_cast<int32_t>(vertex);
   }
   for (std::size_t stage = 0; stage < mapping.rings.size(); ++stage) {
-    for (const int32_t copy : mapping.rings[stage]) {
-      const std::size_t vertex = tables.instance().VertexOf(static_cast<int32_t>(stage), copy);
-      place_[vertex] = static_cast<int32_t>(ring_.size() % Index(num_copies_));
+    for (const int32_t replica : mapping.rings[stage]) {
+      const std::size_t vertex = tables.instance().VertexOf(static_cast<int32_t>(stage), replica);
+      place_[vertex] = static_cast<int32_t>(ring_.size() % Index(num_replicas_));
       ring_.push_back(static_cast<int32_t>(vertex));
     }
   }
@@ -73,13 +73,13 @@ void MappingState::Exchange(DeviceId a, DeviceId b) {
     if (vertex == kNobody) continue;
     RefreshLoad(vertex);
     if (num_edges_ == 0) continue;
-    const int32_t first_of_copy = vertex - stage_of(vertex);
-    for (const auto& neighbour : tables_.neighbours(stage_of(vertex))) RefreshLoad(first_of_copy + neighbour.stage);
+    const int32_t first_of_replica = vertex - stage_of(vertex);
+    for (const auto& neighbour : tables_.neighbours(stage_of(vertex))) RefreshLoad(first_of_replica + neighbour.stage);
   }
 }
 
-void MappingState::ExchangeCopies(int32_t a, int32_t b) {
-  const std::size_t row = Index(stage_of(a)) * Index(num_copies_);
+void MappingState::ExchangeReplicas(int32_t a, int32_t b) {
+  const std::size_t row = Index(stage_of(a)) * Index(num_replicas_);
   const std::size_t place_of_a = row + Index(place_[Index(a)]);
   const std::size_t place_of_b = row + Index(place_[Index(b)]);
   PlaceOnRing(place_of_a, b);
@@ -89,14 +89,14 @@ void MappingState::ExchangeCopies(int32_t a, int32_t b) {
 
 void MappingState::ReverseRing(int32_t first_vertex, int32_t last_vertex) {
   int32_t first = place_[Index(first_vertex)];
-  int32_t length = (place_[Index(last_vertex)] - first + num_copies_) % num_copies_ + 1;
-  if (2 * length > num_copies_) {
+  int32_t length = (place_[Index(last_vertex)] - first + num_replicas_) % num_replicas_ + 1;
+  if (2 * length > num_replicas_) {
     // The rest of the ring turned around makes the same ring, the other way round.
-    first = (first + length) % num_copies_;
-    length = num_copies_ - length;
+    first = (first + length) % num_replicas_;
+    length = num_replicas_ - length;
   }
-  const std::size_t row = Index(stage_of(first_vertex)) * Index(num_copies_);
-  const auto position = [&](int32_t steps) { return row + Index((first + steps + num_copies_) % num_copies_); };
+  const std::size_t row = Index(stage_of(first_vertex)) * Index(num_replicas_);
+  const auto position = [&](int32_t steps) { return row + Index((first + steps + num_replicas_) % num_replicas_); };
   for (int32_t low = 0, high = length - 1; low < high; ++low, --high) {
     const int32_t vertex = ring_[position(low)];
     PlaceOnRing(position(low), ring_[position(high)]);
@@ -125,7 +125,7 @@ void MappingState::Undo() {
   }
   for (std::size_t i = saved_ring_.size(); i-- > 0;) {
     ring_[saved_ring_[i].position] = saved_ring_[i].vertex;
-    place_[Index(saved_ring_[i].vertex)] = static_cast<int32_t>(saved_ring_[i].position % Index(num_copies_));
+    place_[Index(saved_ring_[i].vertex)] = static_cast<int32_t>(saved_ring_[i].position % Index(num_replicas_));
   }
   for (std::size_t i = saved_places_.size(); i-- > 0;) Put(saved_places_[i].vertex, saved_places_[i].device);
   Accept();
@@ -134,15 +134,15 @@ void MappingState::Undo() {
 Mapping MappingState::ToMapping() const {
   Mapping mapping{.devices = device_, .rings = {}};
   for (std::size_t i = 0; i < ring_.size(); ++i) {
-    if (i % Index(num_copies_) == 0) mapping.rings.emplace_back();
+    if (i % Index(num_replicas_) == 0) mapping.rings.emplace_back();
     mapping.rings.back().push_back(ring_[i] / num_stages_);
   }
   return mapping;
 }
 
 int32_t MappingState::Step(int32_t vertex, int32_t by) const {
-  const int32_t place = (place_[Index(vertex)] + by + num_copies_) % num_copies_;
-  return ring_[Index(stage_of(vertex)) * Index(num_copies_) + Index(place)];
+  const int32_t place = (place_[Index(vertex)] + by + num_replicas_) % num_replicas_;
+  return ring_[Index(stage_of(vertex)) * Index(num_replicas_) + Index(place)];
 }
 
 MappingState::EdgeTimes MappingState::TimesOf(const StageTraffic& traffic, DeviceId from, DeviceId to) const {
@@ -155,7 +155,7 @@ MappingState::EdgeTimes MappingState::TimesOf(const StageTraffic& traffic, Devic
 
 double MappingState::LoadOf(int32_t vertex) const {
   const int32_t stage = stage_of(vertex);
-  CopyWork work{.compute_ms = tables_.instance().ComputeMs(stage, device(vertex))};
+  MappedWork work{.compute_ms = tables_.instance().ComputeMs(stage, device(vertex))};
   if (num_edges_ == 0) return work.compute_ms;
   for (const MappingTables::Neighbour& neighbour : tables_.neighbours(stage)) {
     const EdgeTimes& times = edges_[EdgeOf(vertex, neighbour.traffic)];
@@ -179,11 +179,11 @@ void MappingState::Put(int32_t vertex, DeviceId device) {
 
 void MappingState::RefreshEdges(int32_t vertex) {
   if (num_edges_ == 0) return;
-  const int32_t first_of_copy = vertex - stage_of(vertex);
+  const int32_t first_of_replica = vertex - stage_of(vertex);
   for (const MappingTables::Neighbour& neighbour : tables_.neighbours(stage_of(vertex))) {
     const std::size_t edge = EdgeOf(vertex, neighbour.traffic);
     const DeviceId here = device(vertex);
-    const DeviceId there = device(first_of_copy + neighbour.stage);
+    const DeviceId there = device(first_of_replica + neighbour.stage);
     const StageTraffic& traffic = tables_.instance().traffic[Index(neighbour.traffic)];
     saved_edges_.push_back({.edge = edge, .times = edges_[edge]});
     edges_[edge] = neighbour.sends_forward ? TimesOf(traffic, here, there) : TimesOf(traffic, there, here);
@@ -206,7 +206,7 @@ void MappingState::RefreshRing(int32_t vertex) {
 void MappingState::PlaceOnRing(std::size_t position, int32_t vertex) {
   saved_ring_.push_back({.position = position, .vertex = ring_[position]});
   ring_[position] = vertex;
-  place_[Index(vertex)] = static_cast<int32_t>(position % Index(num_copies_));
+  place_[Index(vertex)] = static_cast<int32_t>(position % Index(num_replicas_));
 }
 
 }  // namespace planwright

@@ -1,6 +1,6 @@
 // A mapping whose loads and ring times follow every move.
 //
-// Each traffic edge of each copy keeps its two transfer times. A move changes the times of the edges that it touches
+// Each traffic edge of each replica keeps its two transfer times. A move changes the times of the edges that it touches
 // and adds up the loads of their ends anew, in the order of the traffic: so the loads are those of Evaluate to the last
 // bit after any number of moves. Everything that a move overwrites is kept until the move is accepted or undone.
 #ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_MAPPING_STATE_H_
@@ -17,7 +17,7 @@
 
 namespace planwright {
 
-// For one thread. The tables outlive it. A vertex is a copy of a stage, as in MappingInstance::VertexOf.
+// For one thread. The tables outlive it. A vertex is a replica of a stage, as in MappingInstance::VertexOf.
 class MappingState {
  public:
   static constexpr int32_t kNobody = -1;
@@ -30,9 +30,9 @@ class MappingState {
   // kNobody: idle.
   int32_t vertex_on(DeviceId device) const { return vertex_on_[device.index()]; }
   int32_t stage_of(int32_t vertex) const { return vertex % num_stages_; }
-  // What the objective counts of the copy apart from its all-reduce: its load; with kAllReduce its compute.
+  // What the objective counts of the replica apart from its all-reduce: its load; with kAllReduce its compute.
   double load(int32_t vertex) const { return load_[Index(vertex)]; }
-  // Time of the all-reduce if all links of the ring were like the one from this copy to the next.
+  // Time of the all-reduce if all links of the ring were like the one from this replica to the next.
   // 0 without rings, and where the objective leaves them out.
   double ring_time(int32_t vertex) const { return ring_time_[Index(vertex)]; }
   int32_t next_on_ring(int32_t vertex) const { return Step(vertex, 1); }
@@ -49,11 +49,11 @@ class MappingState {
   // Moves what is on a to b and the other way round; loads where a stage must not be are infinite. REQUIRES: two
   // devices, not both idle. Complexity O(degrees of the neighbours).
   void Exchange(DeviceId a, DeviceId b);
-  // Lets two copies of a stage change both devices and places on the ring: the ring goes on over the same devices in
+  // Lets two replicas of a stage change both devices and places on the ring: the ring goes on over the same devices in
   // the same order, only the loads change. Complexity as Exchange.
-  void ExchangeCopies(int32_t a, int32_t b);
-  // Turns the part of the ring from one copy to another around. REQUIRES: both of one stage.
-  // Complexity O(copies between them).
+  void ExchangeReplicas(int32_t a, int32_t b);
+  // Turns the part of the ring from one replica to another around. REQUIRES: both of one stage.
+  // Complexity O(replicas between them).
   void ReverseRing(int32_t first_vertex, int32_t last_vertex);
 
   // Vertices whose load, or ring time, may have changed since the last Accept or Undo; some more than once.
@@ -101,13 +101,13 @@ class MappingState {
 
   const MappingTables& tables_;
   const int32_t num_stages_;
-  const int32_t num_copies_;
-  // Traffic edges of a copy that count; 0 with kAllReduce.
+  const int32_t num_replicas_;
+  // Traffic edges of a replica that count; 0 with kAllReduce.
   const std::size_t num_edges_;
   const bool counts_rings_;
   std::vector<DeviceId> device_;
   std::vector<int32_t> vertex_on_;
-  // Of traffic e in copy r at r * num_edges_ + e.
+  // Of traffic e in replica r at r * num_edges_ + e.
   std::vector<EdgeTimes> edges_;
   std::vector<double> load_;
   // Vertex at place p of the ring of stage s at s * R + p, and the place of each vertex there.

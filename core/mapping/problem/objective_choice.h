@@ -7,7 +7,7 @@
 namespace planwright {
 
 // kAllReduce where the rings carry more bytes than the stages exchange (ratio > 1), else kLoad: end of section 5.2 of
-// the paper. Every copy has as many edges of its ring as of its traffic counted, so copies cancel out.
+// the paper. Every replica has as many edges of its ring as of its traffic counted, so replicas cancel out.
 MappingObjective ChooseObjective(const MappingInstance& instance);
 
 }  // namespace planwright

@@ -18,9 +18,9 @@ class RingOrdering {
                const Mapping& mapping, int32_t stage)
       : instance_(instance), links_(links), limits_(limits), mapping_(mapping), stage_(stage) {}
 
-  // Starts at copy 0; of copies as near the first.
+  // Starts at replica 0; of replicas as near the first.
   std::vector<int32_t> NearestNeighbours() const {
-    std::vector<int32_t> ring(Index(instance_.num_copies));
+    std::vector<int32_t> ring(Index(instance_.num_replicas));
     for (std::size_t i = 0; i < ring.size(); ++i) ring[i] = static_cast<int32_t>(i);
     for (std::size_t i = 1; i + 1 < ring.size() && !CheckInterruption(limits_).has_value(); ++i) {
       const auto nearest =

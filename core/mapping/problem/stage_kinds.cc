@@ -8,21 +8,21 @@
 namespace planwright {
 namespace {
 
-// A flow of copies from stages to kinds, augmented a path at a time.
+// A flow of replicas from stages to kinds, augmented a path at a time.
 class KindFlow {
  public:
   KindFlow(const MappingInstance& instance, double limit_ms)
-      : instance_(instance), limit_ms_(limit_ms), copies_(instance.compute_ms.size(), 0) {
+      : instance_(instance), limit_ms_(limit_ms), replicas_(instance.compute_ms.size(), 0) {
     room_.resize(Index(instance.num_kinds), 0);
     for (const int32_t kind : instance.device_kind) {
       if (kind >= 0) ++room_[Index(kind)];
     }
   }
 
-  // Whether all copies of all stages could be placed.
+  // Whether all replicas of all stages could be placed.
   bool Fill() {
     for (int32_t stage = 0; stage < instance_.num_stages; ++stage) {
-      int32_t left = instance_.num_copies;
+      int32_t left = instance_.num_replicas;
       while (left > 0) {
         is_visited_.assign(room_.size(), false);
         const int32_t sent = Send(stage, left);
@@ -33,12 +33,12 @@ class KindFlow {
     return true;
   }
 
-  std::vector<int32_t> TakeCopies() && { return std::move(copies_); }
+  std::vector<int32_t> TakeReplicas() && { return std::move(replicas_); }
 
  private:
   std::size_t Cell(int32_t stage, std::size_t kind) const { return Index(stage) * room_.size() + kind; }
 
-  // Places up to `amount` copies of the stage on one kind, moving copies of other stages on where it is full.
+  // Places up to `amount` replicas of the stage on one kind, moving replicas of other stages on where it is full.
   int32_t Send(int32_t stage, int32_t amount) {
     for (std::size_t kind = 0; kind < room_.size(); ++kind) {
       if (is_visited_[kind] || !(instance_.compute_ms[Cell(stage, kind)] <= limit_ms_)) continue;
@@ -46,16 +46,16 @@ class KindFlow {
       const int32_t made = room_[kind] > 0 ? std::min(amount, room_[kind]) : MakeRoom(kind, amount);
       if (made == 0) continue;
       room_[kind] -= made;
-      copies_[Cell(stage, kind)] += made;
+      replicas_[Cell(stage, kind)] += made;
       return made;
     }
     return 0;
   }
 
-  // Moves up to `amount` copies of one stage away from the kind.
+  // Moves up to `amount` replicas of one stage away from the kind.
   int32_t MakeRoom(std::size_t kind, int32_t amount) {
     for (int32_t stage = 0; stage < instance_.num_stages; ++stage) {
-      int32_t& here = copies_[Cell(stage, kind)];
+      int32_t& here = replicas_[Cell(stage, kind)];
       if (here == 0) continue;
       const int32_t moved = Send(stage, std::min(amount, here));
       if (moved == 0) continue;
@@ -70,7 +70,7 @@ class KindFlow {
   double limit_ms_;
   // Devices of each kind that nobody has.
   std::vector<int32_t> room_;
-  std::vector<int32_t> copies_;
+  std::vector<int32_t> replicas_;
   std::vector<bool> is_visited_;
 };
 
@@ -87,12 +87,12 @@ std::optional<KindAssignment> AssignKinds(const MappingInstance& instance) {
   if (first == limits.end()) return std::nullopt;
   KindFlow flow(instance, *first);
   flow.Fill();
-  return KindAssignment{.copies = std::move(flow).TakeCopies(), .bottleneck_ms = *first};
+  return KindAssignment{.replicas = std::move(flow).TakeReplicas(), .bottleneck_ms = *first};
 }
 
 std::vector<DeviceId> HandOut(const MappingInstance& instance, const KindAssignment& kinds,
                               const std::vector<std::size_t>& vertices, const std::vector<DeviceId>& order) {
-  std::vector<int32_t> room = kinds.copies;
+  std::vector<int32_t> room = kinds.replicas;
   // By kind: its devices in order, and the next one.
   std::vector<std::vector<std::size_t>> places(Index(instance.num_kinds));
   for (std::size_t place = 0; place < order.size(); ++place) {

@@ -1,6 +1,6 @@
-// Which kinds of device the copies of each stage may take: an assignment problem without links, solved exactly.
+// Which kinds of device the replicas of each stage may take: an assignment problem without links, solved exactly.
 //
-// The copies of a stage go to kinds that may run them within a limit of compute time, no kind holds more than it has
+// The replicas of a stage go to kinds that may run them within a limit of compute time, no kind holds more than it has
 // devices: a flow from stages to kinds. The least limit with a full flow is the *bottleneck*: no mapping has a smaller
 // largest compute time, and none exists where even an unlimited flow is not full.
 #ifndef PLANWRIGHT_CORE_MAPPING_PROBLEM_STAGE_KINDS_H_
@@ -16,9 +16,9 @@
 namespace planwright {
 
 struct KindAssignment {
-  // Copies of stage s on kind k at s * num_kinds + k.
-  std::vector<int32_t> copies;
-  // The largest compute time of any copy: the least possible.
+  // Replicas of stage s on kind k at s * num_kinds + k.
+  std::vector<int32_t> replicas;
+  // The largest compute time of any replica: the least possible.
   double bottleneck_ms = 0;
 };
 

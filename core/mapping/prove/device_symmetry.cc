@@ -15,12 +15,12 @@ constexpr std::size_t kMostSpeeds = 64;
 
 uint64_t Mix(uint64_t a, uint64_t b, uint64_t salt) { return RandomStream(a ^ salt, b).Next(); }
 
-uint64_t LinkHash(const CopyModel& model, int32_t device, int32_t other) {
+uint64_t LinkHash(const ReplicaModel& model, int32_t device, int32_t other) {
   return Mix(Index(other), (model.ClassOf(device, other) << 32U) + model.ClassOf(other, device), 0);
 }
 
 // Whether exchanging two disjoint lists of devices, position by position, leaves all links and kinds as they are.
-bool CanExchange(const CopyModel& model, const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+bool CanExchange(const ReplicaModel& model, const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   std::vector<int32_t> image(Index(model.num_devices()));
   std::iota(image.begin(), image.end(), 0);
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -42,18 +42,18 @@ bool CanExchange(const CopyModel& model, const std::vector<int32_t>& a, const st
 
 }  // namespace
 
-DeviceSymmetry::DeviceSymmetry(const CopyModel& model)
+DeviceSymmetry::DeviceSymmetry(const ReplicaModel& model)
     : twins_of_(Index(model.num_devices())), block_of_(Index(model.num_devices()), 0), block_kind_({0}) {
   std::iota(twins_of_.begin(), twins_of_.end(), 0);
 }
 
-DeviceSymmetry DeviceSymmetry::None(const CopyModel& model) {
+DeviceSymmetry DeviceSymmetry::None(const ReplicaModel& model) {
   DeviceSymmetry symmetry(model);
   symmetry.NumberRoles();
   return symmetry;
 }
 
-DeviceSymmetry DeviceSymmetry::Of(const CopyModel& model, const SolveLimits& limits) {
+DeviceSymmetry DeviceSymmetry::Of(const ReplicaModel& model, const SolveLimits& limits) {
   if (model.num_devices() > kMostDevices) return None(model);
   DeviceSymmetry symmetry(model);
   Poller poller(limits);
@@ -65,7 +65,7 @@ DeviceSymmetry DeviceSymmetry::Of(const CopyModel& model, const SolveLimits& lim
 }
 
 // Being twins is transitive, so the lowest device of each group stands for it.
-void DeviceSymmetry::FindTwins(const CopyModel& model, Poller& poller) {
+void DeviceSymmetry::FindTwins(const ReplicaModel& model, Poller& poller) {
   const int32_t count = model.num_devices();
   std::vector<uint64_t> hash(Index(count), 0);
   for (int32_t device = 0; device < count && !poller.ShouldStopNow(); ++device) {
@@ -86,7 +86,7 @@ void DeviceSymmetry::FindTwins(const CopyModel& model, Poller& poller) {
   }
 }
 
-void DeviceSymmetry::FindBlocks(const CopyModel& model, Poller& poller) {
+void DeviceSymmetry::FindBlocks(const ReplicaModel& model, Poller& poller) {
   std::vector<double> speeds;
   for (int32_t device = 0; device < model.num_devices(); ++device) {
     for (const NearDevice& near : model.NearOf(device)) {
@@ -101,7 +101,7 @@ void DeviceSymmetry::FindBlocks(const CopyModel& model, Poller& poller) {
   }
 }
 
-bool DeviceSymmetry::TryBlocks(const CopyModel& model, double most_ms_per_byte, Poller& poller) {
+bool DeviceSymmetry::TryBlocks(const ReplicaModel& model, double most_ms_per_byte, Poller& poller) {
   const std::vector<int32_t> labels = model.PartsWithin(most_ms_per_byte);
   std::vector<std::vector<int32_t>> blocks(Index(*std::max_element(labels.begin(), labels.end())) + 1);
   for (int32_t device = 0; device < model.num_devices(); ++device) {

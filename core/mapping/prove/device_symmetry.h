@@ -2,8 +2,8 @@
 //
 // *Twins* have the same links to all other devices. *Blocks* are the parts of the machine that links up to some speed
 // hold together; two of the same size are alike where exchanging them, device by device in ascending order, leaves all
-// links as they are (both are checked link by link). So whether a set of free devices can hold some copies depends only
-// on how many of each group of twins are free, and on the multiset of such counts over blocks that are alike.
+// links as they are (both are checked link by link). So whether a set of free devices can hold some replicas depends
+// only on how many of each group of twins are free, and on the multiset of such counts over blocks that are alike.
 #ifndef PLANWRIGHT_CORE_MAPPING_PROVE_DEVICE_SYMMETRY_H_
 #define PLANWRIGHT_CORE_MAPPING_PROVE_DEVICE_SYMMETRY_H_
 
@@ -14,7 +14,7 @@
 
 #include "core/base/limits.h"
 #include "core/base/polling.h"
-#include "core/mapping/prove/copy_model.h"
+#include "core/mapping/prove/replica_model.h"
 
 namespace planwright {
 
@@ -38,10 +38,10 @@ class DeviceSymmetry {
   static constexpr int32_t kMostDevices = 1024;
 
   // No two devices are alike.
-  static DeviceSymmetry None(const CopyModel& model);
+  static DeviceSymmetry None(const ReplicaModel& model);
   // None where the limits say stop. Complexity O(devices^2) and O(devices x block) for each pair of blocks and speed
   // that looks alike.
-  static DeviceSymmetry Of(const CopyModel& model, const SolveLimits& limits = {});
+  static DeviceSymmetry Of(const ReplicaModel& model, const SolveLimits& limits = {});
 
   // Twins of a block share a number; devices of a group ascending.
   int32_t TwinsOf(int32_t device) const { return twins_of_[Index(device)]; }
@@ -58,10 +58,10 @@ class DeviceSymmetry {
   FreeSetKey KeyOf(const std::vector<FreeSetKey>& block_keys, int32_t salt) const;
 
  private:
-  explicit DeviceSymmetry(const CopyModel& model);
-  void FindTwins(const CopyModel& model, Poller& poller);
-  void FindBlocks(const CopyModel& model, Poller& poller);
-  bool TryBlocks(const CopyModel& model, double most_ms_per_byte, Poller& poller);
+  explicit DeviceSymmetry(const ReplicaModel& model);
+  void FindTwins(const ReplicaModel& model, Poller& poller);
+  void FindBlocks(const ReplicaModel& model, Poller& poller);
+  bool TryBlocks(const ReplicaModel& model, double most_ms_per_byte, Poller& poller);
   void NumberRoles();
 
   std::vector<int32_t> twins_of_;

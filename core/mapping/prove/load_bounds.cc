@@ -14,14 +14,14 @@ namespace {
 constexpr int64_t kNodesPerLook = 64;
 
 // Bytes of a stage's links, the busiest first.
-std::vector<double> SortedBytes(const CopyModel& model, int32_t stage) {
+std::vector<double> SortedBytes(const ReplicaModel& model, int32_t stage) {
   std::vector<double> bytes;
   for (const StageLink& link : model.LinksOf(stage)) bytes.push_back(link.bytes());
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
   return bytes;
 }
 
-double LeastLatency(const CopyModel& model, int32_t stage) {
+double LeastLatency(const ReplicaModel& model, int32_t stage) {
   double latency = 0;
   for (const StageLink& link : model.LinksOf(stage)) latency += link.transfers() * model.least_latency_ms();
   return latency;
@@ -39,8 +39,8 @@ struct Parts {
 
 class QuotientSearch {
  public:
-  QuotientSearch(const CopyModel& model, std::span<const double> surcharge_ms, const Parts& parts, int64_t& nodes_left,
-                 Poller& poller)
+  QuotientSearch(const ReplicaModel& model, std::span<const double> surcharge_ms, const Parts& parts,
+                 int64_t& nodes_left, Poller& poller)
       : model_(model), parts_(parts), nodes_left_(nodes_left), poller_(poller) {
     for (int32_t stage = 0; stage < model.num_stages(); ++stage) AddStage(stage, surcharge_ms);
     OrderStages();
@@ -61,7 +61,7 @@ class QuotientSearch {
   double LeastLoad(int32_t stage) const;
   void Extend(int32_t depth, int32_t num_parts, double value);
 
-  const CopyModel& model_;
+  const ReplicaModel& model_;
   const Parts& parts_;
   int64_t& nodes_left_;
   Poller& poller_;
@@ -142,10 +142,10 @@ void QuotientSearch::Extend(int32_t depth, int32_t num_parts, double value) {
   }
 }
 
-// The parts of the machine, for each speed at which they grow while they are smaller than a copy.
+// The parts of the machine, for each speed at which they grow while they are smaller than a replica.
 class PartsByUnion {
  public:
-  explicit PartsByUnion(const CopyModel& model) : model_(model) {}
+  explicit PartsByUnion(const ReplicaModel& model) : model_(model) {}
 
   std::vector<Parts> All() const {
     std::vector<double> speeds = JoiningSpeeds();
@@ -170,7 +170,7 @@ class PartsByUnion {
   std::vector<double> JoiningSpeeds() const {
     std::vector<Pair> pairs;
     for (int32_t device = 0; device < model_.num_devices(); ++device) {
-      // A part smaller than a copy is held together by links to nearer devices than that.
+      // A part smaller than a replica is held together by links to nearer devices than that.
       const auto near = model_.NearOf(device);
       const std::size_t count = std::min(near.size(), Index(model_.num_stages()));
       for (const NearDevice& entry : near.first(count)) pairs.push_back({entry.ms_per_byte, device, entry.device});
@@ -217,12 +217,12 @@ class PartsByUnion {
     }
   }
 
-  const CopyModel& model_;
+  const ReplicaModel& model_;
 };
 
 }  // namespace
 
-std::vector<double> StarLoads(const CopyModel& model, std::span<const double> surcharge_ms) {
+std::vector<double> StarLoads(const ReplicaModel& model, std::span<const double> surcharge_ms) {
   std::vector<double> loads;
   loads.reserve(Index(model.num_stages()) * Index(model.num_devices()));
   for (int32_t stage = 0; stage < model.num_stages(); ++stage) {
@@ -241,7 +241,7 @@ std::vector<double> StarLoads(const CopyModel& model, std::span<const double> su
   return loads;
 }
 
-double StarBound(const CopyModel& model, const std::vector<double>& star_loads) {
+double StarBound(const ReplicaModel& model, const std::vector<double>& star_loads) {
   double bound = 0;
   const auto devices = static_cast<std::ptrdiff_t>(model.num_devices());
   for (auto row = star_loads.begin(); row != star_loads.end(); row += devices) {
@@ -250,8 +250,8 @@ double StarBound(const CopyModel& model, const std::vector<double>& star_loads) 
   return bound;
 }
 
-double QuotientBound(const CopyModel& model, std::span<const double> surcharge_ms, double most_ms, int64_t& nodes_left,
-                     Poller& poller) {
+double QuotientBound(const ReplicaModel& model, std::span<const double> surcharge_ms, double most_ms,
+                     int64_t& nodes_left, Poller& poller) {
   double bound = 0;
   const std::vector<Parts> all = PartsByUnion(model).All();
   for (auto parts = all.rbegin(); parts != all.rend() && nodes_left > 0; ++parts) {

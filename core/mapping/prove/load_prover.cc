@@ -15,7 +15,7 @@ constexpr double kLeastAmbition = 1.0 / 64;
 
 }  // namespace
 
-LoadProver::LoadProver(const CopyModel& model, const DeviceSymmetry& symmetry, std::span<const double> surcharge_ms,
+LoadProver::LoadProver(const ReplicaModel& model, const DeviceSymmetry& symmetry, std::span<const double> surcharge_ms,
                        const std::vector<double>& star_loads)
     : model_(model),
       surcharge_ms_(surcharge_ms),
@@ -32,7 +32,7 @@ void LoadProver::Raise(double value_ms, const std::string& method) {
   method_ = method;
 }
 
-std::optional<CopyPlaces> LoadProver::Step(double value_ms, int64_t work, Poller& poller) {
+std::optional<ReplicaPlaces> LoadProver::Step(double value_ms, int64_t work, Poller& poller) {
   if (phase_ == Phase::kCover) return Search(value_ms, work, poller);
   const int64_t before = refuter_.work();
   while (phase_ != Phase::kCover && bound_ms_ < value_ms * kJustBelowValue && refuter_.work() - before < work &&
@@ -73,7 +73,7 @@ void LoadProver::EndPhase() {
   phase_ = Phase::kCover;
 }
 
-std::optional<CopyPlaces> LoadProver::Search(double value_ms, int64_t work, Poller& poller) {
+std::optional<ReplicaPlaces> LoadProver::Search(double value_ms, int64_t work, Poller& poller) {
   const double target = std::min(bound_ms_ + (value_ms - bound_ms_) * ambition_, value_ms * kJustBelowValue);
   if (target <= bound_ms_) return std::nullopt;
   if (refuter_.RefutesByEmbedding(target, work / 4, poller)) {
@@ -81,15 +81,15 @@ std::optional<CopyPlaces> LoadProver::Search(double value_ms, int64_t work, Poll
     return std::nullopt;
   }
   const std::vector<uint64_t> allowed = refuter_.Allowed();
-  const CoverAnswer answer = cover_.Ask({.devices = devices_,
-                                         .copies = model_.num_copies(),
-                                         .target_ms = target,
-                                         .surcharge_ms = surcharge_ms_,
-                                         .allowed = allowed,
-                                         .work = work},
-                                        poller);
-  if (answer == CoverAnswer::kFound) return cover_.copies();
-  if (answer == CoverAnswer::kNone) {
+  const ReplicaCoverAnswer answer = cover_.Ask({.devices = devices_,
+                                                .replicas = model_.num_replicas(),
+                                                .target_ms = target,
+                                                .surcharge_ms = surcharge_ms_,
+                                                .allowed = allowed,
+                                                .work = work},
+                                               poller);
+  if (answer == ReplicaCoverAnswer::kFound) return cover_.replicas();
+  if (answer == ReplicaCoverAnswer::kNone) {
     Raise(target, "cover_search");
     ambition_ = std::min(1.0, 2 * ambition_);
   } else {

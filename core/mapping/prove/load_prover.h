@@ -15,19 +15,19 @@
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/prove/cover_search.h"
 #include "core/mapping/prove/load_refuter.h"
+#include "core/mapping/prove/replica_cover_search.h"
 
 namespace planwright {
 
-// Devices by stage, for each copy; numbers of the model.
-using CopyPlaces = std::vector<std::vector<int32_t>>;
+// Devices by stage, for each replica; numbers of the model.
+using ReplicaPlaces = std::vector<std::vector<int32_t>>;
 
 // Not thread-safe. What it is given outlives it.
 class LoadProver {
  public:
   // As LoadRefuter.
-  LoadProver(const CopyModel& model, const DeviceSymmetry& symmetry, std::span<const double> surcharge_ms,
+  LoadProver(const ReplicaModel& model, const DeviceSymmetry& symmetry, std::span<const double> surcharge_ms,
              const std::vector<double>& star_loads);
 
   // No mapping has a smaller largest load than `value_ms`, whatever proved it.
@@ -35,7 +35,7 @@ class LoadProver {
 
   // Spends about `work` steps of some nanoseconds, or less where the bound meets `value_ms`, the best known. Mappings
   // within a target that it comes by are returned.
-  std::optional<CopyPlaces> Step(double value_ms, int64_t work, Poller& poller);
+  std::optional<ReplicaPlaces> Step(double value_ms, int64_t work, Poller& poller);
 
   double bound_ms() const { return bound_ms_; }
   // What the bound was raised by last.
@@ -54,12 +54,12 @@ class LoadProver {
   double NextTarget(double value_ms) const;
   void Filter(double value_ms, int64_t work, Poller& poller);
   void EndPhase();
-  std::optional<CopyPlaces> Search(double value_ms, int64_t work, Poller& poller);
+  std::optional<ReplicaPlaces> Search(double value_ms, int64_t work, Poller& poller);
 
-  const CopyModel& model_;
+  const ReplicaModel& model_;
   std::span<const double> surcharge_ms_;
   LoadRefuter refuter_;
-  CoverSearch cover_;
+  ReplicaCoverSearch cover_;
   std::vector<int32_t> devices_;
   Phase phase_ = Phase::kMatching;
   double bound_ms_ = 0;

@@ -7,13 +7,13 @@
 namespace planwright {
 namespace {
 
-// For one place: what takes longer is taken as part of a copy.
+// For one place: what takes longer is taken as part of a replica.
 constexpr int64_t kWorkOfPlace = 200'000;
 
 }  // namespace
 
-LoadRefuter::LoadRefuter(const CopyModel& model, const DeviceSymmetry& symmetry, std::span<const double> surcharge_ms,
-                         const std::vector<double>& star_loads)
+LoadRefuter::LoadRefuter(const ReplicaModel& model, const DeviceSymmetry& symmetry,
+                         std::span<const double> surcharge_ms, const std::vector<double>& star_loads)
     : model_(model),
       surcharge_ms_(surcharge_ms),
       star_loads_(star_loads),
@@ -51,7 +51,7 @@ std::vector<uint64_t> LoadRefuter::Allowed() const {
 }
 
 bool LoadRefuter::Reset(double target_ms, Poller& poller) {
-  if (!domains_.Reset(devices_, model_.num_copies(), target_ms, surcharge_ms_, poller)) return false;
+  if (!domains_.Reset(devices_, model_.num_replicas(), target_ms, surcharge_ms_, poller)) return false;
   for (const int32_t device : devices_) {
     uint64_t kept = 0;
     for (uint64_t stages = domains_.StagesOf(device); stages != 0; stages &= stages - 1) {
@@ -97,12 +97,12 @@ bool LoadRefuter::FilterOnce(int64_t& work, bool& has_changed, Poller& poller) {
   return true;
 }
 
-// Whether the copy that the place was last found in still fits.
+// Whether the replica that the place was last found in still fits.
 bool LoadRefuter::HasWitness(std::size_t place) const {
   if (witness_of_[place] < 0) return false;
-  const std::vector<int32_t>& copy = witnesses_[Index(witness_of_[place])];
+  const std::vector<int32_t>& replica = witnesses_[Index(witness_of_[place])];
   for (int32_t stage = 0; stage < model_.num_stages(); ++stage) {
-    if (!domains_.Has(stage, copy[Index(stage)])) return false;
+    if (!domains_.Has(stage, replica[Index(stage)])) return false;
   }
   return true;
 }

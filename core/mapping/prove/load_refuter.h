@@ -1,9 +1,9 @@
 // Proofs that no mapping keeps all loads within a target, short of searching for one.
 //
 // A place is left out where its star is too costly (load_bounds.h). Then arc consistency and matching take turns until
-// nothing changes. Then each place that remains must be part of a copy that fits the machine on its own, whatever the
-// other copies do: searched for place by place (the *embedding filter*), the copies found being witnesses for all their
-// places. A target is refuted when what remains cannot hold all copies.
+// nothing changes. Then each place that remains must be part of a replica that fits the machine on its own, whatever
+// the other replicas do: searched for place by place (the *embedding filter*), the replicas found being witnesses for
+// all their places. A target is refuted when what remains cannot hold all replicas.
 #ifndef PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_REFUTER_H_
 #define PLANWRIGHT_CORE_MAPPING_PROVE_LOAD_REFUTER_H_
 
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/prove/copy_domains.h"
-#include "core/mapping/prove/copy_embedder.h"
 #include "core/mapping/prove/device_symmetry.h"
+#include "core/mapping/prove/replica_domains.h"
+#include "core/mapping/prove/replica_embedder.h"
 #include "core/mapping/prove/stage_matching.h"
 
 namespace planwright {
@@ -23,7 +23,7 @@ namespace planwright {
 class LoadRefuter {
  public:
   // `surcharge_ms`, `star_loads`: as for StarLoads.
-  LoadRefuter(const CopyModel& model, const DeviceSymmetry& symmetry, std::span<const double> surcharge_ms,
+  LoadRefuter(const ReplicaModel& model, const DeviceSymmetry& symmetry, std::span<const double> surcharge_ms,
               const std::vector<double>& star_loads);
 
   // Whether arc consistency and matching refute the target. What an interruption leaves open is not refuted.
@@ -43,14 +43,14 @@ class LoadRefuter {
   bool HasWitness(std::size_t place) const;
   void KeepWitness(const std::vector<int32_t>& devices);
 
-  const CopyModel& model_;
+  const ReplicaModel& model_;
   std::span<const double> surcharge_ms_;
   const std::vector<double>& star_loads_;
-  CopyDomains domains_;
+  ReplicaDomains domains_;
   StageMatching matching_;
-  CopyEmbedder embedder_;
+  ReplicaEmbedder embedder_;
   std::vector<int32_t> devices_;
-  // Copies that fit the last target, and for stage s on device d at s * num_devices + d the one that it is in; -1:
+  // Replicas that fit the last target, and for stage s on device d at s * num_devices + d the one that it is in; -1:
   // none.
   std::vector<std::vector<int32_t>> witnesses_;
   std::vector<int32_t> witness_of_;

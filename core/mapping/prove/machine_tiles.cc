@@ -43,7 +43,7 @@ MachineTiles BoxesOf(const Digits& machine, const Digits& box) {
   return tiles;
 }
 
-bool AreAlike(const CopyModel& model, const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
+bool AreAlike(const ReplicaModel& model, const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (model.KindOf(a[i]) != model.KindOf(b[i])) return false;
     for (std::size_t j = 0; j < a.size(); ++j) {
@@ -53,19 +53,19 @@ bool AreAlike(const CopyModel& model, const std::vector<int32_t>& a, const std::
   return true;
 }
 
-double BoundOf(const CopyModel& model, const std::vector<int32_t>& tile) {
+double BoundOf(const ReplicaModel& model, const std::vector<int32_t>& tile) {
   const MappingInstance instance = InstanceOfTile(model, tile);
-  const CopyModel part(instance, model.link_times());
+  const ReplicaModel part(instance, model.link_times());
   return StarBound(part, StarLoads(part, {}));
 }
 
 }  // namespace
 
-std::vector<MachineTiles> TilesOf(const CopyModel& model, int32_t most_devices, Poller& poller) {
+std::vector<MachineTiles> TilesOf(const ReplicaModel& model, int32_t most_devices, Poller& poller) {
   const int32_t devices = model.num_devices();
   const int32_t stages = model.num_stages();
   std::vector<std::pair<double, MachineTiles>> ways;
-  if (devices != stages * model.num_copies()) return {};
+  if (devices != stages * model.num_replicas()) return {};
   std::set<std::vector<int32_t>> seen;
   for (const Digits& machine : Factorizations(devices, {devices, devices, devices})) {
     for (int32_t size = stages; size <= std::min(most_devices, devices / 2); size += stages) {
@@ -86,11 +86,11 @@ std::vector<MachineTiles> TilesOf(const CopyModel& model, int32_t most_devices, 
   return all;
 }
 
-MappingInstance InstanceOfTile(const CopyModel& model, const std::vector<int32_t>& tile) {
+MappingInstance InstanceOfTile(const ReplicaModel& model, const std::vector<int32_t>& tile) {
   MappingInstance instance = model.instance();
   std::fill(instance.device_kind.begin(), instance.device_kind.end(), -1);
   for (const int32_t device : tile) instance.device_kind[model.device(device).index()] = model.KindOf(device);
-  instance.num_copies = static_cast<int32_t>(tile.size()) / model.num_stages();
+  instance.num_replicas = static_cast<int32_t>(tile.size()) / model.num_stages();
   return instance;
 }
 

@@ -2,7 +2,7 @@
 //
 // Device numbers of regular machines are digits: node and place in the node, or coordinates of a grid. For every way to
 // read them as three digits, boxes of digits are tried as tiles, and taken where every tile has the same links inside
-// as the first one, pair by pair; nothing needs to be known of the interconnect. Copies that stay inside a tile have
+// as the first one, pair by pair; nothing needs to be known of the interconnect. Replicas that stay inside a tile have
 // the same loads there as in any other, so a mapping of one tile gives one of the machine with the same largest load.
 // Bounds are proved on the whole machine only.
 #ifndef PLANWRIGHT_CORE_MAPPING_PROVE_MACHINE_TILES_H_
@@ -12,20 +12,20 @@
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/prove/copy_model.h"
+#include "core/mapping/prove/replica_model.h"
 
 namespace planwright {
 
 // Of every tile the devices, as numbers of the model; those at the same position play the same part.
 using MachineTiles = std::vector<std::vector<int32_t>>;
 
-// Ways to cut the machine into tiles of at most `most_devices` devices, each of which holds whole copies, the least
+// Ways to cut the machine into tiles of at most `most_devices` devices, each of which holds whole replicas, the least
 // star bound of a tile first (load_bounds.h). Empty where no two tiles are alike, or devices have to stay idle.
 // Complexity O(devices x tile) for each way that is taken, of which there are at most some hundred.
-std::vector<MachineTiles> TilesOf(const CopyModel& model, int32_t most_devices, Poller& poller);
+std::vector<MachineTiles> TilesOf(const ReplicaModel& model, int32_t most_devices, Poller& poller);
 
 // The problem of one tile: the devices of all others take no part.
-MappingInstance InstanceOfTile(const CopyModel& model, const std::vector<int32_t>& tile);
+MappingInstance InstanceOfTile(const ReplicaModel& model, const std::vector<int32_t>& tile);
 
 }  // namespace planwright
 

@@ -19,9 +19,9 @@ constexpr int64_t kStepsOfCycle = 4'000;
 uint64_t Bit(int32_t stage) { return uint64_t{1} << static_cast<unsigned>(stage); }
 
 // Links that a ring has at each of its devices.
-std::size_t LinksAtDevice(const CopyModel& model) { return model.num_copies() > 2 ? 2 : 1; }
+std::size_t LinksAtDevice(const ReplicaModel& model) { return model.num_replicas() > 2 ? 2 : 1; }
 
-double WeightedRing(const CopyModel& model, int32_t stage, double ms_per_byte) {
+double WeightedRing(const ReplicaModel& model, int32_t stage, double ms_per_byte) {
   const MappingInstance& instance = model.instance();
   return instance.allreduce_weight *
          (instance.allreduce_bytes[Index(stage)] * ms_per_byte + instance.allreduce_hops * model.least_latency_ms());
@@ -29,7 +29,7 @@ double WeightedRing(const CopyModel& model, int32_t stage, double ms_per_byte) {
 
 }  // namespace
 
-std::vector<double> RingSurcharges(const CopyModel& model) {
+std::vector<double> RingSurcharges(const ReplicaModel& model) {
   std::vector<double> nearest;
   for (int32_t device = 0; device < model.num_devices(); ++device) {
     nearest.push_back(model.NearOf(device)[LinksAtDevice(model) - 1].ms_per_byte);
@@ -43,15 +43,15 @@ std::vector<double> RingSurcharges(const CopyModel& model) {
         possible.push_back(nearest[Index(device)]);
       }
     }
-    // As many devices as there are copies are in the ring, all of them at least as fast as it.
-    const auto last = possible.begin() + model.num_copies() - 1;
+    // As many devices as there are replicas are in the ring, all of them at least as fast as it.
+    const auto last = possible.begin() + model.num_replicas() - 1;
     std::nth_element(possible.begin(), last, possible.end());
     for (const double own : nearest) surcharges.push_back(WeightedRing(model, stage, std::max(own, *last)));
   }
   return surcharges;
 }
 
-RingBounds::RingBounds(const CopyModel& model, bool with_compute)
+RingBounds::RingBounds(const ReplicaModel& model, bool with_compute)
     : model_(model),
       places_(model.WithoutTraffic()),
       with_compute_(with_compute),
@@ -79,7 +79,8 @@ double RingBounds::LargestRefuted(double most_ms, Poller& poller) {
 bool RingBounds::Refutes(double target_ms, Poller& poller) {
   SetReach(target_ms);
   if (!HasRoomForAll()) return true;
-  if (!domains_.Reset(devices_, model_.num_copies(), std::numeric_limits<double>::infinity(), {}, poller)) return true;
+  if (!domains_.Reset(devices_, model_.num_replicas(), std::numeric_limits<double>::infinity(), {}, poller))
+    return true;
   for (int32_t stage = 0; stage < model_.num_stages(); ++stage) {
     for (const int32_t device : devices_) {
       const double compute = model_.instance().ComputeMs(stage, model_.device(device));
@@ -91,7 +92,7 @@ bool RingBounds::Refutes(double target_ms, Poller& poller) {
   return !Filter(poller);
 }
 
-// A stage's compute time is that of its slowest copy, so at least the least of any device.
+// A stage's compute time is that of its slowest replica, so at least the least of any device.
 void RingBounds::SetReach(double target_ms) {
   const MappingInstance& instance = model_.instance();
   for (int32_t stage = 0; stage < model_.num_stages(); ++stage) {
@@ -122,7 +123,7 @@ bool RingBounds::HasRoomForAll() const {
     std::vector<int32_t> sizes(devices_.size(), 0);
     for (const int32_t part : model_.PartsWithin(speed)) ++sizes[Index(part)];
     std::size_t room = 0;
-    for (const int32_t size : sizes) room += Index(size / model_.num_copies());
+    for (const int32_t size : sizes) room += Index(size / model_.num_replicas());
     if (room < rings) return false;
   }
   return true;
@@ -143,7 +144,7 @@ bool RingBounds::Filter(Poller& poller) {
 bool RingBounds::FilterStage(int32_t stage, Poller& poller) {
   DropLonely(stage);
   DropSmallParts(stage);
-  if (model_.num_copies() > 2 && model_.num_copies() <= kLongestCycle) DropWithoutCycle(stage, poller);
+  if (model_.num_replicas() > 2 && model_.num_replicas() <= kLongestCycle) DropWithoutCycle(stage, poller);
   return domains_.Propagate(poller);
 }
 
@@ -195,7 +196,7 @@ void RingBounds::DropSmallParts(int32_t stage) {
     if (domains_.Has(stage, device)) ++sizes[Index(labels[Index(device)])];
   }
   for (const int32_t device : devices_) {
-    if (sizes[Index(labels[Index(device)])] < model_.num_copies()) Drop(stage, device);
+    if (sizes[Index(labels[Index(device)])] < model_.num_replicas()) Drop(stage, device);
   }
 }
 
@@ -218,7 +219,7 @@ bool RingBounds::IsOnCycle(int32_t stage, int32_t start, int32_t device, int32_t
   if (ReachesBeyondList(stage, device)) return true;
   ForNear(stage, device, [&](int32_t other) {
     if (--steps < 0) is_found = true;
-    if (length == model_.num_copies()) {
+    if (length == model_.num_replicas()) {
       is_found = is_found || other == start;
     } else if (is_on_path_[Index(other)] == 0 && !is_found) {
       is_on_path_[Index(other)] = 1;

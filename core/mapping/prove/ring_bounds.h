@@ -1,7 +1,7 @@
 // Lower bounds of all-reduces over rings.
 //
 // Within a target every stage has a slowest link that its ring may use. A device can be in the ring only if enough
-// links to others that can are that fast (two, or one where the ring has two copies), if those hold together as many
+// links to others that can are that fast (two, or one where the ring has two replicas), if those hold together as many
 // devices as the ring has, and, for short rings, if a cycle of the very length goes through it. Every device must be in
 // one of the rings or idle, and every ring have its devices: a matching (stage_matching.h). Rings that need fast links
 // lie inside the parts that such links hold together, so there must be room for all of them. A target is refuted where
@@ -15,22 +15,22 @@
 #include <vector>
 
 #include "core/base/polling.h"
-#include "core/mapping/prove/copy_domains.h"
-#include "core/mapping/prove/copy_model.h"
+#include "core/mapping/prove/replica_domains.h"
+#include "core/mapping/prove/replica_model.h"
 #include "core/mapping/prove/stage_matching.h"
 
 namespace planwright {
 
 // What each place of a stage on a device at s * num_devices + d adds at least to its weighted load for the all-reduce.
 // REQUIRES: the instance has rings. Complexity O(devices x stages).
-std::vector<double> RingSurcharges(const CopyModel& model);
+std::vector<double> RingSurcharges(const ReplicaModel& model);
 
 // Keeps its memory from target to target. Not thread-safe; the model outlives it.
-// REQUIRES: the instance has rings, and at most CopyDomains::kMostStages stages.
+// REQUIRES: the instance has rings, and at most ReplicaDomains::kMostStages stages.
 class RingBounds {
  public:
   // `with_compute`: of each stage the weighted compute time counts beside its weighted all-reduce (equation (7)).
-  RingBounds(const CopyModel& model, bool with_compute);
+  RingBounds(const ReplicaModel& model, bool with_compute);
 
   // The largest target refuted, of what bisection tries; at most `most_ms`, which is what it gives where no mapping is
   // below. 0: none.
@@ -56,11 +56,11 @@ class RingBounds {
   bool ReachesBeyondList(int32_t stage, int32_t device) const;
   void Drop(int32_t stage, int32_t device);
 
-  const CopyModel& model_;
+  const ReplicaModel& model_;
   // Without traffic: only matching is asked of them.
-  const CopyModel places_;
+  const ReplicaModel places_;
   const bool with_compute_;
-  CopyDomains domains_;
+  ReplicaDomains domains_;
   StageMatching matching_;
   std::vector<int32_t> devices_;
   // By stage: slowest link that its ring may use.

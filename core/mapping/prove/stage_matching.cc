@@ -9,25 +9,25 @@ uint64_t Bit(int32_t stage) { return uint64_t{1} << static_cast<unsigned>(stage)
 
 }  // namespace
 
-StageMatching::StageMatching(const CopyModel& model) : model_(model), match_(Index(model.num_devices())) {}
+StageMatching::StageMatching(const ReplicaModel& model) : model_(model), match_(Index(model.num_devices())) {}
 
-uint64_t StageMatching::AllowedOf(const CopyDomains& domains, int32_t device) const {
+uint64_t StageMatching::AllowedOf(const ReplicaDomains& domains, int32_t device) const {
   return domains.StagesOf(device) | (domains.num_spare() > 0 ? Bit(idle_) : 0);
 }
 
-void StageMatching::Gather(const CopyDomains& domains) {
+void StageMatching::Gather(const ReplicaDomains& domains) {
   idle_ = model_.num_stages();
   devices_.clear();
   for (int32_t device = 0; device < model_.num_devices(); ++device) {
     if (domains.IsFree(device)) devices_.push_back(device);
     match_[Index(device)] = -1;
   }
-  room_.fill(domains.copies_left());
+  room_.fill(domains.replicas_left());
   room_[Index(idle_)] = domains.num_spare();
   for (auto& row : exchanges_) row.fill(0);
 }
 
-bool StageMatching::Prune(CopyDomains& domains) {
+bool StageMatching::Prune(ReplicaDomains& domains) {
   Gather(domains);
   work_ += static_cast<int64_t>(devices_.size()) * 4;
   for (const int32_t device : devices_) {
@@ -55,7 +55,7 @@ bool StageMatching::Prune(CopyDomains& domains) {
   return true;
 }
 
-void StageMatching::Match(const CopyDomains& domains, int32_t device, int32_t stage) {
+void StageMatching::Match(const ReplicaDomains& domains, int32_t device, int32_t stage) {
   match_[Index(device)] = stage;
   --room_[Index(stage)];
   for (uint64_t others = AllowedOf(domains, device); others != 0; others &= others - 1) {
@@ -63,7 +63,7 @@ void StageMatching::Match(const CopyDomains& domains, int32_t device, int32_t st
   }
 }
 
-void StageMatching::Unmatch(const CopyDomains& domains, int32_t device) {
+void StageMatching::Unmatch(const ReplicaDomains& domains, int32_t device) {
   const int32_t stage = match_[Index(device)];
   match_[Index(device)] = -1;
   ++room_[Index(stage)];
@@ -73,7 +73,7 @@ void StageMatching::Unmatch(const CopyDomains& domains, int32_t device) {
 }
 
 // Searches breadth first for a stage with room, from those that the device allows.
-bool StageMatching::Augment(const CopyDomains& domains, int32_t device) {
+bool StageMatching::Augment(const ReplicaDomains& domains, int32_t device) {
   std::array<int32_t, kNodes> from{};
   std::vector<int32_t> queue;
   uint64_t seen = AllowedOf(domains, device);
@@ -101,7 +101,7 @@ bool StageMatching::Augment(const CopyDomains& domains, int32_t device) {
 }
 
 // Frees a device matched to `from` that allows `to`. REQUIRES: there is one.
-int32_t StageMatching::PassOn(const CopyDomains& domains, int32_t from, int32_t to) {
+int32_t StageMatching::PassOn(const ReplicaDomains& domains, int32_t from, int32_t to) {
   work_ += static_cast<int64_t>(devices_.size());
   for (const int32_t device : devices_) {
     if (match_[Index(device)] != from || (AllowedOf(domains, device) & Bit(to)) == 0) continue;

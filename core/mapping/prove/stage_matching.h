@@ -1,4 +1,4 @@
-// Every free device must get a stage or stay idle, and every stage needs its copies: a b-matching between the two.
+// Every free device must get a stage or stay idle, and every stage needs its replicas: a b-matching between the two.
 //
 // A place that is in no perfect matching is removed. A device matched to one stage can go to another iff the stages in
 // between can pass devices on, along a cycle in the graph of stages that has an edge where some device matched to the
@@ -11,33 +11,33 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/mapping/prove/copy_domains.h"
+#include "core/mapping/prove/replica_domains.h"
 
 namespace planwright {
 
 // Keeps its memory from call to call. Not thread-safe.
 class StageMatching {
  public:
-  explicit StageMatching(const CopyModel& model);
+  explicit StageMatching(const ReplicaModel& model);
 
   // Removes the places that no perfect matching uses; Propagate afterwards. False: there is no perfect matching.
-  bool Prune(CopyDomains& domains);
+  bool Prune(ReplicaDomains& domains);
 
   int64_t work() const { return work_; }
 
  private:
   // What stays idle is one more stage.
-  static constexpr std::size_t kNodes = CopyDomains::kMostStages + 1;
+  static constexpr std::size_t kNodes = ReplicaDomains::kMostStages + 1;
 
-  uint64_t AllowedOf(const CopyDomains& domains, int32_t device) const;
-  void Gather(const CopyDomains& domains);
-  bool Augment(const CopyDomains& domains, int32_t device);
-  void Match(const CopyDomains& domains, int32_t device, int32_t stage);
-  void Unmatch(const CopyDomains& domains, int32_t device);
-  int32_t PassOn(const CopyDomains& domains, int32_t from, int32_t to);
+  uint64_t AllowedOf(const ReplicaDomains& domains, int32_t device) const;
+  void Gather(const ReplicaDomains& domains);
+  bool Augment(const ReplicaDomains& domains, int32_t device);
+  void Match(const ReplicaDomains& domains, int32_t device, int32_t stage);
+  void Unmatch(const ReplicaDomains& domains, int32_t device);
+  int32_t PassOn(const ReplicaDomains& domains, int32_t from, int32_t to);
   std::array<uint64_t, kNodes> Reachable() const;
 
-  const CopyModel& model_;
+  const ReplicaModel& model_;
   int32_t idle_ = 0;
   std::vector<int32_t> devices_;
   // By device.

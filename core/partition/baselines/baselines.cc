@@ -1,8 +1,8 @@
 #include "core/partition/baselines/baselines.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -17,58 +17,45 @@
 #include "core/partition/baselines/single_device.h"
 #include "core/partition/noncontiguous/certify/certificates.h"
 #include "core/partition/noncontiguous/net_instance.h"
+#include "core/partition/periodic/periodic_search.h"
 
 namespace planwright {
 namespace {
 
-// Stable name; empty: not a baseline.
-std::string_view NameOf(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kSingleDevice:
-      return "single_device";
-    case Algorithm::kDataParallel:
-      return "data_parallel";
-    case Algorithm::kGreedy:
-      return "greedy";
-    case Algorithm::kLocalSearch:
-      return "local_search";
-    case Algorithm::kPipedream:
-      return "pipedream";
-    case Algorithm::kScotch:
-      return "scotch";
-    case Algorithm::kMaxLoad:
-      return "max_load";
-    default:
-      return "";
-  }
-}
+struct SimpleWay {
+  Algorithm algorithm;
+  std::string_view name;
+  void (*propose)(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, Proposals& proposals);
+};
 
-void Propose(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena, Proposals& proposals) {
-  switch (request.algorithm) {
-    case Algorithm::kSingleDevice:
-      ProposeSingleDevice(request, proposals);
-      break;
-    case Algorithm::kDataParallel:
-      ProposeDataParallel(request, proposals);
-      break;
-    case Algorithm::kGreedy:
-      ProposeGreedy(request, proposals);
-      break;
-    case Algorithm::kLocalSearch:
-      ProposeLocalSearch(request, limits, proposals);
-      break;
-    case Algorithm::kPipedream:
-      ProposePipedream(request, limits, arena, proposals);
-      break;
-    case Algorithm::kScotch:
-      ProposeScotch(request, proposals);
-      break;
-    case Algorithm::kMaxLoad:
-      ProposeMaxLoad(request, limits, arena, proposals);
-      break;
-    default:
-      std::abort();  // not reached: REQUIRES IsBaseline
-  }
+constexpr std::array<SimpleWay, 7> kSimpleWays = {{
+    {Algorithm::kSingleDevice, "single_device",
+     [](const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/, Proposals& proposals) {
+       ProposeSingleDevice(request, proposals);
+     }},
+    {Algorithm::kDataParallel, "data_parallel",
+     [](const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/, Proposals& proposals) {
+       ProposeDataParallel(request, proposals);
+     }},
+    {Algorithm::kGreedy, "greedy",
+     [](const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/, Proposals& proposals) {
+       ProposeGreedy(request, proposals);
+     }},
+    {Algorithm::kLocalSearch, "local_search",
+     [](const SearchRequest& request, const SolveLimits& limits, TaskArena& /*arena*/, Proposals& proposals) {
+       ProposeLocalSearch(request, limits, proposals);
+     }},
+    {Algorithm::kPipedream, "pipedream", ProposePipedream},
+    {Algorithm::kScotch, "scotch",
+     [](const SearchRequest& request, const SolveLimits& /*limits*/, TaskArena& /*arena*/, Proposals& proposals) {
+       ProposeScotch(request, proposals);
+     }},
+    {Algorithm::kMaxLoad, "max_load", ProposeMaxLoad},
+}};
+
+// REQUIRES: a baseline.
+const SimpleWay& WayOf(Algorithm algorithm) {
+  return *std::ranges::find(kSimpleWays, algorithm, &SimpleWay::algorithm);
 }
 
 // A few ten milliseconds.
@@ -83,35 +70,36 @@ void RaiseBounds(const SearchRequest& request, const SolveLimits& limits, Search
   }
   SolveLimits small = limits;
   small.work = std::min(limits.work, kBoundWork);
-  const NetInstance instance = BuildNetInstance(request.graph, request.cluster, request.problem, request.costs);
+  const NetInstance instance = BuildNetInstance(request);
   CertifyMaxLoad(instance.blocks, request.problem.overlap, record.objective(), request.options.relative_gap, small,
                  [&](const Bound& bound) { record.RaiseBound(bound); });
 }
 
 }  // namespace
 
-bool IsBaseline(Algorithm algorithm) { return !NameOf(algorithm).empty(); }
-
 absl::StatusOr<SearchOutcome> SolveByBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                               const SearchCallbacks& callbacks) {
-  const std::string_view name = NameOf(request.algorithm);
-  callbacks.on_phase(name);
-  Proposals proposals(name, request, callbacks);
-  Propose(request, limits, arena, proposals);
+  if (request.problem.schedule == ScheduleKind::kPeriodic) return SolvePeriodic(request, limits, arena, callbacks);
+  const SimpleWay& way = WayOf(request.algorithm);
+  callbacks.on_phase(way.name);
+  Proposals proposals(way.name, request, callbacks);
+  way.propose(request, limits, arena, proposals);
   RaiseBounds(request, limits, proposals.record());
   return std::move(proposals).Finish();
 }
 
 absl::StatusOr<SearchOutcome> MakeBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                            const SearchCallbacks& callbacks) {
+  if (request.problem.schedule == ScheduleKind::kPeriodic) return SolvePeriodic(request, limits, arena, callbacks);
   SearchCallbacks quiet;
   quiet.objective = callbacks.objective;
   quiet.objection = callbacks.objection;
   quiet.on_phase = [](std::string_view) {};
   quiet.on_bound = [](const Bound&) {};
   quiet.on_incumbent = [](const SearchOutcome&, int64_t, std::string_view) {};
-  Proposals proposals(NameOf(request.algorithm), request, quiet);
-  Propose(request, limits, arena, proposals);
+  const SimpleWay& way = WayOf(request.algorithm);
+  Proposals proposals(way.name, request, quiet);
+  way.propose(request, limits, arena, proposals);
   return std::move(proposals).Finish();
 }
 

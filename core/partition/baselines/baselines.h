@@ -5,24 +5,27 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_BASELINES_BASELINES_H_
 #define PLANWRIGHT_CORE_PARTITION_BASELINES_BASELINES_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
-#include "core/model/problem.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
 
-bool IsBaseline(Algorithm algorithm);
-
 // The plan of the baseline request.algorithm, for throughput without replication with the bounds that a few ten
-// milliseconds prove (certify/certificates.h). REQUIRES: IsBaseline.
+// milliseconds prove (certify/certificates.h). REQUIRES: one of those of BaselineRows.
 absl::StatusOr<SearchOutcome> SolveByBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                               const SearchCallbacks& callbacks);
 
 // The same without bounds, telling nobody. Of `callbacks` only objective and objection are used.
 absl::StatusOr<SearchOutcome> MakeBaseline(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                            const SearchCallbacks& callbacks);
+
+// A row for each of them.
+std::vector<AlgorithmRow> BaselineRows();
 
 }  // namespace planwright
 

@@ -111,8 +111,7 @@ std::vector<DeviceId> DevicesOf(const BlockInstance& instance, const BlockSplit&
 }  // namespace
 
 void ProposeGreedy(const SearchRequest& request, Proposals& proposals) {
-  const BlockInstance instance =
-      BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);
+  const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   std::optional<std::vector<DeviceId>> device_of;
   if (request.problem.objective == Objective::kMinLatency) {
     device_of = FillByMemory(request.cluster, instance);

@@ -221,8 +221,7 @@ bool IsRunnable(const BlockInstance& instance) {
 }  // namespace
 
 void ProposeLocalSearch(const SearchRequest& request, const SolveLimits& limits, Proposals& proposals) {
-  const BlockInstance instance =
-      BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);
+  const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   const int64_t counters = static_cast<int64_t>(instance.nets.size() + instance.operators.size()) *
                            static_cast<int64_t>(request.cluster.devices.size());
   if (counters > limits.memory_bytes / static_cast<int64_t>(sizeof(int64_t))) {

@@ -33,12 +33,11 @@ void ProposeMaxLoad(const SearchRequest& request, const SolveLimits& limits, Tas
   problem.max_subgraphs_per_device.reset();
   const SearchRequest throughput{request.graph,   request.cluster,     problem, request.costs,
                                  request.options, Algorithm::kIdealDp, {}};
-  const BlockInstance instance =
-      BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);
+  const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   RunSubSearch(
       SolveContiguousThroughput, throughput, limits, arena, proposals,
       [&](const Placement& placement) {
-        return CostPlan(request.graph, request.cluster, problem, request.costs, placement).objective;
+        return CostPlan({request.graph, request.cluster, problem, request.costs}, placement).objective;
       },
       [&](const Placement& placement) {
         return PlacementOfBlocks(request, instance, DevicesOfBlocks(request.graph, instance, placement));

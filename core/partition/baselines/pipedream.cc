@@ -11,9 +11,9 @@
 #include "core/graph/biconnected.h"
 #include "core/partition/baselines/sub_search.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
-#include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/parmesan/stage_shape.h"
+#include "core/partition/parmesan/uniform_links_problem.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {
@@ -62,7 +62,7 @@ Placement OnConsecutiveDevices(const StagePartition& partition, int32_t replicas
 
 // REQUIRES: not host_staged.
 void ProposeAlikeStages(const SearchRequest& chain, const SolveLimits& limits, TaskArena& arena, Proposals& proposals) {
-  const FlatProblem flat = FlattenProblem(chain, ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
+  const UniformLinksProblem flat = WithUniformLinks(chain, ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
   PartitionOptions options;
   options.clustering.max_clusters = kMaxPlaces;
   options.refinement_steps = 0;
@@ -81,8 +81,7 @@ void ProposeAlikeStages(const SearchRequest& chain, const SolveLimits& limits, T
 }  // namespace
 
 OperatorGraph ContractBranchings(const SearchRequest& request) {
-  const BlockInstance instance =
-      BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);
+  const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   const std::vector<int32_t> branching_of = Branchings(instance);
   OperatorGraph graph = request.graph;
   for (std::size_t block = 0; block < instance.operators.size(); ++block) {

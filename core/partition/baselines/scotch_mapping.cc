@@ -75,8 +75,7 @@ std::vector<DeviceId> Parts(const Cluster& cluster, const BlockInstance& instanc
 bool HasScotch() { return true; }
 
 void ProposeScotch(const SearchRequest& request, Proposals& proposals) {
-  const BlockInstance instance =
-      BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs, MergeRule::kNever);
+  const BlockInstance instance = BuildBlockInstance(request, MergeRule::kNever);
   if (instance.operators.empty()) return;
   if (instance.operators.size() > kMaxBlocks) {
     proposals.Refuse("the graph is too large for Scotch here");

@@ -120,6 +120,14 @@ BlockSplit ToSplit(const BlockInstance& instance, std::size_t num_operators, con
   return split;
 }
 
+// What is planned without links between groups of devices.
+Modes PlannedModes() {
+  return ThroughputModes({"host_staged", "uniform"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                         {Split::kContiguous},
+                         "contiguous stages of greatest throughput in the limit of many micro-batches, inference and "
+                         "training, one stage per device, replicated or not");
+}
+
 const char* NameOf(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::kLinearizedDp:
@@ -174,8 +182,7 @@ class Solver {
   // Replicas of a stage are in one pool. Where different memory divides a class and no memory limit decides, the class
   // is one pool.
   BlockInstance Build(MergeRule rule) const {
-    BlockInstance instance =
-        BuildBlockInstance(request_.graph, request_.cluster, request_.problem, request_.costs, rule);
+    BlockInstance instance = BuildBlockInstance(request_, rule);
     const bool memory_can_bind = std::any_of(instance.pools.begin(), instance.pools.end(),
                                              [&](const DevicePool& pool) { return MemoryCanBind(instance, pool); });
     return instance.rule.replicates && !memory_can_bind ? WithJoinedClasses(std::move(instance)) : instance;
@@ -462,8 +469,7 @@ class Solver {
     for (std::size_t block = 0; block < runs.size(); ++block) {
       for (const OperatorId op : instance.operators[block]) run_of_operator[op.index()] = runs[block];
     }
-    BlockInstance coarse =
-        AssembleUnordered(request_.graph, request_.cluster, request_.problem, request_.costs, run_of_operator);
+    BlockInstance coarse = AssembleUnordered(request_, run_of_operator);
     coarse.rule = instance.rule;
     std::vector<int32_t> natural(static_cast<std::size_t>(coarse.num_blocks()));
     std::iota(natural.begin(), natural.end(), 0);
@@ -573,6 +579,42 @@ absl::StatusOr<SearchOutcome> SolveContiguousThroughput(const SearchRequest& req
                                                         TaskArena& arena, const SearchCallbacks& callbacks) {
   callbacks.on_phase("preprocess");
   return Solver(request, limits, arena, callbacks).Run();
+}
+
+AlgorithmRow IdealDpRow() {
+  return {.algorithm = Algorithm::kIdealDp,
+          .name = kIdealDpName,
+          .version = "2",
+          .description =
+              "exact dynamic program over ideals (Tarnawski et al., Efficient algorithms for device "
+              "placement of DNN graph operators, 2020, 5.1.1)",
+          .work_unit = "ideals enumerated or queried",
+          .solve = SolveContiguousThroughput,
+          .modes = {PlannedModes()}};
+}
+
+AlgorithmRow LinearizedDpRow() {
+  return {.algorithm = Algorithm::kLinearizedDp,
+          .name = kLinearizedDpName,
+          .version = "2",
+          .description = "dynamic program along one linear order of the operators (Tarnawski et al. 2020, 5.1.2)",
+          .work_unit = "none: it always runs to its end",
+          .solve = SolveContiguousThroughput,
+          .modes = {},
+          .modes_by_name = {PlannedModes()}};
+}
+
+AlgorithmRow HierarchicalDpRow() {
+  return {.algorithm = Algorithm::kHierarchicalDp,
+          .name = kHierarchicalDpName,
+          .version = "2",
+          .description =
+              "dynamic programs over ideals and linear orders on a hierarchy of devices (Tarnawski et al. 2020, C.3)",
+          .work_unit = "ideals enumerated or queried",
+          .solve = SolveContiguousThroughput,
+          .modes = {ThroughputModes({"hierarchy"}, SchedulesOfLoads(), {Replication::kNone, Replication::kPerStage},
+                                    {Split::kContiguous},
+                                    "the same on devices in groups of groups, slower links between them")}};
 }
 
 }  // namespace planwright

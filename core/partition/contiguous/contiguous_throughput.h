@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -16,6 +17,10 @@ namespace planwright {
 // kIdealDp searches exactly, kLinearizedDp stops after the linearized program.
 absl::StatusOr<SearchOutcome> SolveContiguousThroughput(const SearchRequest& request, const SolveLimits& limits,
                                                         TaskArena& arena, const SearchCallbacks& callbacks);
+
+AlgorithmRow IdealDpRow();
+AlgorithmRow LinearizedDpRow();
+AlgorithmRow HierarchicalDpRow();
 
 }  // namespace planwright
 

@@ -10,10 +10,10 @@
 
 #include "core/base/index.h"
 #include "core/base/polling.h"
+#include "core/partition/contiguous/ideal_pass_end.h"
 #include "core/partition/contiguous/ideals/chain_code.h"
 #include "core/partition/contiguous/ideals/ideal_enumeration.h"
 #include "core/partition/contiguous/ideals/reached_set.h"
-#include "core/partition/contiguous/pass_end.h"
 #include "core/partition/search/load_windows.h"
 
 namespace planwright {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "core/base/index.h"
+#include "core/partition/contiguous/ideal_pass_end.h"
 #include "core/partition/contiguous/ideals/chain_code.h"
 #include "core/partition/contiguous/ideals/ideal_enumeration.h"
 #include "core/partition/contiguous/ideals/reached_set.h"
-#include "core/partition/contiguous/order_descent.h"
-#include "core/partition/contiguous/pass_end.h"
+#include "core/partition/contiguous/split_redivision.h"
 #include "core/partition/search/lower_bounds.h"
 
 namespace planwright {
@@ -188,8 +188,8 @@ class Search {
     if (instance_.num_blocks() > kMaxPolishedBlocks) return split;
     const int64_t affordable = outcome_.work / (kPolishShare * std::max<int64_t>(1, instance_.num_blocks()));
     const auto failures = static_cast<int>(std::clamp<int64_t>(affordable, 1, kMaxPolishFailures));
-    return DescendAlongOrders(instance_, windows_, std::move(split), outcome_.lower_bound, failures, limits_, random_,
-                              outcome_.polish_rounds);
+    return RedivideAlongOrders(instance_, windows_, std::move(split), outcome_.lower_bound, failures, limits_, random_,
+                               outcome_.polish_rounds);
   }
 
   PassEnd Pass(int64_t target) {

@@ -56,7 +56,7 @@ std::size_t IntervalCosts::Loads(std::size_t pool, int64_t replicas, int64_t max
 std::size_t IntervalCosts::AdditiveLoads(std::size_t pool_index, int64_t replicas, int64_t max_load,
                                          std::vector<int64_t>& loads) {
   const DevicePool& pool = instance_.pools[pool_index];
-  const BlockMemory& memory = instance_.memory;
+  const UnitMemory& memory = instance_.memory;
   const bool reduces = instance_.rule.reduces(replicas);
   const int64_t max_time = SaturatingMultiply(replicas, max_load);
   int64_t correction = 2 * borders_[end_];

@@ -28,7 +28,7 @@ std::optional<BlockSplit> GreedySplit(const BlockInstance& instance, const std::
 
 // The split along `order` with the least max load, if that is at most `max_load`. `first_starts`, by end: no stage that
 // ends there begins before that position; empty: all may begin anywhere. `more_stored`, by number of devices behind a
-// stage: how many times more than once it keeps BlockMemory::linear; empty: none (REQUIRES uses_all_devices, and one
+// stage: how many times more than once it keeps UnitMemory::linear; empty: none (REQUIRES uses_all_devices, and one
 // device for each stage). nullopt: there is none; or `was_interrupted` is set by the limits. Work: O(n x stage length +
 // sum over states of window x stage length). Memory: 16 bytes per state and position in its window, at most
 // limits.memory_bytes, else interrupted.

@@ -71,10 +71,8 @@ class Instance {
       : request_(request),
         form_(FormOf(request)),
         devices_(request),
-        blocks_(form_ == Form::kAllocations
-                    ? BuildNetInstance(request.graph, request.cluster, request.problem, request.costs).blocks
-                    : BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs,
-                                         MergeRule::kNever)),
+        blocks_(form_ == Form::kAllocations ? BuildNetInstance(request).blocks
+                                            : BuildBlockInstance(request, MergeRule::kNever)),
         chain_blocks_(form_ == Form::kChains ? MakeChainBlocks(request.graph, request.problem) : ChainBlocks()) {}
 
   std::optional<int64_t> Count() const {
@@ -136,6 +134,12 @@ std::unique_ptr<const Instance> MakeInstance(const SearchRequest& request) {
   return std::make_unique<const Instance>(request);
 }
 
+// Where devices may hold several stages, what is enumerated has no places in a pipeline, nor a number of stages.
+HeededSettings SettingsHeeded(const PlanningProblem& problem) {
+  if (problem.split != Split::kNonContiguous) return HeedsEverySetting(problem);
+  return {.pins_and_bans = true, .device_limits = true};
+}
+
 }  // namespace
 
 std::optional<int64_t> CountPlacements(const SearchRequest& request) {
@@ -170,6 +174,24 @@ absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, c
     record.RaiseBound({.value = judge.ProvenBound(), .method = kName, .scope = BoundScope::kProblem});
   }
   return std::move(record).Finish("no pattern was found for any stages, and none was proven impossible");
+}
+
+AlgorithmRow EnumerationRow() {
+  std::vector<Modes> modes = PipelineModes("every placement of a small problem");
+  modes.push_back(ThroughputModes({"host_staged", "uniform"}, SchedulesOfLoads(),
+                                  {Replication::kNone, Replication::kPerStage}, {Split::kNonContiguous},
+                                  "every split of a small problem"));
+  modes.push_back(LatencyModes("every choice of subgraphs of a small problem"));
+  modes.push_back(PeriodicModes({Split::kContiguous, Split::kNonContiguous},
+                                "small problems of both kinds, every placement looked at"));
+  return {.algorithm = Algorithm::kEnumeration,
+          .name = kName,
+          .version = "1",
+          .description = "every placement of a problem that has at most ten million, by branch and bound",
+          .work_unit = "partial placements",
+          .solve = SolveByEnumeration,
+          .modes = std::move(modes),
+          .heeds = SettingsHeeded};
 }
 
 }  // namespace planwright

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -26,6 +27,8 @@ std::optional<int64_t> CountPlacements(const SearchRequest& request);
 // or DEADLINE_EXCEEDED (IsNoPlanFound).
 absl::StatusOr<SearchOutcome> SolveByEnumeration(const SearchRequest& request, const SolveLimits& limits,
                                                  TaskArena& arena, const SearchCallbacks& callbacks);
+
+AlgorithmRow EnumerationRow();
 
 }  // namespace planwright
 

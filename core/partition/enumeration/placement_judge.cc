@@ -8,7 +8,7 @@ namespace planwright {
 
 void PlacementJudge::Judge(Placement placement) {
   LookAtLimits();
-  const Plan plan = CostPlan(request_.graph, request_.cluster, request_.problem, request_.costs, placement);
+  const Plan plan = CostPlan(request_, placement);
   ++record_.counters()["placements"];
   for (const DeviceUsage& usage : plan.devices) {
     if (usage.memory_limit_bytes.has_value() && usage.memory_bytes > *usage.memory_limit_bytes) return NoteOverfull();

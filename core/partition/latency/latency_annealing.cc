@@ -49,6 +49,9 @@ LatencyAnnealer::LatencyAnnealer(const LatencyInstance& instance, int32_t slots_
   }
 }
 
+// One slice: moves are proposed until the work is spent, and taken back unless Metropolis accepts them. The temperature
+// falls geometrically with the work, not with the moves, so that a slice ends cold whatever its moves cost. Only plans
+// without badness, which break no limit, are kept as the best.
 LatencyAnnealingResult LatencyAnnealer::Run(const LatencyAssignment& start, const AnnealingSlice& slice) {
   LatencyAnnealingResult result;
   random_ = RandomStream(slice.seed, slice.stream);
@@ -356,7 +359,7 @@ bool LatencyAnnealer::MoveChosen(const Target& target) {
 
 // Saves moving what is sure to be taken back. Of the moves in two steps only the second is judged.
 bool LatencyAnnealer::WillNotFit(const Target& target) const {
-  if (target.accelerator == SubgraphSchedule::kCpu || !instance_->memory.is_additive || current_.badness > 0)
+  if (target.accelerator == SubgraphSchedule::kCpu || !instance_->memory_is_declared || current_.badness > 0)
     return false;
   int64_t added_bytes = 0;
   for (const int32_t group : chosen_) {
@@ -364,7 +367,7 @@ bool LatencyAnnealer::WillNotFit(const Target& target) const {
     const bool is_there = place != SubgraphSchedule::kCpu && schedule_.AcceleratorOf(place) == target.accelerator;
     if (!is_there) added_bytes += group_bytes_[At(group)];
   }
-  const auto& limit = instance_->accelerators[At(target.accelerator)].memory_bytes;
+  const auto& limit = instance_->pool_of(target.accelerator).memory_bytes;
   return limit.has_value() && schedule_.loads().AcceleratorBytes(target.accelerator) + added_bytes > *limit;
 }
 

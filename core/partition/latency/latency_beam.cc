@@ -104,10 +104,10 @@ class Beam {
   int64_t LeastTime(const LatencyBlock& block) const {
     constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     int64_t least = MayBeOnCpu(instance_, block) ? CpuTime(instance_, block) : kNever;
-    for (const LatencyClass& device_class : instance_.classes) {
+    for (const DevicePool& pool : instance_.pools) {
       int64_t time = 0;
       for (const int32_t group : block) {
-        for (const int32_t vertex : instance_.groups[Index(group)]) time += device_class.time[Index(vertex)];
+        for (const int32_t vertex : instance_.groups[Index(group)]) time += pool.time[Index(vertex)];
       }
       least = std::min(least, time);
     }

@@ -54,10 +54,10 @@ class Bounds {
   void FindLeastTimes() {
     accelerator_time_.assign(instance_.operators.size(), kNever);
     for (int32_t accelerator = 0; accelerator < instance_.num_accelerators(); ++accelerator) {
-      const LatencyClass& device_class = instance_.class_of(accelerator);
+      const DevicePool& pool = instance_.pool_of(accelerator);
       for (std::size_t vertex = 0; vertex < accelerator_time_.size(); ++vertex) {
         if (!instance_.allowed[At(instance_.group_of[vertex])][At(accelerator)]) continue;
-        accelerator_time_[vertex] = std::min(accelerator_time_[vertex], device_class.time[vertex]);
+        accelerator_time_[vertex] = std::min(accelerator_time_[vertex], pool.time[vertex]);
       }
     }
     least_time_ = accelerator_time_;

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
-#include "core/partition/search/unknown_classes.h"
+#include "core/partition/search/missing_device_classes.h"
 
 namespace planwright {
 namespace {
@@ -26,11 +26,7 @@ std::vector<OperatorId> OperatorsOf(const LatencyInstance& instance, int32_t gro
 }
 
 std::string GroupName(const OperatorGraph& graph, const LatencyInstance& instance, int32_t group) {
-  const std::size_t others = instance.groups[At(group)].size() - 1;
-  const std::string& first = SubjectOf(graph, instance, group);
-  if (others == 0) return absl::StrCat("operator \"", first, "\"");
-  return absl::StrCat("operator \"", first, "\" and the ", others, others == 1 ? " operator" : " operators",
-                      " that must share its device");
+  return QuotedTogether(graph, OperatorsOf(instance, group));
 }
 
 Shortage NowhereAllowed(const OperatorGraph& graph, const Cluster& cluster, const LatencyInstance& instance,
@@ -55,7 +51,7 @@ std::optional<int64_t> LargestAccelerator(const LatencyInstance& instance, int32
   int64_t largest = 0;
   for (std::size_t accelerator = 0; accelerator < instance.accelerators.size(); ++accelerator) {
     if (!instance.allowed[At(group)][accelerator]) continue;
-    const std::optional<int64_t>& limit = instance.accelerators[accelerator].memory_bytes;
+    const std::optional<int64_t>& limit = instance.pool_of(static_cast<int32_t>(accelerator)).memory_bytes;
     if (!limit.has_value()) return std::nullopt;
     largest = std::max(largest, *limit);
   }
@@ -65,9 +61,9 @@ std::optional<int64_t> LargestAccelerator(const LatencyInstance& instance, int32
 // What must be on accelerators is larger than all of them together.
 std::optional<Shortage> TooLargeAltogether(const OperatorGraph& graph, const LatencyInstance& instance) {
   int64_t available = 0;
-  for (const LatencyAccelerator& accelerator : instance.accelerators) {
-    if (!accelerator.memory_bytes.has_value()) return std::nullopt;
-    available = SaturatingAdd(available, *accelerator.memory_bytes);
+  for (const DevicePool& pool : instance.pools) {
+    if (!pool.memory_bytes.has_value()) return std::nullopt;
+    available = SaturatingAdd(available, SaturatingMultiply(*pool.memory_bytes, std::ssize(pool.devices)));
   }
   int64_t needed = 0;
   int32_t largest = 0;
@@ -86,7 +82,7 @@ std::optional<Shortage> TooLargeAltogether(const OperatorGraph& graph, const Lat
 }  // namespace
 
 int64_t LeastGroupBytes(const LatencyInstance& instance, int32_t group) {
-  const LatencyMemory& memory = instance.memory;
+  const UnitMemory& memory = instance.memory;
   int64_t linear = 0;
   int64_t parameters = 0;
   for (const int32_t vertex : instance.groups[At(group)]) {
@@ -99,20 +95,20 @@ int64_t LeastGroupBytes(const LatencyInstance& instance, int32_t group) {
 std::optional<Infeasibility> FindLatencyShortages(const OperatorGraph& graph, const Cluster& cluster,
                                                   const LatencyInstance& instance) {
   Infeasibility infeasibility;
-  UnknownClasses unknown_classes(graph, cluster);
+  MissingDeviceClasses missing_device_classes(graph, cluster);
   for (int32_t group = 0; group < instance.num_groups(); ++group) {
     if (instance.allowed_on_cpu[At(group)]) continue;
     const std::vector<bool>& allowed = instance.allowed[At(group)];
     const std::optional<int64_t> largest = LargestAccelerator(instance, group);
     const bool runs_anywhere = std::find(allowed.begin(), allowed.end(), true) != allowed.end();
-    if (!runs_anywhere && unknown_classes.Explain(OperatorsOf(instance, group))) continue;
+    if (!runs_anywhere && missing_device_classes.Explain(OperatorsOf(instance, group))) continue;
     if (!runs_anywhere) {
       infeasibility.Add(NowhereAllowed(graph, cluster, instance, group));
     } else if (largest.has_value() && LeastGroupBytes(instance, group) > *largest) {
       infeasibility.Add(Oversized(graph, instance, group, *largest));
     }
   }
-  for (Shortage& shortage : unknown_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
+  for (Shortage& shortage : missing_device_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
   std::optional<Shortage> altogether = TooLargeAltogether(graph, instance);
   if (altogether.has_value()) infeasibility.shortages.insert(infeasibility.shortages.begin(), *std::move(altogether));
   if (infeasibility.shortages.empty()) return std::nullopt;

@@ -27,8 +27,7 @@ std::vector<std::vector<int32_t>> MembersOf(const std::vector<int32_t>& labels) 
 
 class Builder {
  public:
-  Builder(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem, const CostTable& costs)
-      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs) {}
+  explicit Builder(const PlanningInput& input) : input_(input) {}
 
   LatencyInstance Build() {
     AddVertices();
@@ -37,38 +36,42 @@ class Builder {
     AddBundles();
     AddAccelerators();
     AddCpus();
-    AddMemory();
-    if (problem_.max_subgraphs_per_device.has_value() || problem_.split == Split::kContiguous) {
-      instance_.subgraph_limit = problem_.max_subgraphs_per_device.value_or(1);
+    instance_.memory = MemoryOf(input_.graph, input_.problem, units_);
+    instance_.memory_is_declared = MemoryForm(input_.problem).is_declared();
+    if (input_.problem.max_subgraphs_per_device.has_value() || input_.problem.split == Split::kContiguous) {
+      instance_.subgraph_limit = input_.problem.max_subgraphs_per_device.value_or(1);
     }
     return std::move(instance_);
   }
 
  private:
-  const Operator& OperatorOf(std::size_t vertex) const { return graph_.operators[instance_.operators[vertex].index()]; }
+  const Operator& OperatorOf(std::size_t vertex) const {
+    return input_.graph.operators[instance_.operators[vertex].index()];
+  }
 
   void AddVertices() {
-    const bool keeps_backward = *problem_.workload == Workload::kTraining;
-    vertex_of_.assign(graph_.operators.size(), kDropped);
-    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
-      const Pass pass = graph_.operators[i].pass;
+    const bool keeps_backward = *input_.problem.workload == Workload::kTraining;
+    vertex_of_.assign(input_.graph.operators.size(), kDropped);
+    for (std::size_t i = 0; i < input_.graph.operators.size(); ++i) {
+      const Pass pass = input_.graph.operators[i].pass;
       if (pass == Pass::kBackward && !keeps_backward) continue;
       if (pass == Pass::kBackward) instance_.num_passes = 2;
       vertex_of_[i] = instance_.num_vertices();
       instance_.operators.emplace_back(i);
+      units_.push_back({OperatorId(i)});
       instance_.pass.push_back(pass);
     }
   }
 
   void AddTensors() {
-    const MemoryForm form(problem_);
+    const MemoryForm form(input_.problem);
     std::vector<Digraph::Edge> edges;
     instance_.tensors_of.resize(instance_.operators.size());
-    for (const Tensor& tensor : graph_.tensors) {
+    for (const Tensor& tensor : input_.graph.tensors) {
       const int32_t producer = vertex_of_[tensor.producer.index()];
       if (producer == kDropped) continue;
       LatencyTensor added{.pins = {producer},
-                          .transfer = TensorTransferTime(tensor, cluster_.interconnect).count(),
+                          .transfer = TensorTransferTime(tensor, input_.cluster.interconnect).count(),
                           .buffer_bytes = form.BufferBytes(tensor.size_bytes)};
       for (const OperatorId op : tensor.consumers) {
         const int32_t consumer = vertex_of_[op.index()];
@@ -86,7 +89,7 @@ class Builder {
   }
 
   void AddGroups() {
-    const std::vector<int32_t> unions = ColocationUnions(graph_, problem_);
+    const std::vector<int32_t> unions = ColocationUnions(input_.graph, input_.problem);
     for (const OperatorId op : instance_.operators) instance_.group_of.push_back(unions[op.index()]);
     instance_.groups = MembersOf(instance_.group_of);
   }
@@ -96,40 +99,26 @@ class Builder {
     std::map<std::pair<std::string, Pass>, int32_t> head;
     for (int32_t vertex = 0; vertex < instance_.num_vertices(); ++vertex) {
       const Operator& op = OperatorOf(Index(vertex));
-      if (problem_.granularity != Granularity::kLayer || op.layer.empty()) continue;
+      if (input_.problem.granularity != Granularity::kLayer || op.layer.empty()) continue;
       unions.Unite(vertex, head.try_emplace({op.layer, op.pass}, vertex).first->second);
     }
     instance_.bundle_of = unions.Labels();
     instance_.bundles = MembersOf(instance_.bundle_of);
   }
 
-  std::size_t ClassIndex(DeviceClassId device_class) {
-    const auto known = std::find_if(instance_.classes.begin(), instance_.classes.end(),
-                                    [&](const LatencyClass& c) { return c.device_class == device_class; });
-    if (known != instance_.classes.end()) return static_cast<std::size_t>(known - instance_.classes.begin());
-    LatencyClass& added = instance_.classes.emplace_back();
-    added.device_class = device_class;
-    for (const OperatorId op : instance_.operators) {
-      const OperatorTime& time = costs_.time(op, device_class);
-      added.supported.push_back(time.supported);
-      added.time.push_back(time.supported ? time.total().count() : 0);
-    }
-    return instance_.classes.size() - 1;
-  }
-
   // Whether pins and prohibitions let `op` be on `device`.
   bool MayBeOn(OperatorId op, DeviceId device) const {
     const auto is_op = [&](const OperatorDevice& entry) { return entry.op == op; };
     const auto is_both = [&](const OperatorDevice& entry) { return entry.op == op && entry.device == device; };
-    const bool is_pinned = std::any_of(problem_.pinned.begin(), problem_.pinned.end(), is_op);
-    if (is_pinned && std::none_of(problem_.pinned.begin(), problem_.pinned.end(), is_both)) return false;
-    return std::none_of(problem_.forbidden.begin(), problem_.forbidden.end(), is_both);
+    const bool is_pinned = std::any_of(input_.problem.pinned.begin(), input_.problem.pinned.end(), is_op);
+    if (is_pinned && std::none_of(input_.problem.pinned.begin(), input_.problem.pinned.end(), is_both)) return false;
+    return std::none_of(input_.problem.forbidden.begin(), input_.problem.forbidden.end(), is_both);
   }
 
   // The vertices that pins and prohibitions name; the others may be anywhere.
   std::vector<bool> RestrictedVertices() const {
     std::vector<bool> restricted(instance_.operators.size(), false);
-    for (const auto* entries : {&problem_.pinned, &problem_.forbidden}) {
+    for (const auto* entries : {&input_.problem.pinned, &input_.problem.forbidden}) {
       for (const OperatorDevice& entry : *entries) {
         const int32_t vertex = vertex_of_[entry.op.index()];
         if (vertex != kDropped) restricted[Index(vertex)] = true;
@@ -138,20 +127,30 @@ class Builder {
     return restricted;
   }
 
+  // And the accelerators that are in them.
+  void AddPools() {
+    instance_.pools = PoolsOf(input_.cluster);
+    std::erase_if(instance_.pools, [&](const DevicePool& pool) {
+      return input_.cluster.class_of(pool.devices.front()).kind != DeviceKind::kAccelerator;
+    });
+    for (std::size_t i = 0; i < instance_.pools.size(); ++i) {
+      AddTimes(input_.costs, units_, /*has_phases=*/false, instance_.pools[i]);
+      for (const DeviceId device : instance_.pools[i].devices) instance_.accelerators.push_back({device, i});
+    }
+    std::ranges::sort(instance_.accelerators, {}, &LatencyAccelerator::device);
+  }
+
   void AddAccelerators() {
     const std::vector<bool> restricted = RestrictedVertices();
     instance_.allowed.resize(instance_.groups.size());
-    for (std::size_t i = 0; i < cluster_.devices.size(); ++i) {
-      const DeviceId device(i);
-      if (cluster_.class_of(device).kind != DeviceKind::kAccelerator) continue;
-      const std::size_t class_index = ClassIndex(cluster_.devices[i].device_class);
-      instance_.accelerators.push_back({device, class_index, UsableMemoryBytes(cluster_, device)});
-      const std::vector<bool>& supported = instance_.classes[class_index].supported;
+    AddPools();
+    for (const LatencyAccelerator& accelerator : instance_.accelerators) {
+      const std::vector<bool>& supported = instance_.pools[accelerator.pool].supported;
       for (std::size_t group = 0; group < instance_.groups.size(); ++group) {
         const auto& members = instance_.groups[group];
         instance_.allowed[group].push_back(std::all_of(members.begin(), members.end(), [&](int32_t vertex) {
           return supported[Index(vertex)] &&
-                 (!restricted[Index(vertex)] || MayBeOn(instance_.operators[Index(vertex)], device));
+                 (!restricted[Index(vertex)] || MayBeOn(instance_.operators[Index(vertex)], accelerator.device));
         }));
       }
     }
@@ -162,14 +161,14 @@ class Builder {
     std::vector<bool> has_cpu(instance_.operators.size(), false);
     instance_.cpu_of.resize(instance_.operators.size());
     instance_.cpu_time.resize(instance_.operators.size());
-    for (std::size_t i = 0; i < cluster_.devices.size(); ++i) {
+    for (std::size_t i = 0; i < input_.cluster.devices.size(); ++i) {
       const DeviceId device(i);
-      if (cluster_.class_of(device).kind != DeviceKind::kCpu) continue;
-      const std::optional<int64_t> memory_bytes = UsableMemoryBytes(cluster_, device);
+      if (input_.cluster.class_of(device).kind != DeviceKind::kCpu) continue;
+      const std::optional<int64_t> memory_bytes = UsableMemoryBytes(input_.cluster, device);
       if (memory_bytes.has_value()) instance_.cpu_limits.push_back({device, *memory_bytes});
       for (std::size_t vertex = 0; vertex < instance_.operators.size(); ++vertex) {
         const OperatorId op = instance_.operators[vertex];
-        const OperatorTime& time = costs_.time(op, cluster_.devices[i].device_class);
+        const OperatorTime& time = input_.costs.time(op, input_.cluster.devices[i].device_class);
         if (!time.supported || (restricted[vertex] && !MayBeOn(op, device))) continue;
         if (has_cpu[vertex] && time.total().count() >= instance_.cpu_time[vertex]) continue;
         has_cpu[vertex] = true;
@@ -183,34 +182,16 @@ class Builder {
     }
   }
 
-  void AddMemory() {
-    const MemoryForm form(problem_);
-    LatencyMemory& memory = instance_.memory;
-    for (std::size_t vertex = 0; vertex < instance_.operators.size(); ++vertex) {
-      const MemoryParts parts = form.PartsOf(OperatorOf(vertex));
-      memory.linear.push_back(parts.declared + parts.stored);
-      memory.parameters.push_back(parts.parameters);
-      memory.workspace.push_back(parts.workspace);
-    }
-    memory.is_additive = form.is_declared();
-    memory.parameter_factor = form.copies();
-    memory.reserved = form.reserved_bytes();
-  }
-
-  const OperatorGraph& graph_;
-  const Cluster& cluster_;
-  const PlanningProblem& problem_;
-  const CostTable& costs_;
+  const PlanningInput input_;
   // By operator; kDropped: the workload drops it.
   std::vector<int32_t> vertex_of_;
+  // Each vertex by itself.
+  UnitOperators units_;
   LatencyInstance instance_;
 };
 
 }  // namespace
 
-LatencyInstance BuildLatencyInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                     const CostTable& costs) {
-  return Builder(graph, cluster, problem, costs).Build();
-}
+LatencyInstance BuildLatencyInstance(const PlanningInput& input) { return Builder(input).Build(); }
 
 }  // namespace planwright

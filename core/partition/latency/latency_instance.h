@@ -18,10 +18,12 @@
 
 #include "core/base/ids.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/graph/digraph.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
+#include "core/partition/search/device_pools.h"
 
 namespace planwright {
 
@@ -36,29 +38,8 @@ struct LatencyTensor {
 
 struct LatencyAccelerator {
   DeviceId device;
-  // Position in LatencyInstance::classes.
-  std::size_t class_index = 0;
-  // nullopt: unlimited.
-  std::optional<int64_t> memory_bytes;
-};
-
-struct LatencyClass {
-  DeviceClassId device_class;
-  // By vertex: picoseconds; 0 where the class cannot run it.
-  std::vector<int64_t> time;
-  std::vector<bool> supported;
-};
-
-// Memory of one subgraph: sum(linear) + ceil(sum(parameters) x parameter_factor) + max(workspace) + buffer_bytes of the
-// tensors that it holds partly + reserved. An accelerator needs the sum over its subgraphs.
-struct LatencyMemory {
-  std::vector<int64_t> linear;
-  std::vector<int64_t> parameters;
-  std::vector<int64_t> workspace;
-  double parameter_factor = 0;
-  int64_t reserved = 0;
-  // DECLARED: only `linear` counts.
-  bool is_additive = true;
+  // Position in LatencyInstance::pools.
+  std::size_t pool = 0;
 };
 
 // A CPU whose memory is limited.
@@ -82,8 +63,8 @@ struct LatencyInstance {
   std::vector<std::vector<int32_t>> bundles;
   std::vector<int32_t> bundle_of;
 
-  // Classes of the accelerators.
-  std::vector<LatencyClass> classes;
+  // Those of accelerators; units are vertices.
+  std::vector<DevicePool> pools;
   // In cluster order.
   std::vector<LatencyAccelerator> accelerators;
   // By group, then accelerator: support, pins and prohibitions allow it there.
@@ -96,7 +77,11 @@ struct LatencyInstance {
   std::vector<int64_t> cpu_time;
   std::vector<LatencyCpuLimit> cpu_limits;
 
-  LatencyMemory memory;
+  // Of one subgraph, with the buffers of the tensors that it holds partly. An accelerator needs the sum over its
+  // subgraphs.
+  UnitMemory memory;
+  // DECLARED: only UnitMemory::linear counts.
+  bool memory_is_declared = true;
 
   // Passes that occur: 1, or 2 with BACKWARD operators.
   int32_t num_passes = 1;
@@ -106,15 +91,14 @@ struct LatencyInstance {
   int32_t num_vertices() const { return static_cast<int32_t>(operators.size()); }
   int32_t num_groups() const { return static_cast<int32_t>(groups.size()); }
   int32_t num_accelerators() const { return static_cast<int32_t>(accelerators.size()); }
-  const LatencyClass& class_of(int32_t accelerator) const {
-    return classes[accelerators[static_cast<std::size_t>(accelerator)].class_index];
+  const DevicePool& pool_of(int32_t accelerator) const {
+    return pools[accelerators[static_cast<std::size_t>(accelerator)].pool];
   }
 };
 
 // REQUIRES: graph, cluster and problem are valid, resolved and supported; host_staged.
 // O((operators + tensor ends) log + groups x devices + operators x classes).
-LatencyInstance BuildLatencyInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                     const CostTable& costs);
+LatencyInstance BuildLatencyInstance(const PlanningInput& input);
 
 }  // namespace planwright
 

@@ -11,8 +11,7 @@ LatencyLoads::LatencyLoads(const LatencyInstance& instance, int32_t slots_per_ac
   const std::size_t num_slots = instance.accelerators.size() * At(slots_per_accelerator);
   size_.assign(num_slots, 0);
   duration_.assign(num_slots, 0);
-  linear_bytes_.assign(num_slots, 0);
-  parameter_bytes_.assign(num_slots, 0);
+  memory_.assign(num_slots, {});
   buffer_bytes_.assign(num_slots, 0);
   workspace_bytes_.assign(num_slots, 0);
   pins_.assign(instance.tensors.size() * num_slots, 0);
@@ -20,7 +19,7 @@ LatencyLoads::LatencyLoads(const LatencyInstance& instance, int32_t slots_per_ac
 }
 
 void LatencyLoads::PrepareCpuLimits() {
-  const LatencyMemory& memory = instance_->memory;
+  const UnitMemory& memory = instance_->memory;
   limit_of_.assign(instance_->operators.size(), kUnlimited);
   cpu_bytes_of_.assign(instance_->operators.size(), 0);
   const int64_t workspace =
@@ -49,13 +48,12 @@ void LatencyLoads::ChangeTransfers(int32_t slot, const LatencyTensor& tensor, in
 }
 
 void LatencyLoads::AddToSlot(int32_t vertex, int32_t slot) {
-  const LatencyMemory& memory = instance_->memory;
-  const int64_t time = instance_->class_of(slot / slots_per_accelerator_).time[At(vertex)];
+  const UnitMemory& memory = instance_->memory;
+  const int64_t time = instance_->pool_of(slot / slots_per_accelerator_).time[At(vertex)];
   ++size_[At(slot)];
   duration_[At(slot)] += time;
   total_duration_ += time;
-  linear_bytes_[At(slot)] += memory.linear[At(vertex)];
-  parameter_bytes_[At(slot)] += memory.parameters[At(vertex)];
+  memory_[At(slot)].Add(memory, At(vertex));
   workspace_bytes_[At(slot)] = std::max(workspace_bytes_[At(slot)], memory.workspace[At(vertex)]);
   for (const int32_t position : instance_->tensors_of[At(vertex)]) {
     const LatencyTensor& tensor = instance_->tensors[At(position)];
@@ -66,13 +64,12 @@ void LatencyLoads::AddToSlot(int32_t vertex, int32_t slot) {
 }
 
 void LatencyLoads::RemoveFromSlot(int32_t vertex, int32_t slot, std::span<const int32_t> places) {
-  const LatencyMemory& memory = instance_->memory;
-  const int64_t time = instance_->class_of(slot / slots_per_accelerator_).time[At(vertex)];
+  const UnitMemory& memory = instance_->memory;
+  const int64_t time = instance_->pool_of(slot / slots_per_accelerator_).time[At(vertex)];
   --size_[At(slot)];
   duration_[At(slot)] -= time;
   total_duration_ -= time;
-  linear_bytes_[At(slot)] -= memory.linear[At(vertex)];
-  parameter_bytes_[At(slot)] -= memory.parameters[At(vertex)];
+  memory_[At(slot)].Remove(memory, At(vertex));
   for (const int32_t position : instance_->tensors_of[At(vertex)]) {
     const LatencyTensor& tensor = instance_->tensors[At(position)];
     const int32_t pins = pins_[At(position) * size_.size() + At(slot)]--;
@@ -103,9 +100,7 @@ void LatencyLoads::ChangeCpuBytes(int32_t vertex, int64_t sign) {
 
 int64_t LatencyLoads::SlotBytes(int32_t slot) const {
   if (is_empty(slot)) return 0;
-  const LatencyMemory& memory = instance_->memory;
-  return linear_bytes_[At(slot)] + workspace_bytes_[At(slot)] + buffer_bytes_[At(slot)] + memory.reserved +
-         ParameterStateBytes(parameter_bytes_[At(slot)], memory.parameter_factor);
+  return memory_[At(slot)].Total(instance_->memory, buffer_bytes_[At(slot)], workspace_bytes_[At(slot)]);
 }
 
 int64_t LatencyLoads::AcceleratorBytes(int32_t accelerator) const {
@@ -116,7 +111,7 @@ int64_t LatencyLoads::AcceleratorBytes(int32_t accelerator) const {
 }
 
 int64_t LatencyLoads::MissingBytes(int32_t accelerator) const {
-  const auto& limit = instance_->accelerators[At(accelerator)].memory_bytes;
+  const auto& limit = instance_->pool_of(accelerator).memory_bytes;
   return limit.has_value() ? std::max<int64_t>(0, AcceleratorBytes(accelerator) - *limit) : 0;
 }
 

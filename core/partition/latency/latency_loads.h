@@ -57,8 +57,7 @@ class LatencyLoads {
   // By slot.
   std::vector<int32_t> size_;
   std::vector<int64_t> duration_;
-  std::vector<int64_t> linear_bytes_;
-  std::vector<int64_t> parameter_bytes_;
+  std::vector<MemorySums> memory_;
   std::vector<int64_t> buffer_bytes_;
   std::vector<int64_t> workspace_bytes_;
   int64_t total_duration_ = 0;

@@ -60,7 +60,7 @@ class GrowingSegment {
     }
     group_begin_.assign(instance.groups.size(), -1);
     tensor_begin_.assign(instance.tensors.size(), -1);
-    compute_.resize(instance.classes.size());
+    compute_.resize(instance.pools.size());
     leaves_at_.resize(path.size());
   }
 
@@ -87,16 +87,16 @@ class GrowingSegment {
   int64_t LeastDuration() const {
     int64_t least = kNever;
     for (std::size_t i = 0; i < allowed_.size(); ++i) {
-      const LatencyAccelerator& accelerator = instance_.accelerators[i];
-      if (!allowed_[i] || bytes_ > accelerator.memory_bytes.value_or(kNever)) continue;
-      least = std::min(least, compute_[accelerator.class_index] + incoming_ + outgoing_);
+      const std::size_t pool = instance_.accelerators[i].pool;
+      if (!allowed_[i] || bytes_ > instance_.pools[pool].memory_bytes.value_or(kNever)) continue;
+      least = std::min(least, compute_[pool] + incoming_ + outgoing_);
     }
     return least;
   }
 
  private:
   void Join(int32_t vertex, int32_t end) {
-    for (std::size_t i = 0; i < compute_.size(); ++i) compute_[i] += instance_.classes[i].time[At(vertex)];
+    for (std::size_t i = 0; i < compute_.size(); ++i) compute_[i] += instance_.pools[i].time[At(vertex)];
     const int32_t group = instance_.group_of[At(vertex)];
     if (group_begin_[At(group)] != begin_) {
       group_begin_[At(group)] = begin_;

@@ -52,7 +52,7 @@ class Search {
         limits_(limits),
         arena_(arena),
         callbacks_(callbacks),
-        instance_(BuildLatencyInstance(request.graph, request.cluster, request.problem, request.costs)),
+        instance_(BuildLatencyInstance(request)),
         slots_per_pass_(std::min(instance_.subgraph_limit.value_or(kMaxSubgraphsSearched), kMaxSubgraphsSearched)),
         work_limit_(limits.work == std::numeric_limits<int64_t>::max() ? kDefaultLatencyWork : limits.work),
         record_(kAnnealingName, request.options.relative_gap, callbacks) {}
@@ -203,6 +203,21 @@ class Search {
 absl::StatusOr<SearchOutcome> SolveMinLatency(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                               const SearchCallbacks& callbacks) {
   return Search(request, limits, arena, callbacks).Run();
+}
+
+AlgorithmRow LatencyAnnealingRow() {
+  return {.algorithm = Algorithm::kLatencyAnnealing,
+          .name = kAnnealingName,
+          .version = "2",
+          .description =
+              "simulated annealing on the subgraphs of accelerators and their schedule (the problem: Tarnawski et al. "
+              "2020, 4)",
+          .work_unit =
+              "about 10 ns: 1 for each subgraph or CPU operator scheduled, 6 for each operator moved, 3 for "
+              "each group chosen, 10 for each move proposed",
+          .solve = SolveMinLatency,
+          .modes = {LatencyModes("least latency of one micro-batch, inference and training with BACKWARD operators: "
+                                 "subgraphs of accelerators one after the other, CPUs as one pool")}};
 }
 
 }  // namespace planwright

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -26,6 +27,8 @@ inline constexpr int32_t kMaxSubgraphsSearched = 4;
 // REQUIRES: MIN_LATENCY, host_staged.
 absl::StatusOr<SearchOutcome> SolveMinLatency(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                               const SearchCallbacks& callbacks);
+
+AlgorithmRow LatencyAnnealingRow();
 
 }  // namespace planwright
 

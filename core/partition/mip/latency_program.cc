@@ -159,7 +159,7 @@ class Builder {
 
   void AddSubgraph(std::size_t slot) {
     std::vector<Entry> duration{{slots_[slot].finish, 1}, {slots_[slot].start, -1}};
-    const LatencyClass& times = instance_.class_of(slots_[slot].accelerator);
+    const DevicePool& times = instance_.pool_of(slots_[slot].accelerator);
     for (int32_t vertex = 0; vertex < instance_.num_vertices(); ++vertex) {
       if (!MayHold(slot, vertex)) continue;
       duration.push_back({Place(vertex, static_cast<int32_t>(slot)), -Scaled(times.time[Index(vertex)])});
@@ -258,9 +258,9 @@ class Builder {
 
   // (3*)
   void AddMemory(int32_t accelerator) {
-    const std::optional<int64_t>& limit = instance_.accelerators[Index(accelerator)].memory_bytes;
+    const std::optional<int64_t>& limit = instance_.pool_of(accelerator).memory_bytes;
     if (!limit.has_value()) return;
-    const LatencyMemory& memory = instance_.memory;
+    const UnitMemory& memory = instance_.memory;
     std::vector<Entry> needs;
     const std::size_t first = FirstSlot(accelerator, 0);
     const std::size_t end = first + Index(instance_.num_passes * result_.slots_per_pass);
@@ -281,7 +281,7 @@ class Builder {
 
   // What a subgraph needs once: its largest workspace, and what is reserved.
   void AddSubgraphMemory(std::size_t slot, std::vector<Entry>& needs) {
-    const LatencyMemory& memory = instance_.memory;
+    const UnitMemory& memory = instance_.memory;
     const bool has_workspace =
         std::any_of(memory.workspace.begin(), memory.workspace.end(), [](int64_t bytes) { return bytes > 0; });
     if (!has_workspace && memory.reserved == 0) return;
@@ -296,9 +296,7 @@ class Builder {
   }
 
   bool AreAlike(int32_t a, int32_t b) const {
-    const LatencyAccelerator& first = instance_.accelerators[Index(a)];
-    const LatencyAccelerator& second = instance_.accelerators[Index(b)];
-    return first.class_index == second.class_index && first.memory_bytes == second.memory_bytes &&
+    return instance_.accelerators[Index(a)].pool == instance_.accelerators[Index(b)].pool &&
            std::all_of(instance_.allowed.begin(), instance_.allowed.end(),
                        [&](const std::vector<bool>& allowed) { return allowed[Index(a)] == allowed[Index(b)]; });
   }

@@ -44,12 +44,9 @@ bool IsContiguous(const PlanningProblem& problem) { return problem.split == Spli
 // Throughput: what the program is made of, and the way back to a placement.
 class ThroughputModel {
  public:
-  ThroughputModel(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                  const CostTable& costs)
-      : graph_(graph),
-        problem_(problem),
-        instance_(IsContiguous(problem) ? ContiguousNetInstance(graph, cluster, problem, costs)
-                                        : BuildNetInstance(graph, cluster, problem, costs)) {}
+  explicit ThroughputModel(const PlanningInput& input)
+      : input_(input),
+        instance_(IsContiguous(input.problem) ? ContiguousNetInstance(input) : BuildNetInstance(input)) {}
 
   Picoseconds GenerousUpper() const { return Picoseconds(std::max<int64_t>(TrivialLoadBound(instance_.blocks), 1)); }
 
@@ -59,7 +56,7 @@ class ThroughputModel {
     for (const Net& net : instance_.blocks.nets) for_each_device += 3 * static_cast<int64_t>(net.blocks.size());
     const auto devices = static_cast<int64_t>(instance_.devices.size());
     int64_t entries = SaturatingMultiply(devices, 2 * for_each_device);
-    if (IsContiguous(problem_)) {
+    if (IsContiguous(input_.problem)) {
       const auto edges = static_cast<int64_t>(instance_.blocks.precedence.edges().size());
       entries = SaturatingAdd(entries, SaturatingMultiply(3 * devices * devices, edges + devices));
     }
@@ -73,7 +70,7 @@ class ThroughputModel {
 
   std::optional<Placement> PlacementOf(const std::vector<double>& solution) const {
     const std::vector<int32_t> device_of = model_.DeviceOf(solution);
-    if (!IsContiguous(problem_)) return Cut(device_of);
+    if (!IsContiguous(input_.problem)) return Cut(device_of);
     std::vector<Placement::Stage> stages(instance_.devices.size());
     for (std::size_t block = 0; block < device_of.size(); ++block) {
       std::vector<OperatorId>& operators = stages[static_cast<std::size_t>(device_of[block])].operators;
@@ -104,7 +101,7 @@ class ThroughputModel {
   int64_t StartWork() const { return kMovesPerGroup * instance_.num_groups(); }
   // Bounds that hold for all splits, as the search for non-contiguous ones has them already.
   void Certify(SearchRecord& record, const SolveLimits& search_limits) const {
-    if (!IsContiguous(problem_) || !record.has_placement()) return;
+    if (!IsContiguous(input_.problem) || !record.has_placement()) return;
     SolveLimits limits = search_limits;
     limits.work = kProofWork;
     CertifyMaxLoad(instance_.blocks, instance_.rule().overlap, record.objective(), 0, limits,
@@ -128,22 +125,21 @@ class ThroughputModel {
 
  private:
   IntegerProgram& Build(Picoseconds upper, Picoseconds unit) {
-    model_ = BuildThroughputProgram(instance_, IsContiguous(problem_), upper, unit);
+    model_ = BuildThroughputProgram(instance_, IsContiguous(input_.problem), upper, unit);
     return model_.program;
   }
 
   Placement Cut(const std::vector<int32_t>& device_of) const {
-    std::vector<DeviceId> device_of_operator(graph_.operators.size());
+    std::vector<DeviceId> device_of_operator(input_.graph.operators.size());
     for (std::size_t group = 0; group < device_of.size(); ++group) {
       for (const OperatorId op : instance_.blocks.operators[group]) {
         device_of_operator[op.index()] = instance_.devices[static_cast<std::size_t>(device_of[group])].device;
       }
     }
-    return VirtualDevices(graph_, problem_).Cut(device_of_operator);
+    return VirtualDevices(input_.graph, input_.problem).Cut(device_of_operator);
   }
 
-  const OperatorGraph& graph_;
-  const PlanningProblem& problem_;
+  const PlanningInput input_;
   const NetInstance instance_;
   ThroughputProgram model_;
 };
@@ -151,9 +147,8 @@ class ThroughputModel {
 // The same for latency.
 class LatencyModel {
  public:
-  LatencyModel(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-               const CostTable& costs)
-      : instance_(BuildLatencyInstance(graph, cluster, problem, costs)),
+  explicit LatencyModel(const PlanningInput& input)
+      : instance_(BuildLatencyInstance(input)),
         slots_per_pass_(instance_.subgraph_limit.value_or(kMaxSubgraphsSearched)) {}
 
   // Every vertex after the other, wherever it takes longest, and every tensor sent and received by each accelerator.
@@ -162,7 +157,7 @@ class LatencyModel {
     for (int32_t vertex = 0; vertex < instance_.num_vertices(); ++vertex) {
       const auto index = static_cast<std::size_t>(vertex);
       int64_t longest = instance_.cpu_time[index];
-      for (const LatencyClass& type : instance_.classes) longest = std::max(longest, type.time[index]);
+      for (const DevicePool& pool : instance_.pools) longest = std::max(longest, pool.time[index]);
       upper = SaturatingAdd(upper, longest);
     }
     for (const LatencyTensor& tensor : instance_.tensors) {
@@ -227,7 +222,7 @@ class MipSearch {
         limits_(limits),
         arena_(arena),
         callbacks_(callbacks),
-        model_(request.graph, request.cluster, request.problem, request.costs),
+        model_(request),
         record_(kName, request.options.relative_gap, callbacks) {}
 
   absl::StatusOr<SearchOutcome> Run() {
@@ -310,28 +305,23 @@ class MipSearch {
 // The form of the paper, to be written only.
 class PrintedModel {
  public:
-  PrintedModel(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-               const CostTable& costs)
-      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs) {}
+  explicit PrintedModel(const PlanningInput& input) : input_(input) {}
 
   int64_t NumEntries() const {
-    auto for_each_device = 5 * static_cast<int64_t>(graph_.operators.size());
-    for (const Tensor& tensor : graph_.tensors) {
+    auto for_each_device = 5 * static_cast<int64_t>(input_.graph.operators.size());
+    for (const Tensor& tensor : input_.graph.tensors) {
       for_each_device += 11 * (1 + static_cast<int64_t>(tensor.consumers.size()));
     }
-    return SaturatingMultiply(static_cast<int64_t>(cluster_.devices.size()), for_each_device);
+    return SaturatingMultiply(static_cast<int64_t>(input_.cluster.devices.size()), for_each_device);
   }
 
   IntegerProgram Build() const {
-    const Picoseconds unit = ThroughputModel(graph_, cluster_, problem_, costs_).FairShare();
-    return BuildPrintedProgram(graph_, cluster_, problem_, costs_, unit).program;
+    const Picoseconds unit = ThroughputModel(input_).FairShare();
+    return BuildPrintedProgram(input_, unit).program;
   }
 
  private:
-  const OperatorGraph& graph_;
-  const Cluster& cluster_;
-  const PlanningProblem& problem_;
-  const CostTable& costs_;
+  const PlanningInput input_;
 };
 
 template <typename Model>
@@ -354,15 +344,25 @@ absl::StatusOr<SearchOutcome> SolveByMip(const SearchRequest& request, const Sol
   return MipSearch<ThroughputModel>(request, limits, arena, callbacks).Run();
 }
 
-absl::StatusOr<IntegerProgram> IntegerProgramOf(const OperatorGraph& graph, const Cluster& cluster,
-                                                const PlanningProblem& problem, const CostTable& costs) {
-  if (problem.objective == Objective::kMinLatency) return ProgramOf(LatencyModel(graph, cluster, problem, costs));
-  return ProgramOf(ThroughputModel(graph, cluster, problem, costs));
+absl::StatusOr<IntegerProgram> IntegerProgramOf(const PlanningInput& input) {
+  if (input.problem.objective == Objective::kMinLatency) return ProgramOf(LatencyModel(input));
+  return ProgramOf(ThroughputModel(input));
 }
 
-absl::StatusOr<IntegerProgram> PrintedProgramOf(const OperatorGraph& graph, const Cluster& cluster,
-                                                const PlanningProblem& problem, const CostTable& costs) {
-  return ProgramOf(PrintedModel(graph, cluster, problem, costs));
+absl::StatusOr<IntegerProgram> PrintedProgramOf(const PlanningInput& input) { return ProgramOf(PrintedModel(input)); }
+
+AlgorithmRow MipRow() {
+  return {.algorithm = Algorithm::kMip,
+          .name = kName,
+          .version = "3",
+          .description = "integer programs, solved by CBC (Tarnawski et al. 2020, 4 and 5.1.3)",
+          .work_unit = "nodes of the search tree",
+          .solve = SolveByMip,
+          .modes = {},
+          .modes_by_name = {ThroughputModes({"host_staged", "uniform"}, SchedulesOfOneLoad(), {Replication::kNone},
+                                            {Split::kContiguous, Split::kNonContiguous},
+                                            "the integer program of throughput, solved by CBC where the build has it"),
+                            LatencyModes("the integer program of latency, solved by CBC where the build has it")}};
 }
 
 }  // namespace planwright

@@ -13,7 +13,9 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/partition/mip/integer_program.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -29,12 +31,12 @@ absl::StatusOr<SearchOutcome> SolveByMip(const SearchRequest& request, const Sol
 // The program that SolveByMip would solve, without a heuristic plan: the upper bound allows every plan.
 // RESOURCE_EXHAUSTED: it would have more than kMaxMipEntries entries. REQUIRES: as SolveByMip, but no solver.
 inline constexpr int64_t kMaxMipEntries = 20'000'000;
-absl::StatusOr<IntegerProgram> IntegerProgramOf(const OperatorGraph& graph, const Cluster& cluster,
-                                                const PlanningProblem& problem, const CostTable& costs);
+absl::StatusOr<IntegerProgram> IntegerProgramOf(const PlanningInput& input);
 
 // The program in the form of the paper. Errors as above. REQUIRES: as BuildPrintedProgram.
-absl::StatusOr<IntegerProgram> PrintedProgramOf(const OperatorGraph& graph, const Cluster& cluster,
-                                                const PlanningProblem& problem, const CostTable& costs);
+absl::StatusOr<IntegerProgram> PrintedProgramOf(const PlanningInput& input);
+
+AlgorithmRow MipRow();
 
 }  // namespace planwright
 

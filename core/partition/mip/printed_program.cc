@@ -19,14 +19,8 @@ using Entry = IntegerProgram::Entry;
 
 class Builder {
  public:
-  Builder(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem, const CostTable& costs,
-          Picoseconds unit)
-      : graph_(graph),
-        cluster_(cluster),
-        problem_(problem),
-        costs_(costs),
-        unit_(unit),
-        union_of_(ColocationUnions(graph, problem)) {
+  Builder(const PlanningInput& input, Picoseconds unit)
+      : input_(input), unit_(unit), union_of_(ColocationUnions(input.graph, input.problem)) {
     for (const DeviceKind kind : {DeviceKind::kAccelerator, DeviceKind::kCpu}) AddDevices(kind);
   }
 
@@ -37,7 +31,7 @@ class Builder {
     AddPlaces();
     AddColocation();
     for (std::size_t device = 0; device < num_devices(); ++device) {
-      if (problem_.split == Split::kContiguous) AddContiguity(device);
+      if (input_.problem.split == Split::kContiguous) AddContiguity(device);
       AddMemory(device);
       AddLoad(device);
     }
@@ -47,19 +41,19 @@ class Builder {
  private:
   IntegerProgram& program() { return result_.program; }
   std::size_t num_devices() const { return result_.devices.size(); }
-  std::size_t num_operators() const { return graph_.operators.size(); }
+  std::size_t num_operators() const { return input_.graph.operators.size(); }
   bool TakesPart(OperatorId op) const { return union_of_[op.index()] != kDropped; }
   int32_t Place(OperatorId op, std::size_t device) const { return result_.place[op.index()][device]; }
   const OperatorTime& TimeOf(OperatorId op, std::size_t device) const {
-    return costs_.time(op, cluster_.devices[result_.devices[device].index()].device_class);
+    return input_.costs.time(op, input_.cluster.devices[result_.devices[device].index()].device_class);
   }
   double Scaled(Picoseconds time) const {
     return static_cast<double>(time.count()) / static_cast<double>(unit_.count());
   }
 
   void AddDevices(DeviceKind kind) {
-    for (std::size_t device = 0; device < cluster_.devices.size(); ++device) {
-      if (cluster_.class_of(DeviceId(device)).kind == kind) result_.devices.emplace_back(device);
+    for (std::size_t device = 0; device < input_.cluster.devices.size(); ++device) {
+      if (input_.cluster.class_of(DeviceId(device)).kind == kind) result_.devices.emplace_back(device);
     }
   }
 
@@ -68,7 +62,7 @@ class Builder {
         "Fig. 6 of Tarnawski et al., Efficient algorithms for device placement of DNN graph operators, 2020, %s "
         "contiguity.\n1 of the objective is %.9f ms. x_V_I: operator V is on device I; rows have the figure's "
         "numbers.\n",
-        problem_.split == Split::kContiguous ? "with" : "without", ToMilliseconds(unit_));
+        input_.problem.split == Split::kContiguous ? "with" : "without", ToMilliseconds(unit_));
   }
 
   // What no cost forbids, but the problem.
@@ -78,8 +72,8 @@ class Builder {
     };
     const auto is_pinned_elsewhere = [&](const OperatorDevice& pin) { return excludes(pin, false); };
     const auto is_banned = [&](const OperatorDevice& ban) { return excludes(ban, true); };
-    return TimeOf(op, device).supported && std::ranges::none_of(problem_.pinned, is_pinned_elsewhere) &&
-           std::ranges::none_of(problem_.forbidden, is_banned);
+    return TimeOf(op, device).supported && std::ranges::none_of(input_.problem.pinned, is_pinned_elsewhere) &&
+           std::ranges::none_of(input_.problem.forbidden, is_banned);
   }
 
   // (15)
@@ -123,7 +117,7 @@ class Builder {
       program().AddAtLeast("c11_" + name, {{before_end[index], 1}, {Place(OperatorId(index), device), -1}}, 0);
     }
     ForEachEdge([&](std::size_t tensor, OperatorId from, OperatorId to) {
-      if (graph_.operators[from.index()].pass != graph_.operators[to.index()].pass) return;
+      if (input_.graph.operators[from.index()].pass != input_.graph.operators[to.index()].pass) return;
       const std::string name = absl::StrCat(tensor, "_", to.index(), "_", device);
       const int32_t z = before_end[to.index()];
       program().AddAtMost("c12_" + name, {{z, 1}, {before_end[from.index()], -1}}, 0);
@@ -133,13 +127,13 @@ class Builder {
 
   // (17), on devices of limited memory; in units of it.
   void AddMemory(std::size_t device) {
-    const std::optional<int64_t> limit = UsableMemoryBytes(cluster_, result_.devices[device]);
+    const std::optional<int64_t> limit = UsableMemoryBytes(input_.cluster, result_.devices[device]);
     if (!limit.has_value()) return;
     const double unit = std::max(static_cast<double>(*limit), 1.0);
     std::vector<Entry> needs;
     for (std::size_t index = 0; index < num_operators(); ++index) {
       if (!TakesPart(OperatorId(index))) continue;
-      const auto bytes = static_cast<double>(graph_.operators[index].memory_bytes.value_or(0));
+      const auto bytes = static_cast<double>(input_.graph.operators[index].memory_bytes.value_or(0));
       needs.push_back({Place(OperatorId(index), device), bytes / unit});
     }
     program().AddAtMost(absl::StrCat("c17_", device), std::move(needs), static_cast<double>(*limit) / unit);
@@ -153,7 +147,7 @@ class Builder {
       const OperatorId op(index);
       if (TakesPart(op)) parts.push_back({Place(op, device), Scaled(TimeOf(op, device).total())});
     }
-    const bool is_cpu = cluster_.class_of(result_.devices[device]).kind == DeviceKind::kCpu;
+    const bool is_cpu = input_.cluster.class_of(result_.devices[device]).kind == DeviceKind::kCpu;
     if (!is_cpu) AddTransfers(device, parts);
     program().AddEquals(absl::StrCat(is_cpu ? "c21_" : "c20_", device), std::move(parts), 0);
     program().AddAtLeast(absl::StrCat("max_", device), {{max_load_, 1}, {load, -1}}, 0);
@@ -161,11 +155,12 @@ class Builder {
 
   // (18) and (19); what they cost joins `load`.
   void AddTransfers(std::size_t device, std::vector<Entry>& load) {
-    std::vector<int32_t> in(graph_.tensors.size());
-    std::vector<int32_t> out(graph_.tensors.size());
-    const int64_t directions = GradientsFollowTensors(graph_, *problem_.workload) ? 2 : 1;
-    for (std::size_t tensor = 0; tensor < graph_.tensors.size(); ++tensor) {
-      const double cost = Scaled(directions * TensorTransferTime(graph_.tensors[tensor], cluster_.interconnect));
+    std::vector<int32_t> in(input_.graph.tensors.size());
+    std::vector<int32_t> out(input_.graph.tensors.size());
+    const int64_t directions = GradientsFollowTensors(input_.graph, *input_.problem.workload) ? 2 : 1;
+    for (std::size_t tensor = 0; tensor < input_.graph.tensors.size(); ++tensor) {
+      const double cost =
+          Scaled(directions * TensorTransferTime(input_.graph.tensors[tensor], input_.cluster.interconnect));
       in[tensor] = program().AddContinuous(absl::StrCat("CommIn_", tensor, "_", device), 0, IntegerProgram::kInfinity);
       out[tensor] =
           program().AddContinuous(absl::StrCat("CommOut_", tensor, "_", device), 0, IntegerProgram::kInfinity);
@@ -184,8 +179,8 @@ class Builder {
   // visit(tensor, producer, consumer) for both ends that take part.
   template <typename Visit>
   void ForEachEdge(const Visit& visit) const {
-    for (std::size_t index = 0; index < graph_.tensors.size(); ++index) {
-      const Tensor& tensor = graph_.tensors[index];
+    for (std::size_t index = 0; index < input_.graph.tensors.size(); ++index) {
+      const Tensor& tensor = input_.graph.tensors[index];
       if (!TakesPart(tensor.producer)) continue;
       for (const OperatorId consumer : tensor.consumers) {
         if (TakesPart(consumer)) visit(index, tensor.producer, consumer);
@@ -193,10 +188,7 @@ class Builder {
     }
   }
 
-  const OperatorGraph& graph_;
-  const Cluster& cluster_;
-  const PlanningProblem& problem_;
-  const CostTable& costs_;
+  const PlanningInput input_;
   const Picoseconds unit_;
   const std::vector<int32_t> union_of_;
   PrintedProgram result_;
@@ -205,9 +197,8 @@ class Builder {
 
 }  // namespace
 
-PrintedProgram BuildPrintedProgram(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                   const CostTable& costs, Picoseconds unit) {
-  return Builder(graph, cluster, problem, costs, unit).Build();
+PrintedProgram BuildPrintedProgram(const PlanningInput& input, Picoseconds unit) {
+  return Builder(input, unit).Build();
 }
 
 }  // namespace planwright

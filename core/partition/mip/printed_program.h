@@ -21,6 +21,7 @@
 #include "core/base/ids.h"
 #include "core/base/units.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
@@ -39,8 +40,7 @@ struct PrintedProgram {
 // The program of `problem`, times in `unit`. REQUIRES: valid, resolved and supported; MAX_THROUGHPUT on host_staged,
 // SERIAL, DECLARED memory, granularity OPERATOR, no replication, not GPIPE, no selection of devices; unit > 0.
 // O(devices x (operators + tensor ends)).
-PrintedProgram BuildPrintedProgram(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                   const CostTable& costs, Picoseconds unit);
+PrintedProgram BuildPrintedProgram(const PlanningInput& input, Picoseconds unit);
 
 }  // namespace planwright
 

@@ -115,7 +115,7 @@ class Builder {
   }
 
   void AddMemory(std::size_t device, std::vector<Entry> needs) {
-    const BlockMemory& memory = blocks_.memory;
+    const UnitMemory& memory = blocks_.memory;
     const auto available = static_cast<double>(*PoolOf(device).memory_bytes - memory.reserved);
     bool has_workspace = false;
     for (int32_t group = 0; group < instance_.num_groups(); ++group) {
@@ -246,10 +246,9 @@ std::vector<int32_t> ThroughputProgram::DeviceOrder(const std::vector<double>& s
   return order;
 }
 
-NetInstance ContiguousNetInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                  const CostTable& costs) {
+NetInstance ContiguousNetInstance(const PlanningInput& input) {
   NetInstance instance;
-  instance.blocks = BuildBlockInstance(graph, cluster, problem, costs, MergeRule::kExact);
+  instance.blocks = BuildBlockInstance(input, MergeRule::kExact);
   for (std::size_t pool = 0; pool < instance.blocks.pools.size(); ++pool) {
     for (const DeviceId device : instance.blocks.pools[pool].devices) instance.devices.push_back({device, pool});
   }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/base/units.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/partition/mip/integer_program.h"
 #include "core/partition/noncontiguous/net_instance.h"
 
@@ -42,8 +43,7 @@ struct ThroughputProgram {
 };
 
 // The instance of contiguous splits: its blocks carry precedence, and no pins.
-NetInstance ContiguousNetInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                  const CostTable& costs);
+NetInstance ContiguousNetInstance(const PlanningInput& input);
 
 // The program of `instance`; contiguous if its precedence edges are to be kept. No max load above `upper` is allowed;
 // times are in `unit`.

@@ -49,7 +49,7 @@ class Matching {
       time = std::min(time, tables_.time(group, device));
       memory = std::max(memory, tables_.memory_limit(device));
     }
-    const BlockMemory& bytes = tables_.instance().blocks.memory;
+    const UnitMemory& bytes = tables_.instance().blocks.memory;
     MemorySums sums;
     sums.Add(bytes, Index(group));
     const auto needed = static_cast<double>(sums.Total(bytes, 0, 0) - bytes.reserved);

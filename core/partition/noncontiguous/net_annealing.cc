@@ -9,7 +9,7 @@
 #include "core/graph/operator_unions.h"
 #include "core/partition/noncontiguous/multilevel_start.h"
 #include "core/partition/noncontiguous/net_descent.h"
-#include "core/partition/noncontiguous/net_teams.h"
+#include "core/partition/noncontiguous/team_assignments.h"
 
 namespace planwright {
 namespace {
@@ -62,7 +62,7 @@ class RoomOfDevices {
   explicit RoomOfDevices(const NetTables& tables) : tables_(tables), sums_(Index(tables.num_devices())) {}
 
   int64_t With(int32_t group, int32_t device) const {
-    const BlockMemory& memory = tables_.instance().blocks.memory;
+    const UnitMemory& memory = tables_.instance().blocks.memory;
     MemorySums sums = sums_[Index(device)];
     sums.Add(memory, Index(group));
     return tables_.memory_limit(device) - sums.Total(memory, 0, memory.workspace[Index(group)]);
@@ -79,7 +79,7 @@ class RoomOfDevices {
 NetAssignment FlatStart(const NetTables& tables, std::vector<int32_t> replicas) {
   std::vector<int32_t> order(Index(tables.num_groups()));
   std::iota(order.begin(), order.end(), 0);
-  const BlockMemory& memory = tables.instance().blocks.memory;
+  const UnitMemory& memory = tables.instance().blocks.memory;
   const auto bytes = [&](int32_t group) {
     return MemorySums::Of(memory, Index(group)).Total(memory, 0, memory.workspace[Index(group)]);
   };

@@ -131,8 +131,8 @@ void ApplyPins(const PlanningProblem& problem, const std::vector<int32_t>& group
   for (const OperatorDevice& ban : problem.forbidden) exclude_if(ban, /*excludes_named=*/true);
 }
 
-BlockMemory ContractMemory(const BlockMemory& memory, const std::vector<int32_t>& label_of, std::size_t num_labels) {
-  BlockMemory contracted;
+UnitMemory ContractMemory(const UnitMemory& memory, const std::vector<int32_t>& label_of, std::size_t num_labels) {
+  UnitMemory contracted;
   contracted.parameter_factor = memory.parameter_factor;
   contracted.reserved = memory.reserved;
   contracted.linear.assign(num_labels, 0);
@@ -211,12 +211,10 @@ NetInstance NetInstanceOf(const OperatorGraph& graph, const Cluster& cluster, co
   return instance;
 }
 
-NetInstance BuildNetInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                             const CostTable& costs) {
-  const std::vector<int32_t> group_of = GroupsOf(graph, problem);
-  NetInstance instance =
-      NetInstanceOf(graph, cluster, problem, AssembleUnordered(graph, cluster, problem, costs, group_of));
-  ApplyPins(problem, group_of, instance);
+NetInstance BuildNetInstance(const PlanningInput& input) {
+  const std::vector<int32_t> group_of = GroupsOf(input.graph, input.problem);
+  NetInstance instance = NetInstanceOf(input.graph, input.cluster, input.problem, AssembleUnordered(input, group_of));
+  ApplyPins(input.problem, group_of, instance);
   return instance;
 }
 

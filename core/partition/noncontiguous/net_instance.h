@@ -15,6 +15,7 @@
 
 #include "core/base/ids.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
@@ -50,7 +51,7 @@ struct NetDevice {
   // Position in blocks.pools.
   std::size_t pool = 0;
   bool is_cpu = false;
-  // How many times it keeps BlockMemory::linear.
+  // How many times it keeps UnitMemory::linear.
   int64_t times_stored = 1;
 };
 
@@ -75,8 +76,7 @@ struct NetInstance {
 
 // REQUIRES: graph, cluster and problem are valid, resolved and supported; host_staged or uniform.
 // O((operators + tensor ends) log + groups x devices).
-NetInstance BuildNetInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                             const CostTable& costs);
+NetInstance BuildNetInstance(const PlanningInput& input);
 
 // The same with the blocks of `blocks`, built from the same values, as groups, and without pins and bans. REQUIRES: the
 // interconnect is host_staged or uniform.

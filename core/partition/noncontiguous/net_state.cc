@@ -205,13 +205,13 @@ void NetState::Move(int32_t group, int32_t to, const MoveEffect& effect) {
 }
 
 void NetState::AddMemory(int32_t group, int32_t device) {
-  const BlockMemory& memory = tables_->instance().blocks.memory;
+  const UnitMemory& memory = tables_->instance().blocks.memory;
   memory_[Index(device)].Add(memory, Index(group));
   if (memory.workspace[Index(group)] > 0) ++workspaces_[Index(device)][memory.workspace[Index(group)]];
 }
 
 void NetState::RemoveMemory(int32_t group, int32_t device) {
-  const BlockMemory& memory = tables_->instance().blocks.memory;
+  const UnitMemory& memory = tables_->instance().blocks.memory;
   memory_[Index(device)] = memory_[Index(device)] - MemorySums::Of(memory, Index(group));
   if (memory.workspace[Index(group)] == 0) return;
   auto& workspaces = workspaces_[Index(device)];
@@ -237,7 +237,7 @@ void NetState::RefreshOverflow(int32_t device) {
 
 bool NetState::KeepsMemory(int32_t group, int32_t to, const MoveEffect& effect) const {
   if (!tables_->memory_binds()) return true;
-  const BlockMemory& memory = tables_->instance().blocks.memory;
+  const UnitMemory& memory = tables_->instance().blocks.memory;
   const int32_t from = device_of(group);
   MemorySums entered = memory_[Index(to)];
   entered.Add(memory, Index(group));

@@ -54,7 +54,7 @@ void NetTables::AddNets() {
 }
 
 void NetTables::AddDevices() {
-  const BlockMemory& memory = instance_->blocks.memory;
+  const UnitMemory& memory = instance_->blocks.memory;
   const auto is_zero = [](int64_t bytes) { return bytes == 0; };
   memory_is_sum_ = std::all_of(memory.parameters.begin(), memory.parameters.end(), is_zero) &&
                    std::all_of(memory.workspace.begin(), memory.workspace.end(), is_zero) &&

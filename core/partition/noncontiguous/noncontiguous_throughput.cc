@@ -15,7 +15,7 @@
 #include "core/partition/noncontiguous/net_annealing.h"
 #include "core/partition/noncontiguous/net_instance.h"
 #include "core/partition/noncontiguous/net_tables.h"
-#include "core/partition/noncontiguous/net_teams.h"
+#include "core/partition/noncontiguous/team_assignments.h"
 #include "core/partition/noncontiguous/virtual_devices.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/load_windows.h"
@@ -44,7 +44,7 @@ class Solver {
         arena_(arena),
         callbacks_(callbacks),
         record_(kName, request.options.relative_gap, callbacks),
-        instance_(BuildNetInstance(request.graph, request.cluster, request.problem, request.costs)),
+        instance_(BuildNetInstance(request)),
         stages_(request.graph, request.problem) {
     record_.counters()["groups"] = instance_.num_groups();
     record_.counters()["nets"] = static_cast<int64_t>(instance_.charges.size());
@@ -188,6 +188,21 @@ absl::StatusOr<SearchOutcome> SolveNonContiguousThroughput(const SearchRequest& 
                                                            TaskArena& arena, const SearchCallbacks& callbacks) {
   callbacks.on_phase("preprocess");
   return Solver(request, limits, arena, callbacks).Run();
+}
+
+AlgorithmRow NetAnnealingRow() {
+  return {.algorithm = Algorithm::kNetAnnealing,
+          .name = kName,
+          .version = "2",
+          .description =
+              "portfolio of annealing runs on the net form, seeded by the best contiguous split (for the "
+              "problem of Tarnawski et al. 2020, 5.2)",
+          .work_unit = "groups moved on trial",
+          .solve = SolveNonContiguousThroughput,
+          .modes = {ThroughputModes({"host_staged", "uniform"}, SchedulesOfLoads(),
+                                    {Replication::kNone, Replication::kPerStage}, {Split::kNonContiguous},
+                                    "splits of greatest throughput in the limit of many micro-batches, inference and "
+                                    "training, any number of stages per device, replicated or not")}};
 }
 
 }  // namespace planwright

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -16,6 +17,8 @@ namespace planwright {
 // Work: groups moved on trial; that of the contiguous start is small and not counted.
 absl::StatusOr<SearchOutcome> SolveNonContiguousThroughput(const SearchRequest& request, const SolveLimits& limits,
                                                            TaskArena& arena, const SearchCallbacks& callbacks);
+
+AlgorithmRow NetAnnealingRow();
 
 }  // namespace planwright
 

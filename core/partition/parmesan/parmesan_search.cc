@@ -15,13 +15,13 @@
 #include "core/base/time_share.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/mapping/mapping.h"
-#include "core/partition/parmesan/device_room.h"
-#include "core/partition/parmesan/flat_bound.h"
-#include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/pipedream_stages.h"
+#include "core/partition/parmesan/remaining_devices.h"
 #include "core/partition/parmesan/stage_mapping.h"
 #include "core/partition/parmesan/stage_partition.h"
 #include "core/partition/parmesan/stage_shape.h"
+#include "core/partition/parmesan/uniform_links_bound.h"
+#include "core/partition/parmesan/uniform_links_problem.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/load_windows.h"
 #include "core/partition/search/lower_bounds.h"
@@ -46,11 +46,11 @@ constexpr int64_t kExactShare = 16;
 struct Assumption {
   Assumption(const SearchRequest& request, ConsumerCharge charge, AssumedSpeed speed, const PartitionOptions& options,
              const SolveLimits& limits)
-      : flat(FlattenProblem(request, charge, speed)), partitioner(flat, request.problem, options, limits) {}
+      : flat(WithUniformLinks(request, charge, speed)), partitioner(flat, request.problem, options, limits) {}
   Assumption(const Assumption&) = delete;
   Assumption& operator=(const Assumption&) = delete;
 
-  const FlatProblem flat;
+  const UniformLinksProblem flat;
   const StagePartitioner partitioner;
 };
 
@@ -139,7 +139,7 @@ class Search {
     }
     Shortage shortage;
     shortage.resource = "devices";
-    shortage.description = absl::StrCat("a device for each copy of each stage makes ", least, ", but only ", most,
+    shortage.description = absl::StrCat("a device for each replica of each stage makes ", least, ", but only ", most,
                                         " may be used: allow more devices");
     return Infeasibility{.shortages = {shortage}};
   }
@@ -212,14 +212,14 @@ class Search {
     limits.work = work_ - record_.work();
     const bool is_alike =
         request_.problem.replication == Replication::kUniform || request_.problem.micro_batches.has_value();
-    const FlatBound flat = is_alike ? BoundOfShapes(limits) : FastestLinksBound(request_, limits, arena_);
+    const UniformLinksBound flat = is_alike ? BoundOfShapes(limits) : FastestLinksBound(request_, limits, arena_);
     record_.AddWork(flat.work);
     is_bound_interrupted_ = flat.is_interrupted;
     if (flat.bound.has_value()) record_.RaiseBound(*flat.bound);
   }
 
   // Several programs, which leave work for the placements.
-  FlatBound BoundOfShapes(SolveLimits limits) {
+  UniformLinksBound BoundOfShapes(SolveLimits limits) {
     limits.work /= 4;
     const Picoseconds enough = record_.has_placement() ? record_.objective() : Picoseconds(kMaxQuantity);
     return FastestShapesBound(
@@ -333,7 +333,7 @@ class Search {
 
   // PipeDream's stages for the shapes of the finalists, as they are and refined.
   void AddPipedream(std::vector<Candidate>& candidates) {
-    const FlatProblem& flat = assumptions_.front()->flat;
+    const UniformLinksProblem& flat = assumptions_.front()->flat;
     for (const Candidate& finalist : finalists_) {
       const std::vector<int32_t>& stages_of_pool = finalist.shape.stages_of_pool;
       const auto used = std::find_if(stages_of_pool.begin(), stages_of_pool.end(), [](int32_t n) { return n > 0; });
@@ -406,10 +406,6 @@ class Search {
 };
 
 }  // namespace
-
-bool IsParmesan(Algorithm algorithm) {
-  return algorithm == Algorithm::kParmesan || algorithm == Algorithm::kParmesanPaper;
-}
 
 absl::StatusOr<SearchOutcome> SolveParmesan(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                             const SearchCallbacks& callbacks) {

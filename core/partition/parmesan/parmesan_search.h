@@ -2,10 +2,10 @@
 //
 // For every shape (S stages with R replicas each) there is a bound that needs no search, so shapes are tried in rounds
 // by ascending bound and left out once they cannot beat the best placement. A round partitions its shapes quickly
-// (stage_partition.h), on all threads, once for each speed that pairs of devices are assumed to have (flat_problem.h),
-// and maps the most promising ones of each to devices (core/mapping). At the end the shapes of the best placements are
-// partitioned by the exact program, and as PipeDream does it (pipedream_stages.h), and mapped with what is left of the
-// work.
+// (stage_partition.h), on all threads, once for each speed that pairs of devices are assumed to have
+// (uniform_links_problem.h), and maps the most promising ones of each to devices (core/mapping). At the end the shapes
+// of the best placements are partitioned by the exact program, and as PipeDream does it (pipedream_stages.h), and
+// mapped with what is left of the work.
 //
 // Source: Parmesan: Efficient Partitioning and Mapping Flow for DNN Training on General Device Topology. The search
 // over S and R is in its missing Appendix E; this one is ours, and so are the second speed and PipeDream's stages.
@@ -16,8 +16,6 @@
 #include "core/partition/search/search.h"
 
 namespace planwright {
-
-bool IsParmesan(Algorithm algorithm);
 
 // Algorithms kParmesan and kParmesanPaper: MAX_THROUGHPUT, CONTIGUOUS, replication NONE or UNIFORM, any interconnect
 // but host_staged. Heeds request.device_limits: which devices stay idle is up to the mapping. Work: devices moved on

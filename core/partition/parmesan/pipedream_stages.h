@@ -9,7 +9,7 @@
 
 #include "core/base/ids.h"
 #include "core/model/chain.h"
-#include "core/partition/parmesan/flat_problem.h"
+#include "core/partition/parmesan/uniform_links_problem.h"
 
 namespace planwright {
 
@@ -18,8 +18,8 @@ namespace planwright {
 // number of stages and replicas), all of them on devices of `device_class`. Operators of each stage, ascending;
 // nullopt: there are fewer layers. REQUIRES: the class supports every operator. O(stages x layers^2) beside making the
 // chain.
-std::optional<std::vector<std::vector<OperatorId>>> PipedreamStages(const FlatProblem& flat, DeviceClassId device_class,
-                                                                    int32_t num_stages);
+std::optional<std::vector<std::vector<OperatorId>>> PipedreamStages(const UniformLinksProblem& flat,
+                                                                    DeviceClassId device_class, int32_t num_stages);
 
 // The first layer of each stage. REQUIRES: there are at least num_stages layers.
 std::vector<std::size_t> CutChain(const Chain& chain, int32_t num_stages);

@@ -49,7 +49,7 @@ class InstanceBuilder {
   MappingInstance Build() {
     MappingInstance instance{
         .num_stages = static_cast<int32_t>(partition_.stages.size()),
-        .num_copies = replicas_,
+        .num_replicas = replicas_,
         .overlap = request_.problem.overlap,
         .free_ring_order = request_.problem.allreduce.ring == AllReduce::Ring::kFree,
         .network =
@@ -252,11 +252,11 @@ Placement PlacementOf(const StagePartition& partition, int32_t replicas, const M
   for (std::size_t stage = 0; stage < num_stages; ++stage) {
     Placement::Stage& placed = placement.stages.emplace_back();
     placed.operators = partition.stages[stage];
-    for (std::size_t copy = 0; copy < Index(replicas); ++copy) {
-      placed.devices.push_back(mapping.devices[copy * num_stages + stage]);
+    for (std::size_t replica = 0; replica < Index(replicas); ++replica) {
+      placed.devices.push_back(mapping.devices[replica * num_stages + stage]);
     }
     if (replicas == 1) continue;
-    for (const int32_t copy : mapping.rings[stage]) placed.ring.push_back(placed.devices[Index(copy)]);
+    for (const int32_t replica : mapping.rings[stage]) placed.ring.push_back(placed.devices[Index(replica)]);
   }
   return placement;
 }

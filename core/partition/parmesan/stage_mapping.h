@@ -12,9 +12,9 @@
 
 namespace planwright {
 
-// The mapping of `partition` with `replicas` copies of each stage. Devices of one class with the same memory and the
+// The mapping of `partition` with `replicas` replicas of each stage. Devices of one class with the same memory and the
 // same pins and bans are of one kind; a stage may be on the kinds that run and hold it and that no pin or ban excludes.
-// Replicas of a stage must be of one class, so with several copies stages stay on the class that they were made for,
+// Replicas of a stage must be of one class, so with several replicas stages stay on the class that they were made for,
 // and so they do where a limit counts the devices of some classes only. The value of a mapping is the time per
 // micro-batch in milliseconds but for rounding. It is a lower bound of it for GPIPE without a number of micro-batches,
 // and for kParmesanPaper, which maps for one of equations (6) and (7) where stages have replicas that do not overlap.

@@ -22,14 +22,14 @@ namespace {
 // Larger tables of the refinement (nets x stages) would not pay.
 constexpr std::size_t kMaxRefinementCells = std::size_t{1} << 26U;
 
-std::vector<DeviceSet> AllowedDevicesOf(const FlatProblem& flat, const BlockInstance& blocks) {
+std::vector<DeviceSet> AllowedDevicesOf(const UniformLinksProblem& flat, const BlockInstance& blocks) {
   return AllowedDevices(flat.problem, flat.cluster.devices.size(), flat.graph.operators.size(), blocks.operators);
 }
 
-BlockInstance ClusteredBlocks(const FlatProblem& flat, const BlockInstance& blocks,
+BlockInstance ClusteredBlocks(const UniformLinksProblem& flat, const BlockInstance& blocks,
                               const std::vector<DeviceSet>& allowed, const ClusteringOptions& options,
                               const SolveLimits& limits) {
-  return JoinBlocks(flat.graph, flat.cluster, flat.problem, flat.costs, blocks,
+  return JoinBlocks({flat.graph, flat.cluster, flat.problem, flat.costs}, blocks,
                     ClusterBlocks(blocks, options, limits, allowed));
 }
 
@@ -73,14 +73,14 @@ int32_t MostSlots(Overlap overlap) {
   return overlap == Overlap::kOverlapped ? 1 : 2;
 }
 
-StagePartitioner::StagePartitioner(const FlatProblem& flat, const PlanningProblem& problem,
+StagePartitioner::StagePartitioner(const UniformLinksProblem& flat, const PlanningProblem& problem,
                                    const PartitionOptions& options, const SolveLimits& limits)
     : flat_(flat),
       problem_(problem),
       options_(options),
       rule_(PipelineRuleOf(problem,
                            flat.costs.network().num_link_classes() == 0 ? LinkSpeed() : flat.costs.network().speed(0))),
-      blocks_(BuildBlockInstance(flat.graph, flat.cluster, flat.problem, flat.costs, MergeRuleOf(problem))),
+      blocks_(BuildBlockInstance({flat.graph, flat.cluster, flat.problem, flat.costs}, MergeRuleOf(problem))),
       allowed_(AllowedDevicesOf(flat, blocks_)),
       clusters_(ClusteredBlocks(flat, blocks_, allowed_, options.clustering, limits)),
       cluster_of_(BlocksThatHold(blocks_, clusters_, flat.graph.operators.size())),

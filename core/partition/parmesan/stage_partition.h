@@ -25,8 +25,8 @@
 #include "core/partition/noncontiguous/net_state.h"
 #include "core/partition/parmesan/allowed_devices.h"
 #include "core/partition/parmesan/clustering.h"
-#include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/stage_shape.h"
+#include "core/partition/parmesan/uniform_links_problem.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {
@@ -58,7 +58,7 @@ int32_t MostSlots(Overlap overlap);
 class StagePartitioner {
  public:
   // `problem`: what was asked for; resolved. All but `options` outlive the object.
-  StagePartitioner(const FlatProblem& flat, const PlanningProblem& problem, const PartitionOptions& options,
+  StagePartitioner(const UniformLinksProblem& flat, const PlanningProblem& problem, const PartitionOptions& options,
                    const SolveLimits& limits);
 
   // Operators that are in one stage of any contiguous placement.
@@ -96,7 +96,7 @@ class StagePartitioner {
                          std::vector<int32_t> stage_of, const SolveLimits& limits) const;
   StagePartition PartitionOf(const NetState& state, int32_t replicas) const;
 
-  const FlatProblem& flat_;
+  const UniformLinksProblem& flat_;
   const PlanningProblem& problem_;
   const PartitionOptions options_;
   const PipelineRule rule_;

@@ -9,7 +9,7 @@
 
 #include "core/base/index.h"
 #include "core/cost/terms/allreduce.h"
-#include "core/partition/parmesan/device_room.h"
+#include "core/partition/parmesan/remaining_devices.h"
 
 namespace planwright {
 namespace {
@@ -70,7 +70,8 @@ std::vector<std::size_t> PoolOrder(const BlockInstance& instance) {
   return order;
 }
 
-std::vector<int32_t> Divide(DeviceRoom room, const std::vector<std::size_t>& order, int32_t stages, int32_t replicas) {
+std::vector<int32_t> Divide(RemainingDevices room, const std::vector<std::size_t>& order, int32_t stages,
+                            int32_t replicas) {
   std::vector<int32_t> stages_of_pool(order.size(), 0);
   for (const std::size_t pool : order) {
     stages_of_pool[pool] = std::min(static_cast<int32_t>(room.Of(pool)) / replicas, stages);
@@ -141,7 +142,7 @@ std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningPr
   const LeastWork work = LeastWorkOf(instance);
   const std::vector<std::size_t> order = PoolOrder(instance);
   std::vector<StageShape> shapes;
-  const DeviceRoom room(instance, limits);
+  const RemainingDevices room(instance, limits);
   const auto devices = static_cast<int32_t>(MostDevices(instance, limits));
   std::set<std::pair<int32_t, std::vector<int32_t>>> known;
   // Each pool in front once: where the first one lacks memory or operators, another may not.

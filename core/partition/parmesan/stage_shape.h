@@ -50,10 +50,10 @@ struct PipelineRule {
 // `problem` is resolved. Rings run at `speed`.
 PipelineRule PipelineRuleOf(const PlanningProblem& problem, const LinkSpeed& speed);
 
-// All shapes that the cluster, the problem and the limits (device_room.h) allow with at most `max_stages` stages, by
-// ascending bound, then with the fewest replicas and stages first. Stages go to the pools on which the graph takes the
-// least time, then to those with more memory; behind all of these shapes are those that put another pool first. `rule`:
-// with the fastest ring there is. O(devices log devices) shapes.
+// All shapes that the cluster, the problem and the limits (remaining_devices.h) allow with at most `max_stages` stages,
+// by ascending bound, then with the fewest replicas and stages first. Stages go to the pools on which the graph takes
+// the least time, then to those with more memory; behind all of these shapes are those that put another pool first.
+// `rule`: with the fastest ring there is. O(devices log devices) shapes.
 std::vector<StageShape> ShapesOf(const BlockInstance& instance, const PlanningProblem& problem,
                                  const std::vector<DeviceLimit>& limits, const PipelineRule& rule, int32_t max_stages);
 

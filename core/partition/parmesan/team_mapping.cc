@@ -29,12 +29,12 @@ TeamMapping::TeamMapping(const SearchRequest& request, const StagePartition& par
     : request_(request),
       partition_(partition),
       replicas_(std::move(replicas)),
-      // Two copies, so that each stage stays on its class.
+      // Two replicas, so that each stage stays on its class.
       pairs_(MappingInstanceOf(request, partition, /*replicas=*/2)),
       links_(pairs_.network, pairs_.num_devices()) {
   for (std::size_t stage = 0; stage < replicas_.size(); ++stage) {
-    first_of_stage_.push_back(stage_of_copy_.size());
-    stage_of_copy_.insert(stage_of_copy_.end(), Index(replicas_[stage]), stage);
+    first_of_stage_.push_back(stage_of_replica_.size());
+    stage_of_replica_.insert(stage_of_replica_.end(), Index(replicas_[stage]), stage);
     parameter_bytes_.push_back(ParameterBytes(request.graph, partition.stages[stage]));
   }
 }
@@ -54,12 +54,12 @@ double TeamMapping::ValueMs(const Placement& placement) const {
   return ValueOf(devices).slowest;
 }
 
-bool TeamMapping::MayHold(std::size_t copy, DeviceId device) const {
-  return std::isfinite(pairs_.ComputeMs(static_cast<int32_t>(stage_of_copy_[copy]), device));
+bool TeamMapping::MayHold(std::size_t replica, DeviceId device) const {
+  return std::isfinite(pairs_.ComputeMs(static_cast<int32_t>(stage_of_replica_[replica]), device));
 }
 
-// Neighbouring devices for the copies of a stage. Which devices a stage may be on depends on their class and memory, so
-// the choosiest stages go first and leave the largest devices to the others.
+// Neighbouring devices for the replicas of a stage. Which devices a stage may be on depends on their class and memory,
+// so the choosiest stages go first and leave the largest devices to the others.
 std::optional<TeamMapping::Devices> TeamMapping::FirstDevices() const {
   std::vector<DeviceId> order;
   for (std::size_t i = 0; i < pairs_.num_devices(); ++i) order.emplace_back(i);
@@ -73,23 +73,26 @@ std::optional<TeamMapping::Devices> TeamMapping::FirstDevices() const {
     stages.emplace_back(std::count_if(order.begin(), order.end(), may_hold), stage);
   }
   std::sort(stages.begin(), stages.end());
-  Devices devices(stage_of_copy_.size());
+  Devices devices(stage_of_replica_.size());
   for (const auto& [count, stage] : stages) {
-    for (std::size_t copy = first_of_stage_[stage]; copy < first_of_stage_[stage] + Index(replicas_[stage]); ++copy) {
+    for (std::size_t replica = first_of_stage_[stage]; replica < first_of_stage_[stage] + Index(replicas_[stage]);
+         ++replica) {
       const auto found =
-          std::find_if(order.begin(), order.end(), [&](DeviceId device) { return MayHold(copy, device); });
+          std::find_if(order.begin(), order.end(), [&](DeviceId device) { return MayHold(replica, device); });
       if (found == order.end()) return std::nullopt;
-      devices[copy] = *found;
+      devices[replica] = *found;
       order.erase(found);
     }
   }
   return devices;
 }
 
+// A trial gives a replica any device, and whoever holds that device gets the one that becomes free. The mean has a
+// small share in the cost, so that there is a way down where the slowest replica does not change.
 void TeamMapping::Anneal(const SolveLimits& limits, Devices& devices) const {
   constexpr std::size_t kIdle = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> holds(pairs_.num_devices(), kIdle);
-  for (std::size_t copy = 0; copy < devices.size(); ++copy) holds[devices[copy].index()] = copy;
+  for (std::size_t replica = 0; replica < devices.size(); ++replica) holds[devices[replica].index()] = replica;
   const auto cost_of = [&] {
     const Value value = ValueOf(devices);
     return value.slowest + kShareOfMean * value.mean;
@@ -102,13 +105,13 @@ void TeamMapping::Anneal(const SolveLimits& limits, Devices& devices) const {
   const int64_t trials = std::min(limits.work, kMaxTrials);
   for (int64_t trial = 0; trial < trials; ++trial) {
     if (trial % kTrialsPerLook == 0 && CheckInterruption(limits).has_value()) break;
-    const std::size_t copy = random.Below(devices.size());
-    const DeviceId from = devices[copy];
+    const std::size_t replica = random.Below(devices.size());
+    const DeviceId from = devices[replica];
     const DeviceId to(random.Below(holds.size()));
     const std::size_t other = holds[to.index()];
-    if (other == copy || !MayHold(copy, to) || (other != kIdle && !MayHold(other, from))) continue;
+    if (other == replica || !MayHold(replica, to) || (other != kIdle && !MayHold(other, from))) continue;
     const auto exchange = [&](DeviceId mine, DeviceId its) {
-      devices[copy] = mine;
+      devices[replica] = mine;
       if (other != kIdle) devices[other] = its;
     };
     exchange(to, from);
@@ -120,7 +123,7 @@ void TeamMapping::Anneal(const SolveLimits& limits, Devices& devices) const {
       continue;
     }
     cost = moved;
-    holds[to.index()] = copy;
+    holds[to.index()] = replica;
     holds[from.index()] = other;
     if (cost >= best_cost) continue;
     best_cost = cost;
@@ -130,9 +133,9 @@ void TeamMapping::Anneal(const SolveLimits& limits, Devices& devices) const {
 }
 
 TeamMapping::Value TeamMapping::ValueOf(const Devices& devices) const {
-  std::vector<CopyWork> work(devices.size());
-  for (std::size_t copy = 0; copy < devices.size(); ++copy) {
-    work[copy].compute_ms = pairs_.ComputeMs(static_cast<int32_t>(stage_of_copy_[copy]), devices[copy]);
+  std::vector<MappedWork> work(devices.size());
+  for (std::size_t replica = 0; replica < devices.size(); ++replica) {
+    work[replica].compute_ms = pairs_.ComputeMs(static_cast<int32_t>(stage_of_replica_[replica]), devices[replica]);
   }
   for (const StageTraffic& traffic : pairs_.traffic) {
     const int32_t senders = replicas_[Index(traffic.from)];
@@ -146,7 +149,7 @@ TeamMapping::Value TeamMapping::ValueOf(const Devices& devices) const {
             common * links_.Between(devices[a], devices[b]).Of(traffic.forward_bytes, traffic.forward_transfers);
         const double backward =
             common * links_.Between(devices[b], devices[a]).Of(traffic.backward_bytes, traffic.backward_transfers);
-        // Each of the two meets as many copies as the other stage has, divided by what they have in common.
+        // Each of the two meets as many replicas as the other stage has, divided by what they have in common.
         work[a].out_ms += forward / readers;
         work[a].in_ms += backward / readers;
         work[b].in_ms += forward / senders;
@@ -158,8 +161,9 @@ TeamMapping::Value TeamMapping::ValueOf(const Devices& devices) const {
   for (std::size_t stage = 0; stage < replicas_.size(); ++stage) {
     const auto begin = devices.begin() + static_cast<std::ptrdiff_t>(first_of_stage_[stage]);
     const double allreduce = AllReduceMs(stage, {begin, begin + replicas_[stage]});
-    for (std::size_t copy = first_of_stage_[stage]; copy < first_of_stage_[stage] + Index(replicas_[stage]); ++copy) {
-      const double load = work[copy].LoadMs(pairs_.overlap);
+    for (std::size_t replica = first_of_stage_[stage]; replica < first_of_stage_[stage] + Index(replicas_[stage]);
+         ++replica) {
+      const double load = work[replica].LoadMs(pairs_.overlap);
       const double time =
           (pairs_.overlap == Overlap::kSerial ? load + allreduce : std::max(load, allreduce)) / replicas_[stage];
       value.slowest = std::max(value.slowest, time);

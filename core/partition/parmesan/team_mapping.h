@@ -1,9 +1,9 @@
 // Devices for stages that have different numbers of replicas.
 //
-// Micro-batch n runs on copy n mod R of a stage, so copies r and q of two stages with R and Q copies meet where r and q
-// are equal modulo gcd(R, Q), and each pays the mean over the copies that it meets (docs/cost-model.md sections 14
-// and 15). core/mapping knows equal numbers only, for which copies pair off; here one annealing run moves and swaps
-// devices, with the cost counted afresh for every move.
+// Micro-batch n runs on replica n mod R of a stage, so replicas r and q of two stages with R and Q replicas meet where
+// r and q are equal modulo gcd(R, Q), and each pays the mean over the replicas that it meets (docs/cost-model.md
+// sections 14 and 15). core/mapping knows equal numbers only, for which replicas pair off; here one annealing run moves
+// and swaps devices, with the cost counted afresh for every move.
 #ifndef PLANWRIGHT_CORE_PARTITION_PARMESAN_TEAM_MAPPING_H_
 #define PLANWRIGHT_CORE_PARTITION_PARMESAN_TEAM_MAPPING_H_
 
@@ -25,25 +25,25 @@ class TeamMapping {
   // `replicas` of each stage of `partition`, each on devices of the stage's class. Request and partition outlive it.
   TeamMapping(const SearchRequest& request, const StagePartition& partition, std::vector<int32_t> replicas);
 
-  // The best devices found, in at most limits.work trials; rings run in the order of the cluster, or of the copies
+  // The best devices found, in at most limits.work trials; rings run in the order of the cluster, or of the replicas
   // where that is asked for. nullopt: there are too few devices that the stages may be on.
   std::optional<Placement> Find(const SolveLimits& limits);
 
   // Time per micro-batch in milliseconds, but for rounding; a lower bound of it for GPIPE. REQUIRES: the stages and
-  // numbers of replicas of this object. O(pairs of copies that meet).
+  // numbers of replicas of this object. O(pairs of replicas that meet).
   double ValueMs(const Placement& placement) const;
 
  private:
-  // A device for each copy of each stage, those of stage s from first_of_stage_[s] on.
+  // A device for each replica of each stage, those of stage s from first_of_stage_[s] on.
   using Devices = std::vector<DeviceId>;
 
-  // Of the slowest copy, and the mean over all: what moves towards a better slowest copy is worth something.
+  // Of the slowest replica, and the mean over all: what moves towards a better slowest replica is worth something.
   struct Value {
     double slowest = 0;
     double mean = 0;
   };
 
-  bool MayHold(std::size_t copy, DeviceId device) const;
+  bool MayHold(std::size_t replica, DeviceId device) const;
   std::optional<Devices> FirstDevices() const;
   void Anneal(const SolveLimits& limits, Devices& devices) const;
   Value ValueOf(const Devices& devices) const;
@@ -54,11 +54,11 @@ class TeamMapping {
   const SearchRequest& request_;
   const StagePartition& partition_;
   const std::vector<int32_t> replicas_;
-  // Of copies that pair off; only its times, bytes and kinds are looked at.
+  // Of replicas that pair off; only its times, bytes and kinds are looked at.
   const MappingInstance pairs_;
   const LinkTimes links_;
   std::vector<std::size_t> first_of_stage_;
-  std::vector<std::size_t> stage_of_copy_;
+  std::vector<std::size_t> stage_of_replica_;
   // By stage.
   std::vector<int64_t> parameter_bytes_;
 };

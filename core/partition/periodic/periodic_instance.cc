@@ -120,7 +120,7 @@ absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& requ
   if (instance.device_ids.empty()) return NoAccelerators();
   const ClusterPart part(cluster, instance.device_ids);
   // What must stay together; the pools are those of the accelerators.
-  const BlockInstance blocks = BuildBlockInstance(graph, part.cluster(), problem, request.costs, MergeRule::kNever);
+  const BlockInstance blocks = BuildBlockInstance({graph, part.cluster(), problem, request.costs}, MergeRule::kNever);
   const std::optional<Infeasibility> shortages = FindShortages(graph, part.cluster(), blocks);
   if (shortages.has_value()) return InfeasibleError(*shortages);
   const auto num_devices = static_cast<int32_t>(instance.device_ids.size());

@@ -1,8 +1,8 @@
 #include "core/partition/periodic/periodic_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -26,25 +26,23 @@ constexpr int64_t kNodesPerPeriod = 3'000;
 // Of MadPipe's dynamic program: about a second. Only chains of some hundred layers need as many.
 constexpr int64_t kMadpipeStates = 4'000'000;
 
-std::string_view NameOf(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kContiguousPeriodic:
-      return "contiguous_periodic";
-    case Algorithm::kMadpipe:
-      return "madpipe";
-    case Algorithm::kPeriodicAnnealing:
-      return "periodic_annealing";
-    case Algorithm::kPipedream:
-      return "pipedream";
-    case Algorithm::kSingleDevice:
-      return "single_device";
-    default:
-      std::abort();  // not reached: REQUIRES
-  }
-}
+constexpr char kContiguousName[] = "contiguous_periodic";
+constexpr char kMadpipeName[] = "madpipe";
+constexpr char kAnnealingName[] = "periodic_annealing";
+constexpr char kPipedreamName[] = "pipedream";
+constexpr char kSingleDeviceName[] = "single_device";
 
 class PeriodicSearch {
  public:
+  // One of the ways to search; NameOf and Run look it up.
+  struct Way {
+    Algorithm algorithm;
+    std::string_view name;
+    absl::Status (PeriodicSearch::*search)();
+  };
+
+  static std::string_view NameOf(Algorithm algorithm) { return WayOf(algorithm).name; }
+
   PeriodicSearch(const SearchRequest& request, const PeriodicInstance& instance, const SolveLimits& limits,
                  TaskArena& arena, const SearchCallbacks& callbacks)
       : request_(request),
@@ -59,32 +57,23 @@ class PeriodicSearch {
     record_.RaiseBound({instance_.block_bound, "largest_block", BoundScope::kProblem});
     record_.set_stop_reason(StopReason::kExhausted);
     RETURN_IF_ERROR(RaiseAllocationBound());
-    RETURN_IF_ERROR(Search());
+    RETURN_IF_ERROR((this->*WayOf(request_.algorithm).search)());
     return std::move(record_).Finish(
         "no stages were found that fit in memory along the order of operators that was tried, and none were proven "
         "impossible; use devices with more memory, or more of them");
   }
 
  private:
-  absl::Status Search() {
-    switch (request_.algorithm) {
-      case Algorithm::kContiguousPeriodic:
-        return SearchContiguous();
-      case Algorithm::kMadpipe:
-        SearchMadpipe();
-        return absl::OkStatus();
-      case Algorithm::kPeriodicAnnealing:
-        SearchGeneral();
-        return absl::OkStatus();
-      case Algorithm::kPipedream:
-        SearchPipedream();
-        return absl::OkStatus();
-      case Algorithm::kSingleDevice:
-        OfferContiguous({{0, static_cast<int32_t>(instance_.chain.layers.size()) - 1, 0}}, "single_device");
-        return absl::OkStatus();
-      default:
-        std::abort();  // not reached: REQUIRES
-    }
+  // REQUIRES: one of the algorithms of periodic_search.h.
+  static const Way& WayOf(Algorithm algorithm) {
+    static constexpr std::array<Way, 5> kWays = {{
+        {Algorithm::kContiguousPeriodic, kContiguousName, &PeriodicSearch::SearchContiguous},
+        {Algorithm::kMadpipe, kMadpipeName, &PeriodicSearch::SearchMadpipe},
+        {Algorithm::kPeriodicAnnealing, kAnnealingName, &PeriodicSearch::SearchGeneral},
+        {Algorithm::kPipedream, kPipedreamName, &PeriodicSearch::SearchPipedream},
+        {Algorithm::kSingleDevice, kSingleDeviceName, &PeriodicSearch::SearchOneStage},
+    }};
+    return *std::ranges::find(kWays, algorithm, &Way::algorithm);
   }
 
   // What is proven along the order of the chain.
@@ -103,9 +92,9 @@ class PeriodicSearch {
     const std::optional<PeriodicAllocation> optimum = ContiguousOptimum(instance_.chain, instance_.devices);
     const bool is_posed = request_.problem.split == Split::kContiguous;
     if (optimum.has_value()) {
-      OfferContiguous(optimum->allocation, "contiguous_periodic");
+      OfferContiguous(optimum->allocation, kContiguousName);
       if (is_posed && instance_.speaks_for_order) {
-        record_.RaiseBound({optimum->period, "contiguous_periodic", OrderScope()});
+        record_.RaiseBound({optimum->period, kContiguousName, OrderScope()});
       }
     } else if (is_posed && instance_.is_only_order) {
       return NoStagesFit(request_.graph, instance_);
@@ -113,10 +102,16 @@ class PeriodicSearch {
     return absl::OkStatus();
   }
 
-  void SearchPipedream() {
+  absl::Status SearchOneStage() {
+    OfferContiguous({{0, static_cast<int32_t>(instance_.chain.layers.size()) - 1, 0}}, kSingleDeviceName);
+    return absl::OkStatus();
+  }
+
+  absl::Status SearchPipedream() {
     const std::optional<PeriodicAllocation> partition =
         PipedreamPartition(instance_.chain, instance_.devices, PipedreamMemory::kByDepth);
-    if (partition.has_value()) OfferContiguous(partition->allocation, "pipedream");
+    if (partition.has_value()) OfferContiguous(partition->allocation, kPipedreamName);
+    return absl::OkStatus();
   }
 
   std::optional<PeriodicAllocation> FindMadpipe(SpecialMemory memory) const {
@@ -126,25 +121,26 @@ class PeriodicSearch {
   }
 
   // Its dynamic program counts too little memory: the pattern search says what the allocation really takes.
-  void SearchMadpipe() {
+  absl::Status SearchMadpipe() {
     const std::optional<PeriodicAllocation> optimum = FindMadpipe(SpecialMemory::kPaper);
-    if (!optimum.has_value()) return;
-    if (MostStagesPerDevice(optimum->allocation) > *request_.problem.max_stages_per_device) return;
+    if (!optimum.has_value()) return absl::OkStatus();
+    if (MostStagesPerDevice(optimum->allocation) > *request_.problem.max_stages_per_device) return absl::OkStatus();
     SolveLimits limits = limits_;
     limits.work = std::min(limits_.work, kNodesPerPeriod);
     PatternOutcome outcome = PatternSearch(instance_.chain, instance_.devices, optimum->allocation, limits);
     record_.AddWork(outcome.nodes);
     record_.counters()["pattern_nodes"] = outcome.nodes;
     record_.set_stop_reason(StopReasonOf(limits_, StopReason::kExhausted));
-    if (!outcome.pattern.has_value()) return;
+    if (!outcome.pattern.has_value()) return absl::OkStatus();
     const bool is_best =
-        record_.Offer(PlacementOf(instance_, optimum->allocation, *std::move(outcome.pattern)), "madpipe");
+        record_.Offer(PlacementOf(instance_, optimum->allocation, *std::move(outcome.pattern)), kMadpipeName);
     if (is_best && outcome.lower_bound.has_value()) {
       record_.RaiseBound({*outcome.lower_bound, "pattern_search", BoundScope::kGivenAllocation});
     }
+    return absl::OkStatus();
   }
 
-  void SearchGeneral() {
+  absl::Status SearchGeneral() {
     GeneralAllocationRequest request{instance_.chain,
                                      instance_.devices,
                                      *request_.problem.max_stages_per_device,
@@ -159,7 +155,7 @@ class PeriodicSearch {
     limits.work = request_.options.work_limit.value_or(std::min(limits_.work, kGeneralAllocationWork));
     const GeneralAllocationOutcome outcome =
         FindGeneralAllocation(request, limits, arena_, [this](const ScheduledAllocation& better) {
-          record_.Offer(PlacementOf(instance_, better.allocation, better.pattern), "periodic_annealing");
+          record_.Offer(PlacementOf(instance_, better.allocation, better.pattern), kAnnealingName);
         });
     record_.AddWork(outcome.work.units);
     record_.counters()["moves"] = outcome.work.moves;
@@ -169,6 +165,7 @@ class PeriodicSearch {
       record_.RaiseBound({*outcome.lower_bound, "allocations", OrderScope()});
     }
     record_.set_stop_reason(StopReasonOf(limits_, StopReason::kWorkLimit));
+    return absl::OkStatus();
   }
 
   // With the best pattern, if there is any that fits.
@@ -186,13 +183,56 @@ class PeriodicSearch {
   SearchRecord record_;
 };
 
+Modes ModesOfSharedDevices() {
+  return PeriodicModes({Split::kNonContiguous},
+                       "periodic patterns with several stages per device, on accelerators of one class");
+}
+
 }  // namespace
 
 absl::StatusOr<SearchOutcome> SolvePeriodic(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                             const SearchCallbacks& callbacks) {
-  callbacks.on_phase(NameOf(request.algorithm));
+  callbacks.on_phase(PeriodicSearch::NameOf(request.algorithm));
   ASSIGN_OR_RETURN(const PeriodicInstance instance, BuildPeriodicInstance(request));
   return PeriodicSearch(request, instance, limits, arena, callbacks).Run();
+}
+
+AlgorithmRow ContiguousPeriodicRow() {
+  return {.algorithm = Algorithm::kContiguousPeriodic,
+          .name = kContiguousName,
+          .version = "2",
+          .description =
+              "optimal contiguous stages of a chain under memory with their optimal schedule, 1F1B* "
+              "(MadPipe, 4.1)",
+          .work_unit = "none",
+          .solve = SolvePeriodic,
+          .modes = {PeriodicModes({Split::kContiguous},
+                                  "periodic patterns of shortest period that fit in memory, inference and training, "
+                                  "one stage per device, on accelerators of one class")},
+          .modes_by_name = {ModesOfSharedDevices()}};
+}
+
+AlgorithmRow MadpipeRow() {
+  return {.algorithm = Algorithm::kMadpipe,
+          .name = kMadpipeName,
+          .version = "2",
+          .description =
+              "one device may hold several stages: exact dynamic program, then the best pattern (MadPipe, "
+              "4.2)",
+          .work_unit = "nodes of the pattern search",
+          .solve = SolvePeriodic,
+          .modes = {},
+          .modes_by_name = {ModesOfSharedDevices()}};
+}
+
+AlgorithmRow PeriodicAnnealingRow() {
+  return {.algorithm = Algorithm::kPeriodicAnnealing,
+          .name = kAnnealingName,
+          .version = "2",
+          .description = "any device may hold several stages: annealing of allocations, each with its best pattern",
+          .work_unit = "about half a microsecond: 1 for each move, steps^2 / 32 for each node of a pattern search",
+          .solve = SolvePeriodic,
+          .modes = {ModesOfSharedDevices()}};
 }
 
 }  // namespace planwright

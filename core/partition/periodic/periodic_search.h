@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -21,6 +22,10 @@ namespace planwright {
 // REQUIRES: PERIODIC, with one of the algorithms above.
 absl::StatusOr<SearchOutcome> SolvePeriodic(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena,
                                             const SearchCallbacks& callbacks);
+
+AlgorithmRow ContiguousPeriodicRow();
+AlgorithmRow MadpipeRow();
+AlgorithmRow PeriodicAnnealingRow();
 
 }  // namespace planwright
 

@@ -26,35 +26,10 @@ void Relabel(std::vector<int32_t>& block_of, const std::vector<int32_t>& labels)
   }
 }
 
-std::vector<DevicePool> MakePools(const Cluster& cluster) {
-  const TransferRules rules = RulesOf(cluster.interconnect);
-  // Accelerators first, then by first device; the key finds the pool of a (class, usable memory) pair.
-  std::map<std::pair<DeviceClassId, std::optional<int64_t>>, std::size_t> position;
-  std::vector<DevicePool> pools;
-  for (const DeviceKind kind : {DeviceKind::kAccelerator, DeviceKind::kCpu}) {
-    for (std::size_t i = 0; i < cluster.devices.size(); ++i) {
-      const DeviceId device(i);
-      if (cluster.class_of(device).kind != kind) continue;
-      const std::optional<int64_t> memory = UsableMemoryBytes(cluster, device);
-      const DeviceClassId device_class = cluster.devices[i].device_class;
-      const auto [entry, is_new] = position.try_emplace({device_class, memory}, pools.size());
-      if (is_new) {
-        DevicePool& pool = pools.emplace_back();
-        pool.device_class = device_class;
-        pool.memory_bytes = memory;
-        pool.pays_transfers = kind == DeviceKind::kAccelerator || rules.cpus_pay;
-      }
-      pools[entry->second].devices.push_back(device);
-    }
-  }
-  return pools;
-}
-
 // Everything of an instance that depends on which operators form which block.
 class Assembler {
  public:
-  Assembler(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem, const CostTable& costs)
-      : graph_(graph), cluster_(cluster), problem_(problem), costs_(costs), network_(costs.network()) {}
+  explicit Assembler(const PlanningInput& input) : input_(input), network_(input.costs.network()) {}
 
   // `block_of` has labels 0, 1, ...; `edges` is acyclic on them.
   BlockInstance Assemble(const std::vector<int32_t>& block_of, std::vector<Digraph::Edge> edges) const {
@@ -66,9 +41,9 @@ class Assembler {
     instance.precedence = Digraph(instance.num_blocks(), std::move(edges));
     instance.rule = MakeRule();
     AddNets(block_of, instance);
-    instance.pools = MakePools(cluster_);
-    for (DevicePool& pool : instance.pools) AddTimes(instance, pool);
-    AddMemory(instance);
+    instance.pools = PoolsOf(input_.cluster);
+    for (DevicePool& pool : instance.pools) AddTimes(input_.costs, instance.operators, instance.rule.has_phases, pool);
+    instance.memory = MemoryOf(input_.graph, input_.problem, instance.operators);
     if (instance.rule.ring.has_value()) AddParameters(instance);
     return instance;
   }
@@ -76,11 +51,12 @@ class Assembler {
  private:
   LoadRule MakeRule() const {
     LoadRule rule;
-    rule.overlap = problem_.overlap;
-    rule.has_phases = problem_.schedule == ScheduleKind::kGpipe;
-    rule.replicates = problem_.replication == Replication::kPerStage;
-    if (rule.replicates && ReducesGradients(problem_) && cluster_.devices.size() > 1) {
-      rule.ring = AllReduceRing{problem_.allreduce.factor, network_.FastestLink(), problem_.allreduce.charge};
+    rule.overlap = input_.problem.overlap;
+    rule.has_phases = input_.problem.schedule == ScheduleKind::kGpipe;
+    rule.replicates = input_.problem.replication == Replication::kPerStage;
+    if (rule.replicates && ReducesGradients(input_.problem) && input_.cluster.devices.size() > 1) {
+      rule.ring =
+          AllReduceRing{input_.problem.allreduce.factor, network_.FastestLink(), input_.problem.allreduce.charge};
     }
     return rule;
   }
@@ -95,13 +71,13 @@ class Assembler {
   }
 
   void AddNets(const std::vector<int32_t>& block_of, BlockInstance& instance) const {
-    instance.gradients_follow = GradientsFollowTensors(graph_, *problem_.workload);
-    const bool counts_readers = !RulesOf(cluster_.interconnect).pay_once;
-    const MemoryForm form(problem_);
-    const bool directed = problem_.overlap == Overlap::kFullDuplex;
+    instance.gradients_follow = GradientsFollowTensors(input_.graph, *input_.problem.workload);
+    const bool counts_readers = !RulesOf(input_.cluster.interconnect).pay_once;
+    const MemoryForm form(input_.problem);
+    const bool directed = input_.problem.overlap == Overlap::kFullDuplex;
     // By the blocks and the producer, if that matters.
     std::map<std::pair<std::vector<int32_t>, int32_t>, Net> merged;
-    for (const Tensor& tensor : graph_.tensors) {
+    for (const Tensor& tensor : input_.graph.tensors) {
       std::vector<int32_t> blocks = BlocksOf(tensor, block_of);
       if (blocks.size() < 2) continue;
       const int64_t transfer = LeastTransferTime(tensor);
@@ -115,7 +91,7 @@ class Assembler {
       net.producer = producer;
       net.weight += weight;
       net.buffer_bytes += buffers;
-      const bool is_backward = graph_.operators[tensor.producer.index()].pass == Pass::kBackward;
+      const bool is_backward = input_.graph.operators[tensor.producer.index()].pass == Pass::kBackward;
       if (instance.gradients_follow || is_backward) net.backward_weight += transfer;
       if (net.blocks.size() == 2 || net.blocks.front() == block_of[tensor.producer.index()]) {
         const int64_t beyond = std::max<int64_t>(0, LeastTransferTime(tensor, /*first=*/1) - transfer);
@@ -151,49 +127,14 @@ class Assembler {
     return blocks;
   }
 
-  void AddTimes(const BlockInstance& instance, DevicePool& pool) const {
-    pool.time.assign(instance.operators.size(), 0);
-    pool.supported.assign(instance.operators.size(), true);
-    if (instance.rule.has_phases) pool.backward_time.assign(instance.operators.size(), 0);
-    for (std::size_t block = 0; block < instance.operators.size(); ++block) {
-      InterruptionPoint(2 * instance.operators[block].size());
-      for (const OperatorId op : instance.operators[block]) {
-        const OperatorTime& time = costs_.time(op, pool.device_class);
-        pool.time[block] += time.total().count();
-        if (instance.rule.has_phases) pool.backward_time[block] += time.backward.count();
-        if (!time.supported) pool.supported[block] = false;
-      }
-      if (pool.supported[block]) continue;
-      pool.time[block] = 0;
-      if (instance.rule.has_phases) pool.backward_time[block] = 0;
-      pool.supports_all = false;
-    }
-  }
-
-  void AddMemory(BlockInstance& instance) const {
-    const MemoryForm form(problem_);
-    BlockMemory& memory = instance.memory;
-    for (const std::vector<OperatorId>& operators : instance.operators) {
-      const MemoryParts parts = form.PartsOf(graph_, operators);
-      memory.linear.push_back(parts.declared + parts.stored);
-      memory.parameters.push_back(parts.parameters);
-      memory.workspace.push_back(parts.workspace);
-    }
-    memory.parameter_factor = form.copies();
-    memory.reserved = form.reserved_bytes();
-  }
-
   void AddParameters(BlockInstance& instance) const {
     for (const std::vector<OperatorId>& operators : instance.operators) {
       int64_t& bytes = instance.parameter_bytes.emplace_back(0);
-      for (const OperatorId op : operators) bytes += graph_.operators[op.index()].parameter_bytes;
+      for (const OperatorId op : operators) bytes += input_.graph.operators[op.index()].parameter_bytes;
     }
   }
 
-  const OperatorGraph& graph_;
-  const Cluster& cluster_;
-  const PlanningProblem& problem_;
-  const CostTable& costs_;
+  const PlanningInput input_;
   const Network& network_;
 };
 
@@ -218,10 +159,6 @@ void AddCutNet(const BlockInstance& instance, const Net& net, bool holds_produce
   const Picoseconds backward(net.backward_weight);
   (holds_producer ? work.forward.out : work.forward.in) += forward;
   (holds_producer != instance.gradients_follow ? work.backward.out : work.backward.in) += backward;
-}
-
-int64_t MemorySums::Total(const BlockMemory& memory, int64_t buffers, int64_t workspace) const {
-  return linear + ParameterStateBytes(parameters, memory.parameter_factor) + workspace + buffers + memory.reserved;
 }
 
 bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool) {
@@ -261,11 +198,10 @@ BlockInstance WithJoinedClasses(BlockInstance instance) {
   return instance;
 }
 
-BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                 const CostTable& costs, MergeRule merge_rule) {
-  const Assembler assembler(graph, cluster, problem, costs);
-  std::vector<int32_t> block_of = ColocationUnions(graph, problem);
-  std::vector<Digraph::Edge> edges = MapEdges(OrderedOperators(graph, block_of), block_of);
+BlockInstance BuildBlockInstance(const PlanningInput& input, MergeRule merge_rule) {
+  const Assembler assembler(input);
+  std::vector<int32_t> block_of = ColocationUnions(input.graph, input.problem);
+  std::vector<Digraph::Edge> edges = MapEdges(OrderedOperators(input.graph, block_of), block_of);
 
   const auto contract = [&](const std::vector<int32_t>& labels) {
     edges = MapEdges(edges, labels);
@@ -277,10 +213,10 @@ BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& clus
   return assembler.Assemble(block_of, std::move(edges));
 }
 
-BlockInstance JoinBlocks(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                         const CostTable& costs, const BlockInstance& instance, const std::vector<int32_t>& label_of) {
-  const Assembler assembler(graph, cluster, problem, costs);
-  std::vector<int32_t> block_of(graph.operators.size(), kDropped);
+BlockInstance JoinBlocks(const PlanningInput& input, const BlockInstance& instance,
+                         const std::vector<int32_t>& label_of) {
+  const Assembler assembler(input);
+  std::vector<int32_t> block_of(input.graph.operators.size(), kDropped);
   for (std::size_t block = 0; block < label_of.size(); ++block) {
     for (const OperatorId op : instance.operators[block]) block_of[op.index()] = label_of[block];
   }
@@ -290,9 +226,8 @@ BlockInstance JoinBlocks(const OperatorGraph& graph, const Cluster& cluster, con
   return assembler.Assemble(block_of, MapEdges(edges, labels));
 }
 
-BlockInstance AssembleUnordered(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                const CostTable& costs, const std::vector<int32_t>& block_of) {
-  return Assembler(graph, cluster, problem, costs).Assemble(block_of, {});
+BlockInstance AssembleUnordered(const PlanningInput& input, const std::vector<int32_t>& block_of) {
+  return Assembler(input).Assemble(block_of, {});
 }
 
 }  // namespace planwright

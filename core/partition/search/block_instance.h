@@ -24,29 +24,15 @@
 #include "core/base/ids.h"
 #include "core/base/units.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/graph/digraph.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
+#include "core/partition/search/device_pools.h"
 #include "core/partition/search/load_rule.h"
 
 namespace planwright {
-
-struct DevicePool {
-  DeviceClassId device_class;
-  // nullopt: unlimited.
-  std::optional<int64_t> memory_bytes;
-  // Whether nets cost time on its devices.
-  bool pays_transfers = true;
-  // Ascending.
-  std::vector<DeviceId> devices;
-  // By block: picoseconds, and whether every operator of the block can run here.
-  std::vector<int64_t> time;
-  std::vector<bool> supported;
-  bool supports_all = true;
-  // The part of `time` in the backward pass, by block. Empty unless LoadRule::has_phases.
-  std::vector<int64_t> backward_time;
-};
 
 struct Net {
   // Ascending, at least two.
@@ -76,17 +62,6 @@ struct FanOut {
   int64_t weight = 0;
 };
 
-// Memory of a set of blocks that share a device:
-//   sum(linear) + ceil(sum(parameters) x parameter_factor) + max(workspace) + sum of buffer_bytes of cut nets +
-//   reserved.
-struct BlockMemory {
-  std::vector<int64_t> linear;
-  std::vector<int64_t> parameters;
-  std::vector<int64_t> workspace;
-  double parameter_factor = 0;
-  int64_t reserved = 0;
-};
-
 struct BlockInstance {
   // Operators of each block, ascending; blocks are numbered in a depth-first topological order.
   std::vector<std::vector<OperatorId>> operators;
@@ -99,7 +74,7 @@ struct BlockInstance {
   std::vector<FanOut> fan_outs;
   // Pools in order of their first device; those of accelerators first.
   std::vector<DevicePool> pools;
-  BlockMemory memory;
+  UnitMemory memory;
   LoadRule rule;
   // Every device has a stage, or part in one; else some may stay idle. Only linearized_dp.h heeds it.
   bool uses_all_devices = false;
@@ -123,18 +98,16 @@ void AddCutNet(const BlockInstance& instance, const Net& net, bool holds_produce
 enum class MergeRule { kExact, kIgnoreMemory, kNever };
 
 // REQUIRES: graph, cluster and problem are valid, resolved and supported. O((operators + tensor ends) log + classes).
-BlockInstance BuildBlockInstance(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                 const CostTable& costs, MergeRule merge_rule);
+BlockInstance BuildBlockInstance(const PlanningInput& input, MergeRule merge_rule);
 
 // The same for blocks that are given, whose order does not matter: `block_of` has a label 0, 1, ... or kDropped
 // (operator_unions.h) for every operator. `precedence` stays empty.
-BlockInstance AssembleUnordered(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                const CostTable& costs, const std::vector<int32_t>& block_of);
+BlockInstance AssembleUnordered(const PlanningInput& input, const std::vector<int32_t>& block_of);
 
 // `instance`, built from the same values, with blocks of equal label as one. Blocks are numbered anew, as there.
 // REQUIRES: a label 0, 1, ... for every block, between which the precedence has no cycle.
-BlockInstance JoinBlocks(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                         const CostTable& costs, const BlockInstance& instance, const std::vector<int32_t>& label_of);
+BlockInstance JoinBlocks(const PlanningInput& input, const BlockInstance& instance,
+                         const std::vector<int32_t>& label_of);
 
 // Whether the memory of a device of `pool` can be too small for any set of blocks.
 bool MemoryCanBind(const BlockInstance& instance, const DevicePool& pool);
@@ -145,23 +118,6 @@ bool HasDividedClasses(const BlockInstance& instance);
 // The same with the pools of each class joined, whose devices then have the memory of the largest of them: every
 // placement that fits before fits after, at the same cost.
 BlockInstance WithJoinedClasses(BlockInstance instance);
-
-// Running sums of BlockMemory over a set of blocks, and the memory that they make.
-struct MemorySums {
-  int64_t linear = 0;
-  int64_t parameters = 0;
-
-  static MemorySums Of(const BlockMemory& memory, std::size_t block) {
-    return {memory.linear[block], memory.parameters[block]};
-  }
-  MemorySums operator-(const MemorySums& other) const { return {linear - other.linear, parameters - other.parameters}; }
-  void Add(const BlockMemory& memory, std::size_t block) {
-    linear += memory.linear[block];
-    parameters += memory.parameters[block];
-  }
-  // Bytes with `buffers` of cut nets and the largest `workspace`.
-  int64_t Total(const BlockMemory& memory, int64_t buffers, int64_t workspace) const;
-};
 
 }  // namespace planwright
 

@@ -57,7 +57,7 @@ class Merger {
   }
 
   bool IsFree(int32_t block, MergeRule rule) const {
-    const BlockMemory& memory = instance_.memory;
+    const UnitMemory& memory = instance_.memory;
     const std::size_t b = Index(block);
     const bool has_memory = memory.linear[b] != 0 || memory.parameters[b] != 0 || memory.workspace[b] != 0;
     if (has_memory && rule == MergeRule::kExact) return false;

@@ -8,20 +8,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/quantity_text.h"
-#include "core/partition/search/unknown_classes.h"
+#include "core/partition/search/missing_device_classes.h"
 
 namespace planwright {
 namespace {
 
 // Bytes that a block needs on any device, whatever shares the device with it.
-int64_t BlockBytes(const BlockMemory& memory, std::size_t block) {
+int64_t BlockBytes(const UnitMemory& memory, std::size_t block) {
   MemorySums sums;
   sums.Add(memory, block);
   return sums.Total(memory, 0, memory.workspace[block]);
 }
 
 // Bytes that all blocks together need, reserves and workspace apart.
-int64_t TotalBytes(const BlockMemory& memory) {
+int64_t TotalBytes(const UnitMemory& memory) {
   MemorySums sums;
   for (std::size_t block = 0; block < memory.linear.size(); ++block) sums.Add(memory, block);
   return sums.Total(memory, 0, 0) - memory.reserved;
@@ -36,14 +36,6 @@ std::optional<int64_t> Capacity(const BlockInstance& instance) {
     capacity = SaturatingAdd(capacity, SaturatingMultiply(usable, static_cast<int64_t>(pool.devices.size())));
   }
   return capacity;
-}
-
-std::string BlockName(const OperatorGraph& graph, const BlockInstance& instance, std::size_t block) {
-  const auto& operators = instance.operators[block];
-  const std::string& first = graph.operators[operators.front().index()].name;
-  if (operators.size() == 1) return absl::StrCat("operator \"", first, "\"");
-  return absl::StrCat("operator \"", first, "\" and the ", operators.size() - 1,
-                      operators.size() == 2 ? " operator" : " operators", " that must share its device");
 }
 
 const std::string& SubjectOf(const OperatorGraph& graph, const BlockInstance& instance, std::size_t block) {
@@ -61,7 +53,8 @@ std::size_t LargestBlock(const BlockInstance& instance) {
 // "operator "embedding" with 1.50 GiB".
 std::string TightestText(const OperatorGraph& graph, const BlockInstance& instance) {
   const std::size_t largest = LargestBlock(instance);
-  return absl::StrCat(BlockName(graph, instance, largest), " with ", SizeText(BlockBytes(instance.memory, largest)));
+  return absl::StrCat(QuotedTogether(graph, instance.operators[largest]), " with ",
+                      SizeText(BlockBytes(instance.memory, largest)));
 }
 
 // The largest memory of a device that can run `block`; nullopt: unlimited. `runs_anywhere` tells whether there is one.
@@ -80,8 +73,8 @@ std::optional<int64_t> LargestDevice(const BlockInstance& instance, std::size_t 
 Shortage UnsupportedBlock(const OperatorGraph& graph, const Cluster& cluster, const BlockInstance& instance,
                           std::size_t block) {
   return {"support", SubjectOf(graph, instance, block), 0, 0,
-          absl::StrCat(BlockName(graph, instance, block), " cannot run on any device class of the cluster (",
-                       QuotedClassNames(cluster),
+          absl::StrCat(QuotedTogether(graph, instance.operators[block]),
+                       " cannot run on any device class of the cluster (", QuotedClassNames(cluster),
                        "): give it a time or FLOPs and bytes for one of them, or add devices that can run it")};
 }
 
@@ -89,9 +82,10 @@ Shortage OversizedBlock(const OperatorGraph& graph, const BlockInstance& instanc
                         int64_t available) {
   const int64_t needed = BlockBytes(instance.memory, block);
   return {"memory", SubjectOf(graph, instance, block), needed, available,
-          absl::StrCat(BlockName(graph, instance, block), instance.operators[block].size() == 1 ? " needs " : " need ",
-                       SizeText(needed), ", but the largest device that can ", "run it offers ", SizeText(available),
-                       ": ", MissingText(needed - available))};
+          absl::StrCat(QuotedTogether(graph, instance.operators[block]),
+                       instance.operators[block].size() == 1 ? " needs " : " need ", SizeText(needed),
+                       ", but the largest device that can ", "run it offers ", SizeText(available), ": ",
+                       MissingText(needed - available))};
 }
 
 // Devices until the memory suffices when more of the largest kind are added; 0: more than can be told.
@@ -120,18 +114,18 @@ Shortage TooLargeAltogether(const OperatorGraph& graph, const BlockInstance& ins
 std::optional<Infeasibility> FindShortages(const OperatorGraph& graph, const Cluster& cluster,
                                            const BlockInstance& instance) {
   Infeasibility infeasibility;
-  UnknownClasses unknown_classes(graph, cluster);
+  MissingDeviceClasses missing_device_classes(graph, cluster);
   for (std::size_t block = 0; block < instance.operators.size(); ++block) {
     bool runs_anywhere = false;
     const std::optional<int64_t> available = LargestDevice(instance, block, runs_anywhere);
-    if (!runs_anywhere && unknown_classes.Explain(instance.operators[block])) continue;
+    if (!runs_anywhere && missing_device_classes.Explain(instance.operators[block])) continue;
     if (!runs_anywhere) {
       infeasibility.Add(UnsupportedBlock(graph, cluster, instance, block));
     } else if (available.has_value() && BlockBytes(instance.memory, block) > *available) {
       infeasibility.Add(OversizedBlock(graph, instance, block, *available));
     }
   }
-  for (Shortage& shortage : unknown_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
+  for (Shortage& shortage : missing_device_classes.Shortages()) infeasibility.shortages.push_back(std::move(shortage));
   const int64_t total = TotalBytes(instance.memory);
   const std::optional<int64_t> capacity = Capacity(instance);
   if (capacity.has_value() && total > *capacity) {

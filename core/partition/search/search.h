@@ -13,6 +13,7 @@
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/cost/terms/planning_input.h"
 #include "core/model/cluster.h"
 #include "core/model/device_selection.h"
 #include "core/model/graph.h"
@@ -27,12 +28,8 @@ struct SearchStart {
   std::string made_by;
 };
 
-struct SearchRequest {
-  const OperatorGraph& graph;
-  const Cluster& cluster;
-  // Resolved and supported.
-  const PlanningProblem& problem;
-  const CostTable& costs;
+// The problem is supported.
+struct SearchRequest : PlanningInput {
   const SolverOptions& options;
   // What to run: options.algorithm, or one of those that AUTO stands for. kAuto only where a search is to choose
   // itself.

@@ -10,7 +10,7 @@
 
 #include "core/base/index.h"
 #include "core/base/infeasibility.h"
-#include "core/partition/parmesan/device_room.h"
+#include "core/partition/parmesan/remaining_devices.h"
 #include "core/partition/search/feasibility.h"
 #include "core/partition/search/search_record.h"
 #include "core/partition/sequence/device_sequences.h"
@@ -321,6 +321,19 @@ class Search {
 absl::StatusOr<SearchOutcome> SolveAlongSequences(const SearchRequest& request, const SolveLimits& limits,
                                                   TaskArena& /*arena*/, const SearchCallbacks& callbacks) {
   return Search(request, limits, callbacks).Run();
+}
+
+AlgorithmRow SequenceDpRow() {
+  return {.algorithm = Algorithm::kSequenceDp,
+          .name = kName,
+          .version = "1",
+          .description =
+              "dynamic programs along linear orders of operators and devices, with the true links and "
+              "memory",
+          .work_unit = "stages looked at with one way to go on behind each",
+          .solve = SolveAlongSequences,
+          .modes = PipelineModes("contiguous stages along linear orders of operators and devices"),
+          .heeds = HeedsEverySetting};
 }
 
 }  // namespace planwright

@@ -10,6 +10,7 @@
 #ifndef PLANWRIGHT_CORE_PARTITION_SEQUENCE_SEQUENCE_SEARCH_H_
 #define PLANWRIGHT_CORE_PARTITION_SEQUENCE_SEQUENCE_SEARCH_H_
 
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -21,6 +22,8 @@ namespace planwright {
 // request ends it.
 absl::StatusOr<SearchOutcome> SolveAlongSequences(const SearchRequest& request, const SolveLimits& limits,
                                                   TaskArena& arena, const SearchCallbacks& callbacks);
+
+AlgorithmRow SequenceDpRow();
 
 }  // namespace planwright
 

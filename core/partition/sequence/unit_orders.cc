@@ -25,7 +25,7 @@ bool HasSeveralOrders(const BlockInstance& blocks) {
 UnitOrders::UnitOrders(const SearchRequest& request, std::size_t max_units)
     : request_(request),
       max_units_(max_units),
-      blocks_(BuildBlockInstance(request.graph, request.cluster, request.problem, request.costs,
+      blocks_(BuildBlockInstance(request,
                                  request.graph.operators.size() <= max_units ? MergeRule::kNever : MergeRule::kExact)),
       has_choice_(HasSeveralOrders(blocks_)) {}
 
@@ -88,7 +88,7 @@ std::optional<UnitOrder> UnitOrders::Layers() const {
   PlanningProblem problem = request_.problem;
   problem.granularity = Granularity::kLayer;
   BlockInstance layers =
-      BuildBlockInstance(request_.graph, request_.cluster, problem, request_.costs, MergeRule::kNever);
+      BuildBlockInstance({request_.graph, request_.cluster, problem, request_.costs}, MergeRule::kNever);
   if (layers.operators.size() > max_units_ || layers.operators.size() == blocks_.operators.size()) return std::nullopt;
   return std::move(layers.operators);
 }

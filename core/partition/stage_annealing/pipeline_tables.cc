@@ -47,7 +47,7 @@ PipelineTables::PipelineTables(const SearchRequest& request)
 }
 
 void PipelineTables::AddBlocks(const SearchRequest& request) {
-  BlockInstance blocks = BuildBlockInstance(graph_, request.cluster, problem_, request.costs, MergeRule::kNever);
+  BlockInstance blocks = BuildBlockInstance({graph_, request.cluster, problem_, request.costs}, MergeRule::kNever);
   operators_ = std::move(blocks.operators);
   precedence_ = std::move(blocks.precedence);
   allowed_ = AllowedDevices(problem_, request.cluster.devices.size(), graph_.operators.size(), operators_);

@@ -152,4 +152,15 @@ absl::StatusOr<SearchOutcome> SolveByStageAnnealing(const SearchRequest& request
   return StageAnnealing(request, limits, arena, callbacks).Run();
 }
 
+AlgorithmRow StageAnnealingRow() {
+  return {.algorithm = Algorithm::kStageAnnealing,
+          .name = kName,
+          .version = "1",
+          .description = "simulated annealing of contiguous stages and their devices on the true objective",
+          .work_unit = "about 10 ns: a block, an end of a tensor or a pair of replicas looked at",
+          .solve = SolveByStageAnnealing,
+          .modes = PipelineModes("contiguous stages and their devices, annealed"),
+          .heeds = HeedsEverySetting};
+}
+
 }  // namespace planwright

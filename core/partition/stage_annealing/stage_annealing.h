@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
 #include "core/base/task_arena.h"
+#include "core/partition/search/algorithm_row.h"
 #include "core/partition/search/search.h"
 
 namespace planwright {
@@ -26,6 +27,8 @@ namespace planwright {
 // no bounds. Errors: as SolveFunction, without proofs.
 absl::StatusOr<SearchOutcome> SolveByStageAnnealing(const SearchRequest& request, const SolveLimits& limits,
                                                     TaskArena& arena, const SearchCallbacks& callbacks);
+
+AlgorithmRow StageAnnealingRow();
 
 }  // namespace planwright
 

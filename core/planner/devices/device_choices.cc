@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "core/base/status_macros.h"
-#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/algorithms/algorithms.h"
 
 namespace planwright {
 namespace {
@@ -200,7 +200,7 @@ absl::StatusOr<std::vector<std::vector<DeviceId>>> DeviceChoices(const Cluster& 
 
 absl::StatusOr<LimitedSearch> WithinLimits(const SearchRequest& request, std::span<const DeviceId> selected,
                                            std::vector<DeviceLimit> limits) {
-  if (HeedsDeviceLimits(request.algorithm)) {
+  if (RowOf(request.algorithm).heeds(request.problem).device_limits) {
     LimitedSearch search{request, {{selected.begin(), selected.end()}}};
     search.request.device_limits = std::move(limits);
     return search;

@@ -35,9 +35,9 @@ struct LimitedSearch {
   std::vector<std::vector<DeviceId>> choices;
 };
 
-// A search that heeds limits leaves devices idle by itself (HeedsDeviceLimits), so one search on all of `selected` is
-// told them, and chooses the devices by how they are connected. Others go through DeviceChoices. REQUIRES and errors:
-// those of DeviceChoices.
+// A search that heeds limits leaves devices idle by itself (HeededSettings::device_limits), so one search on all of
+// `selected` is told them, and chooses the devices by how they are connected. Others go through DeviceChoices. REQUIRES
+// and errors: those of DeviceChoices.
 absl::StatusOr<LimitedSearch> WithinLimits(const SearchRequest& request, std::span<const DeviceId> selected,
                                            std::vector<DeviceLimit> limits);
 

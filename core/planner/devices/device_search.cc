@@ -13,7 +13,7 @@
 #include "core/model/device_selection.h"
 #include "core/partition/search/search_record.h"
 #include "core/planner/devices/device_choices.h"
-#include "core/planner/devices/part_search.h"
+#include "core/planner/devices/device_subset_search.h"
 
 namespace planwright {
 namespace {
@@ -55,7 +55,7 @@ class BestOfChoices {
     listening.on_incumbent = [&](const SearchOutcome& so_far, int64_t work, std::string_view algorithm) {
       Hear(so_far, work, algorithm);
     };
-    const absl::StatusOr<SearchOutcome> outcome = SolveOnPart(solve_, request_, devices, limits, arena_, listening);
+    const absl::StatusOr<SearchOutcome> outcome = SolveOnSubset(solve_, request_, devices, limits, arena_, listening);
     Conclude(outcome, std::move(bound));
   }
 
@@ -134,7 +134,7 @@ absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const S
   }
   ASSIGN_OR_RETURN(const LimitedSearch search, WithinLimits(request, selected, std::move(device_limits)));
   const Choices& choices = search.choices;
-  if (choices.size() == 1) return SolveOnPart(solve, search.request, choices.front(), limits, arena, callbacks);
+  if (choices.size() == 1) return SolveOnSubset(solve, search.request, choices.front(), limits, arena, callbacks);
   return BestOfChoices(solve, search.request, limits, arena, callbacks).Run(choices);
 }
 

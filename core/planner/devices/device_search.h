@@ -1,7 +1,7 @@
 // A search on the devices that the problem lets a plan use: devices_to_use, max_devices, and what MIN_DEVICES asks.
 //
-// Any SolveFunction can be underneath: it sees clusters that hold no other devices (part_search.h), so that neither its
-// plans nor its bounds can speak of them.
+// Any SolveFunction can be underneath: it sees clusters that hold no other devices (device_subset_search.h), so that
+// neither its plans nor its bounds can speak of them.
 #ifndef PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_SEARCH_H_
 #define PLANWRIGHT_CORE_PLANNER_DEVICES_DEVICE_SEARCH_H_
 

@@ -17,7 +17,7 @@
 #include "core/model/device_selection.h"
 #include "core/planner/devices/device_choices.h"
 #include "core/planner/devices/device_search.h"
-#include "core/planner/devices/part_search.h"
+#include "core/planner/devices/device_subset_search.h"
 
 namespace planwright {
 namespace {

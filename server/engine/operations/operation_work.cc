@@ -15,7 +15,7 @@
 #include "server/codec/plan.h"
 #include "server/engine/operations/operation_codec.h"
 #include "server/engine/operations/sweep_rows.h"
-#include "server/engine/plan_desk.h"
+#include "server/engine/plan_finder.h"
 #include "server/engine/rpc_status.h"
 #include "server/engine/task/without_exceptions.h"
 #include "server/store/database/store_status.h"
@@ -59,18 +59,18 @@ void Pause(std::chrono::milliseconds time, const std::stop_token& stop) {
 
 // The claim to search for the task; nullptr: it is not to be had. Waits while somebody else has it, until there is a
 // plan, which is `found` then.
-std::shared_ptr<Claims::Hold> AwaitClaim(PlanningEngine& engine, Claims* claims, const PlanTask& task,
-                                         const CallContext& context, std::shared_ptr<const CachedPlan>& found) {
+std::shared_ptr<Claims::Claim> AwaitClaim(PlanningEngine& engine, Claims* claims, const PlanTask& task,
+                                          const CallContext& context, std::shared_ptr<const CachedPlan>& found) {
   constexpr std::chrono::milliseconds kPause{250};
   if (claims == nullptr || task.skip_cache) return nullptr;
-  const std::string key = PlanDesk::ClaimKey(task, context.tenant);
+  const std::string key = PlanFinder::ClaimKey(task, context.tenant);
   while (true) {
     const auto time = std::chrono::floor<std::chrono::milliseconds>(engine.EffortFor(task, context).time);
-    Claims::Outcome claim = claims->Try(key, time);
+    Claims::Outcome outcome = claims->Try(key, time);
     // Whoever had it may have stored its plan in between.
     found = engine.FetchPlan(task, context);
-    const bool is_other = claim.expected_by_other.has_value();
-    if (found != nullptr || !is_other || context.stop.stop_requested()) return std::move(claim.hold);
+    const bool is_other = outcome.expected_by_other.has_value();
+    if (found != nullptr || !is_other || context.stop.stop_requested()) return std::move(outcome.claim);
     Pause(kPause, context.stop);
   }
 }
@@ -86,7 +86,7 @@ absl::StatusOr<v1::Plan> MakePlan(PlanningEngine& engine, Store& store, Claims* 
   if (kept.has_value()) return *std::move(kept);
   task.start = SavedPlacement(operation, task);
   std::shared_ptr<const CachedPlan> plan = engine.FindPlan(task, context);
-  std::shared_ptr<Claims::Hold> claim;
+  std::shared_ptr<Claims::Claim> claim;
   if (plan == nullptr) claim = AwaitClaim(engine, claims, task, context, plan);
   const bool is_cached = plan != nullptr;
   if (!is_cached) {

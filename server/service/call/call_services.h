@@ -6,7 +6,7 @@
 
 #include "server/connections/connections.h"
 #include "server/engine/operations/operations.h"
-#include "server/engine/plan_desk.h"
+#include "server/engine/plan_finder.h"
 #include "server/engine/planning_engine.h"
 #include "server/observability/audit_log.h"
 #include "server/observability/log.h"
@@ -14,8 +14,8 @@
 #include "server/observability/span_exporter.h"
 #include "server/service/call/answer_cache.h"
 #include "server/serving/admission/executor.h"
-#include "server/serving/admission/in_flight.h"
 #include "server/serving/admission/memory_account.h"
+#include "server/serving/admission/unanswered_calls.h"
 #include "server/serving/admission/unsent_answers.h"
 #include "server/serving/admission/uploads.h"
 #include "server/serving/callers/authenticator.h"
@@ -28,7 +28,7 @@ namespace planwright::server {
 // All of them outlive the service.
 struct CallServices {
   PlanningEngine& engine;
-  PlanDesk& desk;
+  PlanFinder& finder;
   AnswerCache& answers;
   Operations& operations;
   // Runs what may take long: searches, evaluations.
@@ -37,7 +37,8 @@ struct CallServices {
   Executor& serving;
   // Reads requests that take long to read, so that neither searches nor the reading of others waits for them.
   Executor& long_reads;
-  // Runs what waits for the store, so that nothing else does; not for the rows of the plan cache, which are the desk's.
+  // Runs what waits for the store, so that nothing else does; not for the rows of the plan cache, which are the
+  // finder's.
   Executor& lookups;
   // Runs what makes large answers, a few at a time.
   Executor& retrievals;
@@ -47,7 +48,7 @@ struct CallServices {
   MemoryAccount& batches;
   UnsentAnswers& unsent;
   const Authenticator& authenticator;
-  InFlight& in_flight;
+  UnansweredCalls& in_flight;
   Connections& connections;
   Metrics& metrics;
   CallRegistry& calls;

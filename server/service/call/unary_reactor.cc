@@ -17,7 +17,7 @@ UnaryReactor::UnaryReactor(const CallServices& services, CallStart start, const 
 }
 
 void UnaryReactor::OnDone() {
-  InFlight& in_flight = services_.in_flight;
+  UnansweredCalls& in_flight = services_.in_flight;
   delete this;
   in_flight.Leave();
 }

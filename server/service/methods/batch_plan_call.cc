@@ -8,7 +8,7 @@
 #include "server/engine/task/without_exceptions.h"
 #include "server/engine/task_memory.h"
 #include "server/service/call/call_messages.h"
-#include "server/service/methods/plan_orders.h"
+#include "server/service/methods/plan_request_reading.h"
 #include "server/service/record/search_log.h"
 #include "server/serving/admission/retry_delay.h"
 
@@ -60,7 +60,7 @@ Executor::Job BatchPlanCall::Reading(std::function<void(const absl::Status&)> ru
 void BatchPlanCall::Next() {
   if (batch_->is_done()) return Answer();
   absl::StatusOr<PlanTask> task = WithoutExceptions([this] { return batch_->ReadNext(stop_.get_token()); });
-  if (task.ok()) return services_.desk.Take(OrderOf(*std::move(task)));
+  if (task.ok()) return services_.finder.Take(OrderOf(*std::move(task)));
   batch_->Add(task.status());
   reading_->Requeue(Reading([this](const absl::Status& admission) { GoOn(admission); }));
 }
@@ -76,8 +76,8 @@ void BatchPlanCall::Answer() {
   End(WithoutExceptions([this] { return SetAnswer(batch_->TakeResponse()); }));
 }
 
-PlanDesk::Order BatchPlanCall::OrderOf(PlanTask task) {
-  PlanDesk::Order order;
+PlanFinder::Order BatchPlanCall::OrderOf(PlanTask task) {
+  PlanFinder::Order order;
   order.task = std::move(task);
   order.context = batch_->ContextOfNext(stop_.get_token(), /*observer=*/nullptr);
   order.log = std::make_unique<SearchLog>(start_.record->search_origin(), services_.metrics, services_.log,

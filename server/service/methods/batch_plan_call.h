@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/engine/batch_planning.h"
-#include "server/engine/plan_desk.h"
+#include "server/engine/plan_finder.h"
 #include "server/service/call/unary_reactor.h"
 
 namespace planwright::server {
@@ -40,7 +40,7 @@ class BatchPlanCall final : public UnaryReactor {
   void GoOn(const absl::Status& admission);
   // Answers with the results that there are.
   void Answer();
-  PlanDesk::Order OrderOf(PlanTask task);
+  PlanFinder::Order OrderOf(PlanTask task);
   // The end of an order, and on to the next.
   void Take(absl::StatusOr<v1::Plan> plan, PlanSource source);
   // What ends the batch rather than a problem of it; OK: nothing.

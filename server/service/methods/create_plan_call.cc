@@ -11,7 +11,7 @@
 #include "server/engine/task/without_exceptions.h"
 #include "server/service/call/answer_cache.h"
 #include "server/service/call/call_messages.h"
-#include "server/service/methods/plan_orders.h"
+#include "server/service/methods/plan_request_reading.h"
 
 namespace planwright::server {
 namespace {

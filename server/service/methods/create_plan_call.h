@@ -10,14 +10,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "planwright/v1/planning_service.pb.h"
-#include "server/engine/plan_desk.h"
+#include "server/engine/plan_finder.h"
 #include "server/service/call/answer_cache.h"
 #include "server/service/call/unary_reactor.h"
 
 namespace planwright::server {
 
 // Owns itself from Start until gRPC has sent the answer (OnDone). A serving thread reads it; while it waits for a
-// search it holds no thread (plan_desk.h).
+// search it holds no thread (plan_finder.h).
 class CreatePlanCall final : public UnaryReactor {
  public:
   using UnaryReactor::UnaryReactor;

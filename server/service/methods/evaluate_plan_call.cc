@@ -10,16 +10,16 @@
 namespace planwright::server {
 
 grpc::ServerUnaryReactor* EvaluatePlanCall::Start() {
-  using Given = absl::StatusOr<std::shared_ptr<const GivenRequest<v1::EvaluatePlanRequest>>>;
+  using Given = absl::StatusOr<std::shared_ptr<const RequestWithPlan<v1::EvaluatePlanRequest>>>;
   const absl::Status accepted =
-      SubmitGiven<v1::EvaluatePlanRequest>(services_, start_, stop_, request_, [this](const Given& request) {
+      SubmitWithPlan<v1::EvaluatePlanRequest>(services_, start_, stop_, request_, [this](const Given& request) {
         End(request.ok() ? WithoutExceptions([&] { return Answer(**request); }) : request.status());
       });
   if (!accepted.ok()) End(accepted);
   return this;
 }
 
-absl::Status EvaluatePlanCall::Answer(const GivenRequest<v1::EvaluatePlanRequest>& request) {
+absl::Status EvaluatePlanCall::Answer(const RequestWithPlan<v1::EvaluatePlanRequest>& request) {
   ASSIGN_OR_RETURN(const v1::EvaluatePlanResponse response,
                    services_.engine.EvaluatePlan(request.message, request.given,
                                                  {.deadline = start_.deadline, .stop = stop_.get_token()}));

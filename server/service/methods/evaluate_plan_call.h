@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "planwright/v1/planning_service.pb.h"
 #include "server/service/call/unary_reactor.h"
-#include "server/service/methods/given_requests.h"
+#include "server/service/methods/requests_with_plans.h"
 
 namespace planwright::server {
 
@@ -20,7 +20,7 @@ class EvaluatePlanCall final : public UnaryReactor {
   grpc::ServerUnaryReactor* Start();
 
  private:
-  absl::Status Answer(const GivenRequest<v1::EvaluatePlanRequest>& request);
+  absl::Status Answer(const RequestWithPlan<v1::EvaluatePlanRequest>& request);
 };
 
 }  // namespace planwright::server

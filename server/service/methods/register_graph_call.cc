@@ -97,7 +97,7 @@ void RegisterGraphCall::OnDone() {
     patience_->context = nullptr;
     patience_->call = nullptr;
   }
-  InFlight& in_flight = services_.in_flight;
+  UnansweredCalls& in_flight = services_.in_flight;
   delete this;
   in_flight.Leave();
 }

@@ -17,9 +17,9 @@ SimulatePlanCall::SimulatePlanCall(const CallServices& services, CallStart start
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* SimulatePlanCall::Start() {
-  using Given = absl::StatusOr<std::shared_ptr<const GivenRequest<v1::SimulatePlanRequest>>>;
+  using Given = absl::StatusOr<std::shared_ptr<const RequestWithPlan<v1::SimulatePlanRequest>>>;
   const absl::Status accepted =
-      SubmitGiven<v1::SimulatePlanRequest>(services_, start_, stop_, request_, [this](const Given& request) {
+      SubmitWithPlan<v1::SimulatePlanRequest>(services_, start_, stop_, request_, [this](const Given& request) {
         SendNext(request.ok() ? WithoutExceptions([&] { return Simulate(**request); }) : request.status());
       });
   if (!accepted.ok()) End(accepted);
@@ -36,12 +36,12 @@ void SimulatePlanCall::OnWriteDone(bool ok) {
 }
 
 void SimulatePlanCall::OnDone() {
-  InFlight& in_flight = services_.in_flight;
+  UnansweredCalls& in_flight = services_.in_flight;
   delete this;
   in_flight.Leave();
 }
 
-absl::Status SimulatePlanCall::Simulate(const GivenRequest<v1::SimulatePlanRequest>& request) {
+absl::Status SimulatePlanCall::Simulate(const RequestWithPlan<v1::SimulatePlanRequest>& request) {
   ASSIGN_OR_RETURN(messages_, services_.engine.SimulatePlan(request.message, request.given,
                                                             {.deadline = start_.deadline, .stop = stop_.get_token()}));
   ASSIGN_OR_RETURN(unsent_, HoldAnswer(services_, start_, messages_->bytes()));

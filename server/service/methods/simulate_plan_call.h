@@ -12,7 +12,7 @@
 #include "server/engine/simulation_messages.h"
 #include "server/service/call/call_services.h"
 #include "server/service/call/call_start.h"
-#include "server/service/methods/given_requests.h"
+#include "server/service/methods/requests_with_plans.h"
 
 namespace planwright::server {
 
@@ -32,7 +32,7 @@ class SimulatePlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer>
   void OnDone() override;
 
  private:
-  absl::Status Simulate(const GivenRequest<v1::SimulatePlanRequest>& request);
+  absl::Status Simulate(const RequestWithPlan<v1::SimulatePlanRequest>& request);
   // Sends the next message, if `status` is OK and there is one; else ends the call.
   void SendNext(absl::Status status);
   // Puts the next message into writing_; after the last, is_done_ is set.

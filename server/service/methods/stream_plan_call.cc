@@ -9,7 +9,7 @@
 #include "server/codec/plan.h"
 #include "server/engine/task/without_exceptions.h"
 #include "server/service/call/call_messages.h"
-#include "server/service/methods/plan_orders.h"
+#include "server/service/methods/plan_request_reading.h"
 #include "server/service/record/status_conversion.h"
 
 namespace planwright::server {
@@ -87,7 +87,7 @@ void StreamPlanCall::OnWriteDone(bool ok) {
 }
 
 void StreamPlanCall::OnDone() {
-  InFlight& in_flight = services_.in_flight;
+  UnansweredCalls& in_flight = services_.in_flight;
   delete this;
   in_flight.Leave();
 }

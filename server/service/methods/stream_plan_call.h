@@ -19,8 +19,8 @@
 namespace planwright::server {
 
 // Owns itself from Start until gRPC has sent the last message (OnDone). A serving thread reads it, and the search tells
-// it of its events (plan_desk.h); gRPC's threads only move encoded messages from the outbox to the wire, as fast as the
-// client reads.
+// it of its events (plan_finder.h); gRPC's threads only move encoded messages from the outbox to the wire, as fast as
+// the client reads.
 class StreamPlanCall final : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   // `request` lives until OnDone.

@@ -46,7 +46,7 @@ void WaitOperationCall::OnCancel() {
 }
 
 void WaitOperationCall::OnDone() {
-  InFlight& in_flight = services_.in_flight;
+  UnansweredCalls& in_flight = services_.in_flight;
   delete this;
   in_flight.Leave();
 }

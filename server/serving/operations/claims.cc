@@ -39,12 +39,12 @@ Claims::Outcome Claims::Try(const std::string& key, std::chrono::milliseconds ex
   }
   const absl::StatusOr<ClaimResult> claimed = store_.Claim(key, owner, lease_);
   if (!claimed.ok()) return {};
-  if (!claimed->is_ours) return {.hold = nullptr, .expected_by_other = ExpectedBy(claimed->owner)};
+  if (!claimed->is_ours) return {.claim = nullptr, .expected_by_other = ExpectedBy(claimed->owner)};
   {
     const std::lock_guard lock(mutex_);
     held_[key] = owner;
   }
-  return {.hold = std::make_shared<Hold>(*this, key, owner), .expected_by_other = std::nullopt};
+  return {.claim = std::make_shared<Claim>(*this, key, owner), .expected_by_other = std::nullopt};
 }
 
 void Claims::GiveBack(const std::string& key, const std::string& owner) {

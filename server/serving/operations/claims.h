@@ -24,13 +24,13 @@ namespace planwright::server {
 class Claims {
  public:
   // A claim of ours, until it is destroyed. Outlived by the Claims.
-  class Hold {
+  class Claim {
    public:
-    Hold(Claims& claims, std::string key, std::string owner)
+    Claim(Claims& claims, std::string key, std::string owner)
         : claims_(claims), key_(std::move(key)), owner_(std::move(owner)) {}
-    ~Hold() { claims_.GiveBack(key_, owner_); }
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
+    ~Claim() { claims_.GiveBack(key_, owner_); }
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
 
    private:
     Claims& claims_;
@@ -40,7 +40,7 @@ class Claims {
 
   struct Outcome {
     // nullptr: it is somebody else's, or the store does not answer.
-    std::shared_ptr<Hold> hold;
+    std::shared_ptr<Claim> claim;
     // How long somebody else who has it expects to take; nullopt: nobody else has it, or the store does not answer.
     std::optional<std::chrono::milliseconds> expected_by_other;
   };

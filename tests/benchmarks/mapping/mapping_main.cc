@@ -28,8 +28,8 @@
 #include "core/mapping/mapping.h"
 #include "core/mapping/problem/evaluation.h"
 #include "core/mapping/problem/stage_kinds.h"
-#include "core/mapping/prove/copy_model.h"
 #include "core/mapping/prove/load_bounds.h"
+#include "core/mapping/prove/replica_model.h"
 #include "tests/benchmarks/mapping/cpu_limit.h"
 #include "tests/benchmarks/mapping/stage_graphs.h"
 #include "tests/benchmarks/mapping/topologies.h"
@@ -57,10 +57,10 @@ constexpr double kRounding = 1e-9;
 
 struct Shape {
   int32_t stages = 0;
-  int32_t copies = 0;
+  int32_t replicas = 0;
 
-  int32_t devices() const { return stages * copies; }
-  std::string ToString() const { return absl::StrFormat("(%d,%d)", stages, copies); }
+  int32_t devices() const { return stages * replicas; }
+  std::string ToString() const { return absl::StrFormat("(%d,%d)", stages, replicas); }
 };
 
 constexpr Shape kShapes[] = {{4, 16}, {8, 8}, {16, 4}, {4, 64}, {8, 32}, {16, 16}, {4, 128}, {8, 64}, {16, 32}};
@@ -125,7 +125,7 @@ Baselines MeasureBaselines(const Case& problem) {
   RandomStream random(absl::GetFlag(FLAGS_seed));
   return {
       .consecutive = problem.ValueOf(MapConsecutively(problem.instance, problem.kinds)),
-      .together = problem.ValueOf(MapCopiesTogether(problem.instance, problem.kinds)),
+      .together = problem.ValueOf(MapReplicasTogether(problem.instance, problem.kinds)),
       .greedy = problem.ValueOf(MapGreedily(problem.instance, problem.links, problem.kinds)),
       .random = problem.ValueOf(BestOfRandom(problem.instance, problem.links, problem.kinds, kRandomMappings, random))};
 }
@@ -169,7 +169,7 @@ class Benchmark {
     if (!IsSelected(std::string(topology) + " " + shape.ToString())) return nullptr;
     std::optional<MappingTopology> machine = MakeTopology(topology, shape.devices(), absl::GetFlag(FLAGS_seed));
     if (!machine.has_value()) return nullptr;
-    return std::make_unique<const Case>(MakeInstance(GraphFor(shape, objective), shape.copies, shape.devices(),
+    return std::make_unique<const Case>(MakeInstance(GraphFor(shape, objective), shape.replicas, shape.devices(),
                                                      Network(machine->interconnect), objective),
                                         std::move(machine->machine_of));
   }
@@ -318,7 +318,7 @@ class Benchmark {
     RandomStream random(absl::GetFlag(FLAGS_seed));
     Mapping best = BestOfRandom(problem.instance, problem.links, problem.kinds, kRandomMappings, random);
     for (Mapping& mapping : std::array{MapConsecutively(problem.instance, problem.kinds),
-                                       MapCopiesTogether(problem.instance, problem.kinds)}) {
+                                       MapReplicasTogether(problem.instance, problem.kinds)}) {
       if (problem.ValueOf(mapping) < problem.ValueOf(best)) best = std::move(mapping);
     }
     return best;
@@ -329,7 +329,7 @@ class Benchmark {
     constexpr double kBatches = 7;
     constexpr int64_t kPilotNodes = 100'000;
     TaskArena arena(absl::GetFlag(FLAGS_threads));
-    const CopyModel model(problem.instance, problem.links);
+    const ReplicaModel model(problem.instance, problem.links);
     IntervalSearchOptions options{.lower_bound_ms = StarBound(model, StarLoads(model, {})),
                                   .start = start,
                                   .targets = 8,

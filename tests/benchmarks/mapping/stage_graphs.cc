@@ -259,10 +259,10 @@ StageGraph UnetStages(int32_t num_stages, uint64_t seed) {
   return graph;
 }
 
-MappingInstance MakeInstance(const StageGraph& graph, int32_t num_copies, int32_t num_devices, const Network& network,
+MappingInstance MakeInstance(const StageGraph& graph, int32_t num_replicas, int32_t num_devices, const Network& network,
                              MappingObjective objective) {
   MappingInstance instance{.num_stages = static_cast<int32_t>(graph.compute_ms.size()),
-                           .num_copies = num_copies,
+                           .num_replicas = num_replicas,
                            .device_kind = std::vector<int32_t>(Index(num_devices), 0),
                            .compute_ms = graph.compute_ms,
                            .objective = objective,
@@ -272,7 +272,7 @@ MappingInstance MakeInstance(const StageGraph& graph, int32_t num_copies, int32_
     instance.traffic.push_back({edge.from, edge.to, bytes, bytes, 1, 1});
   }
   for (const double megabytes : graph.parameter_megabytes) {
-    instance.allreduce_bytes.push_back(2.0 * (num_copies - 1) / num_copies * megabytes * 1e6);
+    instance.allreduce_bytes.push_back(2.0 * (num_replicas - 1) / num_replicas * megabytes * 1e6);
   }
   return instance;
 }

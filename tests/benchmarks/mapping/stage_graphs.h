@@ -40,8 +40,8 @@ StageGraph BertStages(int32_t num_stages, uint64_t seed);
 StageGraph ChainStages(int32_t num_stages, uint64_t seed);
 StageGraph UnetStages(int32_t num_stages, uint64_t seed);
 
-// `num_copies` of the graph on alike devices; each edge carries half of its bytes in each direction.
-MappingInstance MakeInstance(const StageGraph& graph, int32_t num_copies, int32_t num_devices, const Network& network,
+// `num_replicas` of the graph on alike devices; each edge carries half of its bytes in each direction.
+MappingInstance MakeInstance(const StageGraph& graph, int32_t num_replicas, int32_t num_devices, const Network& network,
                              MappingObjective objective);
 
 }  // namespace planwright::benchmarks

@@ -50,15 +50,15 @@ TEST(StageGraphsTest, SemanticFpnIsTheOneOfTheDesignPage) {
 TEST(StageGraphsTest, SemanticFpnHasTheOptimaOfTheDesignPageOnAHierarchy) {
   const Network network(HierarchyInterconnect{
       {{.fan_out = 8, .bandwidth_bytes_per_second = 150e9}, {.fan_out = 8, .bandwidth_bytes_per_second = 6e9}}});
-  const auto copies_together = [&](int32_t stages, int32_t copies) {
+  const auto replicas_together = [&](int32_t stages, int32_t replicas) {
     const MappingInstance instance =
-        MakeInstance(SemanticFpnStages(stages), copies, 64, network, MappingObjective::kLoad);
-    Mapping mapping{.rings = RingsInCopyOrder(instance)};
+        MakeInstance(SemanticFpnStages(stages), replicas, 64, network, MappingObjective::kLoad);
+    Mapping mapping{.rings = RingsInReplicaOrder(instance)};
     for (std::size_t device = 0; device < 64; ++device) mapping.devices.emplace_back(device);
     return Evaluate(instance, mapping).value_ms;
   };
-  EXPECT_NEAR(copies_together(4, 16), 14.851, 0.0005);
-  EXPECT_NEAR(copies_together(8, 8), 8.479, 0.0005);
+  EXPECT_NEAR(replicas_together(4, 16), 14.851, 0.0005);
+  EXPECT_NEAR(replicas_together(8, 8), 8.479, 0.0005);
 }
 
 TEST(StageGraphsTest, RandomGraphsKeepToTheirRangesAndSeeds) {

@@ -20,11 +20,11 @@
 #include "core/cost/plan_costing.h"
 #include "core/mapping/anneal/simple_mappings.h"
 #include "core/mapping/mapping.h"
-#include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/parmesan/pipedream_stages.h"
 #include "core/partition/parmesan/stage_mapping.h"
 #include "core/partition/parmesan/stage_partition.h"
+#include "core/partition/parmesan/uniform_links_problem.h"
 #include "core/zoo/zoo.h"
 #include "tests/benchmarks/mapping/cpu_limit.h"
 #include "tests/benchmarks/program.h"
@@ -84,7 +84,7 @@ class PipelineCase {
         cluster_(MakeZooCluster(cluster).value()),
         problem_(ProblemOf(graph_, shape)),
         costs_(graph_, cluster_, *problem_.workload),
-        flat_(FlattenProblem(request(), ConsumerCharge::kPerStage, AssumedSpeed::kMedian)) {}
+        flat_(WithUniformLinks(request(), ConsumerCharge::kPerStage, AssumedSpeed::kMedian)) {}
   PipelineCase(const PipelineCase&) = delete;
   PipelineCase& operator=(const PipelineCase&) = delete;
 
@@ -99,7 +99,7 @@ class PipelineCase {
   StagePartition Ours(const PartitionOptions& options, ConsumerCharge charge, AssumedSpeed assumed,
                       TaskArena& arena) const {
     constexpr int64_t kExactWork = 1'000'000;
-    const FlatProblem flat = FlattenProblem(request(), charge, assumed);
+    const UniformLinksProblem flat = WithUniformLinks(request(), charge, assumed);
     const StagePartitioner partitioner(flat, problem_, options, SolveLimits());
     StageShape shape;
     shape.replicas = shape_.replicas;
@@ -118,7 +118,7 @@ class PipelineCase {
     const MappingInstance instance = MappingInstanceOf(request(), partition, shape_.replicas);
     const Placement placement =
         PlacementOf(partition, shape_.replicas, MapConsecutively(instance, *AssignKinds(instance)));
-    return ToMilliseconds(CostPlan(flat_.graph, flat_.cluster, problem_, flat_.costs, placement).objective);
+    return ToMilliseconds(CostPlan({flat_.graph, flat_.cluster, problem_, flat_.costs}, placement).objective);
   }
 
   // Time per micro-batch by our mapping. nullopt: a bound is above the value.
@@ -150,7 +150,7 @@ class PipelineCase {
   }
 
   Picoseconds ObjectiveOf(const Placement& placement) const {
-    return CostPlan(graph_, cluster_, problem_, costs_, placement).objective;
+    return CostPlan({graph_, cluster_, problem_, costs_}, placement).objective;
   }
 
   const PipelineShape shape_;
@@ -159,7 +159,7 @@ class PipelineCase {
   const PlanningProblem problem_;
   const CostTable costs_;
   const SolverOptions options_;
-  const FlatProblem flat_;
+  const UniformLinksProblem flat_;
 };
 
 std::string ShapeText(const PipelineShape& shape) { return absl::StrFormat("(%d,%d)", shape.stages, shape.replicas); }

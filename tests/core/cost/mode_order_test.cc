@@ -38,7 +38,7 @@ Plan Cost(const Instance& instance, const Placement& placement, Overlap overlap,
   problem.overlap = overlap;
   problem.schedule = schedule;
   const CostTable costs(instance.graph, instance.cluster, *problem.workload);
-  return CostPlan(instance.graph, instance.cluster, problem, costs, placement);
+  return CostPlan({instance.graph, instance.cluster, problem, costs}, placement);
 }
 
 TEST(ModeOrderTest, MoreOverlapCostsNoMore) {

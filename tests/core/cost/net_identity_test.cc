@@ -65,7 +65,7 @@ TEST(NetIdentityTest, HoldsForRandomPlacements) {
     const CostTable costs(instance.graph, instance.cluster, *problem.workload);
     RandomStream random(seed);
     const Placement placement = Scatter(instance, random);
-    const Plan plan = CostPlan(instance.graph, instance.cluster, problem, costs, placement);
+    const Plan plan = CostPlan({instance.graph, instance.cluster, problem, costs}, placement);
     const std::vector<Picoseconds> loads = LoadsByNets(instance, problem, costs, placement);
     Picoseconds greatest{0};
     for (std::size_t i = 0; i < loads.size(); ++i) {

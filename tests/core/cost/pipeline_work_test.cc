@@ -58,9 +58,9 @@ TEST(PipelineWorkTest, PiecesOfSerialDevicesAddUpToTheChargesOfTheCostModel) {
     const Verdict verdict =
         VerifyPlacement(instance.graph, instance.cluster, problem, MakeModePlacement(instance, random));
     if (!verdict.costed.has_value()) continue;
-    const Plan plan =
-        CostPlan(instance.graph, instance.cluster, problem,
-                 CostTable(instance.graph, instance.cluster, *problem.workload), PlacementOf(*verdict.costed));
+    const Plan plan = CostPlan(
+        {instance.graph, instance.cluster, problem, CostTable(instance.graph, instance.cluster, *problem.workload)},
+        PlacementOf(*verdict.costed));
     const Charges charges = ChargesOf(WorkOf(instance.graph, instance.cluster, plan));
     for (std::size_t stage = 0; stage < plan.stages.size(); ++stage) {
       EXPECT_EQ(charges.in[stage], plan.stages[stage].communication_in) << seed;

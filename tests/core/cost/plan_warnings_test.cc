@@ -32,7 +32,7 @@ std::vector<std::string> WarningsOf(const OperatorGraph& graph, const Cluster& c
   Placement placement;
   placement.stages = {{{OperatorId(0)}, {DeviceId(0)}}, {{OperatorId(1)}, {DeviceId(1)}}};
   const CostTable costs(graph, cluster, *resolved.workload);
-  return CostPlan(graph, cluster, resolved, costs, placement).warnings;
+  return CostPlan({graph, cluster, resolved, costs}, placement).warnings;
 }
 
 TEST(PlanWarningsTest, NoneForAPlausiblePlan) { EXPECT_THAT(WarningsOf(Pair()), IsEmpty()); }

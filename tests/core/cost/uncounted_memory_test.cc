@@ -38,7 +38,7 @@ std::vector<std::pair<std::string, int64_t>> UncountedOf(const PlanningProblem& 
     placement.stages.back().operators.emplace_back(i);
   }
   const CostTable costs(graph, cluster, *resolved.workload);
-  const Plan plan = CostPlan(graph, cluster, resolved, costs, placement);
+  const Plan plan = CostPlan({graph, cluster, resolved, costs}, placement);
   std::vector<std::pair<std::string, int64_t>> uncounted;
   for (const UncountedMemory& memory : UncountedMemoryOf(graph, cluster, costs, plan)) {
     uncounted.emplace_back(memory.what, memory.peak_memory_bytes);

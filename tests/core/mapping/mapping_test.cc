@@ -8,11 +8,11 @@
 namespace planwright {
 namespace {
 
-// A chain of four stages, two copies each, on a mesh of 2 x 4.
+// A chain of four stages, two replicas each, on a mesh of 2 x 4.
 MappingInstance ChainOnMesh() {
   MappingInstance instance{
       .num_stages = 4,
-      .num_copies = 2,
+      .num_replicas = 2,
       .device_kind = std::vector<int32_t>(8, 0),
       .compute_ms = {1, 1, 1, 1},
       .allreduce_bytes = {1e6, 1e6, 1e6, 1e6},
@@ -35,7 +35,7 @@ TEST(MapStagesTest, KeepsBoundsBelowTheValue) {
   EXPECT_TRUE(IsMapping(instance, outcome->mapping));
   EXPECT_EQ(outcome->value, Evaluate(instance, outcome->mapping));
   EXPECT_LE(outcome->bound_ms(), outcome->value.value_ms * (1 + 1e-9));
-  // Copy 0 along one row, copy 1 along the other.
+  // Replica 0 along one row, replica 1 along the other.
   EXPECT_DOUBLE_EQ(outcome->value.value_ms, 3);
 }
 

@@ -56,7 +56,7 @@ std::optional<int64_t> BestChain(const BlockInstance& instance, const std::vecto
 }
 
 void FillMemory(BlockInstance& instance, RandomStream& random) {
-  BlockMemory& memory = instance.memory;
+  UnitMemory& memory = instance.memory;
   memory.parameter_factor = random.Unit() < 0.5 ? 0 : 2.3;
   memory.reserved = random.Between(0, 3);
   for (std::size_t block = 0; block < instance.operators.size(); ++block) {
@@ -258,7 +258,7 @@ int64_t NaiveLoad(const BlockInstance& instance, std::size_t pool, BlockSet set,
 
 bool NaiveFits(const BlockInstance& instance, std::size_t pool_index, BlockSet set) {
   const DevicePool& pool = instance.pools[pool_index];
-  const BlockMemory& memory = instance.memory;
+  const UnitMemory& memory = instance.memory;
   int64_t bytes = memory.reserved;
   int64_t parameters = 0;
   int64_t workspace = 0;

@@ -124,12 +124,12 @@ TEST(CanonicalRequestTest, PlacementsCostTheSameInBothNumberings) {
       const CostTable costs(instance.graph, instance.cluster, *problem.workload);
       const CostTable canonical_costs(canonical.graph(), canonical.cluster(), *problem.workload);
       const Placement renumbered = canonical.ToCanonical(given);
-      EXPECT_EQ(
-          CostPlan(instance.graph, instance.cluster, problem, costs, given).objective,
-          CostPlan(canonical.graph(), canonical.cluster(), canonical.problem(), canonical_costs, renumbered).objective)
+      EXPECT_EQ(CostPlan({instance.graph, instance.cluster, problem, costs}, given).objective,
+                CostPlan({canonical.graph(), canonical.cluster(), canonical.problem(), canonical_costs}, renumbered)
+                    .objective)
           << Describe(instance);
-      EXPECT_EQ(CostPlan(instance.graph, instance.cluster, problem, costs, canonical.ToGiven(renumbered)).objective,
-                CostPlan(instance.graph, instance.cluster, problem, costs, given).objective);
+      EXPECT_EQ(CostPlan({instance.graph, instance.cluster, problem, costs}, canonical.ToGiven(renumbered)).objective,
+                CostPlan({instance.graph, instance.cluster, problem, costs}, given).objective);
     }
   }
 }

@@ -24,7 +24,7 @@
 #include "core/cost/plan_costing.h"
 #include "core/cost/terms/cost_table.h"
 #include "core/partition/search/block_instance.h"
-#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "core/planner/canonical_request.h"
 #include "core/planner/planner.h"
 #include "core/verify/verify.h"
@@ -117,7 +117,7 @@ std::vector<Case> Cases() {
 // Calls check(request, name) for every algorithm on every case that it plans.
 void ForEachSearch(const std::function<void(const PlanRequest&, const std::string&)>& check) {
   const std::vector<Case> cases = Cases();
-  for (const AlgorithmInfo& algorithm : Algorithms()) {
+  for (const AlgorithmRow& algorithm : Algorithms()) {
     bool is_planned = false;
     for (const Case& planned : cases) {
       SolverOptions options;
@@ -168,8 +168,14 @@ TEST(InterruptionTest, PhasesLookInProportionToTheSizeOfTheRequest) {
       {"ValidateProblem", [&] { ValidateProblem(graph, cluster, problem, SolverOptions(), violations); }},
       {"CanonicalRequest", [&] { CanonicalRequest(graph, cluster, problem); }},
       {"CostTable", [&] { CostTable(graph, cluster, *problem.workload); }},
-      {"BuildBlockInstance", [&] { BuildBlockInstance(graph, cluster, problem, costs, MergeRule::kNever); }},
-      {"CostPlan", [&] { CostPlan(graph, cluster, problem, costs, placement); }},
+      {"BuildBlockInstance",
+       [&] {
+         BuildBlockInstance({graph, cluster, problem, costs}, MergeRule::kNever);
+       }},
+      {"CostPlan",
+       [&] {
+         CostPlan({graph, cluster, problem, costs}, placement);
+       }},
       {"VerifyPlacement", [&] { VerifyPlacement(graph, cluster, problem, placement); }}};
   for (const auto& [name, phase] : phases) EXPECT_GE(LooksInScope(phase), least) << name;
 }

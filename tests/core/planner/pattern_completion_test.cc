@@ -16,7 +16,7 @@ class PatternCompletionTest : public ::testing::Test {
   Placement Complete(Placement placement) const {
     const PlanningProblem problem = ResolveProblem(example_.graph, example_.problem);
     const CostTable costs(example_.graph, example_.cluster, *problem.workload);
-    return WithPattern(example_.graph, example_.cluster, problem, costs, std::move(placement), SolveLimits());
+    return WithPattern({example_.graph, example_.cluster, problem, costs}, std::move(placement), SolveLimits());
   }
 
   Placement CompleteStagesOf(Placement placement) const {

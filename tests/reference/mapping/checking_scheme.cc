@@ -16,11 +16,11 @@ void AddLoads(const MappingInstance& instance, CheckingScheme& scheme) {
     known_with[Index(traffic.from)] = std::max(known_with[Index(traffic.from)], traffic.to);
     known_with[Index(traffic.to)] = std::max(known_with[Index(traffic.to)], traffic.from);
   }
-  for (int32_t copy = 0; copy < instance.num_copies; ++copy) {
+  for (int32_t replica = 0; replica < instance.num_replicas; ++replica) {
     const std::size_t begin = scheme.order.size();
     scheme.loads.resize(begin + Index(instance.num_stages));
     for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
-      const std::size_t vertex = instance.VertexOf(stage, copy);
+      const std::size_t vertex = instance.VertexOf(stage, replica);
       scheme.order.push_back(vertex);
       scheme.loads[begin + Index(known_with[Index(stage)])].push_back(vertex);
     }
@@ -29,13 +29,13 @@ void AddLoads(const MappingInstance& instance, CheckingScheme& scheme) {
 }
 
 void AddRings(const MappingInstance& instance, CheckingScheme& scheme) {
-  const int32_t last = instance.num_copies - 1;
+  const int32_t last = instance.num_replicas - 1;
   for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
-    for (int32_t copy = 0; copy <= last; ++copy) {
-      scheme.order.push_back(instance.VertexOf(stage, copy));
+    for (int32_t replica = 0; replica <= last; ++replica) {
+      scheme.order.push_back(instance.VertexOf(stage, replica));
       auto& edges = scheme.ring_edges.emplace_back();
-      if (copy > 0) edges.emplace_back(instance.VertexOf(stage, copy - 1), scheme.order.back());
-      if (copy > 0 && copy == last) edges.emplace_back(scheme.order.back(), instance.VertexOf(stage, 0));
+      if (replica > 0) edges.emplace_back(instance.VertexOf(stage, replica - 1), scheme.order.back());
+      if (replica > 0 && replica == last) edges.emplace_back(scheme.order.back(), instance.VertexOf(stage, 0));
     }
   }
   scheme.loads.resize(scheme.order.size());

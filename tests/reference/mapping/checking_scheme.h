@@ -1,4 +1,4 @@
-// The order in which the paper's search places copies of stages, and what it checks when (section 5.1: the "checking
+// The order in which the paper's search places replicas of stages, and what it checks when (section 5.1: the "checking
 // scheme" of a stage). It depends on the stage graph and the objective only, so it is made once.
 #ifndef PLANWRIGHT_TESTS_REFERENCE_MAPPING_CHECKING_SCHEME_H_
 #define PLANWRIGHT_TESTS_REFERENCE_MAPPING_CHECKING_SCHEME_H_
@@ -12,7 +12,7 @@
 namespace planwright {
 
 struct CheckingScheme {
-  // Vertices as in Mapping. kLoad: copy by copy; kAllReduce: stage by stage, so that rings close early.
+  // Vertices as in Mapping. kLoad: replica by replica; kAllReduce: stage by stage, so that rings close early.
   std::vector<std::size_t> order;
   // By position in `order`: the vertices whose load is known once that vertex is placed and was not before. Empty lists
   // with kAllReduce.

@@ -60,16 +60,16 @@ Mapping MapByDapple(const MappingInstance& instance, const KindAssignment& kinds
   for (const DeviceId device : ParticipatingDevices(instance)) {
     machines[Index(machine_of[device.index()])].free.push_back(device);
   }
-  Mapping mapping{.devices = std::vector<DeviceId>(instance.num_vertices()), .rings = RingsInCopyOrder(instance)};
-  std::vector<int32_t> room = kinds.copies;
+  Mapping mapping{.devices = std::vector<DeviceId>(instance.num_vertices()), .rings = RingsInReplicaOrder(instance)};
+  std::vector<int32_t> room = kinds.replicas;
   for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
-    int32_t copy = 0;
+    int32_t replica = 0;
     for (const DeviceId device : Order(machines, policy)) {
-      if (copy == instance.num_copies) break;
+      if (replica == instance.num_replicas) break;
       int32_t& left = room[Index(stage) * Index(instance.num_kinds) + Index(instance.device_kind[device.index()])];
       if (left == 0) continue;
       --left;
-      mapping.devices[instance.VertexOf(stage, copy++)] = device;
+      mapping.devices[instance.VertexOf(stage, replica++)] = device;
       Remove(device, machines[Index(machine_of[device.index()])]);
     }
   }

@@ -1,6 +1,6 @@
 // The three policies by which DAPPLE gives devices to stages, as baselines of the mapping searches.
 //
-// Stages choose one after the other, each all the devices of its copies at once. A machine is *fresh* while no stage
+// Stages choose one after the other, each all the devices of its replicas at once. A machine is *fresh* while no stage
 // has a device of it:
 //   fresh first    machines of its own, one after the other: the ring of a stage stays inside a machine
 //   append first   machines that others have begun, then fresh ones: no machine is left half empty
@@ -21,7 +21,7 @@ namespace planwright {
 
 enum class DapplePolicy { kFreshFirst, kAppendFirst, kScatterFirst };
 
-// Keeps to the kinds of device that `kinds` says; all rings run in the order of copies. `machine_of`: by device, 0 or
+// Keeps to the kinds of device that `kinds` says; all rings run in the order of replicas. `machine_of`: by device, 0 or
 // more. Complexity O(stages x devices).
 Mapping MapByDapple(const MappingInstance& instance, const KindAssignment& kinds,
                     const std::vector<int32_t>& machine_of, DapplePolicy policy);

@@ -59,7 +59,7 @@ Feasibility FeasibilitySearch::Search(double target_ms, int64_t max_nodes, const
   return Feasibility::kFound;
 }
 
-Mapping FeasibilitySearch::mapping() const { return {.devices = device_of_, .rings = RingsInCopyOrder(instance_)}; }
+Mapping FeasibilitySearch::mapping() const { return {.devices = device_of_, .rings = RingsInReplicaOrder(instance_)}; }
 
 bool FeasibilitySearch::Fits(std::size_t position, DeviceId device, double target_ms) {
   const std::size_t vertex = scheme_.order[position];
@@ -75,11 +75,11 @@ bool FeasibilitySearch::Fits(std::size_t position, DeviceId device, double targe
 
 double FeasibilitySearch::LoadMs(std::size_t vertex) const {
   const std::size_t stage = vertex % Index(instance_.num_stages);
-  const std::size_t copy = vertex - stage;
-  CopyWork work{.compute_ms = instance_.ComputeMs(static_cast<int32_t>(stage), device_of_[vertex])};
+  const std::size_t replica = vertex - stage;
+  MappedWork work{.compute_ms = instance_.ComputeMs(static_cast<int32_t>(stage), device_of_[vertex])};
   for (const StageTraffic* traffic : traffic_[stage]) {
-    const DeviceId from = device_of_[copy + Index(traffic->from)];
-    const DeviceId to = device_of_[copy + Index(traffic->to)];
+    const DeviceId from = device_of_[replica + Index(traffic->from)];
+    const DeviceId to = device_of_[replica + Index(traffic->to)];
     const double forward = links_.Between(from, to).Of(traffic->forward_bytes, traffic->forward_transfers);
     const double backward = links_.Between(to, from).Of(traffic->backward_bytes, traffic->backward_transfers);
     const bool sends = Index(traffic->from) == stage;

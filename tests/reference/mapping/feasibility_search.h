@@ -36,7 +36,7 @@ class FeasibilitySearch {
   // Tries at most `max_nodes` devices.
   Feasibility Search(double target_ms, int64_t max_nodes, const SolveLimits& limits);
 
-  // After kFound; all rings in the order of copies.
+  // After kFound; all rings in the order of replicas.
   Mapping mapping() const;
   // Devices tried by the last search.
   int64_t nodes() const { return nodes_; }

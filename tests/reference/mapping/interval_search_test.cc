@@ -31,16 +31,16 @@ int ForRandomProblems(uint64_t seed, int cases, int32_t max_devices, Body body) 
     instance.objective = random.Below(2) == 0 ? MappingObjective::kLoad : MappingObjective::kAllReduce;
     std::optional<Mapping> start = MakeRandomMapping(instance, random);
     if (!start.has_value()) continue;
-    start->rings = RingsInCopyOrder(instance);
+    start->rings = RingsInReplicaOrder(instance);
     body(instance, LinkTimes(instance.network, instance.num_devices()), *start);
     ++problems;
   }
   return problems;
 }
 
-MappingInstance DiamondOfTwoCopies(MappingObjective objective) {
+MappingInstance DiamondOfTwoReplicas(MappingObjective objective) {
   MappingInstance instance{.num_stages = 3,
-                           .num_copies = 2,
+                           .num_replicas = 2,
                            .device_kind = std::vector<int32_t>(6, 0),
                            .compute_ms = {1, 1, 1},
                            .allreduce_bytes = {1, 1, 1},
@@ -51,14 +51,14 @@ MappingInstance DiamondOfTwoCopies(MappingObjective objective) {
 }
 
 TEST(CheckingSchemeTest, ALoadIsKnownWithItsLastNeighbour) {
-  const CheckingScheme scheme = MakeCheckingScheme(DiamondOfTwoCopies(MappingObjective::kLoad));
+  const CheckingScheme scheme = MakeCheckingScheme(DiamondOfTwoReplicas(MappingObjective::kLoad));
   EXPECT_THAT(scheme.order, ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(scheme.loads,
               ElementsAre(IsEmpty(), ElementsAre(1), ElementsAre(0, 2), IsEmpty(), ElementsAre(4), ElementsAre(3, 5)));
 }
 
 TEST(CheckingSchemeTest, AnEdgeOfARingIsKnownWithItsSecondEnd) {
-  const CheckingScheme scheme = MakeCheckingScheme(DiamondOfTwoCopies(MappingObjective::kAllReduce));
+  const CheckingScheme scheme = MakeCheckingScheme(DiamondOfTwoReplicas(MappingObjective::kAllReduce));
   EXPECT_THAT(scheme.order, ElementsAre(0, 3, 1, 4, 2, 5));
   EXPECT_THAT(scheme.ring_edges[0], IsEmpty());
   EXPECT_THAT(scheme.ring_edges[1], ElementsAre(Pair(0, 3), Pair(3, 0)));
@@ -127,8 +127,8 @@ TEST(IntervalSearchTest, AnswersAlikeForAnyNumberOfThreads) {
 }
 
 TEST(IntervalSearchTest, StopsWhenTold) {
-  const MappingInstance instance = DiamondOfTwoCopies(MappingObjective::kLoad);
-  Mapping start{.devices = {}, .rings = RingsInCopyOrder(instance)};
+  const MappingInstance instance = DiamondOfTwoReplicas(MappingObjective::kLoad);
+  Mapping start{.devices = {}, .rings = RingsInReplicaOrder(instance)};
   for (std::size_t device = 0; device < 6; ++device) start.devices.emplace_back(device);
   TaskArena arena(1);
   SolveLimits limits;

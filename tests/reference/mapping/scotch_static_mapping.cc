@@ -28,15 +28,15 @@ std::vector<ScotchGraph::Arc> SourceArcs(const MappingInstance& instance) {
     bytes[{a, b}] += amount;
     bytes[{b, a}] += amount;
   };
-  for (int32_t copy = 0; copy < instance.num_copies; ++copy) {
+  for (int32_t replica = 0; replica < instance.num_replicas; ++replica) {
     for (const StageTraffic& traffic : instance.traffic) {
       if (!CountsLoads(instance.objective)) continue;
-      add(instance.VertexOf(traffic.from, copy), instance.VertexOf(traffic.to, copy),
+      add(instance.VertexOf(traffic.from, replica), instance.VertexOf(traffic.to, replica),
           traffic.forward_bytes + traffic.backward_bytes);
     }
     for (int32_t stage = 0; stage < instance.num_stages; ++stage) {
       if (!CountsRings(instance.objective)) continue;
-      add(instance.VertexOf(stage, copy), instance.VertexOf(stage, (copy + 1) % instance.num_copies),
+      add(instance.VertexOf(stage, replica), instance.VertexOf(stage, (replica + 1) % instance.num_replicas),
           instance.allreduce_bytes[Index(stage)]);
     }
   }
@@ -95,7 +95,7 @@ std::vector<SCOTCH_Num> PlacesOf(ScotchGraph& source, ScotchGraph& target) {
 class Repair {
  public:
   Repair(const MappingInstance& instance, const KindAssignment& kinds)
-      : instance_(instance), room_(kinds.copies), is_taken_(instance.num_devices(), false) {}
+      : instance_(instance), room_(kinds.replicas), is_taken_(instance.num_devices(), false) {}
 
   std::vector<DeviceId> Place(const std::vector<DeviceId>& wanted) {
     std::vector<DeviceId> devices = wanted;
@@ -137,7 +137,7 @@ std::optional<Mapping> MapByScotch(const MappingInstance& instance, const LinkTi
   std::vector<DeviceId> wanted;
   for (const SCOTCH_Num place : PlacesOf(source, target)) wanted.push_back(devices[Index(place)]);
   if (wanted.empty()) return std::nullopt;
-  return Mapping{.devices = Repair(instance, kinds).Place(wanted), .rings = RingsInCopyOrder(instance)};
+  return Mapping{.devices = Repair(instance, kinds).Place(wanted), .rings = RingsInReplicaOrder(instance)};
 }
 
 }  // namespace planwright

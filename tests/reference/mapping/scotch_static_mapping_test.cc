@@ -24,7 +24,7 @@ TEST(ScotchStaticMappingTest, KeepsPipelinesInNodes) {
   if (!HasScotch()) GTEST_SKIP() << "this build has no Scotch";
   MappingInstance instance{
       .num_stages = 4,
-      .num_copies = 4,
+      .num_replicas = 4,
       .device_kind = std::vector<int32_t>(16, 0),
       .compute_ms = {1, 1, 1, 1},
       .allreduce_bytes = {1e6, 1e6, 1e6, 1e6},

@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <string>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/violations.h"
 #include "server/codec/cluster.h"
 #include "server/codec/graph.h"
@@ -304,6 +308,22 @@ TEST_F(PlanningEngineTest, SaysWhatItIsAndCan) {
   EXPECT_EQ(info.limits().cpus(), 2);
   EXPECT_EQ(info.limits().max_operators(), 1'000'000);
   EXPECT_EQ(info.limits().default_time_limit().seconds(), 60);
+}
+
+// A new algorithm is a value of the contract and of core/model, a row beside its search and a line in the list of
+// rows; that they name the same is checked here.
+TEST_F(PlanningEngineTest, EveryAlgorithmOfTheContractHasARowOfItsName) {
+  const v1::GetServerInfoResponse info = engine_.GetServerInfo();
+  std::set<std::string> listed;
+  for (const v1::AlgorithmInfo& row : info.algorithms()) {
+    EXPECT_EQ(v1::Algorithm_Name(row.algorithm()), absl::StrCat("ALGORITHM_", absl::AsciiStrToUpper(row.name())));
+    EXPECT_TRUE(listed.insert(v1::Algorithm_Name(row.algorithm())).second) << row.name();
+  }
+  const auto* contract = v1::Algorithm_descriptor();
+  for (int i = 0; i < contract->value_count(); ++i) {
+    if (contract->value(i)->number() <= v1::ALGORITHM_AUTO) continue;
+    EXPECT_TRUE(listed.contains(contract->value(i)->name())) << contract->value(i)->name() << " has no row";
+  }
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "core/base/index.h"
 #include "core/base/polling.h"
 #include "core/base/radix_sort.h"
-#include "core/partition/contiguous/ideals/lane_sums.h"
+#include "core/partition/contiguous/ideals/lane_prefix_sums.h"
 
 namespace planwright {
 namespace {
@@ -161,11 +161,11 @@ struct Shared {
   // By block: the largest ideal without it.
   const std::vector<ChainCode<W>> without;
   // Weights; by pool times and, where it does not support all, numbers of unsupported blocks; memory, where needed.
-  LaneSums weights;
-  std::vector<LaneSums> times;
-  std::vector<LaneSums> unsupported;
-  std::optional<LaneSums> linear;
-  std::optional<LaneSums> parameters;
+  LanePrefixSums weights;
+  std::vector<LanePrefixSums> times;
+  std::vector<LanePrefixSums> unsupported;
+  std::optional<LanePrefixSums> linear;
+  std::optional<LanePrefixSums> parameters;
   const LocalNets local_nets;
   // By block; the nets that are not local.
   FlatRows successors;
@@ -215,7 +215,7 @@ Shared<W>::Shared(const BlockInstance& block_instance, const ChainLayout& chain_
     times.emplace_back(layout, pool.time);
     std::vector<int64_t> is_unsupported;
     for (const bool supported : pool.supported) is_unsupported.push_back(supported ? 0 : 1);
-    unsupported.emplace_back(pool.supports_all ? LaneSums() : LaneSums(layout, is_unsupported));
+    unsupported.emplace_back(pool.supports_all ? LanePrefixSums() : LanePrefixSums(layout, is_unsupported));
   }
   if (needs_memory) {
     linear.emplace(layout, instance.memory.linear);

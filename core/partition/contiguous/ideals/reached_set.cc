@@ -40,7 +40,7 @@ StageCosts<W>::StageCosts(const BlockInstance& instance, const ChainLayout& layo
     times_.emplace_back(layout, pool.time);
     if (instance.rule.has_phases) backward_times_.emplace_back(layout, pool.backward_time);
   }
-  if (instance.rule.ring.has_value()) parameters_ = LaneSums(layout, instance.parameter_bytes);
+  if (instance.rule.ring.has_value()) parameters_ = LanePrefixSums(layout, instance.parameter_bytes);
   for (const DevicePool& pool : instance.pools) memory_binds_.push_back(MemoryCanBind(instance, pool));
   for (int32_t block = 0; block < instance.num_blocks(); ++block) {
     if (instance.memory.workspace[Index(block)] > 0) blocks_by_workspace_.push_back(block);
@@ -192,7 +192,8 @@ int64_t ReachedSet<W>::Bytes() const {
   return static_cast<int64_t>(entries_.size() * per_entry + nodes_.size() * per_node);
 }
 
-// What stays the same while one query walks the set.
+// What stays the same while one query walks the set. The query asks for a *start*: an entry from which a stage up to
+// the ideal I of the query fits within the target.
 template <std::size_t W>
 struct ReachedSet<W>::Probe {
   const StageCosts<W>& costs;
@@ -207,7 +208,7 @@ struct ReachedSet<W>::Probe {
   // What the replicas may compute, and compute and transfer, for every micro-batch.
   int64_t max_time;
   int64_t max_total;
-  // max_total - base: an entry below I with offset - correction at most this is a start.
+  // max_total - base. An entry below I whose offset less its correction is at most this is a start.
   int64_t slack;
 
   // Whether entry `from` passes the tests that the others leave open.
@@ -254,7 +255,7 @@ bool ReachedSet<W>::Reaches(const StageCosts<W>& costs, const IdealTable<W>& tab
 template <std::size_t W>
 bool ReachedSet<W>::ReachesFromRange(Probe& probe, std::size_t begin, std::size_t end) const {
   const std::vector<int64_t>& offsets = offsets_[probe.query.pool()];
-  // The correction is at most twice the border.
+  // An entry beyond this is no start whatever its correction, which is at most twice the border.
   const int64_t loosest = probe.slack + 2 * probe.query.border();
   for (std::size_t entry = end; entry-- > begin;) {
     const int64_t offset = offsets[entry];
@@ -265,13 +266,17 @@ bool ReachedSet<W>::ReachesFromRange(Probe& probe, std::size_t begin, std::size_
   return false;
 }
 
+// Walks the tree depth first. Each node knows the meet and the join of its entries and the extremes of what they cost,
+// so most nodes are decided without a look at their entries: either none of them can be a start, and the node is left
+// out, or the best one of them surely is. The tests go from cheap to dear: first numbers alone, then one comparison of
+// codes, then the times and the correction of the greatest code that an entry below I can have.
 template <std::size_t W>
 bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
   const std::vector<Extremes>& extremes = extremes_[probe.query.pool()];
   const ChainCode<W>& code = probe.query.code();
   const int64_t time = probe.query.time();
   const int64_t border = probe.query.border();
-  // `correction`: an upper bound for all entries of the node, since corrections only grow with the start.
+  // `correction` is an upper bound for all entries of the node, since corrections only grow with the start.
   struct Item {
     std::size_t level;
     std::size_t position;
@@ -286,24 +291,29 @@ bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
     const std::size_t index = level_start_[item.level] + item.position;
     const Node& node = nodes_[index];
     const Extremes& extreme = extremes[index];
-    // Refuted by the time alone, by the nets that only this boundary cuts, or by what the parent knew.
+    // These three refute the node by the time of its latest entry alone, by that time and the nets that only this
+    // boundary cuts, and by the least offset under the correction that the parent knew.
     if (time - extreme.max_time > probe.max_time) continue;
     if (time + border - extreme.max_time_plus_border > probe.max_total) continue;
     if (extreme.min_offset - item.correction > probe.slack) continue;
+    // No entry is below I unless their meet is. All are if their join is, and then the least offset decides by itself.
     if (!IsSubset(node.meet, code, probe.top_bits)) continue;
     const bool all_below = !probe.is_constrained && IsSubset(node.join, code, probe.top_bits);
     if (all_below && extreme.min_offset <= probe.slack) return true;
-    // Starts below I have at most the time of the greatest code below both, and pay for the nets that remain.
+    // An entry below I is below the greatest code that is below both the join and I. So a stage from it takes at least
+    // the time between that code and I, and pays at least for the nets that the correction for that code leaves.
     const ChainCode<W> greatest = LaneMin(node.join, code, probe.top_bits);
     const int64_t least_time = time - probe.costs.TimeOf(greatest, probe.query.pool());
     if (least_time > probe.max_time) continue;
     const int64_t max_total = probe.WithoutAllReduce(probe.max_total, greatest);
     if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > max_total) continue;
+    // The same once more with the correction for that code, which is tighter than what the parent knew but takes a walk
+    // over the nets of the border.
     if (border > 0) {
       item.correction = std::min(item.correction, probe.query.Correction(greatest));
       if (least_time + std::max<int64_t>(0, border + extreme.min_border - item.correction) > max_total) continue;
       if (extreme.min_offset - item.correction > probe.slack) continue;
-      // One correction for all entries: the one with the least offset is a start.
+      // Where the meet has the same correction, all entries have it, and the one with the least offset is a start.
       if (all_below && probe.query.Correction(node.meet) == item.correction) return true;
     }
     if (item.level == 0) {
@@ -311,7 +321,7 @@ bool ReachedSet<W>::ReachesFromTree(Probe& probe) const {
       if (ReachesFromRange(probe, begin, std::min(begin + kLeafSize, entries_.size()))) return true;
       continue;
     }
-    // The child with the smaller offset is looked at first.
+    // The child with the smaller offset is looked at first, since a start is more likely there.
     const std::size_t first = level_start_[item.level - 1] + 2 * item.position;
     const bool has_second = first + 1 < level_start_[item.level];
     const bool second_first = has_second && extremes[first + 1].min_offset < extremes[first].min_offset;
@@ -331,6 +341,7 @@ void ReachedSet<W>::Extremes::Include(const Extremes& other) {
   min_border = std::min(min_border, other.min_border);
 }
 
+// Leaves of kLeafSize neighbours in order, then level by level pairs of nodes, up to the root.
 template <std::size_t W>
 void ReachedSet<W>::BuildTree(const StageCosts<W>& costs, const IdealTable<W>& table) {
   const BlockInstance& instance = costs.instance();

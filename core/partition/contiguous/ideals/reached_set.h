@@ -25,7 +25,7 @@
 #include "core/base/polling.h"
 #include "core/partition/contiguous/ideals/chain_code.h"
 #include "core/partition/contiguous/ideals/ideal_enumeration.h"
-#include "core/partition/contiguous/ideals/lane_sums.h"
+#include "core/partition/contiguous/ideals/lane_prefix_sums.h"
 #include "core/partition/search/block_instance.h"
 
 namespace planwright {
@@ -69,9 +69,9 @@ class StageCosts {
   const ChainLayout& layout_;
   std::vector<ChainCode<W>> first_pins_;
   // By pool; backward times only where the passes are told apart.
-  std::vector<LaneSums> times_;
-  std::vector<LaneSums> backward_times_;
-  LaneSums parameters_;
+  std::vector<LanePrefixSums> times_;
+  std::vector<LanePrefixSums> backward_times_;
+  LanePrefixSums parameters_;
   std::vector<bool> memory_binds_;
   // Blocks with workspace, the largest first.
   std::vector<int32_t> blocks_by_workspace_;

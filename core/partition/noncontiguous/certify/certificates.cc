@@ -8,9 +8,9 @@
 
 #include "core/base/polling.h"
 #include "core/partition/noncontiguous/certify/configuration_bound.h"
+#include "core/partition/noncontiguous/certify/inseparable_groups.h"
 #include "core/partition/noncontiguous/certify/load_refutation.h"
 #include "core/partition/noncontiguous/certify/load_relaxation.h"
-#include "core/partition/noncontiguous/certify/merging.h"
 #include "core/partition/noncontiguous/certify/packing_bound.h"
 
 namespace planwright {

@@ -1,7 +1,7 @@
 // Proven lower bounds on the max load of non-contiguous splits, cheapest first.
 //
 //   "packing"           the groups fit into the devices only above it, whatever transfers cost (packing_bound.h);
-//   "min_cut"           what must share a device does not fit below it (merging.h);
+//   "min_cut"           what must share a device does not fit below it (inseparable_groups.h);
 //   "branch_and_bound"  no placement exists below it (load_refutation.h);
 //   "configurations"    no mixture of sets that fit below it covers all groups (configuration_bound.h).
 // All are *destructive*: a max load T is refuted, hence the optimum is at least T + 1 ps. Targets lie between the bound

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <optional>
 
-#include "core/partition/noncontiguous/certify/narrow_order.h"
+#include "core/partition/noncontiguous/certify/low_width_order.h"
 
 namespace planwright {
 namespace {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/base/polling.h"
+#include "core/partition/noncontiguous/certify/inseparable_groups.h"
 #include "core/partition/noncontiguous/certify/load_relaxation.h"
-#include "core/partition/noncontiguous/certify/merging.h"
 #include "core/partition/noncontiguous/certify/set_pricing.h"
 
 namespace planwright {

@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "core/base/polling.h"
+#include "core/partition/noncontiguous/certify/inseparable_groups.h"
 #include "core/partition/noncontiguous/certify/load_relaxation.h"
-#include "core/partition/noncontiguous/certify/merging.h"
 
 namespace planwright {
 
-// For one thread. Groups are taken in the order of their numbers (narrow_order.h).
+// For one thread. Groups are taken in the order of their numbers (low_width_order.h).
 class SetPricing {
  public:
   static constexpr int32_t kMostOpenNets = 32;

@@ -14,7 +14,7 @@ class PeriodicCostingTest : public ::testing::Test {
   Plan Cost(const Placement& placement) const {
     const PlanningProblem problem = ResolveProblem(example_.graph, example_.problem);
     const CostTable costs(example_.graph, example_.cluster, *problem.workload);
-    return CostPlan(example_.graph, example_.cluster, problem, costs, placement);
+    return CostPlan({example_.graph, example_.cluster, problem, costs}, placement);
   }
 
   PeriodicExample example_;

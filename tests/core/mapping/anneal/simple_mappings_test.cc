@@ -15,11 +15,11 @@ using ::testing::ElementsAre;
 
 constexpr double kMegabyte = 1e6;
 
-// Three stages in a chain, two copies each, in nodes of three devices: 1 ms for a megabyte inside, 10 ms between.
+// Three stages in a chain, two replicas each, in nodes of three devices: 1 ms for a megabyte inside, 10 ms between.
 MappingInstance ChainInNodes(int32_t num_kinds) {
   MappingInstance instance{
       .num_stages = 3,
-      .num_copies = 2,
+      .num_replicas = 2,
       .device_kind = std::vector<int32_t>(6, 0),
       .num_kinds = num_kinds,
       .compute_ms = std::vector<double>(3 * static_cast<std::size_t>(num_kinds), 1.0),
@@ -45,9 +45,9 @@ TEST(SimpleMappingsTest, ConsecutiveStagesTakeConsecutiveDevices) {
   EXPECT_THAT(mapping.rings, ElementsAre(ElementsAre(0, 1), ElementsAre(0, 1), ElementsAre(0, 1)));
 }
 
-TEST(SimpleMappingsTest, CopiesTogetherKeepPipelinesInNodes) {
+TEST(SimpleMappingsTest, ReplicasTogetherKeepPipelinesInNodes) {
   const MappingInstance instance = ChainInNodes(1);
-  const Mapping mapping = MapCopiesTogether(instance, *AssignKinds(instance));
+  const Mapping mapping = MapReplicasTogether(instance, *AssignKinds(instance));
   EXPECT_THAT(Devices(mapping), ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_DOUBLE_EQ(Evaluate(instance, mapping).value_ms, 3);
 }
@@ -57,7 +57,7 @@ TEST(SimpleMappingsTest, GreedyFollowsTheTrafficThatTheObjectiveCounts) {
   const LinkTimes links(instance.network, 6);
   const KindAssignment kinds = *AssignKinds(instance);
   EXPECT_THAT(Devices(MapGreedily(instance, links, kinds)), ElementsAre(0, 1, 2, 3, 4, 5));
-  // Only rings count: the second copy joins the first one where there is a device left.
+  // Only rings count: the second replica joins the first one where there is a device left.
   instance.objective = MappingObjective::kAllReduce;
   instance.num_stages = 1;
   instance.traffic.clear();
@@ -84,7 +84,7 @@ TEST(SimpleMappingsTest, AllAreMappingsWhereStagesFitSomeKindsOnly) {
   const LinkTimes links(instance.network, 8);
   RandomStream random(1);
   EXPECT_TRUE(IsMapping(instance, MapConsecutively(instance, kinds)));
-  EXPECT_TRUE(IsMapping(instance, MapCopiesTogether(instance, kinds)));
+  EXPECT_TRUE(IsMapping(instance, MapReplicasTogether(instance, kinds)));
   EXPECT_TRUE(IsMapping(instance, MapGreedily(instance, links, kinds)));
   SolveLimits no_time;
   no_time.deadline = SolveLimits::Clock::now();

@@ -17,10 +17,10 @@ Network AsymmetricNetwork(std::size_t devices) {
   return Network(matrix);
 }
 
-// Two stages, two copies, on devices 0 .. 3 with a spare one; stage 1 sends back more than it gets.
+// Two stages, two replicas, on devices 0 .. 3 with a spare one; stage 1 sends back more than it gets.
 MappingInstance TwoByTwo() {
   return {.num_stages = 2,
-          .num_copies = 2,
+          .num_replicas = 2,
           .device_kind = {0, 0, 0, 0, 0},
           .compute_ms = {10, 20},
           .traffic = {{.from = 0,
@@ -35,7 +35,7 @@ MappingInstance TwoByTwo() {
 }
 
 Mapping InOrder(const MappingInstance& instance) {
-  Mapping mapping{.rings = RingsInCopyOrder(instance)};
+  Mapping mapping{.rings = RingsInReplicaOrder(instance)};
   for (std::size_t vertex = 0; vertex < instance.num_vertices(); ++vertex) mapping.devices.emplace_back(vertex);
   return mapping;
 }

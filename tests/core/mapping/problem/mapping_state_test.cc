@@ -17,21 +17,21 @@ namespace {
 constexpr uint64_t kCases = 300;
 constexpr int kMoves = 40;
 
-// Exchanges at random, turns a part of a ring around, or lets two copies change places; may do nothing.
+// Exchanges at random, turns a part of a ring around, or lets two replicas change places; may do nothing.
 void MoveAtRandom(MappingState& state, RandomStream& random) {
   const MappingInstance& instance = state.tables().instance();
   if (instance.HasRings() && instance.free_ring_order && random.Below(3) == 0) {
     const auto stage = static_cast<int32_t>(random.Below(Index(instance.num_stages)));
     const auto vertex = [&] {
       return static_cast<int32_t>(
-          instance.VertexOf(stage, static_cast<int32_t>(random.Below(Index(instance.num_copies)))));
+          instance.VertexOf(stage, static_cast<int32_t>(random.Below(Index(instance.num_replicas)))));
     };
     const int32_t a = vertex();
     const int32_t b = vertex();
     if (random.Below(2) == 0) {
       state.ReverseRing(a, b);
     } else if (state.MayExchange(state.device(a), state.device(b))) {
-      state.ExchangeCopies(a, b);
+      state.ExchangeReplicas(a, b);
     }
     return;
   }
@@ -93,7 +93,7 @@ TEST(MappingStateTest, LoadsAreThoseOfTheEvaluation) {
     if (!mapping.has_value()) continue;
     const MappingTables tables(instance, SolveLimits(), arena);
     const MappingState state(tables, *mapping);
-    const std::vector<CopyWork> work = WorkOfCopies(instance, tables.links(), *mapping);
+    const std::vector<MappedWork> work = WorkOfReplicas(instance, tables.links(), *mapping);
     for (std::size_t vertex = 0; vertex < work.size(); ++vertex) {
       EXPECT_EQ(state.load(static_cast<int32_t>(vertex)), work[vertex].LoadMs(instance.overlap));
     }

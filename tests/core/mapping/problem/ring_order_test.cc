@@ -12,14 +12,14 @@
 namespace planwright {
 namespace {
 
-// A stage of `copies` copies on a torus of one dimension.
-MappingInstance OnCycle(int32_t copies) {
+// A stage of `replicas` replicas on a torus of one dimension.
+MappingInstance OnCycle(int32_t replicas) {
   return {.num_stages = 1,
-          .num_copies = copies,
-          .device_kind = std::vector<int32_t>(Index(copies), 0),
+          .num_replicas = replicas,
+          .device_kind = std::vector<int32_t>(Index(replicas), 0),
           .compute_ms = {1},
           .allreduce_bytes = {1e6},
-          .network = Network(GridInterconnect{.dimensions = {copies},
+          .network = Network(GridInterconnect{.dimensions = {replicas},
                                               .wrap_around = true,
                                               .link_bandwidth_bytes_per_second = 1e9,
                                               .non_adjacent = GridInterconnect::NonAdjacent::kDividedByHops})};
@@ -27,7 +27,7 @@ MappingInstance OnCycle(int32_t copies) {
 
 TEST(RingOrderTest, GoesAroundACycle) {
   const MappingInstance instance = OnCycle(6);
-  Mapping mapping{.devices = {}, .rings = RingsInCopyOrder(instance)};
+  Mapping mapping{.devices = {}, .rings = RingsInReplicaOrder(instance)};
   for (const std::size_t device : {0U, 3U, 1U, 5U, 4U, 2U}) mapping.devices.emplace_back(device);
   const LinkTimes links(instance.network, instance.num_devices());
   EXPECT_EQ(AllReduceMs(instance, links, OrderRings(instance, links, SolveLimits(), mapping), 0), 1);
@@ -51,7 +51,7 @@ TEST(RingOrderTest, MendsWhatTheNearestNeighbourLeavesToTheEnd) {
   EXPECT_DOUBLE_EQ(AllReduceMs(instance, links, OrderRings(instance, links, SolveLimits(), mapping), 0), 0.2);
 }
 
-TEST(RingOrderTest, LeavesRingsInCopyOrderWhereTheyMustBe) {
+TEST(RingOrderTest, LeavesRingsInReplicaOrderWhereTheyMustBe) {
   MappingInstance instance = OnCycle(4);
   instance.free_ring_order = false;
   const Mapping mapping{.devices = {DeviceId(0), DeviceId(2), DeviceId(1), DeviceId(3)}, .rings = {{0, 1, 2, 3}}};

@@ -14,10 +14,10 @@ using ::testing::ElementsAre;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-MappingInstance Instance(int32_t stages, int32_t copies, std::vector<int32_t> device_kind, int32_t kinds,
+MappingInstance Instance(int32_t stages, int32_t replicas, std::vector<int32_t> device_kind, int32_t kinds,
                          std::vector<double> compute_ms) {
   return {.num_stages = stages,
-          .num_copies = copies,
+          .num_replicas = replicas,
           .device_kind = std::move(device_kind),
           .num_kinds = kinds,
           .compute_ms = std::move(compute_ms),
@@ -28,14 +28,14 @@ TEST(StageKindsTest, FindsTheLeastLargestComputeTime) {
   // Stage 0 would be faster on kind 0, but stage 1 may be nowhere else.
   const auto kinds = AssignKinds(Instance(2, 2, {0, 1, 0, 1, 1}, 2, {1, 3, 2, kNever}));
   ASSERT_TRUE(kinds.has_value());
-  EXPECT_THAT(kinds->copies, ElementsAre(0, 2, 2, 0));
+  EXPECT_THAT(kinds->replicas, ElementsAre(0, 2, 2, 0));
   EXPECT_EQ(kinds->bottleneck_ms, 3);
 }
 
 TEST(StageKindsTest, SplitsAStageOverKinds) {
   const auto kinds = AssignKinds(Instance(1, 3, {0, 1, 1}, 2, {1, 5}));
   ASSERT_TRUE(kinds.has_value());
-  EXPECT_THAT(kinds->copies, ElementsAre(1, 2));
+  EXPECT_THAT(kinds->replicas, ElementsAre(1, 2));
 }
 
 TEST(StageKindsTest, SaysWhenThereIsNoMapping) {

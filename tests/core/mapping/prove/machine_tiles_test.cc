@@ -13,10 +13,10 @@
 namespace planwright {
 namespace {
 
-MappingInstance MakeChain(int32_t stages, int32_t copies, const Interconnect& interconnect) {
+MappingInstance MakeChain(int32_t stages, int32_t replicas, const Interconnect& interconnect) {
   MappingInstance instance{.num_stages = stages,
-                           .num_copies = copies,
-                           .device_kind = std::vector<int32_t>(Index(stages * copies), 0),
+                           .num_replicas = replicas,
+                           .device_kind = std::vector<int32_t>(Index(stages * replicas), 0),
                            .compute_ms = std::vector<double>(Index(stages), 1),
                            .allreduce_bytes = std::vector<double>(Index(stages), 1e6),
                            .network = Network(interconnect)};
@@ -37,7 +37,7 @@ GridInterconnect Torus(int32_t side) {
 TEST(MachineTilesTest, EveryTileHasTheLinksOfTheFirst) {
   const MappingInstance instance = MakeChain(4, 36, Torus(12));
   const LinkTimes links(instance.network, instance.num_devices());
-  const CopyModel model(instance, links);
+  const ReplicaModel model(instance, links);
   const SolveLimits limits;
   Poller poller(limits);
   const std::vector<MachineTiles> ways = TilesOf(model, 48, poller);
@@ -72,14 +72,14 @@ TEST(MachineTilesTest, FindsNoneWhereLinksOrKindsDifferOrDevicesAreIdle) {
   kinds.compute_ms = std::vector<double>(8, 1);
   kinds.device_kind[5] = 1;
   MappingInstance idle = MakeChain(4, 4, Torus(4));
-  idle.num_copies = 3;
+  idle.num_replicas = 3;
   for (const MappingInstance* instance : {&irregular, &kinds, &idle}) {
     const LinkTimes links(instance->network, instance->num_devices());
-    EXPECT_TRUE(TilesOf(CopyModel(*instance, links), 8, poller).empty());
+    EXPECT_TRUE(TilesOf(ReplicaModel(*instance, links), 8, poller).empty());
   }
 }
 
-// 1,024 devices: every copy lies on a path of the torus.
+// 1,024 devices: every replica lies on a path of the torus.
 TEST(MachineTilesTest, SolveALargeMachineAtOnce) {
   TaskArena arena(1);
   const MappingInstance instance = MakeChain(4, 256, Torus(32));

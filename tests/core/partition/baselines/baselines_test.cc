@@ -38,7 +38,7 @@ struct Posed {
     const CostTable costs(graph, cluster, *problem.workload);
     SearchCallbacks callbacks;
     callbacks.objective = [&](const Placement& placement) {
-      return CostPlan(graph, cluster, problem, costs, placement).objective;
+      return CostPlan({graph, cluster, problem, costs}, placement).objective;
     };
     callbacks.objection = [&](const Placement& placement) {
       const Verdict verdict = VerifyPlacement(graph, cluster, problem, placement);

@@ -9,7 +9,7 @@
 
 #include "core/base/random.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/contiguous/order_descent.h"
+#include "core/partition/contiguous/split_redivision.h"
 #include "core/partition/search/lower_bounds.h"
 #include "tests/core/partition/block_oracle.h"
 
@@ -101,7 +101,7 @@ TEST(GreedySplitTest, BisectsToTheBalancedSplitOfAChain) {
   EXPECT_EQ(split->stages.size(), 3U);
 }
 
-TEST(DescendAlongOrdersTest, NeverWorsensAndImprovesBadSplits) {
+TEST(RedivideAlongOrdersTest, NeverWorsensAndImprovesBadSplits) {
   RandomStream random(8);
   int improved = 0;
   for (int i = 0; i < 150; ++i) {
@@ -111,7 +111,7 @@ TEST(DescendAlongOrdersTest, NeverWorsensAndImprovesBadSplits) {
     if (!start.has_value()) continue;
     RandomStream stream(1);
     int64_t rounds = 0;
-    const BlockSplit better = DescendAlongOrders(instance, windows, *start, 0, 4, SolveLimits(), stream, rounds);
+    const BlockSplit better = RedivideAlongOrders(instance, windows, *start, 0, 4, SolveLimits(), stream, rounds);
     ASSERT_EQ(FaultOf(instance, better), "");
     ASSERT_LE(better.max_load, start->max_load);
     ASSERT_GE(better.max_load, *NaiveOptimum(instance));
@@ -119,24 +119,24 @@ TEST(DescendAlongOrdersTest, NeverWorsensAndImprovesBadSplits) {
     // The same stream takes the same way.
     RandomStream again(1);
     int64_t rounds_again = 0;
-    ASSERT_EQ(DescendAlongOrders(instance, windows, *start, 0, 4, SolveLimits(), again, rounds_again).max_load,
+    ASSERT_EQ(RedivideAlongOrders(instance, windows, *start, 0, 4, SolveLimits(), again, rounds_again).max_load,
               better.max_load);
     ASSERT_EQ(rounds, rounds_again);
   }
   EXPECT_GT(improved, 30);
 }
 
-TEST(DescendAlongOrdersTest, EndsAtTheBoundAndByTheLimits) {
+TEST(RedivideAlongOrdersTest, EndsAtTheBoundAndByTheLimits) {
   RandomStream random(9);
   const BlockInstance instance = MakeBlockInstance({.num_blocks = 8}, random);
   const LoadWindows windows(instance);
   const BlockSplit start = *GreedySplit(instance, RandomOrder(instance, random), 0);
   int64_t rounds = 0;
-  DescendAlongOrders(instance, windows, start, start.max_load, 4, SolveLimits(), random, rounds);
+  RedivideAlongOrders(instance, windows, start, start.max_load, 4, SolveLimits(), random, rounds);
   EXPECT_EQ(rounds, 0);
   SolveLimits past_deadline;
   past_deadline.deadline = SolveLimits::Clock::now();
-  EXPECT_EQ(DescendAlongOrders(instance, windows, start, 0, 1000, past_deadline, random, rounds).max_load,
+  EXPECT_EQ(RedivideAlongOrders(instance, windows, start, 0, 1000, past_deadline, random, rounds).max_load,
             start.max_load);
   EXPECT_EQ(rounds, 0);
 }

@@ -45,7 +45,7 @@ class Case {
   SearchCallbacks Callbacks() const {
     SearchCallbacks callbacks;
     callbacks.objective = [this](const Placement& placement) {
-      return CostPlan(instance_.graph, instance_.cluster, problem_, costs_, placement).objective;
+      return CostPlan({instance_.graph, instance_.cluster, problem_, costs_}, placement).objective;
     };
     callbacks.objection = [this](const Placement& placement) { return Objection(placement); };
     return callbacks.Silenced();

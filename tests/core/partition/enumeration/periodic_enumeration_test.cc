@@ -166,7 +166,7 @@ TEST_P(PeriodicEnumerationTest, AgreesWithBruteForce) {
     if (!CountPlacements(request).has_value()) continue;
     SearchCallbacks callbacks;
     callbacks.objective = [&](const Placement& placement) {
-      return CostPlan(instance.graph, instance.cluster, problem, costs, placement).objective;
+      return CostPlan({instance.graph, instance.cluster, problem, costs}, placement).objective;
     };
     TaskArena arena(1);
     const absl::StatusOr<SearchOutcome> outcome =
@@ -199,7 +199,7 @@ SearchOutcome EnumerateShared(uint64_t seed, int max_operators, const SolveLimit
   EXPECT_TRUE(CountPlacements(request).has_value());
   SearchCallbacks callbacks;
   callbacks.objective = [&](const Placement& placement) {
-    return CostPlan(instance.graph, instance.cluster, problem, costs, placement).objective;
+    return CostPlan({instance.graph, instance.cluster, problem, costs}, placement).objective;
   };
   TaskArena arena(1);
   absl::StatusOr<SearchOutcome> outcome = SolveByEnumeration(request, limits, arena, callbacks.Silenced());

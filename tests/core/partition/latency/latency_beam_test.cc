@@ -22,8 +22,8 @@ LatencyInstance Build(const Instance& made) {
   PlanningProblem problem = made.problem;
   problem.objective = Objective::kMinLatency;
   problem = ResolveProblem(made.graph, problem);
-  return BuildLatencyInstance(made.graph, made.cluster, problem,
-                              CostTable(made.graph, made.cluster, *problem.workload));
+  return BuildLatencyInstance(
+      {made.graph, made.cluster, problem, CostTable(made.graph, made.cluster, *problem.workload)});
 }
 
 struct Found {

@@ -17,7 +17,7 @@ namespace {
 LatencyInstance Build(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem = {}) {
   problem.objective = Objective::kMinLatency;
   problem = ResolveProblem(graph, problem);
-  return BuildLatencyInstance(graph, cluster, problem, CostTable(graph, cluster, *problem.workload));
+  return BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
 }
 
 int64_t ValueOf(const std::string& method, const LatencyInstance& instance) {

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 LatencyInstance Build(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem = {}) {
   problem.objective = Objective::kMinLatency;
   problem = ResolveProblem(graph, problem);
-  return BuildLatencyInstance(graph, cluster, problem, CostTable(graph, cluster, *problem.workload));
+  return BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
 }
 
 // a -> b, their backward operators, and c colocated with b.

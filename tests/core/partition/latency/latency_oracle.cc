@@ -23,7 +23,7 @@ bool IsPartlyIn(const LatencyTensor& tensor, const std::vector<int32_t>& vertice
 
 int64_t Duration(const LatencyInstance& instance, const NaiveSubgraph& subgraph) {
   int64_t duration = 0;
-  for (const int32_t vertex : subgraph.vertices) duration += instance.class_of(subgraph.accelerator).time[At(vertex)];
+  for (const int32_t vertex : subgraph.vertices) duration += instance.pool_of(subgraph.accelerator).time[At(vertex)];
   for (const LatencyTensor& tensor : instance.tensors) {
     if (IsPartlyIn(tensor, subgraph.vertices)) duration += tensor.transfer;
   }
@@ -151,7 +151,7 @@ class Enumeration {
     std::vector<int64_t> bytes(instance_.accelerators.size(), 0);
     for (const NaiveSubgraph& subgraph : subgraphs) bytes[At(subgraph.accelerator)] += NaiveBytes(instance_, subgraph);
     for (std::size_t i = 0; i < bytes.size(); ++i) {
-      if (bytes[i] > instance_.accelerators[i].memory_bytes.value_or(bytes[i])) return false;
+      if (bytes[i] > instance_.pool_of(static_cast<int32_t>(i)).memory_bytes.value_or(bytes[i])) return false;
     }
     return true;
   }
@@ -191,7 +191,7 @@ std::optional<int64_t> NaiveLatency(const LatencyInstance& instance, const std::
 }
 
 int64_t NaiveBytes(const LatencyInstance& instance, const NaiveSubgraph& subgraph) {
-  const LatencyMemory& memory = instance.memory;
+  const UnitMemory& memory = instance.memory;
   int64_t bytes = memory.reserved;
   int64_t parameters = 0;
   int64_t workspace = 0;

@@ -31,7 +31,7 @@ std::optional<int64_t> NaiveLatency(const LatencyInstance& instance, int32_t slo
   std::vector<int64_t> slot_finish(At(num_slots), -1);
   const auto duration = [&](int32_t slot) {
     int64_t sum = 0;
-    const LatencyClass& type = instance.class_of(slot / (instance.num_passes * slots_per_pass));
+    const DevicePool& type = instance.pool_of(slot / (instance.num_passes * slots_per_pass));
     for (std::size_t vertex = 0; vertex < slot_of.size(); ++vertex)
       sum += slot_of[vertex] == slot ? type.time[vertex] : 0;
     for (const LatencyTensor& tensor : instance.tensors) {
@@ -72,7 +72,7 @@ std::optional<int64_t> NaiveLatency(const LatencyInstance& instance, int32_t slo
       if (slot_of[vertex] == kCpu || slot_of[vertex] / (instance.num_passes * slots_per_pass) != accelerator) continue;
       bytes += instance.memory.linear[vertex];
     }
-    const std::optional<int64_t>& limit = instance.accelerators[At(accelerator)].memory_bytes;
+    const std::optional<int64_t>& limit = instance.pool_of(accelerator).memory_bytes;
     if (limit.has_value() && bytes > *limit) return std::nullopt;
   }
   return *std::max_element(finish.begin(), finish.end());
@@ -123,7 +123,7 @@ LatencyInstance MakeInstance(uint64_t seed, int32_t slots_per_pass) {
   problem.objective = Objective::kMinLatency;
   problem.max_subgraphs_per_device = slots_per_pass;
   problem = ResolveProblem(graph, problem);
-  return BuildLatencyInstance(graph, cluster, problem, CostTable(graph, cluster, *problem.workload));
+  return BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
 }
 
 TEST(LatencyProgramTest, HasTheOptimumWithOneAndWithTwoSubgraphs) {
@@ -165,7 +165,7 @@ TEST(LatencyProgramTest, PlacesForwardAndBackwardOnOneDevice) {
   problem.objective = Objective::kMinLatency;
   problem = ResolveProblem(graph, problem);
   const LatencyInstance instance =
-      BuildLatencyInstance(graph, cluster, problem, CostTable(graph, cluster, *problem.workload));
+      BuildLatencyInstance({graph, cluster, problem, CostTable(graph, cluster, *problem.workload)});
   const LatencyProgram model = BuildLatencyProgram(instance, 1, Picoseconds(1000));
   const MipOutcome outcome = SolveIntegerProgram({.program = model.program});
   // a, b, b', a' in turn, each tensor sent and received: also between the two subgraphs of one device.

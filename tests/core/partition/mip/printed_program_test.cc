@@ -44,10 +44,10 @@ class Case {
   }
 
   std::optional<double> Printed() const {
-    return Solve(BuildPrintedProgram(instance_.graph, instance_.cluster, problem_, costs_, unit_).program);
+    return Solve(BuildPrintedProgram({instance_.graph, instance_.cluster, problem_, costs_}, unit_).program);
   }
   std::optional<double> Compact() const {
-    const NetInstance net = BuildNetInstance(instance_.graph, instance_.cluster, problem_, costs_);
+    const NetInstance net = BuildNetInstance({instance_.graph, instance_.cluster, problem_, costs_});
     return Solve(BuildThroughputProgram(net, /*is_contiguous=*/false, 1000 * unit_, unit_).program);
   }
 

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "core/base/index.h"
-#include "core/partition/noncontiguous/net_teams.h"
+#include "core/partition/noncontiguous/team_assignments.h"
 
 namespace planwright {
 namespace {
@@ -48,7 +48,7 @@ Instance MakeProblem(uint64_t seed, int max_operators) {
 NetCase::NetCase(uint64_t seed, int max_operators)
     : instance(MakeProblem(seed, max_operators)),
       costs(instance.graph, instance.cluster, *instance.problem.workload),
-      net(BuildNetInstance(instance.graph, instance.cluster, instance.problem, costs)),
+      net(BuildNetInstance({instance.graph, instance.cluster, instance.problem, costs})),
       tables(net) {}
 
 std::optional<NetAssignment> NetCase::RandomAssignment(RandomStream& random) const {

@@ -18,10 +18,10 @@
 #include "core/base/infeasibility.h"
 #include "core/cost/plan_costing.h"
 #include "core/mapping/mapping.h"
-#include "core/partition/parmesan/flat_problem.h"
 #include "core/partition/parmesan/pipedream_stages.h"
 #include "core/partition/parmesan/stage_mapping.h"
 #include "core/partition/parmesan/stage_partition.h"
+#include "core/partition/parmesan/uniform_links_problem.h"
 #include "core/planner/planner.h"
 #include "tests/support/builders.h"
 #include "tests/support/random_instance.h"
@@ -257,7 +257,7 @@ Instance RandomPipeline(uint64_t seed) {
 
 // PipeDream's stages, mapped by a search of `limits`.
 std::optional<Placement> PipedreamMapped(const SearchRequest& request, const SolveLimits& limits, TaskArena& arena) {
-  const FlatProblem flat = FlattenProblem(request, ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
+  const UniformLinksProblem flat = WithUniformLinks(request, ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
   const auto stages = PipedreamStages(flat, DeviceClassId(0), *request.problem.num_stages);
   if (!stages.has_value()) return std::nullopt;
   StagePartition partition;
@@ -291,7 +291,7 @@ TEST(SolveParmesanTest, IsNeverWorseThanMappingPipedreamsStages) {
     ++compared;
     SearchCallbacks callbacks;
     callbacks.objective = [&](const Placement& placement) {
-      return CostPlan(instance.graph, instance.cluster, instance.problem, costs, placement).objective;
+      return CostPlan({instance.graph, instance.cluster, instance.problem, costs}, placement).objective;
     };
     const absl::StatusOr<SearchOutcome> outcome = SolveParmesan(request, limits, arena, callbacks.Silenced());
     ASSERT_TRUE(outcome.ok()) << seed << outcome.status();
@@ -307,7 +307,7 @@ absl::StatusOr<SearchOutcome> Solve(const Instance& instance, const SolverOption
   const CostTable costs(instance.graph, instance.cluster, *instance.problem.workload);
   SearchCallbacks callbacks;
   callbacks.objective = [&](const Placement& placement) {
-    return CostPlan(instance.graph, instance.cluster, instance.problem, costs, placement).objective;
+    return CostPlan({instance.graph, instance.cluster, instance.problem, costs}, placement).objective;
   };
   return SolveParmesan({instance.graph, instance.cluster, instance.problem, costs, options, Algorithm::kParmesan, {}},
                        limits, arena, callbacks.Silenced());

@@ -65,7 +65,7 @@ TEST(PipedreamStagesTest, HoldsWholeLayersOnce) {
   Cluster cluster = MakeZooCluster("nodes:1?devices=4").value();
   const PlanningProblem problem = ResolveProblem(graph, {});
   CostTable costs(graph, cluster, *problem.workload);
-  const FlatProblem flat{std::move(graph), std::move(cluster), problem, std::move(costs)};
+  const UniformLinksProblem flat{std::move(graph), std::move(cluster), problem, std::move(costs)};
   EXPECT_FALSE(PipedreamStages(flat, DeviceClassId(0), 1'000).has_value());
   const auto found = PipedreamStages(flat, DeviceClassId(0), 4);
   ASSERT_TRUE(found.has_value());

@@ -23,7 +23,7 @@ struct RefinementCase {
     instance.problem.split = Split::kContiguous;
     const PlanningProblem problem = ResolveProblem(instance.graph, instance.problem);
     const CostTable costs(instance.graph, instance.cluster, *problem.workload);
-    blocks = BuildBlockInstance(instance.graph, instance.cluster, problem, costs, MergeRule::kNever);
+    blocks = BuildBlockInstance({instance.graph, instance.cluster, problem, costs}, MergeRule::kNever);
     nets = NetInstanceOf(instance.graph, instance.cluster, problem, blocks);
   }
 

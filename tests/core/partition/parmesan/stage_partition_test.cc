@@ -79,7 +79,8 @@ TEST(StagePartitionerTest, MatchesBruteForceWithoutClustersAndRefinement) {
   int solved = 0;
   for (uint64_t seed = 1; seed <= 400; ++seed) {
     const PartitionCase given(seed);
-    const FlatProblem flat = FlattenProblem(given.Request(), ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
+    const UniformLinksProblem flat =
+        WithUniformLinks(given.Request(), ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
     PartitionOptions options;
     options.refinement_steps = 0;
     const StagePartitioner partitioner(flat, given.problem, options, SolveLimits());
@@ -104,7 +105,8 @@ TEST(StagePartitionerTest, RefinementNeverWorsens) {
   int better = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     const PartitionCase given(seed);
-    const FlatProblem flat = FlattenProblem(given.Request(), ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
+    const UniformLinksProblem flat =
+        WithUniformLinks(given.Request(), ConsumerCharge::kPerStage, AssumedSpeed::kMedian);
     PartitionOptions options;
     options.clustering.max_clusters = 4;
     const StagePartitioner refining(flat, given.problem, options, SolveLimits());

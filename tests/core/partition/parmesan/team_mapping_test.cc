@@ -56,7 +56,8 @@ struct Teams {
     std::size_t next = 0;
     for (std::size_t stage = 0; stage < replicas.size(); ++stage) {
       placement.stages.push_back({partition.stages[stage], {}});
-      for (int32_t copy = 0; copy < replicas[stage]; ++copy) placement.stages[stage].devices.push_back(devices[next++]);
+      for (int32_t replica = 0; replica < replicas[stage]; ++replica)
+        placement.stages[stage].devices.push_back(devices[next++]);
     }
     return placement;
   }
@@ -84,7 +85,7 @@ TEST(TeamMappingTest, CountsWhatCoreCostCounts) {
     RandomStream random(seed, 1);
     for (std::size_t i = 6; i > 0; --i) std::swap(devices[i], devices[random.Below(i + 1)]);
     const Placement placement = teams.On(devices);
-    const Picoseconds exact = CostPlan(graph, cluster, problem, costs, placement).objective;
+    const Picoseconds exact = CostPlan({graph, cluster, problem, costs}, placement).objective;
     // Rounded up a few times.
     EXPECT_NEAR(mapping.ValueMs(placement) * 1e9, static_cast<double>(exact.count()), 40) << seed;
   }

@@ -66,7 +66,7 @@ struct SequenceCase {
     return {instance.graph, instance.cluster, problem, costs, options, Algorithm::kSequenceDp, {}};
   }
   Picoseconds Cost(const Placement& placement) const {
-    return CostPlan(instance.graph, instance.cluster, problem, costs, placement).objective;
+    return CostPlan({instance.graph, instance.cluster, problem, costs}, placement).objective;
   }
   bool IsFeasible(const Placement& placement) const {
     return VerifyPlacement(instance.graph, instance.cluster, problem, placement).violations.empty();

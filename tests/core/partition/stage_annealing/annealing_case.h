@@ -29,7 +29,7 @@ class AnnealingCase {
   AnnealingCase& operator=(const AnnealingCase&) = delete;
 
   Picoseconds ObjectiveOf(const Placement& placement) const {
-    return CostPlan(instance.graph, instance.cluster, problem, costs, placement).objective;
+    return CostPlan({instance.graph, instance.cluster, problem, costs}, placement).objective;
   }
   bool IsFeasible(const Placement& placement) const {
     return VerifyPlacement(instance.graph, instance.cluster, problem, placement).violations.empty();

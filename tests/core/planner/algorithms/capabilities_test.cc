@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/partition/baselines/baselines.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "tests/support/small_models.h"
 
 namespace planwright {
@@ -641,7 +642,9 @@ TEST(CapabilitiesTest, CountsDevicesOnlyWhereTheyAreConnectedAlike) {
 TEST(CapabilitiesTest, AutoTakesEveryAlgorithmThatHeedsAllSettings) {
   Request request = Supported();
   request.cluster.interconnect = UniformInterconnect();
-  const auto chosen = [](const Request& r) { return AlgorithmsInTurn(r.graph, r.cluster, r.problem, r.options); };
+  const auto chosen = [](const Request& r) {
+    return AlgorithmsInTurn(r.cluster, ResolveProblem(r.graph, r.problem), r.options);
+  };
   EXPECT_THAT(chosen(request), IsSupersetOf({Algorithm::kIdealDp, Algorithm::kParmesan}));
   EXPECT_EQ(chosen(request).front(), Algorithm::kIdealDp);
   for (const Interconnect& network : {Interconnect(GridInterconnect()), Interconnect(NodesInterconnect())}) {
@@ -672,7 +675,7 @@ TEST(CapabilitiesTest, AutoTakesNeitherBaselinesNorTheIntegerProgram) {
   for (const Objective objective : {Objective::kMaxThroughput, Objective::kMinLatency}) {
     request.problem.objective = objective;
     const std::vector<Algorithm> chosen =
-        AlgorithmsInTurn(request.graph, request.cluster, request.problem, request.options);
+        AlgorithmsInTurn(request.cluster, ResolveProblem(request.graph, request.problem), request.options);
     EXPECT_FALSE(chosen.empty());
     EXPECT_THAT(chosen, Each(AllOf(Ne(Algorithm::kMip), ResultOf(IsBaseline, false))));
   }
@@ -689,14 +692,14 @@ TEST(CapabilitiesTest, FindsEverythingUnsupportedAtOnce) {
 TEST(CapabilitiesTest, EveryAlgorithmOfTheTableIsDescribed) {
   std::set<Algorithm> described;
   std::set<std::string_view> names;
-  for (const AlgorithmInfo& info : Algorithms()) {
+  for (const AlgorithmRow& info : Algorithms()) {
     EXPECT_FALSE(info.version.empty() || info.description.empty() || info.work_unit.empty()) << info.name;
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
     described.insert(info.algorithm);
   }
   ASSERT_FALSE(Capabilities().empty());
   for (const Capability& row : Capabilities()) {
-    EXPECT_FALSE(row.description.empty());
+    EXPECT_FALSE(row.modes.description.empty());
     ASSERT_FALSE(row.algorithms.empty());
     for (const Algorithm algorithm : row.algorithms) EXPECT_TRUE(described.contains(algorithm));
   }

@@ -15,14 +15,14 @@
 
 #include "absl/strings/str_format.h"
 #include "core/partition/mip/mip_solver.h"
-#include "core/planner/algorithms/capabilities.h"
+#include "core/planner/algorithms/algorithms.h"
 #include "tests/property/planning.h"
 #include "tests/support/mode_instance.h"
 
 namespace planwright {
 
 // What the framework prints for a parameter.
-static void PrintTo(const AlgorithmInfo& info, std::ostream* out) { *out << info.name; }
+static void PrintTo(const AlgorithmRow& info, std::ostream* out) { *out << info.name; }
 
 namespace {
 
@@ -110,10 +110,10 @@ constexpr std::array<Known, 21> kKnown = {{
     {"stage_annealing", "1", 0x387faff491981ac4},
 }};
 
-class PlanDigestsTest : public testing::TestWithParam<AlgorithmInfo> {};
+class PlanDigestsTest : public testing::TestWithParam<AlgorithmRow> {};
 
 TEST_P(PlanDigestsTest, ChangeTogetherWithTheVersion) {
-  const AlgorithmInfo& info = GetParam();
+  const AlgorithmRow& info = GetParam();
   if (info.algorithm == Algorithm::kMip && !HasMipSolver()) GTEST_SKIP() << "this build has no CBC";
   const Planned planned = PlansOf(info.algorithm);
   const std::string row = absl::StrFormat("{\"%s\", \"%s\", 0x%016x}", info.name, info.version, planned.digest);
@@ -123,7 +123,7 @@ TEST_P(PlanDigestsTest, ChangeTogetherWithTheVersion) {
   EXPECT_GE(planned.plans, 3) << "too few of the problems are planned by " << info.name;
   if (planned.digest != known->digest) {
     EXPECT_NE(info.version, known->version)
-        << "plans of " << info.name << " have changed: raise its version in core/planner/algorithms/capabilities.cc";
+        << "plans of " << info.name << " have changed: raise the version in its row, beside the search";
   }
   EXPECT_TRUE(planned.digest == known->digest && info.version == known->version)
       << "with that version the row in this file is " << row;

@@ -28,10 +28,10 @@ class ClaimsTest : public testing::Test {
   }
 
   // Tries until it has the claim; gives up after a minute.
-  static std::shared_ptr<Claims::Hold> Await(Claims& claims) {
+  static std::shared_ptr<Claims::Claim> Await(Claims& claims) {
     for (int i = 0; i < 6000; ++i) {
       Claims::Outcome outcome = claims.Try("key", milliseconds(1));
-      if (outcome.hold != nullptr) return outcome.hold;
+      if (outcome.claim != nullptr) return outcome.claim;
       std::this_thread::sleep_for(milliseconds(10));
     }
     return nullptr;
@@ -46,20 +46,20 @@ TEST_F(ClaimsTest, OneServerHasAClaimAndTellsTheOtherHowLongItExpectsToTake) {
   Claims one(*store_);
   Claims other(*store_);
   const Claims::Outcome first = one.Try("key", milliseconds(1234));
-  ASSERT_NE(first.hold, nullptr);
+  ASSERT_NE(first.claim, nullptr);
   EXPECT_FALSE(first.expected_by_other.has_value());
   const Claims::Outcome second = other.Try("key", milliseconds(1));
-  EXPECT_EQ(second.hold, nullptr);
+  EXPECT_EQ(second.claim, nullptr);
   EXPECT_EQ(second.expected_by_other, milliseconds(1234));
   // A second search of the same server is no other.
-  EXPECT_EQ(one.Try("key", milliseconds(1)).hold, nullptr);
-  EXPECT_NE(other.Try("another", milliseconds(1)).hold, nullptr);
+  EXPECT_EQ(one.Try("key", milliseconds(1)).claim, nullptr);
+  EXPECT_NE(other.Try("another", milliseconds(1)).claim, nullptr);
 }
 
 TEST_F(ClaimsTest, WhatIsGivenBackIsFree) {
   Claims one(*store_);
   Claims other(*store_);
-  one.Try("key", milliseconds(1)).hold.reset();
+  one.Try("key", milliseconds(1)).claim.reset();
   EXPECT_NE(Await(other), nullptr);
 }
 
@@ -69,9 +69,9 @@ TEST_F(ClaimsTest, WhatIsGivenBackAtLastIsFreeAsWell) {
     const std::string key = absl::StrCat("last ", i);
     {
       Claims one(*store_);
-      const std::shared_ptr<Claims::Hold> last = one.Try(key, milliseconds(1)).hold;
+      const std::shared_ptr<Claims::Claim> last = one.Try(key, milliseconds(1)).claim;
       ASSERT_NE(last, nullptr);
-      one.Try("first", milliseconds(1)).hold.reset();
+      one.Try("first", milliseconds(1)).claim.reset();
       std::this_thread::yield();
     }
     EXPECT_TRUE(store_->Claim(key, "another 1", milliseconds(1000))->is_ours) << key;
@@ -84,9 +84,9 @@ TEST_F(ClaimsTest, WhatIsHeldIsRenewed) {
   Claims one(*store_, kLease);
   Claims other(*store_, kLease);
   const Claims::Outcome held = one.Try("key", milliseconds(1));
-  ASSERT_NE(held.hold, nullptr);
+  ASSERT_NE(held.claim, nullptr);
   std::this_thread::sleep_for(kLease + kLease / 2);
-  EXPECT_EQ(other.Try("key", milliseconds(1)).hold, nullptr);
+  EXPECT_EQ(other.Try("key", milliseconds(1)).claim, nullptr);
 }
 
 TEST_F(ClaimsTest, AServerThatDiedLosesItsClaimWithItsLease) {
