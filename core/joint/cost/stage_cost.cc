@@ -200,8 +200,22 @@ int32_t DeviceRow::TierBetween(int64_t a, int64_t b) const {
 int32_t DeviceRow::TierOf(int64_t first, int64_t count) const {
   int32_t tier = TierBetween(first, first + count - 1);
   const int64_t size = At(ClassOf(first)).devices_per_node;
-  for (int64_t slot = first + size; slot < first + count; slot += size) tier = std::max(tier, TierBetween(first, slot));
+  for (int64_t slot = first + size; slot < first + count && tier + 1 < cluster_.num_tiers(); slot += size) {
+    tier = std::max(tier, TierBetween(first, slot));
+  }
   return tier;
+}
+
+int64_t DeviceRow::NextBlock(int32_t number, int64_t slot, int64_t devices, bool is_closest) const {
+  const TrainingClass& part = At(number);
+  const int32_t most = is_closest ? cluster_.LeastTierOf(part, devices) : cluster_.num_tiers();
+  slot = std::max(slot, StartOf(number));
+  for (const int64_t taken = part.TakenBy(devices);; slot += part.devices_per_node) {
+    const int64_t rest = RestOfNode(slot);
+    if (devices > part.devices_per_node || rest < devices) slot += rest;
+    if (slot + taken > EndOf(number)) return -1;
+    if (TierOf(slot, devices) <= most) return slot;
+  }
 }
 
 namespace {
@@ -274,15 +288,8 @@ class PlanCosting {
     const int32_t number = row_.ClassOf(stage.first_slot);
     const int32_t tier = row_.TierOf(stage.first_slot, stage.degrees.devices());
     if (!prices_.empty() && priced_class_ == number && priced_tier_ == tier && priced_ == stage.degrees) return prices_;
-    const TrainingClass& part = row_.At(number);
-    prices_ = pricer_.Price(
-        {.device_class = part.device_class,
-         .degrees = stage.degrees,
-         .samples = plan_.per_stage ? plan_.micro_batch_samples / stage.degrees.data : plan_.micro_batch_samples,
-         .sharding = plan_.sharding,
-         .crosses_nodes = stage.degrees.devices() > part.devices_per_node,
-         .devices_per_node = part.devices_per_node,
-         .between = row_.cluster().LinkOf(std::max(tier, 1))});
+    const int64_t samples = plan_.micro_batch_samples / (plan_.per_stage ? stage.degrees.data : 1);
+    prices_ = pricer_.Price(QueryOn(row_.cluster(), row_.At(number), tier, stage.degrees, samples, plan_.sharding));
     priced_class_ = number;
     priced_tier_ = tier;
     priced_ = stage.degrees;
@@ -321,6 +328,17 @@ class PlanCosting {
 };
 
 }  // namespace
+
+PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, int32_t tier, const Degrees& degrees,
+                   int64_t samples, Sharding sharding) {
+  return {.device_class = part.device_class,
+          .degrees = degrees,
+          .samples = samples,
+          .sharding = sharding,
+          .crosses_nodes = degrees.devices() > part.devices_per_node,
+          .devices_per_node = part.devices_per_node,
+          .between = cluster.LinkOf(std::max(tier, 1))};
+}
 
 void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan) {
   PlanCosting(pricer, row, reserved_bytes, plan).Run();

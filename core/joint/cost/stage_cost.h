@@ -78,12 +78,20 @@ class DeviceRow {
   int32_t TierBetween(int64_t a, int64_t b) const;
   // How far slots of [first, first + count) are apart at the most. O(nodes of it).
   int32_t TierOf(int64_t first, int64_t count) const;
+  // The first slot from `slot` on at which a block of so many devices of a class may lie: inside a node, or on whole
+  // ones; `is_closest`: as close together as it can be. -1: none is left.
+  int64_t NextBlock(int32_t number, int64_t slot, int64_t devices, bool is_closest) const;
   const TrainingCluster& cluster() const { return cluster_; }
 
  private:
   const TrainingCluster& cluster_;
   std::vector<int64_t> starts_;
 };
+
+// Of a stage so spread on nodes of `part`, `tier` apart at the most (TrainingCluster). `samples`: of a micro-batch on one
+// rank of the data degree.
+PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, int32_t tier, const Degrees& degrees,
+                   int64_t samples, Sharding sharding);
 
 // Fills in what follows from the decisions of `plan` (order, chunks, sharding, micro-batches; of each stage chunks,
 // degrees and place): passes, transfers, memory, in_flight, and the closed form of the step.

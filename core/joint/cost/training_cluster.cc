@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/units.h"
 
 namespace planwright {
 namespace {
@@ -135,6 +136,18 @@ std::vector<int32_t> FullestFirst(const TrainingCluster& cluster, std::vector<De
 }
 
 }  // namespace
+
+int64_t TrainingClass::TakenBy(int64_t block) const {
+  return block <= devices_per_node ? block : CeilDivide(block, devices_per_node) * devices_per_node;
+}
+
+int64_t TrainingClass::BlocksOf(int64_t block) const {
+  return block <= devices_per_node ? nodes * (devices_per_node / block) : nodes / CeilDivide(block, devices_per_node);
+}
+
+int32_t TrainingCluster::LeastTierOf(const TrainingClass& part, int64_t block) const {
+  return LeastTier(CeilDivide(block, part.devices_per_node));
+}
 
 int32_t TrainingCluster::LeastTier(int64_t nodes) const {
   if (nodes <= 1) return 0;

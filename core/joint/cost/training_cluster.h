@@ -27,6 +27,10 @@ struct TrainingClass {
   int64_t memory_bytes = 0;
 
   int64_t devices() const { return int64_t{nodes} * devices_per_node; }
+  // What a block of so many devices takes of the row: more than a node only whole nodes.
+  int64_t TakenBy(int64_t block) const;
+  // How many such blocks lie side by side.
+  int64_t BlocksOf(int64_t block) const;
 };
 
 // Neighbouring nodes of a cluster that are closer to each other than to others: racks, pods.
@@ -58,6 +62,8 @@ struct TrainingCluster {
   }
   // The closest that a block of so many nodes can be; a block of a node or less: 0.
   int32_t LeastTier(int64_t nodes) const;
+  // The same of a block of so many devices on nodes of `part`.
+  int32_t LeastTierOf(const TrainingClass& part, int64_t block) const;
 };
 
 // `usable`: the devices that a plan may use. Nodes of a class that have fewer of these than most are left out; CPUs
