@@ -30,9 +30,8 @@ std::optional<JointPlan> ShardedDataParallel(const BaselineQuestion& question) {
       if (settings.global_batch % samples != 0) continue;
       const int64_t ranks = MostRanks(part, settings.global_batch / samples);
       const Degrees degrees{.data = static_cast<int32_t>(ranks)};
-      const std::vector<LayerPrice> prices =
-          question.pricer.Price(QueryOn(question.cluster, part, row.TierOf(row.StartOf(number), ranks), degrees,
-                                        samples, Sharding::kParameters));
+      const std::vector<LayerPrice> prices = question.pricer.Price(QueryOn(
+          question.cluster, part, row.TierOf(row.StartOf(number), ranks), degrees, samples, Sharding::kParameters));
       if (prices.empty()) continue;
       for (const LayerRecomputation mode : settings.recomputation) {
         JointStage stage;

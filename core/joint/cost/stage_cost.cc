@@ -145,21 +145,38 @@ int64_t TransferPs(int64_t bytes, const TrainingLink& link) {
 }
 
 int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64_t micro_batches) {
-  return sum_ps + (micro_batches - 1) * longest_ps + end_ps;
+  return SaturatingAdd(SaturatingAdd(sum_ps, SaturatingMultiply(micro_batches - 1, longest_ps)), end_ps);
 }
 
 int64_t InterleavedStepPs(int64_t slot_ps, int64_t end_ps, int64_t micro_batches, int64_t num_stages, int64_t chunks) {
-  return (micro_batches * chunks + num_stages - 1) * slot_ps + end_ps;
+  return SaturatingAdd(SaturatingMultiply(micro_batches * chunks + num_stages - 1, slot_ps), end_ps);
 }
 
 int64_t GpipeStepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps, int64_t micro_batches) {
-  return sum_ps + (micro_batches - 1) * (longest.forward_ps + longest.backward_ps) + end_ps;
+  return OneFOneBStepPs(sum_ps, longest.forward_ps + longest.backward_ps, end_ps, micro_batches);
 }
 
 int64_t ZeroBubbleStepPs(const LongestPasses& longest, int64_t end_ps, int64_t micro_batches, int64_t num_stages) {
   const auto [forward, backward, weights] = longest;
-  return micro_batches * (forward + backward + weights) +
-         (num_stages - 1) * std::max({forward, backward, forward + backward - weights}) + end_ps;
+  const int64_t bubble = std::max({forward, backward, forward + backward - weights});
+  return SaturatingAdd(SaturatingAdd(SaturatingMultiply(micro_batches, forward + backward + weights),
+                                     SaturatingMultiply(num_stages - 1, bubble)),
+                       end_ps);
+}
+
+int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages, int64_t chunks) {
+  const auto& [sum, longest_stage, longest, end] = sums;
+  switch (order) {
+    case PipelineOrder::kOneFOneB:
+      return OneFOneBStepPs(sum, longest_stage, end, micro_batches);
+    case PipelineOrder::kGpipe:
+      return GpipeStepPs(sum, longest, end, micro_batches);
+    case PipelineOrder::kZeroBubble:
+      return ZeroBubbleStepPs(longest, end, micro_batches, num_stages);
+    case PipelineOrder::kInterleaved:
+      break;
+  }
+  return InterleavedStepPs(longest.forward_ps + longest.backward_ps, end, micro_batches, num_stages, chunks);
 }
 
 DeviceRow::DeviceRow(const TrainingCluster& cluster) : cluster_(cluster), starts_{0} {
@@ -232,28 +249,13 @@ class PlanCosting {
 
   void Run() {
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) AddStage(s);
-    plan_.step = Picoseconds(StepPs());
+    plan_.step = Picoseconds(StepPs(plan_.order, sums_, plan_.micro_batches, num_stages_, plan_.chunks));
   }
 
   PipelineTimes TakeTimes() { return std::move(times_); }
   std::vector<std::vector<ChunkCost>> TakeChunks() { return std::move(chunks_); }
 
  private:
-  int64_t StepPs() const {
-    switch (plan_.order) {
-      case PipelineOrder::kOneFOneB:
-        return OneFOneBStepPs(sum_, longest_stage_, end_, plan_.micro_batches);
-      case PipelineOrder::kGpipe:
-        return GpipeStepPs(sum_, longest_, end_, plan_.micro_batches);
-      case PipelineOrder::kZeroBubble:
-        return ZeroBubbleStepPs(longest_, end_, plan_.micro_batches, num_stages_);
-      case PipelineOrder::kInterleaved:
-        break;
-    }
-    return InterleavedStepPs(longest_.forward_ps + longest_.backward_ps, end_, plan_.micro_batches, num_stages_,
-                             plan_.chunks);
-  }
-
   void AddStage(std::size_t s) {
     JointStage& stage = plan_.stages[s];
     const int64_t from_end = num_stages_ - static_cast<int64_t>(s);
@@ -272,16 +274,17 @@ class PlanCosting {
       received += costs[c].received_ps;
       transfers += own;
       times.push_back({costs[c].forward_ps + own / 2, costs[c].backward_ps + own - own / 2, costs[c].weights_ps});
-      longest_.forward_ps = std::max(longest_.forward_ps, times[c].forward_ps);
-      longest_.backward_ps = std::max(longest_.backward_ps, times[c].backward_ps);
-      longest_.weights_ps = std::max(longest_.weights_ps, times[c].weights_ps);
+      LongestPasses& longest = sums_.longest;
+      longest.forward_ps = std::max(longest.forward_ps, times[c].forward_ps);
+      longest.backward_ps = std::max(longest.backward_ps, times[c].backward_ps);
+      longest.weights_ps = std::max(longest.weights_ps, times[c].weights_ps);
     }
     stage.transfers = Picoseconds(transfers);
     stage.received = Picoseconds(received);
     const int64_t time = (stage.forward + stage.backward + stage.transfers).count();
-    sum_ += time;
-    longest_stage_ = std::max(longest_stage_, time);
-    end_ = std::max(end_, stage.step_end.count());
+    sums_.sum_ps = SaturatingAdd(sums_.sum_ps, time);
+    sums_.longest_ps = std::max(sums_.longest_ps, time);
+    sums_.end_ps = std::max(sums_.end_ps, stage.step_end.count());
   }
 
   const std::vector<LayerPrice>& PricesOf(const JointStage& stage) {
@@ -320,11 +323,7 @@ class PlanCosting {
   Degrees priced_;
   PipelineTimes times_;
   std::vector<std::vector<ChunkCost>> chunks_;
-  int64_t sum_ = 0;
-  int64_t longest_stage_ = 0;
-  int64_t end_ = 0;
-  // Of the chunks.
-  LongestPasses longest_;
+  StepSums sums_;
 };
 
 }  // namespace

@@ -60,6 +60,20 @@ int64_t GpipeStepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps
 // each is as long as the longest (docs/joint-search.md, section 2). REQUIRES: micro_batches >= num_stages.
 int64_t ZeroBubbleStepPs(const LongestPasses& longest, int64_t end_ps, int64_t micro_batches, int64_t num_stages);
 
+// What the closed form of a step follows from.
+struct StepSums {
+  // Of one micro-batch: all stages together, and the longest.
+  int64_t sum_ps = 0;
+  int64_t longest_ps = 0;
+  // Of any stage; under INTERLEAVED of any chunk.
+  LongestPasses longest;
+  // Of the step.
+  int64_t end_ps = 0;
+};
+
+// The closed form of `order`, one of the above; saturates at kMaxQuantity. `chunks`: of a stage under INTERLEAVED.
+int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages, int64_t chunks);
+
 // Where the row of devices changes nodes and classes.
 class DeviceRow {
  public:
@@ -88,8 +102,8 @@ class DeviceRow {
   std::vector<int64_t> starts_;
 };
 
-// Of a stage so spread on nodes of `part`, `tier` apart at the most (TrainingCluster). `samples`: of a micro-batch on one
-// rank of the data degree.
+// Of a stage so spread on nodes of `part`, `tier` apart at the most (TrainingCluster). `samples`: of a micro-batch on
+// one rank of the data degree.
 PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, int32_t tier, const Degrees& degrees,
                    int64_t samples, Sharding sharding);
 
