@@ -13,6 +13,9 @@ namespace {
 // Sums with what else a device holds leave 63 bits.
 constexpr int64_t kMostHeld = int64_t{1} << 61;
 
+// What both ends of two boundaries take leaves 63 bits.
+constexpr int64_t kMostOneWayPs = int64_t{1} << 58;
+
 // One stage while its chunks are added up.
 class StageSum {
  public:
@@ -141,7 +144,8 @@ int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes) { return 
 
 int64_t TransferPs(int64_t bytes, const TrainingLink& link) {
   if (bytes == 0) return 0;
-  return 2 * (TransferTime(bytes, link.bytes_per_second).count() + link.latency_ps);
+  return 2 *
+         std::min(SaturatingAdd(TransferTime(bytes, link.bytes_per_second).count(), link.latency_ps), kMostOneWayPs);
 }
 
 int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64_t micro_batches) {

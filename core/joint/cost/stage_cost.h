@@ -35,7 +35,7 @@ HeldMicroBatches HeldBy(PipelineOrder order, int64_t micro_batches, int64_t from
 // What a stage holds of the tensors at its two ends (0: an end of the model): one in use and one under way of each.
 int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes);
 
-// Time of one tensor and of its gradient over `link`.
+// Time of one tensor and of its gradient over `link`, of each at most 2^58 (80 hours).
 int64_t TransferPs(int64_t bytes, const TrainingLink& link);
 
 // 1F1B: sum + (micro_batches - 1) x longest + end.

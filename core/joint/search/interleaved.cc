@@ -55,7 +55,7 @@ int64_t LeastCap(const Chain& chain, int32_t most) {
   int64_t high = 0;
   for (std::size_t layer = 0; layer < chain.layers.size(); ++layer) {
     low = std::max(low, chain.TimeOf(layer));
-    high += chain.TimeOf(layer) + chain.cut[layer];
+    high = SaturatingAdd(high, chain.TimeOf(layer) + chain.cut[layer]);
   }
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;

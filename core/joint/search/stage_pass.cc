@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/units.h"
 #include "core/joint/search/labels.h"
 
 namespace planwright {
@@ -93,7 +94,7 @@ void StagePass::SetBounds() {
     rest_.push_back(rest_.back() + least);
     work_.push_back(work_.back() + least_work);
     longest_bound_ = std::max(longest_bound_, least);
-    longest_possible_ += most;
+    longest_possible_ = SaturatingAdd(longest_possible_, most);
     end_bound_ = std::max(end_bound_, least_end);
   }
   longest_bound_ = std::max(longest_bound_, static_cast<int64_t>(work_.back() / left_.front() * (1 - kRoundings)));

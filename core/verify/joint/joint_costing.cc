@@ -23,6 +23,8 @@ namespace {
 
 constexpr int64_t kMaxTasks = 4'000'000;
 constexpr double kPicosecondsPerSecond = 1e12;
+// 320 hours; sums of a few such leave 63 bits.
+constexpr int64_t kLongestStepPs = int64_t{1} << 60;
 
 std::string StagePath(std::size_t stage) { return absl::StrCat("plan.stages[", stage, "]"); }
 
@@ -62,7 +64,8 @@ class JointCosting {
     for (const Violation& violation : broken.listed()) violations_.Add(violation.path, violation.rule);
     if (!broken.empty()) return std::nullopt;
     CheckMemory();
-    AddSteps();
+    if (!AddClosedForm()) return std::nullopt;
+    Simulate();
     AddDevices();
     AddRates();
     AddEstimate();
@@ -230,17 +233,17 @@ class JointCosting {
     const auto count = static_cast<std::size_t>(num_stages());
     const int64_t front = verify::BothWaysPs(received, LinkBetween((s + count - 1) % count, s));
     const int64_t back = verify::BothWaysPs(sent, LinkBetween(s, (s + 1) % count));
-    sums.received += front;
-    sums.transfers += front + back;
+    sums.received = std::min(sums.received + front, kLongestStepPs);
+    sums.transfers = std::min(sums.transfers + front + back, kLongestStepPs);
     times.forward_ps += (front + back) / 2;
     times.backward_ps += (front + back) / 2;
   }
 
   const verify::MachineLink& LinkBetween(std::size_t a, std::size_t b) const {
-    std::vector<DeviceId> both = choices_.placement.stages[a].devices;
-    const std::vector<DeviceId>& others = choices_.placement.stages[b].devices;
-    both.insert(both.end(), others.begin(), others.end());
-    return machines_.LinkOf(machines_.RingOf(both));
+    const std::vector<DeviceId>& from = choices_.placement.stages[a].devices;
+    const std::vector<DeviceId>& to = choices_.placement.stages[b].devices;
+    return machines_.LinkOf(
+        std::max({machines_.RingOf(from), machines_.RingOf(to), machines_.RingOf({from.front(), to.front()})}));
   }
 
   void FillIn(std::size_t s, const Sums& sums) {
@@ -288,27 +291,37 @@ class JointCosting {
     }
   }
 
-  void AddSteps() {
+  // False: it is longer than what is costed.
+  bool AddClosedForm() {
     int64_t sum = 0;
     int64_t longest = 0;
     int64_t end = 0;
     for (const JointStage& stage : joint_.stages) {
       const int64_t time = (stage.forward + stage.backward + stage.transfers).count();
-      sum += time;
+      sum = std::min(sum + time, kLongestStepPs);
       longest = std::max(longest, time);
       end = std::max(end, stage.step_end.count());
     }
-    std::vector<verify::StepRun> runs;
     verify::StepRun most;
     for (const auto& [run, times] : runs_) {
       most.forward_ps = std::max(most.forward_ps, times.forward_ps);
       most.backward_ps = std::max(most.backward_ps, times.backward_ps);
       most.weights_ps = std::max(most.weights_ps, times.weights_ps);
-      runs.push_back(times);
     }
-    joint_.step = Picoseconds(end + verify::ClosedFormPs({sum, longest, most}, joint_.order, num_stages(),
-                                                         joint_.chunks, joint_.micro_batches));
+    const int64_t step =
+        verify::ClosedFormPs({sum, longest, most}, joint_.order, num_stages(), joint_.chunks, joint_.micro_batches);
+    if (step > kLongestStepPs - std::min(end, kLongestStepPs)) {
+      violations_.Add("plan.joint", "must take less than 320 hours for a step");
+      return false;
+    }
+    joint_.step = Picoseconds(end + step);
     plan_.objective = joint_.step;
+    return true;
+  }
+
+  void Simulate() {
+    std::vector<verify::StepRun> runs;
+    for (const auto& [run, times] : runs_) runs.push_back(times);
     if (static_cast<int64_t>(runs.size()) * joint_.micro_batches > kMaxTasks) return;
     const std::vector<int64_t> ends = verify::EndsOfStep(runs, joint_.order, num_stages(), joint_.micro_batches);
     int64_t simulated = 0;

@@ -66,8 +66,11 @@ std::map<DeviceClassId, int64_t> Machines::LargestNodes(const std::vector<Device
 
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link) {
   if (bytes == 0) return 0;
+  // Beyond what any step may take.
+  constexpr auto kMost = static_cast<long double>(int64_t{1} << 58);
   const auto seconds = static_cast<long double>(bytes) / static_cast<long double>(std::llround(link.bytes_per_second));
-  return 2 * (static_cast<int64_t>(std::ceil(seconds * 1e12L)) + link.latency_ps);
+  const long double one_way = std::ceil(seconds * 1e12L) + static_cast<long double>(link.latency_ps);
+  return 2 * static_cast<int64_t>(std::min(one_way, kMost));
 }
 
 }  // namespace planwright::verify

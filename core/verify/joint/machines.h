@@ -44,7 +44,7 @@ class Machines {
   std::vector<Ring> rings_;
 };
 
-// Both ways of a tensor of `bytes`, each rounded up to whole picoseconds.
+// Both ways of a tensor of `bytes`, each rounded up to whole picoseconds and at most 2^58.
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link);
 
 }  // namespace planwright::verify
