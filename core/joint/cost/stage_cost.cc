@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/units.h"
+#include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/step_simulation.h"
 
 namespace planwright {
@@ -109,7 +110,8 @@ class StageSum {
 
 // The link between what runs before a boundary and what runs behind it: that of a node, a rack, ... only where both
 // blocks are in one.
-const TrainingLink& LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b) {
+TrainingLink LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b) {
+  if (row.cluster().pairs != nullptr) return LinkAcross(*row.cluster().pairs, row.DevicesOf(a), row.DevicesOf(b));
   const int32_t tier =
       std::max({row.TierOf(a.first_slot, a.degrees.devices()), row.TierOf(b.first_slot, b.degrees.devices()),
                 row.TierBetween(a.first_slot, b.first_slot)});
@@ -292,27 +294,39 @@ class PlanCosting {
   }
 
   const std::vector<LayerPrice>& PricesOf(const JointStage& stage) {
-    const int32_t number = row_.ClassOf(stage.first_slot);
-    const int32_t tier = row_.TierOf(stage.first_slot, stage.degrees.devices());
-    if (!prices_.empty() && priced_class_ == number && priced_tier_ == tier && priced_ == stage.degrees) return prices_;
-    const int64_t samples = plan_.micro_batch_samples / (plan_.per_stage ? stage.degrees.data : 1);
-    prices_ = pricer_.Price(QueryOn(row_.cluster(), row_.At(number), tier, stage.degrees, samples, plan_.sharding));
-    priced_class_ = number;
-    priced_tier_ = tier;
-    priced_ = stage.degrees;
+    PriceQuery query = QueryOf(stage);
+    if (prices_.empty() || query != priced_) prices_ = pricer_.Price(query);
+    priced_ = std::move(query);
     return prices_;
+  }
+
+  PriceQuery QueryOf(const JointStage& stage) const {
+    const TrainingCluster& cluster = row_.cluster();
+    const int64_t samples = plan_.micro_batch_samples / (plan_.per_stage ? stage.degrees.data : 1);
+    PriceQuery query =
+        QueryOn(cluster, row_.At(row_.ClassOf(stage.first_slot)),
+                row_.TierOf(stage.first_slot, stage.degrees.devices()), stage.degrees, samples, plan_.sharding);
+    if (cluster.pairs == nullptr) return query;
+    // As if tensor groups were nodes.
+    const StageLinks links = LinksWithin(*cluster.pairs, row_.DevicesOf(stage), stage.degrees);
+    query.devices_per_node = stage.degrees.tensor;
+    query.crosses_nodes = stage.degrees.devices() > stage.degrees.tensor;
+    query.inside = links.tensor;
+    query.between = links.copies;
+    query.ends = LinkBetween(row_, plan_.stages.front(), plan_.stages.back());
+    return query;
   }
 
   // Of one micro-batch, both ways, at the front of the chunk, and behind it.
   int64_t ReceivedBy(std::size_t s, const JointChunk& chunk, const StageSum& total) const {
     if (chunk.first_layer == 0) return 0;
     const std::size_t count = plan_.stages.size();
-    const TrainingLink& link = LinkBetween(row_, plan_.stages[(s + count - 1) % count], plan_.stages[s]);
+    const TrainingLink link = LinkBetween(row_, plan_.stages[(s + count - 1) % count], plan_.stages[s]);
     return TransferPs(total.PriceOf(chunk.first_layer - 1).output_bytes, link);
   }
   int64_t SentBy(std::size_t s, const JointChunk& chunk, const StageSum& total) const {
     if (chunk.end_layer() == static_cast<int32_t>(pricer_.kinds().size())) return 0;
-    const TrainingLink& link = LinkBetween(row_, plan_.stages[s], plan_.stages[(s + 1) % plan_.stages.size()]);
+    const TrainingLink link = LinkBetween(row_, plan_.stages[s], plan_.stages[(s + 1) % plan_.stages.size()]);
     return TransferPs(total.PriceOf(chunk.end_layer() - 1).output_bytes, link);
   }
 
@@ -322,9 +336,8 @@ class PlanCosting {
   JointPlan& plan_;
   int64_t num_stages_;
   std::vector<LayerPrice> prices_;
-  int32_t priced_class_ = -1;
-  int32_t priced_tier_ = -1;
-  Degrees priced_;
+  // What they answer.
+  PriceQuery priced_;
   PipelineTimes times_;
   std::vector<std::vector<ChunkCost>> chunks_;
   StepSums sums_;

@@ -3,7 +3,9 @@
 #ifndef PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_
 #define PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/joint/cost/layer_pricer.h"
@@ -96,6 +98,11 @@ class DeviceRow {
   // ones; `is_closest`: as close together as it can be. -1: none is left.
   int64_t NextBlock(int32_t number, int64_t slot, int64_t devices, bool is_closest) const;
   const TrainingCluster& cluster() const { return cluster_; }
+  // Of a stage, in rank order.
+  std::span<const DeviceId> DevicesOf(const JointStage& stage) const {
+    return std::span(cluster_.devices)
+        .subspan(static_cast<std::size_t>(stage.first_slot), static_cast<std::size_t>(stage.degrees.devices()));
+  }
 
  private:
   const TrainingCluster& cluster_;

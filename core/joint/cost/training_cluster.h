@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +17,8 @@ namespace planwright {
 struct TrainingLink {
   double bytes_per_second = 0;
   int64_t latency_ps = 0;
+
+  bool operator==(const TrainingLink&) const = default;
 };
 
 // Nodes alike.
@@ -41,6 +44,9 @@ struct TrainingGroup {
   TrainingLink link;
 };
 
+// Links between single devices (pair_links.h).
+class PairLinks;
+
 struct TrainingCluster {
   // In the order of the row.
   std::vector<TrainingClass> classes;
@@ -53,6 +59,9 @@ struct TrainingCluster {
   std::vector<TrainingGroup> groups = {};
   // Device d is in node d / node_span.
   int64_t node_span = 1;
+  // Where pairs of devices have links of their own: each class is one node then, and what lies there costs what these
+  // say, which is nowhere less than `inside`. nullptr: nodes alike.
+  std::shared_ptr<const PairLinks> pairs = nullptr;
 
   // How far devices are apart: 0 in a node, then by groups, num_tiers() - 1 across all of them.
   int32_t num_tiers() const { return static_cast<int32_t>(groups.size()) + 2; }

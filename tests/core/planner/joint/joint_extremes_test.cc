@@ -56,12 +56,11 @@ TEST(JointExtremesTest, SlowLinksAndLargeBatchesLeaveNumbersWhole) {
 }
 
 TEST(JointExtremesTest, StepsOfWeeksAreNotCosted) {
-  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 1 << 20);
-  request.problem.joint->tensor_degrees = {1};
-  request.problem.joint->data_degrees = {1};
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 1 << 20);
+  request.problem.joint->tensor_degrees = {2};
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
-  request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1, .latency = Picoseconds(0)};
+  request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1e5, .latency = Picoseconds(0)};
   const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_FALSE(verdict->costed.has_value());
