@@ -20,6 +20,8 @@ constexpr int64_t kMostMoves = 30'000;
 // Devices times moves.
 constexpr int64_t kMostWork = 3'000'000;
 constexpr std::size_t kMostSeeds = 6;
+// Pairs of devices times seeds.
+constexpr std::size_t kMostSeedWork = std::size_t{1} << 22;
 // First the links lead, then the step.
 constexpr double kGuideShares[] = {0.3, 0.05};
 constexpr double kHot = 0.02;
@@ -43,7 +45,9 @@ class StagePlacer {
     if (NumLayouts() <= kMostLayouts) {
       TryAll();
     } else {
-      for (std::size_t seed = 0; seed < kMostSeeds && !poller_.ShouldStopNow(); ++seed) Grow(seed);
+      const std::size_t pairs = placed_.devices.size() * placed_.devices.size();
+      const std::size_t seeds = std::clamp<std::size_t>(kMostSeedWork / pairs, 1, kMostSeeds);
+      for (std::size_t seed = 0; seed < seeds && !poller_.ShouldStopNow(); ++seed) Grow(seed);
       for (const double share : kGuideShares) Anneal(share);
     }
     placed_.devices = best_devices_;

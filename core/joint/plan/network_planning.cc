@@ -84,6 +84,22 @@ class RingSpeeds {
   std::vector<double> seconds_;
 };
 
+// `mode` where the layer has it, else the first one that may be chosen, else its first one.
+LayerRecomputation ModeOf(const LayerPrice& price, LayerRecomputation mode,
+                          const std::vector<LayerRecomputation>& allowed) {
+  const auto exists = [&](LayerRecomputation other) {
+    return price.modes[static_cast<std::size_t>(other)].has_value();
+  };
+  if (exists(mode)) return mode;
+  for (const LayerRecomputation other : allowed) {
+    if (exists(other)) return other;
+  }
+  for (const LayerRecomputation other : {LayerRecomputation::kNone, LayerRecomputation::kSelective}) {
+    if (exists(other)) return other;
+  }
+  return LayerRecomputation::kFull;
+}
+
 // As if each class were nodes of so many devices.
 TrainingCluster AsNodes(const TrainingCluster& cluster, int64_t node, const ReachedLinks& links) {
   TrainingCluster nodes{.classes = {}, .devices = {}, .inside = links.tensor, .between = links.others};
@@ -209,12 +225,17 @@ class NetworkPlanner {
       const int32_t end = s == equal.num_stages ? last + 1 : 1 + s * ((last - 1) / equal.num_stages);
       for (; layer < end; ++layer) {
         const LayerPrice& price = prices[static_cast<std::size_t>(kinds[static_cast<std::size_t>(layer)])];
-        const bool has_mode = price.modes[static_cast<std::size_t>(equal.recomputation)].has_value();
-        chunk.recomputation.push_back(has_mode ? equal.recomputation : LayerRecomputation::kNone);
+        chunk.recomputation.push_back(ModeOf(price, equal.recomputation, question_.settings.recomputation));
       }
     }
-    equal.step = PlaceOn(plan, cluster).plan.step;
+    PlacedPlan placed = PlaceOn(plan, cluster);
+    const bool is_held = std::all_of(placed.plan.stages.begin(), placed.plan.stages.end(), [&](const auto& stage) {
+      return stage.memory.total() <= part.memory_bytes + question_.reserved_bytes;
+    });
+    if (!is_held) return;
+    equal.step = placed.plan.step;
     equal_stages_.push_back(equal);
+    Offer(std::move(placed));
   }
 
   PlacedPlan PlaceOn(const JointPlan& plan, const TrainingCluster& cluster) {
@@ -231,15 +252,16 @@ class NetworkPlanner {
   ReachedLinks Place(const JointPlan& plan, const TrainingCluster& cluster) {
     PlacedPlan placed = PlaceOn(plan, cluster);
     const ReachedLinks reached = ReachedBy(placed);
-    if (!best_.has_value() || placed.plan.step < best_->plan.step) {
-      SimulateJointPlan(question_.pricer, DeviceRow(placed.cluster), placed.plan);
-      best_ = {.plan = std::move(placed.plan),
-               .training = std::move(placed.cluster),
-               .is_interrupted = false,
-               .counters = {}};
-      on_answer_(*best_);
-    }
+    Offer(std::move(placed));
     return reached;
+  }
+
+  void Offer(PlacedPlan placed) {
+    if (best_.has_value() && placed.plan.step >= best_->plan.step) return;
+    SimulateJointPlan(question_.pricer, DeviceRow(placed.cluster), placed.plan);
+    best_ = {
+        .plan = std::move(placed.plan), .training = std::move(placed.cluster), .is_interrupted = false, .counters = {}};
+    on_answer_(*best_);
   }
 
   absl::Status NoPlan() const {
