@@ -8,6 +8,7 @@
 
 #include "core/base/ids.h"
 #include "core/joint/cost/training_cluster.h"
+#include "core/model/cluster.h"
 #include "core/model/joint.h"
 
 namespace planwright {
@@ -19,6 +20,8 @@ class PairLinks {
 
   // The slower of both directions. REQUIRES: a != b.
   virtual TrainingLink Between(DeviceId a, DeviceId b) const = 0;
+  // nullptr: they are not those of a grid.
+  virtual const GridInterconnect* Grid() const { return nullptr; }
 };
 
 // What nobody waits for.

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -23,17 +24,21 @@ class NetworkLinks : public PairLinks {
     for (std::size_t number = 0; number < network_.num_link_classes(); ++number) {
       links_.push_back(LinkOf(network_.speed(number)));
     }
+    if (const auto* grid = std::get_if<GridInterconnect>(&interconnect)) grid_ = *grid;
   }
 
   TrainingLink Between(DeviceId a, DeviceId b) const override {
     return Slower(links_[network_.LinkClassOf(a, b)], links_[network_.LinkClassOf(b, a)]);
   }
 
+  const GridInterconnect* Grid() const override { return grid_.has_value() ? &*grid_ : nullptr; }
+
   TrainingLink Fastest() const { return links_.empty() ? kNoLink : LinkOf(network_.FastestLink()); }
 
  private:
   const Network network_;
   std::vector<TrainingLink> links_;
+  std::optional<GridInterconnect> grid_;
 };
 
 }  // namespace

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <random>
 #include <span>
 #include <utility>
 
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/place/grid_layouts.h"
 
 namespace planwright {
 namespace {
@@ -20,6 +23,8 @@ constexpr int64_t kMostMoves = 30'000;
 // Devices times moves.
 constexpr int64_t kMostWork = 3'000'000;
 constexpr std::size_t kMostSeeds = 6;
+// Layouts of a grid times devices.
+constexpr std::size_t kMostGridWork = std::size_t{1} << 20;
 // Pairs of devices times seeds.
 constexpr std::size_t kMostSeedWork = std::size_t{1} << 22;
 // First the links lead, then the step.
@@ -45,6 +50,7 @@ class StagePlacer {
     if (NumLayouts() <= kMostLayouts) {
       TryAll();
     } else {
+      LayOutGrid();
       const std::size_t pairs = placed_.devices.size() * placed_.devices.size();
       const std::size_t seeds = std::clamp<std::size_t>(kMostSeedWork / pairs, 1, kMostSeeds);
       for (std::size_t seed = 0; seed < seeds && !poller_.ShouldStopNow(); ++seed) Grow(seed);
@@ -169,6 +175,28 @@ class StagePlacer {
       std::size_t digit = 0;
       while (digit < parts_.size() && !std::next_permutation(at(parts_[digit].begin), at(parts_[digit].end))) ++digit;
       if (digit == parts_.size()) return;
+    }
+  }
+
+  // Regular layouts, where one class has a whole grid and stages are alike.
+  void LayOutGrid() {
+    const GridInterconnect* grid = pairs_.Grid();
+    if (grid == nullptr) return;
+    const std::size_t devices = placed_.devices.size();
+    const std::vector<int32_t>& sides = grid->dimensions;
+    const auto size = std::accumulate(sides.begin(), sides.end(), std::size_t{1}, std::multiplies<>());
+    const Degrees& degrees = plan_.stages.front().degrees;
+    const bool are_alike = std::all_of(plan_.stages.begin(), plan_.stages.end(),
+                                       [&](const JointStage& stage) { return stage.degrees == degrees; });
+    if (size != devices || parts_.size() != 1 || !are_alike) return;
+    const RegularPipeline pipeline{.tensor = degrees.tensor,
+                                   .copies = degrees.devices() / degrees.tensor,
+                                   .stages = static_cast<int64_t>(plan_.stages.size())};
+    for (const std::vector<std::size_t>& layout : GridLayouts(*grid, pipeline, kMostGridWork / devices)) {
+      if (poller_.ShouldStop(static_cast<int64_t>(devices) * 64)) return;
+      std::transform(layout.begin(), layout.end(), placed_.devices.begin(),
+                     [](std::size_t device) { return DeviceId(device); });
+      Keep(Look());
     }
   }
 

@@ -1,9 +1,9 @@
 // Places for the stages of a joint plan where pairs of devices have links of their own: which device is which rank.
 //
 // Tensor groups want the best rings, copies of them the next, stages only their neighbours. Up to 5,040 ways to lay out
-// the row are all tried; beyond that, layouts that grow rank by rank from several corners, then annealing: ranks change
-// places, runs are reversed, groups and stages are exchanged. What counts is the closed form of the step, with a small
-// share of the slowness of all links, which leads over its plateaus.
+// the row are all tried; beyond that, on grids regular layouts (grid_layouts.h), layouts that grow rank by rank from
+// several corners, then annealing: ranks change places, runs are reversed, groups and stages are exchanged. What counts
+// is the closed form of the step, with a small share of the slowness of all links, which leads over its plateaus.
 #ifndef PLANWRIGHT_CORE_JOINT_PLACE_STAGE_PLACES_H_
 #define PLANWRIGHT_CORE_JOINT_PLACE_STAGE_PLACES_H_
 

@@ -49,11 +49,16 @@ ReachedLinks ReachedBy(const PlacedPlan& placed) {
   return reached;
 }
 
-// How fast rings can be. O(devices^2).
+// How fast rings can be; interrupted, nothing is known. O(devices^2).
 class RingSpeeds {
  public:
-  explicit RingSpeeds(const TrainingCluster& cluster) {
+  RingSpeeds(const TrainingCluster& cluster, Poller& poller) {
     for (const DeviceId device : cluster.devices) {
+      if (poller.ShouldStop(static_cast<int64_t>(cluster.devices.size()) * 16)) {
+        firsts_.clear();
+        seconds_.clear();
+        return;
+      }
       double first = 0;
       double second = 0;
       for (const DeviceId other : cluster.devices) {
@@ -72,8 +77,8 @@ class RingSpeeds {
   // No ring of so many devices has a faster slowest link than `fastest` and this: each rank needs two links, of a pair
   // one. REQUIRES: there are so many devices.
   TrainingLink BestOf(int64_t ranks, TrainingLink fastest) const {
-    if (ranks < 2) return fastest;
     const std::vector<double>& speeds = ranks == 2 ? firsts_ : seconds_;
+    if (ranks < 2 || speeds.empty()) return fastest;
     fastest.bytes_per_second = std::min(fastest.bytes_per_second, speeds[static_cast<std::size_t>(ranks - 1)]);
     return fastest;
   }
@@ -125,7 +130,7 @@ class NetworkPlanner {
         limits_(limits),
         on_answer_(on_answer),
         poller_(limits),
-        rings_(question.training),
+        rings_(question.training, poller_),
         closest_(question.training) {
     closest_.pairs = nullptr;
   }

@@ -86,7 +86,7 @@ class JointCosting {
     joint_.step_bound = joint_.simulated_bound = Picoseconds(0);
     for (std::size_t s = 0; s < joint_.stages.size() && broken.empty(); ++s) {
       const verify::RankSpread spread = SpreadOf(s);
-      const std::vector<LayerPrice> prices = PricesOf(choices_.pricer, choices_.ClassOf(s), spread);
+      const std::vector<LayerPrice> prices = choices_.pricer.Price(verify::QueryOf(choices_.ClassOf(s), spread));
       if (prices.empty()) {
         broken.Add(StagePath(s) + ".joint", "must have degrees that divide the model");
       } else {
@@ -94,22 +94,6 @@ class JointCosting {
         FillIn(s, Total(s, prices, broken));
       }
     }
-  }
-
-  static std::vector<LayerPrice> PricesOf(const LayerPricer& pricer, DeviceClassId device_class,
-                                          const verify::RankSpread& spread) {
-    const auto link = [](const verify::MachineLink& from) {
-      return TrainingLink{from.bytes_per_second, from.latency_ps};
-    };
-    return pricer.Price({.device_class = device_class,
-                         .degrees = spread.degrees,
-                         .samples = spread.samples,
-                         .sharding = spread.sharding,
-                         .crosses_nodes = spread.degrees.devices() > spread.node_size,
-                         .devices_per_node = static_cast<int32_t>(spread.node_size),
-                         .between = link(spread.between),
-                         .inside = link(spread.inside),
-                         .ends = link(spread.ends)});
   }
 
   verify::RankSpread SpreadOf(std::size_t s) const {

@@ -329,6 +329,19 @@ bool IsRounded(int64_t stated, double exact) {
 
 }  // namespace
 
+PriceQuery QueryOf(DeviceClassId device_class, const RankSpread& spread) {
+  const auto link = [](const MachineLink& from) { return TrainingLink{from.bytes_per_second, from.latency_ps}; };
+  return {.device_class = device_class,
+          .degrees = spread.degrees,
+          .samples = spread.samples,
+          .sharding = spread.sharding,
+          .crosses_nodes = spread.degrees.devices() > spread.node_size,
+          .devices_per_node = static_cast<int32_t>(spread.node_size),
+          .between = link(spread.between),
+          .inside = link(spread.inside),
+          .ends = link(spread.ends)};
+}
+
 RankCosts CostsOfRank(const TransformerShape& shape, int32_t position, const DeviceClass& device,
                       const TrainingEfficiency& efficiency, const RankSpread& spread) {
   return RankCosting(shape, position, device, efficiency, spread).Run();

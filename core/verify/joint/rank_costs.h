@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "core/base/ids.h"
 #include "core/joint/cost/layer_price.h"
+#include "core/joint/cost/layer_pricer.h"
 #include "core/model/cluster.h"
 #include "core/model/joint.h"
 #include "core/model/transformer_shape.h"
@@ -32,6 +34,9 @@ struct RankSpread {
 
   bool operator==(const RankSpread&) const = default;
 };
+
+// What is asked of those whose prices are looked at.
+PriceQuery QueryOf(DeviceClassId device_class, const RankSpread& spread);
 
 // Picoseconds and bytes before they are rounded.
 struct RankCosts {

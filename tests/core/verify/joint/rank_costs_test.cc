@@ -85,18 +85,12 @@ Judged Judge(uint64_t seed) {
                                   .samples = random.Between(1, 4),
                                   .sharding = static_cast<Sharding>(random.Below(kNumShardings)),
                                   .node_size = node,
-                                  .inside = link(training.inside),
+                                  .inside = link(random.Below(4) == 0 ? between : training.inside),
                                   .between = link(between),
                                   .ends = link(training.between)};
   Judged judged;
   if (spread.degrees.devices() > devices) return judged;
-  judged.prices = pricer.Price({.device_class = training.classes.front().device_class,
-                                .degrees = spread.degrees,
-                                .samples = spread.samples,
-                                .sharding = spread.sharding,
-                                .crosses_nodes = spread.degrees.devices() > node,
-                                .devices_per_node = static_cast<int32_t>(node),
-                                .between = between});
+  judged.prices = pricer.Price(verify::QueryOf(training.classes.front().device_class, spread));
   if (judged.prices.empty()) return judged;
   std::vector<LayerPrice> by_layer;
   const DeviceClass& device = cluster.device_classes.front();
