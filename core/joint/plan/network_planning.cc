@@ -138,10 +138,12 @@ class NetworkPlanner {
   absl::StatusOr<JointAnswer> Run() {
     if (question_.start != nullptr) PlaceStart();
     if (question_.settings.per_stage) {
-      for (const TrainingCluster& order : OrdersOf(closest_)) SearchOn(order, question_.settings, 0);
+      for (const TrainingCluster& order : OrdersOf(closest_)) parts_.push_back({order, question_.settings, 0});
     } else {
-      for (const int32_t tensor : question_.settings.tensor_degrees) SearchWith(tensor);
+      for (const int32_t tensor : question_.settings.tensor_degrees) AddPart(tensor);
     }
+    BoundParts();
+    for (const Part& part : parts_) SearchPart(part);
     if (!best_.has_value()) return NoPlan();
     Complete();
     return *std::move(best_);
@@ -169,18 +171,44 @@ class NetworkPlanner {
     }
   }
 
+  // Plans that are searched for together.
+  struct Part {
+    // As if no place were slower.
+    TrainingCluster cluster;
+    JointSettings settings;
+    // Devices of a node of it; 0: there are no nodes.
+    int64_t node = 0;
+    int64_t bound_ps = 0;
+  };
+
   // Every class with fewer devices has no stage of that degree.
-  void SearchWith(int32_t tensor) {
+  void AddPart(int32_t tensor) {
     JointSettings settings = question_.settings;
     settings.tensor_degrees = {tensor};
     if (std::cmp_greater(tensor, question_.training.devices.size())) return;
     const TrainingCluster nodes = AsNodes(closest_, tensor, {rings_.BestOf(tensor, closest_.inside), closest_.between});
     if (nodes.classes.empty()) return;
-    for (const TrainingCluster& order : OrdersOf(nodes)) SearchOn(order, settings, tensor);
+    for (const TrainingCluster& order : OrdersOf(nodes)) parts_.push_back({order, settings, tensor});
   }
 
-  // `node`: devices of a node of `cluster`; 0: there are no nodes.
-  void SearchOn(const TrainingCluster& cluster, const JointSettings& settings, int64_t node) {
+  // Before anything is placed, so that there is a bound whenever the search is interrupted; the most promising part
+  // comes first.
+  void BoundParts() {
+    std::optional<int64_t> least;
+    for (Part& part : parts_) {
+      JointRequest request = RequestOn(part.cluster, part.settings);
+      request.known_step_ps = least;
+      const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
+      part.bound_ps = outcome.step_bound_ps;
+      floor_ = std::min(floor_, part.bound_ps);
+      if (outcome.plan.has_value()) least = outcome.plan->step.count();
+    }
+    std::stable_sort(parts_.begin(), parts_.end(),
+                     [](const Part& a, const Part& b) { return a.bound_ps < b.bound_ps; });
+  }
+
+  void SearchPart(const Part& part) {
+    const auto& [cluster, settings, node, bound_ps] = part;
     std::optional<ReachedLinks> reached = Look(cluster, settings, true);
     for (int round = 0; reached.has_value() && round < kMostRounds; ++round) {
       ++counters_["price_rounds"];
@@ -279,7 +307,7 @@ class NetworkPlanner {
 
   void Complete() {
     JointPlan& plan = best_->plan;
-    plan.step_bound = Picoseconds(std::min(bound_, plan.step.count()));
+    plan.step_bound = Picoseconds(std::min(std::max(bound_, floor_), plan.step.count()));
     int64_t simulated = plan.simulated_step.count();
     for (const TrainingCluster& order : OrdersOf(closest_)) {
       simulated = std::min(simulated, BoundSimulatedStep(RequestOn(order, question_.settings), simulated, limits_));
@@ -300,6 +328,9 @@ class NetworkPlanner {
   // As if all pairs had the fastest link.
   TrainingCluster closest_;
   std::optional<JointAnswer> best_;
+  std::vector<Part> parts_;
+  // No plan of any part takes less: before plans were placed, and when those were known.
+  int64_t floor_ = kMaxQuantity;
   int64_t bound_ = kMaxQuantity;
   // The best of each tensor degree, placed.
   std::vector<JointConfiguration> equal_stages_;
