@@ -1,6 +1,7 @@
 #include "core/joint/place/stage_places.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -28,7 +29,7 @@ constexpr std::size_t kMostGridWork = std::size_t{1} << 20;
 // Pairs of devices times seeds.
 constexpr std::size_t kMostSeedWork = std::size_t{1} << 22;
 // First the links lead, then the step.
-constexpr double kGuideShares[] = {0.3, 0.05};
+constexpr std::array<double, 2> kGuideShares = {0.3, 0.05};
 constexpr double kHot = 0.02;
 constexpr double kCold = 0.0002;
 // Exchanges of a tensor group against those of others.

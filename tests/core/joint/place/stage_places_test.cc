@@ -103,7 +103,7 @@ Case RandomCase(uint64_t seed, int64_t devices) {
   const auto most = static_cast<int32_t>(random.Between(1, 3));
   for (int32_t s = 0; s < most; ++s) {
     const std::size_t number = random.Below(left.size());
-    Degrees degrees{.tensor = static_cast<int32_t>(random.Between(1, 2)), .context = 1, .expert = 1, .data = 1};
+    Degrees degrees{.tensor = static_cast<int32_t>(random.Between(1, 3)), .context = 1, .expert = 1, .data = 1};
     degrees.data = static_cast<int32_t>(random.Between(1, 3));
     if (random.Below(4) == 0) degrees.context = 2;
     if (degrees.devices() > left[number]) continue;

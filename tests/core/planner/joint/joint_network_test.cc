@@ -137,6 +137,27 @@ TEST(JointNetworkTest, NoChoiceIsBelowTheBoundNorMuchBetter) {
   }
 }
 
+// One sample cannot be shared out, so tensor ranks it is, as far as links are fast.
+TEST(JointNetworkTest, FewFastDevicesAreFound) {
+  MatrixInterconnect matrix{.bandwidth_bytes_per_second = std::vector<double>(64, 1e8), .latency = Picoseconds(0)};
+  const std::vector<std::size_t> fast = {1, 3, 4, 6};
+  for (std::size_t d = 0; d < 8; ++d) matrix.bandwidth_bytes_per_second[9 * d] = 0;
+  for (const std::size_t a : fast) {
+    for (const std::size_t b : fast) {
+      if (a != b) matrix.bandwidth_bytes_per_second[8 * a + b] = 400e9;
+    }
+  }
+  JointTestRequest request = RequestOn(matrix);
+  request.problem.joint->global_batch = 1;
+  request.problem.joint->num_stages = 1;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::vector<std::size_t> used;
+  for (const Replica& replica : plan->stages.front().replicas) used.push_back(replica.device.index());
+  EXPECT_THAT(used, testing::UnorderedElementsAreArray(fast));
+  EXPECT_EQ(plan->joint->stages.front().degrees.tensor, 4);
+}
+
 // Other places of the same choices, as the verifier costs them, are no better than the found ones, and never below the
 // bound.
 TEST(JointNetworkTest, OtherPlacesAreNoBetter) {
