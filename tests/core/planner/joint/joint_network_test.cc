@@ -150,6 +150,8 @@ TEST(JointNetworkTest, FewFastDevicesAreFound) {
   JointTestRequest request = RequestOn(matrix);
   request.problem.joint->global_batch = 1;
   request.problem.joint->num_stages = 1;
+  // So that one device would do.
+  request.cluster.device_classes.front().memory_bytes = int64_t{400} << 30;
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_TRUE(plan.ok()) << plan.status();
   std::vector<std::size_t> used;
