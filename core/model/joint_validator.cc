@@ -227,14 +227,23 @@ class JointRules {
 
   void CheckCluster() {
     const auto* uniform = std::get_if<UniformInterconnect>(&cluster_.interconnect);
-    const bool is_known = std::holds_alternative<NodesInterconnect>(cluster_.interconnect) ||
-                          std::holds_alternative<HierarchyInterconnect>(cluster_.interconnect) ||
-                          (uniform != nullptr && uniform->bandwidth_bytes_per_second.has_value());
-    if (!is_known) {
+    const bool has_nodes = std::holds_alternative<NodesInterconnect>(cluster_.interconnect) ||
+                           std::holds_alternative<HierarchyInterconnect>(cluster_.interconnect);
+    const bool is_uniform = uniform != nullptr && uniform->bandwidth_bytes_per_second.has_value();
+    const bool has_pairs = std::holds_alternative<GridInterconnect>(cluster_.interconnect) ||
+                           std::holds_alternative<LinksInterconnect>(cluster_.interconnect) ||
+                           std::holds_alternative<MatrixInterconnect>(cluster_.interconnect);
+    if (!has_nodes && !is_uniform && !has_pairs) {
       violations_.Add("cluster.interconnect",
-                      absl::StrCat("must be nodes, hierarchy, or uniform with a bandwidth, beside problem.joint, is ",
+                      absl::StrCat("must have a bandwidth for every pair of devices beside problem.joint, is ",
                                    InterconnectName(cluster_.interconnect)));
     }
+    if (has_pairs && graph_.transformer.has_value() && !graph_.transformer->measured_layers.empty()) {
+      violations_.Add("cluster.interconnect",
+                      "must be nodes, hierarchy or uniform beside measured layers and problem.joint");
+    }
+    Refuse(has_pairs && problem_.objective == Objective::kMinDevices, "objective",
+           "must not be MIN_DEVICES beside problem.joint on a grid, explicit links or a matrix");
     for (std::size_t i = 0; i < cluster_.device_classes.size(); ++i) {
       const DeviceClass& device_class = cluster_.device_classes[i];
       if (device_class.kind != DeviceKind::kAccelerator) continue;

@@ -202,15 +202,7 @@ class Alpa {
   }
 
   JointChunk ChunkOf(const Taken& taken, const Degrees& degrees, const AlpaChoice& choice) const {
-    const TrainingClass& part = row_.At(0);
-    const std::vector<LayerPrice> prices =
-        question_.pricer.Price({.device_class = part.device_class,
-                                .degrees = degrees,
-                                .samples = choice.samples / degrees.data,
-                                .sharding = choice.sharding,
-                                .crosses_nodes = degrees.devices() > part.devices_per_node,
-                                .devices_per_node = part.devices_per_node,
-                                .between = ClosestLink(question_.cluster, degrees.devices())});
+    const std::vector<LayerPrice> prices = ClosestPrices(question_, choice, degrees);
     JointChunk chunk{.first_layer = groups_[static_cast<std::size_t>(taken.first)], .recomputation = {}};
     for (int32_t layer = chunk.first_layer; layer < groups_[static_cast<std::size_t>(taken.end)]; ++layer) {
       const int32_t kind = question_.pricer.kinds()[static_cast<std::size_t>(layer)];

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/base/units.h"
+#include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
 namespace {
@@ -96,9 +96,11 @@ std::vector<int32_t> GroupLayers(int32_t num_layers, int32_t most) {
   return groups;
 }
 
-TrainingLink ClosestLink(const TrainingCluster& cluster, int64_t devices) {
-  const int64_t nodes = CeilDivide(devices, cluster.classes.front().devices_per_node);
-  return cluster.LinkOf(std::max(1, cluster.LeastTier(nodes)));
+std::vector<LayerPrice> ClosestPrices(const BaselineQuestion& question, const AlpaChoice& choice,
+                                      const Degrees& degrees) {
+  const TrainingClass& part = question.cluster.classes.front();
+  return question.pricer.Price(QueryOn(question.cluster, part, question.cluster.LeastTierOf(part, degrees.devices()),
+                                       degrees, choice.samples / degrees.data, choice.sharding));
 }
 
 AlpaTable::AlpaTable(const BaselineQuestion& question, const AlpaChoice& choice, const std::vector<int64_t>& sizes,
@@ -113,14 +115,7 @@ AlpaTable::AlpaTable(const BaselineQuestion& question, const AlpaChoice& choice,
   const TrainingClass& part = question.cluster.classes.front();
   for (std::size_t size = 0; size < sizes.size(); ++size) {
     ForEachSpread(question.settings, sizes[size], choice.samples, [&](const Degrees& degrees) {
-      const std::vector<LayerPrice> prices =
-          question.pricer.Price({.device_class = part.device_class,
-                                 .degrees = degrees,
-                                 .samples = choice.samples / degrees.data,
-                                 .sharding = choice.sharding,
-                                 .crosses_nodes = degrees.devices() > part.devices_per_node,
-                                 .devices_per_node = part.devices_per_node,
-                                 .between = ClosestLink(question.cluster, degrees.devices())});
+      const std::vector<LayerPrice> prices = ClosestPrices(question, choice, degrees);
       if (!prices.empty()) Add(prices, degrees, size);
     });
   }

@@ -18,9 +18,6 @@ std::vector<int64_t> SubmeshSizes(const TrainingClass& part);
 // head) go with their neighbours. The last entry is the number of layers.
 std::vector<int32_t> GroupLayers(int32_t num_layers, int32_t most);
 
-// Between the nodes of a submesh, which is taken to be as close as it can be.
-TrainingLink ClosestLink(const TrainingCluster& cluster, int64_t devices);
-
 // How a stage of the program is spread; the time is that of a micro-batch without transfers between stages.
 struct AlpaStage {
   static constexpr int64_t kNever = int64_t{1} << 62;
@@ -36,6 +33,10 @@ struct AlpaChoice {
   Sharding sharding = Sharding::kNone;
   LayerRecomputation recomputation = LayerRecomputation::kNone;
 };
+
+// By kind, on a submesh that is as close as it can be (LayerPricer).
+std::vector<LayerPrice> ClosestPrices(const BaselineQuestion& question, const AlpaChoice& choice,
+                                      const Degrees& degrees);
 
 class AlpaTable {
  public:

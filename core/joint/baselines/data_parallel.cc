@@ -30,14 +30,8 @@ std::optional<JointPlan> ShardedDataParallel(const BaselineQuestion& question) {
       if (settings.global_batch % samples != 0) continue;
       const int64_t ranks = MostRanks(part, settings.global_batch / samples);
       const Degrees degrees{.data = static_cast<int32_t>(ranks)};
-      const int32_t tier = std::max(1, row.TierOf(row.StartOf(number), ranks));
-      const std::vector<LayerPrice> prices = question.pricer.Price({.device_class = part.device_class,
-                                                                    .degrees = degrees,
-                                                                    .samples = samples,
-                                                                    .sharding = Sharding::kParameters,
-                                                                    .crosses_nodes = ranks > part.devices_per_node,
-                                                                    .devices_per_node = part.devices_per_node,
-                                                                    .between = question.cluster.LinkOf(tier)});
+      const std::vector<LayerPrice> prices = question.pricer.Price(QueryOn(
+          question.cluster, part, row.TierOf(row.StartOf(number), ranks), degrees, samples, Sharding::kParameters));
       if (prices.empty()) continue;
       for (const LayerRecomputation mode : settings.recomputation) {
         JointStage stage;

@@ -17,9 +17,9 @@ TrainingLink Reached(TrainingLink link, double efficiency) {
 Exchange::Exchange(const PriceQuery& query, const TrainingLink& inside, const TrainingLink& furthest, double efficiency)
     : crosses_nodes_(query.crosses_nodes),
       devices_per_node_(query.devices_per_node),
-      inside_(Reached(inside, efficiency)),
+      inside_(Reached(query.inside.value_or(inside), efficiency)),
       between_(Reached(query.between.value_or(furthest), efficiency)),
-      furthest_(Reached(furthest, efficiency)) {}
+      furthest_(Reached(query.ends.value_or(furthest), efficiency)) {}
 
 bool Exchange::Leaves(const RankGroup& group) const {
   return crosses_nodes_ && group.ranks * group.stride > devices_per_node_;

@@ -18,7 +18,8 @@ struct RankGroup {
 // All groups of one kind of a stage exchange at the same time: those that leave a node share its ports.
 class Exchange {
  public:
-  // `furthest`: between nodes anywhere. `efficiency`: share of the links' bandwidth that collectives reach.
+  // `inside`, `furthest`: of a node and between nodes anywhere, where `query` does not say. `efficiency`: share of the
+  // links' bandwidth that collectives reach.
   Exchange(const PriceQuery& query, const TrainingLink& inside, const TrainingLink& furthest, double efficiency);
 
   // A gather to all ranks or a scatter of sums in a ring, picoseconds: (ranks - 1) / ranks of `bytes`, which is the

@@ -27,6 +27,11 @@ struct PriceQuery {
   int32_t devices_per_node = 1;
   // That speed; nullopt: between the furthest nodes.
   std::optional<TrainingLink> between = std::nullopt;
+  // Inside nodes, and between the first and the last stage; nullopt: as anywhere in the cluster.
+  std::optional<TrainingLink> inside = std::nullopt;
+  std::optional<TrainingLink> ends = std::nullopt;
+
+  bool operator==(const PriceQuery&) const = default;
 };
 
 // Immutable; any thread.

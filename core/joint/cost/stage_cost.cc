@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/units.h"
+#include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/step_simulation.h"
 
 namespace planwright {
@@ -12,6 +13,9 @@ namespace {
 
 // Sums with what else a device holds leave 63 bits.
 constexpr int64_t kMostHeld = int64_t{1} << 61;
+
+// What both ends of two boundaries take leaves 63 bits.
+constexpr int64_t kMostOneWayPs = int64_t{1} << 58;
 
 // One stage while its chunks are added up.
 class StageSum {
@@ -106,7 +110,8 @@ class StageSum {
 
 // The link between what runs before a boundary and what runs behind it: that of a node, a rack, ... only where both
 // blocks are in one.
-const TrainingLink& LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b) {
+TrainingLink LinkBetween(const DeviceRow& row, const JointStage& a, const JointStage& b) {
+  if (row.cluster().pairs != nullptr) return LinkAcross(*row.cluster().pairs, row.DevicesOf(a), row.DevicesOf(b));
   const int32_t tier =
       std::max({row.TierOf(a.first_slot, a.degrees.devices()), row.TierOf(b.first_slot, b.degrees.devices()),
                 row.TierBetween(a.first_slot, b.first_slot)});
@@ -141,25 +146,43 @@ int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes) { return 
 
 int64_t TransferPs(int64_t bytes, const TrainingLink& link) {
   if (bytes == 0) return 0;
-  return 2 * (TransferTime(bytes, link.bytes_per_second).count() + link.latency_ps);
+  return 2 *
+         std::min(SaturatingAdd(TransferTime(bytes, link.bytes_per_second).count(), link.latency_ps), kMostOneWayPs);
 }
 
 int64_t OneFOneBStepPs(int64_t sum_ps, int64_t longest_ps, int64_t end_ps, int64_t micro_batches) {
-  return sum_ps + (micro_batches - 1) * longest_ps + end_ps;
+  return SaturatingAdd(SaturatingAdd(sum_ps, SaturatingMultiply(micro_batches - 1, longest_ps)), end_ps);
 }
 
 int64_t InterleavedStepPs(int64_t slot_ps, int64_t end_ps, int64_t micro_batches, int64_t num_stages, int64_t chunks) {
-  return (micro_batches * chunks + num_stages - 1) * slot_ps + end_ps;
+  return SaturatingAdd(SaturatingMultiply(micro_batches * chunks + num_stages - 1, slot_ps), end_ps);
 }
 
 int64_t GpipeStepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps, int64_t micro_batches) {
-  return sum_ps + (micro_batches - 1) * (longest.forward_ps + longest.backward_ps) + end_ps;
+  return OneFOneBStepPs(sum_ps, longest.forward_ps + longest.backward_ps, end_ps, micro_batches);
 }
 
 int64_t ZeroBubbleStepPs(const LongestPasses& longest, int64_t end_ps, int64_t micro_batches, int64_t num_stages) {
   const auto [forward, backward, weights] = longest;
-  return micro_batches * (forward + backward + weights) +
-         (num_stages - 1) * std::max({forward, backward, forward + backward - weights}) + end_ps;
+  const int64_t bubble = std::max({forward, backward, forward + backward - weights});
+  return SaturatingAdd(SaturatingAdd(SaturatingMultiply(micro_batches, forward + backward + weights),
+                                     SaturatingMultiply(num_stages - 1, bubble)),
+                       end_ps);
+}
+
+int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages, int64_t chunks) {
+  const auto& [sum, longest_stage, longest, end] = sums;
+  switch (order) {
+    case PipelineOrder::kOneFOneB:
+      return OneFOneBStepPs(sum, longest_stage, end, micro_batches);
+    case PipelineOrder::kGpipe:
+      return GpipeStepPs(sum, longest, end, micro_batches);
+    case PipelineOrder::kZeroBubble:
+      return ZeroBubbleStepPs(longest, end, micro_batches, num_stages);
+    case PipelineOrder::kInterleaved:
+      break;
+  }
+  return InterleavedStepPs(longest.forward_ps + longest.backward_ps, end, micro_batches, num_stages, chunks);
 }
 
 DeviceRow::DeviceRow(const TrainingCluster& cluster) : cluster_(cluster), starts_{0} {
@@ -200,8 +223,22 @@ int32_t DeviceRow::TierBetween(int64_t a, int64_t b) const {
 int32_t DeviceRow::TierOf(int64_t first, int64_t count) const {
   int32_t tier = TierBetween(first, first + count - 1);
   const int64_t size = At(ClassOf(first)).devices_per_node;
-  for (int64_t slot = first + size; slot < first + count; slot += size) tier = std::max(tier, TierBetween(first, slot));
+  for (int64_t slot = first + size; slot < first + count && tier + 1 < cluster_.num_tiers(); slot += size) {
+    tier = std::max(tier, TierBetween(first, slot));
+  }
   return tier;
+}
+
+int64_t DeviceRow::NextBlock(int32_t number, int64_t slot, int64_t devices, bool is_closest) const {
+  const TrainingClass& part = At(number);
+  const int32_t most = is_closest ? cluster_.LeastTierOf(part, devices) : cluster_.num_tiers();
+  slot = std::max(slot, StartOf(number));
+  for (const int64_t taken = part.TakenBy(devices);; slot += part.devices_per_node) {
+    const int64_t rest = RestOfNode(slot);
+    if (devices > part.devices_per_node || rest < devices) slot += rest;
+    if (slot + taken > EndOf(number)) return -1;
+    if (TierOf(slot, devices) <= most) return slot;
+  }
 }
 
 namespace {
@@ -218,28 +255,13 @@ class PlanCosting {
 
   void Run() {
     for (std::size_t s = 0; s < plan_.stages.size(); ++s) AddStage(s);
-    plan_.step = Picoseconds(StepPs());
+    plan_.step = Picoseconds(StepPs(plan_.order, sums_, plan_.micro_batches, num_stages_, plan_.chunks));
   }
 
   PipelineTimes TakeTimes() { return std::move(times_); }
   std::vector<std::vector<ChunkCost>> TakeChunks() { return std::move(chunks_); }
 
  private:
-  int64_t StepPs() const {
-    switch (plan_.order) {
-      case PipelineOrder::kOneFOneB:
-        return OneFOneBStepPs(sum_, longest_stage_, end_, plan_.micro_batches);
-      case PipelineOrder::kGpipe:
-        return GpipeStepPs(sum_, longest_, end_, plan_.micro_batches);
-      case PipelineOrder::kZeroBubble:
-        return ZeroBubbleStepPs(longest_, end_, plan_.micro_batches, num_stages_);
-      case PipelineOrder::kInterleaved:
-        break;
-    }
-    return InterleavedStepPs(longest_.forward_ps + longest_.backward_ps, end_, plan_.micro_batches, num_stages_,
-                             plan_.chunks);
-  }
-
   void AddStage(std::size_t s) {
     JointStage& stage = plan_.stages[s];
     const int64_t from_end = num_stages_ - static_cast<int64_t>(s);
@@ -258,47 +280,53 @@ class PlanCosting {
       received += costs[c].received_ps;
       transfers += own;
       times.push_back({costs[c].forward_ps + own / 2, costs[c].backward_ps + own - own / 2, costs[c].weights_ps});
-      longest_.forward_ps = std::max(longest_.forward_ps, times[c].forward_ps);
-      longest_.backward_ps = std::max(longest_.backward_ps, times[c].backward_ps);
-      longest_.weights_ps = std::max(longest_.weights_ps, times[c].weights_ps);
+      LongestPasses& longest = sums_.longest;
+      longest.forward_ps = std::max(longest.forward_ps, times[c].forward_ps);
+      longest.backward_ps = std::max(longest.backward_ps, times[c].backward_ps);
+      longest.weights_ps = std::max(longest.weights_ps, times[c].weights_ps);
     }
     stage.transfers = Picoseconds(transfers);
     stage.received = Picoseconds(received);
     const int64_t time = (stage.forward + stage.backward + stage.transfers).count();
-    sum_ += time;
-    longest_stage_ = std::max(longest_stage_, time);
-    end_ = std::max(end_, stage.step_end.count());
+    sums_.sum_ps = SaturatingAdd(sums_.sum_ps, time);
+    sums_.longest_ps = std::max(sums_.longest_ps, time);
+    sums_.end_ps = std::max(sums_.end_ps, stage.step_end.count());
   }
 
   const std::vector<LayerPrice>& PricesOf(const JointStage& stage) {
-    const int32_t number = row_.ClassOf(stage.first_slot);
-    const int32_t tier = row_.TierOf(stage.first_slot, stage.degrees.devices());
-    if (!prices_.empty() && priced_class_ == number && priced_tier_ == tier && priced_ == stage.degrees) return prices_;
-    const TrainingClass& part = row_.At(number);
-    prices_ = pricer_.Price(
-        {.device_class = part.device_class,
-         .degrees = stage.degrees,
-         .samples = plan_.per_stage ? plan_.micro_batch_samples / stage.degrees.data : plan_.micro_batch_samples,
-         .sharding = plan_.sharding,
-         .crosses_nodes = stage.degrees.devices() > part.devices_per_node,
-         .devices_per_node = part.devices_per_node,
-         .between = row_.cluster().LinkOf(std::max(tier, 1))});
-    priced_class_ = number;
-    priced_tier_ = tier;
-    priced_ = stage.degrees;
+    PriceQuery query = QueryOf(stage);
+    if (prices_.empty() || query != priced_) prices_ = pricer_.Price(query);
+    priced_ = std::move(query);
     return prices_;
+  }
+
+  PriceQuery QueryOf(const JointStage& stage) const {
+    const TrainingCluster& cluster = row_.cluster();
+    const int64_t samples = plan_.micro_batch_samples / (plan_.per_stage ? stage.degrees.data : 1);
+    PriceQuery query =
+        QueryOn(cluster, row_.At(row_.ClassOf(stage.first_slot)),
+                row_.TierOf(stage.first_slot, stage.degrees.devices()), stage.degrees, samples, plan_.sharding);
+    if (cluster.pairs == nullptr) return query;
+    // As if tensor groups were nodes.
+    const StageLinks links = LinksWithin(*cluster.pairs, row_.DevicesOf(stage), stage.degrees);
+    query.devices_per_node = stage.degrees.tensor;
+    query.crosses_nodes = stage.degrees.devices() > stage.degrees.tensor;
+    query.inside = links.tensor;
+    query.between = links.copies;
+    query.ends = LinkBetween(row_, plan_.stages.front(), plan_.stages.back());
+    return query;
   }
 
   // Of one micro-batch, both ways, at the front of the chunk, and behind it.
   int64_t ReceivedBy(std::size_t s, const JointChunk& chunk, const StageSum& total) const {
     if (chunk.first_layer == 0) return 0;
     const std::size_t count = plan_.stages.size();
-    const TrainingLink& link = LinkBetween(row_, plan_.stages[(s + count - 1) % count], plan_.stages[s]);
+    const TrainingLink link = LinkBetween(row_, plan_.stages[(s + count - 1) % count], plan_.stages[s]);
     return TransferPs(total.PriceOf(chunk.first_layer - 1).output_bytes, link);
   }
   int64_t SentBy(std::size_t s, const JointChunk& chunk, const StageSum& total) const {
     if (chunk.end_layer() == static_cast<int32_t>(pricer_.kinds().size())) return 0;
-    const TrainingLink& link = LinkBetween(row_, plan_.stages[s], plan_.stages[(s + 1) % plan_.stages.size()]);
+    const TrainingLink link = LinkBetween(row_, plan_.stages[s], plan_.stages[(s + 1) % plan_.stages.size()]);
     return TransferPs(total.PriceOf(chunk.end_layer() - 1).output_bytes, link);
   }
 
@@ -308,19 +336,25 @@ class PlanCosting {
   JointPlan& plan_;
   int64_t num_stages_;
   std::vector<LayerPrice> prices_;
-  int32_t priced_class_ = -1;
-  int32_t priced_tier_ = -1;
-  Degrees priced_;
+  // What they answer.
+  PriceQuery priced_;
   PipelineTimes times_;
   std::vector<std::vector<ChunkCost>> chunks_;
-  int64_t sum_ = 0;
-  int64_t longest_stage_ = 0;
-  int64_t end_ = 0;
-  // Of the chunks.
-  LongestPasses longest_;
+  StepSums sums_;
 };
 
 }  // namespace
+
+PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, int32_t tier, const Degrees& degrees,
+                   int64_t samples, Sharding sharding) {
+  return {.device_class = part.device_class,
+          .degrees = degrees,
+          .samples = samples,
+          .sharding = sharding,
+          .crosses_nodes = degrees.devices() > part.devices_per_node,
+          .devices_per_node = part.devices_per_node,
+          .between = cluster.LinkOf(std::max(tier, 1))};
+}
 
 void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan) {
   PlanCosting(pricer, row, reserved_bytes, plan).Run();

@@ -3,7 +3,9 @@
 #ifndef PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_
 #define PLANWRIGHT_CORE_JOINT_COST_STAGE_COST_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/joint/cost/layer_pricer.h"
@@ -35,7 +37,7 @@ HeldMicroBatches HeldBy(PipelineOrder order, int64_t micro_batches, int64_t from
 // What a stage holds of the tensors at its two ends (0: an end of the model): one in use and one under way of each.
 int64_t BoundaryBufferBytes(int64_t input_bytes, int64_t output_bytes);
 
-// Time of one tensor and of its gradient over `link`.
+// Time of one tensor and of its gradient over `link`, of each at most 2^58 (80 hours).
 int64_t TransferPs(int64_t bytes, const TrainingLink& link);
 
 // 1F1B: sum + (micro_batches - 1) x longest + end.
@@ -60,6 +62,20 @@ int64_t GpipeStepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps
 // each is as long as the longest (docs/joint-search.md, section 2). REQUIRES: micro_batches >= num_stages.
 int64_t ZeroBubbleStepPs(const LongestPasses& longest, int64_t end_ps, int64_t micro_batches, int64_t num_stages);
 
+// What the closed form of a step follows from.
+struct StepSums {
+  // Of one micro-batch: all stages together, and the longest.
+  int64_t sum_ps = 0;
+  int64_t longest_ps = 0;
+  // Of any stage; under INTERLEAVED of any chunk.
+  LongestPasses longest;
+  // Of the step.
+  int64_t end_ps = 0;
+};
+
+// The closed form of `order`, one of the above; saturates at kMaxQuantity. `chunks`: of a stage under INTERLEAVED.
+int64_t StepPs(PipelineOrder order, const StepSums& sums, int64_t micro_batches, int64_t num_stages, int64_t chunks);
+
 // Where the row of devices changes nodes and classes.
 class DeviceRow {
  public:
@@ -78,12 +94,25 @@ class DeviceRow {
   int32_t TierBetween(int64_t a, int64_t b) const;
   // How far slots of [first, first + count) are apart at the most. O(nodes of it).
   int32_t TierOf(int64_t first, int64_t count) const;
+  // The first slot from `slot` on at which a block of so many devices of a class may lie: inside a node, or on whole
+  // ones; `is_closest`: as close together as it can be. -1: none is left.
+  int64_t NextBlock(int32_t number, int64_t slot, int64_t devices, bool is_closest) const;
   const TrainingCluster& cluster() const { return cluster_; }
+  // Of a stage, in rank order.
+  std::span<const DeviceId> DevicesOf(const JointStage& stage) const {
+    return std::span(cluster_.devices)
+        .subspan(static_cast<std::size_t>(stage.first_slot), static_cast<std::size_t>(stage.degrees.devices()));
+  }
 
  private:
   const TrainingCluster& cluster_;
   std::vector<int64_t> starts_;
 };
+
+// Of a stage so spread on nodes of `part`, `tier` apart at the most (TrainingCluster). `samples`: of a micro-batch on
+// one rank of the data degree.
+PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, int32_t tier, const Degrees& degrees,
+                   int64_t samples, Sharding sharding);
 
 // Fills in what follows from the decisions of `plan` (order, chunks, sharding, micro-batches; of each stage chunks,
 // degrees and place): passes, transfers, memory, in_flight, and the closed form of the step.

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/units.h"
 
 namespace planwright {
 namespace {
@@ -30,10 +31,6 @@ double ShareOf(const HierarchyInterconnect::Level& level, int64_t devices) {
                   *level.port_bandwidth_bytes_per_second / static_cast<double>(devices));
 }
 
-bool AreAlike(const TrainingLink& a, const TrainingLink& b) {
-  return a.bytes_per_second == b.bytes_per_second && a.latency_ps == b.latency_ps;
-}
-
 // Nodes of so many devices under the levels from `from` on: what passes a level passes those below it.
 Networks NetworksUnder(const std::vector<HierarchyInterconnect::Level>& levels, std::size_t from,
                        int64_t devices_per_node, TrainingLink inside) {
@@ -45,7 +42,7 @@ Networks NetworksUnder(const std::vector<HierarchyInterconnect::Level>& levels, 
     const TrainingLink before = slowest;
     slowest.bytes_per_second = std::min(slowest.bytes_per_second, ShareOf(levels[level], devices_per_node * nodes));
     slowest.latency_ps = std::max(slowest.latency_ps, levels[level].latency.count());
-    if (nodes > 1 && !AreAlike(before, slowest)) networks.groups.push_back({nodes, before});
+    if (nodes > 1 && before != slowest) networks.groups.push_back({nodes, before});
     nodes *= levels[level].fan_out;
   }
   return networks;
@@ -136,6 +133,18 @@ std::vector<int32_t> FullestFirst(const TrainingCluster& cluster, std::vector<De
 
 }  // namespace
 
+int64_t TrainingClass::TakenBy(int64_t block) const {
+  return block <= devices_per_node ? block : CeilDivide(block, devices_per_node) * devices_per_node;
+}
+
+int64_t TrainingClass::BlocksOf(int64_t block) const {
+  return block <= devices_per_node ? nodes * (devices_per_node / block) : nodes / CeilDivide(block, devices_per_node);
+}
+
+int32_t TrainingCluster::LeastTierOf(const TrainingClass& part, int64_t block) const {
+  return LeastTier(CeilDivide(block, part.devices_per_node));
+}
+
 int32_t TrainingCluster::LeastTier(int64_t nodes) const {
   if (nodes <= 1) return 0;
   int32_t tier = 1;
@@ -201,7 +210,8 @@ TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::v
                        .inside = cluster.inside,
                        .between = cluster.between,
                        .groups = cluster.groups,
-                       .node_span = cluster.node_span};
+                       .node_span = cluster.node_span,
+                       .pairs = cluster.pairs};
   auto from = cluster.devices.begin();
   for (std::size_t number = 0; number < counts.size(); ++number) {
     TrainingClass taken = cluster.classes[number];

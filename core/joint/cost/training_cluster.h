@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +17,8 @@ namespace planwright {
 struct TrainingLink {
   double bytes_per_second = 0;
   int64_t latency_ps = 0;
+
+  bool operator==(const TrainingLink&) const = default;
 };
 
 // Nodes alike.
@@ -27,6 +30,10 @@ struct TrainingClass {
   int64_t memory_bytes = 0;
 
   int64_t devices() const { return int64_t{nodes} * devices_per_node; }
+  // What a block of so many devices takes of the row: more than a node only whole nodes.
+  int64_t TakenBy(int64_t block) const;
+  // How many such blocks lie side by side.
+  int64_t BlocksOf(int64_t block) const;
 };
 
 // Neighbouring nodes of a cluster that are closer to each other than to others: racks, pods.
@@ -36,6 +43,9 @@ struct TrainingGroup {
   // Of one device to one in another node of the group, where each of its node does so at the same time.
   TrainingLink link;
 };
+
+// Links between single devices (pair_links.h).
+class PairLinks;
 
 struct TrainingCluster {
   // In the order of the row.
@@ -49,6 +59,9 @@ struct TrainingCluster {
   std::vector<TrainingGroup> groups = {};
   // Device d is in node d / node_span.
   int64_t node_span = 1;
+  // Where pairs of devices have links of their own: each class is one node then, and what lies there costs what these
+  // say, which is nowhere less than `inside`. nullptr: nodes alike.
+  std::shared_ptr<const PairLinks> pairs = nullptr;
 
   // How far devices are apart: 0 in a node, then by groups, num_tiers() - 1 across all of them.
   int32_t num_tiers() const { return static_cast<int32_t>(groups.size()) + 2; }
@@ -58,6 +71,8 @@ struct TrainingCluster {
   }
   // The closest that a block of so many nodes can be; a block of a node or less: 0.
   int32_t LeastTier(int64_t nodes) const;
+  // The same of a block of so many devices on nodes of `part`.
+  int32_t LeastTierOf(const TrainingClass& part, int64_t block) const;
 };
 
 // `usable`: the devices that a plan may use. Nodes of a class that have fewer of these than most are left out; CPUs

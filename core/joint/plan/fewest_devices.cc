@@ -79,6 +79,13 @@ class FewestDevices {
  private:
   enum class Decision { kReached, kRefuted, kOpen };
 
+  struct Reply {
+    Decision decision = Decision::kOpen;
+    // The best that was found, costed, and the row that it lies on.
+    std::optional<JointPlan> plan;
+    TrainingCluster row;
+  };
+
   const std::vector<TrainingClass>& classes() const { return question_.training.classes; }
 
   JointQuestion On(const TrainingCluster& part) const {
@@ -107,43 +114,49 @@ class FewestDevices {
     if (IsRefuted(counts)) return Decision::kRefuted;
     ++tried_;
     const TrainingCluster part = FirstDevicesByClass(question_.training, counts);
-    Decision decision = AskInOrders(part);
-    // Other nodes of as many may be closer to each other.
-    if (decision == Decision::kRefuted && !part.groups.empty()) {
-      const JointAnswer found = found_;
-      decision = AskInOrders(AsCloseAsCanBe(part));
-      if (decision == Decision::kReached) decision = Decision::kOpen;
-      found_ = found;
+    Reply reply = AskInOrders(part);
+    Decision decision = reply.decision;
+    if (reply.plan.has_value()) Note(std::move(reply));
+    // Other nodes of as many may be closer to each other; nobody has the plans that would be found on such.
+    const bool has_others = question_.is_part || counts != all_;
+    if (decision == Decision::kRefuted && has_others && !part.groups.empty() &&
+        AskInOrders(AsCloseAsCanBe(part)).decision != Decision::kRefuted) {
+      decision = Decision::kOpen;
     }
     if (decision == Decision::kRefuted) refuted_.push_back(counts);
     return decision;
   }
 
-  Decision AskInOrders(const TrainingCluster& part) {
-    const Decision decision = AskInOrder(part);
-    if (decision == Decision::kReached || part.classes.size() == 1) return decision;
-    const Decision other = AskInOrder(InReverse(part));
-    return other == Decision::kRefuted ? decision : other;
+  Reply AskInOrders(const TrainingCluster& part) const {
+    Reply reply = AskInOrder(part);
+    if (reply.decision == Decision::kReached || part.classes.size() == 1) return reply;
+    Reply other = AskInOrder(InReverse(part));
+    if (other.decision == Decision::kRefuted) other.decision = reply.decision;
+    const bool is_better = other.plan.has_value() && (!reply.plan.has_value() || other.plan->step < reply.plan->step);
+    reply.decision = other.decision;
+    return is_better ? other : reply;
   }
 
-  Decision AskInOrder(const TrainingCluster& part) {
+  Reply AskInOrder(const TrainingCluster& part) const {
     const double gap = std::min(question_.relative_gap, kDecisiveGap);
     JointRequest request{question_.pricer, part, question_.settings, question_.reserved_bytes, gap};
     // Where all are enough, by how much others miss the target does not matter.
     if (!reached_.empty() && most_ps_ < kAnyStep) request.known_step_ps = most_ps_ + most_ps_ / 1'000 + 1;
     JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
-    if (outcome.plan.has_value() && outcome.plan->step.count() <= most_ps_) {
-      Keep(part, *std::move(outcome.plan));
-      return Decision::kReached;
-    }
-    if (outcome.plan.has_value()) best_ = std::min(best_.value_or(outcome.plan->step), outcome.plan->step);
-    return outcome.step_bound_ps > most_ps_ ? Decision::kRefuted : Decision::kOpen;
+    const bool reaches = outcome.plan.has_value() && outcome.plan->step.count() <= most_ps_;
+    const Decision missed = outcome.step_bound_ps > most_ps_ ? Decision::kRefuted : Decision::kOpen;
+    return {reaches ? Decision::kReached : missed, std::move(outcome.plan), part};
   }
 
-  // For where no time is left to look for the best plan.
-  void Keep(const TrainingCluster& part, JointPlan plan) {
-    SimulateJointPlan(question_.pricer, DeviceRow(part), plan);
-    found_ = {.plan = std::move(plan), .training = part, .is_interrupted = true, .counters = {}};
+  // Keeps the plan, which reaches the target, for where no time is left to look for the best one; of one that does not
+  // its step. REQUIRES: reply.plan.
+  void Note(Reply reply) {
+    if (reply.decision != Decision::kReached) {
+      best_ = std::min(best_.value_or(reply.plan->step), reply.plan->step);
+      return;
+    }
+    SimulateJointPlan(question_.pricer, DeviceRow(reply.row), *reply.plan);
+    found_ = {.plan = *std::move(reply.plan), .training = std::move(reply.row), .is_interrupted = true, .counters = {}};
   }
 
   bool IsRefuted(const Counts& counts) const {

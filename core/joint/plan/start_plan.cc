@@ -15,17 +15,6 @@ bool Holds(const std::vector<Value>& list, Item item) {
   return std::find(list.begin(), list.end(), static_cast<Value>(item)) != list.end();
 }
 
-// A multiple of the block inside nodes, or of whole nodes; -1: the class has no such place left.
-int64_t NextPlace(const DeviceRow& row, int32_t number, int64_t slot, int64_t devices) {
-  const TrainingClass& part = row.At(number);
-  slot = std::max(slot, row.StartOf(number));
-  const int64_t rest = row.RestOfNode(slot);
-  if (devices > part.devices_per_node || rest < devices) slot += rest;
-  const int64_t nodes = (devices + part.devices_per_node - 1) / part.devices_per_node;
-  const int64_t end = devices > part.devices_per_node ? slot + nodes * part.devices_per_node : slot + devices;
-  return end <= row.EndOf(number) ? slot : -1;
-}
-
 // Without what follows from the choices.
 JointPlan ChoicesOf(const JointPlan& plan) {
   JointPlan choices{.order = plan.order,
@@ -156,12 +145,6 @@ class StartPlanner {
     return plan.order != PipelineOrder::kZeroBubble || plan.micro_batches >= num_stages;
   }
 
-  bool IsClosest(int64_t place, int32_t number, int64_t devices) const {
-    const int64_t per_node = row_.At(number).devices_per_node;
-    const int32_t least = request_.cluster.LeastTier((devices + per_node - 1) / per_node);
-    return row_.TierOf(place, devices) <= least;
-  }
-
   // One block behind the other, each on the class that its stage had, else on the first that has room.
   // `in_racks`: blocks that could be in one rack, pod, ... are.
   bool Place(bool in_racks, JointPlan& plan) const {
@@ -172,16 +155,11 @@ class StartPlanner {
       for (int32_t number = std::max(0, row_.ClassOf(slot)); number < row_.num_classes() && place < 0; ++number) {
         const bool is_wanted = plan.stages.size() != start_.classes.size() || !start_.classes[s].has_value() ||
                                row_.At(number).device_class == *start_.classes[s];
-        if (!is_wanted) continue;
-        place = NextPlace(row_, number, slot, devices);
-        while (in_racks && place >= 0 && !IsClosest(place, number, devices)) {
-          place = NextPlace(row_, number, place + row_.At(number).devices_per_node, devices);
-        }
+        if (is_wanted) place = row_.NextBlock(number, slot, devices, in_racks);
       }
       if (place < 0) return false;
       plan.stages[s].first_slot = static_cast<int32_t>(place);
-      const int64_t per_node = row_.At(row_.ClassOf(place)).devices_per_node;
-      slot = devices > per_node ? place + (devices + per_node - 1) / per_node * per_node : place + devices;
+      slot = place + row_.At(row_.ClassOf(place)).TakenBy(devices);
     }
     return true;
   }
@@ -189,15 +167,10 @@ class StartPlanner {
   // Every layer has a price and the mode that it is given; that may be chosen, or the layer has none that may.
   bool HasPrices(const JointPlan& plan) const {
     for (const JointStage& stage : plan.stages) {
-      const TrainingClass& part = row_.At(row_.ClassOf(stage.first_slot));
-      const int64_t ranks = plan.per_stage ? stage.degrees.data : 1;
-      const std::vector<LayerPrice> prices =
-          request_.pricer.Price({.device_class = part.device_class,
-                                 .degrees = stage.degrees,
-                                 .samples = plan.micro_batch_samples / ranks,
-                                 .sharding = plan.sharding,
-                                 .crosses_nodes = stage.degrees.devices() > part.devices_per_node,
-                                 .devices_per_node = part.devices_per_node});
+      const int64_t samples = plan.micro_batch_samples / (plan.per_stage ? stage.degrees.data : 1);
+      const std::vector<LayerPrice> prices = request_.pricer.Price(
+          QueryOn(request_.cluster, row_.At(row_.ClassOf(stage.first_slot)),
+                  row_.TierOf(stage.first_slot, stage.degrees.devices()), stage.degrees, samples, plan.sharding));
       if (prices.empty()) return false;
       for (const JointChunk& chunk : stage.chunks) {
         for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {

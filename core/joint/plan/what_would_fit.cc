@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
 namespace {
@@ -130,12 +131,9 @@ bool DivideTheModel(const JointRequest& request) {
   for (const int32_t tensor : settings.tensor_degrees) {
     for (const int32_t context : settings.context_degrees) {
       for (const int32_t expert : settings.expert_degrees) {
-        const PriceQuery query{.device_class = part.device_class,
-                               .degrees = {tensor, context, expert, expert},
-                               .samples = settings.micro_batch_samples.front(),
-                               .sharding = settings.shardings.front(),
-                               .crosses_nodes = true,
-                               .devices_per_node = part.devices_per_node};
+        const PriceQuery query =
+            QueryOn(request.cluster, part, request.cluster.num_tiers() - 1, {tensor, context, expert, expert},
+                    settings.micro_batch_samples.front(), settings.shardings.front());
         if (!request.pricer.Price(query).empty()) return true;
       }
     }

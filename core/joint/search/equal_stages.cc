@@ -36,20 +36,12 @@ class EqualStageGrid {
       tier = next_tier;
     }
     std::reverse(made.pipeline.stages.begin(), made.pipeline.stages.end());
-    made.step_ps = StepPs(made, longest);
+    const auto& [stages, sum_ps, longest_ps, end_ps] = made.pipeline;
+    made.step_ps = StepPs(order_, {sum_ps, longest_ps, longest, end_ps}, family_.micro_batches, num_stages, 1);
     return made;
   }
 
  private:
-  int64_t StepPs(const EqualStagePipeline& made, const LongestPasses& longest) const {
-    const auto& [stages, sum_ps, longest_ps, end_ps] = made.pipeline;
-    if (order_ == PipelineOrder::kGpipe) return GpipeStepPs(sum_ps, longest, end_ps, family_.micro_batches);
-    if (order_ == PipelineOrder::kZeroBubble) {
-      return ZeroBubbleStepPs(longest, end_ps, family_.micro_batches, made.num_stages);
-    }
-    return OneFOneBStepPs(sum_ps, longest_ps, end_ps, family_.micro_batches);
-  }
-
   // Where the block before one that ends at `end` begins; -1: nowhere.
   int64_t NextBlock(int64_t end) const {
     if (end < 0) return -1;

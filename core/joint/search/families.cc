@@ -17,22 +17,18 @@ constexpr double kLongestStepPs = 5.76e17;
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
-// On the closest devices of the class.
-PriceQuery QueryOf(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees, int32_t number) {
-  const TrainingClass& part = space.places.row().At(number);
-  const int32_t tier = std::max(1, space.places.LeastTier(number, degrees.devices()));
-  return {.device_class = part.device_class,
-          .degrees = degrees,
-          .samples = family.SamplesOf(degrees, space.settings.per_stage),
-          .sharding = family.sharding,
-          .crosses_nodes = degrees.devices() > part.devices_per_node,
-          .devices_per_node = part.devices_per_node,
-          .between = space.places.row().cluster().LinkOf(tier)};
+// The layers on a class, `tier` apart.
+std::vector<LayerPrice> PricesAt(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
+                                 int32_t number, int32_t tier) {
+  const DeviceRow& row = space.places.row();
+  const int64_t samples = family.SamplesOf(degrees, space.settings.per_stage);
+  return space.pricer.Price(QueryOn(row.cluster(), row.At(number), tier, degrees, samples, family.sharding));
 }
 
-int64_t BlocksOf(const TrainingClass& part, int64_t devices) {
-  if (devices <= part.devices_per_node) return part.nodes * (part.devices_per_node / devices);
-  return part.nodes / CeilDivide(devices, part.devices_per_node);
+// On the closest devices of the class.
+std::vector<LayerPrice> ClosestPrices(const JointSpace& space, const PipelineFamily& family, const Degrees& degrees,
+                                      int32_t number) {
+  return PricesAt(space, family, degrees, number, space.places.LeastTier(number, degrees.devices()));
 }
 
 std::vector<int64_t> DivisorsOf(int64_t number) {
@@ -98,6 +94,7 @@ class FamilyLister {
   }
 
   void AddUniform(Sharding sharding) {
+    const Sharding least = *std::min_element(settings_.shardings.begin(), settings_.shardings.end());
     for (const int64_t samples : settings_.micro_batch_samples) {
       if (settings_.global_batch % samples != 0) continue;
       for (const int64_t data : DivisorsOf(settings_.global_batch / samples)) {
@@ -106,8 +103,7 @@ class FamilyLister {
         ForEachSpread(data, [&](const Degrees& degrees) {
           // What there is one copy of cannot be shared out.
           const bool is_shared = data * degrees.context > 1;
-          if (!is_shared && sharding != *std::min_element(settings_.shardings.begin(), settings_.shardings.end()))
-            return;
+          if (!is_shared && sharding != least) return;
           Add({.sharding = sharding,
                .samples = samples,
                .micro_batches = settings_.global_batch / samples / data,
@@ -169,8 +165,8 @@ class FamilyLister {
       bool is_possible = false;
       for (int32_t number = 0; number < space_.places.row().num_classes(); ++number) {
         const int64_t devices = degrees.devices();
-        if (BlocksOf(space_.places.row().At(number), devices) == 0) continue;
-        const std::vector<LayerPrice> prices = space_.pricer.Price(QueryOf(space_, family, degrees, number));
+        if (space_.places.row().At(number).BlocksOf(devices) == 0) continue;
+        const std::vector<LayerPrice> prices = ClosestPrices(space_, family, degrees, number);
         for (std::size_t kind = 0; kind < prices.size(); ++kind) {
           const int64_t time = prices[kind].forward_ps + prices[kind].backward_ps;
           Lower(least.time, kind, time);
@@ -219,7 +215,7 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
     int64_t layer = kNever;
     int64_t again = kNever;
     for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
-      for (const LayerPrice& price : space.pricer.Price(QueryOf(space, family, family.degrees.front(), number))) {
+      for (const LayerPrice& price : ClosestPrices(space, family, family.degrees.front(), number)) {
         const auto& full = price.modes[static_cast<std::size_t>(LayerRecomputation::kFull)];
         if (!full.has_value()) continue;
         layer = std::min(layer, price.forward_ps + price.backward_ps);
@@ -252,14 +248,12 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
     SpreadOption option{.degrees = degrees, .tables = {}, .num_tiers = space.places.num_tiers()};
     bool is_possible = false;
     for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
-      PriceQuery query = QueryOf(space, family, degrees, number);
       const int32_t least = space.places.LeastTier(number, degrees.devices());
       const int32_t most = least == 0 ? 0 : option.num_tiers - 1;
       for (int32_t tier = 0; tier < option.num_tiers; ++tier) {
-        if (tier > 0) query.between = space.places.row().cluster().LinkOf(tier);
         std::vector<LayerPrice> prices;
-        if (least <= tier && tier <= most) prices = space.pricer.Price(query);
-        const bool fits = !prices.empty() && BlocksOf(space.places.row().At(number), degrees.devices()) > 0;
+        if (least <= tier && tier <= most) prices = PricesAt(space, family, degrees, number, tier);
+        const bool fits = !prices.empty() && space.places.row().At(number).BlocksOf(degrees.devices()) > 0;
         is_possible = is_possible || fits;
         option.tables.push_back(
             fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(), std::move(prices), allowed,
@@ -275,7 +269,7 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
 int64_t MostBlocks(const Places& places, int64_t devices) {
   int64_t blocks = 0;
   for (int32_t number = 0; number < places.row().num_classes(); ++number) {
-    blocks += BlocksOf(places.row().At(number), devices);
+    blocks += places.row().At(number).BlocksOf(devices);
   }
   return blocks;
 }

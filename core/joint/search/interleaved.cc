@@ -55,7 +55,7 @@ int64_t LeastCap(const Chain& chain, int32_t most) {
   int64_t high = 0;
   for (std::size_t layer = 0; layer < chain.layers.size(); ++layer) {
     low = std::max(low, chain.TimeOf(layer));
-    high += chain.TimeOf(layer) + chain.cut[layer];
+    high = SaturatingAdd(high, chain.TimeOf(layer) + chain.cut[layer]);
   }
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
@@ -97,17 +97,10 @@ struct Candidate {
   int64_t bound_ps = 0;
 };
 
-int64_t MostStagesOn(const TrainingClass& part, int64_t devices) {
-  return devices <= part.devices_per_node ? part.nodes * (part.devices_per_node / devices)
-                                          : part.nodes / CeilDivide(devices, part.devices_per_node);
-}
-
 // The fastest link on which so many stages of the family can be together.
 const TrainingLink& LinkOfStages(const JointSpace& space, const PipelineFamily& family, const Candidate& candidate,
                                  int64_t stages) {
-  const int64_t devices = family.degrees.front().devices();
-  const int64_t per_node = space.places.row().At(candidate.number).devices_per_node;
-  const int64_t block = devices <= per_node ? devices : CeilDivide(devices, per_node) * per_node;
+  const int64_t block = space.places.row().At(candidate.number).TakenBy(family.degrees.front().devices());
   return space.places.row().cluster().LinkOf(space.places.LeastTier(candidate.number, stages * block));
 }
 
@@ -137,7 +130,7 @@ void ListCandidates(const JointSpace& space, const PipelineFamily& family, std::
   for (int32_t place = 0; place < space.places.row().num_classes(); ++place) {
     const StageTable* table = options.front().ClosestAt(place);
     if (table == nullptr) continue;
-    const int64_t most = MostStagesOn(space.places.row().At(place), family.degrees.front().devices());
+    const int64_t most = space.places.row().At(place).BlocksOf(family.degrees.front().devices());
     const int64_t work = table->BasePs(0, space.num_layers());
     for (int32_t stages = 2; stages <= most; ++stages) {
       if (family.micro_batches % stages != 0 || space.settings.num_stages.value_or(stages) != stages) continue;
@@ -289,21 +282,23 @@ class InterleavedSearch {
   // nodes between them idle.
   std::vector<std::vector<int64_t>> LayoutsOf(const Candidate& candidate) const {
     std::vector<std::vector<int64_t>> layouts{SlotsOf(candidate)};
+    std::vector<int64_t> closest = BlocksFrom(candidate, true);
+    if (!closest.empty() && closest != layouts.front()) layouts.push_back(std::move(closest));
+    return layouts;
+  }
+
+  // From the front of the class (DeviceRow::NextBlock); empty: there are fewer.
+  std::vector<int64_t> BlocksFrom(const Candidate& candidate, bool is_closest) const {
     const DeviceRow& row = space_.places.row();
     const int64_t devices = families_[candidate.family].degrees.front().devices();
-    const int64_t per_node = row.At(candidate.number).devices_per_node;
-    if (row.cluster().groups.empty() || devices <= per_node) return layouts;
-    const int64_t block = CeilDivide(devices, per_node) * per_node;
-    const int32_t least = space_.places.LeastTier(candidate.number, devices);
     std::vector<int64_t> slots;
-    for (int64_t slot = row.StartOf(candidate.number); std::cmp_less(slots.size(), candidate.num_stages);) {
-      if (slot + block > row.EndOf(candidate.number)) return layouts;
-      const bool is_closest = row.TierBetween(slot, slot + devices - 1) <= least;
-      if (is_closest) slots.push_back(slot);
-      slot += is_closest ? block : per_node;
+    int64_t from = 0;
+    for (int32_t s = 0; s < candidate.num_stages; ++s) {
+      slots.push_back(row.NextBlock(candidate.number, from, devices, is_closest));
+      if (slots.back() < 0) return {};
+      from = slots.back() + row.At(candidate.number).TakenBy(devices);
     }
-    if (slots != layouts.front()) layouts.push_back(std::move(slots));
-    return layouts;
+    return slots;
   }
 
   // One after the other, where all of them are the closest.
@@ -311,13 +306,7 @@ class InterleavedSearch {
     const DeviceRow& row = space_.places.row();
     const int64_t devices = families_[candidate.family].degrees.front().devices();
     const int64_t per_node = row.At(candidate.number).devices_per_node;
-    const int64_t blocks_per_node = std::max<int64_t>(1, per_node / devices);
-    std::vector<int64_t> slots;
-    for (int64_t s = 0; s < candidate.num_stages; ++s) {
-      slots.push_back(row.StartOf(candidate.number) +
-                      (devices > per_node ? s * CeilDivide(devices, per_node) * per_node
-                                          : s / blocks_per_node * per_node + s % blocks_per_node * devices));
-    }
+    std::vector<int64_t> slots = BlocksFrom(candidate, false);
     const int64_t last = slots.back() + devices - 1;
     int64_t best = 0;
     for (int64_t moved = 0; last + moved < row.EndOf(candidate.number); moved += per_node) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/units.h"
+#include "core/joint/search/labels.h"
 
 namespace planwright {
 namespace {
@@ -66,10 +67,8 @@ void PhasePass::SetBlocksLeft() {
 }
 
 int64_t PhasePass::StepPs(int64_t sum_ps, const LongestPasses& longest, int64_t end_ps) const {
-  if (question_.order == PipelineOrder::kGpipe) {
-    return GpipeStepPs(sum_ps, longest, end_ps, question_.micro_batches);
-  }
-  return ZeroBubbleStepPs(longest, end_ps, question_.micro_batches, *question_.num_stages);
+  return planwright::StepPs(question_.order, {sum_ps, 0, longest, end_ps}, question_.micro_batches,
+                            question_.num_stages.value_or(0), 1);
 }
 
 int64_t PhasePass::StagesLeft(const Label& label) const {
@@ -204,11 +203,10 @@ bool PhasePass::Run(int64_t limit, Value value) {
 
 void PhasePass::KeepUnbeaten(Front& front) {
   const auto kind = [this](const Label& label) { return std::pair(places_.KindOf(label.depth), label.tier); };
-  const auto key = [&](const Label& label) {
-    return std::tuple(kind(label), label.behind, label.depth, label.longest.backward_ps, label.longest.forward_ps,
+  const auto key = [](const Label& label) {
+    return std::tuple(label.behind, label.depth, label.longest.backward_ps, label.longest.forward_ps,
                       label.longest.weights_ps, label.sum, label.end, label.busy, label.stage.end_layer, label.next);
   };
-  std::sort(front.begin(), front.end(), [&](const Label& a, const Label& b) { return key(a) < key(b); });
   // Under GPIPE it does not matter how many stages lie behind, unless their number is fixed.
   const bool counts_stages = question_.num_stages.has_value();
   const auto beats = [&](const Label& a, const Label& b) {
@@ -216,26 +214,12 @@ void PhasePass::KeepUnbeaten(Front& front) {
            a.busy <= b.busy && a.longest.forward_ps <= b.longest.forward_ps &&
            a.longest.backward_ps <= b.longest.backward_ps && a.longest.weights_ps <= b.longest.weights_ps;
   };
-  std::size_t kept = 0;
-  std::size_t same_kind = 0;
-  for (const Label& label : front) {
-    if (kept > 0 && kind(front[kept - 1]) != kind(label)) same_kind = kept;
-    bool is_beaten = false;
-    for (std::size_t other = kept; other > same_kind && !is_beaten; --other) is_beaten = beats(front[other - 1], label);
-    if (!is_beaten) front[kept++] = label;
-  }
-  front.resize(kept);
-  labels_ += static_cast<int64_t>(kept);
+  planwright::KeepUnbeaten(front, kind, key, beats);
+  labels_ += static_cast<int64_t>(front.size());
 }
 
 StagePipeline PhasePass::Trace(const Label& label) const {
-  StagePipeline pipeline{.stages = {}, .sum_ps = label.sum, .longest_ps = 0, .end_ps = label.end};
-  const Label* at = &label;
-  while (at->next >= 0) {
-    pipeline.stages.push_back(at->stage);
-    at = &fronts_[static_cast<std::size_t>(at->stage.end_layer)][static_cast<std::size_t>(at->next)];
-  }
-  return pipeline;
+  return {.stages = StagesOf(label, fronts_), .sum_ps = label.sum, .longest_ps = 0, .end_ps = label.end};
 }
 
 std::optional<PhasePipeline> PhasePass::Least(int64_t limit) {

@@ -2,8 +2,6 @@
 
 #include <set>
 
-#include "core/base/units.h"
-
 namespace planwright {
 
 Places::Places(const DeviceRow& row) : row_(row), num_tiers_(row.cluster().num_tiers()) {
@@ -95,13 +93,12 @@ int32_t Places::TierBetween(int64_t a, int64_t b) const {
 }
 
 int32_t Places::LeastTier(int32_t number, int64_t devices) const {
-  return row_.cluster().LeastTier(CeilDivide(devices, row_.At(number).devices_per_node));
+  return row_.cluster().LeastTierOf(row_.At(number), devices);
 }
 
 Places::Span Places::SpanOf(int32_t number, int64_t devices) const {
-  const int64_t per_node = row_.At(number).devices_per_node;
-  if (devices <= per_node) return {devices, false};
-  return {CeilDivide(devices, per_node) * per_node, true};
+  const TrainingClass& part = row_.At(number);
+  return {part.TakenBy(devices), devices > part.devices_per_node};
 }
 
 }  // namespace planwright

@@ -4,6 +4,10 @@
 #include <cstddef>
 #include <limits>
 #include <tuple>
+#include <utility>
+
+#include "core/base/units.h"
+#include "core/joint/search/labels.h"
 
 namespace planwright {
 namespace {
@@ -71,23 +75,26 @@ void StagePass::SetBounds() {
     int64_t least_end = kNever;
     int64_t most = 0;
     for (const SpreadOption& option : options_) {
-      for (std::size_t place = 0; place < option.tables.size(); ++place) {
-        const auto& table = option.tables[place];
-        if (table == nullptr) continue;
-        const std::size_t number = place / static_cast<std::size_t>(option.num_tiers);
-        const int64_t base = table->BasePs(layer, layer + 1);
-        const int64_t transfers = table->TransferBeforePs(layer, slowest) + table->TransferBeforePs(layer + 1, slowest);
-        least = std::min(least, base);
-        const double devices = weights_[number] * static_cast<double>(option.degrees.devices());
-        least_work = std::min(least_work, static_cast<double>(base) * devices);
-        least_end = std::min(least_end, table->StepEndPs(layer, layer + 1));
-        most = std::max(most, base + table->MostExtraPs(layer) + transfers);
+      for (int32_t number = 0; number < num_classes_; ++number) {
+        const double devices =
+            weights_[static_cast<std::size_t>(number)] * static_cast<double>(option.degrees.devices());
+        for (int32_t tier = 0; tier < num_tiers_; ++tier) {
+          const StageTable* table = option.At(number, tier);
+          if (table == nullptr) continue;
+          const int64_t base = table->BasePs(layer, layer + 1);
+          const int64_t transfers =
+              table->TransferBeforePs(layer, slowest) + table->TransferBeforePs(layer + 1, slowest);
+          least = std::min(least, base);
+          least_work = std::min(least_work, static_cast<double>(base) * devices);
+          least_end = std::min(least_end, table->StepEndPs(layer, layer + 1));
+          most = std::max(most, base + table->MostExtraPs(layer) + transfers);
+        }
       }
     }
     rest_.push_back(rest_.back() + least);
     work_.push_back(work_.back() + least_work);
     longest_bound_ = std::max(longest_bound_, least);
-    longest_possible_ += most;
+    longest_possible_ = SaturatingAdd(longest_possible_, most);
     end_bound_ = std::max(end_bound_, least_end);
   }
   longest_bound_ = std::max(longest_bound_, static_cast<int64_t>(work_.back() / left_.front() * (1 - kRoundings)));
@@ -236,36 +243,19 @@ void StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& 
 
 void StagePass::KeepUnbeaten(Front& front) {
   const auto kind = [this](const Label& label) { return std::pair(places_.KindOf(label.depth), label.tier); };
-  const auto key = [&](const Label& label) {
-    return std::tuple(kind(label), label.depth, label.behind, label.sum, label.end, label.stage.option,
-                      label.stage.end_layer, label.next);
+  const auto key = [](const Label& label) {
+    return std::tuple(label.depth, label.behind, label.sum, label.end, label.stage.option, label.stage.end_layer,
+                      label.next);
   };
-  std::sort(front.begin(), front.end(), [&](const Label& a, const Label& b) { return key(a) < key(b); });
-  std::size_t kept = 0;
-  std::size_t same_kind = 0;
-  for (const Label& label : front) {
-    if (kept > 0 && kind(front[kept - 1]) != kind(label)) same_kind = kept;
-    // The newest are the likeliest to beat it.
-    bool is_beaten = false;
-    for (std::size_t other = kept; other > same_kind && !is_beaten; --other) {
-      const Label& before = front[other - 1];
-      is_beaten = before.sum <= label.sum && before.end <= label.end &&
-                  (num_stages_.has_value() ? before.behind == label.behind : before.behind <= label.behind);
-    }
-    if (!is_beaten) front[kept++] = label;
-  }
-  front.resize(kept);
-  labels_ += static_cast<int64_t>(kept);
+  const auto beats = [this](const Label& a, const Label& b) {
+    return a.sum <= b.sum && a.end <= b.end && (num_stages_.has_value() ? a.behind == b.behind : a.behind <= b.behind);
+  };
+  planwright::KeepUnbeaten(front, kind, key, beats);
+  labels_ += static_cast<int64_t>(front.size());
 }
 
 StagePipeline StagePass::Trace(const Label& label) const {
-  StagePipeline pipeline{.stages = {}, .sum_ps = label.sum, .longest_ps = label.longest, .end_ps = label.end};
-  const Label* at = &label;
-  while (at->next >= 0) {
-    pipeline.stages.push_back(at->stage);
-    at = &fronts_[static_cast<std::size_t>(at->stage.end_layer)][static_cast<std::size_t>(at->next)];
-  }
-  return pipeline;
+  return {StagesOf(label, fronts_), label.sum, label.longest, label.end};
 }
 
 void StagePass::Begin() {

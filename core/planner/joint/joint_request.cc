@@ -13,11 +13,14 @@
 #include "core/base/violations.h"
 #include "core/joint/baselines/joint_baselines.h"
 #include "core/joint/cost/measured_pricer.h"
+#include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/step_tasks.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/joint/cost/transformer_pricer.h"
+#include "core/joint/place/network_cluster.h"
 #include "core/joint/plan/fewest_devices.h"
 #include "core/joint/plan/joint_planning.h"
+#include "core/joint/plan/network_planning.h"
 #include "core/joint/plan/settings.h"
 #include "core/model/device_selection.h"
 #include "core/planner/joint/plan_assembly.h"
@@ -30,13 +33,18 @@ namespace {
 
 absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const PlanningProblem& problem) {
   const DeviceSelection& selection = problem.devices_to_use;
-  absl::StatusOr<TrainingCluster> training =
-      MakeTrainingCluster(cluster, SelectedDevices(cluster, selection), problem.memory_model.reserved_bytes);
+  absl::StatusOr<TrainingCluster> training = (IsNetwork(cluster) ? MakeNetworkCluster : MakeTrainingCluster)(
+      cluster, SelectedDevices(cluster, selection), problem.memory_model.reserved_bytes);
   if (training.ok() && selection.max_devices.has_value()) return FirstDevices(*training, *selection.max_devices);
   if (training.status().code() != absl::StatusCode::kInvalidArgument) return training;
   Violations violations;
   violations.Add("cluster.interconnect", std::string(training.status().message()));
   return violations.ToStatus();
+}
+
+// Between stages anywhere. Where pairs have links of their own only those of a placed plan count.
+TrainingLink FurthestOf(const TrainingCluster& training) {
+  return training.pairs == nullptr ? training.between : kNoLink;
 }
 
 // Prices, settings and places of a request.
@@ -48,7 +56,7 @@ class JointRequestRun {
         cluster_(cluster),
         problem_(problem),
         training_(std::move(training)),
-        computed_(*graph.transformer, cluster, training_.inside, training_.between),
+        computed_(*graph.transformer, cluster, training_.inside, FurthestOf(training_)),
         measured_(computed_, graph.transformer->measured_layers, cluster) {
     problem_.joint = ResolveJoint(*problem.joint, *graph.transformer, training_);
   }
@@ -72,8 +80,9 @@ class JointRequestRun {
       if (plan.ok()) on_incumbent(*plan);
     };
     const bool counts_devices = problem_.objective == Objective::kMinDevices;
+    const auto plan_jointly = training_.pairs == nullptr ? PlanJointly : PlanOnNetwork;
     ASSIGN_OR_RETURN(const JointAnswer answer,
-                     (counts_devices ? PlanOnFewestDevices : PlanJointly)(question, limits, report));
+                     (counts_devices ? PlanOnFewestDevices : plan_jointly)(question, limits, report));
     RETURN_IF_ERROR(incumbent_status);
     ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(answer, options));
     NoteEnd(limits, answer, plan);

@@ -52,7 +52,8 @@ std::optional<PlanRow> RowOfPlan(const TrainingCluster& training, const Plan& pl
   for (Node& node : nodes) SortByUse(rank_of, node.devices);
   std::stable_sort(nodes.begin(), nodes.end(),
                    [&](const Node& a, const Node& b) { return FirstRank(rank_of, a) < FirstRank(rank_of, b); });
-  PlanRow row{{{}, {}, training.inside, training.between, training.groups, training.node_span}, *plan.joint};
+  PlanRow row{{{}, {}, training.inside, training.between, training.groups, training.node_span, training.pairs},
+              *plan.joint};
   std::size_t before = training.classes.size();
   for (const Node& node : nodes) {
     if (node.number_of_class != before) {

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "core/verify/joint/choice_rules.h"
 #include "core/verify/joint/machines.h"
 #include "core/verify/joint/rank_costs.h"
+#include "core/verify/joint/stage_links.h"
 #include "core/verify/joint/step_order.h"
 
 namespace planwright {
@@ -23,6 +23,8 @@ namespace {
 
 constexpr int64_t kMaxTasks = 4'000'000;
 constexpr double kPicosecondsPerSecond = 1e12;
+// 320 hours; sums of a few such leave 63 bits.
+constexpr int64_t kLongestStepPs = int64_t{1} << 60;
 
 std::string StagePath(std::size_t stage) { return absl::StrCat("plan.stages[", stage, "]"); }
 
@@ -51,6 +53,7 @@ class JointCosting {
   JointCosting(const OperatorGraph& graph, const Cluster& cluster, const LayerPricer& pricer,
                const PlanningProblem& problem, const Placement& placement, Violations& violations)
       : machines_(cluster),
+        network_(cluster),
         usable_(SelectedDevices(cluster, problem.devices_to_use)),
         choices_{graph, cluster, pricer, problem, placement, machines_, machines_.LargestNodes(usable_)},
         violations_(violations) {}
@@ -62,7 +65,8 @@ class JointCosting {
     for (const Violation& violation : broken.listed()) violations_.Add(violation.path, violation.rule);
     if (!broken.empty()) return std::nullopt;
     CheckMemory();
-    AddSteps();
+    if (!AddClosedForm()) return std::nullopt;
+    Simulate();
     AddDevices();
     AddRates();
     AddEstimate();
@@ -81,55 +85,50 @@ class JointCosting {
     joint_.worth.clear();
     joint_.step_bound = joint_.simulated_bound = Picoseconds(0);
     for (std::size_t s = 0; s < joint_.stages.size() && broken.empty(); ++s) {
-      const std::vector<LayerPrice> prices = PricesOf(s);
+      const verify::RankSpread spread = SpreadOf(s);
+      const std::vector<LayerPrice> prices = choices_.pricer.Price(verify::QueryOf(choices_.ClassOf(s), spread));
       if (prices.empty()) {
         broken.Add(StagePath(s) + ".joint", "must have degrees that divide the model");
       } else {
-        CheckPrices(s, prices, broken);
+        CheckPrices(s, spread, prices, broken);
         FillIn(s, Total(s, prices, broken));
       }
     }
   }
 
-  std::vector<LayerPrice> PricesOf(std::size_t s) const {
-    const DeviceClassId device_class = choices_.ClassOf(s);
-    const int64_t node = choices_.node_sizes.at(device_class);
+  verify::RankSpread SpreadOf(std::size_t s) const {
     const Degrees& degrees = joint_.stages[s].degrees;
-    const verify::MachineLink& link = machines_.LinkOf(RingOf(s));
-    return choices_.pricer.Price({.device_class = device_class,
-                                  .degrees = degrees,
-                                  .samples = choices_.SamplesOf(degrees),
-                                  .sharding = joint_.sharding,
-                                  .crosses_nodes = degrees.devices() > node,
-                                  .devices_per_node = static_cast<int32_t>(node),
-                                  .between = TrainingLink{link.bytes_per_second, link.latency_ps}});
-  }
-
-  // What the nodes of a stage reach each other by.
-  std::size_t RingOf(std::size_t s) const {
-    return std::max<std::size_t>(machines_.RingOf(choices_.placement.stages[s].devices), 1);
+    const std::vector<DeviceId>& devices = choices_.placement.stages[s].devices;
+    verify::RankSpread spread{.degrees = degrees, .samples = choices_.SamplesOf(degrees), .sharding = joint_.sharding};
+    if (network_.exists()) {
+      spread.node_size = degrees.tensor;
+      spread.inside = network_.OfTensorGroups(devices, degrees);
+      spread.between = network_.OfCopies(devices, degrees);
+      spread.ends =
+          network_.BetweenStages(choices_.placement.stages.front().devices, choices_.placement.stages.back().devices);
+    } else {
+      spread.node_size = choices_.node_sizes.at(choices_.ClassOf(s));
+      spread.inside = machines_.LinkOf(0);
+      spread.between = machines_.LinkOf(std::max<std::size_t>(machines_.RingOf(devices), 1));
+      spread.ends = machines_.Furthest();
+    }
+    return spread;
   }
 
   // What layers cost is computed once more. Stages spread alike have the same prices.
-  void CheckPrices(std::size_t s, const std::vector<LayerPrice>& prices, Violations& broken) {
-    const Degrees& degrees = joint_.stages[s].degrees;
+  void CheckPrices(std::size_t s, const verify::RankSpread& spread, const std::vector<LayerPrice>& prices,
+                   Violations& broken) {
     const DeviceClassId device_class = choices_.ClassOf(s);
-    const std::size_t ring = RingOf(s);
-    if (checked_.has_value() && *checked_ == std::tuple(device_class, ring, degrees)) return;
-    checked_ = {device_class, ring, degrees};
+    if (checked_.has_value() && *checked_ == std::pair(device_class, spread)) return;
+    checked_ = {device_class, spread};
     const DeviceClass& device = choices_.cluster.device_classes[device_class.index()];
     const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
     const TransformerShape& shape = *choices_.graph.transformer;
-    const verify::RankSpread spread{.degrees = degrees,
-                                    .samples = choices_.SamplesOf(degrees),
-                                    .sharding = joint_.sharding,
-                                    .node_size = choices_.node_sizes.at(device_class),
-                                    .ring = ring};
     std::set<int32_t> seen;
     for (int32_t layer = 0; layer < num_layers(); ++layer) {
       if (!seen.insert(choices_.pricer.kinds()[static_cast<std::size_t>(layer)]).second) continue;
-      const std::string difference = verify::DifferenceOf(
-          PriceOf(prices, layer), verify::CostsOfRank(shape, layer, device, efficiency, machines_, spread));
+      const std::string difference =
+          verify::DifferenceOf(PriceOf(prices, layer), verify::CostsOfRank(shape, layer, device, efficiency, spread));
       if (difference.empty()) continue;
       broken.Add(StagePath(s) + ".joint",
                  absl::StrCat(choices_.pricer.labels()[static_cast<std::size_t>(layer)], ": ", difference));
@@ -230,17 +229,18 @@ class JointCosting {
     const auto count = static_cast<std::size_t>(num_stages());
     const int64_t front = verify::BothWaysPs(received, LinkBetween((s + count - 1) % count, s));
     const int64_t back = verify::BothWaysPs(sent, LinkBetween(s, (s + 1) % count));
-    sums.received += front;
-    sums.transfers += front + back;
+    sums.received = std::min(sums.received + front, kLongestStepPs);
+    sums.transfers = std::min(sums.transfers + front + back, kLongestStepPs);
     times.forward_ps += (front + back) / 2;
     times.backward_ps += (front + back) / 2;
   }
 
-  const verify::MachineLink& LinkBetween(std::size_t a, std::size_t b) const {
-    std::vector<DeviceId> both = choices_.placement.stages[a].devices;
-    const std::vector<DeviceId>& others = choices_.placement.stages[b].devices;
-    both.insert(both.end(), others.begin(), others.end());
-    return machines_.LinkOf(machines_.RingOf(both));
+  verify::MachineLink LinkBetween(std::size_t a, std::size_t b) const {
+    const std::vector<DeviceId>& from = choices_.placement.stages[a].devices;
+    const std::vector<DeviceId>& to = choices_.placement.stages[b].devices;
+    if (network_.exists()) return network_.BetweenStages(from, to);
+    return machines_.LinkOf(
+        std::max({machines_.RingOf(from), machines_.RingOf(to), machines_.RingOf({from.front(), to.front()})}));
   }
 
   void FillIn(std::size_t s, const Sums& sums) {
@@ -288,27 +288,37 @@ class JointCosting {
     }
   }
 
-  void AddSteps() {
+  // False: it is longer than what is costed.
+  bool AddClosedForm() {
     int64_t sum = 0;
     int64_t longest = 0;
     int64_t end = 0;
     for (const JointStage& stage : joint_.stages) {
       const int64_t time = (stage.forward + stage.backward + stage.transfers).count();
-      sum += time;
+      sum = std::min(sum + time, kLongestStepPs);
       longest = std::max(longest, time);
       end = std::max(end, stage.step_end.count());
     }
-    std::vector<verify::StepRun> runs;
     verify::StepRun most;
     for (const auto& [run, times] : runs_) {
       most.forward_ps = std::max(most.forward_ps, times.forward_ps);
       most.backward_ps = std::max(most.backward_ps, times.backward_ps);
       most.weights_ps = std::max(most.weights_ps, times.weights_ps);
-      runs.push_back(times);
     }
-    joint_.step = Picoseconds(end + verify::ClosedFormPs({sum, longest, most}, joint_.order, num_stages(),
-                                                         joint_.chunks, joint_.micro_batches));
+    const int64_t step =
+        verify::ClosedFormPs({sum, longest, most}, joint_.order, num_stages(), joint_.chunks, joint_.micro_batches);
+    if (step > kLongestStepPs - std::min(end, kLongestStepPs)) {
+      violations_.Add("plan.joint", "must take less than 320 hours for a step");
+      return false;
+    }
+    joint_.step = Picoseconds(end + step);
     plan_.objective = joint_.step;
+    return true;
+  }
+
+  void Simulate() {
+    std::vector<verify::StepRun> runs;
+    for (const auto& [run, times] : runs_) runs.push_back(times);
     if (static_cast<int64_t>(runs.size()) * joint_.micro_batches > kMaxTasks) return;
     const std::vector<int64_t> ends = verify::EndsOfStep(runs, joint_.order, num_stages(), joint_.micro_batches);
     int64_t simulated = 0;
@@ -375,6 +385,8 @@ class JointCosting {
   }
 
   const verify::Machines machines_;
+  // Remembers ways.
+  mutable verify::StageNetwork network_;
   // Ascending.
   const std::vector<DeviceId> usable_;
   const verify::JointChoices choices_;
@@ -382,7 +394,7 @@ class JointCosting {
   Plan plan_;
   JointPlan joint_;
   // Whose prices were computed last.
-  std::optional<std::tuple<DeviceClassId, std::size_t, Degrees>> checked_;
+  std::optional<std::pair<DeviceClassId, verify::RankSpread>> checked_;
   // In the order of the layers.
   std::map<int64_t, verify::StepRun> runs_;
 };

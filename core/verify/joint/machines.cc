@@ -23,6 +23,8 @@ Machines::Machines(const Cluster& cluster) : cluster_(cluster) {
   } else if (const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect)) {
     rings_.push_back({static_cast<int64_t>(cluster.devices.size()),
                       {uniform->bandwidth_bytes_per_second.value_or(0), uniform->latency.count()}});
+  } else {
+    rings_.push_back({static_cast<int64_t>(cluster.devices.size()), {}});
   }
   // Without anything above nodes, what is between them is never asked for but by tables that both ends have.
   if (rings_.size() == 1) rings_.push_back(rings_.front());
@@ -66,8 +68,12 @@ std::map<DeviceClassId, int64_t> Machines::LargestNodes(const std::vector<Device
 
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link) {
   if (bytes == 0) return 0;
-  const auto seconds = static_cast<long double>(bytes) / static_cast<long double>(std::llround(link.bytes_per_second));
-  return 2 * (static_cast<int64_t>(std::ceil(seconds * 1e12L)) + link.latency_ps);
+  // Beyond what any step may take.
+  constexpr auto kMost = static_cast<long double>(int64_t{1} << 58);
+  const auto seconds =
+      static_cast<long double>(bytes) / static_cast<long double>(std::llround(std::min(link.bytes_per_second, 0x1p62)));
+  const long double one_way = std::ceil(seconds * 1e12L) + static_cast<long double>(link.latency_ps);
+  return 2 * static_cast<int64_t>(std::min(one_way, kMost));
 }
 
 }  // namespace planwright::verify

@@ -15,9 +15,12 @@ namespace planwright::verify {
 struct MachineLink {
   double bytes_per_second = 0;
   int64_t latency_ps = 0;
+
+  bool operator==(const MachineLink&) const = default;
 };
 
 // Nodes of a cluster whose interconnect is uniform, hierarchy or nodes, and the racks, pods, ... that these lie in.
+// Where pairs of devices have links of their own (stage_links.h) all are one node, whose links say nothing.
 class Machines {
  public:
   explicit Machines(const Cluster& cluster);
@@ -44,7 +47,7 @@ class Machines {
   std::vector<Ring> rings_;
 };
 
-// Both ways of a tensor of `bytes`, each rounded up to whole picoseconds.
+// Both ways of a tensor of `bytes`, each rounded up to whole picoseconds and at most 2^58.
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link);
 
 }  // namespace planwright::verify

@@ -21,11 +21,10 @@ double N(int64_t value) { return static_cast<double>(value); }
 class RankCosting {
  public:
   RankCosting(const TransformerShape& shape, int32_t position, const DeviceClass& device,
-              const TrainingEfficiency& efficiency, const Machines& machines, const RankSpread& spread)
+              const TrainingEfficiency& efficiency, const RankSpread& spread)
       : shape_(shape),
         device_(device),
         reached_(efficiency),
-        machines_(machines),
         spread_(spread),
         is_embedding_(position == 0),
         is_head_(position == shape.layers + 1),
@@ -186,7 +185,7 @@ class RankCosting {
   double RanksInNode(double ranks, double apart) const {
     return std::clamp(std::floor(N(spread_.node_size) / apart), 1.0, ranks);
   }
-  const MachineLink& Link(bool is_inside) const { return machines_.LinkOf(is_inside ? 0 : spread_.ring); }
+  const MachineLink& Link(bool is_inside) const { return is_inside ? spread_.inside : spread_.between; }
   double Speed(bool is_inside) const { return Link(is_inside).bytes_per_second * reached_.network; }
 
   // Ranks that are so far apart pass (ranks - 1) / ranks of the bytes on.
@@ -254,8 +253,8 @@ class RankCosting {
     costs_.step_end = (1 - reached_.hidden_at_step_end) * exchange + Moved(Shared(kUpdated, Sharding::kOptimizer));
     if (!shape_.tied || (!is_embedding_ && !is_head_)) return;
     const double table = kGradient * N(shape_.vocabulary) * h_ / t_;
-    const double speed = machines_.Furthest().bytes_per_second * reached_.network;
-    costs_.step_end += table / speed * kPerSecond + N(machines_.Furthest().latency_ps);
+    const double speed = spread_.ends.bytes_per_second * reached_.network;
+    costs_.step_end += table / speed * kPerSecond + N(spread_.ends.latency_ps);
   }
 
   // Of so many bytes of each parameter what a rank has, where copies divide them from a level of sharding on.
@@ -298,7 +297,6 @@ class RankCosting {
   const TransformerShape& shape_;
   const DeviceClass& device_;
   const TrainingEfficiency& reached_;
-  const Machines& machines_;
   const RankSpread& spread_;
   const bool is_embedding_;
   const bool is_head_;
@@ -331,9 +329,22 @@ bool IsRounded(int64_t stated, double exact) {
 
 }  // namespace
 
+PriceQuery QueryOf(DeviceClassId device_class, const RankSpread& spread) {
+  const auto link = [](const MachineLink& from) { return TrainingLink{from.bytes_per_second, from.latency_ps}; };
+  return {.device_class = device_class,
+          .degrees = spread.degrees,
+          .samples = spread.samples,
+          .sharding = spread.sharding,
+          .crosses_nodes = spread.degrees.devices() > spread.node_size,
+          .devices_per_node = static_cast<int32_t>(spread.node_size),
+          .between = link(spread.between),
+          .inside = link(spread.inside),
+          .ends = link(spread.ends)};
+}
+
 RankCosts CostsOfRank(const TransformerShape& shape, int32_t position, const DeviceClass& device,
-                      const TrainingEfficiency& efficiency, const Machines& machines, const RankSpread& spread) {
-  return RankCosting(shape, position, device, efficiency, machines, spread).Run();
+                      const TrainingEfficiency& efficiency, const RankSpread& spread) {
+  return RankCosting(shape, position, device, efficiency, spread).Run();
 }
 
 std::string DifferenceOf(const LayerPrice& price, const RankCosts& costs) {

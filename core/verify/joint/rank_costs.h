@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "core/base/ids.h"
 #include "core/joint/cost/layer_price.h"
+#include "core/joint/cost/layer_pricer.h"
 #include "core/model/cluster.h"
 #include "core/model/joint.h"
 #include "core/model/transformer_shape.h"
@@ -23,11 +25,18 @@ struct RankSpread {
   // Of a micro-batch on one rank of the data degree.
   int64_t samples = 1;
   Sharding sharding = Sharding::kNone;
-  // Devices of a node that the class has.
+  // Devices of a node that the class has; where pairs have links of their own, of a tensor group.
   int64_t node_size = 1;
-  // Its nodes are in one ring of the machines.
-  std::size_t ring = 1;
+  // Inside such, between those of the stage, and between the first and the last stage.
+  MachineLink inside = {};
+  MachineLink between = {};
+  MachineLink ends = {};
+
+  bool operator==(const RankSpread&) const = default;
 };
+
+// What is asked of those whose prices are looked at.
+PriceQuery QueryOf(DeviceClassId device_class, const RankSpread& spread);
 
 // Picoseconds and bytes before they are rounded.
 struct RankCosts {
@@ -53,7 +62,7 @@ struct RankCosts {
 
 // Of the layer at `position`: 0 is the embedding, shape.layers + 1 the head. `efficiency`: of the class.
 RankCosts CostsOfRank(const TransformerShape& shape, int32_t position, const DeviceClass& device,
-                      const TrainingEfficiency& efficiency, const Machines& machines, const RankSpread& spread);
+                      const TrainingEfficiency& efficiency, const RankSpread& spread);
 
 // The first number of `price` that is not one of `costs`, but for the rounding up to whole numbers, with both; empty:
 // none. Times are not compared where they were measured.

@@ -144,18 +144,24 @@ class StepGraph {
 int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devices, int64_t chunks,
                      int64_t micro_batches) {
   const auto& [forward, backward, weights] = sums.most;
-  const int64_t both = forward + backward;
-  switch (order) {
-    case PipelineOrder::kOneFOneB:
-      return sums.sum_ps + (micro_batches - 1) * sums.longest_ps;
-    case PipelineOrder::kGpipe:
-      return sums.sum_ps + (micro_batches - 1) * both;
-    case PipelineOrder::kZeroBubble:
-      return micro_batches * (both + weights) + (num_devices - 1) * std::max({forward, backward, both - weights});
-    case PipelineOrder::kInterleaved:
-      break;
-  }
-  return (micro_batches * chunks + num_devices - 1) * both;
+  __extension__ using Wide = __int128;
+  const Wide both = Wide{forward} + backward;
+  const Wide others = micro_batches - 1;
+  const auto step = [&]() -> Wide {
+    switch (order) {
+      case PipelineOrder::kOneFOneB:
+        return sums.sum_ps + others * sums.longest_ps;
+      case PipelineOrder::kGpipe:
+        return sums.sum_ps + others * both;
+      case PipelineOrder::kZeroBubble:
+        return (others + 1) * (both + weights) +
+               (num_devices - 1) * std::max({Wide{forward}, Wide{backward}, both - weights});
+      case PipelineOrder::kInterleaved:
+        break;
+    }
+    return (Wide{micro_batches} * chunks + num_devices - 1) * both;
+  };
+  return static_cast<int64_t>(std::min(step(), Wide{1} << 62));
 }
 
 std::vector<int64_t> EndsOfStep(const std::vector<StepRun>& runs, PipelineOrder order, int64_t num_devices,

@@ -26,7 +26,8 @@ struct StepSums {
   StepRun most;
 };
 
-// The closed form of a step without its end (docs/joint-search.md, section 2). `chunks`: runs on a device.
+// The closed form of a step without its end (docs/joint-search.md, section 2), at most 2^62. `chunks`: runs on a
+// device.
 int64_t ClosedFormPs(const StepSums& sums, PipelineOrder order, int64_t num_devices, int64_t chunks,
                      int64_t micro_batches);
 

@@ -74,6 +74,10 @@ Judged Judge(uint64_t seed) {
   const TrainingCluster training = *MakeTrainingCluster(cluster, all, 0);
   const TransformerPricer pricer(shape, cluster, training.inside, training.between);
   const int64_t node = training.classes.front().devices_per_node;
+  const TrainingLink between = training.LinkOf(static_cast<int32_t>(random.Between(1, training.num_tiers() - 1)));
+  const auto link = [](const TrainingLink& from) {
+    return verify::MachineLink{from.bytes_per_second, from.latency_ps};
+  };
   const verify::RankSpread spread{.degrees = {.tensor = OneOf<int32_t>(random, {1, 2, 4}),
                                               .context = OneOf<int32_t>(random, {1, 2}),
                                               .expert = OneOf<int32_t>(random, {1, 2, 4}),
@@ -81,23 +85,18 @@ Judged Judge(uint64_t seed) {
                                   .samples = random.Between(1, 4),
                                   .sharding = static_cast<Sharding>(random.Below(kNumShardings)),
                                   .node_size = node,
-                                  .ring = static_cast<std::size_t>(random.Between(1, training.num_tiers() - 1))};
+                                  .inside = link(random.Below(4) == 0 ? between : training.inside),
+                                  .between = link(between),
+                                  .ends = link(training.between)};
   Judged judged;
   if (spread.degrees.devices() > devices) return judged;
-  judged.prices = pricer.Price({.device_class = training.classes.front().device_class,
-                                .degrees = spread.degrees,
-                                .samples = spread.samples,
-                                .sharding = spread.sharding,
-                                .crosses_nodes = spread.degrees.devices() > node,
-                                .devices_per_node = static_cast<int32_t>(node),
-                                .between = training.LinkOf(static_cast<int32_t>(spread.ring))});
+  judged.prices = pricer.Price(verify::QueryOf(training.classes.front().device_class, spread));
   if (judged.prices.empty()) return judged;
   std::vector<LayerPrice> by_layer;
   const DeviceClass& device = cluster.device_classes.front();
   for (int32_t layer = 0; layer < shape.layers + 2; ++layer) {
     by_layer.push_back(judged.prices[static_cast<std::size_t>(pricer.kinds()[static_cast<std::size_t>(layer)])]);
-    judged.costs.push_back(
-        verify::CostsOfRank(shape, layer, device, TrainingEfficiencyOf(device), verify::Machines(cluster), spread));
+    judged.costs.push_back(verify::CostsOfRank(shape, layer, device, TrainingEfficiencyOf(device), spread));
   }
   judged.prices = std::move(by_layer);
   return judged;

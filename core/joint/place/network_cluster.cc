@@ -1,0 +1,81 @@
+#include "core/joint/place/network_cluster.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "core/cost/terms/transfer.h"
+#include "core/joint/cost/pair_links.h"
+
+namespace planwright {
+namespace {
+
+TrainingLink LinkOf(const LinkSpeed& speed) { return {*speed.bandwidth_bytes_per_second, speed.latency.count()}; }
+
+class NetworkLinks : public PairLinks {
+ public:
+  explicit NetworkLinks(const Interconnect& interconnect) : network_(interconnect) {
+    for (std::size_t number = 0; number < network_.num_link_classes(); ++number) {
+      links_.push_back(LinkOf(network_.speed(number)));
+    }
+    if (const auto* grid = std::get_if<GridInterconnect>(&interconnect)) grid_ = *grid;
+  }
+
+  TrainingLink Between(DeviceId a, DeviceId b) const override {
+    return Slower(links_[network_.LinkClassOf(a, b)], links_[network_.LinkClassOf(b, a)]);
+  }
+
+  const GridInterconnect* Grid() const override { return grid_.has_value() ? &*grid_ : nullptr; }
+
+  TrainingLink Fastest() const { return links_.empty() ? kNoLink : LinkOf(network_.FastestLink()); }
+
+ private:
+  const Network network_;
+  std::vector<TrainingLink> links_;
+  std::optional<GridInterconnect> grid_;
+};
+
+}  // namespace
+
+bool IsNetwork(const Cluster& cluster) {
+  return std::holds_alternative<GridInterconnect>(cluster.interconnect) ||
+         std::holds_alternative<LinksInterconnect>(cluster.interconnect) ||
+         std::holds_alternative<MatrixInterconnect>(cluster.interconnect);
+}
+
+absl::StatusOr<TrainingCluster> MakeNetworkCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
+                                                   int64_t reserved_bytes) {
+  std::map<DeviceClassId, std::vector<DeviceId>> by_class;
+  for (const DeviceId device : usable) {
+    if (cluster.class_of(device).kind != DeviceKind::kAccelerator) continue;
+    by_class[cluster.devices[device.index()].device_class].push_back(device);
+  }
+  if (by_class.empty()) return absl::FailedPreconditionError("no accelerator may be used");
+  auto links = std::make_shared<const NetworkLinks>(cluster.interconnect);
+  TrainingCluster training{.classes = {},
+                           .devices = {},
+                           .inside = links->Fastest(),
+                           .between = links->Fastest(),
+                           .groups = {},
+                           .node_span = static_cast<int64_t>(cluster.devices.size()),
+                           .pairs = links};
+  for (const auto& [device_class, devices] : by_class) {
+    int64_t memory = std::numeric_limits<int64_t>::max() / 4;
+    for (const DeviceId device : devices)
+      memory = std::min(memory, UsableMemoryBytes(cluster, device).value_or(memory));
+    training.classes.push_back({.device_class = device_class,
+                                .nodes = 1,
+                                .devices_per_node = static_cast<int32_t>(devices.size()),
+                                .memory_bytes = memory - reserved_bytes});
+    training.devices.insert(training.devices.end(), devices.begin(), devices.end());
+  }
+  return training;
+}
+
+}  // namespace planwright

@@ -1,0 +1,71 @@
+// Joint requests at the ends of what can be asked for: targets out of reach, links so slow that steps take days.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "core/base/infeasibility.h"
+#include "tests/core/planner/joint/joint_test_request.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(JointExtremesTest, MissedTargetsNameTheBestPlanThatThereIs) {
+  JointTestRequest request = RequestOf("llama3-8b", "fat-tree:2?nodes=2&racks=2&taper=8", 64);
+  request.problem.joint->orders = {PipelineOrder::kOneFOneB};
+  request.problem.joint->num_stages = 1;
+  request.problem.devices_to_use.hosts = {"host1", "host2"};
+  for (const bool is_part : {false, true}) {
+    SCOPED_TRACE(is_part);
+    if (is_part) request.problem.devices_to_use.max_devices = 16;
+    request.problem.objective = Objective::kMaxThroughput;
+    request.problem.joint->target_tokens_per_second.reset();
+    const absl::StatusOr<Plan> best = Make(request);
+    ASSERT_TRUE(best.ok()) << best.status();
+    request.problem.objective = Objective::kMinDevices;
+    request.problem.joint->target_tokens_per_second = 1e9;
+    const absl::Status missed = Make(request).status();
+    // Nodes of one rack would train faster; there are none.
+    EXPECT_THAT(std::string(missed.message()),
+                HasSubstr(absl::StrFormat("trains %.0f tokens/s", best->joint->tokens_per_second)));
+    EXPECT_TRUE(InfeasibilityOf(missed).has_value()) << missed;
+  }
+}
+
+TEST(JointExtremesTest, SlowLinksAndLargeBatchesLeaveNumbersWhole) {
+  for (const double bytes_per_second : {1e6, 1.0}) {
+    for (const int64_t batch : {int64_t{1} << 12, int64_t{1} << 20, int64_t{1} << 24}) {
+      SCOPED_TRACE(absl::StrCat(bytes_per_second, " bytes/s, batch ", batch));
+      JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", batch);
+      request.cluster.interconnect =
+          UniformInterconnect{.bandwidth_bytes_per_second = bytes_per_second, .latency = Picoseconds(0)};
+      request.problem.joint->per_stage = true;
+      const absl::StatusOr<Plan> plan = Make(request);
+      // Verified, or longer than what is looked for.
+      if (plan.ok()) {
+        EXPECT_GT(plan->objective.count(), 0);
+      } else {
+        EXPECT_TRUE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
+      }
+    }
+  }
+}
+
+TEST(JointExtremesTest, StepsOfWeeksAreNotCosted) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 1 << 20);
+  request.problem.joint->tensor_degrees = {2};
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1e5, .latency = Picoseconds(0)};
+  const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
+  ASSERT_TRUE(verdict.ok()) << verdict.status();
+  EXPECT_FALSE(verdict->costed.has_value());
+  EXPECT_THAT(PathsOf(verdict->violations.ToStatus()), testing::Contains("plan.joint"));
+}
+
+}  // namespace
+}  // namespace planwright
