@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "client/exporter/cannot_express.h"
+#include "client/report/joint_report.h"
 
 namespace planwright::client {
 namespace {
@@ -103,7 +104,33 @@ absl::StatusOr<Exported> ExportPipedream(const ExportInput& input) {
   return exported;
 }
 
+// Of stages whose replicas take whole micro-batches in turn, as Piper's do.
+absl::StatusOr<Exported> ExportTurnsForPiper(const v1::Plan& plan) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::array();
+  for (const v1::Stage& stage : plan.stages()) {
+    nlohmann::ordered_json nodes = nlohmann::ordered_json::array();
+    nlohmann::ordered_json variants = nlohmann::ordered_json::array();
+    for (const v1::JointStage::Chunk& chunk : stage.joint().chunks()) {
+      for (int i = 0; i < chunk.layers_size(); ++i) {
+        int64_t id = 0;
+        if (!absl::SimpleAtoi(chunk.layers(i), &id)) {
+          return CannotExpress("piper", absl::StrCat("operator ", chunk.layers(i), " is no id of a node of Piper's"));
+        }
+        const bool is_again = i < chunk.recomputation_size() && chunk.recomputation(i) == v1::LAYER_RECOMPUTATION_FULL;
+        nodes.push_back(id);
+        variants.push_back({id, is_again ? "activation recomp" : "vanilla"});
+      }
+    }
+    stages.push_back({{"nodes", nodes},
+                      {"dataParallelDegree", stage.joint().data_degree()},
+                      {"tensorParallelDegree", stage.joint().tensor_degree()},
+                      {"TMPCids", variants}});
+  }
+  return Exported{nlohmann::ordered_json{{"stages", stages}}.dump(1) + "\n", ""};
+}
+
 absl::StatusOr<Exported> ExportPiper(const ExportInput& input) {
+  if (TakesTurns(input.plan)) return ExportTurnsForPiper(input.plan);
   if (input.plan.has_joint()) {
     return CannotExpress("piper", "its degrees are of the joint search, which divides tensors in other ways");
   }

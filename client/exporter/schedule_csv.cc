@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/exporter/cannot_express.h"
+#include "client/report/joint_report.h"
 
 namespace planwright::client {
 namespace {
@@ -137,6 +138,7 @@ class Slots {
 absl::StatusOr<Shape> ShapeOf(const v1::Plan& plan) {
   const v1::PlanningProblem& problem = plan.problem();
   const bool is_joint = plan.has_joint();
+  if (TakesTurns(plan)) return CannotExpress(kTarget, "replicas take its micro-batches in turn");
   const int64_t micro_batches = is_joint ? plan.joint().micro_batches() : problem.micro_batches();
   if (micro_batches < 1 || micro_batches > kMaxMicroBatches) {
     return CannotExpress(kTarget, absl::StrCat("its problem must count 1 to ", kMaxMicroBatches,

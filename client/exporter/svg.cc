@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/report/joint_report.h"
 #include "client/report/quantities.h"
 #include "client/report/svg_text.h"
 
@@ -106,7 +107,9 @@ class SvgWriter {
 
   std::string Title() const {
     const bool is_latency = plan_.problem().objective() == v1::OBJECTIVE_MIN_LATENCY;
-    const char* noun = plan_.has_joint() ? "per step" : is_latency ? "latency" : "per micro-batch";
+    const char* noun = plan_.has_joint() && !TakesTurns(plan_) ? "per step"
+                       : is_latency                            ? "latency"
+                                                               : "per micro-batch";
     const std::string quality = plan_.provenance().proven_optimal()
                                     ? "proven optimal"
                                     : absl::StrFormat("at least %s, gap %.3g %%", DurationText(plan_.lower_bound_ms()),

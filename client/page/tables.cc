@@ -43,8 +43,12 @@ void AddJointRows(const v1::Plan& plan, PageTable& table) {
                              " samples: ", CountedText(joint.micro_batches(), "micro-batch", "micro-batches"), " of ",
                              joint.micro_batch_samples(),
                              joint.degrees() == v1::JOINT_DEGREES_PER_STAGE ? " for all ranks" : " on each rank")});
-  table.rows.push_back({"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use",
-                                                 joint.tokens_per_second(), Percent(joint.peak_share_in_use()))});
+  // Of graphs without a transformer neither is known.
+  if (joint.tokens_per_second() > 0) {
+    table.rows.push_back({"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use",
+                                                   joint.tokens_per_second(), Percent(joint.peak_share_in_use()))});
+  }
+  if (TakesTurns(plan)) return;
   table.rows.push_back({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",
                                                      DurationText(joint.simulated_bound_ms()))});
 }
@@ -125,7 +129,7 @@ int DevicesInUse(const v1::Plan& plan) {
 }
 
 std::string HeadlineText(const v1::Plan& plan) {
-  const char* per = plan.has_joint()                                          ? " per step"
+  const char* per = plan.has_joint() && !TakesTurns(plan)                     ? " per step"
                     : plan.problem().objective() == v1::OBJECTIVE_MIN_LATENCY ? " latency"
                                                                               : " per micro-batch";
   const std::string proof = plan.provenance().proven_optimal() ? ", proven optimal"

@@ -47,7 +47,9 @@ std::string Headline(const v1::Plan& plan, const std::string& title) {
   } else if (WasSearched(plan)) {
     proof = absl::StrFormat(", at most %.2g %% from the best", gap);
   }
-  return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()), " per step", proof), 2),
+  return absl::StrCat(Wrapped(absl::StrCat(title, ": ", DurationText(plan.objective_ms()),
+                                           TakesTurns(plan) ? " per micro-batch" : " per step", proof),
+                              2),
                       "\n");
 }
 
@@ -69,6 +71,19 @@ void AddDevicesRow(const v1::Plan& plan, Table& table) {
   table.AddRow({"fewest devices", absl::StrCat(allowed, " ", what, "; ", proof)});
 }
 
+// Samples of graphs without a transformer have no tokens, and their operators may say nothing of FLOPs.
+std::string SpeedText(const v1::Plan& plan) {
+  const v1::JointPlan& joint = plan.joint();
+  std::string text = joint.tokens_per_second() > 0
+                         ? absl::StrFormat("%.0f tokens/s", joint.tokens_per_second())
+                         : absl::StrFormat("%.1f samples/s", plan.estimate().samples_per_second());
+  if (joint.peak_share() > 0) {
+    absl::StrAppend(&text, ", ", PercentText(joint.peak_share_in_use()), " of the peak of the devices in use, ",
+                    PercentText(joint.peak_share()), " of all");
+  }
+  return text;
+}
+
 std::string Summary(const v1::Plan& plan) {
   const v1::JointPlan& joint = plan.joint();
   const v1::PlanningProblem& problem = plan.problem();
@@ -82,23 +97,27 @@ std::string Summary(const v1::Plan& plan) {
                                          CountedText(plan.devices_size(), "device", "devices"), ", ", schedule, chunks,
                                          ", optimizer sharding ", ShardingText(joint.optimizer_sharding()))});
   const bool is_per_stage = joint.degrees() == v1::JOINT_DEGREES_PER_STAGE;
-  table.AddRow(
-      {"batch", absl::StrCat(problem.joint().global_batch(),
-                             " samples: ", CountedText(joint.micro_batches(), "micro-batch", "micro-batches"), " of ",
-                             joint.micro_batch_samples(), is_per_stage ? " for all ranks together" : " on each rank")});
-  table.AddRow(
-      {"speed", absl::StrFormat("%.0f tokens/s, %s of the peak of the devices in use, %s of all; idle %s of the time",
-                                joint.tokens_per_second(), PercentText(joint.peak_share_in_use()),
-                                PercentText(joint.peak_share()), PercentText(plan.estimate().bubble_fraction()))});
+  table.AddRow({"batch", absl::StrCat(problem.joint().global_batch(),
+                                      " samples: ", CountedText(joint.micro_batches(), "micro-batch", "micro-batches"),
+                                      " of ", joint.micro_batch_samples(),
+                                      TakesTurns(plan) ? ", which replicas take in turn"
+                                      : is_per_stage   ? " for all ranks together"
+                                                       : " on each rank")});
+  table.AddRow({"speed", absl::StrCat(SpeedText(plan), "; idle ", PercentText(plan.estimate().bubble_fraction()),
+                                      " of the time")});
+  const bool takes_turns = TakesTurns(plan);
   if (!WasSearched(plan)) {
-    table.AddRow({"task by task", DurationText(joint.simulated_step_ms())});
+    if (!takes_turns) table.AddRow({"task by task", DurationText(joint.simulated_step_ms())});
     return table.ToString();
   }
-  table.AddRow({"lower bound", absl::StrFormat("%s (gap %.2g %%), of plans whose blocks stand in pipeline order",
-                                               DurationText(plan.lower_bound_ms()), plan.relative_gap() * 100)});
+  table.AddRow({"lower bound",
+                absl::StrFormat("%s (gap %.2g %%)%s", DurationText(plan.lower_bound_ms()), plan.relative_gap() * 100,
+                                takes_turns ? "" : ", of plans whose blocks stand in pipeline order")});
   AddDevicesRow(plan, table);
-  table.AddRow({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",
-                                             DurationText(joint.simulated_bound_ms()))});
+  if (!takes_turns) {
+    table.AddRow({"task by task", absl::StrCat(DurationText(joint.simulated_step_ms()), ", no plan below ",
+                                               DurationText(joint.simulated_bound_ms()))});
+  }
   table.AddRow({"found in", absl::StrCat(DurationText(plan.provenance().wall_time_ms()), ", ",
                                          StopReasonText(plan.provenance().stop_reason()))});
   return table.ToString();
@@ -173,7 +192,7 @@ std::string WorthSection(const v1::Plan& plan) {
 }
 
 std::string EqualStagesSection(const v1::Plan& plan) {
-  if (!WasSearched(plan)) return "";
+  if (!WasSearched(plan) || TakesTurns(plan)) return "";
   if (plan.joint().equal_stages().empty()) {
     return "\nNo configuration was found with one choice for all and as many layers in every stage, without "
            "interleaving.\n";
@@ -209,6 +228,11 @@ std::string WarningsSection(const v1::Plan& plan) {
 
 }  // namespace
 
+bool TakesTurns(const v1::Plan& plan) {
+  return plan.has_joint() && plan.problem().replication() == v1::REPLICATION_PER_STAGE &&
+         plan.problem().joint().degrees() != v1::JOINT_DEGREES_PER_STAGE;
+}
+
 std::string DegreesText(const v1::JointStage& stage) { return TextOfDegrees(stage); }
 
 std::string DegreesText(const v1::JointPlan::JointConfiguration& configuration) { return TextOfDegrees(configuration); }
@@ -221,11 +245,23 @@ std::string RecomputationText(v1::LayerRecomputation recomputation) {
   return EnumText(v1::LayerRecomputation_Name(recomputation), "LAYER_RECOMPUTATION_");
 }
 
+// Of a graph without a transformer they have the names of operators.
+bool AreNumbered(const v1::JointStage::Chunk& chunk, std::string_view prefix) {
+  return std::any_of(chunk.layers().begin(), chunk.layers().end(),
+                     [&](const std::string& layer) { return std::string_view(layer).starts_with(prefix); });
+}
+
 std::string LayersText(const v1::JointStage& stage) {
   constexpr std::string_view kPrefix = "layer.";
+  constexpr int kFewLayers = 2;
   std::vector<std::string> chunks;
   for (const v1::JointStage::Chunk& chunk : stage.chunks()) {
     std::vector<std::string> parts;
+    const int count = chunk.layers_size();
+    if (count > kFewLayers && !AreNumbered(chunk, kPrefix)) {
+      chunks.push_back(absl::StrCat(chunk.layers(0), " .. ", chunk.layers(count - 1), " (", count, ")"));
+      continue;
+    }
     std::string first;
     std::string last;
     const auto close = [&] {

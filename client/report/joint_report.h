@@ -12,6 +12,9 @@ namespace planwright::client {
 // simple configurations. REQUIRES: plan.joint is set.
 std::string JointPlanReport(const v1::Plan& plan, const std::string& title);
 
+// Replicas take whole micro-batches in turn: the objective is of one micro-batch, and no step is simulated.
+bool TakesTurns(const v1::Plan& plan);
+
 // "tensor 4, data 2": degrees of 1 are not said.
 std::string DegreesText(const v1::JointStage& stage);
 std::string DegreesText(const v1::JointPlan::JointConfiguration& configuration);

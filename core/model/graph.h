@@ -25,6 +25,32 @@ struct OperatorCost {
   Picoseconds backward_weight{0};
 };
 
+// How an operator runs divided among tensor ranks; of one rank and micro-batch.
+struct OperatorVariant {
+  // What computing it again in the backward pass costs and saves.
+  struct Recomputation {
+    Picoseconds extra{0};
+    // Kept instead of those of the variant.
+    int64_t activation_bytes = 0;
+    // While it is computed again.
+    int64_t workspace_bytes = 0;
+  };
+
+  int32_t tensor_degree = 1;
+  // Empty: every class without a variant of its own of this degree.
+  std::string device_class;
+  // Of the micro-batch on one rank of the data degree; nullopt: OperatorGraph::samples_per_micro_batch.
+  std::optional<int64_t> samples;
+  Picoseconds forward{0};
+  Picoseconds backward{0};
+  int64_t parameter_bytes = 0;
+  int64_t activation_bytes = 0;
+  int64_t workspace_bytes = 0;
+  // Of each tensor that it makes; nullopt: all of it.
+  std::optional<int64_t> output_bytes;
+  std::optional<Recomputation> recomputation;
+};
+
 struct Operator {
   std::string name;
   std::string type;
@@ -46,6 +72,8 @@ struct Operator {
   int64_t workspace_bytes = 0;
   // Same non-empty label: same device.
   std::string colocation_group;
+  // Joint search: instead of the numbers above; empty: it runs whole on each tensor rank.
+  std::vector<OperatorVariant> variants = {};
 };
 
 // Graph inputs are operators of this type and cost nothing.

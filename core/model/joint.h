@@ -138,6 +138,8 @@ struct JointPlan {
   int64_t micro_batch_samples = 1;
   int64_t micro_batches = 1;
   std::vector<JointStage> stages = {};
+  // Of the layers, where these are operators of a graph without a transformer (OperatorLayers); else empty.
+  std::vector<std::string> layer_labels = {};
   // The closed form, and the least that any plan in scope can take by it.
   Picoseconds step{0};
   Picoseconds step_bound{0};

@@ -9,6 +9,7 @@
 
 #include "core/base/interruption.h"
 #include "core/model/problem_rules.h"
+#include "core/model/support.h"
 #include "core/model/validation_rules.h"
 
 namespace planwright {
@@ -111,13 +112,7 @@ class JointRules {
     CheckTarget();
     CheckCluster();
     CheckBatch();
-    if (!graph_.transformer.has_value()) {
-      violations_.Add(
-          kJoint,
-          "needs a model whose layers have costs at every degree: graph.transformer, or a transformer of the "
-          "zoo (zoo:llama3-70b, zoo:gpt-175b, zoo:transformer?layers=...)");
-      return;
-    }
+    if (!graph_.transformer.has_value()) return CheckOperatorGraph();
     CheckLayers();
     CheckDegrees(*graph_.transformer);
     CheckMeasuredClasses(graph_.transformer->measured_layers);
@@ -137,7 +132,7 @@ class JointRules {
     Refuse(problem_.overlap != Overlap::kSerial, "overlap", "must be SERIAL beside problem.joint");
     Refuse(problem_.max_stages_per_device.value_or(1) != 1, "max_stages_per_device",
            "must be 1 beside problem.joint, whose schedules say how many chunks a device holds");
-    Refuse(problem_.replication == Replication::kPerStage && !joint_.per_stage, "replication",
+    Refuse(IsRoundRobin() && graph_.transformer.has_value(), "replication",
            "must be UNIFORM or unset unless problem.joint.degrees is PER_STAGE");
     Refuse(problem_.replication == Replication::kUniform && joint_.per_stage, "replication",
            "must be PER_STAGE or unset where problem.joint.degrees is PER_STAGE");
@@ -158,6 +153,9 @@ class JointRules {
     Refuse(problem_.replan_tolerance.has_value(), "replan_tolerance", "must be unset beside problem.joint");
     if (problem_.start_from.has_value()) CheckStart(*problem_.start_from);
   }
+
+  // Replicas take whole micro-batches in turn.
+  bool IsRoundRobin() const { return problem_.replication == Replication::kPerStage && !joint_.per_stage; }
 
   void CheckFirstLayersAlike() {
     if (!joint_.first_layers_alike) return;
@@ -244,6 +242,10 @@ class JointRules {
     }
     Refuse(has_pairs && problem_.objective == Objective::kMinDevices, "objective",
            "must not be MIN_DEVICES beside problem.joint on a grid, explicit links or a matrix");
+    Refuse(has_pairs && !graph_.transformer.has_value(), "graph",
+           "must be a transformer beside problem.joint on a grid, explicit links or a matrix");
+    // What layers of a transformer are priced by.
+    if (!graph_.transformer.has_value()) return;
     for (std::size_t i = 0; i < cluster_.device_classes.size(); ++i) {
       const DeviceClass& device_class = cluster_.device_classes[i];
       if (device_class.kind != DeviceKind::kAccelerator) continue;
@@ -297,6 +299,51 @@ class JointRules {
     CheckList("expert_degrees", joint_.expert_degrees, [&](int64_t degree) {
       return rule(degree == 1 || (shape.has_experts() && shape.experts % degree == 0), "must divide the experts");
     });
+  }
+
+  // Where replicas take turns, stages may differ in their tensor degrees.
+  void CheckVariantDegrees() {
+    const std::vector<int32_t> common = TensorDegreesOf(graph_);
+    std::set<int32_t> known;
+    for (const Operator& op : graph_.operators) {
+      for (const OperatorVariant& variant : op.variants) known.insert(variant.tensor_degree);
+    }
+    if (common.empty() && !IsRoundRobin()) {
+      violations_.Add("graph.operators", "must have variants of one tensor degree that all of them have");
+    }
+    CheckList("tensor_degrees", joint_.tensor_degrees, [&](int64_t degree) -> std::string {
+      if (known.empty()) return "";
+      if (IsRoundRobin()) return known.contains(static_cast<int32_t>(degree)) ? "" : "must be one that variants have";
+      const bool is_common = std::find(common.begin(), common.end(), degree) != common.end();
+      return is_common ? "" : "must be a tensor degree that all operators with variants have";
+    });
+  }
+
+  // Whose layers are operators.
+  void CheckOperatorGraph() {
+    Refuse(joint_.first_layers_alike, "joint.first_layers_alike", "needs graph.transformer, whose layers are numbered");
+    Refuse(joint_.target_tokens_per_second.has_value(), "joint.target_tokens_per_second",
+           "needs graph.transformer, whose samples have tokens");
+    if (IsRoundRobin()) CheckRoundRobin(graph_, cluster_, problem_, violations_);
+    Refuse(problem_.memory_model.kind == MemoryModel::Kind::kDeclared, "memory_model.kind",
+           "must be COMPONENTS beside problem.joint without graph.transformer");
+    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
+      InterruptionPoint(/*units=*/16);
+      if (graph_.operators[i].pass == Pass::kForward) continue;
+      violations_.Add(ElementPath("graph.operators", i) + ".pass",
+                      "must be FORWARD beside problem.joint, with the time of its backward pass");
+    }
+    if (!HasBackwardTimes(graph_)) {
+      violations_.Add("graph.operators",
+                      "must have times of backward passes beside problem.joint; of ONNX and torch.export, "
+                      "--workload=training adds them");
+    }
+    CheckVariantDegrees();
+    const auto rule = [](bool holds, const char* text) { return holds ? std::string() : std::string(text); };
+    CheckList("context_degrees", joint_.context_degrees,
+              [&](int64_t degree) { return rule(degree == 1, "must be 1 without graph.transformer"); });
+    CheckList("expert_degrees", joint_.expert_degrees,
+              [&](int64_t degree) { return rule(degree == 1, "must be 1 without graph.transformer"); });
   }
 
   void CheckMeasuredClasses(const std::vector<MeasuredLayer>& rows) {

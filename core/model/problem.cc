@@ -8,7 +8,9 @@ namespace {
 bool HasBackwardTime(const Operator& op) {
   return op.backward_flops > 0 || op.backward_bytes_accessed > 0 ||
          std::any_of(op.costs.begin(), op.costs.end(),
-                     [](const OperatorCost& cost) { return cost.backward > Picoseconds(0); });
+                     [](const OperatorCost& cost) { return cost.backward > Picoseconds(0); }) ||
+         std::any_of(op.variants.begin(), op.variants.end(),
+                     [](const OperatorVariant& variant) { return variant.backward > Picoseconds(0); });
 }
 
 Workload InferWorkload(const OperatorGraph& graph) {
@@ -45,21 +47,26 @@ struct ParameterCopies {
   double optimizer_bytes_per_parameter_byte = 0;
 };
 
-ParameterCopies CopiesOf(const std::string& preset, Workload workload) {
+// `trains_operators`: by the joint search, which counts an optimizer unless it is told of none.
+ParameterCopies CopiesOf(const std::string& preset, Workload workload, bool trains_operators) {
   if (workload == Workload::kInference) return {.gradient_copies = 0};
   // 16-bit parameters and gradients; 32-bit parameters and two moments: 12 bytes for every 2 of parameters.
   if (preset == "adam_mixed") return {.optimizer_bytes_per_parameter_byte = 6};
   if (preset == "madpipe") return {.weight_versions = 2};
+  // Two moments of Adam, as wide as the parameters.
+  if (preset.empty() && trains_operators) return {.optimizer_bytes_per_parameter_byte = 2};
   return {};
 }
 
-MemoryModel ResolveMemoryModel(const OperatorGraph& graph, MemoryModel memory, Workload workload) {
+MemoryModel ResolveMemoryModel(const OperatorGraph& graph, MemoryModel memory, Workload workload,
+                               bool trains_operators) {
   using Kind = MemoryModel::Kind;
   if (!memory.kind.has_value()) {
-    memory.kind = MemoryIsDeclared(graph, workload) ? Kind::kDeclared : Kind::kComponents;
+    const bool is_declared = !trains_operators && MemoryIsDeclared(graph, workload);
+    memory.kind = is_declared ? Kind::kDeclared : Kind::kComponents;
   }
   if (memory.kind == Kind::kDeclared) return memory;
-  const ParameterCopies copies = CopiesOf(memory.preset, workload);
+  const ParameterCopies copies = CopiesOf(memory.preset, workload, trains_operators);
   memory.weight_versions = memory.weight_versions.value_or(copies.weight_versions);
   memory.gradient_copies = memory.gradient_copies.value_or(copies.gradient_copies);
   memory.optimizer_bytes_per_parameter_byte =
@@ -95,7 +102,8 @@ std::optional<PipelineOrder> OrderOf(ScheduleKind schedule) {
 PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem) {
   PlanningProblem resolved = problem;
   if (!resolved.workload.has_value()) resolved.workload = InferWorkload(graph);
-  resolved.memory_model = ResolveMemoryModel(graph, problem.memory_model, *resolved.workload);
+  const bool trains_operators = problem.joint.has_value() && !graph.transformer.has_value();
+  resolved.memory_model = ResolveMemoryModel(graph, problem.memory_model, *resolved.workload, trains_operators);
   if (problem.split == Split::kContiguous) {
     // What a device may hold: stages of a pipeline, or subgraphs of each pass.
     std::optional<int32_t>& limit = problem.objective == Objective::kMinLatency ? resolved.max_subgraphs_per_device

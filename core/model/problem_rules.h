@@ -31,6 +31,10 @@ void CheckTransformer(const OperatorGraph& graph, Violations& violations);
 void CheckJoint(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                 Violations& violations);
 
+// What else is asked of problem.joint where replicas take whole micro-batches in turn. REQUIRES: as CheckJoint.
+void CheckRoundRobin(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                     Violations& violations);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_MODEL_PROBLEM_RULES_H_

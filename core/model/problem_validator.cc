@@ -169,6 +169,10 @@ class SelectionValidator {
   const std::vector<DeviceId> selected_;
 };
 
+// All sets of operators are looked at as bits.
+constexpr std::size_t kMostOperatorsInTurns = 4'000;
+constexpr char kBesideTurns[] = " where problem.replication is PER_STAGE and problem.joint.degrees is not";
+
 }  // namespace
 
 void ValidateOptions(const SolverOptions& options, Violations& violations) {
@@ -198,6 +202,30 @@ void ValidateProblem(const OperatorGraph& graph, const Cluster& cluster, const P
   const PlanningProblem resolved = ResolveProblem(graph, problem);
   CheckQuantities(graph, cluster, resolved, violations);
   CheckConstraints(graph, cluster, resolved, violations);
+}
+
+void CheckRoundRobin(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                     Violations& violations) {
+  const JointSettings& joint = *problem.joint;
+  const auto refuse = [&](bool refused, const char* path, const char* rule) {
+    if (refused) violations.Add(path, absl::StrCat(rule, kBesideTurns));
+  };
+  const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect);
+  refuse(uniform == nullptr || uniform->latency > Picoseconds(0), "cluster.interconnect",
+         "must be uniform without latency");
+  refuse(graph.operators.size() > kMostOperatorsInTurns, "graph.operators", "must have at most 4000 elements");
+  refuse(problem.objective == Objective::kMinDevices, "problem.objective", "must be MAX_THROUGHPUT");
+  refuse(problem.start_from.has_value(), "problem.start_from", "must be unset");
+  refuse(problem.num_replicas.has_value(), "problem.num_replicas", "must be unset");
+  const bool has_samples = !joint.micro_batch_samples.empty();
+  refuse(has_samples && joint.micro_batch_samples != std::vector{graph.samples_per_micro_batch},
+         "problem.joint.micro_batch_samples", "must be samples_per_micro_batch of the graph");
+  refuse(!joint.orders.empty() && joint.orders != std::vector{PipelineOrder::kOneFOneB}, "problem.joint.schedules",
+         "must be ONE_F_ONE_B");
+  refuse(!joint.shardings.empty() && joint.shardings != std::vector{Sharding::kNone},
+         "problem.joint.optimizer_sharding", "must be NONE");
+  refuse(joint.global_batch % graph.samples_per_micro_batch != 0, "problem.joint.global_batch",
+         "must be a multiple of samples_per_micro_batch of the graph");
 }
 
 }  // namespace planwright

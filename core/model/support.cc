@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace planwright {
 namespace {
@@ -34,6 +38,22 @@ bool CanRun(const Operator& op, const DeviceClass& device_class, Workload worklo
   if (std::find(unsupported.begin(), unsupported.end(), device_class.name) != unsupported.end()) return false;
   return op.type == kInputOperatorType || MeasuredCost(op, device_class) != nullptr ||
          CanBeEstimated(op, device_class, training);
+}
+
+std::vector<int32_t> TensorDegreesOf(const OperatorGraph& graph) {
+  std::optional<std::set<int32_t>> common;
+  for (const Operator& op : graph.operators) {
+    if (op.variants.empty()) continue;
+    std::set<int32_t> own;
+    for (const OperatorVariant& variant : op.variants) own.insert(variant.tensor_degree);
+    if (common.has_value()) {
+      std::erase_if(*common, [&](int32_t degree) { return !own.contains(degree); });
+    } else {
+      common = std::move(own);
+    }
+  }
+  if (!common.has_value()) return {1};
+  return {common->begin(), common->end()};
 }
 
 }  // namespace planwright

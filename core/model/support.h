@@ -2,6 +2,9 @@
 #ifndef PLANWRIGHT_CORE_MODEL_SUPPORT_H_
 #define PLANWRIGHT_CORE_MODEL_SUPPORT_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
@@ -14,6 +17,10 @@ const OperatorCost* MeasuredCost(const Operator& op, const DeviceClass& device_c
 // The class is not listed as unsupported, and it has a measured cost or the speeds that an estimate needs; graph inputs
 // need neither. What the workload drops (BACKWARD operators for INFERENCE) runs anywhere. Complexity O(costs).
 bool CanRun(const Operator& op, const DeviceClass& device_class, Workload workload);
+
+// Tensor degrees of which every operator with variants has one, ascending; 1 where none has variants. O(variants log
+// variants).
+std::vector<int32_t> TensorDegreesOf(const OperatorGraph& graph);
 
 }  // namespace planwright
 

@@ -28,6 +28,37 @@ std::vector<const Element*> SortedBy(const std::vector<Element>& elements, Key k
   return sorted;
 }
 
+// In any order. A graph without variants has the digest that it had before there were any.
+void AddVariants(const OperatorGraph& graph, CanonicalHash& hash) {
+  const auto key = [](const OperatorVariant& variant) {
+    return std::tuple(variant.tensor_degree, std::string_view(variant.device_class), variant.samples);
+  };
+  for (const Operator* op : SortedBy(graph.operators, &Operator::name)) {
+    if (op->variants.empty()) continue;
+    InterruptionPoint(64 * op->variants.size());
+    hash.Add(op->name);
+    hash.Add(op->variants.size());
+    for (const OperatorVariant* variant : SortedBy(op->variants, key)) {
+      const auto& [tensor_degree, device_class, samples, forward, backward, parameter_bytes, activation_bytes,
+                   workspace_bytes, output_bytes, recomputation] = *variant;
+      hash.Add(int64_t{tensor_degree});
+      hash.Add(device_class);
+      hash.Add(samples);
+      hash.Add(forward);
+      hash.Add(backward);
+      hash.Add(parameter_bytes);
+      hash.Add(activation_bytes);
+      hash.Add(workspace_bytes);
+      hash.Add(output_bytes);
+      hash.Add(int64_t{recomputation.has_value()});
+      if (!recomputation.has_value()) continue;
+      hash.Add(recomputation->extra);
+      hash.Add(recomputation->activation_bytes);
+      hash.Add(recomputation->workspace_bytes);
+    }
+  }
+}
+
 void AddOperator(const OperatorGraph& graph, const Operator& op, CanonicalHash& hash) {
   InterruptionPoint(/*units=*/512);
   hash.Add(op.name);
@@ -255,6 +286,7 @@ std::string GraphDigest(const OperatorGraph& graph) {
   for (const Tensor* tensor : SortedBy(graph.tensors, &Tensor::name)) AddTensor(graph, *tensor, hash);
   hash.Add(graph.samples_per_micro_batch);
   if (graph.transformer.has_value()) AddTransformer(*graph.transformer, hash);
+  AddVariants(graph, hash);
   return hash.Hex();
 }
 

@@ -26,9 +26,30 @@ OperatorCost DecodeCost(const v1::OperatorCost& wire, const FieldPath& path, Vio
   return cost;
 }
 
+OperatorVariant DecodeVariant(const v1::OperatorVariant& wire, const FieldPath& path, Violations& violations) {
+  OperatorVariant variant;
+  variant.tensor_degree = wire.tensor_degree() == 0 ? 1 : wire.tensor_degree();
+  variant.device_class = wire.device_class();
+  if (wire.samples() != 0) variant.samples = wire.samples();
+  variant.forward = DecodeTime(wire.forward_ms(), path.Field("forward_ms"), violations);
+  variant.backward = DecodeTime(wire.backward_ms(), path.Field("backward_ms"), violations);
+  variant.parameter_bytes = wire.parameter_bytes();
+  variant.activation_bytes = wire.activation_bytes();
+  variant.workspace_bytes = wire.workspace_bytes();
+  variant.output_bytes = PLANWRIGHT_OPTIONAL_FIELD(wire, output_bytes);
+  if (wire.has_recomputation()) {
+    const v1::OperatorVariant::Recomputation& again = wire.recomputation();
+    const FieldPath extra_path = path.Field("recomputation").Field("extra_ms");
+    variant.recomputation = {.extra = DecodeTime(again.extra_ms(), extra_path, violations),
+                             .activation_bytes = again.activation_bytes(),
+                             .workspace_bytes = again.workspace_bytes()};
+  }
+  return variant;
+}
+
 Operator DecodeOperator(const v1::Operator& wire, const NameIndex<OperatorId>& operators, const FieldPath& path,
                         Violations& violations) {
-  InterruptionPoint(128 + 64 * static_cast<std::size_t>(wire.costs_size()));
+  InterruptionPoint(128 + 64 * static_cast<std::size_t>(wire.costs_size() + wire.variants_size()));
   Operator op;
   op.name = wire.name();
   op.type = wire.type();
@@ -52,6 +73,9 @@ Operator DecodeOperator(const v1::Operator& wire, const NameIndex<OperatorId>& o
   op.activation_bytes = wire.activation_bytes();
   op.workspace_bytes = wire.workspace_bytes();
   op.colocation_group = wire.colocation_group();
+  for (int i = 0; i < wire.variants_size(); ++i) {
+    op.variants.push_back(DecodeVariant(wire.variants(i), path.Element("variants", i), violations));
+  }
   return op;
 }
 
@@ -85,6 +109,23 @@ void EncodeCost(const OperatorCost& cost, v1::OperatorCost& wire) {
   wire.set_backward_weight_ms(ToMilliseconds(cost.backward_weight));
 }
 
+void EncodeVariant(const OperatorVariant& variant, v1::OperatorVariant& wire) {
+  wire.set_tensor_degree(variant.tensor_degree);
+  wire.set_device_class(variant.device_class);
+  wire.set_samples(variant.samples.value_or(0));
+  wire.set_forward_ms(ToMilliseconds(variant.forward));
+  wire.set_backward_ms(ToMilliseconds(variant.backward));
+  wire.set_parameter_bytes(variant.parameter_bytes);
+  wire.set_activation_bytes(variant.activation_bytes);
+  wire.set_workspace_bytes(variant.workspace_bytes);
+  if (variant.output_bytes.has_value()) wire.set_output_bytes(*variant.output_bytes);
+  if (!variant.recomputation.has_value()) return;
+  v1::OperatorVariant::Recomputation& again = *wire.mutable_recomputation();
+  again.set_extra_ms(ToMilliseconds(variant.recomputation->extra));
+  again.set_activation_bytes(variant.recomputation->activation_bytes);
+  again.set_workspace_bytes(variant.recomputation->workspace_bytes);
+}
+
 void EncodeOperator(const OperatorGraph& graph, const Operator& op, v1::Operator& wire) {
   wire.set_name(op.name);
   wire.set_type(op.type);
@@ -105,6 +146,7 @@ void EncodeOperator(const OperatorGraph& graph, const Operator& op, v1::Operator
   wire.set_activation_bytes(op.activation_bytes);
   wire.set_workspace_bytes(op.workspace_bytes);
   wire.set_colocation_group(op.colocation_group);
+  for (const OperatorVariant& variant : op.variants) EncodeVariant(variant, *wire.add_variants());
 }
 
 void EncodeTensor(const OperatorGraph& graph, const Tensor& tensor, v1::Tensor& wire) {

@@ -1,7 +1,10 @@
 #include "server/codec/joint.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -34,6 +37,16 @@ std::string LabelOf(int32_t layer, int32_t num_layers) {
   return layer + 1 == num_layers ? "head" : absl::StrCat("layer.", layer - 1);
 }
 
+// Of the layers of `plan`.
+std::vector<std::string> LabelsOf(const JointPlan& plan, const OperatorGraph& graph) {
+  if (!graph.transformer.has_value()) return plan.layer_labels;
+  // Embedding and head beside the transformer's layers.
+  const int32_t num_layers = graph.transformer->layers + 2;
+  std::vector<std::string> labels;
+  for (int32_t layer = 0; layer < num_layers; ++layer) labels.push_back(LabelOf(layer, num_layers));
+  return labels;
+}
+
 void EncodeMemory(const JointMemory& memory, v1::JointStage::Memory& wire) {
   wire.set_parameters(memory.parameters);
   wire.set_gradients(memory.gradients);
@@ -45,7 +58,7 @@ void EncodeMemory(const JointMemory& memory, v1::JointStage::Memory& wire) {
 
 // Of JointStage, or of what a placement says of one.
 template <typename Wire>
-void EncodeChoices(const JointStage& stage, int32_t num_layers, Wire& wire) {
+void EncodeChoices(const JointStage& stage, const std::vector<std::string>& labels, Wire& wire) {
   wire.set_tensor_degree(stage.degrees.tensor);
   wire.set_context_degree(stage.degrees.context);
   wire.set_expert_degree(stage.degrees.expert);
@@ -53,14 +66,14 @@ void EncodeChoices(const JointStage& stage, int32_t num_layers, Wire& wire) {
   for (const JointChunk& chunk : stage.chunks) {
     auto& encoded = *wire.add_chunks();
     for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
-      encoded.add_layers(LabelOf(layer, num_layers));
+      encoded.add_layers(labels[static_cast<std::size_t>(layer)]);
     }
     for (const LayerRecomputation mode : chunk.recomputation) encoded.add_recomputation(ToWire(mode));
   }
 }
 
-void EncodeStage(const JointStage& stage, int32_t num_layers, v1::JointStage& wire) {
-  EncodeChoices(stage, num_layers, wire);
+void EncodeStage(const JointStage& stage, const std::vector<std::string>& labels, v1::JointStage& wire) {
+  EncodeChoices(stage, labels, wire);
   wire.set_forward_ms(ToMilliseconds(stage.forward));
   wire.set_backward_ms(ToMilliseconds(stage.backward));
   wire.set_transfers_ms(ToMilliseconds(stage.transfers));
@@ -140,10 +153,7 @@ TransformerShape DecodeShape(const v1::Transformer& wire) {
 // Reads the choices of a plan.
 class ChoiceDecoder {
  public:
-  ChoiceDecoder(const OperatorGraph& graph, Violations& violations) : violations_(violations) {
-    const int32_t num_layers = graph.transformer.has_value() ? graph.transformer->layers + 2 : 0;
-    for (int32_t layer = 0; layer < num_layers; ++layer) numbers_[LabelOf(layer, num_layers)] = layer;
-  }
+  ChoiceDecoder(const OperatorGraph& graph, Violations& violations) : graph_(graph), violations_(violations) {}
 
   JointPlan Decode(const v1::Plan& wire) {
     const v1::JointPlan& joint = wire.joint();
@@ -160,6 +170,8 @@ class ChoiceDecoder {
     plan.micro_batch_samples = joint.micro_batch_samples();
     plan.micro_batches = joint.micro_batches();
     plan.simulated_step = DecodeTime(joint.simulated_step_ms(), path.Field("simulated_step_ms"), violations_);
+    NumberLayers(
+        wire.stages(), [](const v1::Stage& stage) -> const v1::JointStage& { return stage.joint(); }, plan);
     for (int s = 0; s < wire.stages_size(); ++s) {
       const FieldPath stage_path = plan_path.Element("stages", s);
       const FieldPath joint_path = stage_path.Field("joint");
@@ -178,6 +190,8 @@ class ChoiceDecoder {
       violations_.Add(path.Field("degrees").ToString(), "must be UNIFORM or PER_STAGE");
     }
     plan.micro_batch_samples = wire.micro_batch_samples();
+    NumberLayers(
+        wire.stages(), [](const auto& stage) -> const auto& { return stage; }, plan);
     for (int s = 0; s < wire.stages_size(); ++s) {
       plan.stages.push_back(DecodeStage(wire.stages(s), path.Element("stages", s)));
     }
@@ -190,6 +204,26 @@ class ChoiceDecoder {
   Core Known(const std::optional<Core>& value, const FieldPath& path, Core otherwise) {
     if (!value.has_value()) violations_.Add(path.ToString(), "must be a value that the joint search knows");
     return value.value_or(otherwise);
+  }
+
+  // Layers of a graph without a transformer are numbered in the order in which the runs of the stages come; whether
+  // they are those of the graph is the verifier's to say.
+  template <typename Stages, typename JointOf>
+  void NumberLayers(const Stages& stages, const JointOf& joint_of, JointPlan& plan) {
+    std::vector<std::string> labels = LabelsOf(plan, graph_);
+    int runs = 0;
+    for (const auto& stage : stages) runs = std::max(runs, joint_of(stage).chunks_size());
+    for (int run = 0; run < runs && !graph_.transformer.has_value(); ++run) {
+      for (const auto& stage : stages) {
+        if (run >= joint_of(stage).chunks_size()) continue;
+        const auto& layers = joint_of(stage).chunks(run).layers();
+        labels.insert(labels.end(), layers.begin(), layers.end());
+      }
+    }
+    for (std::size_t layer = 0; layer < labels.size(); ++layer) {
+      numbers_.emplace(labels[layer], static_cast<int32_t>(layer));
+    }
+    if (!graph_.transformer.has_value()) plan.layer_labels = std::move(labels);
   }
 
   // `Wire`: JointStage, or what a placement says of one.
@@ -216,9 +250,8 @@ class ChoiceDecoder {
       const auto found = numbers_.find(wire.layers(i));
       if (i == 0 && found != numbers_.end()) chunk.first_layer = found->second;
       if (found != numbers_.end() && found->second == chunk.first_layer + i) continue;
-      violations_.Add(
-          path.Element("layers", i).ToString(),
-          absl::StrCat("must be a layer of graph.transformer, one behind the other, is \"", wire.layers(i), "\""));
+      violations_.Add(path.Element("layers", i).ToString(),
+                      absl::StrCat("must be a layer of the model, one behind the other, is \"", wire.layers(i), "\""));
     }
     for (int i = 0; i < wire.recomputation_size(); ++i) {
       chunk.recomputation.push_back(Known(ToCore(static_cast<v1::LayerRecomputation>(wire.recomputation(i))),
@@ -227,6 +260,7 @@ class ChoiceDecoder {
     return chunk;
   }
 
+  const OperatorGraph& graph_;
   Violations& violations_;
   absl::flat_hash_map<std::string, int32_t> numbers_;
 };
@@ -344,10 +378,9 @@ void EncodeJointPlan(const JointPlan& joint, const OperatorGraph& graph, v1::Pla
     encoded.set_without(worth.without);
     if (worth.step.has_value()) encoded.set_step_ms(ToMilliseconds(*worth.step));
   }
-  // Embedding and head beside the transformer's layers.
-  const int32_t num_layers = graph.transformer->layers + 2;
+  const std::vector<std::string> labels = LabelsOf(joint, graph);
   for (std::size_t s = 0; s < joint.stages.size(); ++s) {
-    EncodeStage(joint.stages[s], num_layers, *wire.mutable_stages(static_cast<int>(s))->mutable_joint());
+    EncodeStage(joint.stages[s], labels, *wire.mutable_stages(static_cast<int>(s))->mutable_joint());
   }
 }
 
@@ -361,8 +394,8 @@ void EncodeStartChoices(const JointPlan& plan, const OperatorGraph& graph, v1::J
   wire.set_optimizer_sharding(ToWire(plan.sharding));
   wire.set_degrees(plan.per_stage ? v1::JOINT_DEGREES_PER_STAGE : v1::JOINT_DEGREES_UNIFORM);
   wire.set_micro_batch_samples(plan.micro_batch_samples);
-  const int32_t num_layers = graph.transformer.has_value() ? graph.transformer->layers + 2 : 0;
-  for (const JointStage& stage : plan.stages) EncodeChoices(stage, num_layers, *wire.add_stages());
+  const std::vector<std::string> labels = LabelsOf(plan, graph);
+  for (const JointStage& stage : plan.stages) EncodeChoices(stage, labels, *wire.add_stages());
 }
 
 JointPlan DecodeJointChoices(const v1::Plan& wire, const OperatorGraph& graph, Violations& violations) {

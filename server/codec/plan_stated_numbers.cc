@@ -173,8 +173,11 @@ class StatedCheck {
 
   // Of the bounds whose largest is the lower bound.
   v1::Bound::Scope ScopeOfProblem() const {
-    return fresh_.has_joint() ? v1::Bound::SCOPE_ALIGNED_PLACES : v1::Bound::SCOPE_PROBLEM;
+    return HasStep() ? v1::Bound::SCOPE_ALIGNED_PLACES : v1::Bound::SCOPE_PROBLEM;
   }
+
+  // A plan of the joint search; where replicas take micro-batches in turn, no step of it is simulated.
+  bool HasStep() const { return fresh_.has_joint() && fresh_.joint().simulated_step_ms() > 0; }
 
   void CheckBounds() {
     const auto must_not_exceed = [this](const FieldPath& path, double bound_ms) {
@@ -206,7 +209,7 @@ class StatedCheck {
 
   // Whether the bounds that the plan states prove it.
   bool IsProven() const {
-    if (fresh_.has_joint()) {
+    if (HasStep()) {
       return SameTime(stated_.joint().simulated_bound_ms(), fresh_.joint().simulated_step_ms());
     }
     if (SpeaksOfTime()) return SameTime(stated_.lower_bound_ms(), fresh_.objective_ms());
@@ -220,7 +223,7 @@ class StatedCheck {
     const bool is_proven = IsProven();
     const FieldPath path = path_.Field("provenance");
     const bool is_wrong = provenance.proven_optimal() ? !is_proven : is_proven && IsAnswer();
-    if (is_wrong && fresh_.has_joint()) {
+    if (is_wrong && HasStep()) {
       Add(path.Field("proven_optimal"), "must say whether the simulated step is its bound");
     } else if (is_wrong) {
       Add(path.Field("proven_optimal"),

@@ -20,6 +20,8 @@ std::size_t BytesOf(const OperatorGraph& graph, std::size_t num_classes) {
     bytes += sizeof(op) + kOverhead + BytesOf(op.name) + BytesOf(op.type) + BytesOf(op.layer);
     // The costs as they came, and those of each class.
     bytes += op.costs.size() * (sizeof(OperatorCost) + kOverhead) + num_classes * sizeof(OperatorCost);
+    // As they came, and as they are priced.
+    bytes += 2 * op.variants.size() * (sizeof(OperatorVariant) + kOverhead);
     bytes += op.unsupported_device_classes.size() * (sizeof(std::string) + kOverhead);
   }
   for (const Tensor& tensor : graph.tensors) {

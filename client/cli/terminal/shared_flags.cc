@@ -222,8 +222,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
       {"exclude", "devices_to_use.excluded_devices", "devices not to use; host0/gpu[4-7] as in Slurm"},
       {"max_devices", "devices_to_use.max_devices", "use at most that many devices, CPUs included"},
       {"global_batch", "joint.global_batch",
-       "samples of a training step: stages, degrees, recomputation, sharding and micro-batches in one search, for zoo "
-       "transformers (docs/joint-search.md); the other flags of the joint search narrow its choices"},
+       "samples of a training step: stages, degrees, recomputation, sharding and micro-batches in one search "
+       "(docs/joint-search.md); the other flags of the joint search narrow its choices"},
       {"tensor_degrees", "joint.tensor_degrees", "joint search (default: powers of two within a node)"},
       {"context_degrees", "joint.context_degrees", "joint search (default: 1, more for long sequences)"},
       {"expert_degrees", "joint.expert_degrees", "joint search (default: powers of two that divide the experts)"},

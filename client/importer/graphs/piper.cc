@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/importer/graphs/class_times.h"
@@ -62,6 +63,7 @@ class PiperReader {
   }
 
   bool assumed_forward_share() const { return assumed_forward_share_; }
+  bool drops_sync() const { return drops_sync_; }
 
  private:
   double Bytes(FieldReader& reader, const char* name) {
@@ -107,44 +109,96 @@ class PiperReader {
     ReadVariants(node.at("TMPCs"), absl::StrCat(path, ".TMPCs"), op);
   }
 
-  // Those of one device.
+  // Those of one device are the costs of the operator; those of every degree are its variants.
   void ReadVariants(const json& degrees, const std::string& path, v1::Operator& op) {
     FieldReader reader(degrees, path, violations_);
     reader.Require("1");
-    const json* variants = reader.Array("1");
-    if (variants == nullptr) return;
+    if (!degrees.is_object()) return;
+    for (const auto& [key, unused] : degrees.items()) {
+      int32_t degree = 0;
+      if (!absl::SimpleAtoi(key, &degree) || degree < 1 || degree > kMaxDevices || absl::StrCat(degree) != key) {
+        reader.Report(key.c_str(), absl::StrCat("must be a degree of tensor parallelism in 1 .. ", kMaxDevices));
+        continue;
+      }
+      ReadDegree(reader, degree, path, op);
+    }
+  }
+
+  void ReadDegree(FieldReader& reader, int32_t degree, const std::string& path, v1::Operator& op) {
+    const std::string key = absl::StrCat(degree);
+    const json* variants = reader.Array(key.c_str());
+    // No variant is no degree.
+    if (variants == nullptr || (variants->empty() && degree > 1)) return;
     std::map<std::string, Variant> by_id;
     for (std::size_t i = 0; i < variants->size(); ++i) {
-      FieldReader variant((*variants)[i], absl::StrCat(path, ".1[", i, "]"), violations_);
+      FieldReader variant((*variants)[i], absl::StrCat(path, ".", key, "[", i, "]"), violations_);
       for (const char* name : {"id", "timePerSample", "parameterSize", "memoryUsageA", "memoryUsageB"}) {
         variant.Require(name);
       }
       const Variant read = {variant.NonNegative("timePerSample").value_or(0) * ms_per_unit_,
                             Bytes(variant, "parameterSize"), Bytes(variant, "memoryUsageA"),
                             Bytes(variant, "memoryUsageB")};
+      for (const char* name : {"syncTimeFw", "syncTimeBw"}) NoteSync((*variants)[i], name);
       const auto id = variant.String("id");
       if (id.has_value() && !by_id.emplace(*id, read).second) {
         variant.Report("id", absl::StrCat("must be unique, is \"", *id, "\" again"));
       }
     }
     const auto vanilla = by_id.find(kVanilla);
-    if (vanilla == by_id.end()) return reader.Report("1", "must have a variant \"vanilla\"");
+    if (vanilla == by_id.end()) return reader.Report(key.c_str(), "must have a variant \"vanilla\"");
     const auto recomputed = by_id.find(kRecomputed);
-    SetCosts(vanilla->second, recomputed == by_id.end() ? nullptr : &recomputed->second, op);
+    const Variant* again = recomputed == by_id.end() ? nullptr : &recomputed->second;
+    if (degree == 1) SetCosts(vanilla->second, again, op);
+    AddVariant(degree, vanilla->second, again, op);
   }
 
-  void SetCosts(const Variant& vanilla, const Variant* recomputed, v1::Operator& op) {
+  // Whether anything is gathered or divided where a stage ends.
+  void NoteSync(const json& variant, const char* name) {
+    if (!variant.is_object() || !variant.contains(name) || !variant.at(name).is_object()) return;
+    for (const auto& [neighbour, bytes] : variant.at(name).items()) {
+      drops_sync_ |= bytes.is_number() && bytes.get<double>() > 0;
+    }
+  }
+
+  // The forward pass is what recomputation repeats, else a third of the time.
+  double ForwardMs(const Variant& vanilla, const Variant* recomputed) {
     constexpr double kForwardShare = 1.0 / 3;
     const double repeated_ms = recomputed == nullptr ? -1 : recomputed->time_ms - vanilla.time_ms;
     const bool is_known = repeated_ms >= 0 && repeated_ms <= vanilla.time_ms;
     assumed_forward_share_ |= !is_known && vanilla.time_ms > 0;
+    return is_known ? repeated_ms : vanilla.time_ms * kForwardShare;
+  }
+
+  // What stays besides parameters and gradients.
+  static int64_t Workspace(const Variant& variant) {
+    return std::llround(std::max(0.0, variant.fixed_bytes - 2 * variant.parameter_bytes));
+  }
+
+  void AddVariant(int32_t degree, const Variant& vanilla, const Variant* recomputed, v1::Operator& op) {
+    v1::OperatorVariant& variant = *op.add_variants();
+    variant.set_tensor_degree(degree);
+    variant.set_forward_ms(ForwardMs(vanilla, recomputed));
+    variant.set_backward_ms(vanilla.time_ms - variant.forward_ms());
+    variant.set_parameter_bytes(std::llround(vanilla.parameter_bytes));
+    variant.set_activation_bytes(std::llround(std::ceil(vanilla.per_micro_batch_bytes)));
+    variant.set_workspace_bytes(Workspace(vanilla));
+    const bool saves = recomputed != nullptr && recomputed->time_ms >= vanilla.time_ms &&
+                       recomputed->per_micro_batch_bytes < vanilla.per_micro_batch_bytes;
+    if (!saves) return;
+    v1::OperatorVariant::Recomputation& again = *variant.mutable_recomputation();
+    again.set_extra_ms(recomputed->time_ms - vanilla.time_ms);
+    again.set_activation_bytes(std::llround(std::ceil(recomputed->per_micro_batch_bytes)));
+    again.set_workspace_bytes(Workspace(*recomputed));
+  }
+
+  void SetCosts(const Variant& vanilla, const Variant* recomputed, v1::Operator& op) {
     v1::OperatorCost& cost = *op.add_costs();
     cost.set_device_class(kUnnamedClass);
-    cost.set_forward_ms(is_known ? repeated_ms : vanilla.time_ms * kForwardShare);
+    cost.set_forward_ms(ForwardMs(vanilla, recomputed));
     cost.set_backward_ms(vanilla.time_ms - cost.forward_ms());
     op.set_parameter_bytes(std::llround(vanilla.parameter_bytes));
     op.set_activation_bytes(std::llround(std::ceil(vanilla.per_micro_batch_bytes)));
-    op.set_workspace_bytes(std::llround(std::max(0.0, vanilla.fixed_bytes - 2 * vanilla.parameter_bytes)));
+    op.set_workspace_bytes(Workspace(vanilla));
     times_ms_.push_back(vanilla.time_ms);
   }
 
@@ -200,6 +254,7 @@ class PiperReader {
   std::vector<std::map<int64_t, std::set<std::size_t>>> edges_of_;
   std::vector<double> times_ms_;
   bool assumed_forward_share_ = false;
+  bool drops_sync_ = false;
 };
 
 }  // namespace
@@ -223,6 +278,9 @@ absl::Status ReadPiperGraph(std::string_view text, std::string_view source, std:
   if (reader.assumed_forward_share()) {
     warnings.push_back(absl::StrCat(name, ": a third of the times is taken for the forward pass, where no variant \"",
                                     kRecomputed, "\" tells"));
+  }
+  if (reader.drops_sync()) {
+    warnings.push_back(absl::StrCat(name, ": syncTimeFw and syncTimeBw are not taken"));
   }
   warnings.push_back(absl::StrCat(name, ": devices, memory and bandwidth are those of the file, which public files ",
                                   "leave at placeholders; --cluster overrules them"));

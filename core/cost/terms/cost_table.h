@@ -2,6 +2,7 @@
 #ifndef PLANWRIGHT_CORE_COST_TERMS_COST_TABLE_H_
 #define PLANWRIGHT_CORE_COST_TERMS_COST_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -40,6 +41,7 @@ class CostTable {
     return times_[op.index() * num_classes_ + device_class.index()];
   }
 
+  std::size_t num_classes() const { return num_classes_; }
   const Network& network() const { return network_; }
 
  private:

@@ -12,21 +12,23 @@
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/joint/baselines/joint_baselines.h"
-#include "core/joint/cost/measured_pricer.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/step_tasks.h"
 #include "core/joint/cost/training_cluster.h"
-#include "core/joint/cost/transformer_pricer.h"
+#include "core/joint/operators/operator_settings.h"
 #include "core/joint/place/network_cluster.h"
 #include "core/joint/plan/fewest_devices.h"
 #include "core/joint/plan/joint_planning.h"
 #include "core/joint/plan/network_planning.h"
 #include "core/joint/plan/settings.h"
 #include "core/model/device_selection.h"
+#include "core/planner/joint/graph_prices.h"
 #include "core/planner/joint/plan_assembly.h"
 #include "core/planner/joint/plan_row.h"
+#include "core/planner/joint/round_robin_request.h"
 #include "core/verify/joint/joint_costing.h"
 #include "core/verify/joint/joint_verifier.h"
+#include "core/verify/joint/round_robin_costing.h"
 
 namespace planwright {
 namespace {
@@ -42,9 +44,10 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   return violations.ToStatus();
 }
 
-// Between stages anywhere. Where pairs have links of their own only those of a placed plan count.
-TrainingLink FurthestOf(const TrainingCluster& training) {
-  return training.pairs == nullptr ? training.between : kNoLink;
+JointSettings ResolveFor(const OperatorGraph& graph, const PlanningProblem& problem, const TrainingCluster& training) {
+  if (graph.transformer.has_value()) return ResolveJoint(*problem.joint, *graph.transformer, training);
+  if (IsRoundRobin(problem)) return ResolveRoundRobin(*problem.joint, graph, training);
+  return ResolveOperatorJoint(*problem.joint, graph, training);
 }
 
 // Prices, settings and places of a request.
@@ -52,17 +55,17 @@ class JointRequestRun {
  public:
   JointRequestRun(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                   TrainingCluster training)
-      : graph_(graph),
-        cluster_(cluster),
+      : cluster_(cluster),
         problem_(problem),
         training_(std::move(training)),
-        computed_(*graph.transformer, cluster, training_.inside, FurthestOf(training_)),
-        measured_(computed_, graph.transformer->measured_layers, cluster) {
-    problem_.joint = ResolveJoint(*problem.joint, *graph.transformer, training_);
+        prices_(graph, cluster, problem, training_),
+        graph_(prices_.graph()) {
+    problem_.joint = ResolveFor(graph, problem, training_);
   }
 
   absl::StatusOr<Plan> Run(const SolverOptions& options, const SolveLimits& limits,
                            const std::function<void(const Plan&)>& on_incumbent) {
+    RETURN_IF_ERROR(CheckStart());
     const std::optional<JointStart> start = StartOf();
     const JointQuestion question{pricer(),
                                  cluster_,
@@ -130,10 +133,7 @@ class JointRequestRun {
   }
 
  private:
-  const LayerPricer& pricer() const {
-    if (graph_.transformer->measured_layers.empty()) return computed_;
-    return measured_;
-  }
+  const LayerPricer& pricer() const { return prices_.pricer(); }
 
   absl::StatusOr<Plan> VerifiedPlan(const JointAnswer& answer, const SolverOptions& options) const {
     Plan plan = AssembleJointPlan({graph_, cluster_, problem_, options, pricer(), answer});
@@ -172,6 +172,16 @@ class JointRequestRun {
     }
   }
 
+  // Its layers are those of the graph, which only the division of the operators tells where there is no transformer.
+  absl::Status CheckStart() const {
+    Violations violations;
+    const bool has_operators = problem_.start_from.has_value() && !graph_.transformer.has_value();
+    if (has_operators && problem_.start_from->joint->layer_labels != pricer().labels()) {
+      violations.Add("problem.start_from.joint.stages", "must have the layers into which the graph is divided");
+    }
+    return violations.ToStatus();
+  }
+
   std::optional<JointStart> StartOf() const {
     if (!problem_.start_from.has_value()) return std::nullopt;
     JointStart start{*problem_.start_from->joint, {}};
@@ -202,20 +212,19 @@ class JointRequestRun {
         absl::StrCat("it is not proven that fewer devices do not do; ", needed, " are needed at least"));
   }
 
-  const OperatorGraph& graph_;
   const Cluster& cluster_;
   PlanningProblem problem_;
   const TrainingCluster training_;
-  const TransformerPricer computed_;
-  const MeasuredPricer measured_;
+  const GraphPrices prices_;
+  const OperatorGraph& graph_;
 };
 
 }  // namespace
 
 PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem) {
-  if (!problem.joint.has_value() || !graph.transformer.has_value()) return problem;
+  if (!problem.joint.has_value()) return problem;
   const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(cluster, problem);
-  if (training.ok()) problem.joint = ResolveJoint(*problem.joint, *graph.transformer, *training);
+  if (training.ok()) problem.joint = ResolveFor(graph, problem, *training);
   return problem;
 }
 
@@ -223,6 +232,9 @@ absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cl
                                    const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent) {
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
+  if (IsRoundRobin(problem)) {
+    return MakeRoundRobinPlan(graph, cluster, WithJointDefaults(graph, cluster, problem), training, options, limits);
+  }
   return JointRequestRun(graph, cluster, problem, std::move(training)).Run(options, limits, on_incumbent);
 }
 
@@ -234,11 +246,22 @@ absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const
     return verdict;
   }
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
+  if (IsRoundRobin(problem)) {
+    Verdict verdict;
+    verdict.costed = CostRoundRobinPlacement(graph, cluster, WithJointDefaults(graph, cluster, problem), placement,
+                                             verdict.violations);
+    return verdict;
+  }
   return JointRequestRun(graph, cluster, problem, std::move(training)).Evaluate(placement);
 }
 
 absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
                                         const PlanningProblem& problem, const Plan& plan) {
+  if (IsRoundRobin(problem)) {
+    Violations violations;
+    violations.Add("plan.problem.replication", "must not be PER_STAGE: a step of replicas in turn is not simulated");
+    return violations.ToStatus();
+  }
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
   return JointRequestRun(graph, cluster, problem, std::move(training)).StepOf(plan);
 }

@@ -36,6 +36,7 @@ class PlanAssembly {
     plan_.provenance.proven_optimal = joint_.simulated_step == joint_.simulated_bound;
     plan_.provenance.counters = found_.answer.counters;
     plan_.joint = joint_;
+    if (!found_.graph.transformer.has_value()) plan_.joint->layer_labels = found_.pricer.labels();
     AddRates(*plan_.joint);
     return std::move(plan_);
   }
@@ -52,7 +53,7 @@ class PlanAssembly {
       }
     }
     // The loss is computed where the head is.
-    stage_of["loss"] = stage_of[labels.back()];
+    if (found_.graph.transformer.has_value()) stage_of["loss"] = stage_of[labels.back()];
     std::vector<std::vector<OperatorId>> operators(joint_.stages.size());
     for (std::size_t op = 0; op < found_.graph.operators.size(); ++op) {
       const auto stage = stage_of.find(found_.graph.operators[op].layer);
@@ -133,8 +134,8 @@ class PlanAssembly {
       if (!usage.stages.empty()) in_use += peak;
     }
     const double flops = SamplesPerSecond() * found_.pricer.flops_per_sample();
-    rated.peak_share_in_use = flops / in_use;
-    rated.peak_share = flops / all;
+    rated.peak_share_in_use = in_use > 0 ? flops / in_use : 0;
+    rated.peak_share = all > 0 ? flops / all : 0;
   }
 
   void AddBaselines() {

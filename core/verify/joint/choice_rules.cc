@@ -75,6 +75,8 @@ class ChoiceRules {
       next = chunk.end_layer();
     }
     Require(next == num_layers, "plan.stages", "must hold every layer");
+    const bool are_labelled = choices_.graph.transformer.has_value() || plan_.layer_labels == choices_.pricer.labels();
+    Require(are_labelled, "plan.stages", "must have the layers into which the graph is divided");
     if (violations_.empty()) CheckOperators();
   }
 
@@ -88,7 +90,7 @@ class ChoiceRules {
         }
       }
     }
-    stage_of["loss"] = stage_of["head"];
+    if (choices_.graph.transformer.has_value()) stage_of["loss"] = stage_of["head"];
     std::vector<std::size_t> counts(plan_.stages.size(), 0);
     const std::vector<Operator>& operators = choices_.graph.operators;
     for (const Operator& op : operators) {

@@ -14,6 +14,7 @@
 #include "core/model/device_selection.h"
 #include "core/verify/joint/choice_rules.h"
 #include "core/verify/joint/machines.h"
+#include "core/verify/joint/operator_costs.h"
 #include "core/verify/joint/rank_costs.h"
 #include "core/verify/joint/stage_links.h"
 #include "core/verify/joint/step_order.h"
@@ -56,11 +57,13 @@ class JointCosting {
         network_(cluster),
         usable_(SelectedDevices(cluster, problem.devices_to_use)),
         choices_{graph, cluster, pricer, problem, placement, machines_, machines_.LargestNodes(usable_)},
+        operator_costs_(graph, pricer.labels(), choices_.problem.memory_model),
         violations_(violations) {}
 
   std::optional<Plan> Run() {
     Violations broken;
     verify::CheckJointChoices(choices_, usable_, broken);
+    if (broken.empty() && !choices_.graph.transformer.has_value()) operator_costs_.CheckLayers(broken);
     if (broken.empty()) CostStages(broken);
     for (const Violation& violation : broken.listed()) violations_.Add(violation.path, violation.rule);
     if (!broken.empty()) return std::nullopt;
@@ -123,16 +126,27 @@ class JointCosting {
     checked_ = {device_class, spread};
     const DeviceClass& device = choices_.cluster.device_classes[device_class.index()];
     const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
-    const TransformerShape& shape = *choices_.graph.transformer;
     std::set<int32_t> seen;
     for (int32_t layer = 0; layer < num_layers(); ++layer) {
       if (!seen.insert(choices_.pricer.kinds()[static_cast<std::size_t>(layer)]).second) continue;
-      const std::string difference =
-          verify::DifferenceOf(PriceOf(prices, layer), verify::CostsOfRank(shape, layer, device, efficiency, spread));
+      const std::string difference = DifferenceAt(layer, PriceOf(prices, layer), device, efficiency, spread);
       if (difference.empty()) continue;
       broken.Add(StagePath(s) + ".joint",
                  absl::StrCat(choices_.pricer.labels()[static_cast<std::size_t>(layer)], ": ", difference));
     }
+  }
+
+  std::string DifferenceAt(int32_t layer, LayerPrice price, const DeviceClass& device,
+                           const TrainingEfficiency& efficiency, const verify::RankSpread& spread) const {
+    if (choices_.graph.transformer.has_value()) {
+      const TransformerShape& shape = *choices_.graph.transformer;
+      return verify::DifferenceOf(price, verify::CostsOfRank(shape, layer, device, efficiency, spread));
+    }
+    const auto costs = operator_costs_.CostsOf(static_cast<std::size_t>(layer), device, efficiency, spread);
+    if (!costs.has_value()) return "must not be on a class or of a tensor degree that its operators do not have";
+    // Measured times of operators are compared as well: the graph has them.
+    price.is_measured = false;
+    return verify::DifferenceOf(price, *costs);
   }
 
   // Forward passes that are done and whose backward passes are not, at the most.
@@ -362,8 +376,8 @@ class JointCosting {
       if (!usage.stages.empty()) used += device_class.peak_flops;
     }
     const double flops = SamplesPerSecond() * choices_.pricer.flops_per_sample();
-    joint_.peak_share_in_use = flops / used;
-    joint_.peak_share = flops / all;
+    joint_.peak_share_in_use = used > 0 ? flops / used : 0;
+    joint_.peak_share = all > 0 ? flops / all : 0;
   }
 
   void AddEstimate() {
@@ -390,6 +404,8 @@ class JointCosting {
   // Ascending.
   const std::vector<DeviceId> usable_;
   const verify::JointChoices choices_;
+  // Of graphs without a transformer.
+  const verify::OperatorCosts operator_costs_;
   Violations& violations_;
   Plan plan_;
   JointPlan joint_;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/verify/joint/joint_costing.h"
+#include "core/verify/joint/round_robin_costing.h"
 
 namespace planwright {
 namespace {
@@ -121,8 +122,11 @@ class Comparison {
             "must be the bound of the closed form and at most it");
     Require(joint.simulated_bound <= joint.simulated_step, "plan.joint.simulated_bound_ms",
             "must be at most the simulated step");
-    Require(stated_.provenance.proven_optimal == (joint.simulated_bound == joint.simulated_step),
-            "plan.provenance.proven_optimal", "must say whether the simulated step meets its bound");
+    // Of replicas in turn no step is simulated.
+    const bool is_met = joint.simulated_step > Picoseconds(0) ? joint.simulated_bound == joint.simulated_step
+                                                              : joint.step_bound == joint.step;
+    Require(stated_.provenance.proven_optimal == is_met, "plan.provenance.proven_optimal",
+            "must say whether the simulated step meets its bound");
   }
 
   const Plan& stated_;
@@ -137,6 +141,14 @@ void VerifyJointPlan(const OperatorGraph& graph, const Cluster& cluster, const L
   if (!plan.joint.has_value()) return violations.Add("plan.joint", "must be set");
   const std::optional<Plan> fresh =
       CostJointPlacement(graph, cluster, pricer, plan.problem, PlacementOf(plan), violations);
+  if (fresh.has_value()) Comparison(plan, *fresh, violations).Run();
+}
+
+void VerifyRoundRobinPlan(const OperatorGraph& graph, const Cluster& cluster, const Plan& plan,
+                          Violations& violations) {
+  if (!plan.joint.has_value()) return violations.Add("plan.joint", "must be set");
+  const std::optional<Plan> fresh =
+      CostRoundRobinPlacement(graph, cluster, plan.problem, PlacementOf(plan), violations);
   if (fresh.has_value()) Comparison(plan, *fresh, violations).Run();
 }
 

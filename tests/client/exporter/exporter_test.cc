@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -211,6 +212,29 @@ TEST(ExportPiperTest, WantsIds) {
       std::string(
           ExportTo("piper", MakePlan(graph, {{"embedding", "layer.0", "head", "loss"}}), &graph).status().message()),
       HasSubstr("operator ids is no id of a node of Piper's"));
+}
+
+TEST(ExportPiperTest, SaysDegreesAndVariantsWhereReplicasTakeTurns) {
+  v1::Graph graph = MakeDecoder(1);
+  v1::Plan plan = MakePlan(graph, {{"embedding", "layer.0", "head", "loss"}});
+  plan.mutable_joint();
+  plan.mutable_problem()->set_replication(v1::REPLICATION_PER_STAGE);
+  v1::JointStage& stage = *plan.mutable_stages(0)->mutable_joint();
+  stage.set_tensor_degree(2);
+  stage.set_data_degree(3);
+  v1::JointStage::Chunk& chunk = *stage.add_chunks();
+  for (const char* name : {"7", "3"}) chunk.add_layers(name);
+  chunk.add_recomputation(v1::LAYER_RECOMPUTATION_FULL);
+  chunk.add_recomputation(v1::LAYER_RECOMPUTATION_NONE);
+  const auto exported = ExportTo("piper", plan, &graph);
+  ASSERT_TRUE(exported.ok()) << exported.status();
+  const nlohmann::json json = nlohmann::json::parse(exported->text);
+  EXPECT_EQ(json.at("stages").at(0).at("tensorParallelDegree"), 2);
+  EXPECT_EQ(json.at("stages").at(0).at("dataParallelDegree"), 3);
+  EXPECT_EQ(json.at("stages").at(0).at("TMPCids").dump(), R"([[7,"activation recomp"],[3,"vanilla"]])");
+  EXPECT_THAT(std::string(ExportTo("schedule_csv", plan, &graph).status().message()), HasSubstr("in turn"));
+  chunk.set_layers(0, "seven");
+  EXPECT_FALSE(ExportTo("piper", plan, &graph).ok());
 }
 
 TEST(ExportVllmTest, CountsTheLayersOfEachStage) {

@@ -216,5 +216,68 @@ TEST(GraphValidatorTest, NamesOnlyOperatorsOfTheCycle) {
       ElementsAre(Breaks("graph.tensors", "must not form a cycle, but 2 operators do: \"1\" -> \"2\" -> \"1\"")));
 }
 
+TEST(VariantRulesTest, NamesEveryMistakeAndItsPath) {
+  OperatorGraph graph = Triangle();
+  graph.samples_per_micro_batch = 4;
+  OperatorVariant broken;
+  broken.tensor_degree = 0;
+  broken.device_class = "gpu";
+  broken.samples = 0;
+  broken.forward = broken.backward = Picoseconds(-1);
+  broken.parameter_bytes = broken.activation_bytes = broken.workspace_bytes = -1;
+  broken.output_bytes = -1;
+  broken.recomputation = {.extra = Picoseconds(-1), .activation_bytes = 5, .workspace_bytes = -1};
+  graph.operators[1].variants = {broken};
+  const std::string path = "graph.operators[1].variants[0]";
+  EXPECT_THAT(Validate(graph), ElementsAre(Breaks(path + ".tensor_degree", "must be in 1 .. 16777216, is 0"),
+                                           Breaks(path + ".samples", "must be >= 1, is 0"),
+                                           Breaks(path + ".forward_ms", "must be >= 0, is -1e-09"),
+                                           Breaks(path + ".backward_ms", "must be >= 0, is -1e-09"),
+                                           Breaks(path + ".parameter_bytes", "must be >= 0, is -1"),
+                                           Breaks(path + ".activation_bytes", "must be >= 0, is -1"),
+                                           Breaks(path + ".workspace_bytes", "must be >= 0, is -1"),
+                                           Breaks(path + ".output_bytes", "must be >= 0, is -1"),
+                                           Breaks(path + ".recomputation.extra_ms", "must be >= 0, is -1e-09"),
+                                           Breaks(path + ".recomputation.workspace_bytes", "must be >= 0, is -1"),
+                                           Breaks(path + ".recomputation.activation_bytes",
+                                                  "must be at most activation_bytes of the variant (-1), is 5")));
+}
+
+TEST(VariantRulesTest, SizesOfADegreeAgree) {
+  OperatorGraph graph = Triangle();
+  graph.samples_per_micro_batch = 4;
+  OperatorVariant first;
+  first.tensor_degree = 2;
+  first.parameter_bytes = 8;
+  OperatorVariant other_class = first;
+  other_class.device_class = "gpu";
+  OperatorVariant other_degree = first;
+  other_degree.tensor_degree = 1;
+  // The same samples, which the first leaves to the graph.
+  OperatorVariant again = first;
+  again.samples = 4;
+  again.parameter_bytes = 9;
+  first.output_bytes = 3;
+  first.recomputation.emplace();
+  graph.operators[0].variants = {first, again, other_class, other_degree};
+  const std::string path = "graph.operators[0].variants[1]";
+  const std::string as = " as variants[0] of the same degree and class";
+  EXPECT_THAT(Validate(graph),
+              ElementsAre(Breaks(path, "must not state the tensor degree, class and samples of variants[0] again"),
+                          Breaks(path + ".parameter_bytes", "must be 8" + as + ", is 9"),
+                          Breaks(path + ".recomputation", "must be set" + as),
+                          Breaks(path + ".output_bytes", "must be set" + as)));
+}
+
+TEST(VariantRulesTest, AreOfForwardOperatorsAndFew) {
+  OperatorGraph graph = Triangle();
+  graph.operators[2].pass = Pass::kBackward;
+  graph.operators[2].variants.resize(1);
+  graph.operators[0].variants.resize(1'001);
+  EXPECT_THAT(Validate(graph),
+              ElementsAre(Breaks("graph.operators[0].variants", "must have at most 1000 elements"),
+                          Breaks("graph.operators[2].variants", "must be empty on a BACKWARD operator")));
+}
+
 }  // namespace
 }  // namespace planwright

@@ -55,6 +55,10 @@ v1::Cluster SmallCluster(const std::string& interconnect) {
   return cluster;
 }
 
+v1::OperatorVariant::Recomputation& AgainOf(v1::Graph& graph) {
+  return *graph.mutable_operators(0)->add_variants()->mutable_recomputation();
+}
+
 TEST(GraphDigestTest, IsA256BitHexNumber) {
   EXPECT_THAT(DigestOf(SmallGraph()), testing::MatchesRegex("[0-9a-f]{64}"));
 }
@@ -68,6 +72,10 @@ TEST(GraphDigestTest, DoesNotDependOnTheOrderOfLists) {
   shuffled.mutable_operators(2)->mutable_unsupported_device_classes()->SwapElements(0, 1);
   shuffled.set_display_name("another");
   EXPECT_EQ(DigestOf(shuffled), DigestOf(SmallGraph()));
+  for (const int32_t degree : {1, 2}) shuffled.mutable_operators(2)->add_variants()->set_tensor_degree(degree);
+  v1::Graph other = shuffled;
+  other.mutable_operators(2)->mutable_variants()->SwapElements(0, 1);
+  EXPECT_EQ(DigestOf(shuffled), DigestOf(other));
 }
 
 TEST(GraphDigestTest, DependsOnEverythingElse) {
@@ -91,6 +99,21 @@ TEST(GraphDigestTest, DependsOnEverythingElse) {
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_activation_bytes(1); },
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_workspace_bytes(1); },
       [](v1::Graph& graph) { graph.mutable_operators(0)->set_colocation_group("g"); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants(); },
+      [](v1::Graph& graph) { graph.mutable_operators(1)->add_variants(); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_tensor_degree(2); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_device_class("gpu"); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_samples(1); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_forward_ms(1); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_backward_ms(1); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_parameter_bytes(1); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_activation_bytes(1); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_workspace_bytes(1); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_output_bytes(0); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->mutable_recomputation(); },
+      [](v1::Graph& graph) { AgainOf(graph).set_extra_ms(1); },
+      [](v1::Graph& graph) { AgainOf(graph).set_activation_bytes(1); },
+      [](v1::Graph& graph) { AgainOf(graph).set_workspace_bytes(1); },
       [](v1::Graph& graph) { graph.mutable_tensors(0)->set_name("tt"); },
       [](v1::Graph& graph) { graph.mutable_tensors(0)->set_size_bytes(5); },
       [](v1::Graph& graph) { graph.mutable_tensors(0)->set_transfer_ms(0); },

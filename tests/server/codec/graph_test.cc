@@ -33,6 +33,19 @@ constexpr char kCompleteGraph[] = R"pb(
     activation_bytes: 25
     workspace_bytes: 12
     colocation_group: "embedding"
+    variants {
+      tensor_degree: 2
+      device_class: "gpu"
+      samples: 4
+      forward_ms: 1
+      backward_ms: 2
+      parameter_bytes: 3
+      activation_bytes: 4
+      workspace_bytes: 5
+      output_bytes: 0
+      recomputation { extra_ms: 1 activation_bytes: 2 workspace_bytes: 7 }
+    }
+    variants { tensor_degree: 1 forward_ms: 1 }
   }
   operators { name: "a_grad" pass: PASS_BACKWARD forward_operator: "a" }
   operators { name: "b" pass: PASS_FORWARD memory_bytes: 0 }

@@ -307,6 +307,8 @@ TEST_F(StatedPlanTest, EveryFieldOfEveryKindOfPlanIsChecked) {
             joint { global_batch: 16 schedules: SCHEDULE_KIND_ONE_F_ONE_B }
           }
         )pb"));
+  check("operators", RequestFor("num_stages: 2 joint { global_batch: 8 }"));
+  check("turns", RequestFor("num_stages: 2 replication: REPLICATION_PER_STAGE joint { global_batch: 8 }"));
   std::set<std::string> all;
   CollectFields(*v1::Plan::descriptor(), all);
   for (const std::string& field : all) {

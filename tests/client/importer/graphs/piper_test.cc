@@ -24,7 +24,10 @@ constexpr char kFile[] = R"({
       {"id": "vanilla", "timePerSample": 0.03, "parameterSize": 100, "memoryUsageA": 1000.5, "memoryUsageB": 250,
        "syncTimeFw": {}, "syncTimeBw": {"3": 0}},
       {"id": "activation recomp", "timePerSample": 0.04, "parameterSize": 100, "memoryUsageA": 10, "memoryUsageB": 250}],
-      "2": []}},
+      "2": [
+      {"id": "vanilla", "timePerSample": 0.02, "parameterSize": 50, "memoryUsageA": 600, "memoryUsageB": 120,
+       "syncTimeFw": {}, "syncTimeBw": {"3": 512}}],
+      "4": []}},
     {"id": 3, "name": "Layer", "TMPCs": {"1": [
       {"id": "vanilla", "timePerSample": 0.03, "parameterSize": 100, "memoryUsageA": 1, "memoryUsageB": 200}]}},
     {"id": 4, "name": "Head", "TMPCs": {"1": [
@@ -47,6 +50,22 @@ TEST(PiperTest, ReadsTheCostsOfOneDevice) {
   EXPECT_EQ(graph.operators(0).activation_bytes(), 1001);
   EXPECT_EQ(graph.operators(0).parameter_bytes(), 100);
   EXPECT_EQ(graph.operators(0).workspace_bytes(), 50);
+  ASSERT_THAT(graph.operators(0).variants(), SizeIs(2));
+  const v1::OperatorVariant& whole = graph.operators(0).variants(0);
+  EXPECT_EQ(whole.tensor_degree(), 1);
+  EXPECT_NEAR(whole.forward_ms(), 10, 1e-9);
+  EXPECT_NEAR(whole.backward_ms(), 20, 1e-9);
+  EXPECT_EQ(whole.activation_bytes(), 1001);
+  EXPECT_EQ(whole.workspace_bytes(), 50);
+  EXPECT_NEAR(whole.recomputation().extra_ms(), 10, 1e-9);
+  EXPECT_EQ(whole.recomputation().activation_bytes(), 10);
+  EXPECT_EQ(whole.recomputation().workspace_bytes(), 50);
+  const v1::OperatorVariant& half = graph.operators(0).variants(1);
+  EXPECT_EQ(half.tensor_degree(), 2);
+  EXPECT_NEAR(half.forward_ms() + half.backward_ms(), 20, 1e-9);
+  EXPECT_EQ(half.parameter_bytes(), 50);
+  EXPECT_EQ(half.workspace_bytes(), 20);
+  EXPECT_FALSE(half.has_recomputation());
   ASSERT_THAT(graph.tensors(), SizeIs(2));
   EXPECT_EQ(graph.tensors(0).size_bytes(), 4096);
   EXPECT_THAT(graph.tensors(0).consumers(), ElementsAre("4"));
@@ -55,8 +74,9 @@ TEST(PiperTest, ReadsTheCostsOfOneDevice) {
   EXPECT_EQ(cluster.device_groups(0).count(), 4);
   EXPECT_EQ(cluster.device_classes(0).memory_bytes(), 80'000'000'000);
   EXPECT_EQ(cluster.interconnect().uniform().bandwidth_bytes_per_second(), 2.5e10);
-  EXPECT_THAT(imported->warnings, ElementsAre(HasSubstr("taken for seconds"), HasSubstr("a third of the times"),
-                                              HasSubstr("--cluster overrules them")));
+  EXPECT_THAT(imported->warnings,
+              ElementsAre(HasSubstr("taken for seconds"), HasSubstr("a third of the times"),
+                          HasSubstr("syncTimeBw are not taken"), HasSubstr("--cluster overrules them")));
 }
 
 TEST(PiperTest, WarnsOfSecondsThatLookLikeMilliseconds) {
@@ -65,6 +85,19 @@ TEST(PiperTest, WarnsOfSecondsThatLookLikeMilliseconds) {
   const auto imported = ImportGraph(text, "piper.json", {});
   ASSERT_TRUE(imported.ok()) << imported.status();
   EXPECT_THAT(imported->warnings, ::testing::Contains(HasSubstr("--time_unit=ms reads them so")));
+}
+
+TEST(PiperTest, DegreesAreNumbers) {
+  const auto imported = ImportGraph(R"({
+    "maxDevices": 1, "maxMemoryPerDevice": 1, "bandwidth": 1, "mbsInBatch": 1,
+    "nodes": [{"id": 1, "TMPCs": {"1": [{"id": "vanilla", "timePerSample": 1, "parameterSize": 1, "memoryUsageA": 1,
+                                         "memoryUsageB": 1}], "02": [], "two": [], "0": []}}],
+    "edges": []})",
+                                    "p.json", {});
+  std::vector<std::string> fields;
+  for (const FieldViolation& violation : ErrorDetailsOf(imported.status()).violations)
+    fields.push_back(violation.field);
+  EXPECT_THAT(fields, ElementsAre("nodes[0].TMPCs.0", "nodes[0].TMPCs.02", "nodes[0].TMPCs.two"));
 }
 
 TEST(PiperTest, NamesEveryMistakeAndItsPath) {

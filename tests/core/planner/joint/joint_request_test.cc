@@ -183,12 +183,17 @@ TEST(JointRequestTest, RefusesWhatContradictsOrDoesNotDivide) {
   }
 }
 
-TEST(JointRequestTest, NeedsAShapeAndABatch) {
+TEST(JointRequestTest, NeedsBackwardPassesAndABatch) {
   JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 0);
   request.graph.transformer.reset();
+  for (Operator& op : request.graph.operators) {
+    op.backward_flops = 0;
+    op.backward_bytes_accessed = 0;
+    op.costs.clear();
+  }
   const absl::StatusOr<Plan> plan = Make(request);
   ASSERT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(PathsOf(plan.status()), Contains("problem.joint"));
+  EXPECT_THAT(PathsOf(plan.status()), Contains("graph.operators"));
   EXPECT_THAT(PathsOf(plan.status()), Contains("problem.joint.global_batch"));
 }
 

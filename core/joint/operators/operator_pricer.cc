@@ -1,0 +1,268 @@
+#include "core/joint/operators/operator_pricer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/joint/cost/exchange.h"
+#include "core/joint/cost/layer_memory.h"
+#include "core/joint/cost/training_efficiency.h"
+
+namespace planwright {
+namespace {
+
+constexpr double kPicosecondsPerSecond = 1e12;
+
+// Everything that its price depends on.
+using Key = std::vector<int64_t>;
+
+Key KeyOf(const Operator& op, OperatorId id, const CostTable& costs) {
+  Key key = {op.parameter_bytes, op.activation_bytes, op.workspace_bytes};
+  for (std::size_t device_class = 0; device_class < costs.num_classes(); ++device_class) {
+    const OperatorTime& time = costs.time(id, DeviceClassId(device_class));
+    key.insert(key.end(),
+               {time.forward.count(), time.backward.count(), int64_t{time.supported}, int64_t{time.estimated}});
+  }
+  for (const OperatorCost& cost : op.costs) key.push_back(cost.backward_weight.count());
+  // Operators with variants are told apart by their numbers in the graph.
+  if (!op.variants.empty()) key.push_back(static_cast<int64_t>(id.index()));
+  return key;
+}
+
+// Costs of the data ranks of one stage.
+class DataRanks {
+ public:
+  DataRanks(const PriceQuery& query, const TrainingEfficiency& efficiency, const DeviceClass& device,
+            const TrainingLink& inside, const TrainingLink& between)
+      : sharding_(query.sharding),
+        efficiency_(efficiency),
+        device_(device),
+        group_{query.degrees.data, query.degrees.tensor},
+        exchange_(query, inside, between, efficiency.network) {}
+
+  // Bytes of which each rank keeps its part from `from` on.
+  double Kept(double bytes, Sharding from) const {
+    return sharding_ >= from ? bytes / static_cast<double>(group_.ranks) : bytes;
+  }
+
+  // What sharding adds to the passes of every micro-batch.
+  void AddGathers(double parameters, double forward, double backward, LayerPrice& price) const {
+    if (sharding_ < Sharding::kGradients) return;
+    const double ring = exchange_.Ring(parameters, group_);
+    const double gather = sharding_ == Sharding::kParameters ? ring : 0;
+    const auto shown = [&](double time, double computed) {
+      return time - std::min(efficiency_.hidden_among_data * time, computed);
+    };
+    price.forward_ps = RoundedUp(forward + shown(gather, forward));
+    price.backward_ps = RoundedUp(backward + shown(gather + ring, backward));
+  }
+
+  double StepEnd(double parameters, double touched) const {
+    const double ring = exchange_.Ring(parameters, group_);
+    const double rings = sharding_ <= Sharding::kOptimizer ? 2 : sharding_ == Sharding::kGradients ? 1 : 0;
+    double update = 0;
+    if (device_.memory_bandwidth_bytes_per_second > 0) {
+      update = Kept(touched, Sharding::kOptimizer) / (device_.memory_bandwidth_bytes_per_second * efficiency_.memory) *
+               kPicosecondsPerSecond;
+    }
+    return (1 - efficiency_.hidden_at_step_end) * rings * ring + update;
+  }
+
+ private:
+  Sharding sharding_;
+  const TrainingEfficiency& efficiency_;
+  const DeviceClass& device_;
+  RankGroup group_;
+  Exchange exchange_;
+};
+
+// Sums over the operators of a layer.
+struct LayerSum {
+  double forward = 0;
+  double backward = 0;
+  double weights = 0;
+  double parameters = 0;
+  double kept = 0;
+  double workspace = 0;
+  // Where what can be is computed again.
+  double extra = 0;
+  double kept_then = 0;
+  double recomputed = 0;
+  bool is_measured = true;
+  bool drops_whole_operators = false;
+
+  void Add(const OperatorShare& share) {
+    forward += share.forward;
+    backward += share.backward;
+    weights += share.weights;
+    parameters += share.parameters;
+    kept += share.kept;
+    workspace = std::max(workspace, share.workspace);
+    is_measured = is_measured && share.is_measured;
+    if (share.again.has_value()) {
+      extra += share.again->extra;
+      kept_then += share.again->kept;
+      recomputed += share.again->workspace;
+    } else if (share.has_variant) {
+      kept_then += share.kept;
+    } else {
+      extra += share.forward;
+      recomputed += share.kept;
+      drops_whole_operators = drops_whole_operators || share.kept > 0;
+    }
+  }
+};
+
+bool IsTooMuch(const LayerPrice& price, std::size_t layers) {
+  int64_t most = std::max({price.forward_ps, price.backward_ps, price.step_end_ps, price.recomputed_bytes,
+                           price.workspace_bytes, price.parameter_bytes, price.gradient_bytes, price.optimizer_bytes,
+                           price.gathered_bytes, price.output_bytes});
+  for (const auto& mode : price.modes) {
+    if (mode.has_value()) most = std::max({most, mode->extra_ps, mode->kept_bytes});
+  }
+  return most > kMostPriced / 2 / static_cast<int64_t>(layers);
+}
+
+}  // namespace
+
+OperatorPricer::OperatorPricer(const OperatorGraph& graph, const Cluster& cluster, const OperatorLayers& layers,
+                               const CostTable& costs, const MemoryModel& memory, TrainingLink inside,
+                               TrainingLink between)
+    : graph_(graph),
+      cluster_(cluster),
+      layers_(layers),
+      costs_(costs),
+      weight_versions_(memory.weight_versions.value_or(1)),
+      gradient_copies_(memory.gradient_copies.value_or(1)),
+      optimizer_factor_(memory.optimizer_bytes_per_parameter_byte.value_or(0)),
+      inside_(inside),
+      between_(between) {
+  FindBorders();
+  FindKinds();
+}
+
+void OperatorPricer::FindBorders() {
+  std::vector<std::size_t> layer_of(graph_.operators.size(), 0);
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    for (const OperatorId op : layers_.operators[layer]) layer_of[op.index()] = layer;
+  }
+  const auto is_whole = [&](OperatorId op) { return graph_.operators[op.index()].variants.empty(); };
+  borders_.resize(layers_.size());
+  for (std::size_t number = 0; number < graph_.tensors.size(); ++number) {
+    const Tensor& tensor = graph_.tensors[number];
+    const std::size_t made = layer_of[tensor.producer.index()];
+    std::set<std::size_t> readers;
+    std::size_t last = made;
+    for (const OperatorId consumer : tensor.consumers) {
+      const std::size_t read = layer_of[consumer.index()];
+      last = std::max(last, read);
+      if (is_whole(consumer) && (read != made || !is_whole(tensor.producer))) readers.insert(read);
+    }
+    for (const std::size_t layer : readers) borders_[layer].entering.push_back(number);
+    for (std::size_t layer = made; layer < last; ++layer) borders_[layer].leaving.push_back(number);
+  }
+}
+
+void OperatorPricer::FindKinds() {
+  // What depends on variants of other layers is told apart by the tensor.
+  const auto sizes = [&](const std::vector<std::size_t>& tensors) {
+    Key key = {static_cast<int64_t>(tensors.size())};
+    for (const std::size_t number : tensors) {
+      const Tensor& tensor = graph_.tensors[number];
+      const bool is_whole = graph_.operators[tensor.producer.index()].variants.empty();
+      key.insert(key.end(), {tensor.size_bytes, is_whole ? -1 : static_cast<int64_t>(number)});
+    }
+    return key;
+  };
+  std::map<std::vector<Key>, int32_t> known;
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    std::vector<Key> keys;
+    for (const OperatorId op : layers_.operators[layer])
+      keys.push_back(KeyOf(graph_.operators[op.index()], op, costs_));
+    std::sort(keys.begin(), keys.end());
+    keys.push_back(sizes(borders_[layer].entering));
+    keys.push_back(sizes(borders_[layer].leaving));
+    const auto [entry, is_new] = known.try_emplace(std::move(keys), static_cast<int32_t>(first_of_kind_.size()));
+    if (is_new) first_of_kind_.push_back(layer);
+    kinds_.push_back(entry->second);
+  }
+}
+
+double OperatorPricer::BytesOf(const std::vector<std::size_t>& tensors, const PriceQuery& query,
+                               const std::vector<std::optional<OperatorShare>>& shares) const {
+  const double factor = static_cast<double>(query.samples) / static_cast<double>(graph_.samples_per_micro_batch);
+  double bytes = 0;
+  for (const std::size_t number : tensors) {
+    const Tensor& tensor = graph_.tensors[number];
+    const std::optional<double>& sent = shares[tensor.producer.index()]->output;
+    bytes += sent.has_value() ? *sent : factor * static_cast<double>(tensor.size_bytes);
+  }
+  return bytes;
+}
+
+std::optional<LayerPrice> OperatorPricer::PriceOfLayer(std::size_t layer, const PriceQuery& query,
+                                                       const std::vector<std::optional<OperatorShare>>& shares) const {
+  LayerSum sum;
+  for (const OperatorId op : layers_.operators[layer]) sum.Add(*shares[op.index()]);
+  const Border& border = borders_[layer];
+  if (sum.drops_whole_operators) sum.kept_then += BytesOf(border.entering, query, shares);
+  const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
+  const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
+  const DataRanks ranks(query, efficiency, device, inside_, between_);
+  const double versions = weight_versions_ * sum.parameters;
+  const double gradients = gradient_copies_ * sum.parameters;
+  const double optimizer = optimizer_factor_ * sum.parameters;
+  LayerPrice price;
+  price.forward_ps = RoundedUp(sum.forward);
+  price.backward_ps = RoundedUp(sum.backward);
+  ranks.AddGathers(sum.parameters, sum.forward, sum.backward, price);
+  price.weights_ps = std::min(RoundedUp(sum.weights), price.backward_ps);
+  price.weights_kept_bytes = RoundedUp(sum.kept);
+  price.modes[static_cast<std::size_t>(LayerRecomputation::kNone)] = {0, RoundedUp(sum.kept)};
+  if (sum.kept_then < sum.kept) {
+    price.modes[static_cast<std::size_t>(LayerRecomputation::kFull)] = {RoundedUp(sum.extra), RoundedUp(sum.kept_then)};
+    price.recomputed_bytes = RoundedUp(sum.recomputed);
+  }
+  price.workspace_bytes = RoundedUp(sum.workspace);
+  price.parameter_bytes = RoundedUp(ranks.Kept(versions, Sharding::kParameters));
+  price.gradient_bytes = RoundedUp(ranks.Kept(gradients, Sharding::kGradients));
+  price.optimizer_bytes = RoundedUp(ranks.Kept(optimizer, Sharding::kOptimizer));
+  if (query.sharding == Sharding::kParameters) price.gathered_bytes = RoundedUp(sum.parameters);
+  // An update reads gradients, and reads and writes parameters and what the optimizer knows of them.
+  price.step_end_ps = RoundedUp(ranks.StepEnd(sum.parameters, 3 * sum.parameters + 2 * optimizer));
+  price.output_bytes = RoundedUp(BytesOf(border.leaving, query, shares));
+  price.is_measured = sum.is_measured;
+  if (IsTooMuch(price, layers_.size())) return std::nullopt;
+  return price;
+}
+
+std::vector<LayerPrice> OperatorPricer::Price(const PriceQuery& query) const {
+  if (query.degrees.context != 1 || query.degrees.expert != 1) return {};
+  const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
+  const ShareQuery share_query{query.degrees.tensor, query.samples, graph_.samples_per_micro_batch};
+  std::vector<std::optional<OperatorShare>> shares;
+  shares.reserve(graph_.operators.size());
+  for (std::size_t op = 0; op < graph_.operators.size(); ++op) {
+    const OperatorTime& whole = costs_.time(OperatorId(op), query.device_class);
+    shares.push_back(ShareOf(graph_.operators[op], device, whole, share_query));
+    if (!shares.back().has_value()) return {};
+  }
+  std::vector<LayerPrice> prices;
+  prices.reserve(first_of_kind_.size());
+  for (const std::size_t layer : first_of_kind_) {
+    const std::optional<LayerPrice> price = PriceOfLayer(layer, query, shares);
+    if (!price.has_value()) return {};
+    prices.push_back(*price);
+  }
+  return prices;
+}
+
+double OperatorPricer::flops_per_sample() const {
+  double flops = 0;
+  for (const Operator& op : graph_.operators) flops += op.forward_flops + op.backward_flops;
+  return flops / static_cast<double>(graph_.samples_per_micro_batch);
+}
+
+}  // namespace planwright

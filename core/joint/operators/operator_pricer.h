@@ -1,0 +1,73 @@
+// Costs of layers that are operators of any graph (docs/training-costs.md, section 9): sums of what its operators cost
+// a rank, and what is alive behind a layer as what goes to the next stage.
+#ifndef PLANWRIGHT_CORE_JOINT_OPERATORS_OPERATOR_PRICER_H_
+#define PLANWRIGHT_CORE_JOINT_OPERATORS_OPERATOR_PRICER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cost/terms/cost_table.h"
+#include "core/joint/cost/layer_pricer.h"
+#include "core/joint/cost/training_cluster.h"
+#include "core/joint/operators/operator_layers.h"
+#include "core/joint/operators/operator_share.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+class OperatorPricer : public LayerPricer {
+ public:
+  // All but the links and `memory` outlive the pricer. `memory` is resolved; what it leaves open under DECLARED counts
+  // as parameters and gradients. REQUIRES: `layers` in an order in which every tensor goes forward.
+  OperatorPricer(const OperatorGraph& graph, const Cluster& cluster, const OperatorLayers& layers,
+                 const CostTable& costs, const MemoryModel& memory, TrainingLink inside, TrainingLink between);
+
+  const std::vector<int32_t>& kinds() const override { return kinds_; }
+  const std::vector<std::string>& labels() const override { return layers_.labels; }
+  // Empty also where a class cannot run an operator, variants lack the tensor degree, the context or expert degree is
+  // not 1, or sums leave 62 bits.
+  std::vector<LayerPrice> Price(const PriceQuery& query) const override;
+  double flops_per_sample() const override;
+  // Of tokens nothing is known.
+  int64_t tokens_per_sample() const override { return 0; }
+
+ private:
+  // Positions in graph.tensors.
+  struct Border {
+    // Read in the layer by operators without variants, made by none of these.
+    std::vector<std::size_t> entering;
+    // Made in it or before, read behind it.
+    std::vector<std::size_t> leaving;
+  };
+
+  void FindBorders();
+  void FindKinds();
+  // nullopt: the operators of the layer cannot be spread so.
+  std::optional<LayerPrice> PriceOfLayer(std::size_t layer, const PriceQuery& query,
+                                         const std::vector<std::optional<OperatorShare>>& shares) const;
+  double BytesOf(const std::vector<std::size_t>& tensors, const PriceQuery& query,
+                 const std::vector<std::optional<OperatorShare>>& shares) const;
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const OperatorLayers& layers_;
+  const CostTable& costs_;
+  double weight_versions_;
+  double gradient_copies_;
+  double optimizer_factor_;
+  TrainingLink inside_;
+  TrainingLink between_;
+  std::vector<Border> borders_;
+  std::vector<int32_t> kinds_;
+  // Of each kind the first layer.
+  std::vector<std::size_t> first_of_kind_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_OPERATORS_OPERATOR_PRICER_H_

@@ -1,0 +1,52 @@
+// What one operator costs a tensor rank (docs/training-costs.md, section 9): what a variant says of it, or else the
+// whole operator.
+#ifndef PLANWRIGHT_CORE_JOINT_OPERATORS_OPERATOR_SHARE_H_
+#define PLANWRIGHT_CORE_JOINT_OPERATORS_OPERATOR_SHARE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "core/cost/terms/cost_table.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+
+namespace planwright {
+
+// Of one micro-batch; picoseconds and bytes before they are rounded.
+struct OperatorShare {
+  struct Again {
+    double extra = 0;
+    double kept = 0;
+    double workspace = 0;
+  };
+
+  double forward = 0;
+  double backward = 0;
+  // Of `backward`, the gradients of weights.
+  double weights = 0;
+  double parameters = 0;
+  double kept = 0;
+  double workspace = 0;
+  // Of each tensor that it makes; nullopt: all of it.
+  std::optional<double> output;
+  // What a variant says of computing it again.
+  std::optional<Again> again;
+  bool has_variant = false;
+  bool is_measured = false;
+};
+
+struct ShareQuery {
+  int32_t tensor_degree = 1;
+  // Of the micro-batch on one rank of the data degree, and of the graph's times.
+  int64_t samples = 1;
+  int64_t samples_of_graph = 1;
+};
+
+// `whole`: the time of the operator on `device_class`. nullopt: the class cannot run it, or it has variants and none of
+// this degree and class. O(variants log variants).
+std::optional<OperatorShare> ShareOf(const Operator& op, const DeviceClass& device_class, const OperatorTime& whole,
+                                     const ShareQuery& query);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_OPERATORS_OPERATOR_SHARE_H_

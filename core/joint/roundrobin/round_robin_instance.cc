@@ -1,0 +1,143 @@
+#include "core/joint/roundrobin/round_robin_instance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+#include "core/cost/terms/cost_table.h"
+#include "core/joint/operators/operator_share.h"
+
+namespace planwright {
+namespace {
+
+// Sums over all operators and micro-batches stay below 2^62.
+constexpr double kMost = 1e15;
+
+// Rounded up, but for what doubles are off by where a number lies between those of two variants.
+int64_t Whole(double value) {
+  const double off = std::max(1e-3, 1e-14 * value);
+  return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(std::min(value, kMost) - off)));
+}
+
+class Builder {
+ public:
+  Builder(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+          const std::vector<DeviceId>& devices)
+      : graph_(graph),
+        cluster_(cluster),
+        problem_(problem),
+        devices_(devices),
+        samples_(problem.joint->micro_batch_samples.front()) {}
+
+  RoundRobinInstance Build() {
+    OrderOperators();
+    AddEdges();
+    const JointSettings& joint = *problem_.joint;
+    instance_.tensor_degrees = joint.tensor_degrees;
+    for (const int32_t degree : joint.tensor_degrees) AddDegree(degree);
+    instance_.micro_batches = joint.global_batch / samples_;
+    instance_.devices = static_cast<int64_t>(devices_.size());
+    const int64_t most = std::min(instance_.micro_batches, instance_.devices);
+    for (int32_t degree = 1; degree <= most; ++degree) {
+      const std::vector<int32_t>& allowed = joint.data_degrees;
+      const bool may_be = allowed.empty() || std::find(allowed.begin(), allowed.end(), degree) != allowed.end();
+      if (may_be && instance_.micro_batches % degree == 0) instance_.data_degrees.push_back(degree);
+    }
+    instance_.memory_bytes = UsableMemoryBytes(cluster_, devices_.front()).value_or(int64_t{1} << 61);
+    for (const DeviceId device : devices_) {
+      instance_.memory_bytes =
+          std::min(instance_.memory_bytes, UsableMemoryBytes(cluster_, device).value_or(int64_t{1} << 61));
+    }
+    instance_.reserved_bytes = problem_.memory_model.reserved_bytes;
+    const auto& uniform = std::get<UniformInterconnect>(cluster_.interconnect);
+    instance_.bytes_per_second = std::max<int64_t>(1, std::llround(*uniform.bandwidth_bytes_per_second));
+    instance_.num_stages = joint.num_stages;
+    return std::move(instance_);
+  }
+
+ private:
+  void OrderOperators() {
+    for (std::size_t op = 0; op < graph_.operators.size(); ++op) instance_.ids.emplace_back(op);
+    std::sort(instance_.ids.begin(), instance_.ids.end(), [&](OperatorId a, OperatorId b) {
+      return graph_.operators[a.index()].name < graph_.operators[b.index()].name;
+    });
+    position_.resize(instance_.ids.size());
+    for (std::size_t i = 0; i < instance_.ids.size(); ++i) {
+      position_[instance_.ids[i].index()] = static_cast<int32_t>(i);
+    }
+  }
+
+  void AddEdges() {
+    for (std::size_t tensor = 0; tensor < graph_.tensors.size(); ++tensor) {
+      for (const OperatorId consumer : graph_.tensors[tensor].consumers) {
+        instance_.edges.push_back({position_[graph_.tensors[tensor].producer.index()], position_[consumer.index()]});
+        tensor_of_edge_.push_back(tensor);
+      }
+    }
+  }
+
+  void AddDegree(int32_t degree) {
+    const CostTable costs(graph_, cluster_, Workload::kTraining);
+    const DeviceClassId device_class = cluster_.devices[devices_.front().index()].device_class;
+    const DeviceClass& device = cluster_.device_classes[device_class.index()];
+    auto& operators = instance_.operators.emplace_back();
+    std::vector<std::optional<double>> sent(graph_.operators.size());
+    for (const OperatorId id : instance_.ids) {
+      const std::optional<OperatorShare> share =
+          ShareOf(graph_.operators[id.index()], device, costs.time(id, device_class),
+                  {degree, samples_, graph_.samples_per_micro_batch});
+      operators.push_back(share.has_value() ? std::optional(Priced(*share)) : std::nullopt);
+      if (share.has_value()) sent[id.index()] = share->output;
+    }
+    auto& bytes = instance_.edge_bytes.emplace_back();
+    for (const std::size_t tensor : tensor_of_edge_) {
+      const Tensor& moved = graph_.tensors[tensor];
+      const double whole = static_cast<double>(moved.size_bytes) * static_cast<double>(samples_) /
+                           static_cast<double>(graph_.samples_per_micro_batch);
+      bytes.push_back(Whole(sent[moved.producer.index()].value_or(whole)));
+    }
+  }
+
+  RoundRobinOperator Priced(const OperatorShare& share) const {
+    const MemoryModel& memory = problem_.memory_model;
+    const int64_t state = Whole(share.parameters * memory.weight_versions.value_or(1)) +
+                          Whole(share.parameters * memory.gradient_copies.value_or(1)) +
+                          Whole(share.parameters * memory.optimizer_bytes_per_parameter_byte.value_or(0));
+    const auto fixed = [&](double workspace) { return state + Whole(workspace); };
+    RoundRobinOperator op{.forward_ps = Whole(share.forward),
+                          .backward_ps = Whole(share.backward),
+                          .parameter_bytes = Whole(share.parameters),
+                          .kept_bytes = Whole(share.kept),
+                          .fixed_bytes = fixed(share.workspace),
+                          .again = std::nullopt};
+    const std::vector<LayerRecomputation>& modes = problem_.joint->recomputation;
+    const bool may_be = std::find(modes.begin(), modes.end(), LayerRecomputation::kFull) != modes.end();
+    if (share.again.has_value() && may_be) {
+      op.again = {.extra_ps = Whole(share.again->extra),
+                  .kept_bytes = Whole(share.again->kept),
+                  .fixed_bytes = fixed(share.again->workspace)};
+    }
+    return op;
+  }
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const PlanningProblem& problem_;
+  const std::vector<DeviceId>& devices_;
+  const int64_t samples_;
+  RoundRobinInstance instance_;
+  // By number in the graph.
+  std::vector<int32_t> position_;
+  std::vector<std::size_t> tensor_of_edge_;
+};
+
+}  // namespace
+
+RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
+                                          const PlanningProblem& problem, const std::vector<DeviceId>& devices) {
+  return Builder(graph, cluster, problem, devices).Build();
+}
+
+}  // namespace planwright

@@ -1,0 +1,72 @@
+// A graph of operators for stages whose replicas take micro-batches in turn, in whole picoseconds and bytes.
+#ifndef PLANWRIGHT_CORE_JOINT_ROUNDROBIN_ROUND_ROBIN_INSTANCE_H_
+#define PLANWRIGHT_CORE_JOINT_ROUNDROBIN_ROUND_ROBIN_INSTANCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/model/cluster.h"
+#include "core/model/graph.h"
+#include "core/model/problem.h"
+
+namespace planwright {
+
+// One operator on a rank of one tensor degree, of one micro-batch.
+struct RoundRobinOperator {
+  // What computing it again takes and leaves.
+  struct Again {
+    int64_t extra_ps = 0;
+    int64_t kept_bytes = 0;
+    int64_t fixed_bytes = 0;
+  };
+
+  int64_t forward_ps = 0;
+  int64_t backward_ps = 0;
+  // Whose gradients the replicas reduce.
+  int64_t parameter_bytes = 0;
+  // Of each micro-batch in flight, and however many there are: parameters, gradients, optimizer, workspace.
+  int64_t kept_bytes = 0;
+  int64_t fixed_bytes = 0;
+  std::optional<Again> again;
+
+  int64_t time_ps() const { return forward_ps + backward_ps; }
+};
+
+// A tensor and one of its readers.
+struct RoundRobinEdge {
+  int32_t from = 0;
+  int32_t to = 0;
+};
+
+struct RoundRobinInstance {
+  // Operators in the order of their names: positions in the graph.
+  std::vector<OperatorId> ids;
+  std::vector<int32_t> tensor_degrees;
+  // By tensor degree and operator; nullopt: it cannot be in a stage of that degree.
+  std::vector<std::vector<std::optional<RoundRobinOperator>>> operators;
+  std::vector<RoundRobinEdge> edges;
+  // By tensor degree and edge: what a stage of that degree pays for, each way and pass.
+  std::vector<std::vector<int64_t>> edge_bytes;
+  // Divisors of the micro-batches that may be data degrees, ascending.
+  std::vector<int32_t> data_degrees;
+  int64_t micro_batches = 1;
+  int64_t devices = 1;
+  int64_t memory_bytes = 0;
+  int64_t reserved_bytes = 0;
+  int64_t bytes_per_second = 1;
+  std::optional<int32_t> num_stages;
+
+  std::size_t size() const { return ids.size(); }
+};
+
+// `problem` has joint settings resolved (ResolveOperatorJoint) with one size of micro-batches. `devices`: those that
+// may be used, of one class. REQUIRES: no transformer; an interconnect that is uniform with a bandwidth.
+RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
+                                          const PlanningProblem& problem, const std::vector<DeviceId>& devices);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_ROUNDROBIN_ROUND_ROBIN_INSTANCE_H_

@@ -1,0 +1,278 @@
+#include "core/joint/roundrobin/round_robin_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/joint/roundrobin/again_choice.h"
+#include "core/joint/roundrobin/ideal_list.h"
+#include "core/joint/roundrobin/stage_loads.h"
+
+namespace planwright {
+namespace {
+
+__extension__ using Wide = __int128;
+
+constexpr std::size_t kMostIdeals = 4'096;
+// Caps grow by this until a plan is found, and shrink by halves of the gap down to this.
+constexpr double kGrowth = 1.25;
+constexpr double kSmallGap = 1e-3;
+
+// How the operators behind an ideal are held.
+struct Label {
+  int64_t devices = 0;
+  // Data ranks of the stages.
+  int64_t ranks = 0;
+  int32_t stages = 0;
+  // Of the first of these stages: its end, its label there, and its degrees.
+  std::size_t behind = 0;
+  std::size_t next = 0;
+  std::size_t degree = 0;
+  int32_t data = 1;
+};
+
+class Search {
+ public:
+  Search(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits)
+      : instance_(instance),
+        relative_gap_(relative_gap),
+        limits_(limits),
+        list_(IdealsOf(instance, kMostIdeals)),
+        loads_(instance, list_) {}
+
+  RoundRobinOutcome Run() {
+    outcome_.counters["ideals"] = static_cast<int64_t>(list_.ideals.size());
+    outcome_.bound_ps = FreeBound();
+    // Nothing takes longer than everything on one device.
+    const int64_t most = MostLoad();
+    int64_t cap = std::min(outcome_.bound_ps, most);
+    while (!Pass(cap) && !outcome_.is_interrupted && cap < most) {
+      Refute(cap);
+      cap = static_cast<int64_t>(std::min(static_cast<double>(cap) * kGrowth + 1, static_cast<double>(most)));
+    }
+    if (outcome_.stages.has_value()) {
+      Close();
+    } else {
+      outcome_.is_proven = !outcome_.is_interrupted && is_certain_ && list_.is_complete;
+    }
+    outcome_.counters["passes"] = passes_;
+    return std::move(outcome_);
+  }
+
+ private:
+  // Work on all devices, and the operator that takes longest on those that it can have.
+  int64_t FreeBound() const {
+    const int64_t work = loads_.LeastDeviceTime(list_.ideals.size() - 1);
+    int64_t bound = (work + instance_.devices - 1) / instance_.devices;
+    for (std::size_t op = 0; op < instance_.size(); ++op) {
+      int64_t least = int64_t{1} << 61;
+      for (std::size_t degree = 0; degree < instance_.tensor_degrees.size(); ++degree) {
+        const auto& priced = instance_.operators[degree][op];
+        const int64_t room = instance_.devices / instance_.tensor_degrees[degree];
+        if (!priced.has_value() || room == 0) continue;
+        const int64_t data = std::min(room, instance_.micro_batches);
+        least = std::min(least, (priced->time_ps() + data - 1) / data);
+      }
+      bound = std::max(bound, least);
+    }
+    return bound;
+  }
+
+  int64_t MostLoad() const {
+    constexpr int64_t kMost = int64_t{1} << 60;
+    double sum = 1;
+    for (std::size_t degree = 0; degree < instance_.tensor_degrees.size(); ++degree) {
+      double bytes = 0;
+      for (const auto& op : instance_.operators[degree]) {
+        if (!op.has_value()) continue;
+        sum += static_cast<double>(op->time_ps() + (op->again.has_value() ? op->again->extra_ps : 0)) + 1;
+        bytes += 4 * static_cast<double>(op->parameter_bytes);
+      }
+      for (const int64_t edge : instance_.edge_bytes[degree]) bytes += 4 * static_cast<double>(edge);
+      sum += bytes / static_cast<double>(instance_.bytes_per_second) * 1e12 + 4;
+    }
+    return static_cast<int64_t>(std::min(std::ceil(sum), static_cast<double>(kMost)));
+  }
+
+  // Between the bound and the plan there is no other.
+  void Close() {
+    while (outcome_.bound_ps < outcome_.load_ps && !outcome_.is_interrupted) {
+      const int64_t load = outcome_.load_ps;
+      const double gap = static_cast<double>(load - outcome_.bound_ps) / static_cast<double>(load);
+      if (gap <= relative_gap_ || (!is_certain_ && gap <= kSmallGap)) break;
+      const int64_t cap = gap > kSmallGap ? outcome_.bound_ps + (load - outcome_.bound_ps) / 2 : load - 1;
+      if (Pass(cap) || outcome_.is_interrupted) continue;
+      const int64_t bound = outcome_.bound_ps;
+      Refute(cap);
+      // What cannot be refuted is left open.
+      if (outcome_.bound_ps == bound) break;
+    }
+    outcome_.is_proven = outcome_.bound_ps == outcome_.load_ps;
+  }
+
+  void Refute(int64_t cap) {
+    if (list_.is_complete && is_pass_certain_) outcome_.bound_ps = std::max(outcome_.bound_ps, cap + 1);
+  }
+
+  // Whether there is a plan without a load above `cap`, which becomes the outcome's.
+  bool Pass(int64_t cap) {
+    ++passes_;
+    is_pass_certain_ = true;
+    labels_.assign(list_.ideals.size(), {});
+    labels_.back().push_back({});
+    for (std::size_t behind = list_.ideals.size() - 1; behind > 0; --behind) {
+      if (labels_[behind].empty()) continue;
+      if (CheckInterruption(limits_).has_value()) {
+        outcome_.is_interrupted = true;
+        return false;
+      }
+      for (std::size_t before = 0; before < behind; ++before) Extend(before, behind, cap);
+    }
+    is_certain_ = is_certain_ && is_pass_certain_;
+    for (std::size_t label = 0; label < labels_.front().size(); ++label) {
+      if (IsWhole(labels_.front()[label])) return TakePlan(label, cap);
+    }
+    return false;
+  }
+
+  bool IsWhole(const Label& label) const {
+    return !instance_.num_stages.has_value() || label.stages == *instance_.num_stages;
+  }
+
+  // All stages from `before` to `behind`.
+  void Extend(std::size_t before, std::size_t behind, int64_t cap) {
+    const int64_t work = loads_.LeastDeviceTime(behind) - loads_.LeastDeviceTime(before);
+    if (work > static_cast<Wide>(instance_.devices) * cap) return;
+    if (!list_.ideals[behind].Holds(list_.ideals[before])) return;
+    for (std::size_t degree = 0; degree < instance_.tensor_degrees.size(); ++degree) {
+      const StageSpan span{before, behind, degree};
+      const std::optional<StageSums> sums = loads_.SumsOf(span);
+      if (!sums.has_value()) continue;
+      for (std::size_t label = 0; label < labels_[behind].size(); ++label) ExtendLabel(span, *sums, label, cap);
+    }
+  }
+
+  void ExtendLabel(const StageSpan& span, const StageSums& sums, std::size_t number, int64_t cap) {
+    const Label& label = labels_[span.behind][number];
+    const int64_t tensor = instance_.tensor_degrees[span.degree];
+    if (instance_.num_stages.has_value() && label.stages >= *instance_.num_stages) return;
+    for (const int32_t data : instance_.data_degrees) {
+      const int64_t devices = label.devices + tensor * data;
+      const int64_t ranks = label.ranks + data;
+      if (devices > instance_.devices || ranks > instance_.micro_batches) return;
+      const int64_t left = instance_.devices - devices;
+      if (loads_.LeastDeviceTime(span.before) > static_cast<Wide>(left) * cap) return;
+      const Label extended{devices, ranks, label.stages + 1, span.behind, number, span.degree, data};
+      if (IsBeaten(span.before, extended)) return;
+      if (!IsFeasible(span, sums, ranks, data, cap)) continue;
+      Insert(span.before, extended);
+      return;
+    }
+  }
+
+  static int64_t InFlight(int64_t ranks, int32_t data) { return (ranks + data - 1) / data; }
+
+  bool IsFeasible(const StageSpan& span, const StageSums& sums, int64_t ranks, int32_t data, int64_t cap) {
+    const int64_t spare = loads_.SparePs(sums, data, cap);
+    if (spare < 0) return false;
+    const int64_t in_flight = InFlight(ranks, data);
+    const int64_t missing = loads_.MissingBytes(sums, in_flight);
+    if (missing <= 0) return true;
+    const StageLoads::Greedy greedy = loads_.TakeCheapest(span, in_flight, missing, spare);
+    if (greedy != StageLoads::Greedy::kOpen) return greedy == StageLoads::Greedy::kFits;
+    const AgainChoice choice = ChooseAgain(loads_.ItemsOf(span, in_flight), missing, spare, AgainAim::kAny);
+    is_pass_certain_ = is_pass_certain_ && (choice.is_certain || choice.operators.has_value());
+    return choice.operators.has_value();
+  }
+
+  bool Beats(const Label& a, const Label& b) const {
+    const bool are_alike = !instance_.num_stages.has_value() || a.stages == b.stages;
+    return are_alike && a.devices <= b.devices && a.ranks <= b.ranks;
+  }
+  bool IsBeaten(std::size_t ideal, const Label& label) const {
+    return std::any_of(labels_[ideal].begin(), labels_[ideal].end(),
+                       [&](const Label& other) { return Beats(other, label); });
+  }
+  // Labels that it beats stay where nothing refers to them yet: no stage has been added before them.
+  void Insert(std::size_t ideal, const Label& label) {
+    std::erase_if(labels_[ideal], [&](const Label& other) { return Beats(label, other); });
+    labels_[ideal].push_back(label);
+  }
+
+  bool TakePlan(std::size_t number, int64_t cap) {
+    std::vector<RoundRobinStage> stages;
+    int64_t longest = 0;
+    std::size_t before = 0;
+    while (before + 1 < list_.ideals.size()) {
+      const Label& label = labels_[before][number];
+      const StageSpan span{before, label.behind, label.degree};
+      RoundRobinStage stage{.operators = OperatorsOf(span),
+                            .again = {},
+                            .tensor_degree = instance_.tensor_degrees[label.degree],
+                            .data_degree = label.data};
+      const StageSums sums = *loads_.SumsOf(span);
+      const int64_t in_flight = InFlight(label.ranks, label.data);
+      const int64_t missing = loads_.MissingBytes(sums, in_flight);
+      if (missing > 0) {
+        stage.again = *ChooseAgain(loads_.ItemsOf(span, in_flight), missing, loads_.SparePs(sums, label.data, cap),
+                                   AgainAim::kLeast)
+                           .operators;
+      }
+      int64_t extra = 0;
+      for (const int32_t op : stage.again) {
+        extra += instance_.operators[label.degree][static_cast<std::size_t>(op)]->again->extra_ps;
+      }
+      longest = std::max(longest, loads_.LoadPs(sums, extra, label.data));
+      stages.push_back(std::move(stage));
+      number = label.next;
+      before = label.behind;
+    }
+    outcome_.stages = std::move(stages);
+    outcome_.load_ps = longest;
+    return true;
+  }
+
+  // In an order in which tensors go forward.
+  std::vector<int32_t> OperatorsOf(const StageSpan& span) const {
+    std::set<int32_t> left;
+    for (std::size_t i = 0; i < instance_.size(); ++i) {
+      const auto op = static_cast<int32_t>(i);
+      if (list_.ideals[span.behind].Has(op) && !list_.ideals[span.before].Has(op)) left.insert(op);
+    }
+    std::vector<int32_t> ordered;
+    while (!left.empty()) {
+      for (auto op = left.begin(); op != left.end(); ++op) {
+        const bool waits = std::any_of(instance_.edges.begin(), instance_.edges.end(), [&](const RoundRobinEdge& edge) {
+          return edge.to == *op && left.contains(edge.from);
+        });
+        if (waits) continue;
+        ordered.push_back(*op);
+        left.erase(op);
+        break;
+      }
+    }
+    return ordered;
+  }
+
+  const RoundRobinInstance& instance_;
+  const double relative_gap_;
+  const SolveLimits& limits_;
+  const IdealList list_;
+  StageLoads loads_;
+  // By ideal.
+  std::vector<std::vector<Label>> labels_;
+  // Every choice of what is computed again was decided, in this pass and in all.
+  bool is_pass_certain_ = true;
+  bool is_certain_ = true;
+  int64_t passes_ = 0;
+  RoundRobinOutcome outcome_;
+};
+
+}  // namespace
+
+RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits) {
+  return Search(instance, relative_gap, limits).Run();
+}
+
+}  // namespace planwright

@@ -1,0 +1,41 @@
+// The stages whose busiest one takes the least time per micro-batch, with a proof (README.md).
+#ifndef PLANWRIGHT_CORE_JOINT_ROUNDROBIN_ROUND_ROBIN_SEARCH_H_
+#define PLANWRIGHT_CORE_JOINT_ROUNDROBIN_ROUND_ROBIN_SEARCH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/limits.h"
+#include "core/joint/roundrobin/round_robin_instance.h"
+
+namespace planwright {
+
+struct RoundRobinStage {
+  // Positions in RoundRobinInstance::ids, in an order in which tensors go forward; of these, which are computed again.
+  std::vector<int32_t> operators;
+  std::vector<int32_t> again;
+  int32_t tensor_degree = 1;
+  int32_t data_degree = 1;
+};
+
+struct RoundRobinOutcome {
+  // In pipeline order; nullopt: none was found.
+  std::optional<std::vector<RoundRobinStage>> stages;
+  int64_t load_ps = 0;
+  // No plan takes less. Without stages and not interrupted: there is no plan, where `is_proven`.
+  int64_t bound_ps = 0;
+  bool is_proven = false;
+  bool is_interrupted = false;
+  std::map<std::string, int64_t> counters;
+};
+
+// The same for every run that is not interrupted. `relative_gap`: plans that are better by less are not sought.
+RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits);
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_ROUNDROBIN_ROUND_ROBIN_SEARCH_H_

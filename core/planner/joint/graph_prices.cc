@@ -1,0 +1,46 @@
+#include "core/planner/joint/graph_prices.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "core/joint/cost/measured_pricer.h"
+#include "core/joint/cost/pair_links.h"
+#include "core/joint/cost/transformer_pricer.h"
+#include "core/joint/operators/operator_pricer.h"
+
+namespace planwright {
+namespace {
+
+// Between stages anywhere. Where pairs have links of their own only those of a placed plan count.
+TrainingLink FurthestOf(const TrainingCluster& training) {
+  return training.pairs == nullptr ? training.between : kNoLink;
+}
+
+}  // namespace
+
+GraphPrices::GraphPrices(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                         const TrainingCluster& training)
+    : given_(graph) {
+  if (!graph.transformer.has_value()) {
+    PriceOperators(cluster, problem, training);
+    return;
+  }
+  pricer_ = std::make_unique<TransformerPricer>(*graph.transformer, cluster, training.inside, FurthestOf(training));
+  if (graph.transformer->measured_layers.empty()) return;
+  computed_ = std::move(pricer_);
+  pricer_ = std::make_unique<MeasuredPricer>(*computed_, graph.transformer->measured_layers, cluster);
+}
+
+void GraphPrices::PriceOperators(const Cluster& cluster, const PlanningProblem& problem,
+                                 const TrainingCluster& training) {
+  costs_ = std::make_unique<CostTable>(given_, cluster, Workload::kTraining);
+  layers_ = DivideIntoLayers(given_, problem, *costs_);
+  labelled_ = std::make_unique<OperatorGraph>(given_);
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    for (const OperatorId op : layers_.operators[layer]) labelled_->operators[op.index()].layer = layers_.labels[layer];
+  }
+  pricer_ = std::make_unique<OperatorPricer>(*labelled_, cluster, layers_, *costs_, problem.memory_model,
+                                             training.inside, training.between);
+}
+
+}  // namespace planwright

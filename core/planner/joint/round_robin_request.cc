@@ -1,0 +1,290 @@
+#include "core/planner/joint/round_robin_request.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
+#include "core/base/violations.h"
+#include "core/joint/operators/operator_settings.h"
+#include "core/joint/roundrobin/round_robin_instance.h"
+#include "core/joint/roundrobin/round_robin_search.h"
+#include "core/model/device_selection.h"
+#include "core/verify/joint/joint_verifier.h"
+#include "core/verify/joint/round_robin_costing.h"
+
+namespace planwright {
+namespace {
+
+constexpr char kAlgorithm[] = "round_robin_search";
+constexpr double kPicosecondsPerSecond = 1e12;
+__extension__ using Wide = __int128;
+
+int64_t Quotient(Wide value, Wide divisor) { return static_cast<int64_t>((value + divisor - 1) / divisor); }
+
+// What the search found, in the words of a plan.
+class Assembly {
+ public:
+  Assembly(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+           const TrainingCluster& training, const RoundRobinInstance& instance, const RoundRobinOutcome& outcome)
+      : graph_(graph),
+        cluster_(cluster),
+        problem_(problem),
+        training_(training),
+        instance_(instance),
+        outcome_(outcome),
+        stage_of_(instance.size(), 0) {}
+
+  Plan Run() {
+    const std::vector<RoundRobinStage>& stages = *outcome_.stages;
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+      for (const int32_t op : stages[s].operators) stage_of_[static_cast<std::size_t>(op)] = s;
+    }
+    JointPlan& joint = plan_.joint.emplace();
+    joint.per_stage = true;
+    joint.micro_batch_samples = problem_.joint->micro_batch_samples.front();
+    joint.micro_batches = instance_.micro_batches;
+    joint.step = Picoseconds(outcome_.load_ps);
+    joint.step_bound = Picoseconds(outcome_.bound_ps);
+    for (std::size_t s = 0; s < stages.size(); ++s) AddStage(s);
+    AddInFlight();
+    AddDevices();
+    AddEstimate();
+    plan_.problem = problem_;
+    plan_.objective = joint.step;
+    plan_.lower_bound = joint.step_bound;
+    if (outcome_.bound_ps > 0) {
+      plan_.bounds.push_back({.value = joint.step_bound, .method = kAlgorithm, .scope = BoundScope::kProblem});
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  const RoundRobinOperator& PricedOf(const RoundRobinStage& stage, int32_t op) const {
+    const auto degree =
+        std::find(instance_.tensor_degrees.begin(), instance_.tensor_degrees.end(), stage.tensor_degree);
+    const auto& operators = instance_.operators[static_cast<std::size_t>(degree - instance_.tensor_degrees.begin())];
+    return *operators[static_cast<std::size_t>(op)];
+  }
+
+  void AddStage(std::size_t number) {
+    const RoundRobinStage& found = (*outcome_.stages)[number];
+    JointPlan& plan = *plan_.joint;
+    JointStage& joint = plan.stages.emplace_back();
+    Stage& stage = plan_.stages.emplace_back();
+    joint.degrees = {.tensor = found.tensor_degree, .context = 1, .expert = 1, .data = found.data_degree};
+    joint.first_slot = next_slot_;
+    JointChunk& chunk = joint.chunks.emplace_back();
+    chunk.first_layer = static_cast<int32_t>(plan.layer_labels.size());
+    for (const int32_t op : found.operators) AddOperator(found, op, chunk, joint, stage);
+    std::sort(stage.operators.begin(), stage.operators.end());
+    AddTransfers(number, found, joint);
+    joint.memory.reserved = problem_.memory_model.reserved_bytes;
+    stage.compute = joint.forward + joint.backward;
+    stage.communication_in = joint.received;
+    stage.communication_out = joint.transfers - joint.received;
+    stage.load = stage.compute + joint.transfers;
+    const Wide reduced = Wide{4} * (found.data_degree - 1) * parameter_bytes_ * 1'000'000'000'000;
+    joint.step_end =
+        Picoseconds(Quotient(reduced, Wide{found.data_degree} * instance_.micro_batches * instance_.bytes_per_second));
+    stage.allreduce = joint.step_end;
+    const Picoseconds share(Quotient(stage.load.count(), found.data_degree) + joint.step_end.count());
+    for (int64_t rank = 0; rank < joint.degrees.devices(); ++rank) {
+      const DeviceId device = training_.devices[static_cast<std::size_t>(next_slot_)];
+      stage.replicas.push_back({.device = device, .copy = static_cast<int32_t>(rank), .load = share});
+      ++next_slot_;
+    }
+  }
+
+  void AddOperator(const RoundRobinStage& found, int32_t op, JointChunk& chunk, JointStage& joint, Stage& stage) {
+    const OperatorId id = instance_.ids[static_cast<std::size_t>(op)];
+    const RoundRobinOperator& priced = PricedOf(found, op);
+    const bool is_again = std::find(found.again.begin(), found.again.end(), op) != found.again.end();
+    plan_.joint->layer_labels.push_back(graph_.operators[id.index()].name);
+    chunk.recomputation.push_back(is_again ? LayerRecomputation::kFull : LayerRecomputation::kNone);
+    stage.operators.push_back(id);
+    joint.forward += Picoseconds(priced.forward_ps);
+    joint.backward += Picoseconds(priced.backward_ps + (is_again ? priced.again->extra_ps : 0));
+    joint.measured_layers += graph_.operators[id.index()].variants.empty() ? 0 : 1;
+    if (stage.operators.size() == 1) parameter_bytes_ = 0;
+    parameter_bytes_ += priced.parameter_bytes;
+    const MemoryModel& memory = problem_.memory_model;
+    const auto copies = [&](double factor) {
+      return static_cast<int64_t>(std::ceil(static_cast<double>(priced.parameter_bytes) * factor));
+    };
+    const int64_t parameters = copies(memory.weight_versions.value_or(1));
+    const int64_t gradients = copies(memory.gradient_copies.value_or(1));
+    const int64_t optimizer = copies(memory.optimizer_bytes_per_parameter_byte.value_or(0));
+    joint.memory.parameters += parameters;
+    joint.memory.gradients += gradients;
+    joint.memory.optimizer += optimizer;
+    // Of one micro-batch, until those in flight are known.
+    joint.memory.activations += is_again ? priced.again->kept_bytes : priced.kept_bytes;
+    joint.memory.workspace +=
+        (is_again ? priced.again->fixed_bytes : priced.fixed_bytes) - parameters - gradients - optimizer;
+  }
+
+  void AddTransfers(std::size_t number, const RoundRobinStage& found, JointStage& joint) const {
+    const auto degree =
+        std::find(instance_.tensor_degrees.begin(), instance_.tensor_degrees.end(), found.tensor_degree);
+    const auto& bytes = instance_.edge_bytes[static_cast<std::size_t>(degree - instance_.tensor_degrees.begin())];
+    Wide received = 0;
+    Wide sent = 0;
+    for (std::size_t edge = 0; edge < instance_.edges.size(); ++edge) {
+      const std::size_t from = stage_of_[static_cast<std::size_t>(instance_.edges[edge].from)];
+      const std::size_t to = stage_of_[static_cast<std::size_t>(instance_.edges[edge].to)];
+      if (from == to) continue;
+      if (to == number) received += bytes[edge];
+      if (from == number) sent += bytes[edge];
+    }
+    const auto time = [&](Wide moved) {
+      return Picoseconds(Quotient(2 * moved * 1'000'000'000'000, instance_.bytes_per_second));
+    };
+    joint.received = time(received);
+    joint.transfers = time(received + sent);
+  }
+
+  // As many as the data ranks from a stage on, over its own.
+  void AddInFlight() {
+    int64_t ranks = 0;
+    for (std::size_t s = plan_.stages.size(); s-- > 0;) {
+      JointStage& joint = plan_.joint->stages[s];
+      ranks += joint.degrees.data;
+      joint.in_flight = static_cast<int32_t>(Quotient(ranks, joint.degrees.data));
+      joint.memory.activations *= joint.in_flight;
+      plan_.stages[s].in_flight_micro_batches = joint.in_flight;
+      plan_.stages[s].memory_bytes = joint.memory.total();
+    }
+  }
+
+  void AddDevices() {
+    std::map<DeviceId, std::size_t> stage_of;
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+      for (const Replica& replica : plan_.stages[s].replicas) stage_of[replica.device] = s;
+    }
+    for (const DeviceId device : SelectedDevices(cluster_, problem_.devices_to_use)) {
+      DeviceUsage& usage = plan_.devices.emplace_back();
+      usage.device = device;
+      usage.memory_limit_bytes = UsableMemoryBytes(cluster_, device);
+      const auto stage = stage_of.find(device);
+      if (stage == stage_of.end()) continue;
+      usage.stages.emplace_back(stage->second);
+      usage.load = plan_.stages[stage->second].replicas.front().load;
+      usage.memory_bytes = plan_.stages[stage->second].memory_bytes;
+    }
+  }
+
+  void AddEstimate() {
+    Estimate& estimate = plan_.estimate;
+    const auto load = static_cast<double>(std::max<int64_t>(outcome_.load_ps, 1));
+    estimate.step_time = Picoseconds(
+        static_cast<int64_t>(std::min<Wide>(Wide{outcome_.load_ps} * instance_.micro_batches, Wide{int64_t{1} << 62})));
+    estimate.micro_batches_per_second = kPicosecondsPerSecond / load;
+    estimate.samples_per_second =
+        estimate.micro_batches_per_second * static_cast<double>(plan_.joint->micro_batch_samples);
+    double busy = 0;
+    double devices = 0;
+    for (const Stage& stage : plan_.stages) {
+      busy += static_cast<double>(stage.replicas.front().load.count()) * static_cast<double>(stage.replicas.size());
+      devices += static_cast<double>(stage.replicas.size());
+      estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory_bytes);
+    }
+    estimate.bubble_fraction = 1 - busy / (devices * load);
+    estimate.estimated_operators = 0;
+  }
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const PlanningProblem& problem_;
+  const TrainingCluster& training_;
+  const RoundRobinInstance& instance_;
+  const RoundRobinOutcome& outcome_;
+  // By operator of the instance.
+  std::vector<std::size_t> stage_of_;
+  // Of the stage at hand.
+  int64_t parameter_bytes_ = 0;
+  int32_t next_slot_ = 0;
+  Plan plan_;
+};
+
+absl::Status CheckOneClass(const TrainingCluster& training) {
+  Violations violations;
+  const DeviceClassId first = training.classes.front().device_class;
+  const bool is_one = std::all_of(training.classes.begin(), training.classes.end(),
+                                  [&](const TrainingClass& part) { return part.device_class == first; });
+  if (!is_one) violations.Add("cluster.device_classes", "must be one of the accelerators where replicas take turns");
+  return violations.ToStatus();
+}
+
+absl::Status NoPlan(const RoundRobinOutcome& outcome, const SolveLimits& limits) {
+  if (outcome.is_proven) {
+    Infeasibility infeasibility;
+    infeasibility.Add(
+        {.resource = "memory",
+         .subject = "",
+         .description = "no contiguous stages fit the devices that may be used, whatever is computed again"});
+    return InfeasibleError(infeasibility);
+  }
+  if (limits.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
+  return NoPlanFoundError("no plan was found, and none is proven impossible", SpentLimit::kTime);
+}
+
+// Stages may differ in them.
+std::vector<int32_t> TensorDegreesOfAny(const OperatorGraph& graph) {
+  std::set<int32_t> degrees;
+  for (const Operator& op : graph.operators) {
+    for (const OperatorVariant& variant : op.variants) degrees.insert(variant.tensor_degree);
+  }
+  if (degrees.empty()) degrees.insert(1);
+  return {degrees.begin(), degrees.end()};
+}
+
+}  // namespace
+
+bool IsRoundRobin(const PlanningProblem& problem) {
+  return problem.joint.has_value() && problem.replication == Replication::kPerStage && !problem.joint->per_stage;
+}
+
+JointSettings ResolveRoundRobin(const JointSettings& given, const OperatorGraph& graph,
+                                const TrainingCluster& training) {
+  JointSettings settings = given;
+  if (settings.micro_batch_samples.empty()) settings.micro_batch_samples = {graph.samples_per_micro_batch};
+  settings.shardings = {Sharding::kNone};
+  if (settings.tensor_degrees.empty()) settings.tensor_degrees = TensorDegreesOfAny(graph);
+  return ResolveOperatorJoint(settings, graph, training);
+}
+
+absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluster& cluster,
+                                        const PlanningProblem& problem, const TrainingCluster& training,
+                                        const SolverOptions& options, const SolveLimits& limits) {
+  const absl::Status is_one_class = CheckOneClass(training);
+  if (!is_one_class.ok()) return is_one_class;
+  const RoundRobinInstance instance = MakeRoundRobinInstance(graph, cluster, problem, training.devices);
+  const RoundRobinOutcome outcome = SearchRoundRobin(instance, options.relative_gap, limits);
+  if (!outcome.stages.has_value()) return NoPlan(outcome, limits);
+  Plan plan = Assembly(graph, cluster, problem, training, instance, outcome).Run();
+  Provenance& provenance = plan.provenance;
+  provenance.algorithm = kAlgorithm;
+  provenance.algorithm_version = "1";
+  provenance.seed = options.seed;
+  provenance.proven_optimal = outcome.is_proven;
+  provenance.counters = outcome.counters;
+  provenance.stop_reason = StopReason::kExhausted;
+  if (outcome.is_interrupted) provenance.stop_reason = StopReason::kTimeLimit;
+  if (outcome.is_interrupted && limits.stop.stop_requested()) provenance.stop_reason = StopReason::kCancelled;
+  if (outcome.is_proven) provenance.stop_reason = StopReason::kOptimal;
+  Violations violations;
+  VerifyRoundRobinPlan(graph, cluster, plan, violations);
+  if (violations.empty()) return plan;
+  return RejectedPlanError(
+      absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
+}
+
+}  // namespace planwright

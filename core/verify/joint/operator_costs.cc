@@ -1,0 +1,138 @@
+#include "core/verify/joint/operator_costs.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "core/verify/joint/operator_part.h"
+
+namespace planwright::verify {
+
+OperatorCosts::OperatorCosts(const OperatorGraph& graph, const std::vector<std::string>& labels,
+                             const MemoryModel& memory)
+    : graph_(graph), memory_(memory) {
+  std::map<std::string, std::size_t> numbers;
+  for (std::size_t layer = 0; layer < labels.size(); ++layer) numbers.emplace(labels[layer], layer);
+  for (const Operator& op : graph.operators) {
+    const auto found = numbers.find(op.layer);
+    layer_of_.push_back(found == numbers.end() ? std::nullopt : std::optional(found->second));
+  }
+}
+
+void OperatorCosts::CheckLayers(Violations& violations) const {
+  for (std::size_t op = 0; op < layer_of_.size(); ++op) {
+    if (layer_of_[op].has_value()) continue;
+    return violations.Add("plan.stages", absl::StrCat("must hold operator \"", graph_.operators[op].name, "\""));
+  }
+  for (const Tensor& tensor : graph_.tensors) {
+    for (const OperatorId consumer : tensor.consumers) {
+      if (*layer_of_[consumer.index()] >= *layer_of_[tensor.producer.index()]) continue;
+      violations.Add("plan.stages",
+                     absl::StrCat("must have layers in an order in which tensor \"", tensor.name, "\" goes forward"));
+    }
+  }
+}
+
+std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceClass& device,
+                                                const TrainingEfficiency& efficiency, const RankSpread& spread) const {
+  const int32_t degree = spread.degrees.tensor;
+  RankCosts costs;
+  double kept = 0;
+  double kept_again = 0;
+  double extra = 0;
+  bool reads_again = false;
+  for (std::size_t op = 0; op < layer_of_.size(); ++op) {
+    if (*layer_of_[op] != layer) continue;
+    const std::optional<OperatorPart> part = PartOf(graph_.operators[op], graph_, device, degree, spread.samples);
+    if (!part.has_value()) return std::nullopt;
+    costs.forward += part->forward;
+    costs.backward += part->backward;
+    costs.weights += part->weights;
+    costs.workspace = std::max(costs.workspace, part->workspace);
+    costs.parameters += part->parameters;
+    costs.recomputed += part->held_again;
+    kept += part->kept;
+    kept_again += part->kept_again;
+    extra += part->extra;
+    reads_again = reads_again || (graph_.operators[op].variants.empty() && part->kept > 0);
+  }
+  const auto bytes_of = [&](const Tensor& tensor) -> double {
+    const Operator& producer = graph_.operators[tensor.producer.index()];
+    const std::optional<OperatorPart> part = PartOf(producer, graph_, device, degree, spread.samples);
+    if (part.has_value() && part->sent.has_value()) return *part->sent;
+    return static_cast<double>(tensor.size_bytes) * static_cast<double>(spread.samples) /
+           static_cast<double>(graph_.samples_per_micro_batch);
+  };
+  for (const Tensor& tensor : graph_.tensors) {
+    const std::size_t made = *layer_of_[tensor.producer.index()];
+    const bool is_made_whole = made == layer && graph_.operators[tensor.producer.index()].variants.empty();
+    bool is_sent = false;
+    bool is_read_again = false;
+    for (const OperatorId consumer : tensor.consumers) {
+      const std::size_t read = *layer_of_[consumer.index()];
+      is_sent = is_sent || (made <= layer && read > layer);
+      is_read_again =
+          is_read_again || (read == layer && !is_made_whole && graph_.operators[consumer.index()].variants.empty());
+    }
+    if (is_sent) costs.output += bytes_of(tensor);
+    if (is_read_again && reads_again) kept_again += bytes_of(tensor);
+  }
+  costs.kept_for_weights = kept;
+  costs.modes[static_cast<std::size_t>(LayerRecomputation::kNone)] = {0, kept};
+  if (kept_again < kept) {
+    costs.modes[static_cast<std::size_t>(LayerRecomputation::kFull)] = {extra, kept_again};
+  } else {
+    costs.recomputed = 0;
+  }
+  AddDataRanks(device, efficiency, spread, costs);
+  return costs;
+}
+
+void OperatorCosts::AddDataRanks(const DeviceClass& device, const TrainingEfficiency& efficiency,
+                                 const RankSpread& spread, RankCosts& costs) const {
+  const double whole = costs.parameters;
+  const double ranks = spread.degrees.data;
+  const auto part = [&](double bytes, Sharding from) { return spread.sharding >= from ? bytes / ranks : bytes; };
+  const double optimizer = whole * memory_.optimizer_bytes_per_parameter_byte.value_or(0);
+  costs.parameters = part(whole * memory_.weight_versions.value_or(1), Sharding::kParameters);
+  costs.gradients = part(whole * memory_.gradient_copies.value_or(1), Sharding::kGradients);
+  costs.optimizer = part(optimizer, Sharding::kOptimizer);
+  costs.gathered = spread.sharding == Sharding::kParameters ? whole : 0;
+  const double ring = RingPs(whole, spread, efficiency);
+  const auto hidden = [&](double time, double computed) {
+    return std::min(efficiency.hidden_among_data * time, computed);
+  };
+  double rings = 2;
+  if (spread.sharding == Sharding::kGradients) rings = 1;
+  if (spread.sharding == Sharding::kParameters) {
+    rings = 0;
+    costs.forward += ring - hidden(ring, costs.forward);
+  }
+  if (spread.sharding >= Sharding::kGradients) {
+    const double exchanged = spread.sharding == Sharding::kParameters ? 2 * ring : ring;
+    costs.backward += exchanged - hidden(exchanged, costs.backward);
+  }
+  costs.step_end = (1 - efficiency.hidden_at_step_end) * rings * ring;
+  if (device.memory_bandwidth_bytes_per_second <= 0) return;
+  costs.step_end += 1e12 * part(3 * whole + 2 * optimizer, Sharding::kOptimizer) /
+                    (device.memory_bandwidth_bytes_per_second * efficiency.memory);
+}
+
+double OperatorCosts::RingPs(double bytes, const RankSpread& spread, const TrainingEfficiency& efficiency) const {
+  const int64_t ranks = spread.degrees.data;
+  if (ranks < 2 || bytes <= 0) return 0;
+  const int64_t devices = int64_t{spread.degrees.tensor} * ranks;
+  const MachineLink& inside = spread.inside;
+  const MachineLink& between = spread.between;
+  double speed = inside.bytes_per_second;
+  double latency = static_cast<double>(inside.latency_ps);
+  if (devices > spread.node_size) {
+    const int64_t in_node = std::max<int64_t>(1, std::min(ranks, spread.node_size / spread.degrees.tensor));
+    speed = std::min(speed, static_cast<double>(in_node) * between.bytes_per_second);
+    latency = static_cast<double>(between.latency_ps);
+  }
+  const double moved = bytes - bytes / static_cast<double>(ranks);
+  return 1e12 * moved / (speed * efficiency.network) + latency;
+}
+
+}  // namespace planwright::verify

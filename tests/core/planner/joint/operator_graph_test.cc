@@ -1,0 +1,328 @@
+// The joint search on graphs that are no transformers: against all plans of small random graphs, by the verifier's
+// word, which shares no code with the search.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
+#include "core/base/random.h"
+#include "core/planner/joint/joint_request.h"
+#include "tests/core/planner/joint/joint_test_request.h"
+#include "tests/property/cases.h"
+
+namespace planwright {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsSupersetOf;
+
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+
+Device DeviceOf(const std::string& name) {
+  Device device;
+  device.name = name;
+  return device;
+}
+
+OperatorVariant VariantOf(int32_t degree) {
+  OperatorVariant variant;
+  variant.tensor_degree = degree;
+  variant.forward = Picoseconds(500);
+  variant.backward = Picoseconds(1'000);
+  return variant;
+}
+
+OperatorVariant RandomVariant(RandomStream& random, int32_t degree) {
+  OperatorVariant variant;
+  variant.tensor_degree = degree;
+  variant.forward = Picoseconds(random.Between(1, 50) * 1'000 / degree);
+  variant.backward = Picoseconds(random.Between(1, 90) * 1'000 / degree);
+  variant.parameter_bytes = random.Between(0, 40) / degree;
+  variant.activation_bytes = random.Between(0, 30);
+  variant.workspace_bytes = random.Between(0, 9);
+  return variant;
+}
+
+// Two sizes, a mode of recomputation and bytes of the output: each with or without.
+void AddVariants(RandomStream& random, Operator& op) {
+  for (const int32_t degree : {1, 2}) {
+    OperatorVariant variant = RandomVariant(random, degree);
+    if (random.Below(2) == 0) variant.output_bytes = random.Between(0, 50);
+    if (random.Below(2) == 0) {
+      variant.recomputation = {.extra = Picoseconds(random.Between(0, 40'000)),
+                               .activation_bytes = variant.activation_bytes / 3,
+                               .workspace_bytes = random.Between(0, 20)};
+    }
+    op.variants.push_back(variant);
+    if (random.Below(2) == 0) continue;
+    variant.samples = 4;
+    variant.forward *= 3;
+    variant.activation_bytes *= 3;
+    op.variants.push_back(variant);
+  }
+}
+
+// At most four operators with any tensors between them, on at most four devices in one node or two.
+JointTestRequest RandomRequest(uint64_t seed) {
+  RandomStream random(seed, 7);
+  JointTestRequest request;
+  OperatorGraph& graph = request.graph;
+  graph.samples_per_micro_batch = random.Between(1, 2);
+  const int64_t count = random.Between(1, 4);
+  for (int64_t i = 0; i < count; ++i) {
+    Operator& op = graph.operators.emplace_back();
+    // Not in topological order by name.
+    op.name = absl::StrCat("op", (i * 3 + static_cast<int64_t>(seed)) % 5, i);
+    op.costs = {{.device_class = "gpu",
+                 .forward = Picoseconds(random.Between(1, 60) * 1'000),
+                 .backward = Picoseconds(random.Between(1, 99) * 1'000)}};
+    op.parameter_bytes = random.Between(0, 60);
+    op.activation_bytes = random.Between(0, 40);
+    op.workspace_bytes = random.Between(0, 9);
+    if (random.Below(2) == 0) AddVariants(random, op);
+  }
+  for (int64_t from = 0; from < count; ++from) {
+    for (int64_t to = from + 1; to < count; ++to) {
+      if (random.Below(3) == 0) continue;
+      graph.tensors.push_back({.name = absl::StrCat("t", from, ".", to),
+                               .producer = OperatorId(static_cast<std::size_t>(from)),
+                               .consumers = {OperatorId(static_cast<std::size_t>(to))},
+                               .size_bytes = random.Between(0, 60),
+                               .transfer = std::nullopt});
+    }
+  }
+  Cluster& cluster = request.cluster;
+  DeviceClass& gpu = cluster.device_classes.emplace_back();
+  gpu.name = "gpu";
+  gpu.memory_bytes = random.Between(150, 700);
+  gpu.memory_bandwidth_bytes_per_second = random.Below(2) == 0 ? 0 : 1e10;
+  const int64_t devices = random.Between(1, 4);
+  for (int64_t i = 0; i < devices; ++i) cluster.devices.push_back(DeviceOf(absl::StrCat("g", i)));
+  cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 5e9, .latency = Picoseconds(500)};
+  JointSettings& joint = request.problem.joint.emplace();
+  joint.global_batch = int64_t{1} << random.Between(0, 4);
+  joint.tensor_degrees = {1, 2};
+  joint.micro_batch_samples = joint.global_batch > 1 ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{1};
+  joint.shardings = {Sharding::kNone, Sharding::kOptimizer, Sharding::kParameters};
+  return request;
+}
+
+// Every plan of one spread, sharding and division of the batch, by cuts and modes.
+class AllPlans {
+ public:
+  explicit AllPlans(const JointTestRequest& request)
+      : request_(request),
+        settings_(
+            *WithJointDefaults(request.graph, request.cluster, ResolveProblem(request.graph, request.problem)).joint) {}
+
+  // `layers`: labels in their order, and the operators of each.
+  int64_t LeastStep(const std::vector<std::string>& labels, const std::vector<std::vector<OperatorId>>& operators) {
+    labels_ = labels;
+    operators_ = operators;
+    for (const int32_t tensor : settings_.tensor_degrees) {
+      for (int32_t data = 1; data <= 4; ++data) {
+        for (const int64_t samples : settings_.micro_batch_samples) {
+          if (settings_.global_batch % (data * samples) != 0) continue;
+          for (const Sharding sharding : settings_.shardings) {
+            plan_ = {};
+            plan_.sharding = sharding;
+            plan_.micro_batch_samples = samples;
+            plan_.micro_batches = settings_.global_batch / data / samples;
+            plan_.layer_labels = labels;
+            degrees_ = {.tensor = tensor, .context = 1, .expert = 1, .data = data};
+            AddStages(0);
+          }
+        }
+      }
+    }
+    return least_;
+  }
+
+ private:
+  void AddStages(std::size_t first) {
+    if (first == labels_.size()) return JudgePlan();
+    for (std::size_t end = first + 1; end <= labels_.size(); ++end) {
+      const std::size_t width = end - first;
+      for (std::size_t modes = 0; modes < (std::size_t{1} << width); ++modes) {
+        JointStage& stage = plan_.stages.emplace_back();
+        stage.degrees = degrees_;
+        JointChunk& chunk = stage.chunks.emplace_back();
+        chunk.first_layer = static_cast<int32_t>(first);
+        for (std::size_t layer = 0; layer < width; ++layer) {
+          const bool is_full = (modes >> layer & 1) != 0;
+          chunk.recomputation.push_back(is_full ? LayerRecomputation::kFull : LayerRecomputation::kNone);
+        }
+        AddStages(end);
+        plan_.stages.pop_back();
+      }
+    }
+  }
+
+  void JudgePlan() {
+    Placement placement;
+    std::size_t slot = 0;
+    for (const JointStage& stage : plan_.stages) {
+      Placement::Stage& placed = placement.stages.emplace_back();
+      const JointChunk& chunk = stage.chunks.front();
+      for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
+        const std::vector<OperatorId>& held = operators_[static_cast<std::size_t>(layer)];
+        placed.operators.insert(placed.operators.end(), held.begin(), held.end());
+      }
+      std::sort(placed.operators.begin(), placed.operators.end());
+      for (int64_t rank = 0; rank < degrees_.devices(); ++rank) placed.devices.emplace_back(slot++);
+    }
+    if (slot > request_.cluster.devices.size()) return;
+    placement.joint = plan_;
+    const absl::StatusOr<Verdict> verdict = Judge(request_, placement);
+    ASSERT_TRUE(verdict.ok()) << verdict.status();
+    if (!verdict->violations.empty()) return;
+    least_ = std::min(least_, verdict->costed->objective.count());
+  }
+
+  const JointTestRequest& request_;
+  const JointSettings settings_;
+  std::vector<std::string> labels_;
+  std::vector<std::vector<OperatorId>> operators_;
+  Degrees degrees_;
+  JointPlan plan_;
+  int64_t least_ = kNone;
+};
+
+// The layers of a plan that was found, which is one for each operator here.
+std::vector<std::vector<OperatorId>> OperatorsByLabel(const OperatorGraph& graph,
+                                                      const std::vector<std::string>& labels) {
+  std::vector<std::vector<OperatorId>> operators(labels.size());
+  for (std::size_t op = 0; op < graph.operators.size(); ++op) {
+    const auto label = std::find(labels.begin(), labels.end(), graph.operators[op].name);
+    operators[static_cast<std::size_t>(label - labels.begin())].emplace_back(op);
+  }
+  return operators;
+}
+
+TEST(OperatorGraphTest, FindsTheLeastStepOfAllPlans) {
+  int found = 0;
+  int impossible = 0;
+  for (uint64_t seed = 1; seed <= NumCases(150); ++seed) {
+    SCOPED_TRACE(seed);
+    const JointTestRequest request = RandomRequest(seed);
+    const absl::StatusOr<Plan> plan = Make(request);
+    if (!plan.ok()) {
+      // What fits on a device with memory without end has layers; those the enumeration takes.
+      ASSERT_TRUE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
+      JointTestRequest roomy = request;
+      roomy.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
+      const absl::StatusOr<Plan> fits = Make(roomy);
+      ++impossible;
+      if (!fits.ok()) continue;
+      const std::vector<std::string>& labels = fits->joint->layer_labels;
+      EXPECT_EQ(AllPlans(request).LeastStep(labels, OperatorsByLabel(request.graph, labels)), kNone);
+      continue;
+    }
+    ++found;
+    const std::vector<std::string>& labels = plan->joint->layer_labels;
+    ASSERT_EQ(labels.size(), request.graph.operators.size());
+    const int64_t least = AllPlans(request).LeastStep(labels, OperatorsByLabel(request.graph, labels));
+    EXPECT_LE(plan->lower_bound.count(), least);
+    EXPECT_GE(plan->objective.count(), least);
+    EXPECT_LE(static_cast<double>(plan->objective.count()), static_cast<double>(least) * (1 + 1.01 * kJointGap));
+  }
+  EXPECT_GT(found, impossible);
+  EXPECT_GT(impossible, 0);
+}
+
+TEST(OperatorGraphTest, PlansModelsOfTheZoo) {
+  for (const char* model : {"resnet50", "bert-base", "inception-v3", "gnmt"}) {
+    SCOPED_TRACE(model);
+    JointTestRequest request = RequestOf(model, "dgx-h100:2", 64);
+    request.graph.transformer.reset();
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_LE(RelativeGap(plan->objective, plan->lower_bound), 1.01 * kJointGap);
+    std::size_t operators = 0;
+    for (const Stage& stage : plan->stages) operators += stage.operators.size();
+    EXPECT_EQ(operators, request.graph.operators.size());
+  }
+}
+
+TEST(OperatorGraphTest, TheOrderOfTheListsDecidesNothing) {
+  JointTestRequest request = RequestOf("resnet50", "dgx-h100:1", 64);
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  OperatorGraph& graph = request.graph;
+  const std::size_t count = graph.operators.size();
+  std::reverse(graph.operators.begin(), graph.operators.end());
+  std::reverse(graph.tensors.begin(), graph.tensors.end());
+  for (Tensor& tensor : graph.tensors) {
+    tensor.producer = OperatorId(count - 1 - tensor.producer.index());
+    for (OperatorId& consumer : tensor.consumers) consumer = OperatorId(count - 1 - consumer.index());
+  }
+  const absl::StatusOr<Plan> again = Make(request);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->objective, plan->objective);
+  EXPECT_EQ(again->joint->layer_labels, plan->joint->layer_labels);
+}
+
+TEST(OperatorGraphTest, SaysEverythingThatIsWrong) {
+  JointTestRequest request = RequestOf("resnet50", "dgx-h100:1", 64);
+  JointSettings& joint = *request.problem.joint;
+  joint.context_degrees = {1, 2};
+  joint.expert_degrees = {4};
+  joint.tensor_degrees = {2};
+  joint.first_layers_alike = true;
+  joint.target_tokens_per_second = 5;
+  request.problem.memory_model.kind = MemoryModel::Kind::kDeclared;
+  request.graph.operators[0].variants = {VariantOf(1)};
+  EXPECT_THAT(PathsOf(Make(request).status()),
+              IsSupersetOf({"problem.joint.context_degrees[1]", "problem.joint.expert_degrees[0]",
+                            "problem.joint.tensor_degrees[0]", "problem.joint.first_layers_alike",
+                            "problem.joint.target_tokens_per_second", "problem.memory_model.kind"}));
+}
+
+TEST(OperatorGraphTest, AVariantThatIsMissingForbidsTheDegree) {
+  JointTestRequest request = RandomRequest(3);
+  request.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
+  request.problem.joint->tensor_degrees = {};
+  for (Operator& op : request.graph.operators) {
+    op.variants = {VariantOf(2)};
+  }
+  request.graph.operators[0].variants.push_back(VariantOf(1));
+  request.cluster.devices = {DeviceOf("a"), DeviceOf("b")};
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  for (const JointStage& stage : plan->joint->stages) EXPECT_EQ(stage.degrees.tensor, 2);
+}
+
+// What a plan states and its graph does not say.
+TEST(OperatorGraphTest, TheVerifierComputesLayersAnew) {
+  JointTestRequest request = RequestOf("resnet50", "dgx-h100:1", 64);
+  request.problem.joint->num_stages = 4;
+  request.problem.joint->micro_batches = 16;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const auto is_refused = [&](const std::function<void(Placement&)>& change) {
+    Placement placement = PlacementOf(*plan);
+    change(placement);
+    const absl::StatusOr<Verdict> verdict = Judge(request, placement);
+    return verdict.ok() && !verdict->violations.empty();
+  };
+  EXPECT_FALSE(is_refused([](Placement&) {}));
+  EXPECT_TRUE(is_refused(
+      [](Placement& placement) { std::swap(placement.joint->layer_labels[0], placement.joint->layer_labels[1]); }));
+  EXPECT_TRUE(is_refused([](Placement& placement) {
+    placement.stages[1].operators.push_back(placement.stages[0].operators.back());
+    placement.stages[0].operators.pop_back();
+  }));
+  EXPECT_TRUE(is_refused([](Placement& placement) { placement.stages[0].operators.pop_back(); }));
+}
+
+}  // namespace
+}  // namespace planwright
