@@ -40,7 +40,7 @@ void GraphPrices::PriceOperators(const Cluster& cluster, const PlanningProblem& 
     for (const OperatorId op : layers_.operators[layer]) labelled_->operators[op.index()].layer = layers_.labels[layer];
   }
   pricer_ = std::make_unique<OperatorPricer>(*labelled_, cluster, layers_, *costs_, problem.memory_model,
-                                             training.inside, training.between);
+                                             training.inside, FurthestOf(training));
 }
 
 }  // namespace planwright

@@ -89,6 +89,22 @@ TEST(JointNetworkTest, FartherIsNeverFaster) {
   }
 }
 
+TEST(JointNetworkTest, GraphsThatAreNoTransformersArePlacedAsWell) {
+  JointTestRequest request = RequestOf("resnet50", "dgx-h100:1", 64);
+  request.problem.joint->num_stages = 2;
+  request.cluster.interconnect =
+      UniformInterconnect{.bandwidth_bytes_per_second = 50e9, .latency = Picoseconds(1'000'000)};
+  const absl::StatusOr<Plan> uniform = Make(request);
+  request.cluster.interconnect = Grid({4, 2}, false);
+  const absl::StatusOr<Plan> alike = Make(request);
+  request.cluster.interconnect = Grid({4, 2}, true);
+  const absl::StatusOr<Plan> grid = Make(request);
+  ASSERT_TRUE(uniform.ok() && alike.ok() && grid.ok()) << uniform.status() << alike.status() << grid.status();
+  EXPECT_LE(RelativeGap(alike->objective, uniform->objective), 2e-4);
+  EXPECT_LE(uniform->lower_bound, grid->objective);
+  EXPECT_LE(grid->lower_bound, grid->objective);
+}
+
 TEST(JointNetworkTest, LinksAreTheMatrixThatTheyMake) {
   LinksInterconnect ring{.links = {}, .routing = LinksInterconnect::Routing::kShortestPath};
   for (std::size_t d = 0; d < 8; ++d) {
