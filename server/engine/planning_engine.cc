@@ -597,10 +597,10 @@ absl::StatusOr<SimulationMessages> PlanningEngine::SimulatePlan(const v1::Simula
 absl::StatusOr<v1::GetGraphResponse> PlanningEngine::GetGraph(const v1::GetGraphRequest& request,
                                                               const CallContext& context) {
   Violations violations;
-  ASSIGN_OR_RETURN(const OperatorGraph graph, NamesFor(context.tenant).FindGraph(request.name(), "name", violations));
+  ASSIGN_OR_RETURN(v1::Graph graph, NamesFor(context.tenant).FindGraphMessage(request.name(), "name", violations));
   RETURN_IF_ERROR(violations.ToStatus());
   v1::GetGraphResponse response;
-  *response.mutable_graph() = EncodeGraph(graph);
+  *response.mutable_graph() = std::move(graph);
   return response;
 }
 

@@ -99,7 +99,7 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
 
 // Threads that wait for the store, not for processors.
 constexpr int kLookupThreads = 8;
-// Those whose answers are large, and their making takes several times as much.
+// Those whose requests or answers are large, and their making takes several times as much.
 constexpr int kRetrievalThreads = 2;
 // The same, for the rows of the plan cache alone.
 constexpr int kStoringThreads = 4;
@@ -163,7 +163,7 @@ class GrpcDaemon final : public Daemon {
                   .max_bytes = shares_.reading + configuration.engine.max_message_bytes}),
         long_reads_({.nice = kPatientNiceness,
                      .max_running = LongReadThreads(configuration.engine),
-                     .spare = kSpareThreads,
+                     .spare = LongReadThreads(configuration.engine) < kMostLongReads ? 0 : kSpareThreads,
                      .max_waiting = kMaxUnread,
                      .max_bytes = shares_.reading + configuration.engine.max_message_bytes}),
         executor_({.nice = kSearchNiceness,
@@ -180,7 +180,7 @@ class GrpcDaemon final : public Daemon {
         retrievals_({.nice = kPatientNiceness,
                      .max_running = kRetrievalThreads,
                      .max_waiting = kMaxUnread,
-                     .max_bytes = shares_.looking_up}),
+                     .max_bytes = shares_.looking_up + configuration.engine.max_message_bytes}),
         uploads_(kMaxUploads, shares_.uploading),
         unpacked_({.max_bytes = shares_.unpacking,
                    .max_hold = configuration.engine.memory_budget_bytes / 2,
@@ -301,7 +301,8 @@ class GrpcDaemon final : public Daemon {
     return secrets.auth != nullptr ? secrets.auth->tenants : TenantTable();
   }
 
-  // So many that graphs as large as any take a quarter of the memory together, beside the one of the spare thread.
+  // So many that graphs as large as any take a quarter of the memory together. Fewer than the most: there is no room
+  // for that of a spare thread either.
   static int LongReadThreads(const EngineConfig& engine) {
     const int64_t most = engine.memory_budget_bytes / 4 / kBytesPerOperator / engine.model_limits.max_operators;
     return static_cast<int>(std::clamp<int64_t>(most, 1, kMostLongReads));

@@ -93,6 +93,7 @@ int Serve(const Configuration& configuration, const Signals& signals, int argc, 
       [&writer] { return writer.dropped(); });
   const LibraryLogs library_logs(log);
   if (!ReturnMemoryInBackground()) log.Warning("freed memory is not given back in the background");
+  const FreedMemoryLimit freed_memory(configuration.engine.memory_budget_bytes / 8 * 5);
   // One worker for every CPU beside the threads of the executor, which take part in their own searches.
   const oneapi::tbb::global_control parallelism(
       oneapi::tbb::global_control::max_allowed_parallelism,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "server/store/database/sql_result.h"
 #include "server/store/store.h"
@@ -51,7 +52,7 @@ constexpr OperationState StateOf(int64_t code) {
 }
 
 inline SqlValue Text(std::string_view text) { return std::string(text); }
-inline SqlValue Blob(std::string_view bytes) { return Bytes{std::string(bytes)}; }
+inline SqlValue Blob(std::string bytes) { return Bytes{std::move(bytes)}; }
 
 }  // namespace planwright::server
 

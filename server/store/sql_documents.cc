@@ -1,5 +1,9 @@
 // The documents of SqlStore.
+#include <cstddef>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/status_macros.h"
@@ -60,23 +64,32 @@ absl::Status CheckQuota(Connection& connection, std::string_view tenant, const Q
   return absl::OkStatus();
 }
 
-std::vector<SqlValue> RowOf(std::string_view tenant, DocumentKind kind, const Document& document,
-                            std::string_view packed) {
-  return {Text(tenant),           CodeOf(kind), Text(document.id),
-          Blob(document.summary), Blob(packed), static_cast<int64_t>(packed.size() + document.summary.size())};
+struct DocumentRow {
+  std::vector<SqlValue> values;
+  std::size_t packed_bytes = 0;
+};
+
+DocumentRow RowOf(std::string_view tenant, DocumentKind kind, const Document& document) {
+  std::string packed = Pack(document.content);
+  DocumentRow row{.values = {Text(tenant), CodeOf(kind), Text(document.id), Blob(document.summary)},
+                  .packed_bytes = packed.size()};
+  // Moved: a list would copy it.
+  row.values.push_back(Blob(std::move(packed)));
+  row.values.emplace_back(static_cast<int64_t>(row.packed_bytes + document.summary.size()));
+  return row;
 }
 
 }  // namespace
 
 absl::StatusOr<PutResult> SqlStore::PutDocument(std::string_view tenant, DocumentKind kind, const Document& document,
                                                 const Quota& quota) {
-  const std::string packed = Pack(document.content);
+  const DocumentRow row = RowOf(tenant, kind, document);
   const std::string insert = absl::StrCat(ToAbsl(kInsert), "NOTHING RETURNING create_time");
   const std::string touch = absl::StrCat(ToAbsl(kTouch), " RETURNING create_time");
   const auto put_once = [&](Connection& connection) -> absl::StatusOr<PutResult> {
     // Those of a tenant that are put at the same time would not see each other.
     RETURN_IF_ERROR(database_->LockName(connection, absl::StrCat("documents/", ToAbsl(tenant))));
-    ASSIGN_OR_RETURN(const SqlResult put, connection.Execute(insert, RowOf(tenant, kind, document, packed)));
+    ASSIGN_OR_RETURN(const SqlResult put, connection.Execute(insert, row.values));
     if (!put.empty()) {
       // What was inserted counts already, and goes again where it does not fit.
       RETURN_IF_ERROR(CheckQuota(connection, tenant, quota));
@@ -89,16 +102,15 @@ absl::StatusOr<PutResult> SqlStore::PutDocument(std::string_view tenant, Documen
     ASSIGN_OR_RETURN(const StoreTime create_time, kept.Number());
     return PutResult{.was_put = false, .create_time = create_time};
   };
-  return Add(put_once, packed.size());
+  return Add(put_once, row.packed_bytes);
 }
 
 absl::Status SqlStore::ReplaceDocument(std::string_view tenant, DocumentKind kind, const Document& document) {
-  const std::string packed = Pack(document.content);
+  const DocumentRow row = RowOf(tenant, kind, document);
   const auto put = [&](Connection& connection) {
-    return connection.Execute(absl::StrCat(ToAbsl(kInsert), ToAbsl(kOverwrite)), RowOf(tenant, kind, document, packed))
-        .status();
+    return connection.Execute(absl::StrCat(ToAbsl(kInsert), ToAbsl(kOverwrite)), row.values).status();
   };
-  return Add(put, packed.size());
+  return Add(put, row.packed_bytes);
 }
 
 absl::StatusOr<Document> SqlStore::FindDocument(std::string_view tenant, DocumentKind kind, std::string_view id) {

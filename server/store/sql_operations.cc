@@ -351,7 +351,7 @@ absl::Status SqlStore::SaveIncumbent(std::string_view id, int64_t fence, std::st
   const std::string packed = PackOptional(incumbent);
   const auto save = [&](Connection& connection) {
     return UpdateOwned(connection, "incumbent = $4, progress = $5",
-                       {Text(id), fence, kRunning, Blob(packed), Blob(progress)}, id);
+                       {Text(id), fence, kRunning, Blob(packed), Blob(std::string(progress))}, id);
   };
   return Write(save, packed.size());
 }

@@ -254,7 +254,11 @@ class PlanCosting {
         num_stages_(static_cast<int64_t>(plan.stages.size())) {}
 
   void Run() {
-    for (std::size_t s = 0; s < plan_.stages.size(); ++s) AddStage(s);
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
+      if (AddStage(s)) continue;
+      plan_.step = kBeyondPrices;
+      return;
+    }
     plan_.step = Picoseconds(StepPs(plan_.order, sums_, plan_.micro_batches, num_stages_, plan_.chunks));
   }
 
@@ -262,8 +266,10 @@ class PlanCosting {
   std::vector<std::vector<ChunkCost>> TakeChunks() { return std::move(chunks_); }
 
  private:
-  void AddStage(std::size_t s) {
+  // False: its layers have no price.
+  bool AddStage(std::size_t s) {
     JointStage& stage = plan_.stages[s];
+    if (PricesOf(stage).empty()) return false;
     const int64_t from_end = num_stages_ - static_cast<int64_t>(s);
     StageSum total(pricer_, PricesOf(stage), plan_.order,
                    HeldBy(plan_.order, plan_.micro_batches, from_end, num_stages_, plan_.chunks));
@@ -291,6 +297,7 @@ class PlanCosting {
     sums_.sum_ps = SaturatingAdd(sums_.sum_ps, time);
     sums_.longest_ps = std::max(sums_.longest_ps, time);
     sums_.end_ps = std::max(sums_.end_ps, stage.step_end.count());
+    return true;
   }
 
   const std::vector<LayerPrice>& PricesOf(const JointStage& stage) {

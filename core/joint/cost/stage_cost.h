@@ -116,7 +116,9 @@ PriceQuery QueryOn(const TrainingCluster& cluster, const TrainingClass& part, in
 
 // Fills in what follows from the decisions of `plan` (order, chunks, sharding, micro-batches; of each stage chunks,
 // degrees and place): passes, transfers, memory, in_flight, and the closed form of the step.
+// kBeyondPrices, and nothing else, where a layer has no price on the links that it gets: its exchanges take days.
 // REQUIRES: stages in pipeline order, placed on consecutive slots from the end of the row backwards or forwards.
+inline constexpr Picoseconds kBeyondPrices = Picoseconds::max();
 void CostJointPlan(const LayerPricer& pricer, const DeviceRow& row, int64_t reserved_bytes, JointPlan& plan);
 
 // A run of layers of one stage and micro-batch.

@@ -12,6 +12,7 @@
 #include "core/base/infeasibility.h"
 #include "core/base/polling.h"
 #include "core/base/units.h"
+#include "core/base/violations.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/place/stage_places.h"
@@ -23,6 +24,8 @@ namespace planwright {
 namespace {
 
 constexpr int kMostRounds = 4;
+// 320 hours; sums of longer ones do not leave 63 bits.
+constexpr Picoseconds kLongestStep{int64_t{1} << 60};
 
 // The slowest links that a placed plan relies on.
 struct ReachedLinks {
@@ -231,7 +234,7 @@ class NetworkPlanner {
     if (!outcome.plan.has_value()) return std::nullopt;
     const int64_t before = best_.has_value() ? best_->plan.step.count() : kMaxQuantity;
     const ReachedLinks reached = Place(*outcome.plan, cluster);
-    const bool is_better = best_->plan.step.count() < before;
+    const bool is_better = best_.has_value() && best_->plan.step.count() < before;
     return proves || is_better ? std::optional(reached) : std::nullopt;
   }
 
@@ -265,7 +268,7 @@ class NetworkPlanner {
     const bool is_held = std::all_of(placed.plan.stages.begin(), placed.plan.stages.end(), [&](const auto& stage) {
       return stage.memory.total() <= part.memory_bytes + question_.reserved_bytes;
     });
-    if (!is_held) return;
+    if (!is_held || placed.plan.step >= kLongestStep) return;
     equal.step = placed.plan.step;
     equal_stages_.push_back(equal);
     Offer(std::move(placed));
@@ -290,6 +293,8 @@ class NetworkPlanner {
   }
 
   void Offer(PlacedPlan placed) {
+    has_too_long_ = has_too_long_ || placed.plan.step >= kLongestStep;
+    if (placed.plan.step >= kLongestStep) return;
     if (best_.has_value() && placed.plan.step >= best_->plan.step) return;
     SimulateJointPlan(question_.pricer, DeviceRow(placed.cluster), placed.plan);
     best_ = {
@@ -298,6 +303,12 @@ class NetworkPlanner {
   }
 
   absl::Status NoPlan() const {
+    if (has_too_long_) {
+      Violations violations;
+      violations.Add("problem.joint.global_batch",
+                     "must have a step of less than 320 hours: on these links no plan that was placed has");
+      return violations.ToStatus();
+    }
     if (!is_interrupted_) {
       return InfeasibleError(WhatWouldFit(RequestOn(closest_, question_.settings), limits_));
     }
@@ -335,6 +346,8 @@ class NetworkPlanner {
   // The best of each tensor degree, placed.
   std::vector<JointConfiguration> equal_stages_;
   bool is_interrupted_ = false;
+  // A plan was placed whose step takes longer than kLongestStep.
+  bool has_too_long_ = false;
   std::map<std::string, int64_t> counters_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +24,7 @@
 #include "core/joint/plan/network_planning.h"
 #include "core/joint/plan/settings.h"
 #include "core/model/device_selection.h"
+#include "core/model/validator.h"
 #include "core/planner/joint/graph_prices.h"
 #include "core/planner/joint/plan_assembly.h"
 #include "core/planner/joint/plan_row.h"
@@ -221,8 +224,22 @@ class JointRequestRun {
 
 }  // namespace
 
+namespace {
+
+bool ObeysRules(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem) {
+  constexpr int64_t kAny = std::numeric_limits<int64_t>::max();
+  const ModelLimits limits{kAny, kAny, kAny, kAny};
+  Violations violations;
+  ValidateGraph(graph, limits, violations);
+  ValidateCluster(cluster, limits, violations);
+  if (violations.empty()) ValidateProblem(graph, cluster, problem, SolverOptions(), violations);
+  return violations.empty();
+}
+
+}  // namespace
+
 PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem) {
-  if (!problem.joint.has_value()) return problem;
+  if (!problem.joint.has_value() || !ObeysRules(graph, cluster, problem)) return problem;
   const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(cluster, problem);
   if (training.ok()) problem.joint = ResolveFor(graph, problem, *training);
   return problem;

@@ -19,7 +19,8 @@ namespace planwright {
 inline constexpr double kJointGap = 1e-4;
 
 // `problem`, resolved, with its joint settings resolved as well (ResolveJoint): what a plan states that it was made
-// for. Unchanged without joint settings, without the shape of the model, or where no row of devices follows.
+// for. Unchanged without joint settings, where no row of devices follows, and where graph, cluster or problem break a
+// rule of the validator: cached plans are looked for by it before anything is refused. O(graph + cluster).
 PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem);
 
 // The plan that the joint search makes; times of the provenance are left to the caller. `problem` is resolved

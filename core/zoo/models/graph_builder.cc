@@ -304,6 +304,12 @@ void GraphBuilder::ShareParameters() {
   op.parameter_bytes = 0;
 }
 
+void GraphBuilder::Reserve(std::size_t operators) {
+  graph_.operators.reserve(graph_.operators.size() + operators);
+  graph_.tensors.reserve(graph_.tensors.size() + operators);
+  tensor_states_.reserve(tensor_states_.size() + operators);
+}
+
 OperatorGraph GraphBuilder::Build() {
   tensor_states_.clear();
   return std::exchange(graph_, {});

@@ -19,6 +19,7 @@
 #ifndef PLANWRIGHT_CORE_ZOO_MODELS_GRAPH_BUILDER_H_
 #define PLANWRIGHT_CORE_ZOO_MODELS_GRAPH_BUILDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -71,6 +72,10 @@ class GraphBuilder {
  public:
   // `bytes_per_element`: of parameters, and of every value but Inputs.
   GraphBuilder(std::string display_name, int64_t samples_per_micro_batch, int64_t bytes_per_element);
+
+  // Makes room for `operators` more, so that adding them moves none.
+  void Reserve(std::size_t operators);
+  std::size_t num_operators() const { return graph_.operators.size(); }
 
   // Operators added from now on carry this label and are named "{layer}/{name}".
   void EnterLayer(std::string layer) { layer_ = std::move(layer); }

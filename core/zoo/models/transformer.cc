@@ -1,5 +1,6 @@
 #include "core/zoo/models/transformer.h"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,16 +44,25 @@ class TransformerBuilder {
   OperatorGraph Build() {
     Value x = AddEmbedding();
     for (int64_t layer = 0; layer < config_.layers; ++layer) {
+      const std::size_t before = builder_.num_operators();
       builder_.EnterLayer("layer." + std::to_string(layer));
       x = config_.kv_rank > 0 ? AddLatentAttention(x) : AddAttention(x);
-      x = config_.experts > 0 && layer >= config_.dense_layers ? AddExperts(x) : AddFeedForward(x);
+      x = has_experts(layer) ? AddExperts(x) : AddFeedForward(x);
+      if (layer == 0 || has_experts(layer) != has_experts(layer - 1)) {
+        const std::size_t like = builder_.num_operators() - before;
+        builder_.Reserve(like * static_cast<std::size_t>(config_.layers - layer - 1) + kMostAroundLayers);
+      }
     }
     AddHeadAndLoss(x);
     return builder_.Build();
   }
 
  private:
+  // Operators behind the layers.
+  static constexpr std::size_t kMostAroundLayers = 8;
+
   bool is_gpt() const { return config_.kind == Kind::kGpt; }
+  bool has_experts(int64_t layer) const { return config_.experts > 0 && layer >= config_.dense_layers; }
 
   Value Norm(std::string_view name, const Value& x) {
     return is_gpt() ? builder_.LayerNorm(name, x) : builder_.RmsNorm(name, x);

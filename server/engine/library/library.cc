@@ -142,9 +142,9 @@ absl::StatusOr<Response> Library::List(const std::string& tenant, DocumentKind k
 
 template <typename Summary>
 absl::Status Library::Register(const std::string& tenant, DocumentKind kind, const std::string& digest,
-                               const google::protobuf::Message& content, Summary& summary) {
+                               std::string content, Summary& summary) {
   ASSIGN_OR_RETURN(Store * store, NeedStore());
-  const Document document{.id = digest, .summary = summary.SerializeAsString(), .content = content.SerializeAsString()};
+  const Document document{.id = digest, .summary = summary.SerializeAsString(), .content = std::move(content)};
   ASSIGN_OR_RETURN(const PutResult result, store->PutDocument(tenant, kind, document, quota_));
   *summary.mutable_create_time() = TimeUtil::MillisecondsToTimestamp(result.create_time);
   return absl::OkStatus();
@@ -170,22 +170,29 @@ absl::StatusOr<v1::DeletePlanResponse> Library::DeletePlan(const std::string& te
   return Delete<v1::DeletePlanResponse>(tenant, DocumentKind::kPlan, kPlans, request.name());
 }
 
-absl::StatusOr<v1::RegisterGraphResponse> Library::RegisterGraph(const std::string& tenant, const v1::Graph& graph,
-                                                                 std::string_view expected_digest) {
+absl::StatusOr<std::string> Library::CheckedDigest(const v1::Graph& graph, std::string_view expected) const {
   Violations violations;
   const OperatorGraph decoded = DecodeGraph(graph, violations);
   ValidateGraph(decoded, limits_.Get(), violations);
   RETURN_IF_ERROR(violations.ToStatus());
-  const std::string digest = GraphDigest(decoded);
-  CheckExpected(expected_digest, digest, "header.expected_digest", violations);
+  std::string digest = GraphDigest(decoded);
+  CheckExpected(expected, digest, "header.expected_digest", violations);
   RETURN_IF_ERROR(violations.ToStatus());
+  return digest;
+}
+
+absl::StatusOr<v1::RegisterGraphResponse> Library::RegisterGraph(const std::string& tenant, v1::Graph graph,
+                                                                 std::string_view expected_digest) {
+  ASSIGN_OR_RETURN(const std::string digest, CheckedDigest(graph, expected_digest));
   v1::RegisterGraphResponse response;
   v1::GraphSummary& summary = *response.mutable_graph();
   summary.set_name(ResourceName(kGraphs, digest));
   summary.set_display_name(graph.display_name());
   summary.set_operators(graph.operators_size());
   summary.set_tensors(graph.tensors_size());
-  RETURN_IF_ERROR(Register(tenant, DocumentKind::kGraph, digest, graph, summary));
+  std::string content = graph.SerializeAsString();
+  graph = v1::Graph();
+  RETURN_IF_ERROR(Register(tenant, DocumentKind::kGraph, digest, std::move(content), summary));
   return response;
 }
 
@@ -213,7 +220,7 @@ absl::StatusOr<v1::RegisterClusterResponse> Library::RegisterCluster(const std::
   summary.set_name(ResourceName(kClusters, digest));
   summary.set_display_name(decoded.display_name);
   summary.set_devices(static_cast<int32_t>(decoded.devices.size()));
-  RETURN_IF_ERROR(Register(tenant, DocumentKind::kCluster, digest, request.cluster(), summary));
+  RETURN_IF_ERROR(Register(tenant, DocumentKind::kCluster, digest, request.cluster().SerializeAsString(), summary));
   return response;
 }
 

@@ -30,7 +30,8 @@ class Library {
   absl::StatusOr<v1::ListPlansResponse> ListPlans(const std::string& tenant, const v1::ListPlansRequest& request);
   absl::StatusOr<v1::DeletePlanResponse> DeletePlan(const std::string& tenant, const v1::DeletePlanRequest& request);
 
-  absl::StatusOr<v1::RegisterGraphResponse> RegisterGraph(const std::string& tenant, const v1::Graph& graph,
+  // `graph` is given up on the way, so that a large one is not held in all of its forms at once.
+  absl::StatusOr<v1::RegisterGraphResponse> RegisterGraph(const std::string& tenant, v1::Graph graph,
                                                           std::string_view expected_digest);
   absl::StatusOr<v1::ListGraphsResponse> ListGraphs(const std::string& tenant, const v1::ListGraphsRequest& request);
   absl::StatusOr<v1::DeleteGraphResponse> DeleteGraph(const std::string& tenant, const v1::DeleteGraphRequest& request);
@@ -68,8 +69,11 @@ class Library {
                                std::string_view name, StoreTime* create_time = nullptr);
   // Stores what is named by its digest, whose `summary` is complete but for its times; sets these.
   template <typename Summary>
-  absl::Status Register(const std::string& tenant, DocumentKind kind, const std::string& digest,
-                        const google::protobuf::Message& content, Summary& summary);
+  absl::Status Register(const std::string& tenant, DocumentKind kind, const std::string& digest, std::string content,
+                        Summary& summary);
+  // The digest of a graph that obeys the rules. Errors: INVALID_ARGUMENT, it does not, or the digest is another one
+  // than `expected`, unless that is empty.
+  absl::StatusOr<std::string> CheckedDigest(const v1::Graph& graph, std::string_view expected) const;
 
   Store* const store_;
   const Quota quota_;

@@ -37,13 +37,25 @@ absl::StatusOr<OperatorGraph> NamedInputs::FindGraph(std::string_view reference,
     if (violations.empty()) graph.transformer = TransformerShapeOf(name);
     return graph;
   }
+  ASSIGN_OR_RETURN(const v1::Graph graph, FindRegistered(reference, field, violations));
+  return DecodeGraph(graph, violations);
+}
+
+absl::StatusOr<v1::Graph> NamedInputs::FindGraphMessage(std::string_view reference, std::string_view field,
+                                                        Violations& violations) const {
+  if (!reference.starts_with(kZoo)) return FindRegistered(reference, field, violations);
+  ASSIGN_OR_RETURN(const OperatorGraph graph, FindGraph(reference, field, violations));
+  return EncodeGraph(graph);
+}
+
+absl::StatusOr<v1::Graph> NamedInputs::FindRegistered(std::string_view reference, std::string_view field,
+                                                      Violations& violations) const {
   if (!reference.starts_with(kGraphs)) {
     AddNoName(reference, kGraphs, field, violations);
-    return OperatorGraph{};
+    return v1::Graph{};
   }
   if (library_ == nullptr) return StoreMissing();
-  ASSIGN_OR_RETURN(const v1::Graph graph, library_->FindGraph(tenant_, reference));
-  return DecodeGraph(graph, violations);
+  return library_->FindGraph(tenant_, reference);
 }
 
 absl::StatusOr<Cluster> NamedInputs::FindCluster(std::string_view reference, std::string_view field,

@@ -11,6 +11,7 @@
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/validator.h"
+#include "planwright/v1/graph.pb.h"
 #include "server/engine/library/library.h"
 
 namespace planwright::server {
@@ -24,10 +25,17 @@ class NamedInputs {
   // be. A transformer of the zoo has its shape. Errors: NOT_FOUND; those of Library.
   absl::StatusOr<OperatorGraph> FindGraph(std::string_view reference, std::string_view field,
                                           Violations& violations) const;
+  // The same as a message: what is registered as it is stored, so that a large one is never in memory twice.
+  absl::StatusOr<v1::Graph> FindGraphMessage(std::string_view reference, std::string_view field,
+                                             Violations& violations) const;
   absl::StatusOr<Cluster> FindCluster(std::string_view reference, std::string_view field, const ModelLimits& limits,
                                       Violations& violations) const;
 
  private:
+  // REQUIRES: `reference` does not name a model of the zoo.
+  absl::StatusOr<v1::Graph> FindRegistered(std::string_view reference, std::string_view field,
+                                           Violations& violations) const;
+
   Library* library_;
   std::string tenant_;
 };

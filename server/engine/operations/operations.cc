@@ -91,7 +91,8 @@ absl::StatusOr<v1::CreatePlanRequest> Operations::Registered(const std::string& 
                                                              const v1::CreatePlanRequest& request) {
   v1::CreatePlanRequest registered = request;
   if (request.has_graph()) {
-    ASSIGN_OR_RETURN(const auto stored, engine_.library().RegisterGraph(tenant, request.graph(), ""));
+    ASSIGN_OR_RETURN(const auto stored,
+                     engine_.library().RegisterGraph(tenant, std::move(*registered.mutable_graph()), ""));
     registered.set_graph_reference(stored.graph().name());
   }
   if (request.has_cluster()) {

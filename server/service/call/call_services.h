@@ -40,7 +40,7 @@ struct CallServices {
   // Runs what waits for the store, so that nothing else does; not for the rows of the plan cache, which are the
   // finder's.
   Executor& lookups;
-  // Runs what makes large answers, a few at a time.
+  // Runs what reads large graphs to be stored and makes large answers, a few at a time.
   Executor& retrievals;
   Uploads& uploads;
   // Requests while they are messages, batches for as long as they run, and answers until they are sent.

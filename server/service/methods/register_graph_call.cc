@@ -9,6 +9,7 @@
 #include "core/base/violations.h"
 #include "server/engine/task/without_exceptions.h"
 #include "server/service/call/call_messages.h"
+#include "server/service/methods/plan_request_reading.h"
 #include "server/service/record/status_conversion.h"
 
 namespace planwright::server {
@@ -106,31 +107,35 @@ void RegisterGraphCall::Submit() {
   auto run = [this](const absl::Status& admission) {
     End(admission.ok() ? WithoutExceptions([this] { return Handle(); }) : admission);
   };
-  const absl::Status accepted = services_.lookups.Submit({.deadline = start_.deadline,
-                                                          .stop = stop_,
-                                                          .run = std::move(run),
-                                                          .bytes = bytes_,
-                                                          .tenant = start_.caller.tenant});
+  // A large one takes several times its bytes while it is read.
+  Executor& where = bytes_ <= kQuickMessageBytes ? services_.lookups : services_.retrievals;
+  const absl::Status accepted = where.Submit({.deadline = start_.deadline,
+                                              .stop = stop_,
+                                              .run = std::move(run),
+                                              .bytes = bytes_,
+                                              .tenant = start_.caller.tenant});
   if (!accepted.ok()) End(accepted);
 }
 
 absl::Status RegisterGraphCall::Handle() {
   v1::RegisterGraphRequest::Header header;
-  ASSIGN_OR_RETURN(const v1::Graph graph, Join(header));
-  ASSIGN_OR_RETURN(const v1::RegisterGraphResponse response,
-                   services_.engine.library().RegisterGraph(start_.caller.tenant, graph, header.expected_digest()));
+  ASSIGN_OR_RETURN(v1::Graph graph, Join(header));
+  ASSIGN_OR_RETURN(
+      const v1::RegisterGraphResponse response,
+      services_.engine.library().RegisterGraph(start_.caller.tenant, std::move(graph), header.expected_digest()));
   start_.record->SetResource(response.graph().name());
   ASSIGN_OR_RETURN(unsent_, WriteAnswer(services_, start_, response, response_));
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::Graph> RegisterGraphCall::Join(v1::RegisterGraphRequest::Header& header) const {
+absl::StatusOr<v1::Graph> RegisterGraphCall::Join(v1::RegisterGraphRequest::Header& header) {
   const ModelLimits limits = services_.engine.model_limits();
   v1::Graph graph;
   MemoryAccount::Hold unpacked(services_.unpacked);
   for (std::size_t i = 0; i < messages_.size(); ++i) {
     v1::RegisterGraphRequest message;
     RETURN_IF_ERROR(ReadMessage(messages_[i], limits, unpacked, message));
+    messages_[i].Clear();
     if (message.has_header() != (i == 0)) {
       return Misplaced("header", i == 0 ? "must be in the first message" : "must be in the first message only");
     }

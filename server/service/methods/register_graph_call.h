@@ -58,8 +58,8 @@ class RegisterGraphCall final : public grpc::ServerReadReactor<grpc::ByteBuffer>
   // End, unless that is decided already.
   void EndEarly(const absl::Status& status);
   absl::Status Handle();
-  // The graph that the fragments make.
-  absl::StatusOr<v1::Graph> Join(v1::RegisterGraphRequest::Header& header) const;
+  // The graph that the fragments make, which are gone afterwards.
+  absl::StatusOr<v1::Graph> Join(v1::RegisterGraphRequest::Header& header);
   void End(const absl::Status& status);
 
   CallServices services_;

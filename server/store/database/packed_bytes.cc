@@ -63,13 +63,13 @@ absl::StatusOr<std::string> Unpack(std::string_view packed) {
 }
 
 absl::StatusOr<std::string> ReadPacked(RowReader& row) {
-  absl::StatusOr<std::string> bytes = Unpack(row.Blob());
+  absl::StatusOr<std::string> bytes = Unpack(row.BlobView());
   if (!bytes.ok()) return row.Damaged("does not match its checksum");
   return bytes;
 }
 
 absl::StatusOr<std::string> ReadOptional(RowReader& row) {
-  const std::string packed = row.Blob();
+  const std::string_view packed = row.BlobView();
   if (packed.empty()) return std::string();
   absl::StatusOr<std::string> bytes = Unpack(packed);
   if (!bytes.ok()) return row.Damaged("does not match its checksum");

@@ -15,6 +15,11 @@ constexpr std::array<std::string_view, std::variant_size_v<SqlValue>> kNames = {
 
 }  // namespace
 
+std::string_view RowReader::BlobView() {
+  const Bytes* value = Find<Bytes>("bytes");
+  return value != nullptr ? std::string_view(value->data) : std::string_view();
+}
+
 SqlValue RowReader::Any() {
   const std::size_t place = next_++;
   return place < row_.size() ? row_[place] : SqlValue();

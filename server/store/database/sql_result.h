@@ -37,7 +37,9 @@ class RowReader {
 
   int64_t Number() { return Next<int64_t>("a number", 0); }
   std::string Text() { return Next<std::string>("text", {}); }
-  std::string Blob() { return Next<Bytes>("bytes", {}).data; }
+  std::string Blob() { return std::string(BlobView()); }
+  // The same, in the row.
+  std::string_view BlobView();
   // Whatever it is.
   SqlValue Any();
 
@@ -51,13 +53,20 @@ class RowReader {
   // Both outlive the reader.
   RowReader(const std::vector<std::string>& columns, const SqlRow& row) : columns_(columns), row_(row) {}
 
+  // The next column's; nullptr where it has another type, or one before it had.
   template <typename Value>
-  Value Next(std::string_view expected, Value otherwise) {
+  const Value* Find(std::string_view expected) {
     const bool is_there = next_ < row_.size();
     const Value* value = is_there ? std::get_if<Value>(&row_[next_]) : nullptr;
     ++next_;
     if (value == nullptr && status_.ok()) status_ = WrongType(expected);
-    return value != nullptr && status_.ok() ? *value : std::move(otherwise);
+    return status_.ok() ? value : nullptr;
+  }
+
+  template <typename Value>
+  Value Next(std::string_view expected, Value otherwise) {
+    const Value* value = Find<Value>(expected);
+    return value != nullptr ? *value : std::move(otherwise);
   }
 
   absl::Status WrongType(std::string_view expected) const;

@@ -268,5 +268,23 @@ TEST(JointNetworkTest, BadInputIsSaidSo) {
   EXPECT_TRUE(InfeasibilityOf(infeasible).has_value()) << infeasible;
 }
 
+TEST(JointNetworkTest, LinksOnWhichGroupsTakeDaysEndInAnAnswer) {
+  int answers = 0;
+  int refusals = 0;
+  for (const std::string model : {"gpt-1.3b", "gnmt", "vgg16"}) {
+    for (const double slow : {20.0, 1e4, 1e6}) {
+      SCOPED_TRACE(absl::StrCat(model, ", ", slow, " bytes/s"));
+      JointTestRequest request = RequestOf(model, "random-uniform:3", 9);
+      request.cluster.interconnect =
+          MatrixInterconnect{.bandwidth_bytes_per_second = {0, 1e10, slow, 1e10, 0, slow, slow, slow, 0}};
+      const absl::StatusOr<Plan> plan = Make(request);
+      (plan.ok() ? answers : refusals) += 1;
+      if (!plan.ok()) EXPECT_THAT(PathsOf(plan.status()), Contains("problem.joint.global_batch")) << plan.status();
+    }
+  }
+  EXPECT_GT(answers, 0);
+  EXPECT_LT(refusals, 9);
+}
+
 }  // namespace
 }  // namespace planwright

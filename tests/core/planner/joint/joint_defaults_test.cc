@@ -1,0 +1,77 @@
+// Defaults are asked for before a request is judged, so whatever breaks a rule must pass through them unharmed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/planner/joint/joint_request.h"
+#include "tests/core/planner/joint/joint_test_request.h"
+
+namespace planwright {
+namespace {
+
+struct BrokenRule {
+  std::string path;
+  std::function<void(JointTestRequest&)> breaking;
+};
+
+std::vector<BrokenRule> BrokenRules() {
+  const auto nodes = [](JointTestRequest& request) -> NodesInterconnect& {
+    return request.cluster.interconnect.emplace<NodesInterconnect>();
+  };
+  const auto level = [](JointTestRequest& request, int32_t fan_out) {
+    request.cluster.interconnect =
+        HierarchyInterconnect{.levels = {{.fan_out = fan_out, .bandwidth_bytes_per_second = 1e9}}};
+  };
+  return {
+      {"graph.samples_per_micro_batch", [](JointTestRequest& request) { request.graph.samples_per_micro_batch = 0; }},
+      {"graph.operators", [](JointTestRequest& request) { request.graph.operators.clear(); }},
+      {"graph.tensors[0].producer",
+       [](JointTestRequest& request) { request.graph.tensors.front().producer = OperatorId(1 << 20); }},
+      {"cluster.devices", [](JointTestRequest& request) { request.cluster.devices.clear(); }},
+      {"cluster.devices[0].device_class",
+       [](JointTestRequest& request) { request.cluster.devices.front().device_class = DeviceClassId(7); }},
+      {"cluster.nodes.devices_per_node", [nodes](JointTestRequest& request) { nodes(request).devices_per_node = 0; }},
+      {"cluster.hierarchy.levels",
+       [](JointTestRequest& request) { request.cluster.interconnect = HierarchyInterconnect(); }},
+      {"cluster.hierarchy.levels[0].fan_out", [level](JointTestRequest& request) { level(request, 0); }},
+      {"cluster.grid.dimensions", [](JointTestRequest& request) { request.cluster.interconnect = GridInterconnect(); }},
+      {"cluster.matrix.bandwidth_bytes_per_second",
+       [](JointTestRequest& request) { request.cluster.interconnect = MatrixInterconnect(); }},
+      {"problem.joint.global_batch", [](JointTestRequest& request) { request.problem.joint->global_batch = 0; }},
+      {"problem.joint.tensor_degrees[0]",
+       [](JointTestRequest& request) { request.problem.joint->tensor_degrees = {0}; }},
+      {"problem.joint.micro_batch_samples[0]",
+       [](JointTestRequest& request) { request.problem.joint->micro_batch_samples = {0}; }},
+  };
+}
+
+TEST(JointDefaultsTest, WhatBreaksARuleHasNone) {
+  for (const std::string model : {"llama3-8b", "resnet50"}) {
+    for (const bool by_stage : {false, true}) {
+      for (const BrokenRule& rule : BrokenRules()) {
+        SCOPED_TRACE(absl::StrCat(model, by_stage ? " by stage, " : ", ", rule.path));
+        JointTestRequest request = RequestOf(model, "dgx-h100:1", 8);
+        if (by_stage) request.problem.replication = Replication::kPerStage;
+        rule.breaking(request);
+        const PlanningProblem problem = WithJointDefaults(request.graph, request.cluster, request.problem);
+        EXPECT_EQ(problem.joint->tensor_degrees, request.problem.joint->tensor_degrees);
+        EXPECT_EQ(problem.joint->global_batch, request.problem.joint->global_batch);
+        // It is refused for that, not for what it was taken for.
+        EXPECT_THAT(PathsOf(Make(request).status()), testing::Contains(testing::StartsWith(rule.path)));
+      }
+    }
+  }
+}
+
+TEST(JointDefaultsTest, WhatObeysTheRulesHasThem) {
+  const JointTestRequest request = RequestOf("resnet50", "dgx-h100:1", 8);
+  const PlanningProblem problem = WithJointDefaults(request.graph, request.cluster, request.problem);
+  EXPECT_FALSE(problem.joint->micro_batch_samples.empty());
+}
+
+}  // namespace
+}  // namespace planwright
