@@ -390,8 +390,6 @@ absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLim
     return plan;
   };
   observer.OnPhase("joint_search");
-  // The search has its own looks at the clock, and keeps what it has.
-  const InterruptionScope scope(nullptr);
   ASSIGN_OR_RETURN(
       const Plan plan,
       MakeJointPlan(request.graph, request.cluster, problem, request.options, limits, [&](const Plan& found) {

@@ -125,7 +125,7 @@ AlpaTable::AlpaTable(const BaselineQuestion& question, const AlpaChoice& choice,
       const int64_t time = At(group, group + 1, size, 1).time_ps;
       if (time < AlpaStage::kNever / sizes[size]) least = std::min(least, time * sizes[size]);
     }
-    least_work_ps_ = std::min(least_work_ps_ + least / part.devices(), AlpaStage::kNever);
+    least_work_ps_ = std::min(SaturatingAdd(least_work_ps_, least / part.devices()), AlpaStage::kNever);
   }
 }
 
