@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 
 namespace planwright {

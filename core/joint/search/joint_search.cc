@@ -128,6 +128,7 @@ class JointSearch {
     const JointSpace space = SpaceOf(request_.settings);
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
       for (const PipelineFamily& family : ListFamilies(space, poller_)) {
+        if (poller_.ShouldStopNow()) return 0;
         std::vector<SpreadOption> options = OptionsOf(space, family);
         StagePass pass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_);
         bound = std::min(bound, pass.LeastBracket(bound));
