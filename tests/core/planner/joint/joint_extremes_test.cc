@@ -54,6 +54,7 @@ TEST(JointExtremesTest, SlowLinksAndLargeBatchesLeaveNumbersWhole) {
       // Verified, or longer than what is looked for.
       if (plan.ok()) {
         EXPECT_GT(plan->objective.count(), 0);
+        for (const JointConfiguration& each : plan->joint->uniform_configurations) EXPECT_GT(each.step.count(), 0);
       } else {
         EXPECT_TRUE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
       }
