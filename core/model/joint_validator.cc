@@ -19,6 +19,10 @@ constexpr char kJoint[] = "problem.joint";
 constexpr char kTransformer[] = "graph.transformer";
 
 constexpr std::size_t kMaxMeasuredLayers = 100'000;
+constexpr int32_t kMostPlannedLayers = 4'096;
+// Layers squared times layers of their own kind: tables of half a gigabyte.
+constexpr int64_t kMostKindsOfRuns = int64_t{1} << 26;
+constexpr int64_t kFewKinds = 4;
 // Sums over many layers and micro-batches stay below 2^63 picoseconds.
 constexpr double kMostMeasuredMs = 1e6;
 constexpr int64_t kMostActivationBytes = int64_t{1} << 50;
@@ -113,6 +117,7 @@ class JointRules {
     CheckCluster();
     CheckBatch();
     if (!graph_.transformer.has_value()) return CheckOperatorGraph();
+    CheckNumberOfLayers();
     CheckLayers();
     CheckDegrees(*graph_.transformer);
     CheckMeasuredClasses(graph_.transformer->measured_layers);
@@ -354,6 +359,23 @@ class JointRules {
       violations_.Add(ElementPath(absl::StrCat(kTransformer, ".measured_layers"), i) + ".device_class",
                       absl::StrCat("must be empty or a class of the cluster, is \"", name, "\""));
     }
+  }
+
+  // What the search keeps of runs of layers grows with their squares, and with the kinds of layers.
+  void CheckNumberOfLayers() {
+    const TransformerShape& shape = *graph_.transformer;
+    if (shape.layers > kMostPlannedLayers) {
+      violations_.Add("graph.transformer.layers",
+                      absl::StrCat("must be at most ", kMostPlannedLayers, " beside problem.joint, is ", shape.layers));
+      return;
+    }
+    std::set<std::string_view> measured;
+    for (const MeasuredLayer& row : shape.measured_layers) measured.insert(row.layer);
+    const int64_t most = kMostKindsOfRuns / std::max<int64_t>(int64_t{shape.layers} * shape.layers, 1);
+    if (std::cmp_less_equal(measured.size(), std::max<int64_t>(most, kFewKinds))) return;
+    violations_.Add("graph.transformer.measured_layers",
+                    absl::StrCat("must be of at most ", std::max<int64_t>(most, kFewKinds), " different layers of ",
+                                 shape.layers, " beside problem.joint, is of ", measured.size()));
   }
 
   void CheckLayers() {

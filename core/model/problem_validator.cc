@@ -171,6 +171,8 @@ class SelectionValidator {
 
 // All sets of operators are looked at as bits.
 constexpr std::size_t kMostOperatorsInTurns = 4'000;
+// Those that go past each cut are listed.
+constexpr std::size_t kMostReadsInTurns = 40'000;
 constexpr char kBesideTurns[] = " where problem.replication is PER_STAGE and problem.joint.degrees is not";
 
 }  // namespace
@@ -214,6 +216,9 @@ void CheckRoundRobin(const OperatorGraph& graph, const Cluster& cluster, const P
   refuse(uniform == nullptr || uniform->latency > Picoseconds(0), "cluster.interconnect",
          "must be uniform without latency");
   refuse(graph.operators.size() > kMostOperatorsInTurns, "graph.operators", "must have at most 4000 elements");
+  std::size_t reads = 0;
+  for (const Tensor& tensor : graph.tensors) reads += tensor.consumers.size();
+  refuse(reads > kMostReadsInTurns, "graph.tensors", "must have at most 40000 consumers in all");
   refuse(problem.objective == Objective::kMinDevices, "problem.objective", "must be MAX_THROUGHPUT");
   refuse(problem.start_from.has_value(), "problem.start_from", "must be unset");
   refuse(problem.num_replicas.has_value(), "problem.num_replicas", "must be unset");

@@ -32,7 +32,10 @@ PairClasses::PairClasses(const MatrixInterconnect& matrix)
           std::llround(std::sqrt(static_cast<double>(matrix.bandwidth_bytes_per_second.size()))))) {
   std::vector<Route> routes;
   routes.reserve(matrix.bandwidth_bytes_per_second.size());
-  for (const double bandwidth : matrix.bandwidth_bytes_per_second) routes.push_back({bandwidth, matrix.latency});
+  for (const double bandwidth : matrix.bandwidth_bytes_per_second) {
+    InterruptionPoint(/*units=*/4);
+    routes.push_back({bandwidth, matrix.latency});
+  }
   Fill(routes);
 }
 

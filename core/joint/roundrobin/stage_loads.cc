@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/interruption.h"
+
 namespace planwright {
 namespace {
 
@@ -35,13 +37,15 @@ StageLoads::StageLoads(const RoundRobinInstance& instance, const IdealList& list
       leaving_(list.ideals.size()),
       device_time_(list.ideals.size(), 0) {
   for (std::size_t i = 0; i < list.ideals.size(); ++i) {
+    InterruptionPoint((prefixes_.size() + 1) * (instance.edges.size() + instance.size()));
     const OperatorSet& ideal = list.ideals[i];
     for (std::size_t edge = 0; edge < instance.edges.size(); ++edge) {
-      if (ideal.Has(instance.edges[edge].from) && !ideal.Has(instance.edges[edge].to)) leaving_[i].push_back(edge);
+      if (ideal.Has(instance.edges[edge].from) && !ideal.Has(instance.edges[edge].to))
+        leaving_[i].push_back(static_cast<uint32_t>(edge));
     }
     for (std::size_t degree = 0; degree < prefixes_.size(); ++degree) {
       Prefix& prefix = prefixes_[degree].emplace_back();
-      for (const std::size_t edge : leaving_[i]) prefix.cut_bytes += instance.edge_bytes[degree][edge];
+      for (const uint32_t edge : leaving_[i]) prefix.cut_bytes += instance.edge_bytes[degree][edge];
       for (std::size_t op = 0; op < instance.size(); ++op) {
         if (!ideal.Has(static_cast<int32_t>(op))) continue;
         const auto& priced = instance.operators[degree][op];
@@ -66,7 +70,7 @@ std::optional<StageSums> StageLoads::SumsOf(const StageSpan& span) const {
   if (behind.forbidden != before.forbidden) return std::nullopt;
   // From before the stage to behind it: no business of its.
   int64_t past_bytes = 0;
-  for (const std::size_t edge : leaving_[span.behind]) {
+  for (const uint32_t edge : leaving_[span.behind]) {
     if (list_.ideals[span.before].Has(instance_.edges[edge].from))
       past_bytes += instance_.edge_bytes[span.degree][edge];
   }

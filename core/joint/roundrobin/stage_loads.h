@@ -79,7 +79,7 @@ class StageLoads {
   // By degree and ideal.
   std::vector<std::vector<Prefix>> prefixes_;
   // Edges that leave an ideal.
-  std::vector<std::vector<std::size_t>> leaving_;
+  std::vector<std::vector<uint32_t>> leaving_;
   std::vector<int64_t> device_time_;
   // By degree and micro-batches in flight.
   std::map<std::pair<std::size_t, int64_t>, std::vector<AgainItem>> items_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
@@ -84,7 +85,7 @@ class EqualStageGrid {
     longest.weights_ps = std::max(longest.weights_ps, passes.weights_ps);
     longest.backward_ps = std::max(longest.backward_ps, cost - passes.forward_ps - passes.weights_ps);
     StagePipeline& pipeline = made.pipeline;
-    pipeline.sum_ps += cost;
+    pipeline.sum_ps = SaturatingAdd(pipeline.sum_ps, cost);
     pipeline.longest_ps = std::max(pipeline.longest_ps, cost);
     pipeline.end_ps = std::max(pipeline.end_ps, table->StepEndPs(stage.first_layer, stage.end_layer));
     pipeline.stages.push_back(stage);

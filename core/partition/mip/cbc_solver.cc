@@ -17,9 +17,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "core/base/limits.h"
+#include "core/base/polling.h"
 #include "core/partition/mip/mip_solver.h"
 
 namespace planwright {
@@ -27,6 +29,8 @@ namespace {
 
 // Preprocessing larger programs takes long between two looks at the clock.
 constexpr int kMostPreprocessedRows = 12'000;
+// Of the program, while it is handed over.
+constexpr int64_t kUnitsPerEntry = 16;
 // Cuts of a kind are generated in every node of this depth, or where they help.
 constexpr int kWhereTheyHelp = -1;
 
@@ -76,13 +80,15 @@ class TreeHandler final : public CbcEventHandler {
 
 double ToCoin(double value) { return std::clamp(value, -COIN_DBL_MAX, COIN_DBL_MAX); }
 
-void Load(const IntegerProgram& program, OsiClpSolverInterface& solver) {
+// Whether there was time.
+bool Load(const IntegerProgram& program, Poller& poller, OsiClpSolverInterface& solver) {
   std::vector<double> column_lower;
   std::vector<double> column_upper;
   std::vector<double> objective;
   std::vector<double> row_lower;
   std::vector<double> row_upper;
   for (const IntegerProgram::Column& column : program.columns) {
+    if (poller.ShouldStop(kUnitsPerEntry)) return false;
     column_lower.push_back(ToCoin(column.lower));
     column_upper.push_back(ToCoin(column.upper));
     objective.push_back(column.objective);
@@ -91,6 +97,7 @@ void Load(const IntegerProgram& program, OsiClpSolverInterface& solver) {
   std::vector<int> columns;
   std::vector<double> coefficients;
   for (std::size_t row = 0; row < program.rows.size(); ++row) {
+    if (poller.ShouldStop(kUnitsPerEntry * std::ssize(program.rows[row].entries))) return false;
     row_lower.push_back(ToCoin(program.rows[row].lower));
     row_upper.push_back(ToCoin(program.rows[row].upper));
     for (const auto& [column, coefficient] : program.rows[row].entries) {
@@ -101,12 +108,14 @@ void Load(const IntegerProgram& program, OsiClpSolverInterface& solver) {
   }
   CoinPackedMatrix matrix(/*colordered=*/true, rows.data(), columns.data(), coefficients.data(),
                           static_cast<CoinBigIndex>(coefficients.size()));
+  if (poller.ShouldStopNow()) return false;
   matrix.setDimensions(static_cast<int>(program.rows.size()), static_cast<int>(program.columns.size()));
   solver.loadProblem(matrix, column_lower.data(), column_upper.data(), objective.data(), row_lower.data(),
                      row_upper.data());
   for (std::size_t column = 0; column < program.columns.size(); ++column) {
     if (program.columns[column].is_integer) solver.setInteger(static_cast<int>(column));
   }
+  return !poller.ShouldStopNow();
 }
 
 void AddCuts(CbcModel& model) {
@@ -236,7 +245,8 @@ MipOutcome SolveIntegerProgram(const MipRequest& request) {
   OsiClpSolverInterface solver;
   solver.messageHandler()->setLogLevel(0);
   solver.getModelPtr()->setLogLevel(0);
-  Load(request.program, solver);
+  Poller poller(request.limits);
+  if (!Load(request.program, poller, solver)) return {};
   SimplexHandler handler(&watch);
   solver.getModelPtr()->passInEventHandler(&handler);
   if (solver.getNumRows() > kMostPreprocessedRows) return Search(request, watch, solver);

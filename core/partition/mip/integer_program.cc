@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -132,12 +131,15 @@ std::string Commented(const std::string& title, const char* mark) {
 
 void IntegerProgram::AddRow(Row row) {
   InterruptionPoint(64 + 64 * row.entries.size());
-  std::map<int32_t, double> sums;
-  for (const auto& [column, coefficient] : row.entries) sums[column] += coefficient;
-  row.entries.clear();
-  for (const auto& [column, coefficient] : sums) {
-    if (coefficient != 0) row.entries.push_back({column, coefficient});
+  std::vector<Entry>& entries = row.entries;
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.column < b.column; });
+  std::size_t kept = 0;
+  for (std::size_t next = 0; next < entries.size();) {
+    Entry sum = entries[next++];
+    while (next < entries.size() && entries[next].column == sum.column) sum.coefficient += entries[next++].coefficient;
+    if (sum.coefficient != 0) entries[kept++] = sum;
   }
+  entries.resize(kept);
   rows.push_back(std::move(row));
 }
 

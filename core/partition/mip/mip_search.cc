@@ -1,6 +1,7 @@
 #include "core/partition/mip/mip_search.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
+#include "core/base/interruption.h"
 #include "core/base/status_macros.h"
 #include "core/partition/contiguous/contiguous_throughput.h"
 #include "core/partition/latency/latency_annealing.h"
@@ -38,6 +40,8 @@ constexpr int64_t kLatencyWorkPerOperator = 100'000;
 constexpr int64_t kProofWork = 30'000;
 // Entries that the solver takes at most: some hundred megabytes, and steps short enough to be stopped in time.
 constexpr int64_t kMostSolvedEntries = 2'000'000;
+// What handing an entry over to the solver takes, and what the solver does with it before it first looks at the clock.
+constexpr std::chrono::nanoseconds kUnwatchedPerEntry(150);
 
 bool IsContiguous(const PlanningProblem& problem) { return problem.split == Split::kContiguous; }
 
@@ -262,7 +266,12 @@ class MipSearch {
     }
     const Picoseconds upper =
         record_.has_placement() && record_.objective().count() > 0 ? record_.objective() : model_.GenerousUpper();
-    IntegerProgram& program = model_.Build(upper);
+    IntegerProgram* const built = HasTimeToLoad() ? BuildInTime(upper) : nullptr;
+    if (built == nullptr) {
+      record_.set_stop_reason(StopReasonOf(limits_, StopReason::kTimeLimit));
+      return;
+    }
+    IntegerProgram& program = *built;
     // What is known of the objective, a little less for the solver's rounding.
     program.columns.front().lower = std::max(
         0.0, static_cast<double>(record_.lower_bound().count()) / static_cast<double>(upper.count()) - kMipTolerance);
@@ -278,6 +287,23 @@ class MipSearch {
     record_.counters()["rows"] = static_cast<int64_t>(request.program.rows.size());
     record_.counters()["columns"] = static_cast<int64_t>(request.program.columns.size());
     Take(outcome, upper);
+  }
+
+  // A solver that would not get beyond its first steps is not asked.
+  bool HasTimeToLoad() const {
+    if (limits_.stop.stop_requested()) return false;
+    if (limits_.deadline == SolveLimits::Clock::time_point::max()) return true;
+    return SolveLimits::Clock::now() + model_.NumEntries() * kUnwatchedPerEntry < limits_.deadline;
+  }
+
+  // nullptr: there was no time.
+  IntegerProgram* BuildInTime(Picoseconds upper) {
+    const InterruptionScope scope(&limits_);
+    try {
+      return &model_.Build(upper);
+    } catch (const Interrupted&) {
+      return nullptr;
+    }
   }
 
   void Take(const MipOutcome& outcome, Picoseconds upper) {

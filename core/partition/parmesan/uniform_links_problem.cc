@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/interruption.h"
 #include "core/base/random.h"
 #include "core/partition/parmesan/allowed_devices.h"
 
@@ -19,6 +20,7 @@ std::vector<std::size_t> CountPairs(const Network& network, std::size_t num_devi
   std::vector<std::size_t> counts(network.num_link_classes(), 0);
   if (num_devices * (num_devices - 1) <= kMaxPairs) {
     for (std::size_t from = 0; from < num_devices; ++from) {
+      InterruptionPoint(/*units=*/4 * num_devices);
       for (std::size_t to = 0; to < num_devices; ++to) {
         if (from != to) ++counts[network.LinkClassOf(DeviceId(from), DeviceId(to))];
       }
@@ -27,6 +29,7 @@ std::vector<std::size_t> CountPairs(const Network& network, std::size_t num_devi
   }
   RandomStream random(1);
   for (std::size_t pair = 0; pair < kMaxPairs; ++pair) {
+    InterruptionPoint(/*units=*/16);
     const std::size_t from = random.Below(num_devices);
     const std::size_t to = (from + 1 + random.Below(num_devices - 1)) % num_devices;
     ++counts[network.LinkClassOf(DeviceId(from), DeviceId(to))];

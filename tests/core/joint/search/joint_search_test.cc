@@ -460,7 +460,9 @@ TEST(JointSearchTest, InterleavingIsNeverWorseThanWithoutAndItsPlansHoldWhatThey
 }
 
 TEST(JointSearchTest, AnInterruptedSearchKeepsASoundBound) {
-  const Instance instance = MakeInstance(7, false);
+  uint64_t seed = 0;
+  while (Enumeration(MakeInstance(seed, false)).LeastStep() == kNone) ++seed;
+  const Instance instance = MakeInstance(seed, false);
   const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
   SolveLimits limits;
   limits.deadline = SolveLimits::Clock::now();

@@ -12,7 +12,13 @@
 namespace planwright {
 namespace {
 
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+absl::Status Check(const JointTestRequest& request) {
+  return CheckRequest({request.graph, request.cluster, request.problem, request.options}, ModelLimits());
+}
 
 TEST(JointExtremesTest, MissedTargetsNameTheBestPlanThatThereIs) {
   JointTestRequest request = RequestOf("llama3-8b", "fat-tree:2?nodes=2&racks=2&taper=8", 64);
@@ -48,11 +54,47 @@ TEST(JointExtremesTest, SlowLinksAndLargeBatchesLeaveNumbersWhole) {
       // Verified, or longer than what is looked for.
       if (plan.ok()) {
         EXPECT_GT(plan->objective.count(), 0);
+        for (const JointConfiguration& each : plan->joint->uniform_configurations) EXPECT_GT(each.step.count(), 0);
       } else {
         EXPECT_TRUE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
       }
     }
   }
+}
+
+TEST(JointExtremesTest, ModelsWhoseTablesWouldNotFitAreRefused) {
+  JointTestRequest request = RequestOf("gpt-125m", "dgx-a100:1", 64);
+  request.graph.transformer->layers = 4'097;
+  EXPECT_THAT(PathsOf(Check(request)), ElementsAre("graph.transformer.layers"));
+  // Of 1,000 layers 67 may have times of their own.
+  request.graph.transformer->layers = 1'000;
+  for (int layer = 0; layer < 68; ++layer) {
+    MeasuredLayer& row = request.graph.transformer->measured_layers.emplace_back();
+    row.layer = absl::StrCat("layer.", layer);
+    row.forward_ms = row.backward_ms = 1;
+  }
+  EXPECT_THAT(PathsOf(Check(request)), ElementsAre("graph.transformer.measured_layers"));
+  request.graph.transformer->layers = 990;
+  EXPECT_TRUE(Check(request).ok()) << Check(request);
+}
+
+TEST(JointExtremesTest, TooManyConsumersAreRefusedWhereReplicasTakeTurns) {
+  JointTestRequest request = RequestOf("resnet50", "nodes:1?devices=4&inside_us=0", 64);
+  request.problem.replication = Replication::kPerStage;
+  OperatorGraph& graph = request.graph;
+  graph.operators.resize(1);
+  graph.tensors.clear();
+  for (int op = 1; op < 300; ++op) {
+    graph.operators.push_back(graph.operators.front());
+    graph.operators.back().name = absl::StrCat("op", op);
+  }
+  for (std::size_t from = 0; from < 300; ++from) {
+    Tensor& tensor = graph.tensors.emplace_back();
+    tensor.name = absl::StrCat("tensor", from);
+    tensor.producer = OperatorId(from);
+    for (std::size_t to = from + 1; to < 300; ++to) tensor.consumers.emplace_back(to);
+  }
+  EXPECT_THAT(PathsOf(Check(request)), Contains("graph.tensors"));
 }
 
 TEST(JointExtremesTest, StepsOfWeeksAreNotCosted) {
