@@ -1,0 +1,112 @@
+// Joint requests that were once answered wrongly, made small.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/joint/cost/transformer_pricer.h"
+#include "core/verify/joint/joint_verifier.h"
+#include "tests/core/planner/joint/joint_test_request.h"
+
+namespace planwright {
+namespace {
+
+constexpr int64_t kMs = 1'000'000'000;
+
+OperatorCost CostOn(const std::string& device_class, int64_t weights_ms = 0) {
+  return {.device_class = device_class,
+          .forward = Picoseconds(kMs),
+          .backward = Picoseconds(2 * kMs),
+          .backward_weight = Picoseconds(weights_ms * kMs)};
+}
+
+// A chain of operators of 3 ms and 1 MB of parameters, on devices of class "a" on a uniform interconnect.
+JointTestRequest ChainRequest(std::size_t operators, std::size_t devices, int64_t global_batch) {
+  JointTestRequest request;
+  for (std::size_t i = 0; i < operators; ++i) {
+    Operator& op = request.graph.operators.emplace_back();
+    op.name = absl::StrCat("o", i);
+    op.costs = {CostOn("a")};
+    op.parameter_bytes = op.activation_bytes = 1'000'000;
+    if (i == 0) continue;
+    request.graph.tensors.push_back({.name = absl::StrCat("t", i),
+                                     .producer = OperatorId(i - 1),
+                                     .consumers = {OperatorId(i)},
+                                     .size_bytes = 1'000,
+                                     .transfer = std::nullopt});
+  }
+  DeviceClass& device_class = request.cluster.device_classes.emplace_back();
+  device_class.name = "a";
+  device_class.memory_bytes = int64_t{16} << 30;
+  for (std::size_t i = 0; i < devices; ++i) {
+    request.cluster.devices.emplace_back().name = absl::StrCat("d", i);
+  }
+  request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1e9, .latency = Picoseconds(0)};
+  request.problem.joint.emplace().global_batch = global_batch;
+  return request;
+}
+
+TEST(JointDefectsTest, TransfersOfWholePicosecondsAreVerified) {
+  JointTestRequest request = ChainRequest(2, 2, 8);
+  request.problem.joint->micro_batch_samples = {1};
+  for (const int64_t bytes : {65, 1'000, 3'000, 7'000}) {
+    request.graph.tensors.front().size_bytes = bytes;
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    ASSERT_EQ(plan->stages.size(), 2U);
+    EXPECT_EQ(plan->stages.front().communication_out.count(), 2 * 1'000 * bytes);
+  }
+}
+
+TEST(JointDefectsTest, CostsOnAbsentClassesAndTheirOrderDecideNothing) {
+  JointTestRequest request = ChainRequest(4, 4, 8);
+  request.problem.joint->orders = {PipelineOrder::kZeroBubble};
+  request.problem.joint->data_degrees = {1};
+  request.graph.operators[2].costs = {CostOn("a", 1)};
+  const absl::StatusOr<Plan> expected = Make(request);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  request.graph.operators[1].costs = {CostOn("absent", 1), CostOn("a")};
+  request.graph.operators[2].costs = {CostOn("a", 1), CostOn("absent")};
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective, expected->objective);
+  EXPECT_EQ(plan->joint->simulated_step, expected->joint->simulated_step);
+}
+
+// Says that all layers but the first cost the same.
+class MistakenPricer : public LayerPricer {
+ public:
+  explicit MistakenPricer(const LayerPricer& pricer) : pricer_(pricer), kinds_(pricer.kinds()) {
+    kinds_.back() = kinds_[1];
+  }
+  const std::vector<int32_t>& kinds() const override { return kinds_; }
+  const std::vector<std::string>& labels() const override { return pricer_.labels(); }
+  std::vector<LayerPrice> Price(const PriceQuery& query) const override { return pricer_.Price(query); }
+  double flops_per_sample() const override { return pricer_.flops_per_sample(); }
+  int64_t tokens_per_sample() const override { return pricer_.tokens_per_sample(); }
+
+ private:
+  const LayerPricer& pricer_;
+  std::vector<int32_t> kinds_;
+};
+
+TEST(JointDefectsTest, TheVerifierLooksAtEveryLayer) {
+  const JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 8);
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::vector<DeviceId> devices;
+  for (const DeviceUsage& usage : plan->devices) devices.push_back(usage.device);
+  const TrainingCluster training = *MakeTrainingCluster(request.cluster, devices, 0);
+  const TransformerPricer pricer(*request.graph.transformer, request.cluster, training.inside, training.between);
+  Violations violations;
+  VerifyJointPlan(request.graph, request.cluster, MistakenPricer(pricer), *plan, violations);
+  ASSERT_FALSE(violations.empty());
+  EXPECT_THAT(violations.listed().front().rule, testing::HasSubstr(pricer.labels().back()));
+}
+
+}  // namespace
+}  // namespace planwright
