@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/index.h"
+#include "core/base/interruption.h"
 #include "core/base/units.h"
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
@@ -39,6 +40,7 @@ struct Blocks {
 void AddLives(const OperatorGraph& graph, const std::vector<int32_t>& block_of, Blocks& blocks) {
   blocks.lives_of.resize(blocks.size());
   for (const Tensor& tensor : graph.tensors) {
+    InterruptionPoint(/*units=*/32 * (1 + tensor.consumers.size()));
     std::set<int32_t> ends = {block_of[tensor.producer.index()]};
     for (const OperatorId consumer : tensor.consumers) ends.insert(block_of[consumer.index()]);
     if (*ends.begin() == kDropped) ends.erase(ends.begin());
@@ -71,6 +73,7 @@ std::vector<int64_t> AliveBytes(const Blocks& blocks, const std::vector<int32_t>
   std::vector<std::size_t> placed(blocks.lives.size(), 0);
   int64_t bytes = 0;
   for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    InterruptionPoint(/*units=*/1 + blocks.lives_of[Index(order[i])].size());
     for (const int32_t index : blocks.lives_of[Index(order[i])]) {
       const Life& life = blocks.lives[Index(index)];
       const std::size_t count = ++placed[Index(index)];
@@ -104,6 +107,7 @@ class GreedyOrder {
     order.reserve(blocks_.size());
     while (!ready_.empty()) {
       const int32_t block = ready_.begin()->second;
+      InterruptionPoint(/*units=*/32 * (1 + blocks_.lives_of[Index(block)].size()));
       ready_.erase(ready_.begin());
       order.push_back(block);
       is_placed_[Index(block)] = true;

@@ -390,17 +390,15 @@ absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLim
     return plan;
   };
   observer.OnPhase("joint_search");
-  // The search has its own looks at the clock, and keeps what it has.
-  const InterruptionScope scope(nullptr);
   ASSIGN_OR_RETURN(
-      const Plan plan,
+      Plan plan,
       MakeJointPlan(request.graph, request.cluster, problem, request.options, limits, [&](const Plan& found) {
         incumbents.push_back({stopwatch.WallMilliseconds(), static_cast<int64_t>(incumbents.size()) + 1,
                               found.objective, found.lower_bound, found.provenance.algorithm});
         observer.OnIncumbent(incumbents.back());
         if (wants_plans) observer.OnIncumbentPlan(note(found));
       }));
-  return note(plan);
+  return note(std::move(plan));
 }
 
 absl::Status NotPlanned(Interruption why) {

@@ -1,9 +1,9 @@
 // planwright_limits_benchmark: how late searches end after their time limit, and after they were cancelled
 // (docs/benchmarks.md).
 //
-// Draws searches at random: a large input of the zoo or a lattice, a cluster, an algorithm and a mode that plans it.
-// Each runs once in this process, with a time limit or with a stop request at a random moment. Lateness is measured on
-// the clock and, because a busy machine is late by itself, in processor time of the searching thread.
+// Draws searches at random (limit_searches.h). Each runs once in this process, with a time limit or with a stop request
+// at a random moment. Lateness is measured on the clock and, because a busy machine is late by itself, in processor
+// time of the searching thread.
 #include <execinfo.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,19 +30,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/base/random.h"
-#include "core/planner/algorithms/algorithms.h"
-#include "core/planner/algorithms/capabilities.h"
 #include "core/planner/planner.h"
-#include "core/zoo/zoo.h"
+#include "tests/benchmarks/limit_searches.h"
 #include "tests/benchmarks/program.h"
 #include "tests/benchmarks/table.h"
-#include "tests/support/lattices.h"
 
 ABSL_FLAG(int, cases, 1600, "searches of each kind");
 ABSL_FLAG(int, seed, 1, "which searches");
 ABSL_FLAG(int, only, -1, "run this case alone");
 ABSL_FLAG(int, threads, 1, "threads of each search");
 ABSL_FLAG(std::string, kind, "", "\"limited\" or \"cancelled\" alone");
+ABSL_FLAG(std::string, family, "", "\"joint\", or \"others\": all but joint searches; default: both");
 ABSL_FLAG(int, worst, 15, "how many of the worst searches are named");
 ABSL_FLAG(double, stacks_ms, 0, "write the stack of every search that is so late, in ms; 0: none");
 
@@ -53,73 +51,6 @@ using Clock = SolveLimits::Clock;
 
 constexpr std::chrono::milliseconds kTimeLimit(50);
 constexpr int64_t kLatestCancellationMs = 300;
-
-constexpr std::array<std::string_view, 16> kModels = {"zoo:gpt-175b",
-                                                      "zoo:llama3-405b",
-                                                      "zoo:transformer?layers=300",
-                                                      "zoo:transformer?layers=1000",
-                                                      "zoo:inception-v3",
-                                                      "zoo:densenet121",
-                                                      "zoo:bert-large",
-                                                      "zoo:gnmt",
-                                                      "zoo:swin-l",
-                                                      "zoo:semantic-fpn",
-                                                      "zoo:resnet152",
-                                                      "zoo:vgg16",
-                                                      "inc_5x8_lo",
-                                                      "grid_8x30_hi",
-                                                      "tow_4x64_lo",
-                                                      "tow_8x60_hi"};
-
-constexpr std::array<std::string_view, 20> kClusters = {
-    "zoo:pcie:8",           "zoo:dgx1-v100:1",       "zoo:dgx1-mesh:1",        "zoo:dgx1-mesh:2",
-    "zoo:dgx-a100:4",       "zoo:dgx-h100:64",       "zoo:dgx-h100:512",       "zoo:gb200-nvl72:1",
-    "zoo:gb200-nvl72:8",    "zoo:mesh2d:8",          "zoo:torus2d:16",         "zoo:torus3d:4",
-    "zoo:fat-tree:2",       "zoo:dragonfly:3",       "zoo:random-blk1:64",     "zoo:random-blk2:256",
-    "zoo:random-uniform:8", "zoo:random-uniform:64", "zoo:random-uniform:512", "zoo:random-uniform:1024"};
-
-// What a search is asked to do, beside the algorithm.
-struct Mode {
-  std::string_view name;
-  PlanningProblem problem;
-  bool explain = false;
-};
-
-Mode Throughput(std::string_view name, ScheduleKind schedule, Replication replication,
-                std::optional<int32_t> micro_batches) {
-  Mode mode{name, {}};
-  mode.problem.schedule = schedule;
-  mode.problem.replication = replication;
-  mode.problem.micro_batches = micro_batches;
-  return mode;
-}
-
-std::vector<Mode> Modes() {
-  using enum ScheduleKind;
-  using enum Replication;
-  std::vector<Mode> modes = {
-      Throughput("throughput", kSteadyState, kNone, {}),   Throughput("free", kSteadyState, kNone, {}),
-      Throughput("overlapped", kSteadyState, kNone, {}),   Throughput("replicated", kSteadyState, kPerStage, {}),
-      Throughput("copies", kSteadyState, kUniform, {}),    Throughput("gpipe", kGpipe, kNone, 8),
-      Throughput("gpipe copies", kGpipe, kUniform, 64),    Throughput("1f1b", kOneFOneB, kNone, 64),
-      Throughput("1f1b copies", kOneFOneB, kUniform, 512), Throughput("1f1b per stage", kOneFOneB, kPerStage, 64),
-      Throughput("1f1b limit", kOneFOneB, kPerStage, {}),  Throughput("pipedream", kPipedreamAsync, kUniform, 64),
-      Throughput("periodic", kPeriodic, kNone, {}),        Throughput("periodic free", kPeriodic, kNone, {}),
-      Throughput("latency", kSteadyState, kNone, {}),      Throughput("devices", kSteadyState, kNone, {}),
-      Throughput("explained", kSteadyState, kNone, {}),    Throughput("layers", kSteadyState, kUniform, {})};
-  for (Mode& mode : modes) {
-    if (mode.name == "free" || mode.name == "periodic free") mode.problem.split = Split::kNonContiguous;
-    if (mode.problem.schedule == kPeriodic || mode.name == "overlapped") mode.problem.overlap = Overlap::kOverlapped;
-    if (mode.name == "latency") mode.problem.objective = Objective::kMinLatency;
-    if (mode.name == "layers") mode.problem.granularity = Granularity::kLayer;
-    if (mode.name == "explained") mode.explain = true;
-    if (mode.name == "devices") {
-      mode.problem.objective = Objective::kMinDevices;
-      mode.problem.target_period = Picoseconds(int64_t{200'000'000'000});
-    }
-  }
-  return modes;
-}
 
 double ProcessorMs(clockid_t clock) {
   timespec now{};
@@ -247,44 +178,34 @@ void Report(std::vector<Lateness>& rows) {
 
 class Benchmark {
  public:
-  void Run(bool is_cancelled) {
+  void Run(bool is_cancelled, bool is_joint) {
     std::vector<Lateness> rows;
     const int only = absl::GetFlag(FLAGS_only);
     const int cases = absl::GetFlag(FLAGS_cases);
     for (int i = 0; i < cases || only >= cases; ++i) {
       if (only >= 0 && i != only) continue;
-      if (std::optional<Lateness> row = RunCase(i, is_cancelled); row.has_value()) rows.push_back(*std::move(row));
+      if (std::optional<Lateness> row = RunCase(i, is_cancelled, is_joint); row.has_value()) {
+        rows.push_back(*std::move(row));
+      }
       if (i == only) break;
     }
-    std::cout << (is_cancelled ? "\nCancelled at a random moment\n\n" : "\nTime limit of 50 ms\n\n");
+    std::cout << "\n"
+              << (is_joint ? "Joint searches" : "Searches")
+              << (is_cancelled ? ", cancelled at a random moment\n\n" : ", time limit of 50 ms\n\n");
     if (!rows.empty()) Report(rows);
   }
 
  private:
   // nullopt: not selected, or it was over before it could be late.
-  std::optional<Lateness> RunCase(int number, bool is_cancelled) {
+  std::optional<Lateness> RunCase(int number, bool is_cancelled, bool is_joint) {
     RandomStream random(static_cast<uint64_t>(absl::GetFlag(FLAGS_seed)), static_cast<uint64_t>(number));
-    const auto pick = [&](std::size_t count) { return static_cast<std::size_t>(random.Below(count)); };
-    const AlgorithmRow& algorithm = Algorithms()[pick(Algorithms().size())];
-    for (;;) {
-      const std::string_view model = kModels[pick(kModels.size())];
-      const std::string_view cluster = kClusters[pick(kClusters.size())];
-      const Mode& mode = modes_[pick(modes_.size())];
-      SolverOptions options;
-      options.algorithm = algorithm.algorithm;
-      options.explain = mode.explain;
-      const PlanRequest request{GraphOf(model), ClusterOf(cluster), mode.problem, options};
-      Violations refusals;
-      CheckSupported(request.graph, request.cluster, request.problem, options, refusals);
-      if (!refusals.empty() || !CheckRequest(request, ModelLimits()).ok()) continue;
-      Lateness row{std::string(algorithm.name),
-                   absl::StrFormat("case %d %s, %s, %s on %s", number, algorithm.name, mode.name, model, cluster)};
-      if (!IsSelected(row.name)) return std::nullopt;
-      const std::chrono::milliseconds until =
-          is_cancelled ? std::chrono::milliseconds(random.Below(kLatestCancellationMs)) : kTimeLimit;
-      if (!Measure(request, until, is_cancelled, row)) return std::nullopt;
-      return row;
-    }
+    const LimitSearch search = is_joint ? searches_.DrawJoint(random) : searches_.Draw(random);
+    Lateness row{search.group, absl::StrCat("case ", number, " ", search.name)};
+    if (!IsSelected(row.name)) return std::nullopt;
+    const std::chrono::milliseconds until =
+        is_cancelled ? std::chrono::milliseconds(random.Below(kLatestCancellationMs)) : kTimeLimit;
+    if (!Measure(search.request(), until, is_cancelled, row)) return std::nullopt;
+    return row;
   }
 
   static bool Measure(const PlanRequest& request, std::chrono::milliseconds until, bool is_cancelled, Lateness& row) {
@@ -306,22 +227,7 @@ class Benchmark {
     return !is_cancelled || late.count() > 0;
   }
 
-  const OperatorGraph& GraphOf(std::string_view name) {
-    const auto found = graphs_.find(name);
-    if (found != graphs_.end()) return found->second;
-    if (name.starts_with("zoo:")) return graphs_.emplace(name, *MakeZooModel(name.substr(4))).first->second;
-    return graphs_.emplace(name, MakeLattice(name)->graph).first->second;
-  }
-
-  const Cluster& ClusterOf(std::string_view name) {
-    const auto found = clusters_.find(name);
-    if (found != clusters_.end()) return found->second;
-    return clusters_.emplace(name, *MakeZooCluster(name.substr(4))).first->second;
-  }
-
-  const std::vector<Mode> modes_ = Modes();
-  std::map<std::string_view, OperatorGraph> graphs_;
-  std::map<std::string_view, Cluster> clusters_;
+  LimitSearches searches_;
 };
 
 }  // namespace
@@ -333,7 +239,11 @@ int main(int argc, char** argv) {
   signal(SIGUSR1, planwright::benchmarks::WriteStack);
   planwright::benchmarks::Benchmark benchmark;
   const std::string kind = absl::GetFlag(FLAGS_kind);
-  if (kind != "cancelled") benchmark.Run(false);
-  if (kind != "limited") benchmark.Run(true);
+  const std::string family = absl::GetFlag(FLAGS_family);
+  for (const bool is_joint : {false, true}) {
+    if (!family.empty() && is_joint != (family == "joint")) continue;
+    if (kind != "cancelled") benchmark.Run(false, is_joint);
+    if (kind != "limited") benchmark.Run(true, is_joint);
+  }
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
@@ -125,7 +126,7 @@ AlpaTable::AlpaTable(const BaselineQuestion& question, const AlpaChoice& choice,
       const int64_t time = At(group, group + 1, size, 1).time_ps;
       if (time < AlpaStage::kNever / sizes[size]) least = std::min(least, time * sizes[size]);
     }
-    least_work_ps_ = std::min(least_work_ps_ + least / part.devices(), AlpaStage::kNever);
+    least_work_ps_ = std::min(SaturatingAdd(least_work_ps_, least / part.devices()), AlpaStage::kNever);
   }
 }
 

@@ -12,8 +12,8 @@ __extension__ using Wide = __int128;
 // Branch and bound in the order of time per byte; what is left is bounded by taking the last item in part.
 class Knapsack {
  public:
-  Knapsack(std::vector<AgainItem> items, int64_t most_ps, AgainAim aim)
-      : items_(std::move(items)), most_ps_(most_ps), aim_(aim) {
+  Knapsack(std::vector<AgainItem> items, int64_t most_ps, AgainAim aim, Poller& poller)
+      : items_(std::move(items)), most_ps_(most_ps), aim_(aim), poller_(poller) {
     std::sort(items_.begin(), items_.end(), SavesCheaper);
   }
 
@@ -24,9 +24,10 @@ class Knapsack {
 
  private:
   // Whether `needed` more bytes from `item` on may take no longer than what is left.
-  bool MayFit(std::size_t item, int64_t needed, int64_t spent_ps) const {
+  bool MayFit(std::size_t item, int64_t needed, int64_t spent_ps) {
     int64_t left_ps = most_ps_ - spent_ps;
     for (; item < items_.size(); ++item) {
+      poller_.ShouldStop();
       const AgainItem& next = items_[item];
       if (next.saved_bytes >= needed) return Wide{next.extra_ps} * needed <= Wide{left_ps} * next.saved_bytes;
       left_ps -= next.extra_ps;
@@ -44,7 +45,8 @@ class Knapsack {
       most_ps_ = spent_ps - 1;
       return aim_ == AgainAim::kAny || most_ps_ < 0;
     }
-    if (++nodes_ > kMostNodes) {
+    const bool may_stop = aim_ == AgainAim::kAny || best_.has_value();
+    if (++nodes_ > kMostNodes || (may_stop && poller_.ShouldStop())) {
       is_certain_ = false;
       return true;
     }
@@ -59,6 +61,7 @@ class Knapsack {
   std::vector<AgainItem> items_;
   int64_t most_ps_;
   const AgainAim aim_;
+  Poller& poller_;
   int nodes_ = 0;
   bool is_certain_ = true;
   std::vector<int32_t> taken_;
@@ -73,8 +76,9 @@ bool SavesCheaper(const AgainItem& a, const AgainItem& b) {
   return left != right ? left < right : a.op < b.op;
 }
 
-AgainChoice ChooseAgain(std::vector<AgainItem> items, int64_t needed_bytes, int64_t most_ps, AgainAim aim) {
-  return Knapsack(std::move(items), most_ps, aim).Run(needed_bytes);
+AgainChoice ChooseAgain(std::vector<AgainItem> items, int64_t needed_bytes, int64_t most_ps, AgainAim aim,
+                        Poller& poller) {
+  return Knapsack(std::move(items), most_ps, aim, poller).Run(needed_bytes);
 }
 
 }  // namespace planwright

@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/polling.h"
+
 namespace planwright {
 
 struct AgainItem {
@@ -28,8 +30,10 @@ enum class AgainAim { kAny, kLeast };
 bool SavesCheaper(const AgainItem& a, const AgainItem& b);
 
 // Items that save at least `needed_bytes` in at most `most_ps`: any such choice, or the one that takes the least time.
-// Ends undecided after 10,000 nodes. REQUIRES: needed_bytes > 0.
-AgainChoice ChooseAgain(std::vector<AgainItem> items, int64_t needed_bytes, int64_t most_ps, AgainAim aim);
+// Ends undecided after 10,000 nodes, or where `poller` says so; kLeast not before the first choice that it finds.
+// REQUIRES: needed_bytes > 0.
+AgainChoice ChooseAgain(std::vector<AgainItem> items, int64_t needed_bytes, int64_t most_ps, AgainAim aim,
+                        Poller& poller);
 
 }  // namespace planwright
 

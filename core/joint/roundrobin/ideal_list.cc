@@ -3,12 +3,15 @@
 #include <set>
 #include <utility>
 
+#include "core/base/interruption.h"
+
 namespace planwright {
 namespace {
 
 class Enumeration {
  public:
-  explicit Enumeration(const RoundRobinInstance& instance) : size_(instance.size()), before_(size_) {
+  explicit Enumeration(const RoundRobinInstance& instance)
+      : size_(instance.size()), num_edges_(instance.edges.size()), before_(size_) {
     for (const RoundRobinEdge& edge : instance.edges) {
       before_[static_cast<std::size_t>(edge.to)].push_back(edge.from);
     }
@@ -19,13 +22,13 @@ class Enumeration {
     std::set<OperatorSet> level = {OperatorSet(size_)};
     for (std::size_t count = 0; !level.empty(); ++count) {
       list.ideals.insert(list.ideals.end(), level.begin(), level.end());
-      if (list.ideals.size() > most) return OfOneOrder();
       std::set<OperatorSet> next;
       for (const OperatorSet& ideal : level) {
         for (const int32_t op : ReadyAt(ideal)) {
           OperatorSet larger = ideal;
           larger.Add(op);
           next.insert(std::move(larger));
+          if (list.ideals.size() + next.size() > most) return OfOneOrder();
         }
       }
       level = std::move(next);
@@ -35,6 +38,7 @@ class Enumeration {
 
  private:
   std::vector<int32_t> ReadyAt(const OperatorSet& ideal) const {
+    InterruptionPoint(size_ + num_edges_);
     std::vector<int32_t> ready;
     for (std::size_t i = 0; i < size_; ++i) {
       const auto op = static_cast<int32_t>(i);
@@ -66,7 +70,8 @@ class Enumeration {
     return list;
   }
 
-  std::size_t size_;
+  const std::size_t size_;
+  const std::size_t num_edges_;
   std::vector<std::vector<int32_t>> before_;
 };
 

@@ -34,7 +34,8 @@ struct IdealList {
   bool is_complete = true;
 };
 
-// At most `most` where there are more in all. REQUIRES: an acyclic graph. O(ideals x operators).
+// At most `most` where there are more in all. REQUIRES: an acyclic graph, most >= 1.
+// O(ideals x (operators + edges)).
 IdealList IdealsOf(const RoundRobinInstance& instance, std::size_t most);
 
 }  // namespace planwright

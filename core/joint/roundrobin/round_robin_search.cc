@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "core/base/interruption.h"
+#include "core/base/polling.h"
 #include "core/joint/roundrobin/again_choice.h"
 #include "core/joint/roundrobin/ideal_list.h"
 #include "core/joint/roundrobin/stage_loads.h"
@@ -37,7 +40,8 @@ class Search {
   Search(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits)
       : instance_(instance),
         relative_gap_(relative_gap),
-        limits_(limits),
+        poller_(limits),
+        words_(1 + static_cast<int64_t>(instance.size() / 64)),
         list_(IdealsOf(instance, kMostIdeals)),
         loads_(instance, list_) {}
 
@@ -123,11 +127,11 @@ class Search {
     labels_.back().push_back({});
     for (std::size_t behind = list_.ideals.size() - 1; behind > 0; --behind) {
       if (labels_[behind].empty()) continue;
-      if (CheckInterruption(limits_).has_value()) {
+      for (std::size_t before = 0; before < behind; ++before) Extend(before, behind, cap);
+      if (poller_.ShouldStop()) {
         outcome_.is_interrupted = true;
         return false;
       }
-      for (std::size_t before = 0; before < behind; ++before) Extend(before, behind, cap);
     }
     is_certain_ = is_certain_ && is_pass_certain_;
     for (std::size_t label = 0; label < labels_.front().size(); ++label) {
@@ -144,6 +148,7 @@ class Search {
   void Extend(std::size_t before, std::size_t behind, int64_t cap) {
     const int64_t work = loads_.LeastDeviceTime(behind) - loads_.LeastDeviceTime(before);
     if (work > static_cast<Wide>(instance_.devices) * cap) return;
+    if (poller_.ShouldStop(words_)) return;
     if (!list_.ideals[behind].Holds(list_.ideals[before])) return;
     for (std::size_t degree = 0; degree < instance_.tensor_degrees.size(); ++degree) {
       const StageSpan span{before, behind, degree};
@@ -160,7 +165,7 @@ class Search {
     for (const int32_t data : instance_.data_degrees) {
       const int64_t devices = label.devices + tensor * data;
       const int64_t ranks = label.ranks + data;
-      if (devices > instance_.devices || ranks > instance_.micro_batches) return;
+      if (devices > instance_.devices || ranks > instance_.micro_batches || poller_.ShouldStop()) return;
       const int64_t left = instance_.devices - devices;
       if (loads_.LeastDeviceTime(span.before) > static_cast<Wide>(left) * cap) return;
       const Label extended{devices, ranks, label.stages + 1, span.behind, number, span.degree, data};
@@ -179,9 +184,10 @@ class Search {
     const int64_t in_flight = InFlight(ranks, data);
     const int64_t missing = loads_.MissingBytes(sums, in_flight);
     if (missing <= 0) return true;
+    if (poller_.ShouldStop(64 * words_)) return false;
     const StageLoads::Greedy greedy = loads_.TakeCheapest(span, in_flight, missing, spare);
     if (greedy != StageLoads::Greedy::kOpen) return greedy == StageLoads::Greedy::kFits;
-    const AgainChoice choice = ChooseAgain(loads_.ItemsOf(span, in_flight), missing, spare, AgainAim::kAny);
+    const AgainChoice choice = ChooseAgain(loads_.ItemsOf(span, in_flight), missing, spare, AgainAim::kAny, poller_);
     is_pass_certain_ = is_pass_certain_ && (choice.is_certain || choice.operators.has_value());
     return choice.operators.has_value();
   }
@@ -216,7 +222,7 @@ class Search {
       const int64_t missing = loads_.MissingBytes(sums, in_flight);
       if (missing > 0) {
         stage.again = *ChooseAgain(loads_.ItemsOf(span, in_flight), missing, loads_.SparePs(sums, label.data, cap),
-                                   AgainAim::kLeast)
+                                   AgainAim::kLeast, poller_)
                            .operators;
       }
       int64_t extra = 0;
@@ -235,21 +241,28 @@ class Search {
 
   // In an order in which tensors go forward.
   std::vector<int32_t> OperatorsOf(const StageSpan& span) const {
-    std::set<int32_t> left;
+    std::map<int32_t, int32_t> waits_for;
     for (std::size_t i = 0; i < instance_.size(); ++i) {
       const auto op = static_cast<int32_t>(i);
-      if (list_.ideals[span.behind].Has(op) && !list_.ideals[span.before].Has(op)) left.insert(op);
+      if (list_.ideals[span.behind].Has(op) && !list_.ideals[span.before].Has(op)) waits_for[op] = 0;
+    }
+    std::map<int32_t, std::vector<int32_t>> readers;
+    for (const RoundRobinEdge& edge : instance_.edges) {
+      if (!waits_for.contains(edge.from) || !waits_for.contains(edge.to)) continue;
+      ++waits_for[edge.to];
+      readers[edge.from].push_back(edge.to);
+    }
+    std::set<int32_t> ready;
+    for (const auto& [op, count] : waits_for) {
+      if (count == 0) ready.insert(op);
     }
     std::vector<int32_t> ordered;
-    while (!left.empty()) {
-      for (auto op = left.begin(); op != left.end(); ++op) {
-        const bool waits = std::any_of(instance_.edges.begin(), instance_.edges.end(), [&](const RoundRobinEdge& edge) {
-          return edge.to == *op && left.contains(edge.from);
-        });
-        if (waits) continue;
-        ordered.push_back(*op);
-        left.erase(op);
-        break;
+    while (!ready.empty()) {
+      const int32_t op = *ready.begin();
+      ready.erase(ready.begin());
+      ordered.push_back(op);
+      for (const int32_t reader : readers[op]) {
+        if (--waits_for[reader] == 0) ready.insert(reader);
       }
     }
     return ordered;
@@ -257,7 +270,9 @@ class Search {
 
   const RoundRobinInstance& instance_;
   const double relative_gap_;
-  const SolveLimits& limits_;
+  Poller poller_;
+  // Of a set of operators.
+  const int64_t words_;
   const IdealList list_;
   StageLoads loads_;
   // By ideal.
@@ -272,7 +287,16 @@ class Search {
 }  // namespace
 
 RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits) {
-  return Search(instance, relative_gap, limits).Run();
+  std::optional<Search> search;
+  try {
+    const InterruptionScope scope(&limits);
+    search.emplace(instance, relative_gap, limits);
+  } catch (const Interrupted&) {
+    RoundRobinOutcome nothing;
+    nothing.is_interrupted = true;
+    return nothing;
+  }
+  return search->Run();
 }
 
 }  // namespace planwright

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/interruption.h"
+
 namespace planwright {
 namespace {
 
@@ -35,6 +37,7 @@ StageLoads::StageLoads(const RoundRobinInstance& instance, const IdealList& list
       leaving_(list.ideals.size()),
       device_time_(list.ideals.size(), 0) {
   for (std::size_t i = 0; i < list.ideals.size(); ++i) {
+    InterruptionPoint((prefixes_.size() + 1) * (instance.edges.size() + instance.size()));
     const OperatorSet& ideal = list.ideals[i];
     for (std::size_t edge = 0; edge < instance.edges.size(); ++edge) {
       if (ideal.Has(instance.edges[edge].from) && !ideal.Has(instance.edges[edge].to)) leaving_[i].push_back(edge);

@@ -234,6 +234,8 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
           std::max(family.step_bound_ps + again * std::min(count, numbered), family.micro_batches * longest);
     }
   }
+  // Nothing is done with a list that was cut short.
+  if (poller.ShouldStopNow()) return {};
   std::stable_sort(listed.begin(), listed.end(), [](const PipelineFamily& a, const PipelineFamily& b) {
     return std::pair(a.step_bound_ps, *a.first_layers_again) < std::pair(b.step_bound_ps, *b.first_layers_again);
   });

@@ -195,13 +195,14 @@ class InterleavedSearch {
       return InterleavedStepPs(longest_ps, end, family.micro_batches, candidate.num_stages, candidate.chunks);
     };
     if (bound_of(slot) >= Sought(best_, relative_gap_)) return bound_of(slot);
-    LikeStages dealt(table, space_.num_layers(), InterleavingOf(space_, family, candidate, table));
+    LikeStages dealt(table, space_.num_layers(), InterleavingOf(space_, family, candidate, table), poller_);
     const int64_t longest = dealt.LeastChunkPs();
     if (longest == kDoesNotFit) return std::numeric_limits<int64_t>::max();
     const int64_t bound = bound_of(std::max(slot, longest));
     if (bound >= Sought(best_, relative_gap_)) return bound;
     if (dealt.are_alike()) {
-      Consider(candidate, table, dealt.BestCuts());
+      const std::vector<int32_t> cuts = dealt.BestCuts();
+      if (!cuts.empty()) Consider(candidate, table, cuts);
       return bound;
     }
     for (const LayerRecomputation mode : space_.settings.recomputation) {
@@ -376,7 +377,7 @@ int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFami
     const PipelineFamily& family = families[candidate.family];
     const std::vector<SpreadOption> options = OptionsOf(space, family);
     const StageTable& table = *options.front().ClosestAt(candidate.number);
-    LikeStages dealt(table, space.num_layers(), InterleavingOf(space, family, candidate, table));
+    LikeStages dealt(table, space.num_layers(), InterleavingOf(space, family, candidate, table), poller);
     const int64_t busiest = std::max(dealt.LeastStagePs(), candidate.bound_ps / family.micro_batches);
     bound = std::min(bound, SaturatingMultiply(family.micro_batches, busiest));
   }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <utility>
 
+#include "core/base/interruption.h"
 #include "core/joint/cost/stage_cost.h"
 #include "core/joint/search/cap_search.h"
 #include "core/joint/search/equal_stages.h"
@@ -82,12 +84,12 @@ JointConfiguration ConfigurationOf(PipelineOrder order, const EqualStagePipeline
 
 class JointSearch {
  public:
-  JointSearch(const JointRequest& request, const SolveLimits& limits,
+  JointSearch(const JointRequest& request, const SegmentNumbers& segments, const SolveLimits& limits,
               const std::function<void(const JointPlan&)>& on_plan)
       : request_(request),
         row_(request.cluster),
         places_(row_),
-        segments_(request.pricer.kinds()),
+        segments_(segments),
         uniform_(request.settings),
         poller_(limits),
         on_plan_(on_plan),
@@ -126,6 +128,7 @@ class JointSearch {
     const JointSpace space = SpaceOf(request_.settings);
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
       for (const PipelineFamily& family : ListFamilies(space, poller_)) {
+        if (poller_.ShouldStopNow()) return 0;
         std::vector<SpreadOption> options = OptionsOf(space, family);
         StagePass pass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_);
         bound = std::min(bound, pass.LeastBracket(bound));
@@ -238,7 +241,7 @@ class JointSearch {
   const JointRequest& request_;
   DeviceRow row_;
   Places places_;
-  SegmentNumbers segments_;
+  const SegmentNumbers& segments_;
   // The settings, one spread for all stages.
   JointSettings uniform_;
   Poller poller_;
@@ -249,16 +252,35 @@ class JointSearch {
   JointOutcome outcome_;
 };
 
+// nullopt: there was no time.
+std::optional<SegmentNumbers> NumberSegments(const JointRequest& request, const SolveLimits& limits) {
+  if (CheckInterruption(limits).has_value()) return std::nullopt;
+  const InterruptionScope scope(&limits);
+  try {
+    return SegmentNumbers(request.pricer.kinds());
+  } catch (const Interrupted&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 JointOutcome SearchJoint(const JointRequest& request, const SolveLimits& limits,
                          const std::function<void(const JointPlan&)>& on_plan) {
-  return JointSearch(request, limits, on_plan).Run();
+  const std::optional<SegmentNumbers> segments = NumberSegments(request, limits);
+  if (!segments.has_value()) {
+    JointOutcome nothing;
+    nothing.is_interrupted = true;
+    return nothing;
+  }
+  return JointSearch(request, *segments, limits, on_plan).Run();
 }
 
 int64_t BoundSimulatedStep(const JointRequest& request, int64_t simulated_step_ps, const SolveLimits& limits) {
   const std::function<void(const JointPlan&)> nobody = [](const JointPlan&) {};
-  return JointSearch(request, limits, nobody).BoundSimulated(simulated_step_ps);
+  const std::optional<SegmentNumbers> segments = NumberSegments(request, limits);
+  if (!segments.has_value()) return 0;
+  return JointSearch(request, *segments, limits, nobody).BoundSimulated(simulated_step_ps);
 }
 
 }  // namespace planwright

@@ -8,9 +8,15 @@
 #include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
+namespace {
 
-LikeStages::LikeStages(const StageTable& table, int32_t num_layers, const Interleaving& interleaving)
-    : table_(table), num_layers_(num_layers), interleaving_(interleaving) {
+// What a choice of recomputation takes.
+constexpr int64_t kUnitsPerChoice = 256;
+
+}  // namespace
+
+LikeStages::LikeStages(const StageTable& table, int32_t num_layers, const Interleaving& interleaving, Poller& poller)
+    : table_(table), num_layers_(num_layers), interleaving_(interleaving), poller_(poller) {
   std::map<int32_t, int32_t> counts;
   for (int32_t layer = 1; layer + 1 < num_layers; ++layer) ++counts[table.KindOf(layer)];
   are_alike_ = counts.size() == 1;
@@ -44,6 +50,7 @@ std::vector<int32_t> LikeStages::BestCuts() {
   std::vector<int32_t> by_stage;
   LeastCap([this](int32_t stage, int32_t layers) { return BestLongestChunkPs(stage, layers, nullptr); },
            interleaving_.chunks, &by_stage);
+  if (by_stage.empty()) return {};
   const auto num_stages = static_cast<std::size_t>(interleaving_.num_stages);
   const auto chunks = static_cast<std::size_t>(interleaving_.chunks);
   std::vector<int32_t> sizes(num_stages * chunks, 0);
@@ -140,6 +147,7 @@ int64_t LikeStages::BestLongestChunkPs(int32_t stage, int32_t layers, int32_t* b
   if (layers == 0 && !are_alike_) return 0;
   int64_t best = kDoesNotFit;
   for (int32_t beside = 0; beside <= most_beside; ++beside) {
+    if (poller_.ShouldStop(kUnitsPerChoice)) break;
     const int64_t time =
         std::min(LongestChunkPs(stage, layers, beside, false), LongestChunkPs(stage, layers, beside, true));
     if (time >= best) continue;
@@ -190,6 +198,7 @@ int64_t LikeStages::LeastCap(TimeOf time_of, int32_t parts, std::vector<int32_t>
     for (int32_t stage = 0; stage < interleaving_.num_stages; ++stage) {
       Times& own = times[static_cast<std::size_t>(stage)];
       for (int32_t layers = 0; layers <= most; ++layers) {
+        if (poller_.ShouldStop(kUnitsPerChoice)) return 0;
         const int64_t time = layers < FewestLayers(stage) ? kDoesNotFit : time_of(stage, layers);
         own.push_back(time);
         if (time < kDoesNotFit) caps.push_back(time);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/polling.h"
 #include "core/joint/search/recomputation.h"
 #include "core/joint/search/stage_table.h"
 
@@ -32,16 +33,18 @@ struct Interleaving {
 // bounds only.
 class LikeStages {
  public:
-  // `table` outlives the object. REQUIRES: at least two stages and chunks, and a layer for each chunk.
-  LikeStages(const StageTable& table, int32_t num_layers, const Interleaving& interleaving);
+  // `table` and `poller` outlive the object. REQUIRES: at least two stages and chunks, and a layer for each chunk.
+  LikeStages(const StageTable& table, int32_t num_layers, const Interleaving& interleaving, Poller& poller);
 
   // Whether what is not the first or the last layer is of one kind.
   bool are_alike() const { return are_alike_; }
-  // No division has a longest chunk that takes less, passes and transfers; kDoesNotFit.
+  // No division has a longest chunk that takes less, passes and transfers; kDoesNotFit. Interrupted: 0.
   int64_t LeastChunkPs();
-  // No division has a busiest stage that takes less of one micro-batch, passes and transfers; kDoesNotFit.
+  // No division has a busiest stage that takes less of one micro-batch, passes and transfers; kDoesNotFit. Interrupted:
+  // 0.
   int64_t LeastStagePs();
-  // Where the chunks of the best division begin, and behind the last one. REQUIRES: are_alike(); LeastChunkPs() fits.
+  // Where the chunks of the best division begin, and behind the last one. Interrupted: none. REQUIRES: are_alike();
+  // LeastChunkPs() fits.
   std::vector<int32_t> BestCuts();
 
  private:
@@ -74,6 +77,7 @@ class LikeStages {
   const StageTable& table_;
   int32_t num_layers_;
   Interleaving interleaving_;
+  Poller& poller_;
   bool are_alike_ = true;
   // Layers of the kind that is dealt out.
   int32_t dealt_ = 0;

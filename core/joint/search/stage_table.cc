@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/interruption.h"
 #include "core/base/units.h"
 
 namespace planwright {
@@ -44,6 +45,7 @@ SegmentNumbers::SegmentNumbers(const std::vector<int32_t>& kinds) : num_layers_(
     std::vector<int32_t> key(num_kinds + 2, 0);
     key[num_kinds] = first == 0 ? -1 : kinds[first - 1];
     for (std::size_t last = first; last < kinds.size(); ++last) {
+      InterruptionPoint(/*units=*/64 + num_kinds);
       ++key[static_cast<std::size_t>(kinds[last])];
       key[num_kinds + 1] = last + 1 == kinds.size() ? -1 : kinds[last];
       const auto [entry, is_new] = known.try_emplace(key, static_cast<int32_t>(counts_.size()));

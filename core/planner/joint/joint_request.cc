@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
+#include "core/base/interruption.h"
 #include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/joint/baselines/joint_baselines.h"
@@ -66,6 +67,8 @@ class JointRequestRun {
   absl::StatusOr<Plan> Run(const SolverOptions& options, const SolveLimits& limits,
                            const std::function<void(const Plan&)>& on_incumbent) {
     RETURN_IF_ERROR(CheckStart());
+    // The search has its own looks at the clock, and keeps what it has.
+    const InterruptionScope scope(nullptr);
     const std::optional<JointStart> start = StartOf();
     const JointQuestion question{pricer(),
                                  cluster_,

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
+#include "core/base/interruption.h"
 #include "core/base/violations.h"
 #include "core/joint/operators/operator_settings.h"
 #include "core/joint/roundrobin/round_robin_instance.h"
@@ -267,6 +268,8 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
   const absl::Status is_one_class = CheckOneClass(training);
   if (!is_one_class.ok()) return is_one_class;
   const RoundRobinInstance instance = MakeRoundRobinInstance(graph, cluster, problem, training.devices);
+  // The search has its own looks at the clock, and keeps what it has.
+  const InterruptionScope scope(nullptr);
   const RoundRobinOutcome outcome = SearchRoundRobin(instance, options.relative_gap, limits);
   if (!outcome.stages.has_value()) return NoPlan(outcome, limits);
   Plan plan = Assembly(graph, cluster, problem, training, instance, outcome).Run();

@@ -23,6 +23,10 @@
 #include "core/base/polling.h"
 #include "core/cost/plan_costing.h"
 #include "core/cost/terms/cost_table.h"
+#include "core/graph/chain.h"
+#include "core/joint/roundrobin/ideal_list.h"
+#include "core/joint/roundrobin/stage_loads.h"
+#include "core/joint/search/stage_table.h"
 #include "core/partition/search/block_instance.h"
 #include "core/planner/algorithms/algorithms.h"
 #include "core/planner/canonical_request.h"
@@ -149,6 +153,74 @@ TEST(InterruptionTest, EverySearchEndsAFewLooksAfterItsDeadline) {
       }
     });
   }
+}
+
+// Of the joint search: by the shape of a transformer and by operators, on nodes and networks, and replicas in turn.
+std::vector<Case> JointCases() {
+  PlanningProblem joint;
+  joint.joint.emplace().global_batch = 64;
+  PlanningProblem per_stage = joint;
+  per_stage.joint->per_stage = true;
+  PlanningProblem orders = joint;
+  orders.joint->orders = {PipelineOrder::kInterleaved, PipelineOrder::kZeroBubble};
+  PlanningProblem alike = joint;
+  alike.joint->orders = {PipelineOrder::kOneFOneB};
+  alike.joint->first_layers_alike = true;
+  PlanningProblem fewest = joint;
+  fewest.objective = Objective::kMinDevices;
+  PlanningProblem turns = joint;
+  turns.replication = Replication::kPerStage;
+  std::vector<Case> cases;
+  for (const char* cluster : {"dgx-a100:4", "torus2d:4"}) {
+    cases.push_back(MakeCase("joint", "transformer?layers=100", cluster, joint));
+    cases.push_back(MakeCase("joint, by stage", "transformer?layers=100", cluster, per_stage));
+    cases.push_back(MakeCase("joint, orders", "transformer?layers=100", cluster, orders));
+    cases.push_back(MakeCase("joint, alike", "transformer?layers=100", cluster, alike));
+  }
+  cases.push_back(MakeCase("joint, fewest", "transformer?layers=100", "dgx-a100:4", fewest));
+  for (Case& shaped : cases) shaped.graph.transformer = TransformerShapeOf("transformer?layers=100");
+  cases.push_back(MakeCase("joint, operators", "inception-v3", "dgx-a100:4", joint));
+  cases.push_back(MakeCase("joint, operators", "inception-v3", "torus2d:4", joint));
+  cases.push_back(MakeCase("joint, turns", "inception-v3", "nodes:1?devices=16&inside_us=0", turns));
+  return cases;
+}
+
+TEST(InterruptionTest, JointSearchesEndAFewLooksAfterTheirDeadline) {
+  TaskArena arena(1);
+  PlannerObserver observer;
+  for (const Case& planned : JointCases()) {
+    const PlanRequest request{planned.graph, planned.cluster, planned.problem, SolverOptions()};
+    ASSERT_TRUE(CheckRequest(request, ModelLimits()).ok()) << planned.name;
+    for (const int64_t before : {1, 100, 1'000, 10'000}) {
+      absl::StatusOr<Plan> plan;
+      const int64_t all = LooksOf(
+          [&](const SolveLimits& limits) { plan = MakePlan(request, ModelLimits(), limits, arena, observer); }, before);
+      EXPECT_LE(all - before, kMostLooksAfterJump) << planned.name << ", stopped after look " << before;
+      const bool is_answer = plan.ok() || IsNoPlanFound(plan.status()) || InfeasibilityOf(plan.status()).has_value();
+      EXPECT_TRUE(is_answer) << planned.name << ", stopped after look " << before << ": " << plan.status();
+      if (all < before) break;
+    }
+  }
+}
+
+TEST(InterruptionTest, PreparationsOfJointSearchesLookInProportionToTheirSize) {
+  const OperatorGraph graph = *MakeZooModel("transformer?layers=500");
+  const PlanningProblem problem = ResolveProblem(graph, PlanningProblem());
+  const std::vector<int64_t> weights(graph.operators.size(), 1);
+  EXPECT_GE(LooksInScope([&] { LinearizeGraph(graph, problem, weights, 96); }), 7'000 / 150);
+  const std::vector<int32_t> kinds(1'000, 0);
+  EXPECT_GE(LooksInScope([&] { SegmentNumbers segments(kinds); }), 500'000 / 100);
+  RoundRobinInstance instance;
+  instance.tensor_degrees = {1};
+  instance.operators.resize(1);
+  instance.edge_bytes.resize(1);
+  for (std::size_t op = 0; op < 1'000; ++op) {
+    instance.ids.emplace_back(op);
+    instance.operators.front().emplace_back();
+  }
+  IdealList ideals;
+  EXPECT_GE(LooksInScope([&] { ideals = IdealsOf(instance, 1'024); }), 1'000'000 / 5'000);
+  EXPECT_GE(LooksInScope([&] { StageLoads loads(instance, ideals); }), 1'000'000 / 5'000);
 }
 
 TEST(InterruptionTest, PhasesLookInProportionToTheSizeOfTheRequest) {

@@ -123,6 +123,15 @@ TEST(AlpaTableTest, EndsOfTheModelGoWithTheirNeighbours) {
   EXPECT_EQ(GroupLayers(1, 16), (std::vector<int32_t>{0, 1}));
 }
 
+TEST(AlpaTableTest, WhereNothingFitsOneDeviceTheWorkIsThatOfNoPlan) {
+  const PlainPricer pricer(6);
+  const TrainingCluster cluster = MakeCluster(1, 1, 1);
+  const JointSettings settings = MakeSettings(8);
+  const std::vector<int32_t> groups = GroupLayers(6, 6);
+  const AlpaTable table({pricer, cluster, settings}, AlpaChoice(), {1}, groups);
+  EXPECT_EQ(table.LeastWorkPs(), AlpaStage::kNever);
+}
+
 TEST(AlpaProgramTest, DividesLayersAlikeAmongNodesAlike) {
   const PlainPricer pricer(6);
   const TrainingCluster cluster = MakeCluster(2, 1, 39);

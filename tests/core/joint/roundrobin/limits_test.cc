@@ -1,0 +1,76 @@
+// What a search over stages of replicas in turn does with large graphs and little time.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/polling.h"
+#include "core/joint/roundrobin/again_choice.h"
+#include "core/joint/roundrobin/ideal_list.h"
+#include "core/joint/roundrobin/round_robin_search.h"
+
+namespace planwright {
+namespace {
+
+// So many operators of 10 ps and 1 byte, without an edge, for eight devices.
+RoundRobinInstance Apart(std::size_t count) {
+  RoundRobinInstance instance;
+  instance.tensor_degrees = {1};
+  instance.data_degrees = {1, 2, 4};
+  instance.micro_batches = 4;
+  instance.devices = 8;
+  instance.memory_bytes = int64_t{1} << 40;
+  instance.edge_bytes.resize(1);
+  instance.operators.resize(1);
+  for (std::size_t op = 0; op < count; ++op) {
+    instance.ids.emplace_back(op);
+    instance.operators.front().emplace_back(RoundRobinOperator{.forward_ps = 10, .kept_bytes = 1, .again = {}});
+  }
+  return instance;
+}
+
+SolveLimits Passed() {
+  SolveLimits limits;
+  limits.deadline = SolveLimits::Clock::now() - std::chrono::seconds(1);
+  return limits;
+}
+
+// All sets of two of them would be 8 million.
+TEST(IdealListTest, OneOrderOfOperatorsThatWaitForNothing) {
+  const IdealList list = IdealsOf(Apart(4'000), 4'096);
+  EXPECT_FALSE(list.is_complete);
+  ASSERT_EQ(list.ideals.size(), 4'001);
+  for (std::size_t i = 1; i < list.ideals.size(); ++i) ASSERT_TRUE(list.ideals[i].Holds(list.ideals[i - 1]));
+}
+
+TEST(IdealListTest, AllOfThemUpToTheMost) {
+  EXPECT_EQ(IdealsOf(Apart(5), 32).ideals.size(), 32);
+  EXPECT_TRUE(IdealsOf(Apart(5), 32).is_complete);
+  EXPECT_FALSE(IdealsOf(Apart(5), 31).is_complete);
+}
+
+TEST(RoundRobinSearchTest, WithoutTimeNothingIsFoundOrProven) {
+  const SolveLimits limits = Passed();
+  const RoundRobinOutcome outcome = SearchRoundRobin(Apart(400), 0, limits);
+  EXPECT_TRUE(outcome.is_interrupted);
+  EXPECT_FALSE(outcome.is_proven);
+  EXPECT_FALSE(outcome.stages.has_value());
+}
+
+TEST(ChooseAgainTest, WithoutTimeTheFirstChoiceThatFitsIsTaken) {
+  const SolveLimits limits = Passed();
+  Poller poller(limits);
+  ASSERT_TRUE(poller.ShouldStopNow());
+  // Two of the first three are needed.
+  const std::vector<AgainItem> items = {{0, 10, 10}, {1, 11, 10}, {2, 12, 10}, {3, 13, 9}};
+  const AgainChoice any = ChooseAgain(items, 20, 1'000, AgainAim::kAny, poller);
+  EXPECT_FALSE(any.operators.has_value());
+  EXPECT_FALSE(any.is_certain);
+  const AgainChoice least = ChooseAgain(items, 20, 1'000, AgainAim::kLeast, poller);
+  EXPECT_EQ(least.operators, (std::vector<int32_t>{0, 1}));
+}
+
+}  // namespace
+}  // namespace planwright
