@@ -53,6 +53,7 @@ JointTestRequest ChainRequest(std::size_t operators, std::size_t devices, int64_
 TEST(JointDefectsTest, TransfersOfWholePicosecondsAreVerified) {
   JointTestRequest request = ChainRequest(2, 2, 8);
   request.problem.joint->micro_batch_samples = {1};
+  request.problem.joint->num_stages = 2;
   for (const int64_t bytes : {65, 1'000, 3'000, 7'000}) {
     request.graph.tensors.front().size_bytes = bytes;
     const absl::StatusOr<Plan> plan = Make(request);
@@ -106,6 +107,67 @@ TEST(JointDefectsTest, TheVerifierLooksAtEveryLayer) {
   VerifyJointPlan(request.graph, request.cluster, MistakenPricer(pricer), *plan, violations);
   ASSERT_FALSE(violations.empty());
   EXPECT_THAT(violations.listed().front().rule, testing::HasSubstr(pricer.labels().back()));
+}
+
+TEST(JointDefectsTest, StepsOfWeeksAreNoProofThatNothingFits) {
+  JointTestRequest request = ChainRequest(3, 2, 64);
+  // Two weeks on one device.
+  for (Operator& op : request.graph.operators) op.costs.front().forward = Picoseconds(6'000'000 * kMs);
+  for (const Objective objective : {Objective::kMaxThroughput, Objective::kMinDevices}) {
+    request.problem.objective = objective;
+    const absl::Status status = Make(request).status();
+    ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_THAT(PathsOf(status), testing::ElementsAre("problem.joint.global_batch"));
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("160 hours"));
+  }
+}
+
+// Replicas that take micro-batches in turn.
+JointTestRequest TurnsRequest(int64_t operator_ps) {
+  JointTestRequest request = ChainRequest(3, 2, 64);
+  for (Operator& op : request.graph.operators) op.costs.front().forward = Picoseconds(operator_ps);
+  request.problem.replication = Replication::kPerStage;
+  return request;
+}
+
+TEST(JointDefectsTest, StagesOfHoursTakeTurns) {
+  // Of 1,100 seconds.
+  const absl::StatusOr<Plan> plan = Make(TurnsRequest(1'100'000 * kMs));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_TRUE(plan->provenance.proven_optimal);
+  EXPECT_GT(plan->objective.count(), 3 * 1'100'000 * kMs / 2);
+}
+
+TEST(JointDefectsTest, StagesOfMonthsAreRefusedWithAReason) {
+  const absl::Status status = Make(TurnsRequest(450'000'000 * kMs)).status();
+  ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_THAT(PathsOf(status), testing::ElementsAre("graph.operators"));
+}
+
+TEST(JointDefectsTest, LinksAsFastAsCanBeCostNothing) {
+  JointTestRequest request = TurnsRequest(kMs);
+  for (const double bandwidth : {1e18, 1e20, 1e300}) {
+    request.cluster.interconnect =
+        UniformInterconnect{.bandwidth_bytes_per_second = bandwidth, .latency = Picoseconds(0)};
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_LE(plan->objective.count(), 9 * kMs / 2 + 1'000);
+  }
+}
+
+TEST(JointDefectsTest, LinksAsSlowAsCanBeAreNoProofThatNothingFits) {
+  JointTestRequest request = TurnsRequest(kMs);
+  request.problem.joint->num_stages = 2;
+  for (Tensor& tensor : request.graph.tensors) tensor.size_bytes = 1'000'000;
+  request.cluster.interconnect = UniformInterconnect{.bandwidth_bytes_per_second = 1, .latency = Picoseconds(0)};
+  const absl::Status status = Make(request).status();
+  ASSERT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_THAT(PathsOf(status), testing::ElementsAre("graph"));
+  request.problem.joint->num_stages.reset();
+  request.problem.joint->data_degrees = {1};
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->objective.count(), 9 * kMs);
 }
 
 }  // namespace
