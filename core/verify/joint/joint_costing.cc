@@ -55,7 +55,7 @@ class JointCosting {
       : machines_(cluster),
         network_(cluster),
         usable_(SelectedDevices(cluster, problem.devices_to_use)),
-        choices_{graph, cluster, pricer, problem, placement, machines_, machines_.LargestNodes(usable_)},
+        choices_{graph, cluster, pricer, problem, placement, machines_, machines_.NodeSizes(usable_)},
         operator_costs_(graph, pricer.labels(), choices_.problem.memory_model),
         violations_(violations) {}
 
@@ -109,7 +109,7 @@ class JointCosting {
       spread.ends =
           network_.BetweenStages(choices_.placement.stages.front().devices, choices_.placement.stages.back().devices);
     } else {
-      spread.node_size = choices_.node_sizes.at(choices_.ClassOf(s));
+      spread.node_size = choices_.NodeSizeOf(s);
       spread.inside = machines_.LinkOf(0);
       spread.between = machines_.LinkOf(std::max<std::size_t>(machines_.RingOf(devices), 1));
       spread.ends = machines_.Furthest();

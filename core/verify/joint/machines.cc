@@ -58,12 +58,10 @@ std::size_t Machines::RingOf(const std::vector<DeviceId>& devices) const {
   return ring;
 }
 
-std::map<DeviceClassId, int64_t> Machines::LargestNodes(const std::vector<DeviceId>& usable) const {
-  std::map<std::pair<DeviceClassId, int64_t>, int64_t> counts;
-  for (const DeviceId device : usable) ++counts[{cluster_.devices[device.index()].device_class, NodeOf(device)}];
-  std::map<DeviceClassId, int64_t> largest;
-  for (const auto& [key, count] : counts) largest[key.first] = std::max(largest[key.first], count);
-  return largest;
+std::map<std::pair<DeviceClassId, int64_t>, int64_t> Machines::NodeSizes(const std::vector<DeviceId>& usable) const {
+  std::map<std::pair<DeviceClassId, int64_t>, int64_t> sizes;
+  for (const DeviceId device : usable) ++sizes[{cluster_.devices[device.index()].device_class, NodeOf(device)}];
+  return sizes;
 }
 
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link) {

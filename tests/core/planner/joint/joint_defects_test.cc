@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/infeasibility.h"
 #include "core/joint/cost/transformer_pricer.h"
 #include "core/verify/joint/joint_verifier.h"
 #include "tests/core/planner/joint/joint_test_request.h"
@@ -107,6 +109,61 @@ TEST(JointDefectsTest, TheVerifierLooksAtEveryLayer) {
   VerifyJointPlan(request.graph, request.cluster, MistakenPricer(pricer), *plan, violations);
   ASSERT_FALSE(violations.empty());
   EXPECT_THAT(violations.listed().front().rule, testing::HasSubstr(pricer.labels().back()));
+}
+
+// Two nodes with two devices each, of which three operators need three.
+JointTestRequest NodesRequest() {
+  JointTestRequest request = ChainRequest(3, 4, 8);
+  request.cluster.interconnect =
+      HierarchyInterconnect{.levels = {{.fan_out = 2, .bandwidth_bytes_per_second = 1e9, .latency = Picoseconds(0)},
+                                       {.fan_out = 2, .bandwidth_bytes_per_second = 1e8, .latency = Picoseconds(0)}}};
+  request.cluster.device_classes.front().memory_bytes = 16'000'000;
+  for (Operator& op : request.graph.operators) op.parameter_bytes = 5'000'000;
+  request.problem.memory_model.weight_versions = 1;
+  request.problem.memory_model.gradient_copies = 1;
+  request.problem.memory_model.optimizer_bytes_per_parameter_byte = 0;
+  request.problem.joint->shardings = {Sharding::kNone};
+  request.problem.joint->tensor_degrees = {1};
+  return request;
+}
+
+TEST(JointDefectsTest, DevicesBeyondWholeNodesCount) {
+  JointTestRequest request = NodesRequest();
+  request.problem.devices_to_use.max_devices = 3;
+  const absl::StatusOr<Plan> three = Make(request);
+  ASSERT_TRUE(three.ok()) << three.status();
+  EXPECT_EQ(three->stages.size(), 3U);
+  request.problem.devices_to_use.max_devices = 2;
+  const std::optional<Infeasibility> infeasibility = InfeasibilityOf(Make(request).status());
+  ASSERT_TRUE(infeasibility.has_value());
+  EXPECT_EQ(infeasibility->minimum_devices, 4);
+}
+
+TEST(JointDefectsTest, HealthyDevicesOfANodeWithoutOneAreUsed) {
+  JointTestRequest request = NodesRequest();
+  for (const std::size_t failed : {0, 1, 2, 3}) {
+    request.problem.devices_to_use.excluded_devices = {DeviceId(failed)};
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->stages.size(), 3U);
+  }
+}
+
+TEST(JointDefectsTest, TwoClassesOnOneNetworkArePlanned) {
+  for (const bool is_uniform : {true, false}) {
+    JointTestRequest request = NodesRequest();
+    if (is_uniform) request.cluster.interconnect = ChainRequest(1, 1, 1).cluster.interconnect;
+    request.cluster.device_classes.push_back(request.cluster.device_classes.front());
+    request.cluster.device_classes.back().name = "b";
+    for (Operator& op : request.graph.operators) op.costs.push_back(CostOn("b"));
+    for (const std::size_t device : {1, 3}) request.cluster.devices[device].device_class = DeviceClassId(1);
+    const absl::StatusOr<Plan> plan = Make(request);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(plan->stages.size(), 3U);
+    const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
+    ASSERT_TRUE(verdict.ok()) << verdict.status();
+    EXPECT_TRUE(verdict->violations.empty()) << verdict->violations.ToStatus();
+  }
 }
 
 TEST(JointDefectsTest, StepsOfWeeksAreNoProofThatNothingFits) {
