@@ -17,8 +17,10 @@ constexpr double kMost = 0x1p60;
 
 // Rounded up, but for what doubles are off by where a number lies between those of two variants.
 int64_t Whole(double value) {
-  const double off = std::max(1e-3, 1e-14 * value);
-  return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(std::min(value, kMost) - off)));
+  // Four such leave 63 bits.
+  const double clamped = std::min(value, 1.5 * kMost);
+  const double off = std::max(1e-3, 1e-14 * clamped);
+  return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(clamped - off)));
 }
 
 class Builder {

@@ -201,6 +201,12 @@ TEST(JointDefectsTest, StagesOfMonthsAreRefusedWithAReason) {
   EXPECT_THAT(PathsOf(status), testing::ElementsAre("graph.operators"));
 }
 
+TEST(JointDefectsTest, SizesBeyondAllSumsAreRefused) {
+  JointTestRequest request = TurnsRequest(kMs);
+  request.graph.tensors.front().size_bytes = int64_t{4'000'000'000'000'000'000};
+  EXPECT_THAT(PathsOf(Make(request).status()), testing::ElementsAre("graph.tensors"));
+}
+
 TEST(JointDefectsTest, LinksAsFastAsCanBeCostNothing) {
   JointTestRequest request = TurnsRequest(kMs);
   for (const double bandwidth : {1e18, 1e20, 1e300}) {
