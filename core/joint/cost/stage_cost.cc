@@ -205,9 +205,10 @@ int64_t DeviceRow::RestOfNode(int64_t slot) const {
 
 int32_t DeviceRow::TierBetween(int64_t a, int64_t b) const {
   const int32_t number = ClassOf(a);
-  if (number != ClassOf(b)) return cluster_.num_tiers() - 1;
+  const int32_t other = ClassOf(b);
+  if (At(number).device_class != At(other).device_class) return cluster_.num_tiers() - 1;
   const int64_t size = At(number).devices_per_node;
-  if ((a - StartOf(number)) / size == (b - StartOf(number)) / size) return 0;
+  if (number == other && (a - StartOf(number)) / size == (b - StartOf(number)) / size) return 0;
   int32_t tier = 1;
   for (const TrainingGroup& group : cluster_.groups) {
     const auto number_of = [&](int64_t slot) {

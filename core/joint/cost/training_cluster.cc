@@ -74,18 +74,22 @@ absl::StatusOr<Networks> NetworksOf(const Cluster& cluster) {
                    InterconnectName(cluster.interconnect), "`"));
 }
 
-// Usable accelerators, node by node.
-std::vector<std::vector<DeviceId>> NodesOf(const Cluster& cluster, const std::vector<DeviceId>& usable,
-                                           int64_t devices_per_node) {
-  std::map<int64_t, std::vector<DeviceId>> nodes;
+// Usable accelerators of one class in one node.
+using Node = std::vector<DeviceId>;
+
+// By class and size, the largest first: of a node with several classes, each class has a node of its own.
+std::map<std::pair<DeviceClassId, int64_t>, std::vector<Node>> NodesOf(const Cluster& cluster,
+                                                                       const std::vector<DeviceId>& usable,
+                                                                       int64_t devices_per_node) {
+  std::map<std::pair<int64_t, DeviceClassId>, Node> nodes;
   for (const DeviceId device : usable) {
     if (cluster.class_of(device).kind != DeviceKind::kAccelerator) continue;
-    nodes[static_cast<int64_t>(device.index()) / devices_per_node].push_back(device);
+    const int64_t number = static_cast<int64_t>(device.index()) / devices_per_node;
+    nodes[{number, cluster.devices[device.index()].device_class}].push_back(device);
   }
-  std::vector<std::vector<DeviceId>> lists;
-  lists.reserve(nodes.size());
-  for (auto& [number, devices] : nodes) lists.push_back(std::move(devices));
-  return lists;
+  std::map<std::pair<DeviceClassId, int64_t>, std::vector<Node>> alike;
+  for (auto& [key, node] : nodes) alike[{key.second, -static_cast<int64_t>(node.size())}].push_back(std::move(node));
+  return alike;
 }
 
 int64_t LeastMemory(const Cluster& cluster, const std::vector<DeviceId>& devices, int64_t reserved_bytes) {
@@ -94,13 +98,6 @@ int64_t LeastMemory(const Cluster& cluster, const std::vector<DeviceId>& devices
     least = std::min(least, UsableMemoryBytes(cluster, device).value_or(least));
   }
   return least - reserved_bytes;
-}
-
-// Whether all devices of a node are of one class, its first one's.
-bool IsOfOneClass(const Cluster& cluster, const std::vector<DeviceId>& node) {
-  return std::all_of(node.begin(), node.end(), [&](DeviceId device) {
-    return cluster.devices[device.index()].device_class == cluster.devices[node.front().index()].device_class;
-  });
 }
 
 // So many nodes of a class, whose devices begin at `from`, ascending: those of the fullest pods, and in these of the
@@ -162,27 +159,18 @@ absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, cons
                            .between = networks->between,
                            .groups = networks->groups,
                            .node_span = networks->devices_per_node};
-  std::map<DeviceClassId, std::vector<std::vector<DeviceId>>> by_class;
-  for (std::vector<DeviceId>& node : NodesOf(cluster, usable, networks->devices_per_node)) {
-    if (!IsOfOneClass(cluster, node)) continue;
-    by_class[cluster.devices[node.front().index()].device_class].push_back(std::move(node));
-  }
-  for (const auto& [device_class, nodes] : by_class) {
-    std::size_t most = 0;
-    for (const auto& node : nodes) most = std::max(most, node.size());
-    TrainingClass part{.device_class = device_class,
-                       .nodes = 0,
-                       .devices_per_node = static_cast<int32_t>(most),
+  for (const auto& [key, nodes] : NodesOf(cluster, usable, networks->devices_per_node)) {
+    TrainingClass part{.device_class = key.first,
+                       .nodes = static_cast<int32_t>(nodes.size()),
+                       .devices_per_node = static_cast<int32_t>(nodes.front().size()),
                        .memory_bytes = std::numeric_limits<int64_t>::max() / 4};
-    for (const auto& node : nodes) {
-      if (node.size() < most) continue;
-      ++part.nodes;
+    for (const Node& node : nodes) {
       part.memory_bytes = std::min(part.memory_bytes, LeastMemory(cluster, node, reserved_bytes));
       training.devices.insert(training.devices.end(), node.begin(), node.end());
     }
     training.classes.push_back(part);
   }
-  if (training.devices.empty()) return absl::FailedPreconditionError("no accelerator may be used");
+  if (training.devices.empty()) return absl::FailedPreconditionError("must leave an accelerator");
   return training;
 }
 
@@ -190,10 +178,9 @@ TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count) {
   std::vector<int64_t> counts;
   int64_t left = count;
   for (const TrainingClass& part : cluster.classes) {
-    counts.push_back(std::min<int64_t>(part.nodes, left / part.devices_per_node) * part.devices_per_node);
+    counts.push_back(std::min(part.devices(), left));
     left -= counts.back();
   }
-  if (left == count) counts.front() = count;
   return FirstDevicesByClass(cluster, counts);
 }
 
@@ -214,19 +201,25 @@ TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::v
                        .pairs = cluster.pairs};
   auto from = cluster.devices.begin();
   for (std::size_t number = 0; number < counts.size(); ++number) {
-    TrainingClass taken = cluster.classes[number];
-    const auto end = from + taken.devices();
-    if (counts[number] > 0) {
-      taken.devices_per_node = static_cast<int32_t>(std::min<int64_t>(taken.devices_per_node, counts[number]));
-      taken.nodes = static_cast<int32_t>(counts[number] / taken.devices_per_node);
-      const std::vector<int32_t> nodes = FullestFirst(cluster, from, cluster.classes[number], taken.nodes);
-      for (const int32_t node : nodes) {
-        const auto first = from + int64_t{node} * cluster.classes[number].devices_per_node;
-        part.devices.insert(part.devices.end(), first, first + taken.devices_per_node);
-      }
-      part.classes.push_back(taken);
+    const TrainingClass& all = cluster.classes[number];
+    const int64_t per_node = all.devices_per_node;
+    const auto whole = static_cast<int32_t>(counts[number] / per_node);
+    const auto rest = static_cast<int32_t>(counts[number] % per_node);
+    const std::vector<int32_t> nodes = FullestFirst(cluster, from, all, whole + (rest > 0 ? 1 : 0));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto first = from + nodes[i] * per_node;
+      part.devices.insert(part.devices.end(), first, first + (std::cmp_less(i, whole) ? per_node : rest));
     }
-    from = end;
+    if (whole > 0) {
+      part.classes.push_back(all);
+      part.classes.back().nodes = whole;
+    }
+    if (rest > 0) {
+      part.classes.push_back(all);
+      part.classes.back().nodes = 1;
+      part.classes.back().devices_per_node = rest;
+    }
+    from += all.devices();
   }
   return part;
 }

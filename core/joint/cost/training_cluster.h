@@ -21,7 +21,7 @@ struct TrainingLink {
   bool operator==(const TrainingLink&) const = default;
 };
 
-// Nodes alike.
+// Nodes alike; others may have devices of the same class.
 struct TrainingClass {
   DeviceClassId device_class;
   int32_t nodes = 0;
@@ -75,19 +75,20 @@ struct TrainingCluster {
   int32_t LeastTierOf(const TrainingClass& part, int64_t block) const;
 };
 
-// `usable`: the devices that a plan may use. Nodes of a class that have fewer of these than most are left out; CPUs
-// are. `reserved_bytes`: of every device. Errors: INVALID_ARGUMENT where the interconnect is none of nodes, hierarchy,
+// `usable`: the devices that a plan may use. Nodes of one class of devices which have unlike numbers of these are
+// classes of their own, the largest first; so are the parts of a node with several classes of devices. CPUs are left
+// out. `reserved_bytes`: of every device. Errors: INVALID_ARGUMENT where the interconnect is none of nodes, hierarchy,
 // uniform; FAILED_PRECONDITION where no accelerator is left.
 absl::StatusOr<TrainingCluster> MakeTrainingCluster(const Cluster& cluster, const std::vector<DeviceId>& usable,
                                                     int64_t reserved_bytes);
 
-// The part of `cluster` that has at most `count` devices: whole nodes, class by class, as long as they fit; where none
-// does, so many devices of a node of the first class. Nodes of the fullest racks come first; without racks all are
-// alike. REQUIRES: count >= 1.
+// The part of `cluster` that has `count` devices, or all that there are: class by class, as of FirstDevicesByClass.
+// REQUIRES: count >= 1.
 TrainingCluster FirstDevices(const TrainingCluster& cluster, int64_t count);
 
-// The part of `cluster` that has so many devices of each class: whole nodes, or some devices of one node where they are
-// all there are. REQUIRES: one number for each class, not all of them 0.
+// The part of `cluster` that has so many devices of each class: whole nodes, and some devices of one more, which is a
+// class of its own. Nodes of the fullest racks come first; without racks all are alike. REQUIRES: one number for each
+// class, at most its devices, not all of them 0.
 TrainingCluster FirstDevicesByClass(const TrainingCluster& cluster, const std::vector<int64_t>& counts);
 
 // As if all nodes were in one rack: at least as fast as any nodes in such numbers.

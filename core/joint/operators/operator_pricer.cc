@@ -18,14 +18,14 @@ constexpr double kPicosecondsPerSecond = 1e12;
 // Everything that its price depends on.
 using Key = std::vector<int64_t>;
 
-Key KeyOf(const Operator& op, OperatorId id, const CostTable& costs) {
+Key KeyOf(const Operator& op, OperatorId id, const Cluster& cluster, const CostTable& costs) {
   Key key = {op.parameter_bytes, op.activation_bytes, op.workspace_bytes};
   for (std::size_t device_class = 0; device_class < costs.num_classes(); ++device_class) {
     const OperatorTime& time = costs.time(id, DeviceClassId(device_class));
-    key.insert(key.end(),
-               {time.forward.count(), time.backward.count(), int64_t{time.supported}, int64_t{time.estimated}});
+    const Picoseconds weights = WeightsTimeOf(op, cluster.device_classes[device_class]);
+    key.insert(key.end(), {time.forward.count(), time.backward.count(), weights.count(), int64_t{time.supported},
+                           int64_t{time.estimated}});
   }
-  for (const OperatorCost& cost : op.costs) key.push_back(cost.backward_weight.count());
   // Operators with variants are told apart by their numbers in the graph.
   if (!op.variants.empty()) key.push_back(static_cast<int64_t>(id.index()));
   return key;
@@ -180,7 +180,7 @@ void OperatorPricer::FindKinds() {
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     std::vector<Key> keys;
     for (const OperatorId op : layers_.operators[layer])
-      keys.push_back(KeyOf(graph_.operators[op.index()], op, costs_));
+      keys.push_back(KeyOf(graph_.operators[op.index()], op, cluster_, costs_));
     std::sort(keys.begin(), keys.end());
     keys.push_back(sizes(borders_[layer].entering));
     keys.push_back(sizes(borders_[layer].leaving));

@@ -69,13 +69,13 @@ OperatorShare ShareOfVariants(const Sizes& sizes, int64_t samples) {
   return share;
 }
 
+}  // namespace
+
 Picoseconds WeightsTimeOf(const Operator& op, const DeviceClass& device_class) {
   const auto cost = std::find_if(op.costs.begin(), op.costs.end(),
                                  [&](const OperatorCost& each) { return each.device_class == device_class.name; });
   return cost == op.costs.end() ? Picoseconds(0) : cost->backward_weight;
 }
-
-}  // namespace
 
 std::optional<OperatorShare> ShareOf(const Operator& op, const DeviceClass& device_class, const OperatorTime& whole,
                                      const ShareQuery& query) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/base/units.h"
 #include "core/cost/terms/cost_table.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
@@ -46,6 +47,9 @@ struct ShareQuery {
 // this degree and class. O(variants log variants).
 std::optional<OperatorShare> ShareOf(const Operator& op, const DeviceClass& device_class, const OperatorTime& whole,
                                      const ShareQuery& query);
+
+// Of its backward pass on the class, the gradients of weights; 0: the operator does not say.
+Picoseconds WeightsTimeOf(const Operator& op, const DeviceClass& device_class);
 
 }  // namespace planwright
 

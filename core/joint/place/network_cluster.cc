@@ -56,7 +56,7 @@ absl::StatusOr<TrainingCluster> MakeNetworkCluster(const Cluster& cluster, const
     if (cluster.class_of(device).kind != DeviceKind::kAccelerator) continue;
     by_class[cluster.devices[device.index()].device_class].push_back(device);
   }
-  if (by_class.empty()) return absl::FailedPreconditionError("no accelerator may be used");
+  if (by_class.empty()) return absl::FailedPreconditionError("must leave an accelerator");
   auto links = std::make_shared<const NetworkLinks>(cluster.interconnect);
   TrainingCluster training{.classes = {},
                            .devices = {},

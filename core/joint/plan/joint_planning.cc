@@ -116,7 +116,7 @@ class JointPlanner {
 
   absl::Status NoPlan(bool is_interrupted) const {
     if (!is_interrupted) {
-      return InfeasibleError(WhatWouldFit(RequestOf(orders_.front(), question_.settings), limits_));
+      return NothingFitsError(RequestOf(orders_.front(), question_.settings), limits_);
     }
     if (limits_.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
     return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);

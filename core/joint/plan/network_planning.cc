@@ -310,7 +310,7 @@ class NetworkPlanner {
       return violations.ToStatus();
     }
     if (!is_interrupted_) {
-      return InfeasibleError(WhatWouldFit(RequestOn(closest_, question_.settings), limits_));
+      return NothingFitsError(RequestOn(closest_, question_.settings), limits_);
     }
     if (limits_.stop.stop_requested()) return absl::CancelledError("cancelled before a plan was found");
     return NoPlanFoundError("no plan was found in time; allow more time", SpentLimit::kTime);

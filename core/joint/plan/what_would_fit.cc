@@ -10,6 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "core/base/infeasibility.h"
+#include "core/base/violations.h"
 #include "core/joint/cost/stage_cost.h"
 
 namespace planwright {
@@ -172,8 +174,6 @@ std::optional<Reason> WhyNoneGoTogether(const JointRequest& request, int64_t dev
                                         " devices, and there are ", devices)};
 }
 
-}  // namespace
-
 Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limits) {
   const TrainingClass& part = request.cluster.classes.front();
   int64_t devices = 0;
@@ -214,6 +214,16 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
                      .available_bytes = part.memory_bytes,
                      .description = std::move(description)});
   return infeasibility;
+}
+
+}  // namespace
+
+absl::Status NothingFitsError(const JointRequest& request, const SolveLimits& limits) {
+  if (!MayTakeTooLong(request)) return InfeasibleError(WhatWouldFit(request, limits));
+  Violations violations;
+  violations.Add("problem.joint.global_batch",
+                 "must have a step of less than 160 hours: longer ones are not looked for, and no shorter one fits");
+  return violations.ToStatus();
 }
 
 }  // namespace planwright

@@ -2,15 +2,17 @@
 #ifndef PLANWRIGHT_CORE_JOINT_PLAN_WHAT_WOULD_FIT_H_
 #define PLANWRIGHT_CORE_JOINT_PLAN_WHAT_WOULD_FIT_H_
 
-#include "core/base/infeasibility.h"
+#include "absl/status/status.h"
 #include "core/base/limits.h"
 #include "core/joint/search/joint_search.h"
 
 namespace planwright {
 
-// REQUIRES: a search has proven that `request` has no plan. Plans again with choices that the request rules out, and on
-// more nodes; minimum_devices is that of its settings, 0 where no number of nodes that was tried holds the model.
-Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limits);
+// REQUIRES: a search to its end has found no plan of `request`. FAILED_PRECONDITION (InfeasibilityOf): plans again with
+// choices that the request rules out, and on more nodes; minimum_devices is that of its settings, 0 where no number of
+// nodes that was tried holds the model. INVALID_ARGUMENT (ViolationsOf): there may be plans, which take too long to be
+// looked for.
+absl::Status NothingFitsError(const JointRequest& request, const SolveLimits& limits);
 
 }  // namespace planwright
 

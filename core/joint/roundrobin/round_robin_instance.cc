@@ -12,13 +12,15 @@
 namespace planwright {
 namespace {
 
-// Sums over all operators and micro-batches stay below 2^62.
-constexpr double kMost = 1e15;
+// Of a sum over all operators or tensors; what is above it WhatIsTooMuch tells.
+constexpr double kMost = 0x1p60;
 
 // Rounded up, but for what doubles are off by where a number lies between those of two variants.
 int64_t Whole(double value) {
-  const double off = std::max(1e-3, 1e-14 * value);
-  return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(std::min(value, kMost) - off)));
+  // Four such leave 63 bits.
+  const double clamped = std::min(value, 1.5 * kMost);
+  const double off = std::max(1e-3, 1e-14 * clamped);
+  return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(clamped - off)));
 }
 
 class Builder {
@@ -52,7 +54,7 @@ class Builder {
     }
     instance_.reserved_bytes = problem_.memory_model.reserved_bytes;
     const auto& uniform = std::get<UniformInterconnect>(cluster_.interconnect);
-    instance_.bytes_per_second = std::max<int64_t>(1, std::llround(*uniform.bandwidth_bytes_per_second));
+    instance_.bytes_per_second = std::llround(std::clamp(*uniform.bandwidth_bytes_per_second, 1.0, 0x1p62));
     instance_.num_stages = joint.num_stages;
     return std::move(instance_);
   }
@@ -134,6 +136,35 @@ class Builder {
 };
 
 }  // namespace
+
+Violations WhatIsTooMuch(const RoundRobinInstance& instance) {
+  bool takes_too_long = false;
+  bool holds_too_much = false;
+  bool sends_too_much = false;
+  for (std::size_t degree = 0; degree < instance.tensor_degrees.size(); ++degree) {
+    double time = 0;
+    double held = 0;
+    double sent = 0;
+    for (const auto& op : instance.operators[degree]) {
+      if (!op.has_value()) continue;
+      time += static_cast<double>(op->forward_ps) + static_cast<double>(op->backward_ps);
+      held += static_cast<double>(op->kept_bytes) + static_cast<double>(op->fixed_bytes) +
+              static_cast<double>(op->parameter_bytes);
+      if (!op->again.has_value()) continue;
+      time += static_cast<double>(op->again->extra_ps);
+      held += static_cast<double>(op->again->kept_bytes) + static_cast<double>(op->again->fixed_bytes);
+    }
+    for (const int64_t bytes : instance.edge_bytes[degree]) sent += static_cast<double>(bytes);
+    takes_too_long = takes_too_long || time >= kMost;
+    holds_too_much = holds_too_much || held >= kMost;
+    sends_too_much = sends_too_much || sent >= kMost;
+  }
+  Violations violations;
+  if (takes_too_long) violations.Add("graph.operators", "must take less than 320 hours in all for a micro-batch");
+  if (holds_too_much) violations.Add("graph.operators", "must hold less than 2^60 bytes in all");
+  if (sends_too_much) violations.Add("graph.tensors", "must have less than 2^60 bytes in all");
+  return violations;
+}
 
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
                                           const PlanningProblem& problem, const std::vector<DeviceId>& devices) {

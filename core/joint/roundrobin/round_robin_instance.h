@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/base/violations.h"
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
@@ -66,6 +67,9 @@ struct RoundRobinInstance {
 // may be used, of one class. REQUIRES: no transformer; an interconnect that is uniform with a bandwidth.
 RoundRobinInstance MakeRoundRobinInstance(const OperatorGraph& graph, const Cluster& cluster,
                                           const PlanningProblem& problem, const std::vector<DeviceId>& devices);
+
+// Sums that leave what the search computes with, by where they are in a request; empty: none.
+Violations WhatIsTooMuch(const RoundRobinInstance& instance);
 
 }  // namespace planwright
 

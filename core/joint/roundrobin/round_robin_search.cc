@@ -1,7 +1,9 @@
 #include "core/joint/roundrobin/round_robin_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -18,6 +20,9 @@ namespace {
 __extension__ using Wide = __int128;
 
 constexpr std::size_t kMostIdeals = 4'096;
+// The first plans are sought among so many pieces of one linear order.
+constexpr std::array<std::size_t, 3> kFirstPieces = {1, 8, 32};
+constexpr double kFirstGap = 1e-2;
 // Caps grow by this until a plan is found, and shrink by halves of the gap down to this.
 constexpr double kGrowth = 1.25;
 constexpr double kSmallGap = 1e-3;
@@ -37,30 +42,35 @@ struct Label {
 
 class Search {
  public:
-  Search(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits)
+  Search(const RoundRobinInstance& instance, IdealList list, double relative_gap, const SolveLimits& limits)
       : instance_(instance),
         relative_gap_(relative_gap),
         poller_(limits),
         words_(1 + static_cast<int64_t>(instance.size() / 64)),
-        list_(IdealsOf(instance, kMostIdeals)),
+        list_(std::move(list)),
         loads_(instance, list_) {}
 
-  RoundRobinOutcome Run() {
+  // Goes on from the best plan that is known.
+  RoundRobinOutcome Run(RoundRobinOutcome known) {
+    outcome_ = std::move(known);
     outcome_.counters["ideals"] = static_cast<int64_t>(list_.ideals.size());
-    outcome_.bound_ps = FreeBound();
+    outcome_.bound_ps = refuted_below_ = FreeBound();
     // Nothing takes longer than everything on one device.
-    const int64_t most = MostLoad();
+    const int64_t longest = MostLoad();
+    const int64_t most = outcome_.stages.has_value() ? outcome_.load_ps - 1 : std::min(longest, kMostRoundRobinPs);
     int64_t cap = std::min(outcome_.bound_ps, most);
-    while (!Pass(cap) && !outcome_.is_interrupted && cap < most) {
+    while (cap >= outcome_.bound_ps && !Pass(cap) && !outcome_.is_interrupted) {
       Refute(cap);
+      if (cap == most) break;
       cap = static_cast<int64_t>(std::min(static_cast<double>(cap) * kGrowth + 1, static_cast<double>(most)));
     }
     if (outcome_.stages.has_value()) {
       Close();
     } else {
-      outcome_.is_proven = !outcome_.is_interrupted && is_certain_ && list_.is_complete;
+      outcome_.may_take_longer = longest > kMostRoundRobinPs;
+      outcome_.is_proven = !outcome_.is_interrupted && is_certain_ && list_.is_complete && !outcome_.may_take_longer;
     }
-    outcome_.counters["passes"] = passes_;
+    outcome_.counters["passes"] += passes_;
     return std::move(outcome_);
   }
 
@@ -84,7 +94,7 @@ class Search {
   }
 
   int64_t MostLoad() const {
-    constexpr int64_t kMost = int64_t{1} << 60;
+    constexpr int64_t kMost = int64_t{1} << 62;
     double sum = 1;
     for (std::size_t degree = 0; degree < instance_.tensor_degrees.size(); ++degree) {
       double bytes = 0;
@@ -99,24 +109,26 @@ class Search {
     return static_cast<int64_t>(std::min(std::ceil(sum), static_cast<double>(kMost)));
   }
 
-  // Between the bound and the plan there is no other.
+  // What is not refuted among these ideals is bisected.
   void Close() {
-    while (outcome_.bound_ps < outcome_.load_ps && !outcome_.is_interrupted) {
+    while (refuted_below_ < outcome_.load_ps && !outcome_.is_interrupted) {
       const int64_t load = outcome_.load_ps;
-      const double gap = static_cast<double>(load - outcome_.bound_ps) / static_cast<double>(load);
+      const double gap = static_cast<double>(load - refuted_below_) / static_cast<double>(load);
       if (gap <= relative_gap_ || (!is_certain_ && gap <= kSmallGap)) break;
-      const int64_t cap = gap > kSmallGap ? outcome_.bound_ps + (load - outcome_.bound_ps) / 2 : load - 1;
+      const int64_t cap = gap > kSmallGap ? refuted_below_ + (load - refuted_below_) / 2 : load - 1;
       if (Pass(cap) || outcome_.is_interrupted) continue;
-      const int64_t bound = outcome_.bound_ps;
+      const int64_t low = refuted_below_;
       Refute(cap);
       // What cannot be refuted is left open.
-      if (outcome_.bound_ps == bound) break;
+      if (refuted_below_ == low) break;
     }
     outcome_.is_proven = outcome_.bound_ps == outcome_.load_ps;
   }
 
   void Refute(int64_t cap) {
-    if (list_.is_complete && is_pass_certain_) outcome_.bound_ps = std::max(outcome_.bound_ps, cap + 1);
+    if (!is_pass_certain_) return;
+    refuted_below_ = std::max(refuted_below_, cap + 1);
+    if (list_.is_complete) outcome_.bound_ps = refuted_below_;
   }
 
   // Whether there is a plan without a load above `cap`, which becomes the outcome's.
@@ -281,22 +293,41 @@ class Search {
   bool is_pass_certain_ = true;
   bool is_certain_ = true;
   int64_t passes_ = 0;
+  // No plan on these ideals takes less.
+  int64_t refuted_below_ = 0;
   RoundRobinOutcome outcome_;
 };
+
+// Looks for a plan that is better than the one of `outcome` among the ideals of a list, as far as there is time.
+void Improve(const RoundRobinInstance& instance, const std::function<IdealList()>& make_list, double relative_gap,
+             const SolveLimits& limits, RoundRobinOutcome& outcome) {
+  std::optional<Search> search;
+  outcome.is_interrupted = CheckInterruption(limits).has_value();
+  if (outcome.is_interrupted) return;
+  try {
+    const InterruptionScope scope(&limits);
+    search.emplace(instance, make_list(), relative_gap, limits);
+  } catch (const Interrupted&) {
+    outcome.is_interrupted = true;
+    return;
+  }
+  outcome = search->Run(std::move(outcome));
+}
 
 }  // namespace
 
 RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits) {
-  std::optional<Search> search;
-  try {
-    const InterruptionScope scope(&limits);
-    search.emplace(instance, relative_gap, limits);
-  } catch (const Interrupted&) {
-    RoundRobinOutcome nothing;
-    nothing.is_interrupted = true;
-    return nothing;
+  RoundRobinOutcome outcome;
+  for (const std::size_t least : kFirstPieces) {
+    const std::size_t pieces = std::max(least, static_cast<std::size_t>(instance.num_stages.value_or(1)));
+    const auto make_pieces = [&] { return PiecesOf(instance, pieces); };
+    Improve(instance, make_pieces, std::max(relative_gap, kFirstGap), limits, outcome);
+    if (outcome.is_interrupted || outcome.is_proven) return outcome;
+    if (pieces >= instance.size()) break;
   }
-  return search->Run();
+  Improve(
+      instance, [&] { return IdealsOf(instance, kMostIdeals); }, relative_gap, limits, outcome);
+  return outcome;
 }
 
 }  // namespace planwright

@@ -14,6 +14,9 @@
 
 namespace planwright {
 
+// Stages that take longer, 320 hours, are not sought.
+inline constexpr int64_t kMostRoundRobinPs = int64_t{1} << 60;
+
 struct RoundRobinStage {
   // Positions in RoundRobinInstance::ids, in an order in which tensors go forward; of these, which are computed again.
   std::vector<int32_t> operators;
@@ -29,11 +32,14 @@ struct RoundRobinOutcome {
   // No plan takes less. Without stages and not interrupted: there is no plan, where `is_proven`.
   int64_t bound_ps = 0;
   bool is_proven = false;
+  // Without stages: there may be some that take more than kMostRoundRobinPs.
+  bool may_take_longer = false;
   bool is_interrupted = false;
   std::map<std::string, int64_t> counters;
 };
 
-// The same for every run that is not interrupted. `relative_gap`: plans that are better by less are not sought.
+// The same for every run that is not interrupted: first among few pieces of one linear order, then among all ideals.
+// `relative_gap`: plans that are better by less are not sought.
 RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits);
 
 }  // namespace planwright

@@ -12,9 +12,6 @@
 namespace planwright {
 namespace {
 
-// 160 hours; what the work of one device takes longer for is no step that anyone waits for, and its sums leave 63 bits.
-constexpr double kLongestStepPs = 5.76e17;
-
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max() / 4;
 
 // The layers on a class, `tier` apart.
@@ -53,6 +50,8 @@ struct LeastPrices {
   std::vector<int64_t> work;
   std::vector<int64_t> state;
   std::vector<int64_t> end;
+  // Of any layer what it sends, between the furthest devices.
+  int64_t longest_transfer_ps = 0;
 };
 
 void Lower(std::vector<int64_t>& least, std::size_t kind, int64_t value) {
@@ -77,6 +76,9 @@ class FamilyLister {
     });
     return std::move(families_);
   }
+
+  // After Run(): some are left out, or may be as good as none, for their time alone.
+  bool is_any_too_long() const { return is_any_too_long_; }
 
  private:
   // Spreads with so many ranks of data.
@@ -146,10 +148,13 @@ class FamilyLister {
       longest = std::max(longest, least.time[at]);
       end = std::max(end, least.end[at]);
     }
-    if (state > TotalMemory() ||
-        static_cast<double>(sum) * static_cast<double>(family.micro_batches) > kLongestStepPs) {
-      return;
-    }
+    if (state > TotalMemory()) return;
+    const auto is_too_long = [&](int64_t micro_batch_ps) {
+      return static_cast<double>(micro_batch_ps) * static_cast<double>(family.micro_batches) >
+             static_cast<double>(kLongestStepPs);
+    };
+    is_any_too_long_ = is_any_too_long_ || is_too_long(SaturatingAdd(sum, least.longest_transfer_ps));
+    if (is_too_long(sum)) return;
     longest = std::max(longest, CeilDivide(work, space_.places.size()));
     if (family.degrees.size() == 1) longest = std::max(longest, CeilDivide(sum, family.most_stages));
     family.step_bound_ps = sum + (family.micro_batches - 1) * longest + end;
@@ -160,6 +165,8 @@ class FamilyLister {
   // Also leaves out of `family` the spreads that no class can have.
   LeastPrices LeastOf(PipelineFamily& family) const {
     LeastPrices least;
+    const TrainingCluster& cluster = space_.places.row().cluster();
+    const int32_t furthest = cluster.num_tiers() - 1;
     std::vector<Degrees> possible;
     for (const Degrees& degrees : family.degrees) {
       bool is_possible = false;
@@ -173,6 +180,8 @@ class FamilyLister {
           Lower(least.work, kind, SaturatingMultiply(time, devices));
           Lower(least.state, kind, SaturatingMultiply(prices[kind].state_bytes(), devices));
           Lower(least.end, kind, prices[kind].step_end_ps);
+          least.longest_transfer_ps =
+              std::max(least.longest_transfer_ps, TransferPs(prices[kind].output_bytes, cluster.LinkOf(furthest)));
         }
         is_possible = is_possible || !prices.empty();
       }
@@ -197,12 +206,19 @@ class FamilyLister {
   const JointSettings& settings_;
   Poller& poller_;
   std::vector<PipelineFamily> families_;
+  bool is_any_too_long_ = false;
 };
 
 }  // namespace
 
 std::vector<PipelineFamily> ListFamilies(const JointSpace& space, Poller& poller) {
   return FamilyLister(space, poller).Run();
+}
+
+bool AreSomeTooLong(const JointSpace& space, Poller& poller) {
+  FamilyLister lister(space, poller);
+  lister.Run();
+  return lister.is_any_too_long();
 }
 
 std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const std::vector<PipelineFamily>& families,

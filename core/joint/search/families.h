@@ -50,9 +50,16 @@ struct PipelineFamily {
   int64_t SamplesOf(const Degrees& spread, bool per_stage) const { return per_stage ? samples / spread.data : samples; }
 };
 
+// 160 hours. Steps for which the work of one device takes longer are not looked for: sums leave 63 bits.
+inline constexpr int64_t kLongestStepPs = 576'000'000'000'000'000;
+
 // All families of which not even the bound is infeasible, the least bound first. Families whose parameters, gradients
-// and optimizer exceed all memory are left out: nothing of them fits. O(families x kinds).
+// and optimizer exceed all memory are left out, since nothing of them fits, and those beyond kLongestStepPs.
+// O(families x kinds).
 std::vector<PipelineFamily> ListFamilies(const JointSpace& space, Poller& poller);
+
+// Whether any are left out for their time alone, or transfers may take as long.
+bool AreSomeTooLong(const JointSpace& space, Poller& poller);
 
 // Each of `families` once for every number of first layers that all its stages compute again, the least bound first.
 // O(families x (kinds + layers)).

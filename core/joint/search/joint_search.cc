@@ -276,6 +276,15 @@ JointOutcome SearchJoint(const JointRequest& request, const SolveLimits& limits,
   return JointSearch(request, *segments, limits, on_plan).Run();
 }
 
+bool MayTakeTooLong(const JointRequest& request) {
+  const SolveLimits unlimited;
+  Poller poller(unlimited);
+  const DeviceRow row(request.cluster);
+  const Places places(row);
+  const SegmentNumbers segments(request.pricer.kinds());
+  return AreSomeTooLong({request.pricer, places, segments, request.settings, request.reserved_bytes}, poller);
+}
+
 int64_t BoundSimulatedStep(const JointRequest& request, int64_t simulated_step_ps, const SolveLimits& limits) {
   const std::function<void(const JointPlan&)> nobody = [](const JointPlan&) {};
   const std::optional<SegmentNumbers> segments = NumberSegments(request, limits);

@@ -45,6 +45,14 @@ bool Places::IsWhole(int32_t number) const {
   return node_at(row_.EndOf(number) - 1) - node_at(row_.StartOf(number)) + 1 == row_.At(number).nodes;
 }
 
+bool Places::IsAlone(int32_t number) const {
+  int32_t alike = 0;
+  for (const TrainingClass& part : row_.cluster().classes) {
+    alike += part.device_class == row_.At(number).device_class ? 1 : 0;
+  }
+  return alike == 1;
+}
+
 // Racks in which a class begins may have few of its nodes; where nodes are missing, any rack may.
 void Places::SetStarts() {
   for (int32_t number = 0; number < row_.num_classes(); ++number) {
@@ -68,7 +76,8 @@ void Places::SetKinds() {
   const std::vector<TrainingGroup>& groups = row_.cluster().groups;
   for (int32_t number = 0; number < row_.num_classes(); ++number) {
     const int64_t nodes = groups.empty() ? 1 : groups.back().nodes;
-    period_.push_back(groups.empty() || IsWhole(number) ? nodes * row_.At(number).devices_per_node : 0);
+    const bool is_alike = groups.empty() || (IsWhole(number) && IsAlone(number));
+    period_.push_back(is_alike ? nodes * row_.At(number).devices_per_node : 0);
   }
   for (int64_t depth = 0; depth < size(); ++depth) {
     const auto at = static_cast<std::size_t>(depth);
@@ -82,7 +91,7 @@ void Places::SetKinds() {
 int32_t Places::TierBetween(int64_t a, int64_t b) const {
   const auto at = static_cast<std::size_t>(a);
   const auto other = static_cast<std::size_t>(b);
-  if (class_[at] != class_[other]) return num_tiers() - 1;
+  if (row_.At(class_[at]).device_class != row_.At(class_[other]).device_class) return num_tiers() - 1;
   if (node_end_[at] == node_end_[other]) return 0;
   int32_t tier = 1;
   for (const std::vector<int64_t>& numbers : groups_) {

@@ -89,6 +89,8 @@ class Places {
   void SetGroups();
   // Whether the nodes of a class follow each other without a gap.
   bool IsWhole(int32_t number) const;
+  // Whether no other class has the same devices, which may lie in the same rack.
+  bool IsAlone(int32_t number) const;
   void SetKinds();
   void SetStarts();
 

@@ -42,9 +42,11 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   absl::StatusOr<TrainingCluster> training = (IsNetwork(cluster) ? MakeNetworkCluster : MakeTrainingCluster)(
       cluster, SelectedDevices(cluster, selection), problem.memory_model.reserved_bytes);
   if (training.ok() && selection.max_devices.has_value()) return FirstDevices(*training, *selection.max_devices);
-  if (training.status().code() != absl::StatusCode::kInvalidArgument) return training;
+  if (training.ok()) return training;
+  const bool is_unknown = training.status().code() == absl::StatusCode::kInvalidArgument;
   Violations violations;
-  violations.Add("cluster.interconnect", std::string(training.status().message()));
+  violations.Add(is_unknown ? "cluster.interconnect" : "problem.devices_to_use",
+                 std::string(training.status().message()));
   return violations.ToStatus();
 }
 

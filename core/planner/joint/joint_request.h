@@ -26,15 +26,15 @@ PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& clu
 // The plan that the joint search makes; times of the provenance are left to the caller. `problem` is resolved
 // (ResolveProblem) and has joint settings; graph, cluster and problem are valid. `on_incumbent` hears of each better
 // plan, verified, without the bounds and comparisons of the finished search.
-// Errors: those of PlanJointly; INVALID_ARGUMENT (ViolationsOf) for an interconnect that the search does not know;
-// INTERNAL (IsRejectedPlan).
+// Errors: those of PlanJointly; INVALID_ARGUMENT (ViolationsOf) for an interconnect that the search does not know and
+// where no accelerator may be used; INTERNAL (IsRejectedPlan).
 absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                    const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent);
 
 // Judges the choices of `placement.joint` and its places, made by anyone, and costs them. `problem` is resolved and has
 // joint settings; graph, cluster and problem are valid. Errors: INVALID_ARGUMENT for an interconnect that the search
-// does not know; FAILED_PRECONDITION where no accelerator may be used.
+// does not know and where no accelerator may be used.
 absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const Cluster& cluster,
                                                const PlanningProblem& problem, const Placement& placement);
 

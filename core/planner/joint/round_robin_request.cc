@@ -225,6 +225,12 @@ absl::Status CheckOneClass(const TrainingCluster& training) {
 }
 
 absl::Status NoPlan(const RoundRobinOutcome& outcome, const SolveLimits& limits) {
+  if (outcome.may_take_longer && !outcome.is_interrupted) {
+    Violations violations;
+    violations.Add("graph",
+                   "must fit stages that take less than 320 hours for a micro-batch, which this search cannot");
+    return violations.ToStatus();
+  }
   if (outcome.is_proven) {
     Infeasibility infeasibility;
     infeasibility.Add(
@@ -268,6 +274,8 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
   const absl::Status is_one_class = CheckOneClass(training);
   if (!is_one_class.ok()) return is_one_class;
   const RoundRobinInstance instance = MakeRoundRobinInstance(graph, cluster, problem, training.devices);
+  const absl::Status is_computable = WhatIsTooMuch(instance).ToStatus();
+  if (!is_computable.ok()) return is_computable;
   // The search has its own looks at the clock, and keeps what it has.
   const InterruptionScope scope(nullptr);
   const RoundRobinOutcome outcome = SearchRoundRobin(instance, options.relative_gap, limits);

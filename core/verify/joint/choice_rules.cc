@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -197,7 +198,8 @@ class ChoiceRules {
           std::all_of(devices.begin(), devices.end(),
                       [&](DeviceId device) { return choices_.cluster.devices[device.index()].device_class == own; }),
           path, "must be on devices of one class");
-      const int64_t node = choices_.node_sizes.at(own);
+      if (!violations_.empty()) return;
+      const int64_t node = choices_.NodeSizeOf(s);
       Require(static_cast<int64_t>(nodes.size()) == (count + node - 1) / node, path,
               "must be in one node, or take whole nodes");
     }
@@ -226,6 +228,15 @@ int64_t JointChoices::SamplesOf(const Degrees& degrees) const {
 
 DeviceClassId JointChoices::ClassOf(std::size_t stage) const {
   return cluster.devices[placement.stages[stage].devices.front().index()].device_class;
+}
+
+int64_t JointChoices::NodeSizeOf(std::size_t stage) const {
+  const DeviceClassId own = ClassOf(stage);
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const DeviceId device : placement.stages[stage].devices) {
+    least = std::min(least, node_sizes.at({own, machines.NodeOf(device)}));
+  }
+  return least;
 }
 
 void CheckJointChoices(const JointChoices& choices, const std::vector<DeviceId>& usable, Violations& violations) {

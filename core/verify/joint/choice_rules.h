@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "core/base/violations.h"
@@ -24,8 +25,8 @@ struct JointChoices {
   const PlanningProblem& problem;
   const Placement& placement;
   const Machines& machines;
-  // By class: usable devices of the node that has most.
-  std::map<DeviceClassId, int64_t> node_sizes;
+  // By class and node: usable devices.
+  std::map<std::pair<DeviceClassId, int64_t>, int64_t> node_sizes;
 
   const JointPlan& plan() const { return *placement.joint; }
   int64_t num_stages() const { return static_cast<int64_t>(plan().stages.size()); }
@@ -36,6 +37,9 @@ struct JointChoices {
   int64_t SamplesOf(const Degrees& degrees) const;
   // Of the first device of a stage.
   DeviceClassId ClassOf(std::size_t stage) const;
+  // The fewest usable devices of its class that a node of the stage has. REQUIRES: it is on usable devices of one
+  // class.
+  int64_t NodeSizeOf(std::size_t stage) const;
 };
 
 // Adds what is wrong with layers, operators, degrees, batch and places, with paths below "plan"; later rules are looked

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,7 +55,7 @@ class JointCosting {
       : machines_(cluster),
         network_(cluster),
         usable_(SelectedDevices(cluster, problem.devices_to_use)),
-        choices_{graph, cluster, pricer, problem, placement, machines_, machines_.LargestNodes(usable_)},
+        choices_{graph, cluster, pricer, problem, placement, machines_, machines_.NodeSizes(usable_)},
         operator_costs_(graph, pricer.labels(), choices_.problem.memory_model),
         violations_(violations) {}
 
@@ -110,7 +109,7 @@ class JointCosting {
       spread.ends =
           network_.BetweenStages(choices_.placement.stages.front().devices, choices_.placement.stages.back().devices);
     } else {
-      spread.node_size = choices_.node_sizes.at(choices_.ClassOf(s));
+      spread.node_size = choices_.NodeSizeOf(s);
       spread.inside = machines_.LinkOf(0);
       spread.between = machines_.LinkOf(std::max<std::size_t>(machines_.RingOf(devices), 1));
       spread.ends = machines_.Furthest();
@@ -118,21 +117,19 @@ class JointCosting {
     return spread;
   }
 
-  // What layers cost is computed once more. Stages spread alike have the same prices.
+  // What the layers of a stage cost, and what the layers before them send to it, is computed once more.
   void CheckPrices(std::size_t s, const verify::RankSpread& spread, const std::vector<LayerPrice>& prices,
-                   Violations& broken) {
-    const DeviceClassId device_class = choices_.ClassOf(s);
-    if (checked_.has_value() && *checked_ == std::pair(device_class, spread)) return;
-    checked_ = {device_class, spread};
-    const DeviceClass& device = choices_.cluster.device_classes[device_class.index()];
+                   Violations& broken) const {
+    const DeviceClass& device = choices_.cluster.device_classes[choices_.ClassOf(s).index()];
     const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
-    std::set<int32_t> seen;
-    for (int32_t layer = 0; layer < num_layers(); ++layer) {
-      if (!seen.insert(choices_.pricer.kinds()[static_cast<std::size_t>(layer)]).second) continue;
-      const std::string difference = DifferenceAt(layer, PriceOf(prices, layer), device, efficiency, spread);
-      if (difference.empty()) continue;
-      broken.Add(StagePath(s) + ".joint",
-                 absl::StrCat(choices_.pricer.labels()[static_cast<std::size_t>(layer)], ": ", difference));
+    for (int32_t turn = 0; turn < joint_.chunks; ++turn) {
+      const JointChunk& chunk = choices_.RunAt(turn * num_stages() + static_cast<int64_t>(s));
+      for (int32_t layer = std::max(chunk.first_layer - 1, 0); layer < chunk.end_layer(); ++layer) {
+        const std::string difference = DifferenceAt(layer, PriceOf(prices, layer), device, efficiency, spread);
+        if (difference.empty()) continue;
+        broken.Add(StagePath(s) + ".joint",
+                   absl::StrCat(choices_.pricer.labels()[static_cast<std::size_t>(layer)], ": ", difference));
+      }
     }
   }
 
@@ -409,8 +406,6 @@ class JointCosting {
   Violations& violations_;
   Plan plan_;
   JointPlan joint_;
-  // Whose prices were computed last.
-  std::optional<std::pair<DeviceClassId, verify::RankSpread>> checked_;
   // In the order of the layers.
   std::map<int64_t, verify::StepRun> runs_;
 };

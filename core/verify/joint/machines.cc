@@ -58,21 +58,19 @@ std::size_t Machines::RingOf(const std::vector<DeviceId>& devices) const {
   return ring;
 }
 
-std::map<DeviceClassId, int64_t> Machines::LargestNodes(const std::vector<DeviceId>& usable) const {
-  std::map<std::pair<DeviceClassId, int64_t>, int64_t> counts;
-  for (const DeviceId device : usable) ++counts[{cluster_.devices[device.index()].device_class, NodeOf(device)}];
-  std::map<DeviceClassId, int64_t> largest;
-  for (const auto& [key, count] : counts) largest[key.first] = std::max(largest[key.first], count);
-  return largest;
+std::map<std::pair<DeviceClassId, int64_t>, int64_t> Machines::NodeSizes(const std::vector<DeviceId>& usable) const {
+  std::map<std::pair<DeviceClassId, int64_t>, int64_t> sizes;
+  for (const DeviceId device : usable) ++sizes[{cluster_.devices[device.index()].device_class, NodeOf(device)}];
+  return sizes;
 }
 
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link) {
   if (bytes == 0) return 0;
+  __extension__ using Wide = __int128;
   // Beyond what any step may take.
-  constexpr auto kMost = static_cast<long double>(int64_t{1} << 58);
-  const auto seconds =
-      static_cast<long double>(bytes) / static_cast<long double>(std::llround(std::min(link.bytes_per_second, 0x1p62)));
-  const long double one_way = std::ceil(seconds * 1e12L) + static_cast<long double>(link.latency_ps);
+  constexpr Wide kMost = Wide{1} << 58;
+  const Wide rate = std::llround(std::clamp(link.bytes_per_second, 1.0, 0x1p62));
+  const Wide one_way = (Wide{bytes} * 1'000'000'000'000 + rate - 1) / rate + link.latency_ps;
   return 2 * static_cast<int64_t>(std::min(one_way, kMost));
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "core/base/ids.h"
@@ -31,8 +32,8 @@ class Machines {
   std::size_t RingOf(const std::vector<DeviceId>& devices) const;
   const MachineLink& LinkOf(std::size_t ring) const { return rings_[ring].link; }
   const MachineLink& Furthest() const { return rings_.back().link; }
-  // Of each class the most devices of one node that `usable` holds.
-  std::map<DeviceClassId, int64_t> LargestNodes(const std::vector<DeviceId>& usable) const;
+  // By class and node, how many devices `usable` holds.
+  std::map<std::pair<DeviceClassId, int64_t>, int64_t> NodeSizes(const std::vector<DeviceId>& usable) const;
 
  private:
   // Devices whose numbers divided by `devices` are equal reach each other by `link`, while all others send too.

@@ -31,8 +31,6 @@ struct RankSpread {
   MachineLink inside = {};
   MachineLink between = {};
   MachineLink ends = {};
-
-  bool operator==(const RankSpread&) const = default;
 };
 
 // What is asked of those whose prices are looked at.

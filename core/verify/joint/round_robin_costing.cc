@@ -25,11 +25,18 @@ constexpr Wide kPicoseconds = 1'000'000'000'000;
 
 std::string StagePath(std::size_t stage) { return absl::StrCat("plan.stages[", stage, "]"); }
 
-int64_t RoundedUp(Wide value, Wide divisor) { return static_cast<int64_t>((value + divisor - 1) / divisor); }
+// Sums over the operators of a stage, 320 hours in picoseconds; three times as much leaves 63 bits.
+constexpr double kMostOfStage = 0x1p60;
+constexpr Wide kMost = Wide{1} << 61;
+
+// At most 2^61.
+int64_t RoundedUp(Wide value, Wide divisor) {
+  return static_cast<int64_t>(std::min((value + divisor - 1) / divisor, kMost));
+}
 
 // The next whole number, but for what doubles are off by.
 int64_t RoundedUp(double value) {
-  return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(value - std::max(1e-3, 1e-14 * value))));
+  return std::max<int64_t>(0, static_cast<int64_t>(std::ceil(std::min(value, 0x1p62) - std::max(1e-3, 1e-14 * value))));
 }
 
 template <typename Value, typename Item>
@@ -172,7 +179,14 @@ class RoundRobinCosting {
   const DeviceClass& ClassOf(std::size_t s) const { return cluster_.class_of(placement_.stages[s].devices.front()); }
   int64_t BytesPerSecond() const {
     const auto& uniform = std::get<UniformInterconnect>(cluster_.interconnect);
-    return std::max<int64_t>(1, std::llround(*uniform.bandwidth_bytes_per_second));
+    return std::llround(std::clamp(*uniform.bandwidth_bytes_per_second, 1.0, 0x1p62));
+  }
+
+  // Bytes of parameters, gradients and optimizer for each of the parameters.
+  double StateFactor() const {
+    const MemoryModel& model = problem_.memory_model;
+    return model.weight_versions.value_or(1) + model.gradient_copies.value_or(1) +
+           model.optimizer_bytes_per_parameter_byte.value_or(0);
   }
 
   void CostStage(std::size_t s, Violations& broken) {
@@ -183,6 +197,8 @@ class RoundRobinCosting {
     stage.measured_layers = 0;
     stage.memory = {};
     Wide reduced = 0;
+    double time = 0;
+    double held = 0;
     for (std::size_t i = 0; i < operators_[s].size(); ++i) {
       const Operator& op = graph_.operators[operators_[s][i].index()];
       const auto part = verify::PartOf(op, graph_, ClassOf(s), stage.degrees.tensor, joint_.micro_batch_samples);
@@ -192,6 +208,12 @@ class RoundRobinCosting {
       if (!part.has_value() || !may_be || chunk.recomputation[i] == LayerRecomputation::kSelective) {
         return broken.Add(StagePath(s) + ".joint",
                           absl::StrCat("must hold and compute again only what can be, unlike \"", op.name, "\""));
+      }
+      time += part->forward + part->backward + part->extra;
+      held += part->parameters * StateFactor() + part->kept + part->kept_again + part->workspace + part->held_again;
+      if (time >= kMostOfStage || held >= kMostOfStage) {
+        return broken.Add(StagePath(s),
+                          "must take less than 320 hours for a micro-batch and hold less than 2^60 bytes");
       }
       stage.forward += Picoseconds(RoundedUp(part->forward));
       stage.backward += Picoseconds(RoundedUp(part->backward) + (is_again ? RoundedUp(part->extra) : 0));
@@ -256,7 +278,8 @@ class RoundRobinCosting {
       JointStage& stage = joint_.stages[s];
       ranks += stage.degrees.data;
       stage.in_flight = static_cast<int32_t>((ranks + stage.degrees.data - 1) / stage.degrees.data);
-      stage.memory.activations *= stage.in_flight;
+      stage.memory.activations =
+          static_cast<int64_t>(std::min(Wide{stage.memory.activations} * stage.in_flight, kMost));
       plan_.stages[s].in_flight_micro_batches = stage.in_flight;
       plan_.stages[s].memory_bytes = stage.memory.total();
       for (const Replica& replica : plan_.stages[s].replicas) {
@@ -281,6 +304,9 @@ class RoundRobinCosting {
       busy += count * static_cast<double>(load.count());
       devices += count;
       estimate.peak_memory_bytes = std::max(estimate.peak_memory_bytes, stage.memory_bytes);
+    }
+    if (static_cast<double>(longest.count()) > kMostOfStage) {
+      violations_.Add("plan.joint", "must take less than 320 hours for a micro-batch");
     }
     plan_.objective = joint_.step = longest;
     const auto load = static_cast<double>(std::max<int64_t>(longest.count(), 1));

@@ -217,7 +217,9 @@ TEST(InterruptionTest, PreparationsOfJointSearchesLookInProportionToTheirSize) {
   for (std::size_t op = 0; op < 1'000; ++op) {
     instance.ids.emplace_back(op);
     instance.operators.front().emplace_back();
+    if (op > 0) instance.edges.push_back({static_cast<int32_t>(op) - 1, static_cast<int32_t>(op)});
   }
+  instance.edge_bytes.front().resize(instance.edges.size());
   IdealList ideals;
   EXPECT_GE(LooksInScope([&] { ideals = IdealsOf(instance, 1'024); }), 1'000'000 / 5'000);
   EXPECT_GE(LooksInScope([&] { StageLoads loads(instance, ideals); }), 1'000'000 / 5'000);

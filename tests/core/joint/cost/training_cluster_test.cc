@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -57,6 +60,43 @@ TEST(TrainingClusterTest, MachinesHavePortsToo) {
   Cluster cluster = MakeZooCluster("dgx1-mesh:2").value();
   std::get<NodesInterconnect>(cluster.interconnect).levels[0].port_bandwidth_bytes_per_second = 48e9;
   EXPECT_DOUBLE_EQ(TrainingOf(cluster).between.bytes_per_second, 6e9);
+}
+
+std::vector<std::pair<int32_t, int32_t>> NodesOf(const TrainingCluster& cluster) {
+  std::vector<std::pair<int32_t, int32_t>> nodes;
+  for (const TrainingClass& part : cluster.classes) nodes.emplace_back(part.nodes, part.devices_per_node);
+  return nodes;
+}
+
+TEST(TrainingClusterTest, NodesOfUnlikeSizesAreClasses) {
+  const Cluster cluster = MakeZooCluster("dgx-a100:4").value();
+  std::vector<DeviceId> devices;
+  for (std::size_t i = 3; i < cluster.devices.size(); ++i) devices.emplace_back(i);
+  const TrainingCluster training = MakeTrainingCluster(cluster, devices, 0).value();
+  EXPECT_EQ(NodesOf(training), (std::vector<std::pair<int32_t, int32_t>>{{3, 8}, {1, 5}}));
+  EXPECT_EQ(training.devices.front(), DeviceId(8));
+  EXPECT_EQ(training.devices.back(), DeviceId(7));
+}
+
+TEST(TrainingClusterTest, FirstDevicesAreAsManyAsAreAskedFor) {
+  const TrainingCluster all = TrainingOf(MakeZooCluster("dgx-a100:4").value());
+  EXPECT_EQ(NodesOf(FirstDevices(all, 5)), (std::vector<std::pair<int32_t, int32_t>>{{1, 5}}));
+  EXPECT_EQ(NodesOf(FirstDevices(all, 16)), (std::vector<std::pair<int32_t, int32_t>>{{2, 8}}));
+  const TrainingCluster part = FirstDevices(all, 19);
+  EXPECT_EQ(NodesOf(part), (std::vector<std::pair<int32_t, int32_t>>{{2, 8}, {1, 3}}));
+  EXPECT_EQ(part.devices.size(), 19U);
+  EXPECT_EQ(NodesOf(FirstDevices(part, 18)), (std::vector<std::pair<int32_t, int32_t>>{{2, 8}, {1, 2}}));
+  EXPECT_EQ(FirstDevices(all, 100).devices.size(), 32U);
+}
+
+TEST(TrainingClusterTest, EachClassOfAMixedNodeHasItsPart) {
+  Cluster cluster = MakeZooCluster("dgx-a100:2").value();
+  cluster.device_classes.push_back(cluster.device_classes.front());
+  cluster.device_classes.back().name = "other";
+  for (std::size_t i = 5; i < 8; ++i) cluster.devices[i].device_class = DeviceClassId(1);
+  const TrainingCluster training = TrainingOf(cluster);
+  EXPECT_EQ(NodesOf(training), (std::vector<std::pair<int32_t, int32_t>>{{1, 8}, {1, 5}, {1, 3}}));
+  EXPECT_EQ(training.classes.back().device_class, DeviceClassId(1));
 }
 
 }  // namespace

@@ -113,5 +113,31 @@ TEST(OperatorPricerTest, VariantsWinAndLieOnTheLineBetweenTheirSizes) {
   EXPECT_TRUE(prices[1].is_measured);
 }
 
+// Of two layers of one operator each, alike but for what they say of gradients of weights.
+std::vector<int32_t> KindsOf(const std::vector<OperatorCost>& first, const std::vector<OperatorCost>& second) {
+  Example example;
+  example.graph.tensors.clear();
+  example.graph.operators[0] = example.graph.operators[1];
+  example.graph.operators[0].costs = first;
+  example.graph.operators[1].costs = second;
+  const CostTable costs(example.graph, example.cluster, Workload::kTraining);
+  return OperatorPricer(example.graph, example.cluster, example.layers, costs, MemoryModel{}, {1e10, 0}, {1e10, 0})
+      .kinds();
+}
+
+OperatorCost CostOn(const char* device_class, int64_t weights_ms) {
+  return {.device_class = device_class,
+          .forward = Picoseconds(2 * kMs),
+          .backward = Picoseconds(4 * kMs),
+          .backward_weight = Picoseconds(weights_ms * kMs)};
+}
+
+TEST(OperatorPricerTest, KindsAreThoseOfTheClassesThatThereAre) {
+  // In lists of numbers without their classes these would be alike.
+  EXPECT_EQ(KindsOf({CostOn("absent", 1), CostOn("gpu", 0)}, {CostOn("gpu", 1), CostOn("absent", 0)}),
+            (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(KindsOf({CostOn("absent", 3), CostOn("gpu", 1)}, {CostOn("gpu", 1)}), (std::vector<int32_t>{0, 0}));
+}
+
 }  // namespace
 }  // namespace planwright

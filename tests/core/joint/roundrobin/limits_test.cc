@@ -51,6 +51,34 @@ TEST(IdealListTest, AllOfThemUpToTheMost) {
   EXPECT_FALSE(IdealsOf(Apart(5), 31).is_complete);
 }
 
+TEST(IdealListTest, PiecesDivideTheWorkOfOneOrder) {
+  RoundRobinInstance instance = Apart(1'000);
+  // The last in the order has half of the work.
+  instance.operators.front().front()->forward_ps = 10'000;
+  const IdealList list = PiecesOf(instance, 8);
+  EXPECT_FALSE(list.is_complete);
+  // Shares that end in one operator are one piece.
+  ASSERT_EQ(list.ideals.size(), 5);
+  EXPECT_FALSE(list.ideals[3].Has(0));
+  EXPECT_TRUE(list.ideals[4].Has(0));
+  EXPECT_EQ(PiecesOf(Apart(5), 8).ideals.size(), 6);
+  EXPECT_EQ(PiecesOf(Apart(5), 1).ideals.size(), 2);
+  EXPECT_EQ(IdealsOf(Apart(10'000), 4'096).ideals.size(), 4'096);
+}
+
+TEST(RoundRobinSearchTest, FirstPlansNeedLittleTime) {
+  // Two chains have 62,500 ideals.
+  RoundRobinInstance instance = Apart(500);
+  for (int32_t op = 0; op + 2 < 500; ++op) instance.edges.push_back({op, op + 2});
+  instance.edge_bytes.front().assign(instance.edges.size(), 1);
+  instance.bytes_per_second = 1'000'000'000'000;
+  SolveLimits limits;
+  limits.deadline = SolveLimits::Clock::now() + std::chrono::seconds(1);
+  const RoundRobinOutcome outcome = SearchRoundRobin(instance, 0, limits);
+  ASSERT_TRUE(outcome.stages.has_value());
+  EXPECT_LE(outcome.load_ps, 2 * outcome.bound_ps);
+}
+
 TEST(RoundRobinSearchTest, WithoutTimeNothingIsFoundOrProven) {
   const SolveLimits limits = Passed();
   const RoundRobinOutcome outcome = SearchRoundRobin(Apart(400), 0, limits);
