@@ -279,7 +279,9 @@ TEST(JointNetworkTest, LinksOnWhichGroupsTakeDaysEndInAnAnswer) {
           MatrixInterconnect{.bandwidth_bytes_per_second = {0, 1e10, slow, 1e10, 0, slow, slow, slow, 0}};
       const absl::StatusOr<Plan> plan = Make(request);
       (plan.ok() ? answers : refusals) += 1;
-      if (!plan.ok()) EXPECT_THAT(PathsOf(plan.status()), Contains("problem.joint.global_batch")) << plan.status();
+      if (!plan.ok()) {
+        EXPECT_THAT(PathsOf(plan.status()), Contains("problem.joint.global_batch")) << plan.status();
+      }
     }
   }
   EXPECT_GT(answers, 0);
