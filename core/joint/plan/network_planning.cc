@@ -14,6 +14,7 @@
 #include "core/base/units.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/place/ring_speeds.h"
 #include "core/joint/place/stage_places.h"
 #include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
@@ -48,46 +49,6 @@ ReachedLinks ReachedBy(const PlacedPlan& placed) {
   }
   return reached;
 }
-
-// How fast rings can be; interrupted, nothing is known. O(devices^2).
-class RingSpeeds {
- public:
-  RingSpeeds(const TrainingCluster& cluster, Poller& poller) {
-    for (const DeviceId device : cluster.devices) {
-      if (poller.ShouldStop(static_cast<int64_t>(cluster.devices.size()) * 16)) {
-        firsts_.clear();
-        seconds_.clear();
-        return;
-      }
-      double first = 0;
-      double second = 0;
-      for (const DeviceId other : cluster.devices) {
-        if (other == device) continue;
-        const double bandwidth = cluster.pairs->Between(device, other).bytes_per_second;
-        second = std::max(second, std::min(first, bandwidth));
-        first = std::max(first, bandwidth);
-      }
-      firsts_.push_back(first);
-      seconds_.push_back(second);
-    }
-    std::sort(firsts_.rbegin(), firsts_.rend());
-    std::sort(seconds_.rbegin(), seconds_.rend());
-  }
-
-  // No ring of so many devices has a faster slowest link than `fastest` and this: each rank needs two links, of a pair
-  // one. REQUIRES: there are so many devices.
-  TrainingLink BestOf(int64_t ranks, TrainingLink fastest) const {
-    const std::vector<double>& speeds = ranks == 2 ? firsts_ : seconds_;
-    if (ranks < 2 || speeds.empty()) return fastest;
-    fastest.bytes_per_second = std::min(fastest.bytes_per_second, speeds[static_cast<std::size_t>(ranks - 1)]);
-    return fastest;
-  }
-
- private:
-  // Of each device the two fastest links, descending.
-  std::vector<double> firsts_;
-  std::vector<double> seconds_;
-};
 
 // `mode` where the layer has it, else the first one that may be chosen, else its first one.
 LayerRecomputation ModeOf(const LayerPrice& price, LayerRecomputation mode,

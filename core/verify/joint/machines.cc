@@ -68,11 +68,12 @@ std::map<DeviceClassId, int64_t> Machines::LargestNodes(const std::vector<Device
 
 int64_t BothWaysPs(int64_t bytes, const MachineLink& link) {
   if (bytes == 0) return 0;
+  __extension__ using Wide = __int128;
+  constexpr Wide kPicosecondsPerSecond = 1'000'000'000'000;
   // Beyond what any step may take.
-  constexpr auto kMost = static_cast<long double>(int64_t{1} << 58);
-  const auto seconds =
-      static_cast<long double>(bytes) / static_cast<long double>(std::llround(std::min(link.bytes_per_second, 0x1p62)));
-  const long double one_way = std::ceil(seconds * 1e12L) + static_cast<long double>(link.latency_ps);
+  constexpr Wide kMost = Wide{1} << 58;
+  const Wide rate = std::llround(std::clamp(link.bytes_per_second, 1.0, 0x1p62));
+  const Wide one_way = (Wide{bytes} * kPicosecondsPerSecond + rate - 1) / rate + link.latency_ps;
   return 2 * static_cast<int64_t>(std::min(one_way, kMost));
 }
 
