@@ -92,7 +92,8 @@ class NetworkPlanner {
         on_answer_(on_answer),
         poller_(limits),
         rings_(question.training, poller_),
-        closest_(question.training) {
+        closest_(question.most_devices.empty() ? question.training
+                                               : FirstDevicesByClass(question.training, question.most_devices)) {
     closest_.pairs = nullptr;
   }
 
@@ -146,7 +147,7 @@ class NetworkPlanner {
   void AddPart(int32_t tensor) {
     JointSettings settings = question_.settings;
     settings.tensor_degrees = {tensor};
-    if (std::cmp_greater(tensor, question_.training.devices.size())) return;
+    if (std::cmp_greater(tensor, closest_.devices.size())) return;
     const TrainingCluster nodes = AsNodes(closest_, tensor, {rings_.BestOf(tensor, closest_.inside), closest_.between});
     if (nodes.classes.empty()) return;
     for (const TrainingCluster& order : OrdersOf(nodes)) parts_.push_back({order, settings, tensor});
@@ -286,7 +287,7 @@ class NetworkPlanner {
   const std::function<void(const JointAnswer&)>& on_answer_;
   Poller poller_;
   const RingSpeeds rings_;
-  // As if all pairs had the fastest link.
+  // As many devices as plans may take, as if all pairs had the fastest link.
   TrainingCluster closest_;
   std::optional<JointAnswer> best_;
   std::vector<Part> parts_;
