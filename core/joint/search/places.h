@@ -87,8 +87,8 @@ class Places {
  private:
   int32_t TierBetween(int64_t a, int64_t b) const;
   void SetGroups();
-  // Whether the nodes of a class follow each other without a gap.
-  bool IsWhole(int32_t number) const;
+  // The depth from which on to the front the nodes of a class follow each other without a gap.
+  int64_t WholeFrom(int32_t number) const;
   void SetKinds();
   void SetStarts();
 
