@@ -48,22 +48,29 @@ int64_t Places::WholeFrom(int32_t number) const {
   return size() - next;
 }
 
-// Racks in which a class begins may have few of its nodes; where nodes are missing, any rack may.
+// Racks in which a class begins may have few of its nodes; where nodes are missing, any rack may, up to where none is
+// and places repeat.
 void Places::SetStarts() {
   for (int32_t number = 0; number < row_.num_classes(); ++number) {
     const int64_t start = size() - row_.EndOf(number);
     const int64_t end = size() - row_.StartOf(number);
     std::set<int64_t> starts{start};
+    const int64_t enough = group_ends_.empty() ? end : WholeFrom(number) + SpanOfGroups(number);
     for (const std::vector<int64_t>& ends : group_ends_) {
       int64_t next = ends[static_cast<std::size_t>(start)];
       for (; next < end; next = ends[static_cast<std::size_t>(next)]) {
         starts.insert(next);
-        if (Period(number) > 0) break;
+        if (Period(number) > 0 || next >= enough) break;
       }
     }
     starts_.insert(starts_.end(), starts.begin(), starts.end());
   }
   std::sort(starts_.begin(), starts_.end());
+}
+
+int64_t Places::SpanOfGroups(int32_t number) const {
+  const std::vector<TrainingGroup>& groups = row_.cluster().groups;
+  return (groups.empty() ? 1 : groups.back().nodes) * row_.At(number).devices_per_node;
 }
 
 // What lies before a place is what lies before any deeper one of its kind, moved by whole periods: behind the first
@@ -75,7 +82,7 @@ void Places::SetKinds() {
   for (int32_t number = 0; number < row_.num_classes(); ++number) {
     const int64_t start = size() - row_.EndOf(number);
     whole_from.push_back(groups.empty() ? start : WholeFrom(number));
-    spans.push_back((groups.empty() ? 1 : groups.back().nodes) * row_.At(number).devices_per_node);
+    spans.push_back(SpanOfGroups(number));
     period_.push_back(whole_from.back() == start ? spans.back() : 0);
   }
   for (int64_t depth = 0; depth < size(); ++depth) {

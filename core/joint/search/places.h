@@ -89,6 +89,8 @@ class Places {
   void SetGroups();
   // The depth from which on to the front the nodes of a class follow each other without a gap.
   int64_t WholeFrom(int32_t number) const;
+  // Devices of a class in the largest group; without groups in a node.
+  int64_t SpanOfGroups(int32_t number) const;
   void SetKinds();
   void SetStarts();
 
