@@ -245,8 +245,6 @@ class JointRules {
       violations_.Add("cluster.interconnect",
                       "must be nodes, hierarchy or uniform beside measured layers and problem.joint");
     }
-    Refuse(has_pairs && problem_.objective == Objective::kMinDevices, "objective",
-           "must not be MIN_DEVICES beside problem.joint on a grid, explicit links or a matrix");
     // What layers of a transformer are priced by.
     if (!graph_.transformer.has_value()) return;
     for (std::size_t i = 0; i < cluster_.device_classes.size(); ++i) {
