@@ -184,6 +184,14 @@ Infeasibility WhatWouldFit(const JointRequest& request, const SolveLimits& limit
         {.resource = std::move(why->resource), .subject = "", .description = std::move(why->description)});
     return infeasibility;
   }
+  if (LeavesOutLongSteps(request, limits)) {
+    Infeasibility infeasibility;
+    infeasibility.Add({.resource = "time",
+                       .subject = "",
+                       .description = "no step below 160 hours fits, and longer ones are not planned; lower the "
+                                      "global batch, or allow more devices or other choices"});
+    return infeasibility;
+  }
   std::vector<std::string> would_fit;
   for (const auto& [what, settings] : WiderSettings(request.settings)) {
     if (Fits(request, request.cluster, settings, limits).value_or(false)) would_fit.push_back(what);

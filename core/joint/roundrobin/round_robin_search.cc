@@ -34,10 +34,12 @@ struct Label {
 
 class Search {
  public:
-  Search(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits)
+  Search(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits,
+         const std::function<void(const RoundRobinOutcome&)>& on_plan)
       : instance_(instance),
         relative_gap_(relative_gap),
         limits_(limits),
+        on_plan_(on_plan),
         list_(IdealsOf(instance, kMostIdeals)),
         loads_(instance, list_) {}
 
@@ -89,7 +91,9 @@ class Search {
         sum += static_cast<double>(op->time_ps() + (op->again.has_value() ? op->again->extra_ps : 0)) + 1;
         bytes += 4 * static_cast<double>(op->parameter_bytes);
       }
-      for (const int64_t edge : instance_.edge_bytes[degree]) bytes += 4 * static_cast<double>(edge);
+      for (const RoundRobinBytes& edge : instance_.edge_bytes[degree]) {
+        bytes += 2 * (static_cast<double>(edge.entering) + static_cast<double>(edge.leaving));
+      }
       sum += bytes / static_cast<double>(instance_.bytes_per_second) * 1e12 + 4;
     }
     return static_cast<int64_t>(std::min(std::ceil(sum), static_cast<double>(kMost)));
@@ -230,6 +234,8 @@ class Search {
     }
     outcome_.stages = std::move(stages);
     outcome_.load_ps = longest;
+    outcome_.bound_ps = std::min(outcome_.bound_ps, longest);
+    on_plan_(outcome_);
     return true;
   }
 
@@ -258,6 +264,7 @@ class Search {
   const RoundRobinInstance& instance_;
   const double relative_gap_;
   const SolveLimits& limits_;
+  const std::function<void(const RoundRobinOutcome&)>& on_plan_;
   const IdealList list_;
   StageLoads loads_;
   // By ideal.
@@ -271,8 +278,9 @@ class Search {
 
 }  // namespace
 
-RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits) {
-  return Search(instance, relative_gap, limits).Run();
+RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits,
+                                   const std::function<void(const RoundRobinOutcome&)>& on_plan) {
+  return Search(instance, relative_gap, limits, on_plan).Run();
 }
 
 }  // namespace planwright

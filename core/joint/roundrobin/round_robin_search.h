@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,7 +35,10 @@ struct RoundRobinOutcome {
 };
 
 // The same for every run that is not interrupted. `relative_gap`: plans that are better by less are not sought.
-RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits);
+// `on_plan` hears of each better plan, with the bound of then.
+RoundRobinOutcome SearchRoundRobin(
+    const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits,
+    const std::function<void(const RoundRobinOutcome&)>& on_plan = [](const RoundRobinOutcome&) {});
 
 }  // namespace planwright
 

@@ -64,6 +64,9 @@ class FamilyLister {
  public:
   FamilyLister(const JointSpace& space, Poller& poller) : space_(space), settings_(space.settings), poller_(poller) {}
 
+  // Left out because their steps take longer than is planned.
+  int64_t too_long() const { return too_long_; }
+
   std::vector<PipelineFamily> Run() {
     for (const Sharding sharding : settings_.shardings) {
       if (settings_.per_stage) {
@@ -146,8 +149,9 @@ class FamilyLister {
       longest = std::max(longest, least.time[at]);
       end = std::max(end, least.end[at]);
     }
-    if (state > TotalMemory() ||
-        static_cast<double>(sum) * static_cast<double>(family.micro_batches) > kLongestStepPs) {
+    if (state > TotalMemory()) return;
+    if (static_cast<double>(sum) * static_cast<double>(family.micro_batches) > kLongestStepPs) {
+      ++too_long_;
       return;
     }
     longest = std::max(longest, CeilDivide(work, space_.places.size()));
@@ -197,6 +201,7 @@ class FamilyLister {
   const JointSettings& settings_;
   Poller& poller_;
   std::vector<PipelineFamily> families_;
+  int64_t too_long_ = 0;
 };
 
 }  // namespace
@@ -205,9 +210,16 @@ std::vector<PipelineFamily> ListFamilies(const JointSpace& space, Poller& poller
   return FamilyLister(space, poller).Run();
 }
 
+bool HasTooLongSteps(const JointSpace& space, Poller& poller) {
+  FamilyLister lister(space, poller);
+  lister.Run();
+  return lister.too_long() > 0;
+}
+
 std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const std::vector<PipelineFamily>& families,
                                                  Poller& poller) {
-  const int32_t numbered = std::max(0, space.num_layers() - 2);
+  const int32_t ends = space.pricer.unnumbered_ends();
+  const int32_t numbered = std::max(0, space.num_layers() - 2 * ends);
   std::vector<PipelineFamily> listed;
   for (const PipelineFamily& family : families) {
     if (poller.ShouldStop(1'000 + numbered)) break;
@@ -217,9 +229,10 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
     for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
       for (const LayerPrice& price : ClosestPrices(space, family, family.degrees.front(), number)) {
         const auto& full = price.modes[static_cast<std::size_t>(LayerRecomputation::kFull)];
-        if (!full.has_value()) continue;
+        // The ends of a model are not; others count where they cannot be.
+        if (!full.has_value() && ends > 0) continue;
         layer = std::min(layer, price.forward_ps + price.backward_ps);
-        again = std::min(again, full->extra_ps);
+        again = std::min(again, full.has_value() ? full->extra_ps : 0);
       }
     }
     const int64_t stages = space.settings.num_stages.value_or(static_cast<int32_t>(family.most_stages));
@@ -244,6 +257,10 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
   std::array<bool, kNumRecomputations> allowed{};
   for (const LayerRecomputation mode : space.settings.recomputation) allowed[static_cast<std::size_t>(mode)] = true;
   std::vector<SpreadOption> options;
+  std::optional<FirstLayers> first_layers;
+  if (family.first_layers_again.has_value()) {
+    first_layers = {.count = *family.first_layers_again, .ends = space.pricer.unnumbered_ends()};
+  }
   for (const Degrees& degrees : family.degrees) {
     SpreadOption option{.degrees = degrees, .tables = {}, .num_tiers = space.places.num_tiers()};
     bool is_possible = false;
@@ -257,7 +274,7 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
         is_possible = is_possible || fits;
         option.tables.push_back(
             fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(), std::move(prices), allowed,
-                                                space.places.row().At(number).memory_bytes, family.first_layers_again)
+                                                space.places.row().At(number).memory_bytes, first_layers)
                  : nullptr);
       }
     }

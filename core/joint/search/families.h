@@ -51,8 +51,12 @@ struct PipelineFamily {
 };
 
 // All families of which not even the bound is infeasible, the least bound first. Families whose parameters, gradients
-// and optimizer exceed all memory are left out: nothing of them fits. O(families x kinds).
+// and optimizer exceed all memory are left out: nothing of them fits. So are those whose steps take 160 hours or more,
+// which sums of picoseconds do not hold. O(families x kinds).
 std::vector<PipelineFamily> ListFamilies(const JointSpace& space, Poller& poller);
+
+// Whether some were left out for the latter. O(families x kinds).
+bool HasTooLongSteps(const JointSpace& space, Poller& poller);
 
 // Each of `families` once for every number of first layers that all its stages compute again, the least bound first.
 // O(families x (kinds + layers)).

@@ -121,6 +121,8 @@ class JointSearch {
     return std::move(outcome_);
   }
 
+  bool LeavesOutLongSteps() { return HasTooLongSteps(SpaceOf(request_.settings), poller_); }
+
   int64_t BoundSimulated(int64_t known) {
     int64_t bound = known;
     const JointSpace space = SpaceOf(request_.settings);
@@ -254,6 +256,11 @@ class JointSearch {
 JointOutcome SearchJoint(const JointRequest& request, const SolveLimits& limits,
                          const std::function<void(const JointPlan&)>& on_plan) {
   return JointSearch(request, limits, on_plan).Run();
+}
+
+bool LeavesOutLongSteps(const JointRequest& request, const SolveLimits& limits) {
+  const std::function<void(const JointPlan&)> nobody = [](const JointPlan&) {};
+  return JointSearch(request, limits, nobody).LeavesOutLongSteps();
 }
 
 int64_t BoundSimulatedStep(const JointRequest& request, int64_t simulated_step_ps, const SolveLimits& limits) {

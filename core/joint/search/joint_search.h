@@ -50,6 +50,9 @@ struct JointOutcome {
 JointOutcome SearchJoint(const JointRequest& request, const SolveLimits& limits,
                          const std::function<void(const JointPlan&)>& on_plan);
 
+// Whether choices of the request are left out because their steps take 160 hours or more.
+bool LeavesOutLongSteps(const JointRequest& request, const SolveLimits& limits);
+
 // No plan's step takes less, task by task, whatever its order: at most `simulated_step_ps`, that of a known one. 0
 // where it is interrupted.
 int64_t BoundSimulatedStep(const JointRequest& request, int64_t simulated_step_ps, const SolveLimits& limits);

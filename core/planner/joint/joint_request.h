@@ -3,6 +3,8 @@
 #define PLANWRIGHT_CORE_PLANNER_JOINT_JOINT_REQUEST_H_
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
@@ -21,6 +23,9 @@ inline constexpr double kJointGap = 1e-4;
 // `problem`, resolved, with its joint settings resolved as well (ResolveJoint): what a plan states that it was made
 // for. Unchanged without joint settings, without the shape of the model, or where no row of devices follows.
 PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem);
+
+// What of `problem`, as it was asked, the joint search does not read; nullopt: nothing is said in vain.
+std::optional<std::string> JointMemoryWarning(const OperatorGraph& graph, const PlanningProblem& problem);
 
 // The plan that the joint search makes; times of the provenance are left to the caller. `problem` is resolved
 // (ResolveProblem) and has joint settings; graph, cluster and problem are valid. `on_incumbent` hears of each better
