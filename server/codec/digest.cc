@@ -43,7 +43,7 @@ bool HasMore(const OperatorVariant& variant) {
 void AddMoreOfVariants(const OperatorGraph& graph, CanonicalHash& hash) {
   const auto has_more = [](const Operator& op) { return std::any_of(op.variants.begin(), op.variants.end(), HasMore); };
   if (graph.layout_changes.empty() && std::none_of(graph.operators.begin(), graph.operators.end(), has_more)) return;
-  hash.Add("planwright.layouts.1");
+  hash.Add(std::string_view("planwright.layouts.1"));
   hash.Add(graph.layout_changes.size());
   const auto ends = [](const LayoutChange& change) {
     return std::pair(std::string_view(change.from), std::string_view(change.to));

@@ -315,11 +315,19 @@ absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluste
 
 absl::StatusOr<TaskList> RoundRobinStepTasks(const Cluster& cluster, const Plan& plan) {
   constexpr int64_t kMostTasks = 1'000'000;
+  Violations violations;
   if (MostTurnTasks(*plan.joint) > kMostTasks) {
-    Violations violations;
     violations.Add("plan.joint.micro_batches", absl::StrCat("must make at most ", kMostTasks, " tasks of a step"));
-    return violations.ToStatus();
   }
+  int64_t replicas = 0;
+  for (const JointStage& stage : plan.joint->stages) replicas += stage.degrees.data;
+  // What the simulator can add up.
+  if (SaturatingMultiply(SaturatingMultiply(plan.objective.count(), plan.joint->micro_batches), replicas) >=
+      kMaxQuantity) {
+    violations.Add("plan.joint.micro_batches",
+                   "must make steps of less than 2^62 picoseconds on all replicas together");
+  }
+  if (!violations.empty()) return violations.ToStatus();
   std::vector<std::vector<std::string>> names;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const Degrees& degrees = plan.joint->stages[s].degrees;

@@ -75,9 +75,8 @@ TEST(PiperTest, ReadsTheCostsOfOneDevice) {
   EXPECT_EQ(cluster.device_groups(0).count(), 4);
   EXPECT_EQ(cluster.device_classes(0).memory_bytes(), 80'000'000'000);
   EXPECT_EQ(cluster.interconnect().uniform().bandwidth_bytes_per_second(), 2.5e10);
-  EXPECT_THAT(imported->warnings,
-              ElementsAre(HasSubstr("taken for seconds"), HasSubstr("a third of the times"),
-                          HasSubstr("--cluster overrules them")));
+  EXPECT_THAT(imported->warnings, ElementsAre(HasSubstr("taken for seconds"), HasSubstr("a third of the times"),
+                                              HasSubstr("--cluster overrules them")));
 }
 
 TEST(PiperTest, ReadsWhatEndsOfStagesExchange) {
