@@ -441,6 +441,54 @@ TEST(OperatorGraphTest, SaysEverythingThatIsWrong) {
                             "problem.joint.target_tokens_per_second", "problem.memory_model.kind"}));
 }
 
+// Not that nothing fits.
+TEST(OperatorGraphTest, SaysWhereStepsAreTooLongToBePlanned) {
+  JointTestRequest request = RandomRequest(3);
+  request.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
+  for (Operator& op : request.graph.operators) {
+    op.variants.clear();
+    op.costs[0].forward = Picoseconds(1'000'000'000'000'000);
+  }
+  request.problem.joint->tensor_degrees.clear();
+  request.problem.joint->global_batch = 1 << 20;
+  const std::optional<Infeasibility> infeasibility = InfeasibilityOf(Make(request).status());
+  ASSERT_TRUE(infeasibility.has_value());
+  EXPECT_EQ(infeasibility->shortages.front().resource, "time");
+}
+
+TEST(OperatorGraphTest, WarnsOfMemoryThatIsNotCountedForTransformers) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  const auto is_warned = [&] { return JointMemoryWarning(request.graph, request.problem).has_value(); };
+  EXPECT_FALSE(is_warned());
+  request.problem.memory_model.preset = "adam_mixed";
+  EXPECT_FALSE(is_warned());
+  request.problem.memory_model.preset = "sgd";
+  EXPECT_TRUE(is_warned());
+  request.graph.transformer.reset();
+  EXPECT_FALSE(is_warned());
+}
+
+TEST(OperatorGraphTest, KnownPlansOfAnyOrderAreJudgedAndGoneOnFrom) {
+  int others = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(seed);
+    JointTestRequest request = RandomRequest(seed);
+    const absl::StatusOr<Plan> plan = Make(request);
+    if (!plan.ok()) continue;
+    const CostTable costs(request.graph, request.cluster, Workload::kTraining);
+    const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+    others += DivideInEveryOrder(request.graph, problem, costs).front().labels == plan->joint->layer_labels ? 0 : 1;
+    const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
+    ASSERT_TRUE(verdict.ok()) << verdict.status();
+    EXPECT_TRUE(verdict->violations.empty());
+    request.problem.start_from = PlacementOf(*plan);
+    const absl::StatusOr<Plan> again = Make(request);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_LE(again->objective, plan->objective);
+  }
+  EXPECT_GT(others, 0);
+}
+
 TEST(OperatorGraphTest, AVariantThatIsMissingForbidsTheDegree) {
   JointTestRequest request = RandomRequest(3);
   request.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
