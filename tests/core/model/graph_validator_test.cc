@@ -258,7 +258,7 @@ TEST(VariantRulesTest, SizesOfADegreeAgree) {
   again.samples = 4;
   again.parameter_bytes = 9;
   first.output_bytes = 3;
-  first.recomputation.emplace();
+  first.recomputation = OperatorVariant::Recomputation{};
   graph.operators[0].variants = {first, again, other_class, other_degree};
   const std::string path = "graph.operators[0].variants[1]";
   const std::string as = " as variants[0] of the same degree and class";

@@ -114,10 +114,8 @@ TEST(PartOfTest, AVariantSaysWhatItKeepsSendsAndComputesAgain) {
   EXPECT_FALSE(part->sent.has_value());
   EXPECT_FALSE(part->says_again);
   op.variants[0].output_bytes = 6;
-  op.variants[0].recomputation.emplace();
-  op.variants[0].recomputation->activation_bytes = 1;
-  op.variants[0].recomputation->extra = Picoseconds(2);
-  op.variants[0].recomputation->workspace_bytes = 3;
+  op.variants[0].recomputation =
+      OperatorVariant::Recomputation{.extra = Picoseconds(2), .activation_bytes = 1, .workspace_bytes = 3};
   part = PartAt(op, 1, 4);
   ASSERT_TRUE(part.has_value());
   EXPECT_EQ(part->sent, 12);
