@@ -11,23 +11,9 @@
 namespace planwright::verify {
 namespace {
 
-TEST(BothWaysTest, WholePicosecondsStayWhole) {
-  for (int64_t bytes = 1; bytes <= 100'000; ++bytes) {
-    ASSERT_EQ(BothWaysPs(bytes, {1e9, 0}), 2'000 * bytes);
-    ASSERT_EQ(BothWaysPs(bytes, {25e9, 7}), 2 * (40 * bytes + 7));
-    ASSERT_EQ(BothWaysPs(bytes, {24e9, 0}), 2 * ((125 * bytes + 2) / 3));
-  }
-}
-
-TEST(BothWaysTest, IsAtMostWhatAnyStepTakes) {
-  constexpr int64_t kMost = int64_t{1} << 59;
-  EXPECT_EQ(BothWaysPs(int64_t{1} << 62, {1, int64_t{1} << 62}), kMost);
-  EXPECT_EQ(BothWaysPs(1'000'000, {0.25, 0}), kMost);
-  EXPECT_EQ(BothWaysPs(0, {1, 5}), 0);
-}
-
 using ::testing::ElementsAre;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 // `of_class`: the class of each device, by number.
 Cluster ClusterOf(Interconnect interconnect, const std::vector<std::size_t>& of_class) {
@@ -122,12 +108,12 @@ TEST(MachinesTest, LinksInsideANodeAreThoseOfItsTableWhereItSaysNothingElse) {
   EXPECT_EQ(Machines(cluster).LinkOf(0), (MachineLink{20, 1}));
 }
 
-TEST(MachinesTest, LargestNodesCountUsableDevicesOfEachClass) {
+TEST(MachinesTest, NodeSizesCountUsableDevicesOfEachClassAndNode) {
   const Cluster cluster = ClusterOf(Tree(), {0, 0, 0, 1, 1, 1, 0, 0});
-  EXPECT_THAT(Machines(cluster).LargestNodes(Ids({0, 2, 3, 4, 5, 6, 7})),
-              ElementsAre(Pair(DeviceClassId(0), 2), Pair(DeviceClassId(1), 2)));
-  EXPECT_THAT(Machines(cluster).LargestNodes(Ids({0, 2, 3})),
-              ElementsAre(Pair(DeviceClassId(0), 1), Pair(DeviceClassId(1), 1)));
+  const auto sizes = Machines(cluster).NodeSizes(Ids({0, 2, 3, 4, 5, 6, 7}));
+  EXPECT_THAT(sizes, UnorderedElementsAre(Pair(Pair(DeviceClassId(0), 0), 1), Pair(Pair(DeviceClassId(0), 1), 1),
+                                          Pair(Pair(DeviceClassId(1), 1), 1), Pair(Pair(DeviceClassId(1), 2), 2),
+                                          Pair(Pair(DeviceClassId(0), 3), 2)));
 }
 
 TEST(BothWaysTest, RoundsEachWayUpAndAddsItsLatency) {
@@ -136,7 +122,20 @@ TEST(BothWaysTest, RoundsEachWayUpAndAddsItsLatency) {
   EXPECT_EQ(BothWaysPs(6, {3e12, 5}), 2 * (2 + 5));
 }
 
-TEST(BothWaysTest, NeverExceedsItsLimit) { EXPECT_EQ(BothWaysPs(int64_t{1} << 60, {1, 0}), int64_t{1} << 59); }
+TEST(BothWaysTest, WholePicosecondsStayWhole) {
+  for (int64_t bytes = 1; bytes <= 100'000; ++bytes) {
+    ASSERT_EQ(BothWaysPs(bytes, {1e9, 0}), 2'000 * bytes);
+    ASSERT_EQ(BothWaysPs(bytes, {25e9, 7}), 2 * (40 * bytes + 7));
+    ASSERT_EQ(BothWaysPs(bytes, {24e9, 0}), 2 * ((125 * bytes + 2) / 3));
+  }
+}
+
+TEST(BothWaysTest, IsAtMostWhatAnyStepTakes) {
+  constexpr int64_t kMost = int64_t{1} << 59;
+  EXPECT_EQ(BothWaysPs(int64_t{1} << 62, {1, int64_t{1} << 62}), kMost);
+  EXPECT_EQ(BothWaysPs(1'000'000, {0.25, 0}), kMost);
+  EXPECT_EQ(BothWaysPs(0, {1, 5}), 0);
+}
 
 }  // namespace
 }  // namespace planwright::verify
