@@ -11,7 +11,6 @@
 namespace planwright::verify {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
