@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,7 +39,8 @@ struct Bar {
   std::string device;
   std::string stages;
   double load_ms = 0;
-  // By kParts, per micro-batch of the whole plan; of plans of the joint search per step.
+  // By kParts, as `load_ms` per micro-batch of the whole plan; of plans of the joint search per step, unless replicas
+  // take turns.
   std::array<double, kParts.size()> parts_ms{};
 };
 
@@ -51,9 +53,11 @@ std::array<double, kParts.size()> PartsOf(const v1::Plan& plan, const v1::Stage&
           stage.allreduce_ms() * reduce_share};
 }
 
-// Of the joint search: every rank works on every micro-batch of its replica.
-std::array<double, kParts.size()> PartsOfStep(const v1::Plan& plan, const v1::Stage& stage) {
-  const auto count = static_cast<double>(plan.joint().micro_batches());
+// Of the joint search: every rank works on every micro-batch of its replica. Where replicas take turns, a micro-batch
+// costs a rank its share of the stage's work, and the reduction is told by micro-batch.
+std::array<double, kParts.size()> JointPartsOf(const v1::Plan& plan, const v1::Stage& stage) {
+  const double count = TakesTurns(plan) ? 1.0 / std::max(stage.joint().data_degree(), 1)
+                                        : static_cast<double>(plan.joint().micro_batches());
   return {stage.communication_in_ms() * count, stage.compute_ms() * count, stage.communication_out_ms() * count,
           stage.allreduce_ms()};
 }
@@ -68,9 +72,11 @@ std::vector<Bar> BarsOf(const v1::Plan& plan) {
       if (index < 0 || index >= plan.stages_size()) continue;
       const v1::Stage& stage = plan.stages(index);
       const std::array<double, kParts.size()> parts =
-          plan.has_joint() ? PartsOfStep(plan, stage) : PartsOf(plan, stage);
+          plan.has_joint() ? JointPartsOf(plan, stage) : PartsOf(plan, stage);
       for (std::size_t i = 0; i < parts.size(); ++i) bar.parts_ms[i] += parts[i];
     }
+    // Loads are told by micro-batch, bars of steps are not.
+    if (plan.has_joint()) bar.load_ms = std::accumulate(bar.parts_ms.begin(), bar.parts_ms.end(), 0.0);
     bars.push_back(std::move(bar));
   }
   if (bars.size() > kMaxBars) {

@@ -1,7 +1,6 @@
 #include "core/graph/chain.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -159,11 +158,31 @@ std::vector<int32_t> BranchOrder(const Blocks& blocks) {
   return DepthFirstTopologicalOrder(blocks.precedence, priority);
 }
 
-std::vector<int32_t> BestOrder(const Blocks& blocks) {
+// All blocks as far from the first ones before those that are further.
+std::vector<int32_t> LevelOrder(const Blocks& blocks) {
+  const std::vector<int32_t> order = BranchOrder(blocks);
+  std::vector<int32_t> level(blocks.size(), 0);
+  for (const int32_t block : order) {
+    for (const int32_t next : blocks.precedence.successors(block)) {
+      level[Index(next)] = std::max(level[Index(next)], level[Index(block)] + 1);
+    }
+  }
+  std::vector<int32_t> by_level(blocks.size());
+  std::iota(by_level.begin(), by_level.end(), 0);
+  std::stable_sort(by_level.begin(), by_level.end(),
+                   [&](int32_t a, int32_t b) { return level[Index(a)] < level[Index(b)]; });
+  return by_level;
+}
+
+std::vector<std::vector<int32_t>> OrdersOf(const Blocks& blocks) {
+  return {GreedyOrder(blocks, /*counts_bytes=*/true).Run(), BranchOrder(blocks),
+          GreedyOrder(blocks, /*counts_bytes=*/false).Run()};
+}
+
+std::vector<int32_t> BestOrder(const Blocks& blocks, std::vector<std::vector<int32_t>> orders) {
   std::vector<int32_t> best;
   double least = std::numeric_limits<double>::infinity();
-  for (std::vector<int32_t>& order : std::array{GreedyOrder(blocks, /*counts_bytes=*/true).Run(), BranchOrder(blocks),
-                                                GreedyOrder(blocks, /*counts_bytes=*/false).Run()}) {
+  for (std::vector<int32_t>& order : orders) {
     const std::vector<int64_t> alive = AliveBytes(blocks, order);
     const double sum = std::accumulate(alive.begin(), alive.end(), 0.0);
     if (sum >= least) continue;
@@ -188,12 +207,8 @@ std::vector<int32_t> LayersOf(const Blocks& blocks, const std::vector<int32_t>& 
   return RunsOfOrder(weights, AliveBytes(blocks, order), max_layers);
 }
 
-}  // namespace
-
-OperatorGroups LinearizeGraph(const OperatorGraph& graph, const PlanningProblem& problem,
-                              std::span<const int64_t> operator_weights, std::size_t max_layers) {
-  const Blocks blocks = MakeBlocks(graph, problem);
-  const std::vector<int32_t> order = BestOrder(blocks);
+OperatorGroups GroupsOf(const Blocks& blocks, const std::vector<int32_t>& order,
+                        std::span<const int64_t> operator_weights, std::size_t max_layers) {
   const std::vector<int32_t> layers = LayersOf(blocks, order, operator_weights, max_layers);
   OperatorGroups groups(order.empty() ? 0 : Index(layers.back()) + 1);
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -203,6 +218,28 @@ OperatorGroups LinearizeGraph(const OperatorGraph& graph, const PlanningProblem&
   }
   for (std::vector<OperatorId>& group : groups) std::sort(group.begin(), group.end());
   return groups;
+}
+
+}  // namespace
+
+OperatorGroups LinearizeGraph(const OperatorGraph& graph, const PlanningProblem& problem,
+                              std::span<const int64_t> operator_weights, std::size_t max_layers) {
+  const Blocks blocks = MakeBlocks(graph, problem);
+  return GroupsOf(blocks, BestOrder(blocks, OrdersOf(blocks)), operator_weights, max_layers);
+}
+
+std::vector<OperatorGroups> LinearizeInEveryOrder(const OperatorGraph& graph, const PlanningProblem& problem,
+                                                  std::span<const int64_t> operator_weights, std::size_t max_layers) {
+  const Blocks blocks = MakeBlocks(graph, problem);
+  std::vector<std::vector<int32_t>> orders = OrdersOf(blocks);
+  orders.insert(orders.begin(), BestOrder(blocks, orders));
+  orders.push_back(LevelOrder(blocks));
+  std::vector<OperatorGroups> chains;
+  for (const std::vector<int32_t>& order : orders) {
+    OperatorGroups chain = GroupsOf(blocks, order, operator_weights, max_layers);
+    if (std::find(chains.begin(), chains.end(), chain) == chains.end()) chains.push_back(std::move(chain));
+  }
+  return chains;
 }
 
 }  // namespace planwright

@@ -31,6 +31,11 @@ using OperatorGroups = std::vector<std::vector<OperatorId>>;
 OperatorGroups LinearizeGraph(const OperatorGraph& graph, const PlanningProblem& problem,
                               std::span<const int64_t> operator_weights, std::size_t max_layers);
 
+// That chain first, then those of the other orders that are made, and of the order by distance from the graph's inputs:
+// each once. At most four.
+std::vector<OperatorGroups> LinearizeInEveryOrder(const OperatorGraph& graph, const PlanningProblem& problem,
+                                                  std::span<const int64_t> operator_weights, std::size_t max_layers);
+
 }  // namespace planwright
 
 #endif  // PLANWRIGHT_CORE_GRAPH_CHAIN_H_

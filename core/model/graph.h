@@ -25,8 +25,15 @@ struct OperatorCost {
   Picoseconds backward_weight{0};
 };
 
-// How an operator runs divided among tensor ranks; of one rank and micro-batch.
+// How an operator runs divided among tensor, context and expert ranks; of one rank and micro-batch.
 struct OperatorVariant {
+  // Of a tensor that it makes or reads.
+  struct BoundaryExchange {
+    std::string tensor;
+    // Beside the tensor, for each operator at its other end that is in another stage.
+    int64_t bytes = 0;
+  };
+
   // What computing it again in the backward pass costs and saves.
   struct Recomputation {
     Picoseconds extra{0};
@@ -37,7 +44,14 @@ struct OperatorVariant {
   };
 
   int32_t tensor_degree = 1;
-  // Empty: every class without a variant of its own of this degree.
+  int32_t context_degree = 1;
+  // nullopt: the same for every expert degree, and what each rank of these has differs in nothing. Else its parameters
+  // are those of experts, of which there are data x context / expert degree copies.
+  std::optional<int32_t> expert_degree;
+  // In which it wants what it reads, and leaves what it makes. Empty: as tensors are between layers.
+  std::string input_layout;
+  std::string output_layout;
+  // Empty: every class without a variant of its own of these degrees.
   std::string device_class;
   // Of the micro-batch on one rank of the data degree; nullopt: OperatorGraph::samples_per_micro_batch.
   std::optional<int64_t> samples;
@@ -49,6 +63,16 @@ struct OperatorVariant {
   // Of each tensor that it makes; nullopt: all of it.
   std::optional<int64_t> output_bytes;
   std::optional<Recomputation> recomputation;
+  // Piper's objective.
+  std::vector<BoundaryExchange> boundary_exchanges = {};
+};
+
+// What the ranks of a stage exchange to bring a tensor from one layout to another, in each pass.
+struct LayoutChange {
+  std::string from;
+  std::string to;
+  // That a rank receives for each byte of the tensor.
+  double share = 0;
 };
 
 struct Operator {
@@ -97,6 +121,8 @@ struct OperatorGraph {
   // Of a language model whose layers are labelled "embedding", "layer.0" and so on, "head" and "loss": what they cost
   // at other degrees of parallelism.
   std::optional<TransformerShape> transformer = std::nullopt;
+  // Between layouts of variants.
+  std::vector<LayoutChange> layout_changes = {};
 };
 
 }  // namespace planwright

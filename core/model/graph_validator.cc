@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <tuple>
 
 #include "absl/container/flat_hash_set.h"
 #include "core/base/interruption.h"
@@ -14,95 +13,6 @@ namespace {
 
 // A longer cycle is cut short in its violation.
 constexpr std::size_t kMaxNamedOperators = 8;
-
-constexpr std::size_t kMaxVariants = 1'000;
-constexpr int32_t kMaxTensorDegree = 1 << 24;
-
-class VariantRules {
- public:
-  VariantRules(const OperatorGraph& graph, std::size_t op, Violations& violations)
-      : graph_(graph), op_(graph.operators[op]), path_(ElementPath("graph.operators", op)), violations_(violations) {}
-
-  void Check() {
-    InterruptionPoint(64 * op_.variants.size());
-    if (op_.pass == Pass::kBackward) return Add(path_ + ".variants", "must be empty on a BACKWARD operator");
-    if (op_.variants.size() > kMaxVariants) {
-      return Add(path_ + ".variants", absl::StrCat("must have at most ", kMaxVariants, " elements"));
-    }
-    for (std::size_t i = 0; i < op_.variants.size(); ++i) {
-      CheckNumbers(i);
-      CheckAgainstOthers(i);
-    }
-  }
-
- private:
-  void Add(const std::string& path, const std::string& rule) { violations_.Add(path, rule); }
-  std::string PathOf(std::size_t index) const { return ElementPath(path_ + ".variants", index); }
-
-  void CheckNumbers(std::size_t index) {
-    const OperatorVariant& variant = op_.variants[index];
-    const auto path = [&](const char* field) { return [this, index, field] { return PathOf(index) + field; }; };
-    if (variant.tensor_degree < 1 || variant.tensor_degree > kMaxTensorDegree) {
-      Add(path(".tensor_degree")(), absl::StrCat("must be in 1 .. ", kMaxTensorDegree, ", is ", variant.tensor_degree));
-    }
-    RequireAtLeast(variant.samples.value_or(1), 1, path(".samples"), violations_);
-    RequireNonNegative(variant.forward, path(".forward_ms"), violations_);
-    RequireNonNegative(variant.backward, path(".backward_ms"), violations_);
-    RequireAtLeast(variant.parameter_bytes, 0, path(".parameter_bytes"), violations_);
-    RequireAtLeast(variant.activation_bytes, 0, path(".activation_bytes"), violations_);
-    RequireAtLeast(variant.workspace_bytes, 0, path(".workspace_bytes"), violations_);
-    RequireAtLeast(variant.output_bytes.value_or(0), 0, path(".output_bytes"), violations_);
-    if (!variant.recomputation.has_value()) return;
-    RequireNonNegative(variant.recomputation->extra, path(".recomputation.extra_ms"), violations_);
-    RequireAtLeast(variant.recomputation->activation_bytes, 0, path(".recomputation.activation_bytes"), violations_);
-    RequireAtLeast(variant.recomputation->workspace_bytes, 0, path(".recomputation.workspace_bytes"), violations_);
-    if (variant.recomputation->activation_bytes > variant.activation_bytes) {
-      Add(path(".recomputation.activation_bytes")(),
-          absl::StrCat("must be at most activation_bytes of the variant (", variant.activation_bytes, "), is ",
-                       variant.recomputation->activation_bytes));
-    }
-  }
-
-  int64_t SamplesOf(const OperatorVariant& variant) const {
-    return variant.samples.value_or(graph_.samples_per_micro_batch);
-  }
-
-  // The first variant of the same degree and class decides what the others must have.
-  void CheckAgainstOthers(std::size_t index) {
-    const OperatorVariant& variant = op_.variants[index];
-    const auto is_kin = [&](const OperatorVariant& other) {
-      return std::tie(other.tensor_degree, other.device_class) == std::tie(variant.tensor_degree, variant.device_class);
-    };
-    const auto is_same = [&](const OperatorVariant& other) {
-      return is_kin(other) && SamplesOf(other) == SamplesOf(variant);
-    };
-    const auto same = std::find_if(op_.variants.begin(), op_.variants.end(), is_same);
-    if (&*same != &variant) {
-      Add(PathOf(index), absl::StrCat("must not state the tensor degree, class and samples of variants[",
-                                      same - op_.variants.begin(), "] again"));
-    }
-    const auto first = std::find_if(op_.variants.begin(), op_.variants.end(), is_kin);
-    const std::string as =
-        absl::StrCat(" as variants[", first - op_.variants.begin(), "] of the same degree and class");
-    if (first->parameter_bytes != variant.parameter_bytes) {
-      Add(PathOf(index) + ".parameter_bytes",
-          absl::StrCat("must be ", first->parameter_bytes, as, ", is ", variant.parameter_bytes));
-    }
-    if (first->recomputation.has_value() != variant.recomputation.has_value()) {
-      Add(PathOf(index) + ".recomputation",
-          absl::StrCat("must be ", first->recomputation.has_value() ? "set" : "unset", as));
-    }
-    if (first->output_bytes.has_value() != variant.output_bytes.has_value()) {
-      Add(PathOf(index) + ".output_bytes",
-          absl::StrCat("must be ", first->output_bytes.has_value() ? "set" : "unset", as));
-    }
-  }
-
-  const OperatorGraph& graph_;
-  const Operator& op_;
-  const std::string path_;
-  Violations& violations_;
-};
 
 bool InRange(OperatorId op, const OperatorGraph& graph) { return op.index() < graph.operators.size(); }
 
@@ -119,6 +29,7 @@ class GraphValidator {
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) CheckTensor(i);
     if (ids_in_range_) CheckAcyclic();
     if (graph_.transformer.has_value()) CheckTransformer(graph_, violations_);
+    if (ids_in_range_) CheckLayouts(graph_, limits_, violations_);
   }
 
  private:
@@ -175,7 +86,7 @@ class GraphValidator {
     }
     CheckForwardOperator(op, path(".forward_operator"));
     for (std::size_t i = 0; i < op.costs.size(); ++i) CheckCost(op.costs, i, index);
-    if (!op.variants.empty()) VariantRules(graph_, index, violations_).Check();
+    if (!op.variants.empty()) CheckVariants(graph_, index, limits_, violations_);
   }
 
   // A graph describes backward passes either by operators of their own or by numbers of the forward operators.

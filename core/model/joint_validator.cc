@@ -25,6 +25,7 @@ constexpr int64_t kMostKindsOfRuns = int64_t{1} << 26;
 constexpr int64_t kFewKinds = 4;
 // Sums over many layers and micro-batches stay below 2^63 picoseconds.
 constexpr double kMostMeasuredMs = 1e6;
+constexpr int64_t kMaxTokens = 16'777'216;
 constexpr int64_t kMostActivationBytes = int64_t{1} << 50;
 
 // Whether it is "layer.N" with N below `layers`.
@@ -221,6 +222,16 @@ class JointRules {
     Refuse(target.has_value() && !IsPositive(*target), "joint.target_tokens_per_second", "must be finite and > 0");
     Refuse(target.has_value() && !counts_devices, "joint.target_tokens_per_second",
            "must not be set unless problem.objective is MIN_DEVICES");
+    CheckTokens();
+  }
+
+  // Their product with the global batch stays far below 2^63.
+  void CheckTokens() {
+    if (!joint_.tokens_per_sample.has_value()) return;
+    const int64_t tokens = *joint_.tokens_per_sample;
+    Refuse(tokens < 1 || tokens > kMaxTokens, "joint.tokens_per_sample", "must be in 1 .. 16777216");
+    Refuse(graph_.transformer.has_value() && tokens != graph_.transformer->sequence, "joint.tokens_per_sample",
+           "must be unset or the sequence of graph.transformer");
   }
 
   template <typename Value>
@@ -245,8 +256,10 @@ class JointRules {
       violations_.Add("cluster.interconnect",
                       "must be nodes, hierarchy or uniform beside measured layers and problem.joint");
     }
-    Refuse(has_pairs && problem_.objective == Objective::kMinDevices, "objective",
-           "must not be MIN_DEVICES beside problem.joint on a grid, explicit links or a matrix");
+    if (has_pairs && !graph_.layout_changes.empty()) {
+      violations_.Add("cluster.interconnect",
+                      "must be nodes, hierarchy or uniform beside graph.layout_changes and problem.joint");
+    }
     // What layers of a transformer are priced by.
     if (!graph_.transformer.has_value()) return;
     for (std::size_t i = 0; i < cluster_.device_classes.size(); ++i) {
@@ -322,31 +335,32 @@ class JointRules {
     });
   }
 
+  void CheckCommonDegrees(const char* field, const std::vector<int32_t>& listed, const std::vector<int32_t>& common) {
+    if (common.empty()) {
+      violations_.Add("graph.operators",
+                      absl::StrCat("must have variants of some of ", field, " that all of them have"));
+    }
+    CheckList(field, listed, [&](int64_t degree) -> std::string {
+      if (IsRoundRobin()) return degree == 1 ? "" : "must be 1 where replicas take turns";
+      return IsIn(common, degree) ? "" : "must be one that all operators with variants have; without variants 1";
+    });
+  }
+
   // Whose layers are operators.
   void CheckOperatorGraph() {
-    Refuse(joint_.first_layers_alike, "joint.first_layers_alike", "needs graph.transformer, whose layers are numbered");
-    Refuse(joint_.target_tokens_per_second.has_value(), "joint.target_tokens_per_second",
-           "needs graph.transformer, whose samples have tokens");
+    Refuse(joint_.target_tokens_per_second.has_value() && !joint_.tokens_per_sample.has_value(),
+           "joint.tokens_per_sample", "must be set beside a target in tokens without graph.transformer");
     if (IsRoundRobin()) CheckRoundRobin(graph_, cluster_, problem_, violations_);
     Refuse(problem_.memory_model.kind == MemoryModel::Kind::kDeclared, "memory_model.kind",
            "must be COMPONENTS beside problem.joint without graph.transformer");
-    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
-      InterruptionPoint(/*units=*/16);
-      if (graph_.operators[i].pass == Pass::kForward) continue;
-      violations_.Add(ElementPath("graph.operators", i) + ".pass",
-                      "must be FORWARD beside problem.joint, with the time of its backward pass");
-    }
-    if (!HasBackwardTimes(graph_)) {
+    if (!HasBackwardTimes(graph_) && !HasBackwardOperators(graph_)) {
       violations_.Add("graph.operators",
                       "must have times of backward passes beside problem.joint; of ONNX and torch.export, "
                       "--workload=training adds them");
     }
     CheckVariantDegrees();
-    const auto rule = [](bool holds, const char* text) { return holds ? std::string() : std::string(text); };
-    CheckList("context_degrees", joint_.context_degrees,
-              [&](int64_t degree) { return rule(degree == 1, "must be 1 without graph.transformer"); });
-    CheckList("expert_degrees", joint_.expert_degrees,
-              [&](int64_t degree) { return rule(degree == 1, "must be 1 without graph.transformer"); });
+    CheckCommonDegrees("context_degrees", joint_.context_degrees, ContextDegreesOf(graph_));
+    CheckCommonDegrees("expert_degrees", joint_.expert_degrees, ExpertDegreesOf(graph_));
   }
 
   void CheckMeasuredClasses(const std::vector<MeasuredLayer>& rows) {

@@ -1,11 +1,17 @@
 #include "core/model/plan.h"
 
+#include <array>
+#include <cstddef>
 #include <utility>
 
+#include "core/model/periodic_pattern.h"
 #include "core/model/task_list.h"
 
 namespace planwright {
 namespace {
+
+// Of patterns, by operation.
+constexpr std::array<std::string_view, 4> kOperationNames = {"forward", "backward", "send_forward", "send_backward"};
 
 PeriodicPattern PatternOf(const Plan& plan) {
   PeriodicPattern pattern{.period = plan.objective, .tasks = {}};
@@ -17,6 +23,20 @@ PeriodicPattern PatternOf(const Plan& plan) {
 }
 
 }  // namespace
+
+std::string_view NameOf(PatternOperation operation) { return kOperationNames.at(static_cast<std::size_t>(operation)); }
+
+std::optional<PatternOperation> PatternOperationOf(std::string_view name) {
+  for (std::size_t i = 0; i < kOperationNames.size(); ++i) {
+    if (kOperationNames[i] == name) return static_cast<PatternOperation>(i);
+  }
+  return std::nullopt;
+}
+
+Pass PassOf(PatternOperation operation) {
+  return operation == PatternOperation::kForward || operation == PatternOperation::kSendForward ? Pass::kForward
+                                                                                                : Pass::kBackward;
+}
 
 double RelativeGap(Picoseconds objective, Picoseconds lower_bound) {
   if (objective.count() == 0) return 0;

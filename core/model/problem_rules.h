@@ -7,6 +7,7 @@
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
+#include "core/model/validator.h"
 
 namespace planwright {
 
@@ -22,6 +23,11 @@ void CheckConstraints(const OperatorGraph& graph, const Cluster& cluster, const 
 
 // Samples of a step: the search looks at all divisors.
 inline constexpr int64_t kMaxGlobalBatch = int64_t{1} << 24;
+
+// Variants of the operator numbered `op`; and layouts of all variants with the changes between them.
+// REQUIRES of the second: ends of tensors are operators of the graph.
+void CheckVariants(const OperatorGraph& graph, std::size_t op, const ModelLimits& limits, Violations& violations);
+void CheckLayouts(const OperatorGraph& graph, const ModelLimits& limits, Violations& violations);
 
 // The shape of graph.transformer alone.
 void CheckTransformer(const OperatorGraph& graph, Violations& violations);

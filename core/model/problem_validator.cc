@@ -215,6 +215,14 @@ void CheckRoundRobin(const OperatorGraph& graph, const Cluster& cluster, const P
   const auto* uniform = std::get_if<UniformInterconnect>(&cluster.interconnect);
   refuse(uniform == nullptr || uniform->latency > Picoseconds(0), "cluster.interconnect",
          "must be uniform without latency");
+  refuse(!graph.layout_changes.empty(), "graph.layout_changes", "must be empty");
+  refuse(problem.granularity == Granularity::kLayer, "problem.granularity", "must be OPERATOR");
+  for (std::size_t i = 0; i < std::min(graph.operators.size(), kMostOperatorsInTurns); ++i) {
+    const std::string path = ElementPath("graph.operators", i);
+    refuse(graph.operators[i].pass == Pass::kBackward, (path + ".pass").c_str(),
+           "must be FORWARD, with the time of its backward pass,");
+    refuse(!graph.operators[i].colocation_group.empty(), (path + ".colocation_group").c_str(), "must be empty");
+  }
   refuse(graph.operators.size() > kMostOperatorsInTurns, "graph.operators", "must have at most 4000 elements");
   std::size_t reads = 0;
   for (const Tensor& tensor : graph.tensors) reads += tensor.consumers.size();

@@ -23,6 +23,27 @@ bool CanBeEstimated(const Operator& op, const DeviceClass& device_class, bool tr
   return HasSpeedsFor(device_class, op.forward_flops, op.forward_bytes_accessed);
 }
 
+// Of operators whose variants say one.
+template <typename DegreeOf>
+std::vector<int32_t> CommonDegrees(const OperatorGraph& graph, DegreeOf degree_of) {
+  std::optional<std::set<int32_t>> common;
+  for (const Operator& op : graph.operators) {
+    std::set<int32_t> own;
+    for (const OperatorVariant& variant : op.variants) {
+      const std::optional<int32_t> degree = degree_of(variant);
+      if (degree.has_value()) own.insert(*degree);
+    }
+    if (own.empty()) continue;
+    if (common.has_value()) {
+      std::erase_if(*common, [&](int32_t degree) { return !own.contains(degree); });
+    } else {
+      common = std::move(own);
+    }
+  }
+  if (!common.has_value()) return {1};
+  return {common->begin(), common->end()};
+}
+
 }  // namespace
 
 const OperatorCost* MeasuredCost(const Operator& op, const DeviceClass& device_class) {
@@ -41,19 +62,15 @@ bool CanRun(const Operator& op, const DeviceClass& device_class, Workload worklo
 }
 
 std::vector<int32_t> TensorDegreesOf(const OperatorGraph& graph) {
-  std::optional<std::set<int32_t>> common;
-  for (const Operator& op : graph.operators) {
-    if (op.variants.empty()) continue;
-    std::set<int32_t> own;
-    for (const OperatorVariant& variant : op.variants) own.insert(variant.tensor_degree);
-    if (common.has_value()) {
-      std::erase_if(*common, [&](int32_t degree) { return !own.contains(degree); });
-    } else {
-      common = std::move(own);
-    }
-  }
-  if (!common.has_value()) return {1};
-  return {common->begin(), common->end()};
+  return CommonDegrees(graph, [](const OperatorVariant& variant) { return std::optional(variant.tensor_degree); });
+}
+
+std::vector<int32_t> ContextDegreesOf(const OperatorGraph& graph) {
+  return CommonDegrees(graph, [](const OperatorVariant& variant) { return std::optional(variant.context_degree); });
+}
+
+std::vector<int32_t> ExpertDegreesOf(const OperatorGraph& graph) {
+  return CommonDegrees(graph, [](const OperatorVariant& variant) { return variant.expert_degree; });
 }
 
 }  // namespace planwright

@@ -18,9 +18,11 @@ const OperatorCost* MeasuredCost(const Operator& op, const DeviceClass& device_c
 // need neither. What the workload drops (BACKWARD operators for INFERENCE) runs anywhere. Complexity O(costs).
 bool CanRun(const Operator& op, const DeviceClass& device_class, Workload workload);
 
-// Tensor degrees of which every operator with variants has one, ascending; 1 where none has variants. O(variants log
-// variants).
+// Degrees of which every operator with variants has one, ascending; 1 where none has variants. Operators whose variants
+// say no expert degree have each. O(variants log variants).
 std::vector<int32_t> TensorDegreesOf(const OperatorGraph& graph);
+std::vector<int32_t> ContextDegreesOf(const OperatorGraph& graph);
+std::vector<int32_t> ExpertDegreesOf(const OperatorGraph& graph);
 
 }  // namespace planwright
 

@@ -323,8 +323,12 @@ absl::StatusOr<PlanSimulation> SimulateJointPlacement(const PlanRequest& request
   RETURN_IF_ERROR(CheckNotInterrupted(limits));
   simulation.timeline = DynamicSimulator(simulation.list, simulation.settings.contention).Run();
   simulation.report = ReportOn(simulation.list, simulation.timeline);
-  for (const Stage& stage : plan.stages) {
-    simulation.memory_limits.push_back(UsableMemoryBytes(request.cluster, stage.replicas.front().device));
+  // Where replicas take turns each is a resource, elsewhere each stage.
+  const std::size_t resources = simulation.list.resources.size();
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const auto ranks = static_cast<std::size_t>(plan.joint->stages[s].degrees.data);
+    const auto limit = UsableMemoryBytes(request.cluster, plan.stages[s].replicas.front().device);
+    simulation.memory_limits.insert(simulation.memory_limits.end(), resources == plan.stages.size() ? 1 : ranks, limit);
   }
   AddMemoryWarnings(simulation);
   return simulation;

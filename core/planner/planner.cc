@@ -382,8 +382,10 @@ absl::StatusOr<Plan> PlanJointProblem(const PlanRequest& request, const SolveLim
   const Stopwatch stopwatch(arena);
   const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
   const bool wants_plans = observer.wants_incumbent_plans();
+  const std::optional<std::string> said_in_vain = JointMemoryWarning(request.graph, request.problem);
   std::vector<Incumbent> incumbents;
   const auto note = [&](Plan plan) {
+    if (said_in_vain.has_value()) plan.warnings.push_back(*said_in_vain);
     plan.provenance.incumbents = incumbents;
     plan.provenance.wall_time_ms = stopwatch.WallMilliseconds();
     plan.provenance.cpu_time_ms = stopwatch.CpuMilliseconds();

@@ -28,19 +28,62 @@ std::vector<const Element*> SortedBy(const std::vector<Element>& elements, Key k
   return sorted;
 }
 
+auto KeyOf(const OperatorVariant& variant) {
+  return std::tuple(variant.tensor_degree, std::string_view(variant.device_class), variant.samples,
+                    variant.context_degree, variant.expert_degree, std::string_view(variant.input_layout),
+                    std::string_view(variant.output_layout));
+}
+
+bool HasMore(const OperatorVariant& variant) {
+  return variant.context_degree != 1 || variant.expert_degree.has_value() || !variant.input_layout.empty() ||
+         !variant.output_layout.empty() || !variant.boundary_exchanges.empty();
+}
+
+// What variants say beside tensor degrees, in any order. Graphs where they do not have the digest of before.
+void AddMoreOfVariants(const OperatorGraph& graph, CanonicalHash& hash) {
+  const auto has_more = [](const Operator& op) { return std::any_of(op.variants.begin(), op.variants.end(), HasMore); };
+  if (graph.layout_changes.empty() && std::none_of(graph.operators.begin(), graph.operators.end(), has_more)) return;
+  hash.Add(std::string_view("planwright.layouts.1"));
+  hash.Add(graph.layout_changes.size());
+  const auto ends = [](const LayoutChange& change) {
+    return std::pair(std::string_view(change.from), std::string_view(change.to));
+  };
+  for (const LayoutChange* change : SortedBy(graph.layout_changes, ends)) {
+    hash.Add(change->from);
+    hash.Add(change->to);
+    hash.Add(change->share);
+  }
+  for (const Operator* op : SortedBy(graph.operators, &Operator::name)) {
+    if (!has_more(*op)) continue;
+    InterruptionPoint(64 * op->variants.size());
+    hash.Add(op->name);
+    for (const OperatorVariant* variant : SortedBy(op->variants, KeyOf)) {
+      hash.Add(int64_t{variant->context_degree});
+      hash.Add(variant->expert_degree);
+      hash.Add(variant->input_layout);
+      hash.Add(variant->output_layout);
+      hash.Add(variant->boundary_exchanges.size());
+      const auto& exchanges = variant->boundary_exchanges;
+      for (const auto* exchange : SortedBy(exchanges, &OperatorVariant::BoundaryExchange::tensor)) {
+        hash.Add(exchange->tensor);
+        hash.Add(exchange->bytes);
+      }
+    }
+  }
+}
+
 // In any order. A graph without variants has the digest that it had before there were any.
 void AddVariants(const OperatorGraph& graph, CanonicalHash& hash) {
-  const auto key = [](const OperatorVariant& variant) {
-    return std::tuple(variant.tensor_degree, std::string_view(variant.device_class), variant.samples);
-  };
   for (const Operator* op : SortedBy(graph.operators, &Operator::name)) {
     if (op->variants.empty()) continue;
     InterruptionPoint(64 * op->variants.size());
     hash.Add(op->name);
     hash.Add(op->variants.size());
-    for (const OperatorVariant* variant : SortedBy(op->variants, key)) {
-      const auto& [tensor_degree, device_class, samples, forward, backward, parameter_bytes, activation_bytes,
-                   workspace_bytes, output_bytes, recomputation] = *variant;
+    for (const OperatorVariant* variant : SortedBy(op->variants, KeyOf)) {
+      // The rest is in AddMoreOfVariants.
+      const auto& [tensor_degree, context_degree, expert_degree, input_layout, output_layout, device_class, samples,
+                   forward, backward, parameter_bytes, activation_bytes, workspace_bytes, output_bytes, recomputation,
+                   boundary_exchanges] = *variant;
       hash.Add(int64_t{tensor_degree});
       hash.Add(device_class);
       hash.Add(samples);
@@ -287,6 +330,7 @@ std::string GraphDigest(const OperatorGraph& graph) {
   hash.Add(graph.samples_per_micro_batch);
   if (graph.transformer.has_value()) AddTransformer(*graph.transformer, hash);
   AddVariants(graph, hash);
+  AddMoreOfVariants(graph, hash);
   return hash.Hex();
 }
 

@@ -29,6 +29,10 @@ OperatorCost DecodeCost(const v1::OperatorCost& wire, const FieldPath& path, Vio
 OperatorVariant DecodeVariant(const v1::OperatorVariant& wire, const FieldPath& path, Violations& violations) {
   OperatorVariant variant;
   variant.tensor_degree = wire.tensor_degree() == 0 ? 1 : wire.tensor_degree();
+  variant.context_degree = wire.context_degree() == 0 ? 1 : wire.context_degree();
+  variant.expert_degree = PLANWRIGHT_OPTIONAL_FIELD(wire, expert_degree);
+  variant.input_layout = wire.input_layout();
+  variant.output_layout = wire.output_layout();
   variant.device_class = wire.device_class();
   if (wire.samples() != 0) variant.samples = wire.samples();
   variant.forward = DecodeTime(wire.forward_ms(), path.Field("forward_ms"), violations);
@@ -37,6 +41,9 @@ OperatorVariant DecodeVariant(const v1::OperatorVariant& wire, const FieldPath& 
   variant.activation_bytes = wire.activation_bytes();
   variant.workspace_bytes = wire.workspace_bytes();
   variant.output_bytes = PLANWRIGHT_OPTIONAL_FIELD(wire, output_bytes);
+  for (const v1::OperatorVariant::BoundaryExchange& exchange : wire.boundary_exchanges()) {
+    variant.boundary_exchanges.push_back({.tensor = exchange.tensor(), .bytes = exchange.bytes()});
+  }
   if (wire.has_recomputation()) {
     const v1::OperatorVariant::Recomputation& again = wire.recomputation();
     const FieldPath extra_path = path.Field("recomputation").Field("extra_ms");
@@ -111,6 +118,10 @@ void EncodeCost(const OperatorCost& cost, v1::OperatorCost& wire) {
 
 void EncodeVariant(const OperatorVariant& variant, v1::OperatorVariant& wire) {
   wire.set_tensor_degree(variant.tensor_degree);
+  if (variant.context_degree != 1) wire.set_context_degree(variant.context_degree);
+  if (variant.expert_degree.has_value()) wire.set_expert_degree(*variant.expert_degree);
+  wire.set_input_layout(variant.input_layout);
+  wire.set_output_layout(variant.output_layout);
   wire.set_device_class(variant.device_class);
   wire.set_samples(variant.samples.value_or(0));
   wire.set_forward_ms(ToMilliseconds(variant.forward));
@@ -119,6 +130,11 @@ void EncodeVariant(const OperatorVariant& variant, v1::OperatorVariant& wire) {
   wire.set_activation_bytes(variant.activation_bytes);
   wire.set_workspace_bytes(variant.workspace_bytes);
   if (variant.output_bytes.has_value()) wire.set_output_bytes(*variant.output_bytes);
+  for (const OperatorVariant::BoundaryExchange& exchange : variant.boundary_exchanges) {
+    v1::OperatorVariant::BoundaryExchange& encoded = *wire.add_boundary_exchanges();
+    encoded.set_tensor(exchange.tensor);
+    encoded.set_bytes(exchange.bytes);
+  }
   if (!variant.recomputation.has_value()) return;
   v1::OperatorVariant::Recomputation& again = *wire.mutable_recomputation();
   again.set_extra_ms(ToMilliseconds(variant.recomputation->extra));
@@ -174,6 +190,9 @@ OperatorGraph DecodeGraph(const v1::Graph& wire, Violations& violations) {
   }
   if (wire.has_samples_per_micro_batch()) graph.samples_per_micro_batch = wire.samples_per_micro_batch();
   if (wire.has_transformer()) graph.transformer = DecodeTransformer(wire.transformer());
+  for (const v1::LayoutChange& change : wire.layout_changes()) {
+    graph.layout_changes.push_back({.from = change.from(), .to = change.to(), .share = change.share()});
+  }
   return graph;
 }
 
@@ -184,6 +203,12 @@ v1::Graph EncodeGraph(const OperatorGraph& graph) {
   for (const Tensor& tensor : graph.tensors) EncodeTensor(graph, tensor, *wire.add_tensors());
   wire.set_samples_per_micro_batch(graph.samples_per_micro_batch);
   if (graph.transformer.has_value()) *wire.mutable_transformer() = EncodeTransformer(*graph.transformer);
+  for (const LayoutChange& change : graph.layout_changes) {
+    v1::LayoutChange& encoded = *wire.add_layout_changes();
+    encoded.set_from(change.from);
+    encoded.set_to(change.to);
+    encoded.set_share(change.share);
+  }
   return wire;
 }
 

@@ -336,6 +336,7 @@ void DecodeJoint(const v1::JointSearch& wire, const FieldPath& path, Violations&
   if (!v1::JointDegrees_IsValid(wire.degrees())) {
     violations.Add(path.Field("degrees").ToString(), absl::StrCat("must be UNIFORM or PER_STAGE, is ", wire.degrees()));
   }
+  joint.tokens_per_sample = PLANWRIGHT_OPTIONAL_FIELD(wire, tokens_per_sample);
   if (wire.has_target_tokens_per_second()) joint.target_tokens_per_second = wire.target_tokens_per_second();
   TakeOver(problem, joint);
 }
@@ -352,6 +353,7 @@ void EncodeJoint(const JointSettings& joint, v1::JointSearch& wire) {
   for (const PipelineOrder order : joint.orders) wire.add_schedules(ToWire(order));
   wire.set_degrees(joint.per_stage ? v1::JOINT_DEGREES_PER_STAGE : v1::JOINT_DEGREES_UNIFORM);
   if (joint.first_layers_alike) wire.set_first_layers_alike(true);
+  if (joint.tokens_per_sample.has_value()) wire.set_tokens_per_sample(*joint.tokens_per_sample);
   if (joint.target_tokens_per_second.has_value()) {
     wire.set_target_tokens_per_second(*joint.target_tokens_per_second);
   }

@@ -81,6 +81,7 @@ class PlanCommand final : public Command {
     const absl::Status runnable = Constrain(*request, environment);
     if (!runnable.ok()) return runnable;
     asked_ = AskForTrainingMemory(*request);
+    hint_ = HintWhereNothingFits(*request);
     const absl::Status started = AddStart(*request, environment);
     if (!started.ok()) return started;
     const auto deadline = SettleTimeLimit(*request, input_.import_time());
@@ -195,9 +196,11 @@ class PlanCommand final : public Command {
   }
 
   absl::Status Explained(const absl::Status& status, const Environment& environment) const {
-    if (status.code() == absl::StatusCode::kFailedPrecondition && !asked_.empty()) {
-      return WithDefaultHint(status,
-                             absl::StrCat("Give it more devices, or some with more memory. Here ", asked_, "."));
+    if (status.code() == absl::StatusCode::kFailedPrecondition && !(asked_.empty() && hint_.empty())) {
+      std::string hint = "Give it more devices, or some with more memory.";
+      if (!hint_.empty()) absl::StrAppend(&hint, " ", hint_, ".");
+      if (!asked_.empty()) absl::StrAppend(&hint, " Here ", asked_, ".");
+      return WithDefaultHint(status, hint);
     }
     if (status.code() != absl::StatusCode::kCancelled || !environment.interrupt.stop_requested()) return status;
     const bool is_remote = !server_.Address(environment).empty();
@@ -215,6 +218,8 @@ class PlanCommand final : public Command {
   std::string plan_id_;
   // What the program asked for by itself.
   std::string asked_;
+  // What else may fit.
+  std::string hint_;
   std::string save_;
   std::string runnable_on_;
   std::string start_from_;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr char kPreset[] = "adam_mixed";
 constexpr std::array<std::string_view, 4> kTransformers = {"zoo:bert", "zoo:gpt", "zoo:llama", "zoo:transformer"};
+constexpr std::array<std::string_view, 3> kWithExperts = {"zoo:mixtral", "zoo:deepseek", "zoo:qwen3"};
 
 bool IsTransformer(std::string_view name) {
   return std::any_of(kTransformers.begin(), kTransformers.end(),
@@ -51,6 +52,17 @@ std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_sche
   problem.set_schedule(v1::SCHEDULE_KIND_ONE_F_ONE_B);
   return absl::StrCat("the memory of training with an optimizer and 1F1B was asked for (--memory_preset=", kPreset,
                       " --schedule=one_f_one_b); ", off);
+}
+
+std::string HintWhereNothingFits(const v1::CreatePlanRequest& request) {
+  const std::string& name = request.graph_reference();
+  const bool has_experts = std::any_of(kWithExperts.begin(), kWithExperts.end(),
+                                       [&](std::string_view prefix) { return name.starts_with(prefix); });
+  const bool is_transformer = has_experts || IsTransformer(name) || request.graph().has_transformer();
+  if (request.problem().has_joint() || !is_transformer) return "";
+  return "Every operator is whole on a device here; --global_batch=SAMPLES may divide operators among tensor ranks, "
+         "shard "
+         "the optimizer and compute layers again (docs/joint-search.md)";
 }
 
 }  // namespace planwright::client

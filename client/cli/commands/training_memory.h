@@ -17,6 +17,9 @@ namespace planwright::client {
 // Returns what was asked for, for people; empty: nothing.
 std::string AskForTrainingMemory(v1::CreatePlanRequest& request, bool takes_schedule = true);
 
+// Where nothing fits, how more may: for people; empty: nothing is known. `request`: that was refused.
+std::string HintWhereNothingFits(const v1::CreatePlanRequest& request);
+
 }  // namespace planwright::client
 
 #endif  // PLANWRIGHT_CLIENT_CLI_COMMANDS_TRAINING_MEMORY_H_

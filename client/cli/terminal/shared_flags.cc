@@ -179,7 +179,7 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
     const char* path;
     const char* help;
   };
-  constexpr std::array<Setting, 39> kSettings = {{
+  constexpr std::array<Setting, 40> kSettings = {{
       {"objective", "objective", "what is optimised (default: max_throughput)"},
       {"target_period_ms", "target_period_ms", "min_devices: time per micro-batch that must be reached"},
       {"workload", "workload", "whether backward passes count (default: training if the graph has any)"},
@@ -234,6 +234,8 @@ FlagGroup ProblemFlags(v1::PlanningProblem& problem, std::vector<std::string>* g
        "joint search: every stage computes as many first layers again whole, and no others"},
       {"optimizer_sharding", "joint.optimizer_sharding", "joint search (default: optimizer,parameters)"},
       {"degrees", "joint.degrees", "joint search: one choice for all stages, or one by stage (default: uniform)"},
+      {"tokens_per_sample", "joint.tokens_per_sample",
+       "joint search, models that are no transformers: what rates and targets in tokens count"},
       {"target_tokens_per_second", "joint.target_tokens_per_second",
        "joint search with min_devices: speed that must be reached (default: whatever holds the model)"},
   }};

@@ -31,11 +31,26 @@ constexpr int64_t kMaxDevices = 10'000;
 // Half of the nodes of no model take longer than this for a micro-batch.
 constexpr double kIncredibleMs = 200;
 
+// Bytes by id of the node at the other end.
+using SyncBytes = std::map<int64_t, int64_t>;
+
 struct Variant {
   double time_ms = 0;
   double parameter_bytes = 0;
   double per_micro_batch_bytes = 0;
   double fixed_bytes = 0;
+  // Of edges from other nodes, and to other nodes.
+  SyncBytes forward;
+  SyncBytes backward;
+};
+
+// Where the sync bytes of a node's variant were read, and which they are.
+struct SyncOfVariant {
+  std::size_t node = 0;
+  int variant = 0;
+  std::string path;
+  SyncBytes forward;
+  SyncBytes backward;
 };
 
 class PiperReader {
@@ -63,7 +78,7 @@ class PiperReader {
   }
 
   bool assumed_forward_share() const { return assumed_forward_share_; }
-  bool drops_sync() const { return drops_sync_; }
+  bool takes_larger_sync() const { return takes_larger_sync_; }
 
  private:
   double Bytes(FieldReader& reader, const char* name) {
@@ -104,6 +119,7 @@ class PiperReader {
       reader.Report("id", absl::StrCat("must be unique, is ", *id, " as in nodes[", index_of_.at(*id), "]"));
     }
     op.set_name(absl::StrCat(id.value_or(0)));
+    ids_.push_back(id.value_or(0));
     op.set_type(reader.String("name").value_or(""));
     if (!reader.Has("TMPCs")) return;
     ReadVariants(node.at("TMPCs"), absl::StrCat(path, ".TMPCs"), op);
@@ -136,9 +152,11 @@ class PiperReader {
         variant.Require(name);
       }
       const Variant read = {variant.NonNegative("timePerSample").value_or(0) * ms_per_unit_,
-                            Bytes(variant, "parameterSize"), Bytes(variant, "memoryUsageA"),
-                            Bytes(variant, "memoryUsageB")};
-      for (const char* name : {"syncTimeFw", "syncTimeBw"}) NoteSync((*variants)[i], name);
+                            Bytes(variant, "parameterSize"),
+                            Bytes(variant, "memoryUsageA"),
+                            Bytes(variant, "memoryUsageB"),
+                            ReadSync(variant, (*variants)[i], "syncTimeFw"),
+                            ReadSync(variant, (*variants)[i], "syncTimeBw")};
       const auto id = variant.String("id");
       if (id.has_value() && !by_id.emplace(*id, read).second) {
         variant.Report("id", absl::StrCat("must be unique, is \"", *id, "\" again"));
@@ -150,14 +168,41 @@ class PiperReader {
     const Variant* again = recomputed == by_id.end() ? nullptr : &recomputed->second;
     if (degree == 1) SetCosts(vanilla->second, again, op);
     AddVariant(degree, vanilla->second, again, op);
+    syncs_.push_back({static_cast<std::size_t>(request_.graph().operators_size()) - 1, op.variants_size() - 1,
+                      absl::StrCat(path, ".", key), LargerOf(vanilla->second.forward, again, &Variant::forward),
+                      LargerOf(vanilla->second.backward, again, &Variant::backward)});
   }
 
-  // Whether anything is gathered or divided where a stage ends.
-  void NoteSync(const json& variant, const char* name) {
-    if (!variant.is_object() || !variant.contains(name) || !variant.at(name).is_object()) return;
-    for (const auto& [neighbour, bytes] : variant.at(name).items()) {
-      drops_sync_ |= bytes.is_number() && bytes.get<double>() > 0;
+  // Bytes that are gathered or divided where a stage ends, by node.
+  SyncBytes ReadSync(FieldReader& variant, const json& fields, const char* name) {
+    SyncBytes sync;
+    if (!fields.is_object() || !fields.contains(name)) return sync;
+    if (!fields.at(name).is_object()) {
+      variant.Report(name, "must be an object of bytes by node");
+      return sync;
     }
+    for (const auto& [neighbour, bytes] : fields.at(name).items()) {
+      int64_t id = 0;
+      const bool is_number = bytes.is_number() && bytes.get<double>() >= 0 && bytes.get<double>() <= kMaxBytes;
+      if (!absl::SimpleAtoi(neighbour, &id) || !is_number) {
+        variant.Report(name, absl::StrCat("must have ids of nodes with bytes in 0 .. 2^62, has \"", neighbour, "\""));
+      } else {
+        sync[id] = std::llround(std::ceil(bytes.get<double>()));
+      }
+    }
+    return sync;
+  }
+
+  // Of a variant that is computed again or not.
+  SyncBytes LargerOf(const SyncBytes& vanilla, const Variant* again, SyncBytes Variant::*sync) {
+    SyncBytes larger = vanilla;
+    if (again == nullptr) return larger;
+    for (const auto& [id, bytes] : again->*sync) {
+      int64_t& known = larger[id];
+      takes_larger_sync_ |= known != bytes;
+      known = std::max(known, bytes);
+    }
+    return larger;
   }
 
   // The forward pass is what recomputation repeats, else a third of the time.
@@ -227,19 +272,81 @@ class PiperReader {
     return std::nullopt;
   }
 
-  // Edges of one node that move as many bytes move the same value.
+  // What the variants of a node, in their order, exchange for an edge to `to`.
+  std::vector<int64_t> GatheredFor(const std::vector<const SyncOfVariant*>& syncs, std::size_t to) const {
+    std::vector<int64_t> gathered;
+    for (const SyncOfVariant* sync : syncs) {
+      const auto bytes = sync->backward.find(ids_[to]);
+      gathered.push_back(bytes == sync->backward.end() ? 0 : bytes->second);
+    }
+    return gathered;
+  }
+
+  // Every end that syncTimes name is one of an edge.
+  void CheckSyncs() {
+    std::set<std::pair<std::size_t, std::size_t>> edges;
+    for (std::size_t from = 0; from < edges_of_.size(); ++from) {
+      for (const auto& [unused, consumers] : edges_of_[from]) {
+        for (const std::size_t to : consumers) edges.emplace(from, to);
+      }
+    }
+    for (const SyncOfVariant& sync : syncs_) {
+      const auto require = [&](const SyncBytes& bytes, const char* name, bool comes_in) {
+        for (const auto& [id, unused] : bytes) {
+          const auto other = index_of_.find(id);
+          if (other != index_of_.end() &&
+              edges.contains(comes_in ? std::pair(other->second, sync.node) : std::pair(sync.node, other->second))) {
+            continue;
+          }
+          violations_.Add(absl::StrCat(sync.path, ".", name),
+                          absl::StrCat("must name nodes at the other end of edges ", comes_in ? "to" : "from",
+                                       " this one, names ", id));
+        }
+      };
+      require(sync.forward, "syncTimeFw", true);
+      require(sync.backward, "syncTimeBw", false);
+    }
+  }
+
+  void AddExchange(const SyncOfVariant& sync, const std::string& tensor, int64_t bytes) {
+    if (bytes == 0) return;
+    v1::Operator& op = *request_.mutable_graph()->mutable_operators(static_cast<int>(sync.node));
+    v1::OperatorVariant::BoundaryExchange& exchange = *op.mutable_variants(sync.variant)->add_boundary_exchanges();
+    exchange.set_tensor(tensor);
+    exchange.set_bytes(bytes);
+  }
+
+  // Edges of one node that move as many bytes, for which it gathers as many, move the same value.
   void AddTensors() {
+    CheckSyncs();
+    std::vector<std::vector<const SyncOfVariant*>> syncs_of(edges_of_.size());
+    for (const SyncOfVariant& sync : syncs_) {
+      if (sync.node < syncs_of.size()) syncs_of[sync.node].push_back(&sync);
+    }
     v1::Graph& graph = *request_.mutable_graph();
     for (std::size_t producer = 0; producer < edges_of_.size(); ++producer) {
       std::size_t number = 0;
+      std::map<std::pair<int64_t, std::vector<int64_t>>, std::set<std::size_t>> alike;
       for (const auto& [bytes, consumers] : edges_of_[producer]) {
+        for (const std::size_t consumer : consumers) {
+          alike[{bytes, GatheredFor(syncs_of[producer], consumer)}].insert(consumer);
+        }
+      }
+      for (const auto& [key, consumers] : alike) {
         v1::Tensor& tensor = *graph.add_tensors();
         const std::string& name = graph.operators(static_cast<int>(producer)).name();
         tensor.set_name(absl::StrCat(name, ".out", number == 0 ? "" : absl::StrCat(number)));
         tensor.set_producer(name);
-        tensor.set_size_bytes(bytes);
+        tensor.set_size_bytes(key.first);
         for (const std::size_t consumer : consumers) {
           tensor.add_consumers(graph.operators(static_cast<int>(consumer)).name());
+          for (const SyncOfVariant* sync : syncs_of[consumer]) {
+            const auto bytes = sync->forward.find(ids_[producer]);
+            if (bytes != sync->forward.end()) AddExchange(*sync, tensor.name(), bytes->second);
+          }
+        }
+        for (std::size_t i = 0; i < syncs_of[producer].size(); ++i) {
+          AddExchange(*syncs_of[producer][i], tensor.name(), key.second[i]);
         }
         ++number;
       }
@@ -250,11 +357,14 @@ class PiperReader {
   v1::CreatePlanRequest& request_;
   ViolationList& violations_;
   std::unordered_map<int64_t, std::size_t> index_of_;
+  // By position.
+  std::vector<int64_t> ids_;
+  std::vector<SyncOfVariant> syncs_;
   // By position of the producer: consumers by the bytes that go to them.
   std::vector<std::map<int64_t, std::set<std::size_t>>> edges_of_;
   std::vector<double> times_ms_;
   bool assumed_forward_share_ = false;
-  bool drops_sync_ = false;
+  bool takes_larger_sync_ = false;
 };
 
 }  // namespace
@@ -279,8 +389,9 @@ absl::Status ReadPiperGraph(std::string_view text, std::string_view source, std:
     warnings.push_back(absl::StrCat(name, ": a third of the times is taken for the forward pass, where no variant \"",
                                     kRecomputed, "\" tells"));
   }
-  if (reader.drops_sync()) {
-    warnings.push_back(absl::StrCat(name, ": syncTimeFw and syncTimeBw are not taken"));
+  if (reader.takes_larger_sync()) {
+    warnings.push_back(absl::StrCat(name, ": where syncTimeFw and syncTimeBw of \"", kVanilla, "\" and \"", kRecomputed,
+                                    "\" differ, the larger is taken for both"));
   }
   warnings.push_back(absl::StrCat(name, ": devices, memory and bandwidth are those of the file, which public files ",
                                   "leave at placeholders; --cluster overrules them"));

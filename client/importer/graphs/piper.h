@@ -4,7 +4,9 @@
 // Of each tensor degree of "TMPCs" the variant "vanilla" is taken and, where "activation recomp" is there as well, the
 // difference of the two as the forward pass, which recomputation repeats. Without it a third of the time is forward.
 // memoryUsageA is what a micro-batch in flight keeps, memoryUsageB what stays: parameters, gradients, and the rest as
-// workspace. All degrees become variants of the operator, degree "1" its costs as well. syncTime is not taken.
+// workspace. All degrees become variants of the operator, degree "1" its costs as well. syncTimeFw,
+// by the node an edge comes from, and syncTimeBw, by the node it goes to, become their boundary exchanges, as Piper's
+// code reads them (its README has them the other way round).
 #ifndef PLANWRIGHT_CLIENT_IMPORTER_GRAPHS_PIPER_H_
 #define PLANWRIGHT_CLIENT_IMPORTER_GRAPHS_PIPER_H_
 

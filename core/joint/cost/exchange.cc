@@ -29,14 +29,24 @@ int64_t Exchange::InNode(const RankGroup& group) const {
   return std::clamp<int64_t>(devices_per_node_ / group.stride, 1, group.ranks);
 }
 
+TrainingLink Exchange::LinkOf(const RankGroup& group) const {
+  if (!Leaves(group)) return inside_;
+  const double ports = static_cast<double>(InNode(group)) * between_.bytes_per_second;
+  return {std::min(inside_.bytes_per_second, ports), between_.latency_ps};
+}
+
 double Exchange::Ring(double bytes, const RankGroup& group) const {
   if (group.ranks <= 1 || bytes <= 0) return 0;
   const auto ranks = static_cast<double>(group.ranks);
-  const bool leaves = Leaves(group);
-  double bandwidth = inside_.bytes_per_second;
-  if (leaves) bandwidth = std::min(bandwidth, static_cast<double>(InNode(group)) * between_.bytes_per_second);
-  const auto latency = static_cast<double>(leaves ? between_.latency_ps : inside_.latency_ps);
-  return bytes * (ranks - 1) / ranks / bandwidth * kPicosecondsPerSecond + latency;
+  const TrainingLink link = LinkOf(group);
+  return bytes * (ranks - 1) / ranks / link.bytes_per_second * kPicosecondsPerSecond +
+         static_cast<double>(link.latency_ps);
+}
+
+double Exchange::Received(double bytes, const RankGroup& group) const {
+  if (group.ranks <= 1 || bytes <= 0) return 0;
+  const TrainingLink link = LinkOf(group);
+  return bytes / link.bytes_per_second * kPicosecondsPerSecond + static_cast<double>(link.latency_ps);
 }
 
 double Exchange::AllToAll(double bytes, const RankGroup& group) const {

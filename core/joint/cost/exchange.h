@@ -27,6 +27,9 @@ class Exchange {
   // rings do.
   double Ring(double bytes, const RankGroup& group) const;
 
+  // Every rank of a group of several receives `bytes` by the links of its ring, picoseconds.
+  double Received(double bytes, const RankGroup& group) const;
+
   // Every rank sends `bytes` in equal parts to all ranks, picoseconds: inside and between nodes at the same time.
   double AllToAll(double bytes, const RankGroup& group) const;
 
@@ -34,6 +37,8 @@ class Exchange {
   double Pair(double bytes) const;
 
  private:
+  // Of a ring, through the ports of the nodes that it leaves.
+  TrainingLink LinkOf(const RankGroup& group) const;
   // Ranks of the group in one node.
   int64_t InNode(const RankGroup& group) const;
   bool Leaves(const RankGroup& group) const;

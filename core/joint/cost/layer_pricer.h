@@ -48,6 +48,9 @@ class LayerPricer {
   // Model FLOPs of one sample, forward and backward, with causal attention and nothing computed again.
   virtual double flops_per_sample() const = 0;
   virtual int64_t tokens_per_sample() const = 0;
+  // Layers at either end which are not among the first layers of a stage that settings speak of (first_layers_alike):
+  // embedding and head.
+  virtual int32_t unnumbered_ends() const { return 0; }
 };
 
 }  // namespace planwright

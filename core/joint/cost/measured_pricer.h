@@ -28,6 +28,7 @@ class MeasuredPricer : public LayerPricer {
   std::vector<LayerPrice> Price(const PriceQuery& query) const override;
   double flops_per_sample() const override { return computed_.flops_per_sample(); }
   int64_t tokens_per_sample() const override { return computed_.tokens_per_sample(); }
+  int32_t unnumbered_ends() const override { return computed_.unnumbered_ends(); }
 
  private:
   // Layer or "layer", class or "", degrees, samples.

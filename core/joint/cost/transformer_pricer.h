@@ -42,6 +42,7 @@ class TransformerPricer : public LayerPricer {
   std::vector<LayerPrice> Price(const PriceQuery& query) const override;
   double flops_per_sample() const override;
   int64_t tokens_per_sample() const override { return shape_.sequence; }
+  int32_t unnumbered_ends() const override { return 1; }
 
  private:
   TransformerShape shape_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include "core/base/units.h"
 #include "core/graph/chain.h"
@@ -48,6 +49,9 @@ OperatorGraph SortedByName(const OperatorGraph& graph, const std::vector<Operato
     sorted.operators.push_back(graph.operators[given[place].index()]);
     place_of[given[place].index()] = OperatorId(place);
   }
+  for (Operator& op : sorted.operators) {
+    if (op.forward_operator.has_value()) op.forward_operator = place_of[op.forward_operator->index()];
+  }
   for (const std::size_t position : PositionsByName(graph.tensors)) {
     Tensor& tensor = sorted.tensors.emplace_back(graph.tensors[position]);
     tensor.producer = place_of[tensor.producer.index()];
@@ -57,7 +61,7 @@ OperatorGraph SortedByName(const OperatorGraph& graph, const std::vector<Operato
   return sorted;
 }
 
-// By operator, whether it reads what another of its layer makes.
+// By operator, whether it reads what another of its layer makes, or is a BACKWARD operator beside others.
 std::vector<bool> BehindOthersOfLayer(const OperatorGraph& graph, const OperatorGroups& layers) {
   std::vector<std::size_t> layer_of(graph.operators.size());
   for (std::size_t layer = 0; layer < layers.size(); ++layer) {
@@ -69,23 +73,18 @@ std::vector<bool> BehindOthersOfLayer(const OperatorGraph& graph, const Operator
       if (layer_of[consumer.index()] == layer_of[tensor.producer.index()]) is_behind[consumer.index()] = true;
     }
   }
+  for (const std::vector<OperatorId>& layer : layers) {
+    const auto is_forward = [&](OperatorId op) { return graph.operators[op.index()].pass == Pass::kForward; };
+    if (std::none_of(layer.begin(), layer.end(), is_forward)) continue;
+    for (const OperatorId op : layer) is_behind[op.index()] = is_behind[op.index()] || !is_forward(op);
+  }
   return is_behind;
 }
 
-}  // namespace
-
-OperatorLayers DivideIntoLayers(const OperatorGraph& graph, const PlanningProblem& problem, const CostTable& costs) {
-  const std::vector<OperatorId> given = IdsByName(graph.operators);
-  const OperatorGraph sorted = SortedByName(graph, given);
-  std::vector<int64_t> weights;
-  weights.reserve(given.size());
-  for (std::size_t op = 0; op < given.size(); ++op) {
-    weights.push_back(WeightOf(sorted.operators[op], given[op], costs));
-  }
-  PlanningProblem plain = problem;
-  plain.start_from.reset();
+// `chain`: of `sorted`, whose operators are the `given` ones.
+OperatorLayers LayersOf(OperatorGroups chain, const OperatorGraph& sorted, const std::vector<OperatorId>& given) {
   OperatorLayers layers;
-  layers.operators = LinearizeGraph(sorted, plain, weights, kMostOperatorLayers);
+  layers.operators = std::move(chain);
   const std::vector<bool> is_behind = BehindOthersOfLayer(sorted, layers.operators);
   for (std::vector<OperatorId>& operators : layers.operators) {
     const auto first =
@@ -95,6 +94,26 @@ OperatorLayers DivideIntoLayers(const OperatorGraph& graph, const PlanningProble
     std::sort(operators.begin(), operators.end());
   }
   return layers;
+}
+
+}  // namespace
+
+std::vector<OperatorLayers> DivideInEveryOrder(const OperatorGraph& graph, const PlanningProblem& problem,
+                                               const CostTable& costs) {
+  const std::vector<OperatorId> given = IdsByName(graph.operators);
+  const OperatorGraph sorted = SortedByName(graph, given);
+  std::vector<int64_t> weights;
+  weights.reserve(given.size());
+  for (std::size_t op = 0; op < given.size(); ++op) {
+    weights.push_back(WeightOf(sorted.operators[op], given[op], costs));
+  }
+  PlanningProblem plain = problem;
+  plain.start_from.reset();
+  std::vector<OperatorLayers> divisions;
+  for (OperatorGroups& chain : LinearizeInEveryOrder(sorted, plain, weights, kMostOperatorLayers)) {
+    divisions.push_back(LayersOf(std::move(chain), sorted, given));
+  }
+  return divisions;
 }
 
 }  // namespace planwright

@@ -1,4 +1,4 @@
-// A graph without a transformer's shape as a chain of layers: runs of one linear order of its operators.
+// A graph without a transformer's shape as chains of layers: runs of linear orders of its operators.
 //
 // Whatever is alive between two runs goes from stage to stage, so every place between two operators can be cut; of more
 // than kMostOperatorLayers places those with the fewest bytes alive are kept (core/graph/chain.h).
@@ -28,11 +28,13 @@ struct OperatorLayers {
   std::size_t size() const { return labels.size(); }
 };
 
-// Operators of one colocation group, with granularity LAYER those of one layer, are in one layer. The order in which
-// the graph lists operators and tensors decides nothing: names do. `costs`: of the graph. REQUIRES: graph and problem
-// are valid, `problem` is resolved and pins nothing, no operator is BACKWARD. O((operators + tensor ends) log
-// operators).
-OperatorLayers DivideIntoLayers(const OperatorGraph& graph, const PlanningProblem& problem, const CostTable& costs);
+// Of several linear orders, first the one with the fewest bytes alive between neighbours (core/graph/chain.h); no two
+// are the same. Operators of one colocation group, with granularity LAYER those of one layer, are in one layer. The
+// order in which the graph lists operators and tensors decides nothing: names do. BACKWARD operators are in the layer
+// of their forward operator; those without one stand where their tensors go back. `costs`: of the graph. REQUIRES:
+// graph and problem are valid, `problem` is resolved and pins nothing. O((operators + tensor ends) log operators).
+std::vector<OperatorLayers> DivideInEveryOrder(const OperatorGraph& graph, const PlanningProblem& problem,
+                                               const CostTable& costs);
 
 }  // namespace planwright
 

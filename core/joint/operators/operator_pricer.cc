@@ -9,11 +9,10 @@
 #include "core/joint/cost/exchange.h"
 #include "core/joint/cost/layer_memory.h"
 #include "core/joint/cost/training_efficiency.h"
+#include "core/joint/operators/data_ranks.h"
 
 namespace planwright {
 namespace {
-
-constexpr double kPicosecondsPerSecond = 1e12;
 
 // Everything that its price depends on.
 using Key = std::vector<int64_t>;
@@ -31,59 +30,12 @@ Key KeyOf(const Operator& op, OperatorId id, const Cluster& cluster, const CostT
   return key;
 }
 
-// Costs of the data ranks of one stage.
-class DataRanks {
- public:
-  DataRanks(const PriceQuery& query, const TrainingEfficiency& efficiency, const DeviceClass& device,
-            const TrainingLink& inside, const TrainingLink& between)
-      : sharding_(query.sharding),
-        efficiency_(efficiency),
-        device_(device),
-        group_{query.degrees.data, query.degrees.tensor},
-        exchange_(query, inside, between, efficiency.network) {}
-
-  // Bytes of which each rank keeps its part from `from` on.
-  double Kept(double bytes, Sharding from) const {
-    return sharding_ >= from ? bytes / static_cast<double>(group_.ranks) : bytes;
-  }
-
-  // What sharding adds to the passes of every micro-batch.
-  void AddGathers(double parameters, double forward, double backward, LayerPrice& price) const {
-    if (sharding_ < Sharding::kGradients) return;
-    const double ring = exchange_.Ring(parameters, group_);
-    const double gather = sharding_ == Sharding::kParameters ? ring : 0;
-    const auto shown = [&](double time, double computed) {
-      return time - std::min(efficiency_.hidden_among_data * time, computed);
-    };
-    price.forward_ps = RoundedUp(forward + shown(gather, forward));
-    price.backward_ps = RoundedUp(backward + shown(gather + ring, backward));
-  }
-
-  double StepEnd(double parameters, double touched) const {
-    const double ring = exchange_.Ring(parameters, group_);
-    const double rings = sharding_ <= Sharding::kOptimizer ? 2 : sharding_ == Sharding::kGradients ? 1 : 0;
-    double update = 0;
-    if (device_.memory_bandwidth_bytes_per_second > 0) {
-      update = Kept(touched, Sharding::kOptimizer) / (device_.memory_bandwidth_bytes_per_second * efficiency_.memory) *
-               kPicosecondsPerSecond;
-    }
-    return (1 - efficiency_.hidden_at_step_end) * rings * ring + update;
-  }
-
- private:
-  Sharding sharding_;
-  const TrainingEfficiency& efficiency_;
-  const DeviceClass& device_;
-  RankGroup group_;
-  Exchange exchange_;
-};
-
 // Sums over the operators of a layer.
 struct LayerSum {
   double forward = 0;
   double backward = 0;
   double weights = 0;
-  double parameters = 0;
+  HeldParameters parameters;
   double kept = 0;
   double workspace = 0;
   // Where what can be is computed again.
@@ -97,7 +49,7 @@ struct LayerSum {
     forward += share.forward;
     backward += share.backward;
     weights += share.weights;
-    parameters += share.parameters;
+    (share.has_experts ? parameters.experts : parameters.ordinary) += share.parameters;
     kept += share.kept;
     workspace = std::max(workspace, share.workspace);
     is_measured = is_measured && share.is_measured;
@@ -129,16 +81,19 @@ bool IsTooMuch(const LayerPrice& price, std::size_t layers) {
 
 OperatorPricer::OperatorPricer(const OperatorGraph& graph, const Cluster& cluster, const OperatorLayers& layers,
                                const CostTable& costs, const MemoryModel& memory, TrainingLink inside,
-                               TrainingLink between)
+                               TrainingLink between, int64_t tokens_per_sample)
     : graph_(graph),
       cluster_(cluster),
       layers_(layers),
       costs_(costs),
+      layouts_(graph, layers),
       weight_versions_(memory.weight_versions.value_or(1)),
       gradient_copies_(memory.gradient_copies.value_or(1)),
       optimizer_factor_(memory.optimizer_bytes_per_parameter_byte.value_or(0)),
       inside_(inside),
-      between_(between) {
+      between_(between),
+      tokens_per_sample_(tokens_per_sample),
+      has_gradients_(HasBackwardOperators(graph)) {
   FindBorders();
   FindKinds();
 }
@@ -148,20 +103,24 @@ void OperatorPricer::FindBorders() {
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     for (const OperatorId op : layers_.operators[layer]) layer_of[op.index()] = layer;
   }
-  const auto is_whole = [&](OperatorId op) { return graph_.operators[op.index()].variants.empty(); };
+  const auto is_whole = [&](OperatorId op) {
+    return graph_.operators[op.index()].variants.empty() && graph_.operators[op.index()].pass == Pass::kForward;
+  };
   borders_.resize(layers_.size());
   for (std::size_t number = 0; number < graph_.tensors.size(); ++number) {
     const Tensor& tensor = graph_.tensors[number];
     const std::size_t made = layer_of[tensor.producer.index()];
     std::set<std::size_t> readers;
+    std::size_t first = made;
     std::size_t last = made;
     for (const OperatorId consumer : tensor.consumers) {
       const std::size_t read = layer_of[consumer.index()];
+      first = std::min(first, read);
       last = std::max(last, read);
       if (is_whole(consumer) && (read != made || !is_whole(tensor.producer))) readers.insert(read);
     }
     for (const std::size_t layer : readers) borders_[layer].entering.push_back(number);
-    for (std::size_t layer = made; layer < last; ++layer) borders_[layer].leaving.push_back(number);
+    for (std::size_t layer = first; layer < last; ++layer) borders_[layer].leaving.push_back(number);
   }
 }
 
@@ -191,33 +150,32 @@ void OperatorPricer::FindKinds() {
 }
 
 double OperatorPricer::BytesOf(const std::vector<std::size_t>& tensors, const PriceQuery& query,
-                               const std::vector<std::optional<OperatorShare>>& shares) const {
+                               const Chosen& chosen) const {
   const double factor = static_cast<double>(query.samples) / static_cast<double>(graph_.samples_per_micro_batch);
   double bytes = 0;
   for (const std::size_t number : tensors) {
     const Tensor& tensor = graph_.tensors[number];
-    const std::optional<double>& sent = shares[tensor.producer.index()]->output;
+    const std::optional<double>& sent = chosen.shares[tensor.producer.index()].output;
     bytes += sent.has_value() ? *sent : factor * static_cast<double>(tensor.size_bytes);
   }
   return bytes;
 }
 
 std::optional<LayerPrice> OperatorPricer::PriceOfLayer(std::size_t layer, const PriceQuery& query,
-                                                       const std::vector<std::optional<OperatorShare>>& shares) const {
+                                                       const Chosen& chosen) const {
   LayerSum sum;
-  for (const OperatorId op : layers_.operators[layer]) sum.Add(*shares[op.index()]);
+  for (const OperatorId op : layers_.operators[layer]) sum.Add(chosen.shares[op.index()]);
   const Border& border = borders_[layer];
-  if (sum.drops_whole_operators) sum.kept_then += BytesOf(border.entering, query, shares);
+  if (sum.drops_whole_operators) sum.kept_then += BytesOf(border.entering, query, chosen);
   const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
   const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
   const DataRanks ranks(query, efficiency, device, inside_, between_);
-  const double versions = weight_versions_ * sum.parameters;
-  const double gradients = gradient_copies_ * sum.parameters;
-  const double optimizer = optimizer_factor_ * sum.parameters;
+  const double forward = sum.forward + chosen.changes_ps[layer];
+  const double backward = sum.backward + chosen.changes_ps[layer];
   LayerPrice price;
-  price.forward_ps = RoundedUp(sum.forward);
-  price.backward_ps = RoundedUp(sum.backward);
-  ranks.AddGathers(sum.parameters, sum.forward, sum.backward, price);
+  price.forward_ps = RoundedUp(forward);
+  price.backward_ps = RoundedUp(backward);
+  ranks.AddGathers(sum.parameters, forward, backward, price);
   price.weights_ps = std::min(RoundedUp(sum.weights), price.backward_ps);
   price.weights_kept_bytes = RoundedUp(sum.kept);
   price.modes[static_cast<std::size_t>(LayerRecomputation::kNone)] = {0, RoundedUp(sum.kept)};
@@ -226,33 +184,61 @@ std::optional<LayerPrice> OperatorPricer::PriceOfLayer(std::size_t layer, const 
     price.recomputed_bytes = RoundedUp(sum.recomputed);
   }
   price.workspace_bytes = RoundedUp(sum.workspace);
-  price.parameter_bytes = RoundedUp(ranks.Kept(versions, Sharding::kParameters));
-  price.gradient_bytes = RoundedUp(ranks.Kept(gradients, Sharding::kGradients));
-  price.optimizer_bytes = RoundedUp(ranks.Kept(optimizer, Sharding::kOptimizer));
-  if (query.sharding == Sharding::kParameters) price.gathered_bytes = RoundedUp(sum.parameters);
+  const auto kept = [&](double copies, Sharding from) { return RoundedUp(copies * ranks.Kept(sum.parameters, from)); };
+  price.parameter_bytes = kept(weight_versions_, Sharding::kParameters);
+  price.gradient_bytes = kept(gradient_copies_, Sharding::kGradients);
+  price.optimizer_bytes = kept(optimizer_factor_, Sharding::kOptimizer);
+  if (query.sharding == Sharding::kParameters) price.gathered_bytes = RoundedUp(sum.parameters.total());
   // An update reads gradients, and reads and writes parameters and what the optimizer knows of them.
-  price.step_end_ps = RoundedUp(ranks.StepEnd(sum.parameters, 3 * sum.parameters + 2 * optimizer));
-  price.output_bytes = RoundedUp(BytesOf(border.leaving, query, shares));
+  price.step_end_ps = RoundedUp(ranks.StepEnd(sum.parameters, 3 + 2 * optimizer_factor_));
+  price.output_bytes = RoundedUp(BytesOf(border.leaving, query, chosen) / (has_gradients_ ? 2 : 1));
   price.is_measured = sum.is_measured;
   if (IsTooMuch(price, layers_.size())) return std::nullopt;
   return price;
 }
 
-std::vector<LayerPrice> OperatorPricer::Price(const PriceQuery& query) const {
-  if (query.degrees.context != 1 || query.degrees.expert != 1) return {};
+std::optional<OperatorPricer::Chosen> OperatorPricer::Choose(const PriceQuery& query) const {
   const DeviceClass& device = cluster_.device_classes[query.device_class.index()];
-  const ShareQuery share_query{query.degrees.tensor, query.samples, graph_.samples_per_micro_batch};
-  std::vector<std::optional<OperatorShare>> shares;
-  shares.reserve(graph_.operators.size());
+  const ShareQuery share_query{query.degrees, query.samples, graph_.samples_per_micro_batch};
+  std::vector<std::vector<OperatorChoice>> choices;
+  choices.reserve(graph_.operators.size());
   for (std::size_t op = 0; op < graph_.operators.size(); ++op) {
-    const OperatorTime& whole = costs_.time(OperatorId(op), query.device_class);
-    shares.push_back(ShareOf(graph_.operators[op], device, whole, share_query));
-    if (!shares.back().has_value()) return {};
+    const Operator& each = graph_.operators[op];
+    if (each.forward_operator.has_value() && !graph_.operators[each.forward_operator->index()].variants.empty()) {
+      // Its forward operator's variants speak for it.
+      OperatorChoice& nothing = choices.emplace_back().emplace_back();
+      nothing.share.has_variant = nothing.share.is_measured = true;
+      continue;
+    }
+    choices.push_back(ChoicesOf(each, device, costs_.time(OperatorId(op), query.device_class), share_query));
+    if (choices.back().empty()) return std::nullopt;
   }
+  Chosen chosen;
+  const TrainingEfficiency efficiency = TrainingEfficiencyOf(device);
+  const RankGroup group{int64_t{query.degrees.tensor} * query.degrees.context, 1};
+  const auto exchanged_at = [&](const PriceQuery& place) {
+    const Exchange exchange(place, inside_, between_, efficiency.network);
+    return [exchange, group, shown = 1 - efficiency.hidden_in_layers](double bytes) {
+      return shown * exchange.Received(bytes, group);
+    };
+  };
+  const double factor = static_cast<double>(query.samples) / static_cast<double>(graph_.samples_per_micro_batch);
+  const std::vector<std::size_t> numbers = layouts_.Choose(choices, factor, exchanged_at({}));
+  chosen.changes_ps = layouts_.ChangesPs(choices, numbers, factor, exchanged_at(query));
+  for (std::size_t op = 0; op < choices.size(); ++op) {
+    chosen.shares.push_back(std::move(choices[op][numbers[op]].share));
+  }
+  return chosen;
+}
+
+std::vector<LayerPrice> OperatorPricer::Price(const PriceQuery& query) const {
+  if (int64_t{query.degrees.data} * query.degrees.context % query.degrees.expert != 0) return {};
+  const std::optional<Chosen> chosen = Choose(query);
+  if (!chosen.has_value()) return {};
   std::vector<LayerPrice> prices;
   prices.reserve(first_of_kind_.size());
   for (const std::size_t layer : first_of_kind_) {
-    const std::optional<LayerPrice> price = PriceOfLayer(layer, query, shares);
+    const std::optional<LayerPrice> price = PriceOfLayer(layer, query, *chosen);
     if (!price.has_value()) return {};
     prices.push_back(*price);
   }

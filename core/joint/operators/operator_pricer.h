@@ -12,6 +12,7 @@
 #include "core/cost/terms/cost_table.h"
 #include "core/joint/cost/layer_pricer.h"
 #include "core/joint/cost/training_cluster.h"
+#include "core/joint/operators/layer_layouts.h"
 #include "core/joint/operators/operator_layers.h"
 #include "core/joint/operators/operator_share.h"
 #include "core/model/cluster.h"
@@ -23,45 +24,56 @@ namespace planwright {
 class OperatorPricer : public LayerPricer {
  public:
   // All but the links and `memory` outlive the pricer. `memory` is resolved; what it leaves open under DECLARED counts
-  // as parameters and gradients. REQUIRES: `layers` in an order in which every tensor goes forward.
+  // as parameters and gradients. REQUIRES: `layers` in an order in which every tensor between FORWARD operators goes
+  // forward.
   OperatorPricer(const OperatorGraph& graph, const Cluster& cluster, const OperatorLayers& layers,
-                 const CostTable& costs, const MemoryModel& memory, TrainingLink inside, TrainingLink between);
+                 const CostTable& costs, const MemoryModel& memory, TrainingLink inside, TrainingLink between,
+                 int64_t tokens_per_sample = 0);
 
   const std::vector<int32_t>& kinds() const override { return kinds_; }
   const std::vector<std::string>& labels() const override { return layers_.labels; }
-  // Empty also where a class cannot run an operator, variants lack the tensor degree, the context or expert degree is
-  // not 1, or sums leave 62 bits.
+  // Empty also where a class cannot run an operator, variants lack the degrees, or sums leave 62 bits.
   std::vector<LayerPrice> Price(const PriceQuery& query) const override;
   double flops_per_sample() const override;
-  // Of tokens nothing is known.
-  int64_t tokens_per_sample() const override { return 0; }
+  // As the request says; 0: unknown.
+  int64_t tokens_per_sample() const override { return tokens_per_sample_; }
 
  private:
   // Positions in graph.tensors.
   struct Border {
     // Read in the layer by operators without variants, made by none of these.
     std::vector<std::size_t> entering;
-    // Made in it or before, read behind it.
+    // With one end in it or before, and another behind it.
     std::vector<std::size_t> leaving;
+  };
+
+  // How each operator runs, and by layer what changing layouts takes in each pass.
+  struct Chosen {
+    std::vector<OperatorShare> shares;
+    std::vector<double> changes_ps;
   };
 
   void FindBorders();
   void FindKinds();
-  // nullopt: the operators of the layer cannot be spread so.
-  std::optional<LayerPrice> PriceOfLayer(std::size_t layer, const PriceQuery& query,
-                                         const std::vector<std::optional<OperatorShare>>& shares) const;
-  double BytesOf(const std::vector<std::size_t>& tensors, const PriceQuery& query,
-                 const std::vector<std::optional<OperatorShare>>& shares) const;
+  // nullopt: an operator cannot be spread so.
+  std::optional<Chosen> Choose(const PriceQuery& query) const;
+  // nullopt: sums leave 62 bits.
+  std::optional<LayerPrice> PriceOfLayer(std::size_t layer, const PriceQuery& query, const Chosen& chosen) const;
+  double BytesOf(const std::vector<std::size_t>& tensors, const PriceQuery& query, const Chosen& chosen) const;
 
   const OperatorGraph& graph_;
   const Cluster& cluster_;
   const OperatorLayers& layers_;
   const CostTable& costs_;
+  LayerLayouts layouts_;
   double weight_versions_;
   double gradient_copies_;
   double optimizer_factor_;
   TrainingLink inside_;
   TrainingLink between_;
+  int64_t tokens_per_sample_;
+  // Tensors of BACKWARD operators are what goes back; else what goes back is as large as what went forward.
+  bool has_gradients_;
   std::vector<Border> borders_;
   std::vector<int32_t> kinds_;
   // Of each kind the first layer.

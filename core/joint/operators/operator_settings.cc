@@ -27,6 +27,8 @@ JointSettings ResolveOperatorJoint(const JointSettings& given, const OperatorGra
                                    const TrainingCluster& cluster) {
   JointSettings settings = given;
   if (settings.tensor_degrees.empty()) settings.tensor_degrees = DegreesInNodes(TensorDegreesOf(graph), cluster);
+  if (settings.context_degrees.empty()) settings.context_degrees = ContextDegreesOf(graph);
+  if (settings.expert_degrees.empty()) settings.expert_degrees = ExpertDegreesOf(graph);
   if (settings.micro_batch_samples.empty()) {
     std::vector<int64_t>& samples = settings.micro_batch_samples;
     for (int64_t power = 1; power <= kMostSamples; power *= 2) samples.push_back(power);

@@ -10,7 +10,7 @@ namespace planwright {
 
 // `given` with every empty list filled in:
 //   tensor degrees     those that all operators with variants have, and a node holds; without variants 1
-//   context, expert    1
+//   context, expert    those that all operators with variants have; without variants 1
 //   samples            powers of two up to 16, and the graph's own number, as far as they divide the batch
 //   recomputation      none, full
 //   orders             1F1B

@@ -9,14 +9,20 @@
 namespace planwright {
 namespace {
 
-// Of one degree and class, by samples.
+// Of the same degrees, layouts and class, by samples.
 using Sizes = std::map<int64_t, const OperatorVariant*>;
 
-Sizes SizesOf(const Operator& op, const std::string& device_class, const ShareQuery& query) {
-  Sizes sizes;
+bool IsOf(const OperatorVariant& variant, const Degrees& degrees) {
+  return variant.tensor_degree == degrees.tensor && variant.context_degree == degrees.context &&
+         variant.expert_degree.value_or(degrees.expert) == degrees.expert;
+}
+
+std::map<OperatorLayouts, Sizes> SizesOf(const Operator& op, const std::string& device_class, const ShareQuery& query) {
+  std::map<OperatorLayouts, Sizes> sizes;
   for (const OperatorVariant& variant : op.variants) {
-    if (variant.tensor_degree != query.tensor_degree || variant.device_class != device_class) continue;
-    sizes.emplace(variant.samples.value_or(query.samples_of_graph), &variant);
+    if (!IsOf(variant, query.degrees) || variant.device_class != device_class) continue;
+    sizes[{variant.input_layout, variant.output_layout}].emplace(variant.samples.value_or(query.samples_of_graph),
+                                                                 &variant);
   }
   return sizes;
 }
@@ -50,6 +56,7 @@ OperatorShare ShareOfVariants(const Sizes& sizes, int64_t samples) {
   const Mixture mixture = MixtureAt(sizes, samples);
   using Variant = OperatorVariant;
   OperatorShare share;
+  share.has_experts = mixture.low.expert_degree.has_value();
   share.has_variant = true;
   share.is_measured = true;
   share.forward = mixture.Of([](const Variant& variant) { return variant.forward.count(); });
@@ -59,6 +66,13 @@ OperatorShare ShareOfVariants(const Sizes& sizes, int64_t samples) {
   share.workspace = mixture.Of([](const Variant& variant) { return variant.workspace_bytes; });
   if (mixture.low.output_bytes.has_value()) {
     share.output = mixture.Of([](const Variant& variant) { return *variant.output_bytes; });
+  }
+  for (const OperatorVariant::BoundaryExchange& exchange : mixture.low.boundary_exchanges) {
+    share.exchanged[exchange.tensor] = mixture.Of([&](const Variant& variant) {
+      const auto same = std::find_if(variant.boundary_exchanges.begin(), variant.boundary_exchanges.end(),
+                                     [&](const auto& other) { return other.tensor == exchange.tensor; });
+      return same->bytes;
+    });
   }
   if (mixture.low.recomputation.has_value()) {
     share.again = {
@@ -77,17 +91,11 @@ Picoseconds WeightsTimeOf(const Operator& op, const DeviceClass& device_class) {
   return cost == op.costs.end() ? Picoseconds(0) : cost->backward_weight;
 }
 
-std::optional<OperatorShare> ShareOf(const Operator& op, const DeviceClass& device_class, const OperatorTime& whole,
-                                     const ShareQuery& query) {
-  const auto& refused = op.unsupported_device_classes;
-  if (std::find(refused.begin(), refused.end(), device_class.name) != refused.end()) return std::nullopt;
-  if (!op.variants.empty()) {
-    Sizes sizes = SizesOf(op, device_class.name, query);
-    if (sizes.empty()) sizes = SizesOf(op, "", query);
-    if (sizes.empty()) return std::nullopt;
-    return ShareOfVariants(sizes, query.samples);
-  }
-  if (!whole.supported) return std::nullopt;
+namespace {
+
+// Of an operator that runs whole.
+OperatorShare ShareOfWhole(const Operator& op, const DeviceClass& device_class, const OperatorTime& whole,
+                           const ShareQuery& query) {
   const double factor = static_cast<double>(query.samples) / static_cast<double>(query.samples_of_graph);
   OperatorShare share;
   share.forward = factor * static_cast<double>(whole.forward.count());
@@ -98,6 +106,23 @@ std::optional<OperatorShare> ShareOf(const Operator& op, const DeviceClass& devi
   share.workspace = factor * static_cast<double>(op.workspace_bytes);
   share.is_measured = !whole.estimated;
   return share;
+}
+
+}  // namespace
+
+std::vector<OperatorChoice> ChoicesOf(const Operator& op, const DeviceClass& device_class, const OperatorTime& whole,
+                                      const ShareQuery& query) {
+  const auto& refused = op.unsupported_device_classes;
+  if (std::find(refused.begin(), refused.end(), device_class.name) != refused.end()) return {};
+  std::vector<OperatorChoice> choices;
+  if (op.variants.empty()) {
+    if (whole.supported) choices.push_back({OperatorLayouts(), ShareOfWhole(op, device_class, whole, query)});
+    return choices;
+  }
+  std::map<OperatorLayouts, Sizes> sizes = SizesOf(op, device_class.name, query);
+  if (sizes.empty()) sizes = SizesOf(op, "", query);
+  for (const auto& [layouts, own] : sizes) choices.push_back({layouts, ShareOfVariants(own, query.samples)});
+  return choices;
 }
 
 }  // namespace planwright

@@ -16,6 +16,7 @@
 #include "core/base/status_macros.h"
 #include "core/base/units.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/plan/network_planning.h"
 #include "core/joint/search/joint_search.h"
 
 namespace planwright {
@@ -47,8 +48,13 @@ struct Box {
 
 class FewestDevices {
  public:
-  FewestDevices(const JointQuestion& question, const SolveLimits& limits) : question_(question), limits_(limits) {
-    for (const TrainingClass& part : classes()) all_.push_back(part.devices());
+  FewestDevices(const JointQuestion& question, const SolveLimits& limits)
+      : question_(question), limits_(limits), classes_(question.training.classes) {
+    // A network has no nodes: each device counts.
+    for (TrainingClass& part : classes_) {
+      if (is_network()) part.nodes = std::exchange(part.devices_per_node, 1);
+      all_.push_back(part.devices());
+    }
     const std::optional<double>& target = question.settings.target_tokens_per_second;
     if (!target.has_value()) return;
     const double tokens =
@@ -65,10 +71,9 @@ class FewestDevices {
       Lower(Counts(all_.size(), 0), number, CountsAlone(classes()[number]));
     }
     if (all_.size() > 1) Mix(WholeBox());
-    const TrainingCluster part = FirstDevicesByClass(question_.training, reached_);
-    absl::StatusOr<JointAnswer> planned = PlanJointly(On(part), limits_, on_answer);
+    absl::StatusOr<JointAnswer> planned = PlanOn(reached_, on_answer);
     const bool misses = planned.ok() && planned->plan.step.count() > most_ps_;
-    if (misses || IsNoPlanFound(planned.status())) planned = found_;
+    if (!found_.plan.stages.empty() && (misses || IsNoPlanFound(planned.status()))) planned = found_;
     ASSIGN_OR_RETURN(JointAnswer answer, std::move(planned));
     answer.counters["device_counts_tried"] = tried_;
     answer.counters["devices_allowed"] = TotalOf(reached_);
@@ -86,11 +91,17 @@ class FewestDevices {
     TrainingCluster row;
   };
 
-  const std::vector<TrainingClass>& classes() const { return question_.training.classes; }
+  const std::vector<TrainingClass>& classes() const { return classes_; }
+  bool is_network() const { return question_.training.pairs != nullptr; }
 
-  JointQuestion On(const TrainingCluster& part) const {
-    return {question_.pricer,   question_.cluster,        part,
-            question_.settings, question_.reserved_bytes, question_.relative_gap};
+  // The best plan on so many devices of each class.
+  absl::StatusOr<JointAnswer> PlanOn(const Counts& counts,
+                                     const std::function<void(const JointAnswer&)>& on_answer) const {
+    const TrainingCluster part = is_network() ? question_.training : FirstDevicesByClass(question_.training, counts);
+    JointQuestion asked{question_.pricer,   question_.cluster,        part,
+                        question_.settings, question_.reserved_bytes, question_.relative_gap};
+    if (is_network()) asked.most_devices = counts;
+    return (is_network() ? PlanOnNetwork : PlanJointly)(asked, limits_, on_answer);
   }
 
   // 1, 2, ..., those of a node, and then whole nodes.
@@ -113,7 +124,8 @@ class FewestDevices {
     if (!reached_.empty() && Covers(counts, reached_)) return Decision::kReached;
     if (IsRefuted(counts)) return Decision::kRefuted;
     ++tried_;
-    const TrainingCluster part = FirstDevicesByClass(question_.training, counts);
+    TrainingCluster part = FirstDevicesByClass(question_.training, counts);
+    if (is_network()) return AskOnNetwork(counts, std::move(part));
     Reply reply = AskInOrders(part);
     Decision decision = reply.decision;
     if (reply.plan.has_value()) Note(std::move(reply));
@@ -125,6 +137,31 @@ class FewestDevices {
     }
     if (decision == Decision::kRefuted) refuted_.push_back(counts);
     return decision;
+  }
+
+  // Whichever these devices are: `part` as if all its links were the fastest refutes; else places decide, unless there
+  // is no target, because what a device holds does not depend on its links.
+  Decision AskOnNetwork(const Counts& counts, TrainingCluster part) {
+    part.pairs = nullptr;
+    const Reply reply = AskInOrders(part);
+    Decision decision = reply.decision;
+    // Of all devices the best plan is told even if it misses.
+    const bool is_open = decision != Decision::kRefuted || (reached_.empty() && reply.plan.has_value());
+    if (most_ps_ < kAnyStep && is_open) decision = AskPlaces(counts);
+    if (decision == Decision::kRefuted) refuted_.push_back(counts);
+    return decision;
+  }
+
+  Decision AskPlaces(const Counts& counts) {
+    absl::StatusOr<JointAnswer> planned = PlanOn(counts, [](const JointAnswer&) {});
+    if (!planned.ok()) return Decision::kOpen;
+    const JointPlan& plan = planned->plan;
+    if (plan.step.count() <= most_ps_) {
+      found_ = *std::move(planned);
+      return Decision::kReached;
+    }
+    best_ = std::min(best_.value_or(plan.step), plan.step);
+    return plan.step_bound.count() > most_ps_ ? Decision::kRefuted : Decision::kOpen;
   }
 
   Reply AskInOrders(const TrainingCluster& part) const {
@@ -274,7 +311,9 @@ class FewestDevices {
   // All devices miss the target.
   absl::Status WhyNot(Decision decision, const std::function<void(const JointAnswer&)>& on_answer) const {
     // Nothing fits: the search itself says so best.
-    if (!best_.has_value()) return PlanJointly(question_, limits_, on_answer).status();
+    if (!best_.has_value()) {
+      return (is_network() ? PlanOnNetwork : PlanJointly)(question_, limits_, on_answer).status();
+    }
     const double tokens = static_cast<double>(question_.settings.global_batch) *
                           static_cast<double>(question_.pricer.tokens_per_sample());
     const std::string found =
@@ -295,6 +334,8 @@ class FewestDevices {
 
   const JointQuestion& question_;
   const SolveLimits& limits_;
+  // As they are counted.
+  std::vector<TrainingClass> classes_;
   Counts all_;
   int64_t most_ps_ = kAnyStep;
   int64_t tried_ = 0;

@@ -5,7 +5,8 @@
 // counted one by one up to a node, then, as beside other classes, by nodes. Each class alone is bisected; mixes of
 // classes are looked at by boxes of counts, of which one that is refuted with its most of each class is done. Each step
 // is one search: it reaches the target, refutes it by its bound, or leaves it open, which counts as missed and not as
-// refuted.
+// refuted. On a network (pairs with links of their own) every device counts, whichever it is, and steps are those of
+// plans that have places.
 #ifndef PLANWRIGHT_CORE_JOINT_PLAN_FEWEST_DEVICES_H_
 #define PLANWRIGHT_CORE_JOINT_PLAN_FEWEST_DEVICES_H_
 

@@ -11,6 +11,7 @@
 #include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
 #include "core/joint/search/joint_search.h"
+#include "core/model/plan.h"
 
 namespace planwright {
 namespace {
@@ -24,6 +25,18 @@ bool HaveSameChoices(const JointConfiguration& a, const JointConfiguration& b) {
                       each.micro_batch_samples, each.micro_batches);
   };
   return choices(a) == choices(b) && a.degrees == b.degrees;
+}
+
+template <typename Predicate>
+bool IsEveryStage(const JointPlan& plan, Predicate predicate) {
+  return std::all_of(plan.stages.begin(), plan.stages.end(), predicate);
+}
+
+bool ComputesNothingAgain(const JointStage& stage) {
+  return std::all_of(stage.chunks.begin(), stage.chunks.end(), [](const JointChunk& chunk) {
+    return std::all_of(chunk.recomputation.begin(), chunk.recomputation.end(),
+                       [](LayerRecomputation mode) { return mode == LayerRecomputation::kNone; });
+  });
 }
 
 class JointPlanner {
@@ -137,9 +150,12 @@ class JointPlanner {
     AddWorth(answer.training, plan);
   }
 
-  // Searches once more without each of the choices.
+  // What the step takes without each of the choices: a plan that does without is the best one of those that do, as far
+  // as it is the best of all; others take a search.
   void AddWorth(const TrainingCluster& order, JointPlan& plan) const {
-    const auto without = [&](const char* what, const JointSettings& settings) {
+    const bool is_best = RelativeGap(plan.step, plan.step_bound) <= kWorthGap;
+    const auto without = [&](const char* what, bool does_without, const JointSettings& settings) {
+      if (does_without && is_best) return plan.worth.push_back({what, plan.step});
       JointRequest request = RequestOf(order, settings);
       request.relative_gap = std::max(request.relative_gap, kWorthGap);
       const JointOutcome outcome = SearchJoint(request, limits_, [](const JointPlan&) {});
@@ -154,29 +170,36 @@ class JointPlanner {
     };
     const JointSettings& settings = question_.settings;
     if (settings.recomputation.size() > 1) {
-      without("recomputation", replaced(&JointSettings::recomputation, LayerRecomputation::kNone));
+      without("recomputation", IsEveryStage(plan, ComputesNothingAgain),
+              replaced(&JointSettings::recomputation, LayerRecomputation::kNone));
     }
     if (settings.shardings != std::vector{Sharding::kNone}) {
-      without("sharding", replaced(&JointSettings::shardings, Sharding::kNone));
+      without("sharding", plan.sharding == Sharding::kNone, replaced(&JointSettings::shardings, Sharding::kNone));
     }
     if (settings.tensor_degrees.size() > 1) {
-      without("tensor parallelism", replaced(&JointSettings::tensor_degrees, 1));
+      without("tensor parallelism",
+              IsEveryStage(plan, [](const JointStage& stage) { return stage.degrees.tensor == 1; }),
+              replaced(&JointSettings::tensor_degrees, 1));
     }
     const auto without_order = [&](const char* what, PipelineOrder left_out) {
       JointSettings others = settings;
-      if (std::erase(others.orders, left_out) > 0 && !others.orders.empty()) without(what, others);
+      if (std::erase(others.orders, left_out) > 0 && !others.orders.empty()) {
+        without(what, plan.order != left_out, others);
+      }
     };
     without_order("interleaving", PipelineOrder::kInterleaved);
     without_order("zero bubble", PipelineOrder::kZeroBubble);
     if (!settings.num_stages.has_value()) {
       JointSettings one_stage = settings;
       one_stage.num_stages = 1;
-      without("a pipeline", one_stage);
+      without("a pipeline", plan.stages.size() == 1, one_stage);
     }
     if (settings.per_stage) {
       JointSettings uniform = settings;
       uniform.per_stage = false;
-      without("degrees by stage", uniform);
+      const Degrees& first = plan.stages.front().degrees;
+      without("degrees by stage", IsEveryStage(plan, [&](const JointStage& stage) { return stage.degrees == first; }),
+              uniform);
     }
   }
 

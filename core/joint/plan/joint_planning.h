@@ -41,6 +41,8 @@ struct JointQuestion {
   const JointStart* start = nullptr;
   // `training` has so many of the devices that may be used; others may be closer to each other.
   bool is_part = false;
+  // On networks: by class, how many devices plans take at most, whichever these are; empty: any number.
+  std::vector<int64_t> most_devices = {};
 };
 
 struct JointAnswer {

@@ -15,6 +15,7 @@
 #include "core/base/violations.h"
 #include "core/joint/cost/pair_links.h"
 #include "core/joint/cost/stage_cost.h"
+#include "core/joint/place/ring_speeds.h"
 #include "core/joint/place/stage_places.h"
 #include "core/joint/plan/start_plan.h"
 #include "core/joint/plan/what_would_fit.h"
@@ -51,46 +52,6 @@ ReachedLinks ReachedBy(const PlacedPlan& placed) {
   }
   return reached;
 }
-
-// How fast rings can be; interrupted, nothing is known. O(devices^2).
-class RingSpeeds {
- public:
-  RingSpeeds(const TrainingCluster& cluster, Poller& poller) {
-    for (const DeviceId device : cluster.devices) {
-      if (poller.ShouldStop(static_cast<int64_t>(cluster.devices.size()) * 16)) {
-        firsts_.clear();
-        seconds_.clear();
-        return;
-      }
-      double first = 0;
-      double second = 0;
-      for (const DeviceId other : cluster.devices) {
-        if (other == device) continue;
-        const double bandwidth = cluster.pairs->Between(device, other).bytes_per_second;
-        second = std::max(second, std::min(first, bandwidth));
-        first = std::max(first, bandwidth);
-      }
-      firsts_.push_back(first);
-      seconds_.push_back(second);
-    }
-    std::sort(firsts_.rbegin(), firsts_.rend());
-    std::sort(seconds_.rbegin(), seconds_.rend());
-  }
-
-  // No ring of so many devices has a faster slowest link than `fastest` and this: each rank needs two links, of a pair
-  // one. REQUIRES: there are so many devices.
-  TrainingLink BestOf(int64_t ranks, TrainingLink fastest) const {
-    const std::vector<double>& speeds = ranks == 2 ? firsts_ : seconds_;
-    if (ranks < 2 || speeds.empty()) return fastest;
-    fastest.bytes_per_second = std::min(fastest.bytes_per_second, speeds[static_cast<std::size_t>(ranks - 1)]);
-    return fastest;
-  }
-
- private:
-  // Of each device the two fastest links, descending.
-  std::vector<double> firsts_;
-  std::vector<double> seconds_;
-};
 
 // `mode` where the layer has it, else the first one that may be chosen, else its first one.
 LayerRecomputation ModeOf(const LayerPrice& price, LayerRecomputation mode,
@@ -134,7 +95,8 @@ class NetworkPlanner {
         on_answer_(on_answer),
         poller_(limits),
         rings_(question.training, poller_),
-        closest_(question.training) {
+        closest_(question.most_devices.empty() ? question.training
+                                               : FirstDevicesByClass(question.training, question.most_devices)) {
     closest_.pairs = nullptr;
   }
 
@@ -188,7 +150,7 @@ class NetworkPlanner {
   void AddPart(int32_t tensor) {
     JointSettings settings = question_.settings;
     settings.tensor_degrees = {tensor};
-    if (std::cmp_greater(tensor, question_.training.devices.size())) return;
+    if (std::cmp_greater(tensor, closest_.devices.size())) return;
     const TrainingCluster nodes = AsNodes(closest_, tensor, {rings_.BestOf(tensor, closest_.inside), closest_.between});
     if (nodes.classes.empty()) return;
     for (const TrainingCluster& order : OrdersOf(nodes)) parts_.push_back({order, settings, tensor});
@@ -336,7 +298,7 @@ class NetworkPlanner {
   const std::function<void(const JointAnswer&)>& on_answer_;
   Poller poller_;
   const RingSpeeds rings_;
-  // As if all pairs had the fastest link.
+  // As many devices as plans may take, as if all pairs had the fastest link.
   TrainingCluster closest_;
   std::optional<JointAnswer> best_;
   std::vector<Part> parts_;

@@ -85,21 +85,32 @@ class Builder {
     const DeviceClassId device_class = cluster_.devices[devices_.front().index()].device_class;
     const DeviceClass& device = cluster_.device_classes[device_class.index()];
     auto& operators = instance_.operators.emplace_back();
-    std::vector<std::optional<double>> sent(graph_.operators.size());
+    std::vector<std::optional<OperatorShare>> shares(graph_.operators.size());
     for (const OperatorId id : instance_.ids) {
-      const std::optional<OperatorShare> share =
-          ShareOf(graph_.operators[id.index()], device, costs.time(id, device_class),
-                  {degree, samples_, graph_.samples_per_micro_batch});
+      std::vector<OperatorChoice> choices =
+          ChoicesOf(graph_.operators[id.index()], device, costs.time(id, device_class),
+                    {{.tensor = degree}, samples_, graph_.samples_per_micro_batch});
+      std::optional<OperatorShare>& share = shares[id.index()];
+      if (!choices.empty()) share = std::move(choices.front().share);
       operators.push_back(share.has_value() ? std::optional(Priced(*share)) : std::nullopt);
-      if (share.has_value()) sent[id.index()] = share->output;
     }
     auto& bytes = instance_.edge_bytes.emplace_back();
-    for (const std::size_t tensor : tensor_of_edge_) {
-      const Tensor& moved = graph_.tensors[tensor];
+    for (std::size_t edge = 0; edge < instance_.edges.size(); ++edge) {
+      const Tensor& moved = graph_.tensors[tensor_of_edge_[edge]];
       const double whole = static_cast<double>(moved.size_bytes) * static_cast<double>(samples_) /
                            static_cast<double>(graph_.samples_per_micro_batch);
-      bytes.push_back(Whole(sent[moved.producer.index()].value_or(whole)));
+      const std::optional<OperatorShare>& maker = shares[moved.producer.index()];
+      const double sent = maker.has_value() ? maker->output.value_or(whole) : whole;
+      const OperatorId reader = instance_.ids[static_cast<std::size_t>(instance_.edges[edge].to)];
+      bytes.push_back({.entering = Whole(sent) + Exchanged(shares[reader.index()], moved.name),
+                       .leaving = Whole(sent) + Exchanged(maker, moved.name)});
     }
+  }
+
+  static int64_t Exchanged(const std::optional<OperatorShare>& share, const std::string& tensor) {
+    if (!share.has_value()) return 0;
+    const auto found = share->exchanged.find(tensor);
+    return found == share->exchanged.end() ? 0 : Whole(found->second);
   }
 
   RoundRobinOperator Priced(const OperatorShare& share) const {
@@ -154,7 +165,9 @@ Violations WhatIsTooMuch(const RoundRobinInstance& instance) {
       time += static_cast<double>(op->again->extra_ps);
       held += static_cast<double>(op->again->kept_bytes) + static_cast<double>(op->again->fixed_bytes);
     }
-    for (const int64_t bytes : instance.edge_bytes[degree]) sent += static_cast<double>(bytes);
+    for (const RoundRobinBytes& bytes : instance.edge_bytes[degree]) {
+      sent += static_cast<double>(bytes.entering) + static_cast<double>(bytes.leaving);
+    }
     takes_too_long = takes_too_long || time >= kMost;
     holds_too_much = holds_too_much || held >= kMost;
     sends_too_much = sends_too_much || sent >= kMost;

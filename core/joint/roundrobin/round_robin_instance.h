@@ -42,6 +42,13 @@ struct RoundRobinEdge {
   int32_t to = 0;
 };
 
+// Of an edge between stages: with what its ends gather and divide.
+struct RoundRobinBytes {
+  // Where it is read, and where it is made.
+  int64_t entering = 0;
+  int64_t leaving = 0;
+};
+
 struct RoundRobinInstance {
   // Operators in the order of their names: positions in the graph.
   std::vector<OperatorId> ids;
@@ -50,7 +57,7 @@ struct RoundRobinInstance {
   std::vector<std::vector<std::optional<RoundRobinOperator>>> operators;
   std::vector<RoundRobinEdge> edges;
   // By tensor degree and edge: what a stage of that degree pays for, each way and pass.
-  std::vector<std::vector<int64_t>> edge_bytes;
+  std::vector<std::vector<RoundRobinBytes>> edge_bytes;
   // Divisors of the micro-batches that may be data degrees, ascending.
   std::vector<int32_t> data_degrees;
   int64_t micro_batches = 1;

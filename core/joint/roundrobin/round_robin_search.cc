@@ -42,10 +42,12 @@ struct Label {
 
 class Search {
  public:
-  Search(const RoundRobinInstance& instance, IdealList list, double relative_gap, const SolveLimits& limits)
+  Search(const RoundRobinInstance& instance, IdealList list, double relative_gap, const SolveLimits& limits,
+         const std::function<void(const RoundRobinOutcome&)>& on_plan)
       : instance_(instance),
         relative_gap_(relative_gap),
         poller_(limits),
+        on_plan_(on_plan),
         words_(1 + static_cast<int64_t>(instance.size() / 64)),
         list_(std::move(list)),
         loads_(instance, list_) {}
@@ -103,7 +105,9 @@ class Search {
         sum += static_cast<double>(op->time_ps() + (op->again.has_value() ? op->again->extra_ps : 0)) + 1;
         bytes += 4 * static_cast<double>(op->parameter_bytes);
       }
-      for (const int64_t edge : instance_.edge_bytes[degree]) bytes += 4 * static_cast<double>(edge);
+      for (const RoundRobinBytes& edge : instance_.edge_bytes[degree]) {
+        bytes += 2 * (static_cast<double>(edge.entering) + static_cast<double>(edge.leaving));
+      }
       sum += bytes / static_cast<double>(instance_.bytes_per_second) * 1e12 + 4;
     }
     return static_cast<int64_t>(std::min(std::ceil(sum), static_cast<double>(kMost)));
@@ -248,6 +252,8 @@ class Search {
     }
     outcome_.stages = std::move(stages);
     outcome_.load_ps = longest;
+    outcome_.bound_ps = std::min(outcome_.bound_ps, longest);
+    on_plan_(outcome_);
     return true;
   }
 
@@ -283,6 +289,7 @@ class Search {
   const RoundRobinInstance& instance_;
   const double relative_gap_;
   Poller poller_;
+  const std::function<void(const RoundRobinOutcome&)>& on_plan_;
   // Of a set of operators.
   const int64_t words_;
   const IdealList list_;
@@ -300,13 +307,14 @@ class Search {
 
 // Looks for a plan that is better than the one of `outcome` among the ideals of a list, as far as there is time.
 void Improve(const RoundRobinInstance& instance, const std::function<IdealList()>& make_list, double relative_gap,
-             const SolveLimits& limits, RoundRobinOutcome& outcome) {
+             const SolveLimits& limits, const std::function<void(const RoundRobinOutcome&)>& on_plan,
+             RoundRobinOutcome& outcome) {
   std::optional<Search> search;
   outcome.is_interrupted = CheckInterruption(limits).has_value();
   if (outcome.is_interrupted) return;
   try {
     const InterruptionScope scope(&limits);
-    search.emplace(instance, make_list(), relative_gap, limits);
+    search.emplace(instance, make_list(), relative_gap, limits, on_plan);
   } catch (const Interrupted&) {
     outcome.is_interrupted = true;
     return;
@@ -316,17 +324,18 @@ void Improve(const RoundRobinInstance& instance, const std::function<IdealList()
 
 }  // namespace
 
-RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits) {
+RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits,
+                                   const std::function<void(const RoundRobinOutcome&)>& on_plan) {
   RoundRobinOutcome outcome;
   for (const std::size_t least : kFirstPieces) {
     const std::size_t pieces = std::max(least, static_cast<std::size_t>(instance.num_stages.value_or(1)));
     const auto make_pieces = [&] { return PiecesOf(instance, pieces); };
-    Improve(instance, make_pieces, std::max(relative_gap, kFirstGap), limits, outcome);
+    Improve(instance, make_pieces, std::max(relative_gap, kFirstGap), limits, on_plan, outcome);
     if (outcome.is_interrupted || outcome.is_proven) return outcome;
     if (pieces >= instance.size()) break;
   }
   Improve(
-      instance, [&] { return IdealsOf(instance, kMostIdeals); }, relative_gap, limits, outcome);
+      instance, [&] { return IdealsOf(instance, kMostIdeals); }, relative_gap, limits, on_plan, outcome);
   return outcome;
 }
 

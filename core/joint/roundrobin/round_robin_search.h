@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,8 +40,11 @@ struct RoundRobinOutcome {
 };
 
 // The same for every run that is not interrupted: first among few pieces of one linear order, then among all ideals.
-// `relative_gap`: plans that are better by less are not sought.
-RoundRobinOutcome SearchRoundRobin(const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits);
+// `relative_gap`: plans that are better by less are not sought. `on_plan` hears of each better plan, with the bound of
+// then.
+RoundRobinOutcome SearchRoundRobin(
+    const RoundRobinInstance& instance, double relative_gap, const SolveLimits& limits,
+    const std::function<void(const RoundRobinOutcome&)>& on_plan = [](const RoundRobinOutcome&) {});
 
 }  // namespace planwright
 

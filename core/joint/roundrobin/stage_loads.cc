@@ -45,7 +45,10 @@ StageLoads::StageLoads(const RoundRobinInstance& instance, const IdealList& list
     }
     for (std::size_t degree = 0; degree < prefixes_.size(); ++degree) {
       Prefix& prefix = prefixes_[degree].emplace_back();
-      for (const uint32_t edge : leaving_[i]) prefix.cut_bytes += instance.edge_bytes[degree][edge];
+      for (const uint32_t edge : leaving_[i]) {
+        prefix.entering_bytes += instance.edge_bytes[degree][edge].entering;
+        prefix.leaving_bytes += instance.edge_bytes[degree][edge].leaving;
+      }
       for (std::size_t op = 0; op < instance.size(); ++op) {
         if (!ideal.Has(static_cast<int32_t>(op))) continue;
         const auto& priced = instance.operators[degree][op];
@@ -71,10 +74,11 @@ std::optional<StageSums> StageLoads::SumsOf(const StageSpan& span) const {
   // From before the stage to behind it: no business of its.
   int64_t past_bytes = 0;
   for (const uint32_t edge : leaving_[span.behind]) {
-    if (list_.ideals[span.before].Has(instance_.edges[edge].from))
-      past_bytes += instance_.edge_bytes[span.degree][edge];
+    if (!list_.ideals[span.before].Has(instance_.edges[edge].from)) continue;
+    past_bytes += instance_.edge_bytes[span.degree][edge].entering;
+    past_bytes += instance_.edge_bytes[span.degree][edge].leaving;
   }
-  const Wide bytes = Wide{2} * (Wide{before.cut_bytes} + behind.cut_bytes - 2 * Wide{past_bytes});
+  const Wide bytes = Wide{2} * (Wide{before.entering_bytes} + behind.leaving_bytes - past_bytes);
   return StageSums{.time_ps = behind.sums.time_ps - before.sums.time_ps,
                    .transfer_ps = Quotient(bytes * kPicosecondsPerSecond, instance_.bytes_per_second),
                    .parameter_bytes = behind.sums.parameter_bytes - before.sums.parameter_bytes,

@@ -71,7 +71,9 @@ class StageLoads {
   struct Prefix {
     StageSums sums;
     int64_t forbidden = 0;
-    int64_t cut_bytes = 0;
+    // Of the edges that leave the ideal, where they are read and where they are made.
+    int64_t entering_bytes = 0;
+    int64_t leaving_bytes = 0;
   };
 
   const RoundRobinInstance& instance_;

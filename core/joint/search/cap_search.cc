@@ -16,6 +16,8 @@ namespace {
 struct Interval {
   int64_t above = 0;
   int64_t cap = 0;
+  // What its pipelines take at least beside the longest stage, as an earlier pass found, and in all.
+  int64_t known = 0;
   int64_t bound = 0;
 };
 
@@ -25,8 +27,11 @@ struct HasGreaterBound {
   }
 };
 
-// Without a pipeline to beat, a wide interval is slow.
-int64_t Widened(int64_t above) { return above + above / 10 + 1; }
+// A pass knows of the longest stage no more than where its interval begins, so a wide one prunes little and many narrow
+// ones are slow: the width makes one part in so many of the step that is to be beaten.
+constexpr int64_t kPartsOfStep = 50;
+// Above every step that is known.
+constexpr int64_t kUnknownStep = std::numeric_limits<int64_t>::max() / 16;
 
 class CapSearch {
  public:
@@ -56,19 +61,29 @@ class CapSearch {
   void Push(int64_t above, int64_t cap, int64_t known) {
     if (above >= cap) return;
     const int64_t least = std::max(known, SaturatingAdd(pass_.SumBound(cap), pass_.end_bound()));
-    open_.push({above, cap, SaturatingAdd(least, rest_of_step_ * (above + 1))});
+    open_.push({above, cap, known, SaturatingAdd(least, rest_of_step_ * (above + 1))});
+  }
+
+  // How far an interval from `above` reaches.
+  int64_t Narrowed(int64_t above) const {
+    // There is one division of the layers, or nothing to be longer than.
+    if (pass_.has_one_stage() || rest_of_step_ == 0) return std::numeric_limits<int64_t>::max();
+    // Without a pipeline to beat, a wide interval is slow.
+    if (best_ >= kUnknownStep) return above + above / 10 + 1;
+    return above + best_ / kPartsOfStep / rest_of_step_ + 1;
   }
 
   void Close(Interval interval) {
-    const int64_t narrow = Widened(interval.above);
-    if (!result_.pipeline.has_value() && narrow < interval.cap) {
-      Push(narrow, interval.cap, 0);
-      interval.cap = narrow;
-    }
-    const int64_t least = SaturatingAdd(pass_.SumBound(interval.cap), pass_.end_bound());
     const int64_t sought = Sought(best_, relative_gap_);
+    const int64_t least = SaturatingAdd(pass_.SumBound(interval.cap), pass_.end_bound());
+    interval.cap = std::min(interval.cap, sought - pass_.end_bound());
     if (rest_of_step_ > 0) interval.cap = std::min(interval.cap, (sought - least) / rest_of_step_);
     if (interval.cap <= interval.above) return NoteClosed(sought);
+    const int64_t narrow = Narrowed(interval.above);
+    if (narrow < interval.cap) {
+      Push(narrow, interval.cap, interval.known);
+      interval.cap = narrow;
+    }
     ++result_.passes;
     std::optional<StagePipeline> found = pass_.LeastSum({interval.above, interval.cap, sought});
     // Every pipeline of the interval that was not looked at takes what is sought or more.

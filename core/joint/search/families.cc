@@ -223,7 +223,8 @@ bool AreSomeTooLong(const JointSpace& space, Poller& poller) {
 
 std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const std::vector<PipelineFamily>& families,
                                                  Poller& poller) {
-  const int32_t numbered = std::max(0, space.num_layers() - 2);
+  const int32_t ends = space.pricer.unnumbered_ends();
+  const int32_t numbered = std::max(0, space.num_layers() - 2 * ends);
   std::vector<PipelineFamily> listed;
   for (const PipelineFamily& family : families) {
     if (poller.ShouldStop(1'000 + numbered)) break;
@@ -233,9 +234,10 @@ std::vector<PipelineFamily> WithFirstLayersAgain(const JointSpace& space, const 
     for (int32_t number = 0; number < space.places.row().num_classes(); ++number) {
       for (const LayerPrice& price : ClosestPrices(space, family, family.degrees.front(), number)) {
         const auto& full = price.modes[static_cast<std::size_t>(LayerRecomputation::kFull)];
-        if (!full.has_value()) continue;
+        // The ends of a model are not; others count where they cannot be.
+        if (!full.has_value() && ends > 0) continue;
         layer = std::min(layer, price.forward_ps + price.backward_ps);
-        again = std::min(again, full->extra_ps);
+        again = std::min(again, full.has_value() ? full->extra_ps : 0);
       }
     }
     const int64_t stages = space.settings.num_stages.value_or(static_cast<int32_t>(family.most_stages));
@@ -262,6 +264,10 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
   std::array<bool, kNumRecomputations> allowed{};
   for (const LayerRecomputation mode : space.settings.recomputation) allowed[static_cast<std::size_t>(mode)] = true;
   std::vector<SpreadOption> options;
+  std::optional<FirstLayers> first_layers;
+  if (family.first_layers_again.has_value()) {
+    first_layers = {.count = *family.first_layers_again, .ends = space.pricer.unnumbered_ends()};
+  }
   for (const Degrees& degrees : family.degrees) {
     SpreadOption option{.degrees = degrees, .tables = {}, .num_tiers = space.places.num_tiers()};
     bool is_possible = false;
@@ -275,7 +281,7 @@ std::vector<SpreadOption> OptionsOf(const JointSpace& space, const PipelineFamil
         is_possible = is_possible || fits;
         option.tables.push_back(
             fits ? std::make_unique<StageTable>(space.segments, space.pricer.kinds(), std::move(prices), allowed,
-                                                space.places.row().At(number).memory_bytes, family.first_layers_again)
+                                                space.places.row().At(number).memory_bytes, first_layers)
                  : nullptr);
       }
     }

@@ -122,7 +122,7 @@ Interleaving InterleavingOf(const JointSpace& space, const PipelineFamily& famil
           .wrap_ps = LeastCutPs(space, table, LinkOfStages(space, family, candidate, candidate.num_stages))};
 }
 
-// Every number of stages and chunks that a family may have on each class, with `bound_of` (work, stages, chunks).
+// Every number of stages and chunks that a family may have on each class, with `bound_of` (table, stages, chunks).
 template <typename BoundOf>
 void ListCandidates(const JointSpace& space, const PipelineFamily& family, std::size_t at,
                     const std::vector<SpreadOption>& options, BoundOf bound_of, int64_t sought,
@@ -131,11 +131,10 @@ void ListCandidates(const JointSpace& space, const PipelineFamily& family, std::
     const StageTable* table = options.front().ClosestAt(place);
     if (table == nullptr) continue;
     const int64_t most = space.places.row().At(place).BlocksOf(family.degrees.front().devices());
-    const int64_t work = table->BasePs(0, space.num_layers());
     for (int32_t stages = 2; stages <= most; ++stages) {
       if (family.micro_batches % stages != 0 || space.settings.num_stages.value_or(stages) != stages) continue;
       for (int32_t chunks = 2; chunks <= kMostChunks && chunks * stages <= space.num_layers(); ++chunks) {
-        const int64_t bound = bound_of(work, stages, chunks);
+        const int64_t bound = bound_of(*table, stages, chunks);
         if (bound < sought) candidates.push_back({at, place, stages, chunks, bound});
       }
     }
@@ -172,7 +171,8 @@ class InterleavedSearch {
  private:
   void List(std::size_t at) {
     const PipelineFamily& family = families_[at];
-    const auto bound_of = [&](int64_t work, int32_t stages, int32_t chunks) {
+    const auto bound_of = [&](const StageTable& table, int32_t stages, int32_t chunks) {
+      const int64_t work = table.BasePs(0, space_.num_layers());
       return InterleavedStepPs(CeilDivide(work, int64_t{stages} * chunks), 0, family.micro_batches, stages, chunks);
     };
     ListCandidates(space_, family, at, OptionsOf(space_, family), bound_of, Sought(best_, relative_gap_), candidates_);
@@ -364,10 +364,13 @@ int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFami
   for (std::size_t at = 0; at < families.size(); ++at) {
     if (poller.ShouldStop(1'000)) return 0;
     const PipelineFamily& family = families[at];
-    const auto bound_of = [&](int64_t work, int32_t stages, int32_t) {
-      return SaturatingMultiply(family.micro_batches, CeilDivide(work, stages));
+    const std::vector<SpreadOption> options = OptionsOf(space, family);
+    // Some stage has no less than the mean of all micro-batches and of the ends of the step.
+    const auto bound_of = [&](const StageTable& table, int32_t stages, int32_t) {
+      const int64_t passes = SaturatingMultiply(family.micro_batches, table.BasePs(0, space.num_layers()));
+      return CeilDivide(SaturatingAdd(passes, table.StepEndPs(0, space.num_layers())), stages);
     };
-    ListCandidates(space, family, at, OptionsOf(space, family), bound_of, known_ps, candidates);
+    ListCandidates(space, family, at, options, bound_of, known_ps, candidates);
   }
   SortByBound(candidates);
   int64_t bound = known_ps;
@@ -378,8 +381,7 @@ int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFami
     const std::vector<SpreadOption> options = OptionsOf(space, family);
     const StageTable& table = *options.front().ClosestAt(candidate.number);
     LikeStages dealt(table, space.num_layers(), InterleavingOf(space, family, candidate, table), poller);
-    const int64_t busiest = std::max(dealt.LeastStagePs(), candidate.bound_ps / family.micro_batches);
-    bound = std::min(bound, SaturatingMultiply(family.micro_batches, busiest));
+    bound = std::min(bound, std::max(dealt.LeastStepPs(), candidate.bound_ps));
   }
   return bound;
 }

@@ -27,8 +27,8 @@ struct InterleavedResult {
 InterleavedResult SearchInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families,
                                     int64_t best_ps, double relative_gap, Poller& poller);
 
-// What no step of such a pipeline beats, task by task: whatever the order, the busiest device works through all
-// micro-batches. At most `known_ps`.
+// What no step of such a pipeline beats, task by task: a device works through all micro-batches, behind what must come
+// before and with what must follow (LikeStages). At most `known_ps`.
 int64_t BoundInterleaved(const JointSpace& space, const std::vector<PipelineFamily>& families, int64_t known_ps,
                          Poller& poller);
 

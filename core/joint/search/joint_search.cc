@@ -23,6 +23,8 @@ namespace {
 // Above every step; twice of it fits.
 constexpr int64_t kNoStep = std::numeric_limits<int64_t>::max() / 8;
 constexpr std::size_t kEqualStagesListed = 5;
+// Bounds of the simulated step are so precise.
+constexpr double kSimulatedGap = 1e-3;
 
 bool Allows(const JointSettings& settings, PipelineOrder order) {
   return std::find(settings.orders.begin(), settings.orders.end(), order) != settings.orders.end();
@@ -129,9 +131,7 @@ class JointSearch {
     if (Allows(uniform_, PipelineOrder::kOneFOneB)) {
       for (const PipelineFamily& family : ListFamilies(space, poller_)) {
         if (poller_.ShouldStopNow()) return 0;
-        std::vector<SpreadOption> options = OptionsOf(space, family);
-        StagePass pass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_);
-        bound = std::min(bound, pass.LeastBracket(bound));
+        bound = std::min(bound, BoundFamilySimulated(space, family, bound));
       }
     }
     if (Allows(uniform_, PipelineOrder::kInterleaved)) {
@@ -197,6 +197,23 @@ class JointSearch {
                    ModesThatFit));
     }
     return result.bound_ps;
+  }
+
+  // What no step of the family beats, task by task. `needed`: more is not asked for.
+  int64_t BoundFamilySimulated(const JointSpace& space, const PipelineFamily& family, int64_t needed) {
+    if (family.busiest_bound_ps >= needed || poller_.ShouldStopNow()) return needed;
+    std::vector<SpreadOption> options = OptionsOf(space, family);
+    const auto pass = [&](StagePass::Measure measure) {
+      return StagePass(places_, space.num_layers(), family.micro_batches, uniform_.num_stages, options, poller_,
+                       measure);
+    };
+    const int64_t bracket = pass(StagePass::Measure::kTime).LeastBracket(needed);
+    // Where stages may differ, the paces of small ones let too much through: tens of times as many labels.
+    if (bracket >= needed || options.size() > 1 || poller_.ShouldStopNow()) return bracket;
+    // Such that what is needed is sought, by a nanosecond for roundings.
+    const int64_t above = static_cast<int64_t>(static_cast<double>(needed) / (1 - kSimulatedGap)) + 1'000;
+    StagePass paces = pass(StagePass::Measure::kPace);
+    return std::max(bracket, SearchCaps(paces, family.micro_batches, above, kSimulatedGap, poller_).bound_ps);
   }
 
   static std::vector<LayerRecomputation> ModesThatFit(const StageTable& table, const PlacedStage& stage,

@@ -37,19 +37,28 @@ LikeStages::LikeStages(const StageTable& table, int32_t num_layers, const Interl
   last_ = {true, table.PriceOf(num_layers - 1), table.GroupOf(num_layers - 1)};
 }
 
-int64_t LikeStages::LeastChunkPs() {
+int64_t LikeStages::LeastChunkPs() { return LeastChunkCap(nullptr); }
+
+int64_t LikeStages::LeastChunkCap(std::vector<int32_t>* layers_by_stage) const {
   return LeastCap([this](int32_t stage, int32_t layers) { return BestLongestChunkPs(stage, layers, nullptr); },
-                  interleaving_.chunks, nullptr);
+                  [this](int32_t layers) {
+                    return CeilDivide(layers, interleaving_.chunks) * (price_.forward_ps + price_.backward_ps);
+                  },
+                  layers_by_stage);
 }
 
-int64_t LikeStages::LeastStagePs() {
-  return LeastCap([this](int32_t stage, int32_t layers) { return StagePs(stage, layers); }, 1, nullptr);
+int64_t LikeStages::LeastStepPs() {
+  return LeastCap([this](int32_t stage, int32_t layers) { return StepPs(stage, layers); },
+                  [this](int32_t layers) {
+                    return SaturatingMultiply(interleaving_.micro_batches,
+                                              layers * (price_.forward_ps + price_.backward_ps));
+                  },
+                  nullptr);
 }
 
 std::vector<int32_t> LikeStages::BestCuts() {
   std::vector<int32_t> by_stage;
-  LeastCap([this](int32_t stage, int32_t layers) { return BestLongestChunkPs(stage, layers, nullptr); },
-           interleaving_.chunks, &by_stage);
+  LeastChunkCap(&by_stage);
   if (by_stage.empty()) return {};
   const auto num_stages = static_cast<std::size_t>(interleaving_.num_stages);
   const auto chunks = static_cast<std::size_t>(interleaving_.chunks);
@@ -180,6 +189,39 @@ int64_t LikeStages::StagePs(int32_t stage, int32_t layers) const {
   return extra.has_value() ? time + *extra : kDoesNotFit;
 }
 
+int64_t LikeStages::ForwardPs(int32_t stage, int32_t layers) const {
+  const End& end = EndOf(stage);
+  int64_t cuts = 0;
+  for (int32_t chunk = 0; chunk < interleaving_.chunks; ++chunk) cuts += CutsOf(stage, end.exists && chunk == 0) / 2;
+  return layers * price_.forward_ps + end.price.forward_ps + cuts;
+}
+
+int64_t LikeStages::StepPs(int32_t stage, int32_t layers) const {
+  const int64_t of_one = StagePs(stage, layers);
+  if (of_one == kDoesNotFit) return kDoesNotFit;
+  const int64_t stages = interleaving_.num_stages;
+  const int64_t before = stage;
+  const int64_t behind = stages - 1 - stage;
+  // Of other stages: one layer of a chunk, or an end of the model.
+  const auto through = [&](int64_t count, int64_t passes, int64_t end) {
+    return count == 0 || !are_alike_ ? 0 : (count - 1) * passes + end;
+  };
+  const int64_t filled = through(before, price_.forward_ps, first_.price.forward_ps);
+  const int64_t drained = through(before, price_.backward_ps, first_.price.backward_ps);
+  int64_t front = filled;
+  const int64_t spared = stages - (2 * behind + 1);
+  if (spared >= 0) {
+    const int64_t last_chunk = behind == 0 ? last_.price.forward_ps : price_.forward_ps;
+    int64_t whole = through(behind, price_.backward_ps, last_.price.backward_ps) + dealt_ * price_.forward_ps -
+                    stages * ForwardPs(stage, layers);
+    for (int32_t other = 0; other < interleaving_.num_stages; ++other) whole += ForwardPs(other, 0);
+    if (are_alike_) whole += spared * last_chunk;
+    front = std::max(front, whole);
+  }
+  const int64_t end = layers * price_.step_end_ps + EndOf(stage).price.step_end_ps;
+  return SaturatingAdd(SaturatingMultiply(interleaving_.micro_batches, of_one), front + std::max(end, drained));
+}
+
 int32_t LikeStages::FewestLayers(int32_t stage) const {
   if (!are_alike_) return 0;
   return interleaving_.chunks - (EndOf(stage).exists ? 1 : 0);
@@ -187,8 +229,8 @@ int32_t LikeStages::FewestLayers(int32_t stage) const {
 
 int32_t LikeStages::Average() const { return static_cast<int32_t>(CeilDivide(dealt_, interleaving_.num_stages)); }
 
-template <typename TimeOf>
-int64_t LikeStages::LeastCap(TimeOf time_of, int32_t parts, std::vector<int32_t>* layers_by_stage) const {
+template <typename TimeOf, typename LeastOf>
+int64_t LikeStages::LeastCap(TimeOf time_of, LeastOf least_of, std::vector<int32_t>* layers_by_stage) const {
   if (dealt_ == 0) return 0;
   // More layers than these take longer than the cap that is found, or they are looked at as well.
   int32_t most = std::min(dealt_, Average() + interleaving_.chunks);
@@ -223,8 +265,7 @@ int64_t LikeStages::LeastCap(TimeOf time_of, int32_t parts, std::vector<int32_t>
     };
     const auto found = std::partition_point(caps.begin(), caps.end(), [&](int64_t cap) { return !suffices(cap); });
     // A stage with more layers than were looked at takes at least what those take without anything else.
-    const int64_t least_of_more = CeilDivide(most + 1, parts) * (price_.forward_ps + price_.backward_ps);
-    const bool is_complete = most == dealt_ || (found != caps.end() && *found <= least_of_more);
+    const bool is_complete = most == dealt_ || (found != caps.end() && *found <= least_of(most + 1));
     if (!is_complete) {
       most = std::min(dealt_, 2 * most);
       continue;

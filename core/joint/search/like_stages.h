@@ -40,9 +40,8 @@ class LikeStages {
   bool are_alike() const { return are_alike_; }
   // No division has a longest chunk that takes less, passes and transfers; kDoesNotFit. Interrupted: 0.
   int64_t LeastChunkPs();
-  // No division has a busiest stage that takes less of one micro-batch, passes and transfers; kDoesNotFit. Interrupted:
-  // 0.
-  int64_t LeastStagePs();
+  // No division's step takes less, task by task (StepPs below); kDoesNotFit. Interrupted: 0.
+  int64_t LeastStepPs();
   // Where the chunks of the best division begin, and behind the last one. Interrupted: none. REQUIRES: are_alike();
   // LeastChunkPs() fits.
   std::vector<int32_t> BestCuts();
@@ -67,12 +66,23 @@ class LikeStages {
   int64_t LongestChunkPs(int32_t stage, int32_t layers, int32_t beside_end, bool again) const;
   int64_t BestLongestChunkPs(int32_t stage, int32_t layers, int32_t* beside_end) const;
   int64_t StagePs(int32_t stage, int32_t layers) const;
+  // What no step takes less than in which stage k of S, counted from 0, has so many of the layers that are dealt out:
+  // its passes of all M micro-batches, what must be done before they begin, and the longer of its own end of the step
+  // and the backward passes of the last micro-batch through the stages before it, in their first chunks.
+  //
+  // Before its first pass the first chunks of the stages before it have done a forward pass each. Or its first backward
+  // pass waits for the forward pass of the whole model and the backward passes of the stages behind it in their last
+  // chunks; by then it has done (chunks - 1) S + r of its own forward passes, r = 2 (S - 1 - k) + 1: where r <= S those
+  // are S of each chunk but S - r of the last one. Each chunk has a layer at least.
+  int64_t StepPs(int32_t stage, int32_t layers) const;
+  int64_t ForwardPs(int32_t stage, int32_t layers) const;
   int32_t FewestLayers(int32_t stage) const;
   int32_t Average() const;
-  // The least cap under which the stages hold all layers, each as many as its times allow. Of a stage's layers, one in
-  // `parts` at least counts for its time.
-  template <typename TimeOf>
-  int64_t LeastCap(TimeOf time_of, int32_t parts, std::vector<int32_t>* layers_by_stage) const;
+  // The least cap under which the stages hold all layers, each as many as its times allow. `least_of`: what any stage
+  // with so many layers takes at least.
+  template <typename TimeOf, typename LeastOf>
+  int64_t LeastCap(TimeOf time_of, LeastOf least_of, std::vector<int32_t>* layers_by_stage) const;
+  int64_t LeastChunkCap(std::vector<int32_t>* layers_by_stage) const;
 
   const StageTable& table_;
   int32_t num_layers_;

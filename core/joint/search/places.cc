@@ -37,12 +37,16 @@ void Places::SetGroups() {
   }
 }
 
-bool Places::IsWhole(int32_t number) const {
+int64_t Places::WholeFrom(int32_t number) const {
+  if (!IsAlone(number)) return size() - row_.StartOf(number);
   const TrainingCluster& cluster = row_.cluster();
   const auto node_at = [&](int64_t slot) {
     return static_cast<int64_t>(cluster.devices[static_cast<std::size_t>(slot)].index()) / cluster.node_span;
   };
-  return node_at(row_.EndOf(number) - 1) - node_at(row_.StartOf(number)) + 1 == row_.At(number).nodes;
+  const int64_t node = row_.At(number).devices_per_node;
+  int64_t next = row_.StartOf(number) + node;
+  while (next < row_.EndOf(number) && node_at(next) == node_at(next - node) + 1) next += node;
+  return size() - next;
 }
 
 bool Places::IsAlone(int32_t number) const {
@@ -53,17 +57,19 @@ bool Places::IsAlone(int32_t number) const {
   return alike == 1;
 }
 
-// Racks in which a class begins may have few of its nodes; where nodes are missing, any rack may.
+// Racks in which a class begins may have few of its nodes; where nodes are missing, any rack may, up to where none is
+// and places repeat.
 void Places::SetStarts() {
   for (int32_t number = 0; number < row_.num_classes(); ++number) {
     const int64_t start = size() - row_.EndOf(number);
     const int64_t end = size() - row_.StartOf(number);
     std::set<int64_t> starts{start};
+    const int64_t enough = group_ends_.empty() ? end : WholeFrom(number) + SpanOfGroups(number);
     for (const std::vector<int64_t>& ends : group_ends_) {
       int64_t next = ends[static_cast<std::size_t>(start)];
       for (; next < end; next = ends[static_cast<std::size_t>(next)]) {
         starts.insert(next);
-        if (Period(number) > 0) break;
+        if (Period(number) > 0 || next >= enough) break;
       }
     }
     starts_.insert(starts_.end(), starts.begin(), starts.end());
@@ -71,19 +77,27 @@ void Places::SetStarts() {
   std::sort(starts_.begin(), starts_.end());
 }
 
-// What lies before a place is what lies before any deeper one of its kind, moved by whole periods.
+int64_t Places::SpanOfGroups(int32_t number) const {
+  const std::vector<TrainingGroup>& groups = row_.cluster().groups;
+  return (groups.empty() ? 1 : groups.back().nodes) * row_.At(number).devices_per_node;
+}
+
+// What lies before a place is what lies before any deeper one of its kind, moved by whole periods: behind the first
+// missing node, seen from the front, each place is a kind of its own.
 void Places::SetKinds() {
   const std::vector<TrainingGroup>& groups = row_.cluster().groups;
+  std::vector<int64_t> whole_from;
+  std::vector<int64_t> spans;
   for (int32_t number = 0; number < row_.num_classes(); ++number) {
-    const int64_t nodes = groups.empty() ? 1 : groups.back().nodes;
-    const bool is_alike = groups.empty() || (IsWhole(number) && IsAlone(number));
-    period_.push_back(is_alike ? nodes * row_.At(number).devices_per_node : 0);
+    const int64_t start = size() - row_.EndOf(number);
+    whole_from.push_back(groups.empty() ? start : WholeFrom(number));
+    spans.push_back(SpanOfGroups(number));
+    period_.push_back(whole_from.back() == start ? spans.back() : 0);
   }
   for (int64_t depth = 0; depth < size(); ++depth) {
-    const auto at = static_cast<std::size_t>(depth);
-    const int64_t start = class_end_[at] - row_.At(class_[at]).devices();
-    const int64_t period = period_[static_cast<std::size_t>(class_[at])];
-    kind_.push_back(period == 0 ? depth : start + (depth - start) % period);
+    const auto number = static_cast<std::size_t>(class_[static_cast<std::size_t>(depth)]);
+    const int64_t whole = whole_from[number];
+    kind_.push_back(depth < whole ? depth : whole + (depth - whole) % spans[number]);
   }
   kind_.push_back(size());
 }

@@ -87,10 +87,13 @@ class Places {
  private:
   int32_t TierBetween(int64_t a, int64_t b) const;
   void SetGroups();
-  // Whether the nodes of a class follow each other without a gap.
-  bool IsWhole(int32_t number) const;
   // Whether no other class has the same devices, which may lie in the same rack.
   bool IsAlone(int32_t number) const;
+  // The depth from which on to the front the nodes of a class follow each other without a gap; of a class that is not
+  // alone, its end.
+  int64_t WholeFrom(int32_t number) const;
+  // Devices of a class in the largest group; without groups in a node.
+  int64_t SpanOfGroups(int32_t number) const;
   void SetKinds();
   void SetStarts();
 

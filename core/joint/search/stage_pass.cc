@@ -19,7 +19,7 @@ constexpr double kRoundings = 1e-12;
 }  // namespace
 
 StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_batches, std::optional<int32_t> num_stages,
-                     std::vector<SpreadOption>& options, Poller& poller)
+                     std::vector<SpreadOption>& options, Poller& poller, Measure measure)
     : places_(places),
       num_layers_(num_layers),
       micro_batches_(micro_batches),
@@ -29,12 +29,14 @@ StagePass::StagePass(const Places& places, int32_t num_layers, int64_t micro_bat
       num_classes_(places.row().num_classes()),
       num_tiers_(places.num_tiers()),
       rest_{0},
-      work_{0} {
+      work_{0},
+      measure_(measure) {
   SetSizes();
   SetSites();
   SetWeights();
   SetBounds();
   SetDuals();
+  if (measure_ == Measure::kPace) SetPaces();
 }
 
 void StagePass::SetSizes() {
@@ -147,6 +149,47 @@ void StagePass::SetDuals() {
   }
 }
 
+// A stage of pace p takes c <= p + (y - 1) / (M - 1) f, and half of what it sends and receives is in f.
+void StagePass::SetPaces() {
+  double longest_forward = 0;
+  end_bound_ = kNever;
+  for (const SpreadOption& option : options_) {
+    for (const auto& table : option.tables) {
+      if (table == nullptr) continue;
+      end_bound_ = std::min(end_bound_, table->StepEndPs(0, 1));
+      for (int32_t layer = 0; layer < num_layers_; ++layer) {
+        const auto forward = static_cast<double>(table->PassesPs(layer, layer + 1, false).forward_ps);
+        const auto base = static_cast<double>(table->BasePs(layer, layer + 1));
+        if (base > 0) longest_forward = std::max(longest_forward, forward / base);
+      }
+    }
+  }
+  if (micro_batches_ == 1) return;
+  const int64_t stages = std::min({micro_batches_, int64_t{num_layers_}, places_.size() / smallest_});
+  const double early = static_cast<double>(stages - 1) / static_cast<double>(micro_batches_ - 1);
+  least_share_ = std::max(0.0, 1 - early * longest_forward);
+}
+
+int64_t StagePass::longest_bound() const {
+  if (measure_ == Measure::kTime) return longest_bound_;
+  return std::max<int64_t>(0, static_cast<int64_t>(static_cast<double>(longest_bound_) * least_share_) - 1);
+}
+
+int64_t StagePass::MostBase(int64_t cap) const {
+  if (measure_ == Measure::kTime) return cap;
+  const double most = static_cast<double>(cap + 1) / least_share_ * (1 + kRoundings);
+  return most < static_cast<double>(longest_possible_) ? static_cast<int64_t>(most) + 1 : longest_possible_;
+}
+
+int64_t StagePass::MeasureOf(const StageTable& table, const PlacedStage& stage, int64_t behind, int64_t cost,
+                             int64_t transfers) const {
+  const int64_t early = std::min(micro_batches_ - 1, behind);
+  if (measure_ == Measure::kTime || early == 0) return cost;
+  const int64_t forward = table.PassesPs(stage.first_layer, stage.end_layer, false).forward_ps + transfers / 2;
+  const int64_t shorter = std::min(forward, cost - forward);
+  return std::max<int64_t>(0, cost - CeilDivide(SaturatingMultiply(early, shorter), micro_batches_ - 1));
+}
+
 int64_t StagePass::RestBound(int32_t layer, int64_t cap, int64_t depth) const {
   const auto at = static_cast<std::size_t>(layer);
   const double room = static_cast<double>(cap) * left_[static_cast<std::size_t>(depth)] * (1 + kRoundings);
@@ -200,18 +243,20 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
   };
   const int64_t sent = transfer(stage.end_layer, behind.tier);
   const int64_t least = table->BasePs(stage.first_layer, stage.end_layer) + sent;
-  if (least > most.cap || behind.sum + least > most.sum) return;
+  if (MeasureOf(*table, stage, behind.behind, least, sent) > most.cap || behind.sum + least > most.sum) return;
   const int64_t time =
       table->TimePs(stage.first_layer, stage.end_layer, std::min<int64_t>(micro_batches_, behind.behind + 1));
   if (time == kDoesNotFit) return;
   const int64_t step_end = std::max(behind.end, table->StepEndPs(stage.first_layer, stage.end_layer));
   const auto add = [&](int64_t depth, int32_t tier) {
-    const int64_t cost = time + sent + transfer(stage.first_layer, tier);
-    if (cost > most.cap) return;
+    const int64_t transfers = sent + transfer(stage.first_layer, tier);
+    const int64_t cost = time + transfers;
+    const int64_t measured = MeasureOf(*table, stage, behind.behind, cost, transfers);
+    if (measured > most.cap) return;
     Label label{.depth = static_cast<int32_t>(depth),
                 .behind = behind.behind + 1,
                 .end = step_end,
-                .longest = std::max(behind.longest, cost),
+                .longest = std::max(behind.longest, measured),
                 .next = next,
                 .tier = tier};
     if (!combine(cost, behind, label)) return;
@@ -230,7 +275,7 @@ void StagePass::ExtendBy(const PlacedStage& stage, const Label& behind, int32_t 
 template <typename Combine>
 void StagePass::Extend(int32_t first, const Most& most, Combine combine, Front& found) {
   for (std::size_t o = 0; o < options_.size(); ++o) {
-    for (int32_t end = first + 1; end <= num_layers_ && BaseOf(options_[o], first, end) <= most.cap; ++end) {
+    for (int32_t end = first + 1; end <= num_layers_ && BaseOf(options_[o], first, end) <= most.base; ++end) {
       const Front& behind = fronts_[static_cast<std::size_t>(end)];
       if (poller_.ShouldStop(static_cast<int64_t>(4 + 16 * behind.size()))) return;
       const PlacedStage stage{first, end, static_cast<int32_t>(o), 0};
@@ -247,8 +292,10 @@ void StagePass::KeepUnbeaten(Front& front) {
     return std::tuple(label.depth, label.behind, label.sum, label.end, label.stage.option, label.stage.end_layer,
                       label.next);
   };
-  const auto beats = [this](const Label& a, const Label& b) {
-    return a.sum <= b.sum && a.end <= b.end && (num_stages_.has_value() ? a.behind == b.behind : a.behind <= b.behind);
+  // Behind more stages there is less memory, and the pace is slower.
+  const bool needs_as_many = num_stages_.has_value() || measure_ == Measure::kPace;
+  const auto beats = [needs_as_many](const Label& a, const Label& b) {
+    return a.sum <= b.sum && a.end <= b.end && (needs_as_many ? a.behind == b.behind : a.behind <= b.behind);
   };
   planwright::KeepUnbeaten(front, kind, key, beats);
   labels_ += static_cast<int64_t>(front.size());
@@ -266,15 +313,18 @@ void StagePass::Begin() {
 std::optional<StagePipeline> StagePass::LeastSum(const Window& window) {
   Begin();
   const int64_t rest_of_step = (micro_batches_ - 1) * (window.above + 1);
+  const int64_t base = MostBase(window.cap);
   for (int32_t first = num_layers_ - 1; first >= 0; --first) {
     Front& front = fronts_[static_cast<std::size_t>(first)];
     const auto combine = [&](int64_t cost, const Label& behind, Label& label) {
       label.sum = behind.sum + cost;
+      // The first stage ends its step when all is done, the others may have ended theirs.
+      if (measure_ == Measure::kPace && first > 0) label.end = 0;
       const int64_t known = label.sum + std::max(label.end, end_bound_) + rest_of_step;
-      return known < window.limit && RestBound(first, window.cap, label.depth) < window.limit - known;
+      return known < window.limit && RestBound(first, base, label.depth) < window.limit - known;
     };
     const int64_t most_sum = window.limit - rest_of_step - end_bound_ - rest_[static_cast<std::size_t>(first)];
-    Extend(first, {window.cap, most_sum}, combine, front);
+    Extend(first, {window.cap, base, most_sum}, combine, front);
     if (poller_.ShouldStop()) return std::nullopt;
     KeepUnbeaten(front);
   }
@@ -297,7 +347,7 @@ int64_t StagePass::LeastBracket(int64_t limit) {
       label.end = 0;
       return label.sum < limit && RestBound(first, cap, label.depth) < limit - label.sum;
     };
-    Extend(first, {cap, kNever}, combine, front);
+    Extend(first, {cap, cap, kNever}, combine, front);
     if (poller_.ShouldStop()) return 0;
     KeepUnbeaten(front);
   }

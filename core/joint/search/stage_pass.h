@@ -62,9 +62,22 @@ class StagePass {
     int64_t limit = 0;
   };
 
+  // What a stage is measured by, against caps and as the longest one: its time of a micro-batch; or its pace, by which
+  // the least sum, the longest pace for each micro-batch but one, and the first stage's end of the step are a step
+  // under 1F1B that its tasks do not beat.
+  //
+  // Proof. Let c = f + b be a stage's time, y the least of the micro-batches and of the stages from it to the end. Its
+  // first backward pass comes behind the forward passes of all stages and the backward passes of those behind it, and
+  // under 1F1B behind no more than y of its own forward passes. So (M - y) f + M b is left to do, and then its last
+  // backward pass goes through the stages before it: the step takes sum c + (M - 1) c - (y - 1) f. In the same way its
+  // last forward pass comes behind the first one of the stages before it, M - 1 forward and M - y backward passes of
+  // its own, and then goes to the end and back: sum c + (M - 1) c - (y - 1) b. So the pace is
+  // c - (y - 1) / (M - 1) min(f, b).
+  enum class Measure { kTime, kPace };
+
   // All outlive the object. `options` are not empty. `num_stages`: nullopt: any.
   StagePass(const Places& places, int32_t num_layers, int64_t micro_batches, std::optional<int32_t> num_stages,
-            std::vector<SpreadOption>& options, Poller& poller);
+            std::vector<SpreadOption>& options, Poller& poller, Measure measure = Measure::kTime);
 
   // The pipeline of least sum and end whose stages all take at most the cap; nullopt: none has a closed form of less
   // than `limit`. Exact within ALIGNED_PLACES. Where the poller says so it ends early, with nullopt.
@@ -78,13 +91,14 @@ class StagePass {
   // where the poller ended it.
   int64_t LeastBracket(int64_t limit);
 
-  // Of every pipeline whose stages take at most `cap`: what they take together at least.
-  int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, cap, 0); }
-  // Of every pipeline: the longest stage, and the end of the step.
-  int64_t longest_bound() const { return longest_bound_; }
+  // Of every pipeline whose stages measure at most `cap`: what they take together at least.
+  int64_t SumBound(int64_t cap) const { return RestBound(num_layers_, MostBase(cap), 0); }
+  // Of every pipeline: the longest stage, as it is measured, and the end of the step.
+  int64_t longest_bound() const;
   int64_t end_bound() const { return end_bound_; }
   // No stage takes more.
   int64_t longest_possible() const { return longest_possible_; }
+  bool has_one_stage() const { return num_stages_ == 1; }
   int64_t labels() const { return labels_; }
 
  private:
@@ -125,11 +139,18 @@ class StagePass {
   // At least so many stages are before `stages` ones.
   int64_t StagesLeft(int64_t stages) const { return num_stages_.has_value() ? *num_stages_ - stages : 0; }
   int64_t BaseOf(const SpreadOption& option, int32_t first, int32_t end) const;
-  // Of a stage, and of the sum of all.
+  // Of a stage as it is measured, of its passes without transfers and recomputation, and of the sum of all.
   struct Most {
     int64_t cap = 0;
+    int64_t base = 0;
     int64_t sum = 0;
   };
+  void SetPaces();
+  // What the passes of a stage that measures at most `cap` take at most.
+  int64_t MostBase(int64_t cap) const;
+  // Of a stage that takes `cost`, `transfers` of it. `behind`: stages behind it.
+  int64_t MeasureOf(const StageTable& table, const PlacedStage& stage, int64_t behind, int64_t cost,
+                    int64_t transfers) const;
   template <typename Combine>
   void Extend(int32_t first, const Most& most, Combine combine, Front& found);
   void SetSizes();
@@ -177,6 +198,9 @@ class StagePass {
   int64_t longest_bound_ = 0;
   int64_t longest_possible_ = 0;
   int64_t end_bound_ = 0;
+  Measure measure_;
+  // The least share of its passes that a stage measures.
+  double least_share_ = 1;
   std::vector<Front> fronts_;
   int64_t labels_ = 0;
 };

@@ -11,6 +11,8 @@
 namespace planwright {
 namespace {
 
+constexpr auto kFullMode = static_cast<std::size_t>(LayerRecomputation::kFull);
+
 std::vector<int64_t> PrefixSums(const std::vector<int32_t>& kinds, const std::vector<LayerPrice>& prices,
                                 int64_t (*value)(const LayerPrice&)) {
   std::vector<int64_t> sums(kinds.size() + 1, 0);
@@ -57,7 +59,7 @@ SegmentNumbers::SegmentNumbers(const std::vector<int32_t>& kinds) : num_layers_(
 
 StageTable::StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds,
                        std::vector<LayerPrice> prices, const std::array<bool, kNumRecomputations>& allowed,
-                       int64_t memory_bytes, std::optional<int32_t> first_layers_again)
+                       int64_t memory_bytes, std::optional<FirstLayers> first_layers_again)
     : segments_(segments),
       kinds_(kinds),
       prices_(std::move(prices)),
@@ -90,9 +92,11 @@ LongestPasses StageTable::PassesPs(int32_t first, int32_t end, bool is_split) co
 
 std::vector<LayerRecomputation> StageTable::FirstLayersAgain(int32_t first, int32_t end) const {
   std::vector<LayerRecomputation> modes(static_cast<std::size_t>(end - first), LayerRecomputation::kNone);
-  const int32_t begin = std::max(first, 1);
-  const int32_t stop = std::min({end, begin + *first_layers_again_, segments_.num_layers() - 1});
+  const int32_t begin = std::max(first, first_layers_again_->ends);
+  const int32_t stop =
+      std::min({end, begin + first_layers_again_->count, segments_.num_layers() - first_layers_again_->ends});
   for (int32_t layer = begin; layer < stop; ++layer) {
+    if (!PriceOf(layer).modes[kFullMode].has_value()) continue;
     modes[static_cast<std::size_t>(layer - first)] = LayerRecomputation::kFull;
   }
   return modes;

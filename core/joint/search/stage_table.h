@@ -47,15 +47,22 @@ struct LayerRun {
   int32_t end = 0;
 };
 
+// Of every stage so many first layers, not counting the ends of the model, are computed again whole, as far as they can
+// be, and no others.
+struct FirstLayers {
+  int32_t count = 0;
+  // Layers at either end.
+  int32_t ends = 0;
+};
+
 // One way to spread a stage on one class. Not thread-safe.
 class StageTable {
  public:
   // `allowed`: by mode. `prices`: by kind. `memory_bytes`: of a device, without what is reserved. `first_layers_again`:
-  // so many of the first layers of a stage but the ends of the model are computed again whole, and no others; nullopt:
-  // whatever fits in the least time.
+  // nullopt: whatever fits in the least time is computed again.
   StageTable(const SegmentNumbers& segments, const std::vector<int32_t>& kinds, std::vector<LayerPrice> prices,
              const std::array<bool, kNumRecomputations>& allowed, int64_t memory_bytes,
-             std::optional<int32_t> first_layers_again = std::nullopt);
+             std::optional<FirstLayers> first_layers_again = std::nullopt);
 
   // Passes of a stage without recomputation and transfers. O(1).
   int64_t BasePs(int32_t first, int32_t end) const {
@@ -121,7 +128,7 @@ class StageTable {
   // Modes that may be chosen, by kind.
   std::vector<LayerGroup> groups_;
   int64_t memory_bytes_;
-  std::optional<int32_t> first_layers_again_;
+  std::optional<FirstLayers> first_layers_again_;
   std::vector<int64_t> base_;
   std::vector<int64_t> forward_;
   std::vector<int64_t> weights_;

@@ -19,8 +19,8 @@ TrainingLink FurthestOf(const TrainingCluster& training) {
 }  // namespace
 
 GraphPrices::GraphPrices(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                         const TrainingCluster& training)
-    : given_(graph) {
+                         const TrainingCluster& training, OperatorLayers layers)
+    : given_(graph), layers_(std::move(layers)) {
   if (!graph.transformer.has_value()) {
     PriceOperators(cluster, problem, training);
     return;
@@ -34,13 +34,19 @@ GraphPrices::GraphPrices(const OperatorGraph& graph, const Cluster& cluster, con
 void GraphPrices::PriceOperators(const Cluster& cluster, const PlanningProblem& problem,
                                  const TrainingCluster& training) {
   costs_ = std::make_unique<CostTable>(given_, cluster, Workload::kTraining);
-  layers_ = DivideIntoLayers(given_, problem, *costs_);
   labelled_ = std::make_unique<OperatorGraph>(given_);
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
     for (const OperatorId op : layers_.operators[layer]) labelled_->operators[op.index()].layer = layers_.labels[layer];
   }
-  pricer_ = std::make_unique<OperatorPricer>(*labelled_, cluster, layers_, *costs_, problem.memory_model,
-                                             training.inside, FurthestOf(training));
+  pricer_ =
+      std::make_unique<OperatorPricer>(*labelled_, cluster, layers_, *costs_, problem.memory_model, training.inside,
+                                       FurthestOf(training), problem.joint->tokens_per_sample.value_or(0));
+}
+
+std::vector<OperatorLayers> DivisionsOf(const OperatorGraph& graph, const Cluster& cluster,
+                                        const PlanningProblem& problem) {
+  if (graph.transformer.has_value()) return {OperatorLayers()};
+  return DivideInEveryOrder(graph, problem, CostTable(graph, cluster, Workload::kTraining));
 }
 
 }  // namespace planwright

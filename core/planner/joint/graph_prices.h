@@ -3,6 +3,7 @@
 #define PLANWRIGHT_CORE_PLANNER_JOINT_GRAPH_PRICES_H_
 
 #include <memory>
+#include <vector>
 
 #include "core/cost/terms/cost_table.h"
 #include "core/joint/cost/layer_pricer.h"
@@ -16,9 +17,10 @@ namespace planwright {
 
 class GraphPrices {
  public:
-  // `graph`, `cluster` and `training` outlive it. REQUIRES: valid; `problem` is resolved.
+  // `graph`, `cluster` and `training` outlive it. `layers`: those of DivisionsOf; none for a transformer. REQUIRES:
+  // valid; `problem` is resolved.
   GraphPrices(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-              const TrainingCluster& training);
+              const TrainingCluster& training, OperatorLayers layers);
 
   const LayerPricer& pricer() const { return *pricer_; }
   // The given one; without a transformer, the operators of each layer have its label.
@@ -35,6 +37,11 @@ class GraphPrices {
   std::unique_ptr<const LayerPricer> computed_;
   std::unique_ptr<const LayerPricer> pricer_;
 };
+
+// The divisions of the graph into layers that are looked at, first the one that is usually best; of a transformer's
+// shape one, which is empty.
+std::vector<OperatorLayers> DivisionsOf(const OperatorGraph& graph, const Cluster& cluster,
+                                        const PlanningProblem& problem);
 
 }  // namespace planwright
 

@@ -23,6 +23,7 @@
 #include "core/joint/plan/fewest_devices.h"
 #include "core/joint/plan/joint_planning.h"
 #include "core/joint/plan/network_planning.h"
+#include "core/joint/plan/other_layers.h"
 #include "core/joint/plan/settings.h"
 #include "core/model/device_selection.h"
 #include "core/model/validator.h"
@@ -56,15 +57,28 @@ JointSettings ResolveFor(const OperatorGraph& graph, const PlanningProblem& prob
   return ResolveOperatorJoint(*problem.joint, graph, training);
 }
 
+void NoteStop(const SolveLimits& limits, bool is_interrupted, Plan& plan) {
+  Provenance& provenance = plan.provenance;
+  if (provenance.proven_optimal) {
+    provenance.stop_reason = StopReason::kOptimal;
+  } else if (is_interrupted) {
+    provenance.stop_reason = limits.stop.stop_requested() ? StopReason::kCancelled : StopReason::kTimeLimit;
+  } else {
+    provenance.stop_reason = RelativeGap(plan.objective, plan.lower_bound) <= kJointGap * (1 + 1e-9)
+                                 ? StopReason::kGapReached
+                                 : StopReason::kExhausted;
+  }
+}
+
 // Prices, settings and places of a request.
 class JointRequestRun {
  public:
   JointRequestRun(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                  TrainingCluster training)
+                  TrainingCluster training, OperatorLayers layers)
       : cluster_(cluster),
         problem_(problem),
         training_(std::move(training)),
-        prices_(graph, cluster, problem, training_),
+        prices_(graph, cluster, problem, training_, std::move(layers)),
         graph_(prices_.graph()) {
     problem_.joint = ResolveFor(graph, problem, training_);
   }
@@ -75,14 +89,7 @@ class JointRequestRun {
     // The search has its own looks at the clock, and keeps what it has.
     const InterruptionScope scope(nullptr);
     const std::optional<JointStart> start = StartOf();
-    const JointQuestion question{pricer(),
-                                 cluster_,
-                                 training_,
-                                 *problem_.joint,
-                                 problem_.memory_model.reserved_bytes,
-                                 options.relative_gap > 0 ? options.relative_gap : kJointGap,
-                                 start.has_value() ? &*start : nullptr,
-                                 problem_.devices_to_use.max_devices.has_value()};
+    const JointQuestion question = QuestionOf(options, start.has_value() ? &*start : nullptr);
     absl::Status incumbent_status;
     const auto report = [&](const JointAnswer& answer) {
       if (!incumbent_status.ok()) return;
@@ -96,11 +103,17 @@ class JointRequestRun {
                      (counts_devices ? PlanOnFewestDevices : plan_jointly)(question, limits, report));
     RETURN_IF_ERROR(incumbent_status);
     ASSIGN_OR_RETURN(Plan plan, VerifiedPlan(answer, options));
-    NoteEnd(limits, answer, plan);
+    NoteStop(limits, answer.is_interrupted, plan);
     AddBaselines(question, limits, plan);
     if (counts_devices) NoteDevices(answer, plan);
     if (start.has_value()) NoteStart(answer, plan);
+    NoteExchanges(plan);
     return plan;
+  }
+
+  OtherLayers LookBehind(const Plan& known, const SolverOptions& options, const SolveLimits& limits) const {
+    return LookAtOtherLayers(QuestionOf(options, nullptr), known.joint->step.count(),
+                             known.joint->simulated_step.count(), limits);
   }
 
   Verdict Evaluate(const Placement& placement) const {
@@ -143,6 +156,17 @@ class JointRequestRun {
  private:
   const LayerPricer& pricer() const { return prices_.pricer(); }
 
+  JointQuestion QuestionOf(const SolverOptions& options, const JointStart* start) const {
+    return {pricer(),
+            cluster_,
+            training_,
+            *problem_.joint,
+            problem_.memory_model.reserved_bytes,
+            options.relative_gap > 0 ? options.relative_gap : kJointGap,
+            start,
+            problem_.devices_to_use.max_devices.has_value()};
+  }
+
   absl::StatusOr<Plan> VerifiedPlan(const JointAnswer& answer, const SolverOptions& options) const {
     Plan plan = AssembleJointPlan({graph_, cluster_, problem_, options, pricer(), answer});
     Violations violations;
@@ -164,19 +188,6 @@ class JointRequestRun {
            .admissible = false});
       plan.baselines.back().admissible =
           plan.baselines.back().objective.has_value() && plan.baselines.back().reason.empty();
-    }
-  }
-
-  static void NoteEnd(const SolveLimits& limits, const JointAnswer& answer, Plan& plan) {
-    Provenance& provenance = plan.provenance;
-    if (provenance.proven_optimal) {
-      provenance.stop_reason = StopReason::kOptimal;
-    } else if (answer.is_interrupted) {
-      provenance.stop_reason = limits.stop.stop_requested() ? StopReason::kCancelled : StopReason::kTimeLimit;
-    } else {
-      provenance.stop_reason = RelativeGap(plan.objective, plan.lower_bound) <= kJointGap * (1 + 1e-9)
-                                   ? StopReason::kGapReached
-                                   : StopReason::kExhausted;
     }
   }
 
@@ -211,6 +222,17 @@ class JointRequestRun {
                                    : "nothing of problem.start_from fits these devices and choices");
   }
 
+  // What only Piper's objective counts.
+  void NoteExchanges(Plan& plan) const {
+    for (const Operator& op : graph_.operators) {
+      const auto has_some = [](const OperatorVariant& variant) { return !variant.boundary_exchanges.empty(); };
+      if (std::none_of(op.variants.begin(), op.variants.end(), has_some)) continue;
+      plan.warnings.emplace_back(
+          "boundary_exchanges of variants count only where replicas take turns (replication PER_STAGE)");
+      return;
+    }
+  }
+
   // What is proven of the number of devices.
   static void NoteDevices(const JointAnswer& answer, Plan& plan) {
     const int64_t allowed = answer.counters.at("devices_allowed");
@@ -225,6 +247,111 @@ class JointRequestRun {
   const TrainingCluster training_;
   const GraphPrices prices_;
   const OperatorGraph& graph_;
+};
+
+// The one whose layers a plan has; the first where none has them.
+OperatorLayers DivisionFor(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                           const std::vector<std::string>& labels) {
+  std::vector<OperatorLayers> divisions = DivisionsOf(graph, cluster, problem);
+  const auto found = std::find_if(divisions.begin(), divisions.end(),
+                                  [&](const OperatorLayers& division) { return division.labels == labels; });
+  return std::move(found == divisions.end() ? divisions.front() : *found);
+}
+
+// The best plan over the divisions of the graph into layers.
+class DivisionSearch {
+ public:
+  DivisionSearch(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
+                 const TrainingCluster& training, const SolverOptions& options, const SolveLimits& limits,
+                 const std::function<void(const Plan&)>& on_incumbent)
+      : graph_(graph),
+        cluster_(cluster),
+        problem_(problem),
+        training_(training),
+        options_(options),
+        limits_(limits),
+        on_incumbent_(on_incumbent),
+        divisions_(DivisionsOf(graph, cluster, problem)) {}
+
+  absl::StatusOr<Plan> Run() {
+    PutStartFirst();
+    // Elsewhere one division is enough to answer.
+    if (problem_.objective == Objective::kMinDevices || training_.pairs != nullptr) divisions_.resize(1);
+    absl::StatusOr<Plan> best = PlanOf(divisions_.front(), problem_);
+    if (!best.ok() && !InfeasibilityOf(best.status()).has_value()) return best;
+    for (std::size_t number = 1; number < divisions_.size(); ++number) LookAt(divisions_[number], best);
+    if (best.ok() && divisions_.size() > 1) TakeBounds(*best);
+    return best;
+  }
+
+ private:
+  void PutStartFirst() {
+    if (!problem_.start_from.has_value()) return;
+    const std::vector<std::string>& labels = problem_.start_from->joint->layer_labels;
+    const auto has_labels = [&](const OperatorLayers& division) { return division.labels == labels; };
+    std::stable_partition(divisions_.begin(), divisions_.end(), has_labels);
+  }
+
+  absl::StatusOr<Plan> PlanOf(const OperatorLayers& division, const PlanningProblem& problem) {
+    return JointRequestRun(graph_, cluster_, problem, training_, division)
+        .Run(options_, limits_, [&](const Plan& plan) {
+          if (best_reported_.has_value() && plan.objective >= *best_reported_) return;
+          best_reported_ = plan.objective;
+          on_incumbent_(plan);
+        });
+  }
+
+  // A better plan replaces the best one.
+  void LookAt(const OperatorLayers& division, absl::StatusOr<Plan>& best) {
+    PlanningProblem problem = problem_;
+    problem.start_from.reset();
+    if (best.ok()) {
+      const OtherLayers other =
+          JointRequestRun(graph_, cluster_, problem, training_, division).LookBehind(*best, options_, limits_);
+      is_interrupted_ = is_interrupted_ || other.is_interrupted;
+      bound_ps_ = std::min(bound_ps_, other.step_bound_ps);
+      simulated_bound_ps_ = std::min(simulated_bound_ps_, other.simulated_bound_ps);
+      if (!other.has_better) return;
+    }
+    absl::StatusOr<Plan> plan = PlanOf(division, problem);
+    if (!plan.ok() || (best.ok() && plan->objective >= best->objective)) return;
+    if (best.ok()) {
+      plan->warnings.insert(plan->warnings.begin(), best->warnings.begin(), best->warnings.end());
+      plan->problem.start_from = best->problem.start_from;
+      bound_ps_ = std::min(bound_ps_, best->lower_bound.count());
+      simulated_bound_ps_ = std::min(simulated_bound_ps_, best->joint->simulated_bound.count());
+    }
+    best = std::move(plan);
+  }
+
+  // Those of all divisions.
+  void TakeBounds(Plan& plan) {
+    JointPlan& joint = *plan.joint;
+    joint.step_bound = std::min(joint.step_bound, Picoseconds(bound_ps_));
+    joint.simulated_bound = std::min(joint.simulated_bound, Picoseconds(simulated_bound_ps_));
+    plan.lower_bound = joint.step_bound;
+    for (Bound& bound : plan.bounds) bound.value = std::min(bound.value, plan.lower_bound);
+    if (plan.lower_bound == Picoseconds(0)) plan.bounds.clear();
+    plan.provenance.proven_optimal = joint.simulated_step == joint.simulated_bound;
+    plan.provenance.counters["linear_orders"] = static_cast<int64_t>(divisions_.size());
+    const bool was_interrupted =
+        plan.provenance.stop_reason == StopReason::kTimeLimit || plan.provenance.stop_reason == StopReason::kCancelled;
+    NoteStop(limits_, is_interrupted_ || was_interrupted, plan);
+  }
+
+  const OperatorGraph& graph_;
+  const Cluster& cluster_;
+  const PlanningProblem& problem_;
+  const TrainingCluster& training_;
+  const SolverOptions& options_;
+  const SolveLimits& limits_;
+  const std::function<void(const Plan&)>& on_incumbent_;
+  std::vector<OperatorLayers> divisions_;
+  std::optional<Picoseconds> best_reported_;
+  // Of the divisions whose plan is not the best one.
+  int64_t bound_ps_ = kMaxQuantity;
+  int64_t simulated_bound_ps_ = kMaxQuantity;
+  bool is_interrupted_ = false;
 };
 
 }  // namespace
@@ -250,14 +377,28 @@ PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& clu
   return problem;
 }
 
+std::optional<std::string> JointMemoryWarning(const OperatorGraph& graph, const PlanningProblem& problem) {
+  if (!problem.joint.has_value() || !graph.transformer.has_value()) return std::nullopt;
+  const MemoryModel& memory = problem.memory_model;
+  // What a resolved problem says, and what is counted anyway.
+  const double optimizer = memory.optimizer_bytes_per_parameter_byte.value_or(0);
+  const bool is_usual = (memory.preset.empty() || memory.preset == "adam_mixed") &&
+                        memory.weight_versions.value_or(1) == 1 && memory.gradient_copies.value_or(1) == 1 &&
+                        (optimizer == 0 || optimizer == 6);
+  if (is_usual) return std::nullopt;
+  return "beside problem.joint, problem.memory_model counts for transformers in its reserved_bytes alone: parameters, "
+         "gradients and optimizer are those of Adam in mixed precision (docs/training-costs.md, section 5)";
+}
+
 absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
                                    const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent) {
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
   if (IsRoundRobin(problem)) {
-    return MakeRoundRobinPlan(graph, cluster, WithJointDefaults(graph, cluster, problem), training, options, limits);
+    return MakeRoundRobinPlan(graph, cluster, WithJointDefaults(graph, cluster, problem), training, options, limits,
+                              on_incumbent);
   }
-  return JointRequestRun(graph, cluster, problem, std::move(training)).Run(options, limits, on_incumbent);
+  return DivisionSearch(graph, cluster, problem, training, options, limits, on_incumbent).Run();
 }
 
 absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const Cluster& cluster,
@@ -274,18 +415,16 @@ absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const
                                              verdict.violations);
     return verdict;
   }
-  return JointRequestRun(graph, cluster, problem, std::move(training)).Evaluate(placement);
+  OperatorLayers layers = DivisionFor(graph, cluster, problem, placement.joint->layer_labels);
+  return JointRequestRun(graph, cluster, problem, std::move(training), std::move(layers)).Evaluate(placement);
 }
 
 absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
                                         const PlanningProblem& problem, const Plan& plan) {
-  if (IsRoundRobin(problem)) {
-    Violations violations;
-    violations.Add("plan.problem.replication", "must not be PER_STAGE: a step of replicas in turn is not simulated");
-    return violations.ToStatus();
-  }
+  if (IsRoundRobin(problem)) return RoundRobinStepTasks(cluster, plan);
   ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
-  return JointRequestRun(graph, cluster, problem, std::move(training)).StepOf(plan);
+  OperatorLayers layers = DivisionFor(graph, cluster, problem, plan.joint->layer_labels);
+  return JointRequestRun(graph, cluster, problem, std::move(training), std::move(layers)).StepOf(plan);
 }
 
 }  // namespace planwright

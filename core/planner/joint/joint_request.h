@@ -3,6 +3,8 @@
 #define PLANWRIGHT_CORE_PLANNER_JOINT_JOINT_REQUEST_H_
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "core/base/limits.h"
@@ -22,6 +24,9 @@ inline constexpr double kJointGap = 1e-4;
 // for. Unchanged without joint settings, where no row of devices follows, and where graph, cluster or problem break a
 // rule of the validator: cached plans are looked for by it before anything is refused. O(graph + cluster).
 PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem);
+
+// What of `problem`, as it was asked, the joint search does not read; nullopt: nothing is said in vain.
+std::optional<std::string> JointMemoryWarning(const OperatorGraph& graph, const PlanningProblem& problem);
 
 // The plan that the joint search makes; times of the provenance are left to the caller. `problem` is resolved
 // (ResolveProblem) and has joint settings; graph, cluster and problem are valid. `on_incumbent` hears of each better

@@ -13,10 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
+#include "core/base/status_macros.h"
 #include "core/base/violations.h"
 #include "core/joint/operators/operator_settings.h"
 #include "core/joint/roundrobin/round_robin_instance.h"
 #include "core/joint/roundrobin/round_robin_search.h"
+#include "core/joint/roundrobin/turn_tasks.h"
 #include "core/model/device_selection.h"
 #include "core/verify/joint/joint_verifier.h"
 #include "core/verify/joint/round_robin_costing.h"
@@ -142,8 +144,8 @@ class Assembly {
       const std::size_t from = stage_of_[static_cast<std::size_t>(instance_.edges[edge].from)];
       const std::size_t to = stage_of_[static_cast<std::size_t>(instance_.edges[edge].to)];
       if (from == to) continue;
-      if (to == number) received += bytes[edge];
-      if (from == number) sent += bytes[edge];
+      if (to == number) received += bytes[edge].entering;
+      if (from == number) sent += bytes[edge].leaving;
     }
     const auto time = [&](Wide moved) {
       return Picoseconds(Quotient(2 * moved * 1'000'000'000'000, instance_.bytes_per_second));
@@ -190,6 +192,8 @@ class Assembly {
     estimate.micro_batches_per_second = kPicosecondsPerSecond / load;
     estimate.samples_per_second =
         estimate.micro_batches_per_second * static_cast<double>(plan_.joint->micro_batch_samples);
+    plan_.joint->tokens_per_second =
+        estimate.samples_per_second * static_cast<double>(problem_.joint->tokens_per_sample.value_or(0));
     double busy = 0;
     double devices = 0;
     for (const Stage& stage : plan_.stages) {
@@ -243,6 +247,27 @@ absl::Status NoPlan(const RoundRobinOutcome& outcome, const SolveLimits& limits)
   return NoPlanFoundError("no plan was found, and none is proven impossible", SpentLimit::kTime);
 }
 
+void Note(const RoundRobinOutcome& outcome, const SolverOptions& options, const SolveLimits& limits,
+          Provenance& provenance) {
+  provenance.algorithm = kAlgorithm;
+  provenance.algorithm_version = "1";
+  provenance.seed = options.seed;
+  provenance.proven_optimal = outcome.bound_ps == outcome.load_ps;
+  provenance.counters = outcome.counters;
+  provenance.stop_reason = StopReason::kExhausted;
+  if (outcome.is_interrupted) provenance.stop_reason = StopReason::kTimeLimit;
+  if (outcome.is_interrupted && limits.stop.stop_requested()) provenance.stop_reason = StopReason::kCancelled;
+  if (provenance.proven_optimal) provenance.stop_reason = StopReason::kOptimal;
+}
+
+absl::StatusOr<Plan> Verified(const OperatorGraph& graph, const Cluster& cluster, Plan plan) {
+  Violations violations;
+  VerifyRoundRobinPlan(graph, cluster, plan, violations);
+  if (violations.empty()) return plan;
+  return RejectedPlanError(
+      absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
+}
+
 // Stages may differ in them.
 std::vector<int32_t> TensorDegreesOfAny(const OperatorGraph& graph) {
   std::set<int32_t> degrees;
@@ -264,38 +289,67 @@ JointSettings ResolveRoundRobin(const JointSettings& given, const OperatorGraph&
   JointSettings settings = given;
   if (settings.micro_batch_samples.empty()) settings.micro_batch_samples = {graph.samples_per_micro_batch};
   settings.shardings = {Sharding::kNone};
+  settings.context_degrees = {1};
+  settings.expert_degrees = {1};
   if (settings.tensor_degrees.empty()) settings.tensor_degrees = TensorDegreesOfAny(graph);
   return ResolveOperatorJoint(settings, graph, training);
 }
 
 absl::StatusOr<Plan> MakeRoundRobinPlan(const OperatorGraph& graph, const Cluster& cluster,
                                         const PlanningProblem& problem, const TrainingCluster& training,
-                                        const SolverOptions& options, const SolveLimits& limits) {
+                                        const SolverOptions& options, const SolveLimits& limits,
+                                        const std::function<void(const Plan&)>& on_incumbent) {
   const absl::Status is_one_class = CheckOneClass(training);
   if (!is_one_class.ok()) return is_one_class;
   const RoundRobinInstance instance = MakeRoundRobinInstance(graph, cluster, problem, training.devices);
-  const absl::Status is_computable = WhatIsTooMuch(instance).ToStatus();
-  if (!is_computable.ok()) return is_computable;
+  RETURN_IF_ERROR(WhatIsTooMuch(instance).ToStatus());
   // The search has its own looks at the clock, and keeps what it has.
   const InterruptionScope scope(nullptr);
-  const RoundRobinOutcome outcome = SearchRoundRobin(instance, options.relative_gap, limits);
+  const auto plan_of = [&](const RoundRobinOutcome& outcome) {
+    Plan plan = Assembly(graph, cluster, problem, training, instance, outcome).Run();
+    Note(outcome, options, limits, plan.provenance);
+    return Verified(graph, cluster, std::move(plan));
+  };
+  absl::Status incumbent_status;
+  const RoundRobinOutcome outcome =
+      SearchRoundRobin(instance, options.relative_gap, limits, [&](const RoundRobinOutcome& found) {
+        if (!incumbent_status.ok()) return;
+        const absl::StatusOr<Plan> plan = plan_of(found);
+        incumbent_status = plan.status();
+        if (plan.ok()) on_incumbent(*plan);
+      });
+  RETURN_IF_ERROR(incumbent_status);
   if (!outcome.stages.has_value()) return NoPlan(outcome, limits);
-  Plan plan = Assembly(graph, cluster, problem, training, instance, outcome).Run();
-  Provenance& provenance = plan.provenance;
-  provenance.algorithm = kAlgorithm;
-  provenance.algorithm_version = "1";
-  provenance.seed = options.seed;
-  provenance.proven_optimal = outcome.is_proven;
-  provenance.counters = outcome.counters;
-  provenance.stop_reason = StopReason::kExhausted;
-  if (outcome.is_interrupted) provenance.stop_reason = StopReason::kTimeLimit;
-  if (outcome.is_interrupted && limits.stop.stop_requested()) provenance.stop_reason = StopReason::kCancelled;
-  if (outcome.is_proven) provenance.stop_reason = StopReason::kOptimal;
+  return plan_of(outcome);
+}
+
+absl::StatusOr<TaskList> RoundRobinStepTasks(const Cluster& cluster, const Plan& plan) {
+  constexpr int64_t kMostTasks = 1'000'000;
   Violations violations;
-  VerifyRoundRobinPlan(graph, cluster, plan, violations);
-  if (violations.empty()) return plan;
-  return RejectedPlanError(
-      absl::StrCat("the verifier rejected the plan, please report this: ", violations.ToStatus().message()));
+  if (MostTurnTasks(*plan.joint) > kMostTasks) {
+    violations.Add("plan.joint.micro_batches", absl::StrCat("must make at most ", kMostTasks, " tasks of a step"));
+  }
+  int64_t replicas = 0;
+  for (const JointStage& stage : plan.joint->stages) replicas += stage.degrees.data;
+  // What the simulator can add up.
+  if (SaturatingMultiply(SaturatingMultiply(plan.objective.count(), plan.joint->micro_batches), replicas) >=
+      kMaxQuantity) {
+    violations.Add("plan.joint.micro_batches",
+                   "must make steps of less than 2^62 picoseconds on all replicas together");
+  }
+  if (!violations.empty()) return violations.ToStatus();
+  std::vector<std::vector<std::string>> names;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+    const Degrees& degrees = plan.joint->stages[s].degrees;
+    std::vector<std::string>& ranks = names.emplace_back();
+    for (int32_t rank = 0; rank < degrees.data; ++rank) {
+      const Replica& first =
+          plan.stages[s].replicas[static_cast<std::size_t>(rank) * static_cast<std::size_t>(degrees.tensor)];
+      const std::string& name = cluster.devices[first.device.index()].name;
+      ranks.push_back(degrees.tensor == 1 ? name : absl::StrCat(name, " x ", degrees.tensor));
+    }
+  }
+  return TurnTasks(*plan.joint, names);
 }
 
 }  // namespace planwright

@@ -134,28 +134,60 @@ class ChoiceRules {
     if (settings_.first_layers_alike) CheckFirstLayers();
   }
 
-  // Behind the last layer that is computed again none is, before it all are, in as many layers of every stage as in the
-  // one that has most of them.
+  // Behind some number of first layers of every stage none is computed again, before it all that can be.
   void CheckFirstLayers() {
-    const auto last = static_cast<int32_t>(choices_.pricer.kinds().size()) - 1;
     std::vector<std::vector<LayerRecomputation>> modes;
     std::size_t most = 0;
-    for (const JointStage& stage : plan_.stages) {
-      const JointChunk& chunk = stage.chunks.front();
+    for (std::size_t s = 0; s < plan_.stages.size(); ++s) {
       std::vector<LayerRecomputation>& own = modes.emplace_back();
-      for (int32_t layer = chunk.first_layer; layer < chunk.end_layer(); ++layer) {
-        if (layer == 0 || layer == last) continue;
-        own.push_back(chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)]);
-      }
-      const auto again = std::count(own.begin(), own.end(), LayerRecomputation::kFull);
-      most = std::max(most, static_cast<std::size_t>(again));
+      for (const int32_t layer : NumberedLayers(s)) own.push_back(ModeOf(s, layer));
+      const auto last = std::find_if(own.rbegin(), own.rend(),
+                                     [](LayerRecomputation mode) { return mode != LayerRecomputation::kNone; });
+      most = std::max(most, static_cast<std::size_t>(own.rend() - last));
     }
     for (std::size_t s = 0; s < modes.size(); ++s) {
-      std::vector<LayerRecomputation> wanted(modes[s].size(), LayerRecomputation::kNone);
-      std::fill_n(wanted.begin(), std::min(most, wanted.size()), LayerRecomputation::kFull);
+      const std::vector<LayerPrice> prices = PricesOf(s);
+      std::vector<LayerRecomputation> wanted;
+      for (const int32_t layer : NumberedLayers(s)) {
+        const bool is_again = wanted.size() < most && CanBeAgain(prices, layer);
+        wanted.push_back(is_again ? LayerRecomputation::kFull : LayerRecomputation::kNone);
+      }
       Require(modes[s] == wanted, StagePath(s) + ".joint.chunks",
               "must compute again as many first layers as every stage, and no others");
     }
+  }
+
+  // Of a language model all but embedding and head.
+  std::vector<int32_t> NumberedLayers(std::size_t s) const {
+    const JointChunk& chunk = plan_.stages[s].chunks.front();
+    const auto layers = static_cast<int32_t>(choices_.pricer.kinds().size());
+    const int32_t ends = choices_.graph.transformer.has_value() ? 1 : 0;
+    std::vector<int32_t> numbered;
+    for (int32_t layer = std::max(chunk.first_layer, ends); layer < std::min(chunk.end_layer(), layers - ends);
+         ++layer) {
+      numbered.push_back(layer);
+    }
+    return numbered;
+  }
+
+  LayerRecomputation ModeOf(std::size_t s, int32_t layer) const {
+    const JointChunk& chunk = plan_.stages[s].chunks.front();
+    return chunk.recomputation[static_cast<std::size_t>(layer - chunk.first_layer)];
+  }
+
+  // By kind; links between devices decide nothing about what can be computed again. Empty: on no devices.
+  std::vector<LayerPrice> PricesOf(std::size_t s) const {
+    if (choices_.placement.stages[s].devices.empty()) return {};
+    const Degrees& degrees = plan_.stages[s].degrees;
+    return choices_.pricer.Price({.device_class = choices_.ClassOf(s),
+                                  .degrees = degrees,
+                                  .samples = choices_.SamplesOf(degrees),
+                                  .sharding = plan_.sharding});
+  }
+
+  bool CanBeAgain(const std::vector<LayerPrice>& prices, int32_t layer) const {
+    const auto kind = static_cast<std::size_t>(choices_.pricer.kinds()[static_cast<std::size_t>(layer)]);
+    return kind < prices.size() && prices[kind].modes[static_cast<std::size_t>(LayerRecomputation::kFull)].has_value();
   }
 
   void CheckDegrees(std::size_t s) {

@@ -10,7 +10,7 @@ namespace planwright::verify {
 
 OperatorCosts::OperatorCosts(const OperatorGraph& graph, const std::vector<std::string>& labels,
                              const MemoryModel& memory)
-    : graph_(graph), memory_(memory) {
+    : graph_(graph), memory_(memory), layouts_(graph, layer_of_) {
   std::map<std::string, std::size_t> numbers;
   for (std::size_t layer = 0; layer < labels.size(); ++layer) numbers.emplace(labels[layer], layer);
   for (const Operator& op : graph.operators) {
@@ -25,7 +25,9 @@ void OperatorCosts::CheckLayers(Violations& violations) const {
     return violations.Add("plan.stages", absl::StrCat("must hold operator \"", graph_.operators[op].name, "\""));
   }
   for (const Tensor& tensor : graph_.tensors) {
+    if (graph_.operators[tensor.producer.index()].pass == Pass::kBackward) continue;
     for (const OperatorId consumer : tensor.consumers) {
+      if (graph_.operators[consumer.index()].pass == Pass::kBackward) continue;
       if (*layer_of_[consumer.index()] >= *layer_of_[tensor.producer.index()]) continue;
       violations.Add("plan.stages",
                      absl::StrCat("must have layers in an order in which tensor \"", tensor.name, "\" goes forward"));
@@ -35,21 +37,34 @@ void OperatorCosts::CheckLayers(Violations& violations) const {
 
 std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceClass& device,
                                                 const TrainingEfficiency& efficiency, const RankSpread& spread) const {
-  const int32_t degree = spread.degrees.tensor;
+  const auto part_of = [&](std::size_t op, const std::map<std::size_t, LayoutPair>& chosen) {
+    const auto layouts = chosen.find(op);
+    return PartOf(graph_.operators[op], graph_, device, spread.degrees, spread.samples,
+                  layouts == chosen.end() ? LayoutPair() : layouts->second);
+  };
+  std::map<std::size_t, std::map<std::size_t, LayoutPair>> layouts_of;
+  const auto chosen_in = [&](std::size_t of_layer) -> const std::map<std::size_t, LayoutPair>& {
+    const auto known = layouts_of.find(of_layer);
+    if (known != layouts_of.end()) return known->second;
+    return layouts_of[of_layer] = layouts_.Of(of_layer, device, efficiency, spread);
+  };
+  const std::map<std::size_t, LayoutPair> own = chosen_in(layer);
   RankCosts costs;
+  Held held;
   double kept = 0;
   double kept_again = 0;
   double extra = 0;
   bool reads_again = false;
   for (std::size_t op = 0; op < layer_of_.size(); ++op) {
     if (*layer_of_[op] != layer) continue;
-    const std::optional<OperatorPart> part = PartOf(graph_.operators[op], graph_, device, degree, spread.samples);
+    if (IsSpokenFor(graph_.operators[op])) continue;
+    const std::optional<OperatorPart> part = part_of(op, own);
     if (!part.has_value()) return std::nullopt;
     costs.forward += part->forward;
     costs.backward += part->backward;
     costs.weights += part->weights;
     costs.workspace = std::max(costs.workspace, part->workspace);
-    costs.parameters += part->parameters;
+    (part->has_experts ? held.experts : held.ordinary) += part->parameters;
     costs.recomputed += part->held_again;
     kept += part->kept;
     kept_again += part->kept_again;
@@ -57,48 +72,67 @@ std::optional<RankCosts> OperatorCosts::CostsOf(std::size_t layer, const DeviceC
     reads_again = reads_again || (graph_.operators[op].variants.empty() && part->kept > 0);
   }
   const auto bytes_of = [&](const Tensor& tensor) -> double {
-    const Operator& producer = graph_.operators[tensor.producer.index()];
-    const std::optional<OperatorPart> part = PartOf(producer, graph_, device, degree, spread.samples);
+    const std::size_t made = *layer_of_[tensor.producer.index()];
+    const std::optional<OperatorPart> part = part_of(tensor.producer.index(), chosen_in(made));
     if (part.has_value() && part->sent.has_value()) return *part->sent;
     return static_cast<double>(tensor.size_bytes) * static_cast<double>(spread.samples) /
            static_cast<double>(graph_.samples_per_micro_batch);
   };
   for (const Tensor& tensor : graph_.tensors) {
     const std::size_t made = *layer_of_[tensor.producer.index()];
-    const bool is_made_whole = made == layer && graph_.operators[tensor.producer.index()].variants.empty();
-    bool is_sent = false;
+    const Operator& producer = graph_.operators[tensor.producer.index()];
+    const bool is_made_whole = made == layer && producer.variants.empty() && producer.pass == Pass::kForward;
+    bool has_end_before = made <= layer;
+    bool has_end_behind = made > layer;
     bool is_read_again = false;
     for (const OperatorId consumer : tensor.consumers) {
       const std::size_t read = *layer_of_[consumer.index()];
-      is_sent = is_sent || (made <= layer && read > layer);
-      is_read_again =
-          is_read_again || (read == layer && !is_made_whole && graph_.operators[consumer.index()].variants.empty());
+      has_end_before = has_end_before || read <= layer;
+      has_end_behind = has_end_behind || read > layer;
+      const Operator& reader = graph_.operators[consumer.index()];
+      is_read_again = is_read_again ||
+                      (read == layer && !is_made_whole && reader.variants.empty() && reader.pass == Pass::kForward);
     }
-    if (is_sent) costs.output += bytes_of(tensor);
+    if (has_end_before && has_end_behind) costs.output += bytes_of(tensor);
     if (is_read_again && reads_again) kept_again += bytes_of(tensor);
   }
+  // What goes back is as large as what went forward, or else tensors of its own.
+  if (HasBackwardOperators(graph_)) costs.output /= 2;
   costs.kept_for_weights = kept;
+  const double changes = layouts_.ChangesPs(layer, own, efficiency, spread);
+  costs.forward += changes;
+  costs.backward += changes;
   costs.modes[static_cast<std::size_t>(LayerRecomputation::kNone)] = {0, kept};
   if (kept_again < kept) {
     costs.modes[static_cast<std::size_t>(LayerRecomputation::kFull)] = {extra, kept_again};
   } else {
     costs.recomputed = 0;
   }
-  AddDataRanks(device, efficiency, spread, costs);
+  AddDataRanks(device, efficiency, spread, held, costs);
   return costs;
 }
 
+bool OperatorCosts::IsSpokenFor(const Operator& op) const {
+  return op.forward_operator.has_value() && !graph_.operators[op.forward_operator->index()].variants.empty();
+}
+
 void OperatorCosts::AddDataRanks(const DeviceClass& device, const TrainingEfficiency& efficiency,
-                                 const RankSpread& spread, RankCosts& costs) const {
-  const double whole = costs.parameters;
-  const double ranks = spread.degrees.data;
-  const auto part = [&](double bytes, Sharding from) { return spread.sharding >= from ? bytes / ranks : bytes; };
-  const double optimizer = whole * memory_.optimizer_bytes_per_parameter_byte.value_or(0);
-  costs.parameters = part(whole * memory_.weight_versions.value_or(1), Sharding::kParameters);
-  costs.gradients = part(whole * memory_.gradient_copies.value_or(1), Sharding::kGradients);
+                                 const RankSpread& spread, const Held& held, RankCosts& costs) const {
+  const int64_t copies = int64_t{spread.degrees.context} * spread.degrees.data;
+  const int64_t expert_copies = copies / spread.degrees.expert;
+  const double whole = held.ordinary + held.experts;
+  const auto part = [&](double factor, Sharding from) {
+    if (spread.sharding < from) return factor * whole;
+    return factor * (held.ordinary / static_cast<double>(copies) + held.experts / static_cast<double>(expert_copies));
+  };
+  const double optimizer = memory_.optimizer_bytes_per_parameter_byte.value_or(0);
+  costs.parameters = part(memory_.weight_versions.value_or(1), Sharding::kParameters);
+  costs.gradients = part(memory_.gradient_copies.value_or(1), Sharding::kGradients);
   costs.optimizer = part(optimizer, Sharding::kOptimizer);
   costs.gathered = spread.sharding == Sharding::kParameters ? whole : 0;
-  const double ring = RingPs(whole, spread, efficiency);
+  const int64_t tensor = spread.degrees.tensor;
+  const double ring = RingPs(held.ordinary, copies, tensor, spread, efficiency) +
+                      RingPs(held.experts, expert_copies, tensor * spread.degrees.expert, spread, efficiency);
   const auto hidden = [&](double time, double computed) {
     return std::min(efficiency.hidden_among_data * time, computed);
   };
@@ -114,20 +148,19 @@ void OperatorCosts::AddDataRanks(const DeviceClass& device, const TrainingEffici
   }
   costs.step_end = (1 - efficiency.hidden_at_step_end) * rings * ring;
   if (device.memory_bandwidth_bytes_per_second <= 0) return;
-  costs.step_end += 1e12 * part(3 * whole + 2 * optimizer, Sharding::kOptimizer) /
+  costs.step_end += 1e12 * part(3 + 2 * optimizer, Sharding::kOptimizer) /
                     (device.memory_bandwidth_bytes_per_second * efficiency.memory);
 }
 
-double OperatorCosts::RingPs(double bytes, const RankSpread& spread, const TrainingEfficiency& efficiency) const {
-  const int64_t ranks = spread.degrees.data;
+double OperatorCosts::RingPs(double bytes, int64_t ranks, int64_t apart, const RankSpread& spread,
+                             const TrainingEfficiency& efficiency) const {
   if (ranks < 2 || bytes <= 0) return 0;
-  const int64_t devices = int64_t{spread.degrees.tensor} * ranks;
   const MachineLink& inside = spread.inside;
   const MachineLink& between = spread.between;
   double speed = inside.bytes_per_second;
   double latency = static_cast<double>(inside.latency_ps);
-  if (devices > spread.node_size) {
-    const int64_t in_node = std::max<int64_t>(1, std::min(ranks, spread.node_size / spread.degrees.tensor));
+  if (spread.degrees.devices() > spread.node_size && ranks * apart > spread.node_size) {
+    const int64_t in_node = std::max<int64_t>(1, std::min(ranks, spread.node_size / apart));
     speed = std::min(speed, static_cast<double>(in_node) * between.bytes_per_second);
     latency = static_cast<double>(between.latency_ps);
   }

@@ -13,6 +13,7 @@
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
 #include "core/model/problem.h"
+#include "core/verify/joint/chosen_layouts.h"
 #include "core/verify/joint/rank_costs.h"
 
 namespace planwright::verify {
@@ -31,15 +32,26 @@ class OperatorCosts {
                                    const RankSpread& spread) const;
 
  private:
-  // State by sharding, and what data ranks exchange. `costs` has whole parameters, and passes without exchanges.
+  // A BACKWARD operator whose forward operator has variants, which tell the costs of both.
+  bool IsSpokenFor(const Operator& op) const;
+  // Bytes of parameters on a rank.
+  struct Held {
+    double ordinary = 0;
+    double experts = 0;
+  };
+
+  // State by sharding, and what ranks with the same parameters exchange. `costs` has passes without exchanges.
   void AddDataRanks(const DeviceClass& device, const TrainingEfficiency& efficiency, const RankSpread& spread,
-                    RankCosts& costs) const;
-  double RingPs(double bytes, const RankSpread& spread, const TrainingEfficiency& efficiency) const;
+                    const Held& held, RankCosts& costs) const;
+  // Of ranks that are so far apart.
+  double RingPs(double bytes, int64_t ranks, int64_t apart, const RankSpread& spread,
+                const TrainingEfficiency& efficiency) const;
 
   const OperatorGraph& graph_;
   const MemoryModel& memory_;
   // By operator; nullopt: of no layer.
   std::vector<std::optional<std::size_t>> layer_of_;
+  ChosenLayouts layouts_;
 };
 
 }  // namespace planwright::verify

@@ -1,6 +1,7 @@
 #include "core/verify/joint/operator_part.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,15 +31,27 @@ double NumberAt(const std::vector<const OperatorVariant*>& sizes, const Operator
   return value_before * wanted / before;
 }
 
-std::optional<OperatorPart> PartOfVariants(const Operator& op, const OperatorGraph& graph,
-                                           const std::string& device_class, int32_t degree, int64_t samples) {
-  std::vector<const OperatorVariant*> sizes;
-  for (const std::string& name : {device_class, std::string()}) {
-    for (const OperatorVariant& variant : op.variants) {
-      if (variant.tensor_degree == degree && variant.device_class == name) sizes.push_back(&variant);
-    }
-    if (!sizes.empty()) break;
+// Of the class, or of none where the class has none of its own.
+std::vector<const OperatorVariant*> VariantsFor(const Operator& op, const std::string& device_class,
+                                                const Degrees& degrees) {
+  std::vector<const OperatorVariant*> own;
+  std::vector<const OperatorVariant*> any;
+  for (const OperatorVariant& variant : op.variants) {
+    if (variant.tensor_degree != degrees.tensor || variant.context_degree != degrees.context) continue;
+    if (variant.expert_degree.has_value() && *variant.expert_degree != degrees.expert) continue;
+    if (variant.device_class == device_class) own.push_back(&variant);
+    if (variant.device_class.empty()) any.push_back(&variant);
   }
+  return own.empty() ? any : own;
+}
+
+std::optional<OperatorPart> PartOfVariants(const Operator& op, const OperatorGraph& graph,
+                                           const std::string& device_class, const Degrees& degrees, int64_t samples,
+                                           const LayoutPair& layouts) {
+  std::vector<const OperatorVariant*> sizes = VariantsFor(op, device_class, degrees);
+  std::erase_if(sizes, [&](const OperatorVariant* variant) {
+    return LayoutPair(variant->input_layout, variant->output_layout) != layouts;
+  });
   if (sizes.empty()) return std::nullopt;
   std::sort(sizes.begin(), sizes.end(), [&](const OperatorVariant* a, const OperatorVariant* b) {
     return a->samples.value_or(graph.samples_per_micro_batch) < b->samples.value_or(graph.samples_per_micro_batch);
@@ -46,11 +59,19 @@ std::optional<OperatorPart> PartOfVariants(const Operator& op, const OperatorGra
   const auto at = [&](auto number) { return NumberAt(sizes, graph, samples, number); };
   using Variant = OperatorVariant;
   OperatorPart part;
+  part.has_experts = sizes.front()->expert_degree.has_value();
   part.forward = at([](const Variant& each) { return each.forward.count(); });
   part.backward = at([](const Variant& each) { return each.backward.count(); });
   part.kept = part.kept_again = at([](const Variant& each) { return each.activation_bytes; });
   part.workspace = at([](const Variant& each) { return each.workspace_bytes; });
   part.parameters = static_cast<double>(sizes.front()->parameter_bytes);
+  for (const Variant::BoundaryExchange& exchange : sizes.front()->boundary_exchanges) {
+    part.beside[exchange.tensor] = at([&](const Variant& each) {
+      int64_t bytes = 0;
+      for (const auto& other : each.boundary_exchanges) bytes += other.tensor == exchange.tensor ? other.bytes : 0;
+      return bytes;
+    });
+  }
   if (sizes.front()->output_bytes.has_value()) part.sent = at([](const Variant& each) { return *each.output_bytes; });
   if (sizes.front()->recomputation.has_value()) {
     part.kept_again = at([](const Variant& each) { return each.recomputation->activation_bytes; });
@@ -61,14 +82,27 @@ std::optional<OperatorPart> PartOfVariants(const Operator& op, const OperatorGra
   return part;
 }
 
+bool IsRefused(const Operator& op, const DeviceClass& device) {
+  const std::vector<std::string>& refused = op.unsupported_device_classes;
+  return std::find(refused.begin(), refused.end(), device.name) != refused.end();
+}
+
 }  // namespace
 
-std::optional<OperatorPart> PartOf(const Operator& op, const OperatorGraph& graph, const DeviceClass& device,
-                                   int32_t degree, int64_t samples) {
-  for (const std::string& refused : op.unsupported_device_classes) {
-    if (refused == device.name) return std::nullopt;
+std::vector<LayoutPair> LayoutsOf(const Operator& op, const DeviceClass& device, const Degrees& degrees) {
+  if (IsRefused(op, device)) return {};
+  if (op.variants.empty()) return {LayoutPair()};
+  std::set<LayoutPair> layouts;
+  for (const OperatorVariant* variant : VariantsFor(op, device.name, degrees)) {
+    layouts.emplace(variant->input_layout, variant->output_layout);
   }
-  if (!op.variants.empty()) return PartOfVariants(op, graph, device.name, degree, samples);
+  return {layouts.begin(), layouts.end()};
+}
+
+std::optional<OperatorPart> PartOf(const Operator& op, const OperatorGraph& graph, const DeviceClass& device,
+                                   const Degrees& degrees, int64_t samples, const LayoutPair& layouts) {
+  if (IsRefused(op, device)) return std::nullopt;
+  if (!op.variants.empty()) return PartOfVariants(op, graph, device.name, degrees, samples, layouts);
   const std::optional<JudgedTime> time = TimeOn(op, device, Workload::kTraining);
   if (!time.has_value()) return std::nullopt;
   const double scale = static_cast<double>(samples) / static_cast<double>(graph.samples_per_micro_batch);

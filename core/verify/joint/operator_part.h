@@ -4,10 +4,15 @@
 #define PLANWRIGHT_CORE_VERIFY_JOINT_OPERATOR_PART_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/model/cluster.h"
 #include "core/model/graph.h"
+#include "core/model/joint.h"
 
 namespace planwright::verify {
 
@@ -23,15 +28,26 @@ struct OperatorPart {
   double extra = 0;
   double kept_again = 0;
   double held_again = 0;
+  // Of experts, which the expert degree divides.
+  bool has_experts = false;
   // A variant says how it is computed again.
   bool says_again = false;
+  // By tensor, what is exchanged beside it between stages.
+  std::map<std::string, double> beside;
   // Of each tensor that it makes; nullopt: all of it.
   std::optional<double> sent;
 };
 
-// nullopt: the class cannot run it, or it has variants, but none of the degree.
+// In which layouts it reads and makes tensors.
+using LayoutPair = std::pair<std::string, std::string>;
+
+// Those in which it can run with these degrees, ascending. Empty: the class cannot run it, or none of its variants has
+// them.
+std::vector<LayoutPair> LayoutsOf(const Operator& op, const DeviceClass& device, const Degrees& degrees);
+
+// nullopt: LayoutsOf lacks `layouts`, or the class does not tell how long it takes.
 std::optional<OperatorPart> PartOf(const Operator& op, const OperatorGraph& graph, const DeviceClass& device,
-                                   int32_t degree, int64_t samples);
+                                   const Degrees& degrees, int64_t samples, const LayoutPair& layouts = {});
 
 }  // namespace planwright::verify
 

@@ -201,7 +201,7 @@ class RoundRobinCosting {
     double held = 0;
     for (std::size_t i = 0; i < operators_[s].size(); ++i) {
       const Operator& op = graph_.operators[operators_[s][i].index()];
-      const auto part = verify::PartOf(op, graph_, ClassOf(s), stage.degrees.tensor, joint_.micro_batch_samples);
+      const auto part = verify::PartOf(op, graph_, ClassOf(s), stage.degrees, joint_.micro_batch_samples);
       const bool is_again = chunk.recomputation[i] == LayerRecomputation::kFull;
       const bool may_be = !is_again || (part.has_value() && part->says_again &&
                                         IsAllowed(settings_.recomputation, LayerRecomputation::kFull));
@@ -244,15 +244,25 @@ class RoundRobinCosting {
       for (const OperatorId consumer : tensor.consumers) {
         const std::size_t read = stage_of_[consumer.index()];
         if (made == read || (made != s && read != s)) continue;
-        const auto part =
-            verify::PartOf(producer, graph_, ClassOf(s), stage.degrees.tensor, joint_.micro_batch_samples);
+        const auto part = verify::PartOf(producer, graph_, ClassOf(s), stage.degrees, joint_.micro_batch_samples);
         const double whole = static_cast<double>(tensor.size_bytes) * static_cast<double>(joint_.micro_batch_samples) /
                              static_cast<double>(graph_.samples_per_micro_batch);
-        (read == s ? in : out) += RoundedUp(part.has_value() ? part->sent.value_or(whole) : whole);
+        const int64_t moved = RoundedUp(part.has_value() ? part->sent.value_or(whole) : whole);
+        (read == s ? in : out) +=
+            moved + BesideTensor(read == s ? consumer : tensor.producer, tensor, s, stage.degrees);
       }
     }
     stage.received = Picoseconds(RoundedUp(2 * in * kPicoseconds, BytesPerSecond()));
     stage.transfers = Picoseconds(RoundedUp(2 * (in + out) * kPicoseconds, BytesPerSecond()));
+  }
+
+  // What the operator, in stage `s`, exchanges with its stage's ranks for a tensor with an end elsewhere.
+  int64_t BesideTensor(OperatorId id, const Tensor& tensor, std::size_t s, const Degrees& degrees) const {
+    const auto part =
+        verify::PartOf(graph_.operators[id.index()], graph_, ClassOf(s), degrees, joint_.micro_batch_samples);
+    if (!part.has_value()) return 0;
+    const auto found = part->beside.find(tensor.name);
+    return found == part->beside.end() ? 0 : RoundedUp(found->second);
   }
 
   void AddPlanStage(std::size_t s, const JointStage& from) {
@@ -314,6 +324,8 @@ class RoundRobinCosting {
         static_cast<int64_t>(std::min<Wide>(Wide{longest.count()} * joint_.micro_batches, Wide{int64_t{1} << 62})));
     estimate.micro_batches_per_second = 1e12 / load;
     estimate.samples_per_second = 1e12 / load * static_cast<double>(joint_.micro_batch_samples);
+    joint_.tokens_per_second =
+        estimate.samples_per_second * static_cast<double>(settings_.tokens_per_sample.value_or(0));
     estimate.bubble_fraction = 1 - busy / (devices * load);
   }
 

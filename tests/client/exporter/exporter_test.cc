@@ -479,6 +479,33 @@ TEST(ExportSvgTest, StepsReduceOnceAfterTheMicroBatchesOfAllReplicas) {
   EXPECT_THAT(exported->text, HasSubstr("width=\"253.33\""));
 }
 
+// A step of 3 micro-batches of 8 ms with 6 ms at its end: 30 ms; where two replicas take turns, 8 / 2 + 6 ms each.
+TEST(ExportSvgTest, BarsOfJointPlansAreStepsUnlessReplicasTakeTurns) {
+  v1::Plan plan;
+  plan.mutable_joint()->set_micro_batches(3);
+  plan.set_objective_ms(30);
+  v1::Stage& stage = *plan.add_stages();
+  stage.set_compute_ms(8);
+  stage.set_allreduce_ms(6);
+  stage.mutable_joint()->set_data_degree(2);
+  v1::DeviceUsage& device = *plan.add_devices();
+  device.set_device("gpu0");
+  device.add_stages(0);
+  device.set_load_ms(8);
+  const auto step = ExportTo("svg", plan, nullptr);
+  ASSERT_TRUE(step.ok()) << step.status();
+  // 24 and 6 of 30 ms, which are 760 pixels.
+  EXPECT_THAT(step->text, HasSubstr("width=\"608.00\""));
+  EXPECT_THAT(step->text, HasSubstr("width=\"152.00\""));
+  EXPECT_THAT(step->text, HasSubstr("<title>gpu0: stage 0, 30.000 ms</title>"));
+  plan.mutable_problem()->set_replication(v1::REPLICATION_PER_STAGE);
+  plan.set_objective_ms(10);
+  const auto turn = ExportTo("svg", plan, nullptr);
+  ASSERT_TRUE(turn.ok()) << turn.status();
+  EXPECT_THAT(turn->text, HasSubstr("width=\"304.00\""));
+  EXPECT_THAT(turn->text, HasSubstr("width=\"456.00\""));
+}
+
 TEST(ExportTargetsTest, AreFoundByName) {
   for (const ExportTarget& target : ExportTargets()) EXPECT_EQ(FindExportTarget(target.name), &target);
   EXPECT_EQ(FindExportTarget("megatrom"), nullptr);

@@ -261,12 +261,60 @@ TEST(VariantRulesTest, SizesOfADegreeAgree) {
   first.recomputation = OperatorVariant::Recomputation{};
   graph.operators[0].variants = {first, again, other_class, other_degree};
   const std::string path = "graph.operators[0].variants[1]";
-  const std::string as = " as variants[0] of the same degree and class";
+  const std::string as = " as variants[0] of the same degrees, layouts and class";
   EXPECT_THAT(Validate(graph),
-              ElementsAre(Breaks(path, "must not state the tensor degree, class and samples of variants[0] again"),
+              ElementsAre(Breaks(path, "must not state the degrees, layouts, class and samples of variants[0] again"),
                           Breaks(path + ".parameter_bytes", "must be 8" + as + ", is 9"),
                           Breaks(path + ".recomputation", "must be set" + as),
                           Breaks(path + ".output_bytes", "must be set" + as)));
+}
+
+TEST(VariantRulesTest, ExchangesAreOfTensorsOfTheOperator) {
+  OperatorGraph graph = Triangle();
+  OperatorVariant variant;
+  variant.boundary_exchanges = {{"nothing", -1}, {"nothing", 0}};
+  graph.operators[0].variants = {variant};
+  const std::string path = "graph.operators[0].variants[0].boundary_exchanges";
+  const std::string rule = "must be a tensor that the operator makes or reads, is \"nothing\"";
+  EXPECT_THAT(Validate(graph), ElementsAre(Breaks(path + "[0].bytes", "must be >= 0, is -1"),
+                                           Breaks(path + "[1].tensor", "must not be listed twice"),
+                                           Breaks(path + "[0].tensor", rule), Breaks(path + "[1].tensor", rule)));
+}
+
+TEST(VariantRulesTest, DegreesOfContextAndExpertsAreInRangeAndOfAllVariants) {
+  OperatorGraph graph = Triangle();
+  OperatorVariant variant;
+  variant.context_degree = 0;
+  variant.expert_degree = 0;
+  OperatorVariant other;
+  other.tensor_degree = 2;
+  graph.operators[0].variants = {variant, other};
+  const std::string path = "graph.operators[0].variants";
+  EXPECT_THAT(Validate(graph),
+              ElementsAre(Breaks(path + "[0].context_degree", "must be in 1 .. 16777216, is 0"),
+                          Breaks(path + "[0].expert_degree", "must be in 1 .. 16777216, is 0"),
+                          Breaks(path + "[1].expert_degree", "must be set in all variants of an operator or in none")));
+}
+
+TEST(LayoutRulesTest, EveryPairThatATensorJoinsIsStatedOnceAndNoOther) {
+  OperatorGraph graph = Triangle();
+  OperatorVariant rows;
+  rows.output_layout = "rows";
+  graph.operators[graph.tensors[0].producer.index()].variants = {rows};
+  const std::string name = graph.tensors[0].name;
+  EXPECT_THAT(Validate(graph),
+              ElementsAre(Breaks("graph.layout_changes",
+                                 "must state \"rows\" to \"\", which tensor \"" + name + "\" may need")));
+  graph.layout_changes = {{"rows", "", 0.5}};
+  EXPECT_THAT(Validate(graph), IsEmpty());
+  graph.layout_changes = {{"rows", "", 0.5}, {"rows", "", 1}, {"rows", "rows", -1}, {"", "columns", 0}};
+  const std::string path = "graph.layout_changes";
+  EXPECT_THAT(
+      Validate(graph),
+      ElementsAre(Breaks(path + "[1]", "must not state the layouts of layout_changes[0] again"),
+                  Breaks(path + "[2].to", "must differ from `from`"),
+                  Breaks(path + "[2].share", "must be in 0 .. 1e6, is -1"),
+                  Breaks(path + "[3]", "must be between layouts that a tensor joins, of variants or between layers")));
 }
 
 TEST(VariantRulesTest, AreOfForwardOperatorsAndFew) {

@@ -59,6 +59,10 @@ v1::OperatorVariant::Recomputation& AgainOf(v1::Graph& graph) {
   return *graph.mutable_operators(0)->add_variants()->mutable_recomputation();
 }
 
+v1::OperatorVariant::BoundaryExchange& ExchangeOf(v1::Graph& graph) {
+  return *graph.mutable_operators(0)->add_variants()->add_boundary_exchanges();
+}
+
 TEST(GraphDigestTest, IsA256BitHexNumber) {
   EXPECT_THAT(DigestOf(SmallGraph()), testing::MatchesRegex("[0-9a-f]{64}"));
 }
@@ -112,6 +116,17 @@ TEST(GraphDigestTest, DependsOnEverythingElse) {
       [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_output_bytes(0); },
       [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->mutable_recomputation(); },
       [](v1::Graph& graph) { AgainOf(graph).set_extra_ms(1); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_context_degree(2); },
+      [](v1::Graph& graph) { graph.mutable_operators(1)->add_variants()->set_context_degree(2); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_expert_degree(1); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_input_layout("rows"); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->set_output_layout("rows"); },
+      [](v1::Graph& graph) { graph.mutable_operators(0)->add_variants()->add_boundary_exchanges(); },
+      [](v1::Graph& graph) { ExchangeOf(graph).set_tensor("x"); },
+      [](v1::Graph& graph) { ExchangeOf(graph).set_bytes(1); }, [](v1::Graph& graph) { graph.add_layout_changes(); },
+      [](v1::Graph& graph) { graph.add_layout_changes()->set_from("rows"); },
+      [](v1::Graph& graph) { graph.add_layout_changes()->set_to("rows"); },
+      [](v1::Graph& graph) { graph.add_layout_changes()->set_share(1); },
       [](v1::Graph& graph) { AgainOf(graph).set_activation_bytes(1); },
       [](v1::Graph& graph) { AgainOf(graph).set_workspace_bytes(1); },
       [](v1::Graph& graph) { graph.mutable_tensors(0)->set_name("tt"); },

@@ -45,6 +45,15 @@ constexpr char kCompleteGraph[] = R"pb(
       output_bytes: 0
       recomputation { extra_ms: 1 activation_bytes: 2 workspace_bytes: 7 }
     }
+    variants {
+      tensor_degree: 1
+      forward_ms: 1
+      context_degree: 2
+      expert_degree: 4
+      input_layout: "rows"
+      output_layout: "columns"
+      boundary_exchanges { tensor: "x" bytes: 9 }
+    }
     variants { tensor_degree: 1 forward_ms: 1 }
   }
   operators { name: "a_grad" pass: PASS_BACKWARD forward_operator: "a" }
@@ -52,6 +61,7 @@ constexpr char kCompleteGraph[] = R"pb(
   tensors { name: "x" producer: "a" consumers: "b" consumers: "a_grad" size_bytes: 1024 transfer_ms: 0.25 }
   tensors { name: "y" producer: "b" size_bytes: 8 }
   samples_per_micro_batch: 32
+  layout_changes { from: "rows" to: "columns" share: 0.5 }
 )pb";
 
 std::vector<std::string> ViolationsIn(const std::string& graph) {

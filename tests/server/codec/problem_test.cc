@@ -103,6 +103,7 @@ TEST(ProblemCodecTest, EveryFieldMakesTheRoundTrip) {
       schedules: SCHEDULE_KIND_INTERLEAVED
       degrees: JOINT_DEGREES_UNIFORM
       first_layers_alike: true
+      tokens_per_sample: 100
     }
   )pb");
   Violations violations;

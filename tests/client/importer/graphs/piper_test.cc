@@ -12,6 +12,7 @@
 namespace planwright::client {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -74,9 +75,42 @@ TEST(PiperTest, ReadsTheCostsOfOneDevice) {
   EXPECT_EQ(cluster.device_groups(0).count(), 4);
   EXPECT_EQ(cluster.device_classes(0).memory_bytes(), 80'000'000'000);
   EXPECT_EQ(cluster.interconnect().uniform().bandwidth_bytes_per_second(), 2.5e10);
-  EXPECT_THAT(imported->warnings,
-              ElementsAre(HasSubstr("taken for seconds"), HasSubstr("a third of the times"),
-                          HasSubstr("syncTimeBw are not taken"), HasSubstr("--cluster overrules them")));
+  EXPECT_THAT(imported->warnings, ElementsAre(HasSubstr("taken for seconds"), HasSubstr("a third of the times"),
+                                              HasSubstr("--cluster overrules them")));
+}
+
+TEST(PiperTest, ReadsWhatEndsOfStagesExchange) {
+  std::string text = kFile;
+  const std::string recomputed = R"("memoryUsageA": 10, "memoryUsageB": 250)";
+  text.insert(text.find(recomputed) + recomputed.size(), R"(, "syncTimeBw": {"4": 30})");
+  const std::string other = R"("memoryUsageA": 1, "memoryUsageB": 200)";
+  text.insert(text.find(other) + other.size(), R"(, "syncTimeFw": {"7": 20.5})");
+  const auto imported = ImportGraph(text, "piper.json", {});
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  const v1::Graph& graph = imported->request.graph();
+  ASSERT_EQ(graph.tensors_size(), 2);
+  const auto exchanges = [&](int op, int variant) {
+    std::vector<std::pair<std::string, int64_t>> listed;
+    for (const auto& exchange : graph.operators(op).variants(variant).boundary_exchanges()) {
+      listed.emplace_back(exchange.tensor(), exchange.bytes());
+    }
+    return listed;
+  };
+  // The tensor of 4,096 bytes goes to node 4, that of 8,192 to node 3.
+  using Listed = std::vector<std::pair<std::string, int64_t>>;
+  EXPECT_EQ(exchanges(0, 0), (Listed{{"7.out", 30}}));
+  EXPECT_EQ(exchanges(0, 1), (Listed{{"7.out1", 512}}));
+  EXPECT_EQ(exchanges(1, 0), (Listed{{"7.out1", 21}}));
+  EXPECT_THAT(imported->warnings, ::testing::Contains(HasSubstr("the larger is taken for both")));
+}
+
+TEST(PiperTest, EndsOfStagesAreOfEdges) {
+  std::string text = kFile;
+  const std::string other = R"("memoryUsageA": 1, "memoryUsageB": 200)";
+  text.insert(text.find(other) + other.size(), R"(, "syncTimeFw": {"4": 1}, "syncTimeBw": {"x": 1, "7": -1})");
+  const auto imported = ImportGraph(text, "piper.json", {});
+  EXPECT_THAT(imported.status().message(), AllOf(HasSubstr("nodes[1].TMPCs.1.syncTimeFw: must name nodes"),
+                                                 HasSubstr("nodes[1].TMPCs.1[0].syncTimeBw: must have ids")));
 }
 
 TEST(PiperTest, WarnsOfSecondsThatLookLikeMilliseconds) {

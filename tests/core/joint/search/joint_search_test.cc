@@ -348,13 +348,14 @@ class Enumeration {
   int64_t best_ = kNone;
 };
 
-void ExpectOptimal(const Instance& instance) {
+// What the bound of the simulated step leaves of the least step of all plans; 1 where there is no plan.
+double ExpectOptimal(const Instance& instance) {
   const JointRequest request{instance.pricer, instance.cluster, instance.settings, 0, 0};
   const JointOutcome outcome = SearchJoint(request, SolveLimits(), [](const JointPlan&) {});
   Enumeration enumeration(instance);
   const int64_t best = enumeration.LeastStep();
-  ASSERT_EQ(outcome.plan.has_value(), best != kNone);
-  if (!outcome.plan.has_value()) return;
+  EXPECT_EQ(outcome.plan.has_value(), best != kNone);
+  if (!outcome.plan.has_value() || best == kNone) return 1;
   EXPECT_EQ(outcome.plan->step.count(), best);
   EXPECT_EQ(outcome.step_bound_ps, best);
   JointPlan plan = *outcome.plan;
@@ -362,18 +363,21 @@ void ExpectOptimal(const Instance& instance) {
   const int64_t bound = BoundSimulatedStep(request, plan.simulated_step.count(), SolveLimits());
   EXPECT_LE(bound, enumeration.least_simulated);
   EXPECT_GT(bound, 0);
+  return static_cast<double>(bound) / static_cast<double>(enumeration.least_simulated);
 }
 
-void ExpectOptimal(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB,
-                   bool first_layers_alike = false) {
+double ExpectOptimal(uint64_t seed, bool per_stage, PipelineOrder order = PipelineOrder::kOneFOneB,
+                     bool first_layers_alike = false) {
   SCOPED_TRACE(absl::StrCat("seed ", seed, per_stage ? ", by stage" : ", uniform"));
-  ExpectOptimal(MakeInstance(seed, per_stage, order, first_layers_alike));
+  return ExpectOptimal(MakeInstance(seed, per_stage, order, first_layers_alike));
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithOneSpread) {
-  for (uint64_t seed = 0; seed < NumCases(600) && !testing::Test::HasFailure(); ++seed) {
-    ExpectOptimal(seed, false);
-  }
+  const uint64_t cases = NumCases(600);
+  double met = 0;
+  for (uint64_t seed = 0; seed < cases && !testing::Test::HasFailure(); ++seed) met += ExpectOptimal(seed, false);
+  // The bound of the simulated step is close.
+  EXPECT_GE(met, 0.97 * static_cast<double>(cases)) << met;
 }
 
 TEST(JointSearchTest, FindsWhatLookingAtEverythingFindsWithSpreadsByStage) {

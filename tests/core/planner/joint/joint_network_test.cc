@@ -248,11 +248,53 @@ TEST(JointNetworkTest, TwoClassesAndStagesOfTheirOwnSpread) {
   EXPECT_LE(by_stage->lower_bound, uniform->objective);
 }
 
-TEST(JointNetworkTest, BadInputIsSaidSo) {
-  JointTestRequest request = RequestOn(Grid({4, 2}, true));
+// How many devices hold a model does not depend on their links.
+TEST(JointNetworkTest, AsFewDevicesHoldTheModelAsWhereAllAreAlike) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:2", 32);
   request.problem.objective = Objective::kMinDevices;
-  EXPECT_THAT(PathsOf(Make(request).status()), Contains("problem.objective"));
-  request = RequestOn(HostStagedInterconnect{.bandwidth_bytes_per_second = 1e9, .latency = Picoseconds(0)});
+  request.cluster.interconnect =
+      UniformInterconnect{.bandwidth_bytes_per_second = 50e9, .latency = Picoseconds(1'000'000)};
+  const absl::StatusOr<Plan> uniform = Make(request);
+  request.cluster.interconnect = Grid({4, 4}, true);
+  const absl::StatusOr<Plan> grid = Make(request);
+  ASSERT_TRUE(uniform.ok() && grid.ok()) << uniform.status() << grid.status();
+  EXPECT_EQ(grid->provenance.counters.at("devices_needed"), uniform->provenance.counters.at("devices_needed"));
+  EXPECT_EQ(grid->provenance.counters.at("devices_allowed"), uniform->provenance.counters.at("devices_allowed"));
+  EXPECT_LE(uniform->lower_bound, grid->objective);
+}
+
+// The fewest devices that are as fast as the best plan on so many: fewer are refuted by their bound or left open, and
+// what is planned on fewer devices alone misses the target.
+TEST(JointNetworkTest, TheFewestDevicesReachTheTarget) {
+  JointTestRequest request = RequestOn(RandomMatrix(3));
+  const absl::StatusOr<Plan> all = Make(request);
+  ASSERT_TRUE(all.ok()) << all.status();
+  for (const double share : {0.35, 0.6, 0.99}) {
+    SCOPED_TRACE(share);
+    JointTestRequest fewest = request;
+    fewest.problem.objective = Objective::kMinDevices;
+    fewest.problem.joint->target_tokens_per_second = share * all->joint->tokens_per_second;
+    const absl::StatusOr<Plan> plan = Make(fewest);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_GE(plan->joint->tokens_per_second, *fewest.problem.joint->target_tokens_per_second);
+    const int64_t allowed = plan->provenance.counters.at("devices_allowed");
+    const int64_t needed = plan->provenance.counters.at("devices_needed");
+    EXPECT_LE(needed, allowed);
+    EXPECT_GE(static_cast<double>(allowed), share * 8 * 0.9);
+    int64_t used = 0;
+    for (const Stage& stage : plan->stages) used += static_cast<int64_t>(stage.replicas.size());
+    EXPECT_LE(used, allowed);
+  }
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.joint->target_tokens_per_second = 3 * all->joint->tokens_per_second;
+  const absl::Status missed = Make(request).status();
+  EXPECT_TRUE(InfeasibilityOf(missed).has_value()) << missed;
+  EXPECT_THAT(std::string(missed.message()), testing::HasSubstr("the best plan on all 8 devices"));
+}
+
+TEST(JointNetworkTest, BadInputIsSaidSo) {
+  JointTestRequest request =
+      RequestOn(HostStagedInterconnect{.bandwidth_bytes_per_second = 1e9, .latency = Picoseconds(0)});
   EXPECT_THAT(PathsOf(Make(request).status()), Contains("cluster.interconnect"));
   request = RequestOn(Grid({4, 2}, true));
   MeasuredLayer& measured = request.graph.transformer->measured_layers.emplace_back();

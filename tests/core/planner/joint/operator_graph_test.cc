@@ -15,6 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/random.h"
+#include "core/cost/terms/cost_table.h"
+#include "core/joint/operators/operator_layers.h"
 #include "core/planner/joint/joint_request.h"
 #include "tests/core/planner/joint/joint_test_request.h"
 #include "tests/property/cases.h"
@@ -129,17 +131,10 @@ class AllPlans {
     labels_ = labels;
     operators_ = operators;
     for (const int32_t tensor : settings_.tensor_degrees) {
-      for (int32_t data = 1; data <= 4; ++data) {
-        for (const int64_t samples : settings_.micro_batch_samples) {
-          if (settings_.global_batch % (data * samples) != 0) continue;
-          for (const Sharding sharding : settings_.shardings) {
-            plan_ = {};
-            plan_.sharding = sharding;
-            plan_.micro_batch_samples = samples;
-            plan_.micro_batches = settings_.global_batch / data / samples;
-            plan_.layer_labels = labels;
-            degrees_ = {.tensor = tensor, .context = 1, .expert = 1, .data = data};
-            AddStages(0);
+      for (const int32_t context : settings_.context_degrees) {
+        for (const int32_t expert : settings_.expert_degrees) {
+          for (int32_t data = 1; data <= 4; ++data) {
+            if (context * data % expert == 0) AddSpread({tensor, context, expert, data});
           }
         }
       }
@@ -148,6 +143,21 @@ class AllPlans {
   }
 
  private:
+  void AddSpread(const Degrees& degrees) {
+    for (const int64_t samples : settings_.micro_batch_samples) {
+      if (settings_.global_batch % (degrees.data * samples) != 0) continue;
+      for (const Sharding sharding : settings_.shardings) {
+        plan_ = {};
+        plan_.sharding = sharding;
+        plan_.micro_batch_samples = samples;
+        plan_.micro_batches = settings_.global_batch / degrees.data / samples;
+        plan_.layer_labels = labels_;
+        degrees_ = degrees;
+        AddStages(0);
+      }
+    }
+  }
+
   void AddStages(std::size_t first) {
     if (first == labels_.size()) return JudgePlan();
     for (std::size_t end = first + 1; end <= labels_.size(); ++end) {
@@ -197,46 +207,191 @@ class AllPlans {
   int64_t least_ = kNone;
 };
 
-// The layers of a plan that was found, which is one for each operator here.
-std::vector<std::vector<OperatorId>> OperatorsByLabel(const OperatorGraph& graph,
-                                                      const std::vector<std::string>& labels) {
-  std::vector<std::vector<OperatorId>> operators(labels.size());
-  for (std::size_t op = 0; op < graph.operators.size(); ++op) {
-    const auto label = std::find(labels.begin(), labels.end(), graph.operators[op].name);
-    operators[static_cast<std::size_t>(label - labels.begin())].emplace_back(op);
+struct Counts {
+  int found = 0;
+  int impossible = 0;
+};
+
+// Of all plans of all divisions into layers.
+int64_t LeastOfAll(const JointTestRequest& request) {
+  const CostTable costs(request.graph, request.cluster, Workload::kTraining);
+  const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+  int64_t least = kNone;
+  for (const OperatorLayers& layers : DivideInEveryOrder(request.graph, problem, costs)) {
+    least = std::min(least, AllPlans(request).LeastStep(layers.labels, layers.operators));
   }
-  return operators;
+  return least;
+}
+
+void HoldAgainstAllPlans(const JointTestRequest& request, Counts& counts) {
+  const absl::StatusOr<Plan> plan = Make(request);
+  const int64_t least = LeastOfAll(request);
+  if (!plan.ok()) {
+    ASSERT_TRUE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
+    EXPECT_EQ(least, kNone);
+    ++counts.impossible;
+    return;
+  }
+  ++counts.found;
+  EXPECT_LE(plan->lower_bound.count(), least);
+  EXPECT_GE(plan->objective.count(), least);
+  EXPECT_LE(static_cast<double>(plan->objective.count()), static_cast<double>(least) * (1 + 1.01 * kJointGap));
 }
 
 TEST(OperatorGraphTest, FindsTheLeastStepOfAllPlans) {
-  int found = 0;
-  int impossible = 0;
+  Counts counts;
   for (uint64_t seed = 1; seed <= NumCases(150); ++seed) {
     SCOPED_TRACE(seed);
-    const JointTestRequest request = RandomRequest(seed);
-    const absl::StatusOr<Plan> plan = Make(request);
-    if (!plan.ok()) {
-      // What fits on a device with memory without end has layers; those the enumeration takes.
-      ASSERT_TRUE(InfeasibilityOf(plan.status()).has_value()) << plan.status();
-      JointTestRequest roomy = request;
-      roomy.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
-      const absl::StatusOr<Plan> fits = Make(roomy);
-      ++impossible;
-      if (!fits.ok()) continue;
-      const std::vector<std::string>& labels = fits->joint->layer_labels;
-      EXPECT_EQ(AllPlans(request).LeastStep(labels, OperatorsByLabel(request.graph, labels)), kNone);
-      continue;
-    }
-    ++found;
-    const std::vector<std::string>& labels = plan->joint->layer_labels;
-    ASSERT_EQ(labels.size(), request.graph.operators.size());
-    const int64_t least = AllPlans(request).LeastStep(labels, OperatorsByLabel(request.graph, labels));
-    EXPECT_LE(plan->lower_bound.count(), least);
-    EXPECT_GE(plan->objective.count(), least);
-    EXPECT_LE(static_cast<double>(plan->objective.count()), static_cast<double>(least) * (1 + 1.01 * kJointGap));
+    HoldAgainstAllPlans(RandomRequest(seed), counts);
   }
-  EXPECT_GT(found, impossible);
-  EXPECT_GT(impossible, 0);
+  EXPECT_GT(counts.found, counts.impossible);
+  EXPECT_GT(counts.impossible, 0);
+}
+
+// Backward passes as operators of their own, with tensors of any size between them.
+JointTestRequest WithBackwardOperators(JointTestRequest request, uint64_t seed) {
+  RandomStream random(seed, 8);
+  OperatorGraph& graph = request.graph;
+  const std::size_t count = graph.operators.size();
+  for (std::size_t op = 0; op < count; ++op) {
+    Operator backward;
+    backward.name = graph.operators[op].name + ".backward";
+    backward.pass = Pass::kBackward;
+    backward.forward_operator = OperatorId(op);
+    backward.costs = {{.device_class = "gpu", .forward = graph.operators[op].costs[0].backward}};
+    backward.parameter_bytes = random.Between(0, 9);
+    backward.workspace_bytes = random.Between(0, 20);
+    graph.operators[op].costs[0].backward = Picoseconds(0);
+    graph.operators.push_back(backward);
+  }
+  const std::vector<Tensor> forward = graph.tensors;
+  for (const Tensor& tensor : forward) {
+    Tensor& gradient = graph.tensors.emplace_back(tensor);
+    gradient.name += ".gradient";
+    gradient.producer = OperatorId(count + tensor.consumers[0].index());
+    gradient.consumers = {OperatorId(count + tensor.producer.index())};
+    gradient.size_bytes = random.Between(0, 60);
+    if (random.Below(2) == 0) continue;
+    Tensor& kept = graph.tensors.emplace_back(tensor);
+    kept.name += ".kept";
+    kept.consumers[0] = OperatorId(count + tensor.consumers[0].index());
+  }
+  return request;
+}
+
+TEST(OperatorGraphTest, FindsTheLeastStepWithBackwardOperators) {
+  Counts counts;
+  for (uint64_t seed = 1; seed <= NumCases(100); ++seed) {
+    SCOPED_TRACE(seed);
+    const JointTestRequest request = WithBackwardOperators(RandomRequest(seed), seed);
+    HoldAgainstAllPlans(request, counts);
+  }
+  EXPECT_GT(counts.found, counts.impossible);
+  EXPECT_GT(counts.impossible, 0);
+}
+
+// One that says the same by numbers of the forward operators has the same step.
+TEST(OperatorGraphTest, BackwardOperatorsSayTheSameAsBackwardTimes) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(seed);
+    JointTestRequest request = RandomRequest(seed);
+    for (Operator& op : request.graph.operators) op.variants.clear();
+    request.problem.joint->tensor_degrees = {};
+    JointTestRequest other = WithBackwardOperators(request, seed);
+    for (Operator& op : other.graph.operators) {
+      if (op.pass == Pass::kBackward) op.parameter_bytes = op.workspace_bytes = 0;
+    }
+    std::erase_if(other.graph.tensors, [](const Tensor& tensor) { return tensor.name.ends_with(".kept"); });
+    for (std::size_t tensor = 0; tensor < request.graph.tensors.size(); ++tensor) {
+      other.graph.tensors[request.graph.tensors.size() + tensor].size_bytes = request.graph.tensors[tensor].size_bytes;
+    }
+    const absl::StatusOr<Plan> plan = Make(request);
+    const absl::StatusOr<Plan> same = Make(other);
+    ASSERT_EQ(plan.ok(), same.ok()) << plan.status() << same.status();
+    if (!plan.ok()) continue;
+    EXPECT_EQ(plan->objective, same->objective);
+    EXPECT_EQ(plan->joint->layer_labels, same->joint->layer_labels);
+  }
+}
+
+TEST(OperatorGraphTest, FindsTheLeastStepWithFirstLayersAlike) {
+  Counts counts;
+  for (uint64_t seed = 1; seed <= NumCases(100); ++seed) {
+    SCOPED_TRACE(seed);
+    JointTestRequest request = RandomRequest(seed);
+    request.problem.joint->first_layers_alike = true;
+    HoldAgainstAllPlans(request, counts);
+  }
+  EXPECT_GT(counts.found, counts.impossible);
+  EXPECT_GT(counts.impossible, 0);
+}
+
+// Operators of experts, divided sequences and layouts, in one colocation group of two.
+JointTestRequest WithMoreVariants(JointTestRequest request, uint64_t seed) {
+  RandomStream random(seed, 9);
+  OperatorGraph& graph = request.graph;
+  for (Operator& op : graph.operators) {
+    if (random.Below(3) == 0) op.colocation_group = "together";
+    op.variants.clear();
+    if (random.Below(4) == 0) continue;
+    const bool has_experts = random.Below(2) == 0;
+    const bool has_layouts = random.Below(2) == 0;
+    for (const int32_t tensor : {1, 2}) {
+      for (const int32_t context : {1, 2}) {
+        for (const int32_t expert : has_experts ? std::vector<int32_t>{1, 2} : std::vector<int32_t>{1}) {
+          for (int layouts = 0; layouts < (has_layouts ? 3 : 1); ++layouts) {
+            OperatorVariant& variant = op.variants.emplace_back(RandomVariant(random, tensor * context));
+            variant.tensor_degree = tensor;
+            variant.context_degree = context;
+            if (has_experts) variant.expert_degree = expert;
+            variant.input_layout = layouts == 1 ? "rows" : "";
+            variant.output_layout = layouts == 2 ? "rows" : "";
+          }
+        }
+      }
+    }
+  }
+  request.problem.joint->tensor_degrees.clear();
+  request.problem.joint->shardings = {Sharding::kNone, Sharding::kOptimizer};
+  const LayoutChange into{"", "rows", 0.25 * static_cast<double>(random.Between(0, 4))};
+  const LayoutChange back{"rows", "", 0.25 * static_cast<double>(random.Between(0, 4))};
+  // Changes that no tensor needs are refused.
+  for (const std::vector<LayoutChange>& changes :
+       {std::vector<LayoutChange>{into, back}, {into}, {back}, std::vector<LayoutChange>{}}) {
+    graph.layout_changes = changes;
+    Violations violations;
+    ValidateGraph(graph, ModelLimits(), violations);
+    if (violations.empty()) break;
+  }
+  return request;
+}
+
+TEST(OperatorGraphTest, FindsTheLeastStepOverContextExpertsAndLayouts) {
+  Counts counts;
+  int with_layouts = 0;
+  for (uint64_t seed = 1; seed <= NumCases(80); ++seed) {
+    SCOPED_TRACE(seed);
+    const JointTestRequest request = WithMoreVariants(RandomRequest(seed), seed);
+    with_layouts += request.graph.layout_changes.empty() ? 0 : 1;
+    HoldAgainstAllPlans(request, counts);
+  }
+  EXPECT_GT(with_layouts, 30);
+  EXPECT_GT(counts.found, counts.impossible);
+}
+
+TEST(OperatorGraphTest, CountsTokensWhereTheRequestSaysHowMany) {
+  JointTestRequest request = RequestOf("resnet50", "dgx-h100:1", 64);
+  request.problem.joint->tokens_per_sample = 100;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_NEAR(plan->joint->tokens_per_second, 100 * plan->estimate.samples_per_second, 1e-3);
+  request.problem.objective = Objective::kMinDevices;
+  request.problem.joint->target_tokens_per_second = plan->joint->tokens_per_second / 3;
+  const absl::StatusOr<Plan> fewest = Make(request);
+  ASSERT_TRUE(fewest.ok()) << fewest.status();
+  EXPECT_GE(fewest->joint->tokens_per_second, *request.problem.joint->target_tokens_per_second);
+  request.problem.joint->tokens_per_sample = 0;
+  EXPECT_THAT(PathsOf(Make(request).status()), Contains("problem.joint.tokens_per_sample"));
 }
 
 TEST(OperatorGraphTest, PlansModelsOfTheZoo) {
@@ -277,14 +432,59 @@ TEST(OperatorGraphTest, SaysEverythingThatIsWrong) {
   joint.context_degrees = {1, 2};
   joint.expert_degrees = {4};
   joint.tensor_degrees = {2};
-  joint.first_layers_alike = true;
   joint.target_tokens_per_second = 5;
   request.problem.memory_model.kind = MemoryModel::Kind::kDeclared;
   request.graph.operators[0].variants = {VariantOf(1)};
   EXPECT_THAT(PathsOf(Make(request).status()),
               IsSupersetOf({"problem.joint.context_degrees[1]", "problem.joint.expert_degrees[0]",
-                            "problem.joint.tensor_degrees[0]", "problem.joint.first_layers_alike",
+                            "problem.joint.tensor_degrees[0]", "problem.joint.tokens_per_sample",
                             "problem.joint.target_tokens_per_second", "problem.memory_model.kind"}));
+}
+
+// Not that nothing fits.
+TEST(OperatorGraphTest, SaysWhereStepsAreTooLongToBePlanned) {
+  JointTestRequest request = RandomRequest(3);
+  request.cluster.device_classes[0].memory_bytes = int64_t{1} << 40;
+  for (Operator& op : request.graph.operators) {
+    op.variants.clear();
+    op.costs[0].forward = Picoseconds(1'000'000'000'000'000);
+  }
+  request.problem.joint->tensor_degrees.clear();
+  request.problem.joint->global_batch = 1 << 20;
+  EXPECT_THAT(PathsOf(Make(request).status()), Contains("problem.joint.global_batch"));
+}
+
+TEST(OperatorGraphTest, WarnsOfMemoryThatIsNotCountedForTransformers) {
+  JointTestRequest request = RequestOf("llama3-8b", "dgx-h100:1", 64);
+  const auto is_warned = [&] { return JointMemoryWarning(request.graph, request.problem).has_value(); };
+  EXPECT_FALSE(is_warned());
+  request.problem.memory_model.preset = "adam_mixed";
+  EXPECT_FALSE(is_warned());
+  request.problem.memory_model.preset = "sgd";
+  EXPECT_TRUE(is_warned());
+  request.graph.transformer.reset();
+  EXPECT_FALSE(is_warned());
+}
+
+TEST(OperatorGraphTest, KnownPlansOfAnyOrderAreJudgedAndGoneOnFrom) {
+  int others = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(seed);
+    JointTestRequest request = RandomRequest(seed);
+    const absl::StatusOr<Plan> plan = Make(request);
+    if (!plan.ok()) continue;
+    const CostTable costs(request.graph, request.cluster, Workload::kTraining);
+    const PlanningProblem problem = ResolveProblem(request.graph, request.problem);
+    others += DivideInEveryOrder(request.graph, problem, costs).front().labels == plan->joint->layer_labels ? 0 : 1;
+    const absl::StatusOr<Verdict> verdict = Judge(request, PlacementOf(*plan));
+    ASSERT_TRUE(verdict.ok()) << verdict.status();
+    EXPECT_TRUE(verdict->violations.empty());
+    request.problem.start_from = PlacementOf(*plan);
+    const absl::StatusOr<Plan> again = Make(request);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_LE(again->objective, plan->objective);
+  }
+  EXPECT_GT(others, 0);
 }
 
 TEST(OperatorGraphTest, AVariantThatIsMissingForbidsTheDegree) {

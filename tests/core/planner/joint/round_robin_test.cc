@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/random.h"
+#include "core/planner/plan_simulation.h"
 #include "tests/core/planner/joint/joint_test_request.h"
 #include "tests/property/cases.h"
 #include "tests/support/shared_dir.h"
@@ -44,6 +45,9 @@ struct Edge {
   std::size_t from = 0;
   std::size_t to = 0;
   double cost = 0;
+  // syncTimeFw and syncTimeBw of its ends, by degree.
+  double entering[2] = {0, 0};
+  double leaving[2] = {0, 0};
 };
 struct PiperInput {
   std::vector<Node> nodes;
@@ -77,7 +81,12 @@ PiperInput RandomInput(uint64_t seed) {
   }
   for (std::size_t from = 0; from < count; ++from) {
     for (std::size_t to = from + 1; to < count; ++to) {
-      if (random.Below(2) == 0) input.edges.push_back({from, to, number(0, 40)});
+      if (random.Below(2) == 0) continue;
+      Edge& edge = input.edges.emplace_back(Edge{from, to, number(0, 40)});
+      if (random.Below(2) == 0) continue;
+      for (double* sync : {edge.entering, edge.leaving}) {
+        for (int t = 0; t < 2; ++t) sync[t] = number(0, 30);
+      }
     }
   }
   input.bandwidth = 1e10;
@@ -137,7 +146,10 @@ class PiperPlans {
     }
     double comm = 0;
     for (const Edge& edge : input_.edges) {
-      if ((nodes >> edge.from & 1) != (nodes >> edge.to & 1)) comm += 2 * edge.cost;
+      const bool makes = (nodes >> edge.from & 1) != 0;
+      const bool reads = (nodes >> edge.to & 1) != 0;
+      if (makes && !reads) comm += 2 * (edge.cost + edge.leaving[t]);
+      if (reads && !makes) comm += 2 * (edge.cost + edge.entering[t]);
     }
     const auto ranks = static_cast<double>(d);
     double least = std::numeric_limits<double>::infinity();
@@ -189,6 +201,12 @@ JointTestRequest RequestOf(const PiperInput& input) {
       variant.parameter_bytes = whole(variants[0].parameters);
       variant.activation_bytes = whole(variants[0].a);
       variant.workspace_bytes = whole(variants[0].b - 2 * variants[0].parameters);
+      for (std::size_t e = 0; e < input.edges.size(); ++e) {
+        const Edge& edge = input.edges[e];
+        if (edge.from != i && edge.to != i) continue;
+        variant.boundary_exchanges.push_back(
+            {absl::StrCat("t", e), whole(edge.from == i ? edge.leaving[t] : edge.entering[t])});
+      }
       if (variants.size() == 1) continue;
       variant.recomputation = {.extra = Picoseconds(whole(variants[1].time - variants[0].time)),
                                .activation_bytes = whole(variants[1].a),
@@ -333,6 +351,56 @@ TEST(RoundRobinTest, IsNeverWorseThanPiperOnItsPublishedInput) {
     EXPECT_NEAR(seconds, each.optimum, 1e-6);
     EXPECT_NEAR(CostByPiper(*input, *plan), static_cast<double>(plan->objective.count()), 100);
   }
+}
+
+// Every replica works through its micro-batches; what else the step takes is the way through the pipeline.
+TEST(RoundRobinTest, StepsAreSimulated) {
+  int64_t replicated = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    const JointTestRequest request = RequestOf(RandomInput(seed));
+    const absl::StatusOr<Plan> plan = Make(request);
+    if (!plan.ok()) continue;
+    const absl::StatusOr<PlanSimulation> simulation =
+        SimulatePlacement({request.graph, request.cluster, request.problem, request.options}, ModelLimits(),
+                          PlacementOf(*plan), SimulationSettings());
+    ASSERT_TRUE(simulation.ok()) << simulation.status();
+    const int64_t step = simulation->report.step_time.count();
+    const int64_t busiest = plan->objective.count() * plan->joint->micro_batches;
+    int64_t through = 0;
+    std::size_t resource = 0;
+    for (std::size_t s = 0; s < plan->stages.size(); ++s) {
+      const JointStage& stage = plan->joint->stages[s];
+      through += plan->stages[s].load.count() + stage.step_end.count() * plan->joint->micro_batches;
+      replicated += stage.degrees.data > 1 ? 1 : 0;
+      for (int32_t rank = 0; rank < stage.degrees.data; ++rank) {
+        EXPECT_EQ(simulation->report.resources[resource].peak_memory_bytes, plan->stages[s].memory_bytes);
+        EXPECT_EQ(simulation->memory_limits[resource], request.cluster.device_classes[0].memory_bytes);
+        ++resource;
+      }
+    }
+    EXPECT_EQ(simulation->report.resources.size(), resource);
+    // Divisions are rounded up for each micro-batch.
+    EXPECT_GE(step, busiest - 3 * plan->joint->micro_batches);
+    EXPECT_LE(step, 2 * busiest + 2 * through);
+  }
+  EXPECT_GT(replicated, 20);
+}
+
+TEST(RoundRobinTest, TellsOfBetterPlansWhileItSearches) {
+  const JointTestRequest request = RequestOf(RandomInput(2));
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_FALSE(plan->provenance.incumbents.empty());
+  EXPECT_EQ(plan->provenance.incumbents.back().objective, plan->objective);
+}
+
+TEST(RoundRobinTest, CountsTokensWhereTheRequestSaysHowMany) {
+  JointTestRequest request = RequestOf(RandomInput(2));
+  request.problem.joint->tokens_per_sample = 7;
+  const absl::StatusOr<Plan> plan = Make(request);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_DOUBLE_EQ(plan->joint->tokens_per_second, 7 * plan->estimate.samples_per_second);
 }
 
 TEST(RoundRobinTest, TheVerifierRefusesOtherChoices) {

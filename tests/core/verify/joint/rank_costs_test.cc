@@ -10,9 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/random.h"
+#include "core/joint/cost/stage_cost.h"
 #include "core/joint/cost/training_cluster.h"
 #include "core/joint/cost/training_efficiency.h"
 #include "core/joint/cost/transformer_pricer.h"
+#include "core/verify/joint/machines.h"
 #include "core/zoo/zoo.h"
 #include "tests/property/cases.h"
 
@@ -134,6 +136,20 @@ TEST(RankCostsTest, NoticeEveryNumberThatIsOtherwise) {
   for (std::size_t mode = 0; mode < price.modes.size(); ++mode) {
     EXPECT_TRUE(is_noticed([&](LayerPrice& changed) { changed.modes[mode]->kept_bytes += 1'000; })) << mode;
     EXPECT_TRUE(is_noticed([&](LayerPrice& changed) { changed.modes[mode].reset(); })) << mode;
+  }
+}
+
+// Rounded up to whole picoseconds, however many digits the quotient has.
+TEST(BothWaysTest, IsExact) {
+  EXPECT_EQ(verify::BothWaysPs(0, {1e9, 5}), 0);
+  EXPECT_EQ(verify::BothWaysPs(1, {1e9, 5}), 2 * (1'000 + 5));
+  // A byte too much for 100,000 s at 3 bytes/s.
+  EXPECT_EQ(verify::BothWaysPs(300'001, {3, 0}), 2 * int64_t{100'000'333'333'333'334});
+  RandomStream random(1);
+  for (int sample = 0; sample < 2'000; ++sample) {
+    const auto bytes = static_cast<int64_t>(1 + random.Below(uint64_t{1} << 40));
+    const TrainingLink link{static_cast<double>(random.Between(1'000'000, 900'000'000'000)), random.Between(0, 9'000)};
+    EXPECT_EQ(verify::BothWaysPs(bytes, {link.bytes_per_second, link.latency_ps}), TransferPs(bytes, link));
   }
 }
 

@@ -1,0 +1,56 @@
+#include "core/joint/operators/data_ranks.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/joint/cost/layer_memory.h"
+
+namespace planwright {
+namespace {
+
+constexpr double kPicosecondsPerSecond = 1e12;
+
+int64_t CopiesOf(const Degrees& degrees) { return int64_t{degrees.data} * degrees.context; }
+
+}  // namespace
+
+DataRanks::DataRanks(const PriceQuery& query, const TrainingEfficiency& efficiency, const DeviceClass& device,
+                     const TrainingLink& inside, const TrainingLink& between)
+    : sharding_(query.sharding),
+      efficiency_(efficiency),
+      device_(device),
+      ordinary_{CopiesOf(query.degrees), query.degrees.tensor},
+      experts_{CopiesOf(query.degrees) / query.degrees.expert, int64_t{query.degrees.tensor} * query.degrees.expert},
+      exchange_(query, inside, between, efficiency.network) {}
+
+double DataRanks::Kept(const HeldParameters& held, Sharding from) const {
+  if (sharding_ < from) return held.total();
+  return held.ordinary / static_cast<double>(ordinary_.ranks) + held.experts / static_cast<double>(experts_.ranks);
+}
+
+double DataRanks::Rings(const HeldParameters& held) const {
+  return exchange_.Ring(held.ordinary, ordinary_) + exchange_.Ring(held.experts, experts_);
+}
+
+void DataRanks::AddGathers(const HeldParameters& held, double forward, double backward, LayerPrice& price) const {
+  if (sharding_ < Sharding::kGradients) return;
+  const double rings = Rings(held);
+  const double gather = sharding_ == Sharding::kParameters ? rings : 0;
+  const auto shown = [&](double time, double computed) {
+    return time - std::min(efficiency_.hidden_among_data * time, computed);
+  };
+  price.forward_ps = RoundedUp(forward + shown(gather, forward));
+  price.backward_ps = RoundedUp(backward + shown(gather + rings, backward));
+}
+
+double DataRanks::StepEnd(const HeldParameters& held, double touched) const {
+  const double rings = sharding_ <= Sharding::kOptimizer ? 2 : sharding_ == Sharding::kGradients ? 1 : 0;
+  double update = 0;
+  if (device_.memory_bandwidth_bytes_per_second > 0) {
+    update = touched * Kept(held, Sharding::kOptimizer) /
+             (device_.memory_bandwidth_bytes_per_second * efficiency_.memory) * kPicosecondsPerSecond;
+  }
+  return (1 - efficiency_.hidden_at_step_end) * rings * Rings(held) + update;
+}
+
+}  // namespace planwright

@@ -1,0 +1,53 @@
+// What the ranks of a stage that hold the same parameters divide and exchange.
+#ifndef PLANWRIGHT_CORE_JOINT_OPERATORS_DATA_RANKS_H_
+#define PLANWRIGHT_CORE_JOINT_OPERATORS_DATA_RANKS_H_
+
+#include "core/joint/cost/exchange.h"
+#include "core/joint/cost/layer_price.h"
+#include "core/joint/cost/layer_pricer.h"
+#include "core/joint/cost/training_cluster.h"
+#include "core/joint/cost/training_efficiency.h"
+#include "core/model/cluster.h"
+
+namespace planwright {
+
+// Bytes of parameters of one rank.
+struct HeldParameters {
+  // Of which there are data x context copies.
+  double ordinary = 0;
+  // And divided by the expert degree.
+  double experts = 0;
+
+  double total() const { return ordinary + experts; }
+};
+
+class DataRanks {
+ public:
+  // `efficiency` and `device` outlive it.
+  DataRanks(const PriceQuery& query, const TrainingEfficiency& efficiency, const DeviceClass& device,
+            const TrainingLink& inside, const TrainingLink& between);
+
+  // Bytes of which each rank keeps its part from `from` on.
+  double Kept(const HeldParameters& held, Sharding from) const;
+
+  // What sharding adds to the passes of every micro-batch.
+  void AddGathers(const HeldParameters& held, double forward, double backward, LayerPrice& price) const;
+
+  // Once a step; `touched`: bytes that an update reads and writes for each byte of parameters.
+  double StepEnd(const HeldParameters& held, double touched) const;
+
+ private:
+  // One ring each.
+  double Rings(const HeldParameters& held) const;
+
+  Sharding sharding_;
+  const TrainingEfficiency& efficiency_;
+  const DeviceClass& device_;
+  RankGroup ordinary_;
+  RankGroup experts_;
+  Exchange exchange_;
+};
+
+}  // namespace planwright
+
+#endif  // PLANWRIGHT_CORE_JOINT_OPERATORS_DATA_RANKS_H_

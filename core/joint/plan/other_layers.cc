@@ -1,0 +1,32 @@
+#include "core/joint/plan/other_layers.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/joint/search/joint_search.h"
+
+namespace planwright {
+
+OtherLayers LookAtOtherLayers(const JointQuestion& question, int64_t step_ps, int64_t simulated_ps,
+                              const SolveLimits& limits) {
+  std::vector<TrainingCluster> orders = {question.training};
+  if (question.training.classes.size() > 1) orders.push_back(InReverse(question.training));
+  OtherLayers other{.step_bound_ps = step_ps, .simulated_bound_ps = simulated_ps};
+  const auto look = [&](const TrainingCluster& order) {
+    JointRequest request{question.pricer, order, question.settings, question.reserved_bytes, question.relative_gap};
+    request.known_step_ps = step_ps;
+    const JointOutcome outcome = SearchJoint(request, limits, [](const JointPlan&) {});
+    other.step_bound_ps = std::min(other.step_bound_ps, outcome.step_bound_ps);
+    other.is_interrupted = other.is_interrupted || outcome.is_interrupted;
+    other.simulated_bound_ps = std::min(other.simulated_bound_ps, BoundSimulatedStep(request, simulated_ps, limits));
+    return outcome.plan.has_value();
+  };
+  for (const TrainingCluster& order : orders) {
+    other.has_better = look(order) || other.has_better;
+    // Bounds speak of all parts that have as many devices.
+    if (question.is_part && !question.training.groups.empty()) look(AsCloseAsCanBe(order));
+  }
+  return other;
+}
+
+}  // namespace planwright
