@@ -48,7 +48,7 @@ void AddLives(const OperatorGraph& graph, const std::vector<int32_t>& block_of, 
   }
 }
 
-Blocks MakeBlocks(const OperatorGraph& graph, const PlanningProblem& problem) {
+Blocks MakeBlocks(const OperatorGraph& graph, const ResolvedProblem& problem) {
   std::vector<int32_t> block_of = ColocationUnions(graph, problem);
   const std::vector<Digraph::Edge> edges = MapEdges(OrderedOperators(graph, block_of, MirroredTensors::kAll), block_of);
   const std::vector<int32_t> component_of = StronglyConnectedComponents(Digraph(CountLabels(block_of), edges));
@@ -186,7 +186,7 @@ std::vector<int32_t> LayersOf(const Blocks& blocks, const std::vector<int32_t>& 
 
 }  // namespace
 
-OperatorGroups LinearizeGraph(const OperatorGraph& graph, const PlanningProblem& problem,
+OperatorGroups LinearizeGraph(const OperatorGraph& graph, const ResolvedProblem& problem,
                               std::span<const int64_t> operator_weights, std::size_t max_layers) {
   const Blocks blocks = MakeBlocks(graph, problem);
   const std::vector<int32_t> order = BestOrder(blocks);

@@ -75,18 +75,30 @@ struct AllReduce {
   Ring ring = Ring::kFree;
 };
 
-struct MemoryModel {
+// What counts as memory, as far as it does not depend on the graph.
+struct MemorySettings {
   enum class Kind { kDeclared, kComponents };
   enum class Recomputation { kNone, kFull };
-  // nullopt: chosen by ResolveProblem.
+  Recomputation recomputation = Recomputation::kNone;
+  int64_t reserved_bytes = 0;
+};
+
+// What a problem says of memory. nullopt: chosen by ResolveProblem.
+struct MemoryModel : MemorySettings {
   std::optional<Kind> kind;
   std::optional<int32_t> weight_versions;
   std::optional<int32_t> gradient_copies;
   std::optional<double> optimizer_bytes_per_parameter_byte;
-  Recomputation recomputation = Recomputation::kNone;
-  int64_t reserved_bytes = 0;
   // "", "sgd", "adam_mixed" or "madpipe"; ResolveProblem turns it into the fields above.
   std::string preset;
+};
+
+// The same with every default filled in. Under DECLARED memory the settings of COMPONENTS count for nothing.
+struct ResolvedMemory : MemorySettings {
+  Kind kind = Kind::kComponents;
+  int32_t weight_versions = 1;
+  int32_t gradient_copies = 1;
+  double optimizer_bytes_per_parameter_byte = 0;
 };
 
 struct DeviceSelection {
@@ -131,12 +143,12 @@ struct AbsentDevice {
   std::string name;
 };
 
-struct PlanningProblem {
+// What a problem says that means the same for every graph.
+struct ProblemSettings {
   Objective objective = Objective::kMaxThroughput;
   std::optional<Picoseconds> target_period;
-  // nullopt: inferred from the graph.
-  std::optional<Workload> workload;
   Split split = Split::kContiguous;
+  // Of a problem that is posed, nullopt stands for a default (ResolveProblem); of a resolved one, for no limit.
   std::optional<int32_t> max_stages_per_device;
   std::optional<int32_t> max_subgraphs_per_device;
   bool require_contiguous_backward = false;
@@ -147,7 +159,6 @@ struct PlanningProblem {
   // of many.
   std::optional<int32_t> micro_batches;
   AllReduce allreduce;
-  MemoryModel memory_model;
   std::optional<int32_t> num_stages;
   std::optional<int32_t> num_replicas;
   Granularity granularity = Granularity::kOperator;
@@ -160,6 +171,26 @@ struct PlanningProblem {
   std::optional<double> replan_tolerance;
   // Stages, degrees, recomputation, sharding and micro-batches in one search.
   std::optional<JointSettings> joint;
+};
+
+// A problem as it is posed.
+struct PlanningProblem : ProblemSettings {
+  // nullopt: inferred from the graph.
+  std::optional<Workload> workload;
+  MemoryModel memory_model;
+};
+
+// A problem with every default filled in (ResolveProblem).
+struct ResolvedProblem : ProblemSettings {
+  Workload workload = Workload::kInference;
+  ResolvedMemory memory_model;
+};
+
+// What is planned or judged, on what. Refers to values that outlive it; all of them are valid.
+struct ResolvedInput {
+  const OperatorGraph& graph;
+  const Cluster& cluster;
+  const ResolvedProblem& problem;
 };
 
 struct SolverOptions {
@@ -180,9 +211,12 @@ struct SolverOptions {
 };
 
 // `problem` with every default filled in: workload, memory model, how many stages or subgraphs a device may hold.
-// Under DECLARED memory the settings of COMPONENTS stay unset. Resolving twice changes nothing.
 // REQUIRES: `graph` and `problem` are valid.
-PlanningProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem);
+ResolvedProblem ResolveProblem(const OperatorGraph& graph, const PlanningProblem& problem);
+
+// A problem that states what `problem` has filled in; under DECLARED memory no settings of COMPONENTS, which it must
+// not have. Resolved, it is `problem` again.
+PlanningProblem AsPosed(const ResolvedProblem& problem);
 
 // Whether the graph says anything about backward passes: BACKWARD operators, or backward times of forward operators
 // (measured, or as FLOPs or bytes for the roofline).

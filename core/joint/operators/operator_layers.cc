@@ -74,7 +74,7 @@ std::vector<bool> BehindOthersOfLayer(const OperatorGraph& graph, const Operator
 
 }  // namespace
 
-OperatorLayers DivideIntoLayers(const OperatorGraph& graph, const PlanningProblem& problem, const CostTable& costs) {
+OperatorLayers DivideIntoLayers(const OperatorGraph& graph, const ResolvedProblem& problem, const CostTable& costs) {
   const std::vector<OperatorId> given = IdsByName(graph.operators);
   const OperatorGraph sorted = SortedByName(graph, given);
   std::vector<int64_t> weights;
@@ -82,7 +82,7 @@ OperatorLayers DivideIntoLayers(const OperatorGraph& graph, const PlanningProble
   for (std::size_t op = 0; op < given.size(); ++op) {
     weights.push_back(WeightOf(sorted.operators[op], given[op], costs));
   }
-  PlanningProblem plain = problem;
+  ResolvedProblem plain = problem;
   plain.start_from.reset();
   OperatorLayers layers;
   layers.operators = LinearizeGraph(sorted, plain, weights, kMostOperatorLayers);

@@ -32,7 +32,7 @@ struct OperatorLayers {
 // the graph lists operators and tensors decides nothing: names do. `costs`: of the graph. REQUIRES: graph and problem
 // are valid, `problem` is resolved and pins nothing, no operator is BACKWARD. O((operators + tensor ends) log
 // operators).
-OperatorLayers DivideIntoLayers(const OperatorGraph& graph, const PlanningProblem& problem, const CostTable& costs);
+OperatorLayers DivideIntoLayers(const OperatorGraph& graph, const ResolvedProblem& problem, const CostTable& costs);
 
 }  // namespace planwright
 

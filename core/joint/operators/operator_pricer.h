@@ -25,7 +25,7 @@ class OperatorPricer : public LayerPricer {
   // All but the links and `memory` outlive the pricer. `memory` is resolved; what it leaves open under DECLARED counts
   // as parameters and gradients. REQUIRES: `layers` in an order in which every tensor goes forward.
   OperatorPricer(const OperatorGraph& graph, const Cluster& cluster, const OperatorLayers& layers,
-                 const CostTable& costs, const MemoryModel& memory, TrainingLink inside, TrainingLink between);
+                 const CostTable& costs, const ResolvedMemory& memory, TrainingLink inside, TrainingLink between);
 
   const std::vector<int32_t>& kinds() const override { return kinds_; }
   const std::vector<std::string>& labels() const override { return layers_.labels; }

@@ -190,7 +190,7 @@ class Solver {
 
   // Where a search for replicas is inexact, one that knows of none may find better plans.
   void OfferWithoutReplicas() {
-    PlanningProblem problem = request_.problem;
+    ResolvedProblem problem = request_.problem;
     problem.replication = Replication::kNone;
     SolverOptions options = request_.options;
     options.work_limit.reset();

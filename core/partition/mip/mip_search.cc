@@ -39,7 +39,7 @@ constexpr int64_t kProofWork = 30'000;
 // Entries that the solver takes at most: some hundred megabytes, and steps short enough to be stopped in time.
 constexpr int64_t kMostSolvedEntries = 2'000'000;
 
-bool IsContiguous(const PlanningProblem& problem) { return problem.split == Split::kContiguous; }
+bool IsContiguous(const ResolvedProblem& problem) { return problem.split == Split::kContiguous; }
 
 // Throughput: what the program is made of, and the way back to a placement.
 class ThroughputModel {

@@ -170,9 +170,9 @@ class Search {
 
   // What memory counts of micro-batches in flight, and what would be less; empty where it counts one.
   std::string StoredText() const {
-    const PlanningProblem& problem = request_.problem;
+    const ResolvedProblem& problem = request_.problem;
     const bool stores =
-        *problem.workload == Workload::kTraining && *problem.memory_model.kind == MemoryModel::Kind::kComponents;
+        problem.workload == Workload::kTraining && problem.memory_model.kind == MemoryModel::Kind::kComponents;
     if (!stores) return "";
     const int32_t least = InFlightMicroBatches(problem, 0);
     if (InFlightMicroBatches(problem, 1) != least) return ", and each stage before the last one stores more";

@@ -57,7 +57,7 @@ class ReplicasPerStageSearch {
 
   // Its bounds know no other numbers of replicas.
   absl::Status TryEqualReplicas() {
-    PlanningProblem problem = request_.problem;
+    ResolvedProblem problem = request_.problem;
     problem.replication = Replication::kUniform;
     SearchRequest request{request_.graph,   request_.cluster,     problem, request_.costs,
                           request_.options, Algorithm::kParmesan, {}};
@@ -76,7 +76,7 @@ class ReplicasPerStageSearch {
     if (record_.is_settled() || CheckInterruption(limits_).has_value()) return;
     UniformLinksProblem flat = WithUniformLinks(request_, ConsumerCharge::kPerStage, speed);
     flat.cluster = WithinLimits(std::move(flat.cluster), request_.device_limits);
-    PlanningProblem problem = flat.problem;
+    ResolvedProblem problem = flat.problem;
     problem.replication = Replication::kPerStage;
     problem.num_stages.reset();
     problem.start_from.reset();
@@ -121,7 +121,7 @@ std::vector<Modes> ModesOfEqualStages() {
 }
 
 // The exact program knows neither pins nor bans.
-HeededSettings SettingsHeeded(const PlanningProblem& problem) {
+HeededSettings SettingsHeeded(const ResolvedProblem& problem) {
   HeededSettings heeded = HeedsEverySetting(problem);
   heeded.pins_and_bans = problem.replication != Replication::kPerStage;
   return heeded;

@@ -85,7 +85,7 @@ std::optional<UnitOrder> UnitOrders::Layers() const {
   const bool has_layers =
       std::ranges::any_of(request_.graph.operators, [](const Operator& op) { return !op.layer.empty(); });
   if (!has_layers || request_.problem.granularity == Granularity::kLayer) return std::nullopt;
-  PlanningProblem problem = request_.problem;
+  ResolvedProblem problem = request_.problem;
   problem.granularity = Granularity::kLayer;
   BlockInstance layers =
       BuildBlockInstance({request_.graph, request_.cluster, problem, request_.costs}, MergeRule::kNever);

@@ -125,7 +125,7 @@ class BestOfChoices {
 absl::StatusOr<SearchOutcome> SolveOnAllowedDevices(SolveFunction solve, const SearchRequest& request,
                                                     const SolveLimits& limits, TaskArena& arena,
                                                     const SearchCallbacks& callbacks) {
-  const PlanningProblem& problem = request.problem;
+  const ResolvedProblem& problem = request.problem;
   if (problem.devices_to_use.empty() && request.device_limits.empty()) return solve(request, limits, arena, callbacks);
   const std::vector<DeviceId> selected = SelectedDevices(request.cluster, problem.devices_to_use);
   std::vector<DeviceLimit> device_limits = request.device_limits;

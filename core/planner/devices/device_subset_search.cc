@@ -31,8 +31,8 @@ std::vector<OperatorDevice> ToPart(const ClusterPart& part, const std::vector<Op
 }
 
 // The problem as one who knows only the part would pose it.
-PlanningProblem ToPart(const ClusterPart& part, const PlanningProblem& whole) {
-  PlanningProblem problem = whole;
+ResolvedProblem ToPart(const ClusterPart& part, const ResolvedProblem& whole) {
+  ResolvedProblem problem = whole;
   if (problem.objective == Objective::kMinDevices) problem.objective = Objective::kMaxThroughput;
   problem.target_period.reset();
   problem.devices_to_use = {};
@@ -156,9 +156,9 @@ std::size_t NumLevels(const Cluster& cluster) {
 // The search on `part`, named back.
 absl::StatusOr<SearchOutcome> SolveIn(const ClusterPart& part, SolveFunction solve, const SearchRequest& request,
                                       const SolveLimits& limits, TaskArena& arena, const SearchCallbacks& callbacks) {
-  const PlanningProblem problem = ToPart(part, request.problem);
+  const ResolvedProblem problem = ToPart(part, request.problem);
   // The part has links of its own.
-  const CostTable costs(request.graph, part.cluster(), *problem.workload);
+  const CostTable costs(request.graph, part.cluster(), problem.workload);
   SearchRequest part_request{
       request.graph, part.cluster(), problem, costs, request.options, request.algorithm, ToPart(part, request.starts)};
   part_request.target = request.target;

@@ -18,20 +18,19 @@ TrainingLink FurthestOf(const TrainingCluster& training) {
 
 }  // namespace
 
-GraphPrices::GraphPrices(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                         const TrainingCluster& training)
-    : given_(graph) {
-  if (!graph.transformer.has_value()) {
-    PriceOperators(cluster, problem, training);
+GraphPrices::GraphPrices(const ResolvedInput& input, const TrainingCluster& training) : given_(input.graph) {
+  if (!input.graph.transformer.has_value()) {
+    PriceOperators(input.cluster, input.problem, training);
     return;
   }
-  pricer_ = std::make_unique<TransformerPricer>(*graph.transformer, cluster, training.inside, FurthestOf(training));
-  if (graph.transformer->measured_layers.empty()) return;
+  pricer_ = std::make_unique<TransformerPricer>(*input.graph.transformer, input.cluster, training.inside,
+                                                FurthestOf(training));
+  if (input.graph.transformer->measured_layers.empty()) return;
   computed_ = std::move(pricer_);
-  pricer_ = std::make_unique<MeasuredPricer>(*computed_, graph.transformer->measured_layers, cluster);
+  pricer_ = std::make_unique<MeasuredPricer>(*computed_, input.graph.transformer->measured_layers, input.cluster);
 }
 
-void GraphPrices::PriceOperators(const Cluster& cluster, const PlanningProblem& problem,
+void GraphPrices::PriceOperators(const Cluster& cluster, const ResolvedProblem& problem,
                                  const TrainingCluster& training) {
   costs_ = std::make_unique<CostTable>(given_, cluster, Workload::kTraining);
   layers_ = DivideIntoLayers(given_, problem, *costs_);

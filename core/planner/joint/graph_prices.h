@@ -17,15 +17,14 @@ namespace planwright {
 class GraphPrices {
  public:
   // `graph`, `cluster` and `training` outlive it. REQUIRES: valid; `problem` is resolved.
-  GraphPrices(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-              const TrainingCluster& training);
+  GraphPrices(const ResolvedInput& input, const TrainingCluster& training);
 
   const LayerPricer& pricer() const { return *pricer_; }
   // The given one; without a transformer, the operators of each layer have its label.
   const OperatorGraph& graph() const { return labelled_ == nullptr ? given_ : *labelled_; }
 
  private:
-  void PriceOperators(const Cluster& cluster, const PlanningProblem& problem, const TrainingCluster& training);
+  void PriceOperators(const Cluster& cluster, const ResolvedProblem& problem, const TrainingCluster& training);
 
   const OperatorGraph& given_;
   std::unique_ptr<OperatorGraph> labelled_;

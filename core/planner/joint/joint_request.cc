@@ -33,7 +33,7 @@
 namespace planwright {
 namespace {
 
-absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const PlanningProblem& problem) {
+absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const ResolvedProblem& problem) {
   const DeviceSelection& selection = problem.devices_to_use;
   absl::StatusOr<TrainingCluster> training = (IsNetwork(cluster) ? MakeNetworkCluster : MakeTrainingCluster)(
       cluster, SelectedDevices(cluster, selection), problem.memory_model.reserved_bytes);
@@ -44,7 +44,7 @@ absl::StatusOr<TrainingCluster> TrainingClusterOf(const Cluster& cluster, const 
   return violations.ToStatus();
 }
 
-JointSettings ResolveFor(const OperatorGraph& graph, const PlanningProblem& problem, const TrainingCluster& training) {
+JointSettings ResolveFor(const OperatorGraph& graph, const ResolvedProblem& problem, const TrainingCluster& training) {
   if (graph.transformer.has_value()) return ResolveJoint(*problem.joint, *graph.transformer, training);
   if (IsRoundRobin(problem)) return ResolveRoundRobin(*problem.joint, graph, training);
   return ResolveOperatorJoint(*problem.joint, graph, training);
@@ -53,14 +53,13 @@ JointSettings ResolveFor(const OperatorGraph& graph, const PlanningProblem& prob
 // Prices, settings and places of a request.
 class JointRequestRun {
  public:
-  JointRequestRun(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                  TrainingCluster training)
-      : cluster_(cluster),
-        problem_(problem),
+  JointRequestRun(const ResolvedInput& input, TrainingCluster training)
+      : cluster_(input.cluster),
+        problem_(input.problem),
         training_(std::move(training)),
-        prices_(graph, cluster, problem, training_),
+        prices_(input, training_),
         graph_(prices_.graph()) {
-    problem_.joint = ResolveFor(graph, problem, training_);
+    problem_.joint = ResolveFor(input.graph, input.problem, training_);
   }
 
   absl::StatusOr<Plan> Run(const SolverOptions& options, const SolveLimits& limits,
@@ -213,7 +212,7 @@ class JointRequestRun {
   }
 
   const Cluster& cluster_;
-  PlanningProblem problem_;
+  ResolvedProblem problem_;
   const TrainingCluster training_;
   const GraphPrices prices_;
   const OperatorGraph& graph_;
@@ -221,49 +220,47 @@ class JointRequestRun {
 
 }  // namespace
 
-PlanningProblem WithJointDefaults(const OperatorGraph& graph, const Cluster& cluster, PlanningProblem problem) {
+ResolvedProblem WithJointDefaults(const ResolvedInput& input) {
+  ResolvedProblem problem = input.problem;
   if (!problem.joint.has_value()) return problem;
-  const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(cluster, problem);
-  if (training.ok()) problem.joint = ResolveFor(graph, problem, *training);
+  const absl::StatusOr<TrainingCluster> training = TrainingClusterOf(input.cluster, problem);
+  if (training.ok()) problem.joint = ResolveFor(input.graph, problem, *training);
   return problem;
 }
 
-absl::StatusOr<Plan> MakeJointPlan(const OperatorGraph& graph, const Cluster& cluster, const PlanningProblem& problem,
-                                   const SolverOptions& options, const SolveLimits& limits,
+absl::StatusOr<Plan> MakeJointPlan(const ResolvedInput& input, const SolverOptions& options, const SolveLimits& limits,
                                    const std::function<void(const Plan&)>& on_incumbent) {
-  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
-  if (IsRoundRobin(problem)) {
-    return MakeRoundRobinPlan(graph, cluster, WithJointDefaults(graph, cluster, problem), training, options, limits);
+  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
+  if (IsRoundRobin(input.problem)) {
+    return MakeRoundRobinPlan(input.graph, input.cluster, WithJointDefaults(input), training, options, limits);
   }
-  return JointRequestRun(graph, cluster, problem, std::move(training)).Run(options, limits, on_incumbent);
+  return JointRequestRun(input, std::move(training)).Run(options, limits, on_incumbent);
 }
 
-absl::StatusOr<Verdict> EvaluateJointPlacement(const OperatorGraph& graph, const Cluster& cluster,
-                                               const PlanningProblem& problem, const Placement& placement) {
+absl::StatusOr<Verdict> EvaluateJointPlacement(const ResolvedInput& input, const Placement& placement) {
   if (!placement.joint.has_value()) {
     Verdict verdict;
     verdict.violations.Add("plan.joint", "must be set: the problem has joint settings");
     return verdict;
   }
-  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
-  if (IsRoundRobin(problem)) {
+  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
+  if (IsRoundRobin(input.problem)) {
     Verdict verdict;
-    verdict.costed = CostRoundRobinPlacement(graph, cluster, WithJointDefaults(graph, cluster, problem), placement,
-                                             verdict.violations);
+    verdict.costed =
+        CostRoundRobinPlacement(input.graph, input.cluster, WithJointDefaults(input), placement, verdict.violations);
     return verdict;
   }
-  return JointRequestRun(graph, cluster, problem, std::move(training)).Evaluate(placement);
+  return JointRequestRun(input, std::move(training)).Evaluate(placement);
 }
 
-absl::StatusOr<TaskList> JointStepTasks(const OperatorGraph& graph, const Cluster& cluster,
-                                        const PlanningProblem& problem, const Plan& plan) {
-  if (IsRoundRobin(problem)) {
+absl::StatusOr<TaskList> JointStepTasks(const ResolvedInput& input, const Plan& plan) {
+  if (IsRoundRobin(input.problem)) {
     Violations violations;
     violations.Add("plan.problem.replication", "must not be PER_STAGE: a step of replicas in turn is not simulated");
     return violations.ToStatus();
   }
-  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(cluster, problem));
-  return JointRequestRun(graph, cluster, problem, std::move(training)).StepOf(plan);
+  ASSIGN_OR_RETURN(TrainingCluster training, TrainingClusterOf(input.cluster, input.problem));
+  return JointRequestRun(input, std::move(training)).StepOf(plan);
 }
 
 }  // namespace planwright

@@ -9,7 +9,7 @@
 namespace planwright::verify {
 
 OperatorCosts::OperatorCosts(const OperatorGraph& graph, const std::vector<std::string>& labels,
-                             const MemoryModel& memory)
+                             const ResolvedMemory& memory)
     : graph_(graph), memory_(memory) {
   std::map<std::string, std::size_t> numbers;
   for (std::size_t layer = 0; layer < labels.size(); ++layer) numbers.emplace(labels[layer], layer);
@@ -93,9 +93,9 @@ void OperatorCosts::AddDataRanks(const DeviceClass& device, const TrainingEffici
   const double whole = costs.parameters;
   const double ranks = spread.degrees.data;
   const auto part = [&](double bytes, Sharding from) { return spread.sharding >= from ? bytes / ranks : bytes; };
-  const double optimizer = whole * memory_.optimizer_bytes_per_parameter_byte.value_or(0);
-  costs.parameters = part(whole * memory_.weight_versions.value_or(1), Sharding::kParameters);
-  costs.gradients = part(whole * memory_.gradient_copies.value_or(1), Sharding::kGradients);
+  const double optimizer = whole * memory_.optimizer_bytes_per_parameter_byte;
+  costs.parameters = part(whole * memory_.weight_versions, Sharding::kParameters);
+  costs.gradients = part(whole * memory_.gradient_copies, Sharding::kGradients);
   costs.optimizer = part(optimizer, Sharding::kOptimizer);
   costs.gathered = spread.sharding == Sharding::kParameters ? whole : 0;
   const double ring = RingPs(whole, spread, efficiency);

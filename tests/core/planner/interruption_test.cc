@@ -157,17 +157,17 @@ TEST(InterruptionTest, PhasesLookInProportionToTheSizeOfTheRequest) {
   const OperatorGraph graph = *MakeZooModel("transformer?layers=500");
   const Cluster cluster = *MakeZooCluster("dgx-a100:2");
   const auto least = static_cast<int64_t>(graph.operators.size()) / kOperatorsPerLook;
-  const PlanningProblem problem = ResolveProblem(graph, PlanningProblem());
-  const CostTable costs(graph, cluster, *problem.workload);
+  const ResolvedProblem problem = ResolveProblem(graph, PlanningProblem());
+  const CostTable costs(graph, cluster, problem.workload);
   Placement placement;
   placement.stages.push_back({{}, {DeviceId(0)}});
   for (std::size_t i = 0; i < graph.operators.size(); ++i) placement.stages[0].operators.emplace_back(i);
   Violations violations;
   const std::vector<std::pair<const char*, std::function<void()>>> phases = {
       {"ValidateGraph", [&] { ValidateGraph(graph, ModelLimits(), violations); }},
-      {"ValidateProblem", [&] { ValidateProblem(graph, cluster, problem, SolverOptions(), violations); }},
+      {"ValidateProblem", [&] { ValidateProblem(graph, cluster, PlanningProblem(), SolverOptions(), violations); }},
       {"CanonicalRequest", [&] { CanonicalRequest(graph, cluster, problem); }},
-      {"CostTable", [&] { CostTable(graph, cluster, *problem.workload); }},
+      {"CostTable", [&] { CostTable(graph, cluster, problem.workload); }},
       {"BuildBlockInstance",
        [&] {
          BuildBlockInstance({graph, cluster, problem, costs}, MergeRule::kNever);
@@ -176,7 +176,9 @@ TEST(InterruptionTest, PhasesLookInProportionToTheSizeOfTheRequest) {
        [&] {
          CostPlan({graph, cluster, problem, costs}, placement);
        }},
-      {"VerifyPlacement", [&] { VerifyPlacement(graph, cluster, problem, placement); }}};
+      {"VerifyPlacement", [&] {
+         VerifyPlacement({graph, cluster, problem}, placement);
+       }}};
   for (const auto& [name, phase] : phases) EXPECT_GE(LooksInScope(phase), least) << name;
 }
 

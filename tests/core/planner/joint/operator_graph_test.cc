@@ -121,8 +121,8 @@ class AllPlans {
  public:
   explicit AllPlans(const JointTestRequest& request)
       : request_(request),
-        settings_(
-            *WithJointDefaults(request.graph, request.cluster, ResolveProblem(request.graph, request.problem)).joint) {}
+        settings_(*WithJointDefaults({request.graph, request.cluster, ResolveProblem(request.graph, request.problem)})
+                       .joint) {}
 
   // `layers`: labels in their order, and the operators of each.
   int64_t LeastStep(const std::vector<std::string>& labels, const std::vector<std::vector<OperatorId>>& operators) {
