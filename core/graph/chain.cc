@@ -11,7 +11,7 @@
 #include "core/base/units.h"
 #include "core/graph/digraph.h"
 #include "core/graph/operator_unions.h"
-#include "core/graph/order_runs.h"
+#include "core/graph/runs_of_order.h"
 #include "core/graph/strongly_connected.h"
 #include "core/graph/topological_order.h"
 

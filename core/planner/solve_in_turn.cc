@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/infeasibility.h"
 #include "core/base/interruption.h"
-#include "core/base/time_share.h"
+#include "core/base/remaining_time.h"
 #include "core/cost/pipeline_fill.h"
 #include "core/model/colocation.h"
 #include "core/model/device_selection.h"
@@ -125,12 +125,13 @@ class Turns {
   void TakeTurns() {
     units_ = CountUnits(request_.graph, request_.problem);
     const std::vector<Algorithm> algorithms = Algorithms();
-    TryRelaxed(ShareOfTime(limits_, algorithms.size() + 1));
+    TryRelaxed(ShareOfRemainingTime(limits_, algorithms.size() + 1));
     // The first one takes the starts at least.
     for (std::size_t i = 0; i < algorithms.size() && (i == 0 || !IsDone()); ++i) {
-      if (IsInexact(algorithms[i]) && !has_narrowed_) TryNarrower(ShareOfTime(limits_, algorithms.size() - i + 1));
+      if (IsInexact(algorithms[i]) && !has_narrowed_)
+        TryNarrower(ShareOfRemainingTime(limits_, algorithms.size() - i + 1));
       if (i > 0 && IsDone()) break;
-      const SolveLimits share = ShareOfTime(limits_, algorithms.size() - i);
+      const SolveLimits share = ShareOfRemainingTime(limits_, algorithms.size() - i);
       if (HasRounds(algorithms[i]) && algorithms.size() > 1) {
         SearchInRounds(algorithms[i], share);
       } else {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/time_share.h"
+#include "core/base/remaining_time.h"
 #include "core/partition/parmesan/parmesan_search.h"
 #include "core/partition/parmesan/remaining_devices.h"
 #include "core/partition/parmesan/team_mapping.h"
@@ -65,7 +65,8 @@ class ReplicasPerStageSearch {
     SearchCallbacks listening = callbacks_.Silenced();
     listening.on_phase = callbacks_.on_phase;
     listening.on_incumbent = [&](const SearchOutcome& so_far, int64_t, std::string_view) { Offer(so_far.placement); };
-    const absl::StatusOr<SearchOutcome> outcome = SolveParmesan(request, ShareOfTime(limits_, 2), arena_, listening);
+    const absl::StatusOr<SearchOutcome> outcome =
+        SolveParmesan(request, ShareOfRemainingTime(limits_, 2), arena_, listening);
     if (!outcome.ok()) return outcome.status();
     Offer(outcome->placement);
     record_.AddWork(outcome->work);
@@ -80,7 +81,7 @@ class ReplicasPerStageSearch {
     problem.replication = Replication::kPerStage;
     problem.num_stages.reset();
     problem.start_from.reset();
-    const SolveLimits share = ShareOfTime(limits_, 3);
+    const SolveLimits share = ShareOfRemainingTime(limits_, 3);
     const absl::StatusOr<SearchOutcome> outcome = SolveWithUniformLinks(flat, problem, share, arena_);
     if (!outcome.ok()) return;
     const UniformLinksBound found = UniformLinksBoundOf(outcome, share);

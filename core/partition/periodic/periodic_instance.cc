@@ -15,7 +15,7 @@
 #include "core/base/quantity_text.h"
 #include "core/base/strings.h"
 #include "core/cost/chain/chain_costs.h"
-#include "core/cost/terms/cluster_part.h"
+#include "core/cost/terms/sub_cluster.h"
 #include "core/graph/operator_unions.h"
 #include "core/model/colocation.h"
 #include "core/partition/periodic/memory_shortage.h"
@@ -118,7 +118,7 @@ absl::StatusOr<PeriodicInstance> BuildPeriodicInstance(const SearchRequest& requ
   PeriodicInstance instance;
   instance.device_ids = Accelerators(cluster);
   if (instance.device_ids.empty()) return NoAccelerators();
-  const ClusterPart part(cluster, instance.device_ids);
+  const SubCluster part(cluster, instance.device_ids);
   // What must stay together; the pools are those of the accelerators.
   const BlockInstance blocks = BuildBlockInstance({graph, part.cluster(), problem, request.costs}, MergeRule::kNever);
   const std::optional<Infeasibility> shortages = FindShortages(graph, part.cluster(), blocks);

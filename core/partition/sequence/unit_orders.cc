@@ -6,7 +6,7 @@
 
 #include "core/base/index.h"
 #include "core/graph/topological_order.h"
-#include "core/partition/search/coarse_order.h"
+#include "core/partition/search/block_runs.h"
 
 namespace planwright {
 namespace {

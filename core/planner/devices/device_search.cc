@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/infeasibility.h"
+#include "core/base/remaining_time.h"
 #include "core/base/status_macros.h"
-#include "core/base/time_share.h"
 #include "core/model/device_selection.h"
 #include "core/partition/search/search_record.h"
 #include "core/planner/devices/device_choices.h"
@@ -43,7 +43,7 @@ class BestOfChoices {
   void Search(const std::vector<DeviceId>& devices, std::size_t choices_left) {
     std::stop_source stop;
     const std::stop_callback forward(limits_.stop, [&stop] { stop.request_stop(); });
-    SolveLimits limits = ShareOfTime(limits_, choices_left);
+    SolveLimits limits = ShareOfRemainingTime(limits_, choices_left);
     limits.stop = stop.get_token();
     Bound bound;
     SearchCallbacks listening = callbacks_;
