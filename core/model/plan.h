@@ -101,7 +101,7 @@ struct ScheduledTask {
   // Name of the device that does it.
   std::string resource;
   Picoseconds start{0};
-  // Of a pattern: in period n the task works on micro-batch n - index_shift.
+  // In period n of a pattern the task works on micro-batch n - index_shift.
   int32_t index_shift = 0;
 };
 
@@ -180,7 +180,7 @@ struct Provenance {
 };
 
 struct Plan {
-  // Of the rules that its numbers follow.
+  // Names the rules that its numbers follow.
   int32_t cost_model_version = kCostModelVersion;
   ResolvedProblem problem;
   Picoseconds objective{0};

@@ -64,7 +64,7 @@ enum class Algorithm {
 
 struct AllReduce {
   enum class Factor { kRing, kHalf };
-  // Whether rings visit replicas in any order, or in that of the copies.
+  // Whether rings visit replicas in any order, or in that of their numbers.
   enum class Ring { kFree, kIndex };
   // In the limit of many micro-batches: once for each round in which every replica has done one, or once for each
   // micro-batch (device-placement, C.2).
@@ -123,7 +123,7 @@ struct OperatorDevice {
 struct Placement {
   struct Stage {
     std::vector<OperatorId> operators;
-    // Of copy 0, 1, ...
+    // One for each replica: replica 0, 1, ...
     std::vector<DeviceId> devices;
     // The devices in the order of the all-reduce ring; empty: ascending.
     std::vector<DeviceId> ring = {};
@@ -131,13 +131,13 @@ struct Placement {
   std::vector<Stage> stages;
   // PERIODIC: when each stage works on what. nullopt: to be found.
   std::optional<PeriodicPattern> pattern = std::nullopt;
-  // Of a problem with joint settings: what was chosen beside places. Only the choices count (EvaluateJointPlan).
+  // What was chosen beside places, where the problem has joint settings. Only the choices count (EvaluateJointPlan).
   std::optional<JointPlan> joint = std::nullopt;
 };
 
 // A device of PlanningProblem::start_from that the cluster does not have.
 struct AbsentDevice {
-  // Of which stage, and where in the list of its devices, absent ones included.
+  // The stage that it ran, and its place in the list of devices there, absent ones included.
   std::size_t stage = 0;
   std::size_t position = 0;
   std::string name;
@@ -148,15 +148,15 @@ struct ProblemSettings {
   Objective objective = Objective::kMaxThroughput;
   std::optional<Picoseconds> target_period;
   Split split = Split::kContiguous;
-  // Of a problem that is posed, nullopt stands for a default (ResolveProblem); of a resolved one, for no limit.
+  // nullopt stands for a default (ResolveProblem) where a problem is posed, and for no limit where it is resolved.
   std::optional<int32_t> max_stages_per_device;
   std::optional<int32_t> max_subgraphs_per_device;
   bool require_contiguous_backward = false;
   Replication replication = Replication::kNone;
   Overlap overlap = Overlap::kSerial;
   ScheduleKind schedule = ScheduleKind::kSteadyState;
-  // Of one step: with replication UNIFORM those of each copy of the pipeline, otherwise all of them. nullopt: the limit
-  // of many.
+  // What one step does: with replication UNIFORM each replica of the pipeline, otherwise all together. nullopt: the
+  // limit of many.
   std::optional<int32_t> micro_batches;
   AllReduce allreduce;
   std::optional<int32_t> num_stages;
